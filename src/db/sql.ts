@@ -1,0 +1,87 @@
+import pg from 'pg'
+import type { Sql } from 'sql-template-tag'
+import { assert } from '../lib/assert.ts'
+
+export { default as sql, empty, join, raw, type Sql } from 'sql-template-tag'
+
+/** Where statements run on their own. Stores take a `Db` or a `Tx` and never open a transaction. */
+export type Db = {
+  query<Row extends object>(statement: Sql): Promise<Row[]>
+  /** Runs `work` in one transaction at READ COMMITTED; any error thrown rolls all of it back. */
+  transaction<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result>
+  readonly pool: pg.Pool
+}
+
+/** "Inside your transaction". A type of its own, so that a `Db` cannot be passed where a `Tx` is meant. */
+export type Tx = {
+  query<Row extends object>(statement: Sql): Promise<Row[]>
+  readonly inTransaction: true
+}
+
+const int8 = 20
+const numeric = 1700
+
+const types = {
+  getTypeParser(oid: number, format?: 'text' | 'binary') {
+    if (oid === int8 || oid === numeric) return toSafeInteger
+    return pg.types.getTypeParser(oid, format)
+  },
+}
+
+function toSafeInteger(text: string): number {
+  const value = Number(text)
+  assert(Number.isSafeInteger(value), 'a number from the database is not a safe integer')
+  return value
+}
+
+export type ConnectOptions = {
+  connectionString: string
+  connectionsMax: number
+  /** Told of an idle connection that broke; without a listener it would end the process. */
+  onError: (error: Error) => void
+}
+
+/** Opens a pool of connections to PostgreSQL. Nothing is connected before the first statement. */
+export function connect(options: ConnectOptions): Db {
+  const pool = new pg.Pool({
+    connectionString: options.connectionString,
+    max: options.connectionsMax,
+    types,
+    application_name: 'guiche',
+    connectionTimeoutMillis: 10_000,
+    // A statement of ours that runs for a minute is a fault; one that waits for a lock for ten seconds is a deadlock in the making.
+    statement_timeout: 60_000,
+    lock_timeout: 10_000,
+    idle_in_transaction_session_timeout: 60_000,
+  })
+  pool.on('error', options.onError)
+  return toDb(pool)
+}
+
+export function toDb(pool: pg.Pool): Db {
+  return {
+    pool,
+    query: async <Row extends object>(statement: Sql) => (await pool.query<Row>(statement)).rows,
+    transaction: async (work) => {
+      const client = await pool.connect()
+      let broken: Error | undefined
+      try {
+        await client.query('begin')
+        const result = await work({
+          inTransaction: true,
+          query: async <Row extends object>(statement: Sql) => (await client.query<Row>(statement)).rows,
+        })
+        await client.query('commit')
+        return result
+      } catch (error) {
+        // A connection that cannot even roll back is thrown away, not returned to the pool.
+        await client.query('rollback').catch((cause: Error) => {
+          broken = cause
+        })
+        throw error
+      } finally {
+        client.release(broken)
+      }
+    },
+  }
+}

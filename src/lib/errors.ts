@@ -1,0 +1,54 @@
+/**
+ * Every error that a caller can act on: its stable code, its HTTP status and its title (RFC 9457).
+ * http/problem.ts is the one place that turns it into an answer.
+ */
+export const errors = {
+  validation_failed: { status: 422, title: 'The request is not valid' },
+  malformed_json: { status: 422, title: 'The body is not valid JSON' },
+  idempotency_key_reused: { status: 422, title: 'The idempotency key was used for another request' },
+  acquirer_refused: { status: 422, title: 'The acquirer refused the request' },
+  payment_refused: { status: 422, title: 'The simulated bank refused the payment' },
+  missing_token: { status: 401, title: 'An access token is needed' },
+  invalid_token: { status: 401, title: 'The access token is not valid' },
+  token_expired: { status: 401, title: 'The access token has expired' },
+  token_revoked: { status: 401, title: 'The access token was revoked' },
+  client_not_registered: { status: 403, title: 'The client is not registered here' },
+  insufficient_scope: { status: 403, title: 'The access token lacks a scope' },
+  not_found: { status: 404, title: 'Not found' },
+  method_not_allowed: { status: 405, title: 'The method is not allowed here' },
+  body_too_large: { status: 413, title: 'The body is too large' },
+  unsupported_media_type: { status: 415, title: 'The media type is not supported' },
+  rate_limited: { status: 429, title: 'Too many requests' },
+  bad_request: { status: 400, title: 'The request cannot be read' },
+  internal_error: { status: 500, title: 'Internal error' },
+  acquirer_unavailable: { status: 500, title: 'The outcome at the acquirer is not known yet' },
+  overloaded: { status: 503, title: 'The service is overloaded' },
+} as const satisfies Record<string, { status: number; title: string }>
+
+export type ErrorCode = keyof typeof errors
+
+/** One fault of a request. `field` is a path such as `items[0].unitPrice`; the submitted value is never in it. */
+export type FieldError = { field: string; code: string; message: string }
+
+type Details = {
+  /** A sentence for the reader of this one error: what happened, what to do next. */
+  detail?: string
+  fields?: FieldError[]
+  /** Further members of the problem document, such as `transactionId`. */
+  members?: Record<string, string | number>
+  headers?: Record<string, string>
+  cause?: unknown
+}
+
+/** An error that the caller can act on. Anything else that is thrown is answered as `internal_error`. */
+export class AppError extends Error {
+  readonly code: ErrorCode
+  readonly details: Details
+
+  constructor(code: ErrorCode, details: Details = {}) {
+    super(details.detail ?? errors[code].title, { cause: details.cause })
+    this.name = 'AppError'
+    this.code = code
+    this.details = details
+  }
+}
