@@ -1,0 +1,68 @@
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, randomUUID } from 'node:crypto'
+import { assert } from './assert.ts'
+
+/** The service's secret key: 32 bytes. What it protects is named by a purpose, and each purpose has a key of its own. */
+export type SecretKey = Buffer & { readonly length: 32 }
+
+type Purpose = 'client-secret' | 'webhook-secret' | 'signing-key' | 'transaction-id' | 'callback-path' | 'key-check'
+
+const keyBytes = 32
+const ivBytes = 12
+const tagBytes = 16
+
+export function newSecretKey(): string {
+  return randomBytes(keyBytes).toString('base64url')
+}
+
+/** Reads a secret key as {@link newSecretKey} writes it. Returns null when it is not 32 bytes in base64url or base64. */
+export function parseSecretKey(text: string): SecretKey | null {
+  if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(text)) return null
+  const bytes = Buffer.from(text, 'base64url')
+  return bytes.length === keyBytes ? (bytes as SecretKey) : null
+}
+
+/** 256 random bits as text: a client's or a webhook's secret. */
+export function newSecret(): string {
+  return randomBytes(keyBytes).toString('base64url')
+}
+
+/** HMAC-SHA-256 under the purpose's own key. */
+export function keyedHash(key: SecretKey, purpose: Purpose, text: string): Buffer {
+  return createHmac('sha256', deriveKey(key, purpose)).update(text).digest()
+}
+
+/** Encrypts with AES-256-GCM: 12 bytes of nonce, the ciphertext, 16 bytes of tag. */
+export function seal(key: SecretKey, purpose: Purpose, plaintext: string): Buffer {
+  const iv = randomBytes(ivBytes)
+  const cipher = createCipheriv('aes-256-gcm', deriveKey(key, purpose), iv)
+  return Buffer.concat([iv, cipher.update(plaintext, 'utf8'), cipher.final(), cipher.getAuthTag()])
+}
+
+/** The inverse of {@link seal}. Throws when the key is another one or a byte was changed. */
+export function unseal(key: SecretKey, purpose: Purpose, sealed: Buffer): string {
+  assert(sealed.length >= ivBytes + tagBytes, 'a sealed value is cut short')
+  const decipher = createDecipheriv('aes-256-gcm', deriveKey(key, purpose), sealed.subarray(0, ivBytes))
+  decipher.setAuthTag(sealed.subarray(-tagBytes))
+  return decipher.update(sealed.subarray(ivBytes, -tagBytes), undefined, 'utf8') + decipher.final('utf8')
+}
+
+/** A UUID v4, random, or the same one every time for the same 16 bytes or more of a keyed hash. */
+export function newUuid(from?: Buffer): string {
+  if (!from) return randomUUID()
+  const bytes = Buffer.from(from.subarray(0, 16))
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x40, 6)
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8)
+  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+}
+
+const derived = new WeakMap<SecretKey, Map<Purpose, Buffer>>()
+
+function deriveKey(key: SecretKey, purpose: Purpose): Buffer {
+  const keys = derived.get(key) ?? new Map<Purpose, Buffer>()
+  derived.set(key, keys)
+  const known = keys.get(purpose)
+  if (known) return known
+  const made = Buffer.from(hkdfSync('sha256', key, '', `guiche ${purpose}`, keyBytes))
+  keys.set(purpose, made)
+  return made
+}
