@@ -1,0 +1,34 @@
+import parsePhoneNumber from 'libphonenumber-js/max'
+
+// What people write in a phone number. The library would also read letters, extensions and digits of other scripts.
+const CUSTOMARY = /^\+?[\d ().-]+$/
+// Longer than any spelling of fifteen digits: the library's work is bounded.
+const LENGTH_MAX = 40
+
+/** True for a mobile phone's number, Brazilian (`(11) 98765-4321`) or `+` and any country's. */
+export function isMobilePhone(text: string): boolean {
+  const type = phoneType(text)
+  return type === 'MOBILE' || type === 'FIXED_LINE_OR_MOBILE'
+}
+
+/** True for a landline's number, Brazilian (`(11) 3333-4444`) or `+` and any country's. */
+export function isLandlinePhone(text: string): boolean {
+  const type = phoneType(text)
+  return type === 'FIXED_LINE' || type === 'FIXED_LINE_OR_MOBILE'
+}
+
+/**
+ * The digits under which two spellings of one phone compare equal: the country code 55 and the trunk prefix 0 are
+ * dropped when a Brazilian number of ten or eleven digits remains. 55 is an area code too (Santa Maria), so
+ * `(55) 99999-9999` keeps it.
+ */
+export function phoneDigits(text: string): string {
+  const digits = text.replace(/[^0-9]/g, '')
+  return digits.replace(/^(?:55|0)(?=[1-9]\d{9,10}$)/, '')
+}
+
+function phoneType(text: string) {
+  if (text.length > LENGTH_MAX || !CUSTOMARY.test(text)) return undefined
+  // The full metadata ("max") is needed: the small one cannot tell a mobile from a landline.
+  return parsePhoneNumber(text, { defaultCountry: 'BR', extract: false })?.getType()
+}

@@ -1,0 +1,31 @@
+const NAME = /^[\p{L}\p{M}\p{Nd} '’\-.,&/()ºª]+$/u
+// The ordinal signs are letters to Unicode, but a name is not made of them alone.
+const LETTER_OR_DIGIT = /(?![ºª])[\p{L}\p{Nd}]/u
+
+/**
+ * "International alphanumeric" of the service interface: letters and marks of any script, digits, the space and the
+ * punctuation of names, with at least one letter or digit. The length is not looked at.
+ */
+export function isInternationalName(text: string): boolean {
+  return NAME.test(text) && LETTER_OR_DIGIT.test(text)
+}
+
+const FORBIDDEN = /[\p{Cc}\p{Cs}]/u
+
+/**
+ * True for control characters and lone surrogates: PostgreSQL refuses NUL, UTF-8 cannot carry half a pair, and one such
+ * row would fail the whole batch that it is written with.
+ */
+export function hasForbiddenCharacters(text: string): boolean {
+  return FORBIDDEN.test(text)
+}
+
+/**
+ * The form under which texts are compared without regard to case or accents: `"JOSÉ"` and `"jose"` are one. Upper case
+ * comes first because it unites what lower case keeps apart (`ß` and `SS`, `ı` and `I`); a final sigma depends on its
+ * neighbours and would hide a part of a word from a search.
+ */
+export function toSearchText(text: string): string {
+  const folded = text.normalize('NFKD').toUpperCase().toLowerCase().replaceAll('ς', 'σ')
+  return folded.normalize('NFKD').replace(/\p{M}/gu, '')
+}
