@@ -204,17 +204,27 @@ create table webhook_deliveries (
   url text not null,
   -- scheme, host and port of the url: what shares a budget of connections.
   receiver text not null,
-  state text not null check (state in ('pending', 'delivered', 'exhausted', 'gone')),
+  -- waiting: behind an earlier delivery of its record, and not to be looked at before that one is finished.
+  state text not null check (state in ('waiting', 'pending', 'delivered', 'exhausted', 'gone')),
+  -- All attempts ever made.
   attempts integer not null default 0,
+  -- Those made before the schedule began anew: on a resend, or when a newer event of the record came to wait behind this one.
+  attempts_before integer not null default 0,
+  -- While a worker has it in hand, the end of its lease: so the due index holds nothing that cannot be claimed.
   next_attempt_at timestamptz(3) not null,
   -- Until when a worker has it in hand. A worker that died lets go by itself.
   leased_until timestamptz(3),
+  -- The receiver asked not to be called before.
+  retry_after timestamptz(3),
   last_status integer,
   last_error text,
   created_at timestamptz(3) not null,
   finished_at timestamptz(3),
   primary key (merchant_id, event_id),
   foreign key (merchant_id, record_id, sequence) references events
+) with (
+  -- A queue inside a history: vacuumed by what moved through it, not by how much has piled up.
+  autovacuum_vacuum_scale_factor = 0.02
 );
 create index webhook_deliveries_due on webhook_deliveries (receiver, next_attempt_at) where state = 'pending';
 create index webhook_deliveries_of_record on webhook_deliveries (merchant_id, record_id, sequence);
