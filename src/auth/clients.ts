@@ -1,0 +1,100 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto'
+import type { Db } from '../db/sql.ts'
+import type { Clock } from '../lib/clock.ts'
+import { keyedHash, newSecret, newUuid, type SecretKey } from '../lib/secrets.ts'
+import type { Scope } from './scopes.ts'
+import * as store from './store.ts'
+
+type Deps = { db: Db; clock: Clock; key: SecretKey }
+
+/** How long the former secret goes on being accepted after a rotation. */
+const overlapMsDefault = 24 * 60 * 60 * 1000
+
+export type NewClient = { merchantId: string; clientId: string; clientSecret: string }
+
+/** Registers a client with its first secret, which is returned here and kept nowhere. */
+export async function createClient(
+  deps: Deps,
+  input: { name: string; scopes: Scope[]; clientId?: string },
+): Promise<NewClient> {
+  const merchantId = newUuid()
+  const clientId = input.clientId ?? `gc_${randomBytes(12).toString('hex')}`
+  const clientSecret = newSecret()
+  const now = deps.clock.now()
+  await deps.db.transaction(async (tx) => {
+    await store.insertClient(tx, {
+      merchant_id: merchantId,
+      client_id: clientId,
+      name: input.name,
+      scopes: input.scopes,
+      created_at: now,
+    })
+    await store.insertClientSecret(tx, {
+      merchantId,
+      id: newUuid(),
+      hash: hashSecret(deps.key, clientSecret),
+      createdAt: now,
+    })
+  })
+  return { merchantId, clientId, clientSecret }
+}
+
+/**
+ * Gives a client a new secret. The newest former one is accepted for the overlap as well (two alive at once), older ones end now.
+ * Null when there is no such client.
+ */
+export async function rotateClientSecret(
+  deps: Deps,
+  input: { clientId: string; overlapMs?: number },
+): Promise<{ clientSecret: string; formerExpiresAt: Date } | null> {
+  const clientSecret = newSecret()
+  const now = deps.clock.now()
+  const formerExpiresAt = new Date(now.getTime() + (input.overlapMs ?? overlapMsDefault))
+  return await deps.db.transaction(async (tx) => {
+    const client = await store.lockClient(tx, input.clientId)
+    if (!client) return null
+    await store.expireAllButNewestSecret(tx, client.merchant_id, now)
+    await store.expireClientSecrets(tx, client.merchant_id, formerExpiresAt)
+    const hash = hashSecret(deps.key, clientSecret)
+    await store.insertClientSecret(tx, { merchantId: client.merchant_id, id: newUuid(), hash, createdAt: now })
+    return { clientSecret, formerExpiresAt }
+  })
+}
+
+/**
+ * Shuts a client out: all its tokens are refused from now on, on every instance within a second, and, unless only its tokens
+ * are meant, so are its secrets, until a rotation gives it a new one. False when there is no such client.
+ */
+export async function revokeClient(deps: Deps, input: { clientId: string; tokensOnly: boolean }): Promise<boolean> {
+  const now = deps.clock.now()
+  return await deps.db.transaction(async (tx) => {
+    const client = await store.lockClient(tx, input.clientId)
+    if (!client) return false
+    await store.updateNotBefore(tx, client.merchant_id, toNextSecond(now))
+    if (!input.tokensOnly) await store.expireClientSecrets(tx, client.merchant_id, now)
+    return true
+  })
+}
+
+/** The client with these credentials, or null, after the same work for an unknown client as for a wrong secret. */
+export async function authenticateClient(
+  deps: Deps,
+  credentials: { clientId: string; clientSecret: string },
+): Promise<store.ClientRow | null> {
+  const hash = hashSecret(deps.key, credentials.clientSecret)
+  const client = await store.findClient(deps.db, credentials.clientId)
+  const hashes = await store.findSecretHashes(deps.db, client?.merchant_id ?? nobody, deps.clock.now())
+  const matches = [...hashes, Buffer.alloc(hash.length)].map((known) => timingSafeEqual(known, hash))
+  return client && matches.includes(true) ? client : null
+}
+
+const nobody = '00000000-0000-0000-0000-000000000000'
+
+/** A token carries whole seconds: one issued within the second of the revocation must be refused too. */
+function toNextSecond(date: Date): Date {
+  return new Date(Math.ceil(date.getTime() / 1000) * 1000)
+}
+
+function hashSecret(key: SecretKey, secret: string): Buffer {
+  return keyedHash(key, 'client-secret', secret)
+}

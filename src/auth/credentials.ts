@@ -1,0 +1,96 @@
+import type { FastifyRequest } from 'fastify'
+import { OAuthError } from './grant.ts'
+
+export type Credentials = {
+  clientId: string
+  clientSecret: string
+  /** Null when the client asks for no scopes in particular. */
+  scope: string | null
+  /** Whether they came as HTTP Basic: a refusal then answers with its challenge. */
+  isBasic: boolean
+}
+
+const formBytesMax = 8 * 1024
+const lengthMax = 512
+
+/** Reads the form in the body of a GET, which the service interface allows beside POST. */
+export async function readForm(request: FastifyRequest): Promise<URLSearchParams> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of request.raw) {
+    chunks.push(chunk)
+    bytes += chunk.length
+    if (bytes > formBytesMax) throw new OAuthError(413, 'invalid_request', 'The form may have 8 KiB at most.')
+  }
+  if (bytes > 0 && !/^application\/x-www-form-urlencoded *(;|$)/i.test(request.headers['content-type'] ?? '')) {
+    throw new OAuthError(400, 'invalid_request', 'Send the credentials as application/x-www-form-urlencoded.')
+  }
+  return new URLSearchParams(Buffer.concat(chunks).toString('utf8'))
+}
+
+/**
+ * Reads client credentials from the form or from HTTP Basic.
+ *
+ * @throws {OAuthError} 400, saying what is missing, repeated, or in the wrong place
+ */
+export function readCredentials(request: FastifyRequest, form: URLSearchParams): Credentials {
+  if (request.url.includes('?')) {
+    throw new OAuthError(
+      400,
+      'invalid_request',
+      'Send nothing in the address: a secret in it ends up in logs. Send the credentials in the form body or as HTTP Basic, and change the secret if it was in the address.',
+    )
+  }
+  for (const name of new Set(form.keys())) {
+    if (form.getAll(name).length > 1)
+      throw new OAuthError(400, 'invalid_request', `A field of the form is repeated: ${safeName(name)}.`)
+  }
+  const grantType = form.get('grant_type')
+  if (grantType !== null && grantType !== 'client_credentials') {
+    throw new OAuthError(400, 'unsupported_grant_type', 'The grant_type is client_credentials.')
+  }
+  const basic = readBasic(request.headers.authorization)
+  if (basic && form.has('client_secret')) {
+    throw new OAuthError(400, 'invalid_request', 'Send the credentials once: in the form body or as HTTP Basic.')
+  }
+  const clientId = basic?.clientId ?? form.get('client_id')
+  const clientSecret = basic?.clientSecret ?? form.get('client_secret')
+  if (!clientId || !clientSecret) {
+    const missing = [clientId ? null : 'client_id', clientSecret ? null : 'client_secret'].filter(
+      (name) => name !== null,
+    )
+    throw new OAuthError(400, 'invalid_request', `Missing: ${missing.join(', ')}.`)
+  }
+  if (basic && form.has('client_id') && form.get('client_id') !== clientId) {
+    throw new OAuthError(400, 'invalid_request', 'The client_id of the form is not that of HTTP Basic.')
+  }
+  if (clientId.length > lengthMax || clientSecret.length > lengthMax || /\p{Cc}/u.test(clientId + clientSecret)) {
+    throw new OAuthError(400, 'invalid_request', 'The credentials are malformed.')
+  }
+  return { clientId, clientSecret, scope: form.get('scope')?.trim() || null, isBasic: basic !== null }
+}
+
+/** RFC 6749 §2.3.1: both parts are form-encoded within Basic. */
+function readBasic(header: string | undefined): { clientId: string; clientSecret: string } | null {
+  if (header === undefined) return null
+  const encoded = /^Basic +([A-Za-z0-9+/_-]+=*) *$/i.exec(header)?.[1]
+  const pair = encoded ? /^([^:]*):(.*)$/s.exec(Buffer.from(encoded, 'base64').toString('utf8')) : null
+  try {
+    if (pair) return { clientId: decodeForm(pair[1] ?? ''), clientSecret: decodeForm(pair[2] ?? '') }
+  } catch {
+    // A stray percent sign: as malformed as no pair at all.
+  }
+  throw new OAuthError(
+    400,
+    'invalid_request',
+    'The Authorization header is not HTTP Basic with a client_id and a client_secret.',
+  )
+}
+
+function decodeForm(text: string): string {
+  return decodeURIComponent(text.replaceAll('+', ' '))
+}
+
+function safeName(name: string): string {
+  return /^\w{1,64}$/.test(name) ? name : 'one that is not known here'
+}

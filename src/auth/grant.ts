@@ -1,0 +1,158 @@
+import type { Db } from '../db/sql.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { SecretKey } from '../lib/secrets.ts'
+import { authenticateClient } from './clients.ts'
+import type { Credentials } from './credentials.ts'
+import type { KeyRing } from './keys.ts'
+import { type Provider, ProviderUnavailable } from './provider.ts'
+import { parseScopes, type Scope } from './scopes.ts'
+import { issueToken } from './token.ts'
+
+export type TokenDeps = {
+  db: Db
+  clock: Clock
+  key: SecretKey
+  keys: KeyRing
+  /** Null when this service knows the credentials itself. */
+  provider: Provider | null
+  baseUrl: string
+  tokenLifetimeSeconds: number
+}
+
+/** The token endpoint's answer, member by member as the service interface has it. */
+export type TokenGrant = {
+  access_token: string
+  /** Unix seconds of expiry. */
+  expires_in: number
+  refresh_expires_in: number
+  token_type: 'Bearer'
+  'not-before-policy': number
+  scope: string
+  /** Lifetime in seconds. */
+  expires_in_sec: number
+}
+
+/** An error of the token endpoint: RFC 6749 §5.2. */
+export class OAuthError extends Error {
+  readonly status: number
+  readonly code: string
+  readonly description: string
+  readonly headers: Record<string, string>
+
+  constructor(
+    status: number,
+    code: string,
+    description: string,
+    headers: Record<string, string> = {},
+    options?: { cause?: unknown },
+  ) {
+    super(description, options)
+    this.name = 'OAuthError'
+    this.status = status
+    this.code = code
+    this.description = description
+    this.headers = headers
+  }
+}
+
+/**
+ * Exchanges client credentials for an access token, here or at the external provider.
+ *
+ * @throws {OAuthError} 401 `invalid_client`, 400 `invalid_scope`, 502 when the provider does not answer
+ */
+export async function grantToken(deps: TokenDeps, credentials: Credentials): Promise<TokenGrant> {
+  return deps.provider ? await grantByProvider(deps, deps.provider, credentials) : await grantHere(deps, credentials)
+}
+
+async function grantHere(deps: TokenDeps, credentials: Credentials): Promise<TokenGrant> {
+  const client = await authenticateClient(deps, credentials)
+  if (!client) throw invalidClient(credentials)
+  const scopes = narrow(client.scopes, credentials.scope)
+  const { token, expiresAt } = await issueToken(deps, {
+    issuer: deps.baseUrl,
+    clientId: client.client_id,
+    scopes,
+    lifetimeSeconds: deps.tokenLifetimeSeconds,
+  })
+  return {
+    access_token: token,
+    expires_in: expiresAt,
+    refresh_expires_in: 0,
+    token_type: 'Bearer',
+    'not-before-policy': client.not_before ? client.not_before.getTime() / 1000 : 0,
+    scope: scopes.join(','),
+    expires_in_sec: deps.tokenLifetimeSeconds,
+  }
+}
+
+function narrow(held: Scope[], asked: string | null): Scope[] {
+  if (asked === null) return held
+  const scopes = parseScopes(asked)
+  const missing = scopes?.filter((scope) => !held.includes(scope))
+  if (scopes && missing?.length === 0) return scopes
+  throw new OAuthError(
+    400,
+    'invalid_scope',
+    `A scope that was asked for is unknown or not granted to the client, which has: ${held.join(' ')}.`,
+  )
+}
+
+async function grantByProvider(deps: TokenDeps, provider: Provider, credentials: Credentials): Promise<TokenGrant> {
+  const { status, body } = await askProvider(provider, credentials)
+  if (status === 401 || (status === 400 && (body.error === 'invalid_client' || body.error === 'unauthorized_client'))) {
+    throw invalidClient(credentials)
+  }
+  if (status !== 200) {
+    const code = typeof body.error === 'string' && /^[a-z_]{1,64}$/.test(body.error) ? body.error : 'invalid_request'
+    throw new OAuthError(status === 429 ? 429 : 400, code, 'The authentication provider refused the request.')
+  }
+  const lifetime = Number(body.expires_in)
+  if (typeof body.access_token !== 'string' || !Number.isFinite(lifetime) || lifetime <= 0) throw badGateway()
+  const now = Math.floor(deps.clock.now().getTime() / 1000)
+  return {
+    access_token: body.access_token,
+    expires_in: now + Math.floor(lifetime),
+    refresh_expires_in: toCount(body.refresh_expires_in),
+    token_type: 'Bearer',
+    'not-before-policy': toCount(body['not-before-policy']),
+    scope:
+      typeof body.scope === 'string'
+        ? body.scope
+            .split(/[\s,]+/)
+            .filter(Boolean)
+            .join(',')
+        : '',
+    expires_in_sec: Math.floor(lifetime),
+  }
+}
+
+async function askProvider(provider: Provider, credentials: Credentials) {
+  try {
+    return await provider.requestToken({ ...credentials, scope: credentials.scope?.split(/[\s,]+/).join(' ') ?? null })
+  } catch (error) {
+    if (error instanceof ProviderUnavailable) throw badGateway(error)
+    throw error
+  }
+}
+
+function badGateway(cause?: unknown): OAuthError {
+  return new OAuthError(
+    502,
+    'temporarily_unavailable',
+    'The authentication provider could not be reached. Try again later.',
+    {},
+    { cause },
+  )
+}
+
+/** One answer for an unknown client and for a wrong secret: which of the two it was is nobody's business. */
+function invalidClient(credentials: Credentials): OAuthError {
+  const headers: Record<string, string> = credentials.isBasic
+    ? { 'www-authenticate': 'Basic realm="guiche", charset="UTF-8"' }
+    : {}
+  return new OAuthError(401, 'invalid_client', 'The client or its secret is not known here.', headers)
+}
+
+function toCount(value: unknown): number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0
+}

@@ -1,0 +1,116 @@
+import { type CryptoKey, calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
+import type { Db } from '../db/sql.ts'
+import { assert } from '../lib/assert.ts'
+import type { Clock } from '../lib/clock.ts'
+import { type SecretKey, seal, unseal } from '../lib/secrets.ts'
+import * as store from './store.ts'
+
+/** The one algorithm that tokens are signed with, and the only one that is accepted. */
+export const algorithm = 'ES256'
+
+/** A key signs for so long; then the next one is made. */
+const signsForMs = 90 * 24 * 60 * 60 * 1000
+/** A retired key goes on verifying for longer than any token lives (TOKEN_LIFETIME_SECONDS is a day at most). */
+const overlapMs = 2 * 24 * 60 * 60 * 1000
+/** How old this process's copy of the key table may be. A token with a key that is not in it makes it read again at once. */
+const copyAgeMaxMs = 60_000
+/** Tokens with made-up key ids must not become a query each. */
+const reloadPauseMs = 500
+
+type Key = { kid: string; publicJwk: JWK; publicKey: CryptoKey; privateKey: CryptoKey; createdAt: Date }
+
+export type KeyRing = {
+  /** The newest key, made when there is none or it has signed long enough. */
+  signingKey(): Promise<Key>
+  /** Null for a key that is unknown or retired. */
+  findKey(kid: string): Promise<Key | null>
+  /** What `/.well-known/jwks.json` shows. */
+  publicKeys(): Promise<JWK[]>
+  /** Makes the next key now; the former ones verify for the overlap. */
+  rotate(): Promise<string>
+}
+
+export function createKeyRing(deps: { db: Db; clock: Clock; key: SecretKey }): KeyRing {
+  const { db, clock } = deps
+  let keys: Key[] = []
+  let loadedAt = Number.NEGATIVE_INFINITY
+  let loading: Promise<void> | null = null
+
+  async function load(): Promise<void> {
+    loading ??= (async () => {
+      const rows = await store.listSigningKeys(db, clock.now())
+      const known = new Map(keys.map((key) => [key.kid, key]))
+      keys = await Promise.all(rows.map(async (row) => known.get(row.kid) ?? (await openKey(deps.key, row))))
+      loadedAt = performance.now()
+    })().finally(() => {
+      loading = null
+    })
+    await loading
+  }
+
+  async function freshKeys(ageMaxMs: number): Promise<Key[]> {
+    if (performance.now() - loadedAt > ageMaxMs) await load()
+    return keys
+  }
+
+  async function rotate(isDue: (newest: Date | undefined) => boolean): Promise<void> {
+    await db.transaction(async (tx) => {
+      await store.lockSigningKeys(tx)
+      const now = clock.now()
+      const [newest] = await store.listSigningKeys(tx, now)
+      if (!isDue(newest?.created_at)) return
+      await store.retireSigningKeys(tx, new Date(now.getTime() + overlapMs))
+      await store.insertSigningKey(tx, await makeKey(deps.key, now))
+    })
+    await load()
+  }
+
+  const isSpent = (createdAt: Date | undefined) =>
+    !createdAt || clock.now().getTime() - createdAt.getTime() >= signsForMs
+
+  return {
+    async signingKey() {
+      const [newest] = await freshKeys(copyAgeMaxMs)
+      if (newest && !isSpent(newest.createdAt)) return newest
+      await rotate(isSpent)
+      const [made] = keys
+      assert(made, 'there is a signing key after one was made')
+      return made
+    },
+    async findKey(kid) {
+      const find = (all: Key[]) => all.find((key) => key.kid === kid) ?? null
+      return find(await freshKeys(copyAgeMaxMs)) ?? find(await freshKeys(reloadPauseMs))
+    },
+    async publicKeys() {
+      return (await freshKeys(reloadPauseMs)).map((key) => key.publicJwk)
+    },
+    async rotate() {
+      await rotate(() => true)
+      const [made] = keys
+      assert(made, 'there is a signing key after one was made')
+      return made.kid
+    },
+  }
+}
+
+async function makeKey(secretKey: SecretKey, now: Date): Promise<store.SigningKeyRow> {
+  const { publicKey, privateKey } = await generateKeyPair(algorithm, { extractable: true })
+  const publicJwk = await exportJWK(publicKey)
+  const kid = await calculateJwkThumbprint(publicJwk)
+  return {
+    kid,
+    public_jwk: { ...publicJwk, kid, alg: algorithm, use: 'sig' },
+    sealed_private_jwk: seal(secretKey, 'signing-key', JSON.stringify(await exportJWK(privateKey))),
+    created_at: now,
+  }
+}
+
+async function openKey(secretKey: SecretKey, row: store.SigningKeyRow): Promise<Key> {
+  const privateKey = await importJWK(JSON.parse(unseal(secretKey, 'signing-key', row.sealed_private_jwk)), algorithm)
+  const publicKey = await importJWK(row.public_jwk, algorithm)
+  assert(
+    !(privateKey instanceof Uint8Array) && !(publicKey instanceof Uint8Array),
+    'a signing key is an asymmetric one',
+  )
+  return { kid: row.kid, publicJwk: row.public_jwk, publicKey, privateKey, createdAt: row.created_at }
+}

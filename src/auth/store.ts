@@ -1,0 +1,100 @@
+import { type Db, sql, type Tx } from '../db/sql.ts'
+import type { Scope } from './scopes.ts'
+
+export type ClientRow = {
+  merchant_id: string
+  client_id: string
+  name: string
+  scopes: Scope[]
+  not_before: Date | null
+  created_at: Date
+}
+
+export async function insertClient(tx: Tx, client: Omit<ClientRow, 'not_before'>): Promise<void> {
+  await tx.query(sql`
+    insert into clients (merchant_id, client_id, name, scopes, created_at)
+    values (${client.merchant_id}, ${client.client_id}, ${client.name}, ${client.scopes}, ${client.created_at})`)
+}
+
+export async function listClients(db: Db | Tx): Promise<ClientRow[]> {
+  return await db.query<ClientRow>(sql`
+    select merchant_id, client_id, name, scopes, not_before, created_at from clients order by created_at, client_id`)
+}
+
+export async function findClient(db: Db | Tx, clientId: string): Promise<ClientRow | null> {
+  const rows = await db.query<ClientRow>(sql`
+    select merchant_id, client_id, name, scopes, not_before, created_at from clients where client_id = ${clientId}`)
+  return rows[0] ?? null
+}
+
+/** Locks the client, so that two rotations at once come one after the other. */
+export async function lockClient(tx: Tx, clientId: string): Promise<ClientRow | null> {
+  const rows = await tx.query<ClientRow>(sql`
+    select merchant_id, client_id, name, scopes, not_before, created_at from clients
+    where client_id = ${clientId} for no key update`)
+  return rows[0] ?? null
+}
+
+export async function updateNotBefore(tx: Tx, merchantId: string, notBefore: Date): Promise<void> {
+  await tx.query(sql`update clients set not_before = ${notBefore} where merchant_id = ${merchantId}`)
+}
+
+export async function insertClientSecret(
+  tx: Tx,
+  secret: { merchantId: string; id: string; hash: Buffer; createdAt: Date },
+): Promise<void> {
+  await tx.query(sql`
+    insert into client_secrets (merchant_id, id, hash, created_at)
+    values (${secret.merchantId}, ${secret.id}, ${secret.hash}, ${secret.createdAt})`)
+}
+
+/** Ends all of a client's secrets at the given moment, or leaves those that end earlier as they are. */
+export async function expireClientSecrets(tx: Tx, merchantId: string, at: Date): Promise<void> {
+  await tx.query(sql`
+    update client_secrets set expires_at = least(expires_at, ${at}) where merchant_id = ${merchantId}`)
+}
+
+/** Keeps the newest secret alone, so that with the one about to be added two are alive. */
+export async function expireAllButNewestSecret(tx: Tx, merchantId: string, at: Date): Promise<void> {
+  await tx.query(sql`
+    update client_secrets set expires_at = least(expires_at, ${at})
+    where merchant_id = ${merchantId}
+      and id <> (select id from client_secrets where merchant_id = ${merchantId} order by created_at desc, id limit 1)`)
+}
+
+export async function findSecretHashes(db: Db, merchantId: string, now: Date): Promise<Buffer[]> {
+  const rows = await db.query<{ hash: Buffer }>(sql`
+    select hash from client_secrets
+    where merchant_id = ${merchantId} and (expires_at is null or expires_at > ${now})
+    order by created_at desc`)
+  return rows.map((row) => row.hash)
+}
+
+export type SigningKeyRow = {
+  kid: string
+  public_jwk: Record<string, unknown>
+  sealed_private_jwk: Buffer
+  created_at: Date
+}
+
+export async function listSigningKeys(db: Db | Tx, now: Date): Promise<SigningKeyRow[]> {
+  return await db.query<SigningKeyRow>(sql`
+    select kid, public_jwk, sealed_private_jwk, created_at from signing_keys
+    where retires_at is null or retires_at > ${now}
+    order by created_at desc, kid`)
+}
+
+/** Makes others wait until this transaction ends: one process makes the first key, or the next. */
+export async function lockSigningKeys(tx: Tx): Promise<void> {
+  await tx.query(sql`lock table signing_keys in exclusive mode`)
+}
+
+export async function retireSigningKeys(tx: Tx, at: Date): Promise<void> {
+  await tx.query(sql`update signing_keys set retires_at = ${at} where retires_at is null`)
+}
+
+export async function insertSigningKey(tx: Tx, key: SigningKeyRow): Promise<void> {
+  await tx.query(sql`
+    insert into signing_keys (kid, public_jwk, sealed_private_jwk, created_at)
+    values (${key.kid}, ${JSON.stringify(key.public_jwk)}, ${key.sealed_private_jwk}, ${key.created_at})`)
+}

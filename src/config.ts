@@ -1,0 +1,127 @@
+import { resolve } from 'node:path'
+import { Ajv } from 'ajv'
+import { type Static, Type } from 'typebox'
+import { parseSecretKey, type SecretKey } from './lib/secrets.ts'
+
+/** Every variable that is read, and no other. `.env.example` is the reference for people. */
+const Environment = Type.Object({
+  HOST: Type.String({ minLength: 1, default: '127.0.0.1' }),
+  PORT: Type.Integer({ minimum: 0, maximum: 65535, default: 3000 }),
+  BASE_URL: Type.Optional(Type.String({ minLength: 1 })),
+  DATA_DIR: Type.String({ minLength: 1, default: './data' }),
+  DATABASE_URL: Type.Optional(Type.String({ minLength: 1 })),
+  DATABASE_CONNECTIONS_MAX: Type.Integer({ minimum: 4, maximum: 200, default: 20 }),
+  SECRET_KEY: Type.Optional(Type.String({ minLength: 1 })),
+  AUTH_ISSUER: Type.Optional(Type.String({ minLength: 1 })),
+  TOKEN_LIFETIME_SECONDS: Type.Integer({ minimum: 60, maximum: 86_400, default: 900 }),
+  RATE_LIMIT_CREATE: Type.Number({ minimum: 0, maximum: 1_000_000, default: 100 }),
+  RATE_LIMIT_CREATE_BURST: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000_000 })),
+  RATE_LIMIT_TOKEN: Type.Number({ minimum: 0, maximum: 1_000_000, default: 20 }),
+  SIMULATOR_URL: Type.Optional(Type.String({ minLength: 1 })),
+  WEBHOOK_ALLOW_PRIVATE: Type.Optional(Type.Boolean()),
+  TRUST_PROXY: Type.Boolean({ default: false }),
+  METRICS_TOKEN: Type.Optional(Type.String({ minLength: 8 })),
+  LOG_LEVEL: Type.Enum(['debug', 'info', 'warn', 'error', 'silent'], { default: 'info' }),
+  LOG_FORMAT: Type.Enum(['auto', 'json', 'pretty'], { default: 'auto' }),
+})
+
+export type Config = Readonly<{
+  host: string
+  /** 0 lets the operating system choose. */
+  port: number
+  /** Null: derived from host and port once the port is known. Without a trailing slash. */
+  baseUrl: string | null
+  dataDir: string
+  databaseUrl: string | null
+  databaseConnectionsMax: number
+  secretKey: SecretKey | null
+  authIssuer: string | null
+  tokenLifetimeSeconds: number
+  /** Per client and second; 0 turns the limit off. */
+  rateLimitCreate: { perSecond: number; burst: number }
+  /** Per address, and twice that per client. */
+  rateLimitToken: { perSecond: number; burst: number }
+  simulatorUrl: string | null
+  webhookAllowPrivate: boolean
+  trustProxy: boolean
+  metricsToken: string | null
+  logLevel: string
+  logFormat: 'json' | 'pretty'
+}>
+
+export class ConfigError extends Error {
+  constructor(faults: string[]) {
+    super(`The configuration is not valid:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`)
+    this.name = 'ConfigError'
+  }
+}
+
+const ajv = new Ajv({ coerceTypes: true, useDefaults: true, allErrors: true })
+const validate = ajv.compile<Static<typeof Environment>>(Environment)
+
+/**
+ * Reads the environment into one frozen object.
+ *
+ * @throws {ConfigError} naming every fault, not only the first.
+ */
+export function readConfig(environment: Record<string, string | undefined>): Config {
+  // An empty value counts as none: `BASE_URL=` in a file means "the default".
+  const given: unknown = Object.fromEntries(
+    Object.keys(Environment.properties).flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])),
+  )
+  if (!validate(given)) {
+    throw new ConfigError((validate.errors ?? []).map((error) => `${error.instancePath.slice(1)} ${describe(error)}`))
+  }
+
+  const faults: string[] = []
+  const secretKey = given.SECRET_KEY ? parseSecretKey(given.SECRET_KEY) : null
+  if (given.SECRET_KEY && !secretKey)
+    faults.push('SECRET_KEY must be 32 bytes in base64url (`guiche secret-key` makes one)')
+  const baseUrl = readUrl('BASE_URL', given.BASE_URL, ['http:', 'https:'], faults)
+  const authIssuer = readUrl('AUTH_ISSUER', given.AUTH_ISSUER, ['http:', 'https:'], faults)
+  const simulatorUrl = readUrl('SIMULATOR_URL', given.SIMULATOR_URL, ['http:', 'https:'], faults)
+  const databaseUrl = readUrl('DATABASE_URL', given.DATABASE_URL, ['postgres:', 'postgresql:'], faults)
+  if (faults.length > 0) throw new ConfigError(faults)
+
+  return Object.freeze({
+    host: given.HOST,
+    port: given.PORT,
+    baseUrl,
+    dataDir: resolve(given.DATA_DIR),
+    databaseUrl: databaseUrl && (given.DATABASE_URL ?? null),
+    databaseConnectionsMax: given.DATABASE_CONNECTIONS_MAX,
+    secretKey,
+    authIssuer: authIssuer && (given.AUTH_ISSUER ?? null),
+    tokenLifetimeSeconds: given.TOKEN_LIFETIME_SECONDS,
+    rateLimitCreate: {
+      perSecond: given.RATE_LIMIT_CREATE,
+      burst: given.RATE_LIMIT_CREATE_BURST ?? Math.max(1, Math.ceil(given.RATE_LIMIT_CREATE * 2)),
+    },
+    rateLimitToken: { perSecond: given.RATE_LIMIT_TOKEN, burst: Math.max(1, Math.ceil(given.RATE_LIMIT_TOKEN * 5)) },
+    simulatorUrl,
+    webhookAllowPrivate: given.WEBHOOK_ALLOW_PRIVATE ?? isLoopback(given.HOST),
+    trustProxy: given.TRUST_PROXY,
+    metricsToken: given.METRICS_TOKEN ?? null,
+    logLevel: given.LOG_LEVEL,
+    logFormat:
+      given.LOG_FORMAT === 'pretty' || (given.LOG_FORMAT === 'auto' && process.stdout.isTTY) ? 'pretty' : 'json',
+  })
+}
+
+function describe(error: { message?: string; params: Record<string, unknown> }): string {
+  const allowed = error.params.allowedValues
+  return Array.isArray(allowed) ? `must be one of ${allowed.join(', ')}` : (error.message ?? 'is not valid')
+}
+
+function readUrl(name: string, text: string | undefined, protocols: string[], faults: string[]): string | null {
+  if (text === undefined) return null
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (url && protocols.includes(url.protocol)) return text.replace(/\/+$/, '')
+  faults.push(`${name} must be a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`)
+  return null
+}
+
+/** True for addresses that only this machine can reach. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
+}

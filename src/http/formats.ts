@@ -1,0 +1,83 @@
+import { isIP } from 'node:net'
+import type { Ajv } from 'ajv'
+import addFormats from 'ajv-formats'
+import { parseDocument } from '../lib/document.ts'
+import { isLandlinePhone, isMobilePhone } from '../lib/phone.ts'
+import { isInternationalName } from '../lib/text.ts'
+import { detectPixKey } from '../pix/key.ts'
+
+/** A text format of the service interface, with the sentence that tells a caller what is expected. */
+type Format = { accepts: (text: string) => boolean; message: string }
+
+const formats: Record<string, Format> = {
+  'international-name': {
+    accepts: isInternationalName,
+    message:
+      "may hold letters of any script, digits, spaces and ' ’ - . , & / ( ) º ª, with at least one letter or digit",
+  },
+  document: { accepts: (text) => parseDocument(text) !== null, message: 'must be a valid CPF or CNPJ' },
+  'landline-phone': {
+    accepts: isLandlinePhone,
+    message: 'must be a valid landline phone number, such as (11) 3333-4444',
+  },
+  'mobile-phone': { accepts: isMobilePhone, message: 'must be a valid mobile phone number, such as (11) 98765-4321' },
+  'ip-address': { accepts: (text) => isIP(text) !== 0, message: 'must be an IPv4 or IPv6 address' },
+  'zip-code': {
+    accepts: (text) => /^\d{5}-?\d{3}$/.test(text),
+    message: 'must be a Brazilian postal code, such as 01310-100',
+  },
+  'digits-only': { accepts: (text) => /^\d+$/.test(text), message: 'must hold digits only' },
+  'uuid-any': {
+    accepts: (text) => /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i.test(text),
+    message: 'must be a UUID',
+  },
+  'uuid-v4': {
+    accepts: (text) => /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i.test(text),
+    message: 'must be a UUID of version 4',
+  },
+  'iso-date': {
+    accepts: (text) => isCalendarDate(text),
+    message: 'must be an ISO 8601 date without time, such as 1990-12-31',
+  },
+  'iso-date-time': {
+    accepts: (text) => parseDateTime(text) !== null,
+    message:
+      'must be an ISO 8601 date with time, such as 2026-01-31T12:00:00Z or 2026-01-31T09:00:00-03:00 (a + is sent as %2B in a query)',
+  },
+  'pix-key': {
+    accepts: (text) => detectPixKey(text) !== null,
+    message: 'must be a valid PIX key: CPF, CNPJ, e-mail, phone or EVP',
+  },
+  'phone-search': { accepts: (text) => /^[\d\s().+-]*\d[\d\s().+-]*$/.test(text), message: 'must be a phone number' },
+}
+
+export function addOurFormats(ajv: Ajv): void {
+  addFormats.default(ajv, ['email'])
+  for (const [name, format] of Object.entries(formats)) ajv.addFormat(name, format.accepts)
+}
+
+/** What is expected of a text in this format, as the end of a sentence that begins with the field's name. */
+export function describeFormat(name: string): string {
+  return formats[name]?.message ?? (name === 'email' ? 'must be a valid e-mail address' : `must be a valid ${name}`)
+}
+
+const dateTime =
+  /^(\d{4}-\d{2}-\d{2})T([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:[.,]\d{1,9})?)?(Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d)?$/i
+
+/** Reads an ISO 8601 date with time. An offset is honoured; without one the time is UTC. Null when it is none. */
+export function parseDateTime(text: string): Date | null {
+  const match = dateTime.exec(text)
+  if (!match?.[1] || !isCalendarDate(match[1])) return null
+  const offset = match[5] ? match[5].replace(/^([+-]\d{2})(\d{2})$/, '$1:$2') : 'Z'
+  const date = new Date(
+    `${text.slice(0, text.length - (match[5]?.length ?? 0)).replace(',', '.')}${offset}`.toUpperCase(),
+  )
+  return Number.isNaN(date.getTime()) ? null : date
+}
+
+function isCalendarDate(text: string): boolean {
+  const match = /^(\d{4})-(\d{2})-(\d{2})$/.exec(text)
+  if (!match) return false
+  const date = new Date(`${text}T00:00:00Z`)
+  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text)
+}

@@ -1,0 +1,30 @@
+import type { FastifyInstance } from 'fastify'
+import { Counter, Histogram, type Registry } from 'prom-client'
+
+/** One line in the log and one observation per answered request: the route's pattern, never the address, whose query may hold an e-mail. */
+export function observeRequests(app: FastifyInstance, registry: Registry): void {
+  const duration = new Histogram({
+    name: 'http_request_duration_seconds',
+    help: 'Time from the first byte of a request to the last of its answer',
+    labelNames: ['method', 'route', 'status'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers: [registry],
+  })
+  const failures = new Counter({
+    name: 'http_request_errors_total',
+    help: 'Requests answered with 5xx',
+    labelNames: ['method', 'route'],
+    registers: [registry],
+  })
+  app.addHook('onResponse', (request, reply, done) => {
+    const route = request.routeOptions.url ?? 'unknown'
+    const { method } = request
+    duration.observe({ method, route, status: reply.statusCode }, reply.elapsedTime / 1000)
+    if (reply.statusCode >= 500) failures.inc({ method, route })
+    request.log.info(
+      { method, route, status: reply.statusCode, ms: Math.round(reply.elapsedTime * 10) / 10 },
+      'answered',
+    )
+    done()
+  })
+}

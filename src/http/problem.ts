@@ -1,0 +1,52 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { AppError, type ErrorCode, errors } from '../lib/errors.ts'
+
+/** Fastify's own errors, by its codes. What is not named here and is no AppError is our fault: `internal_error`. */
+const fastifyErrors: Record<string, { code: ErrorCode; detail: string }> = {
+  FST_ERR_CTP_INVALID_JSON_BODY: { code: 'malformed_json', detail: 'The body cannot be parsed as JSON.' },
+  FST_ERR_CTP_EMPTY_JSON_BODY: { code: 'malformed_json', detail: 'The body is empty. Send a JSON object.' },
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: {
+    code: 'bad_request',
+    detail: 'The body is not as long as Content-Length says.',
+  },
+  FST_ERR_CTP_BODY_TOO_LARGE: { code: 'body_too_large', detail: 'The body may have 64 KiB at most.' },
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: {
+    code: 'unsupported_media_type',
+    detail: 'Send the body as Content-Type: application/json.',
+  },
+  FST_ERR_BAD_URL: { code: 'not_found', detail: 'There is nothing at this address.' },
+}
+
+/** Turns what was thrown into an error that can be answered. */
+export function toAppError(error: unknown): AppError {
+  if (error instanceof AppError) return error
+  const known = fastifyErrors[(error as FastifyError)?.code]
+  if (known) return new AppError(known.code, { detail: known.detail, cause: error })
+  return new AppError('internal_error', {
+    detail: 'Something went wrong on our side. Give the requestId to the operator, who finds the cause in the log.',
+    cause: error,
+  })
+}
+
+/** Answers with `application/problem+json` (RFC 9457). The one place where an error becomes an answer. */
+export function sendProblem(error: AppError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const { status, title } = errors[error.code]
+  const { detail, fields, members, headers } = error.details
+  if (headers) void reply.headers(headers)
+  // A string passes Fastify's serializers untouched: a problem has members that no schema names.
+  return reply
+    .code(status)
+    .type('application/problem+json; charset=utf-8')
+    .send(
+      JSON.stringify({
+        type: `urn:guiche:error:${error.code}`,
+        title,
+        status,
+        detail: detail ?? `${title}.`,
+        code: error.code,
+        requestId: request.id,
+        ...(fields ? { errors: fields } : {}),
+        ...members,
+      }),
+    )
+}

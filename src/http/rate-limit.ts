@@ -1,0 +1,62 @@
+import type { FastifyReply } from 'fastify'
+import type { Clock } from '../lib/clock.ts'
+import { AppError } from '../lib/errors.ts'
+
+/** As many keys as are remembered at once: past that the longest unused one starts anew, with a full bucket. */
+const keysMax = 100_000
+
+export type RateLimit = { perSecond: number; burst: number }
+export type Taken = { isAllowed: boolean; remaining: number; retryAfterSeconds: number }
+export type RateLimiter = { readonly name: string; readonly limit: RateLimit; take(key: string): Taken }
+
+/**
+ * A token bucket per key, in this process: `burst` at once, refilled `perSecond`. With several processes each has its own.
+ * A limit of 0 per second is no limit.
+ */
+export function createRateLimiter(options: { name: string; limit: RateLimit; clock: Clock }): RateLimiter {
+  const { name, limit, clock } = options
+  const buckets = new Map<string, { level: number; at: number }>()
+  return {
+    name,
+    limit,
+    take(key) {
+      if (limit.perSecond === 0) return { isAllowed: true, remaining: limit.burst, retryAfterSeconds: 0 }
+      const now = clock.now().getTime()
+      const bucket = buckets.get(key) ?? { level: limit.burst, at: now }
+      const level = Math.min(limit.burst, bucket.level + (Math.max(0, now - bucket.at) / 1000) * limit.perSecond)
+      const isAllowed = level >= 1
+      const left = isAllowed ? level - 1 : level
+      // Deleted and set again, the map's order is that of last use.
+      buckets.delete(key)
+      buckets.set(key, { level: left, at: now })
+      const oldest = buckets.size > keysMax ? buckets.keys().next() : undefined
+      if (oldest && !oldest.done) buckets.delete(oldest.value)
+      return {
+        isAllowed,
+        remaining: Math.floor(left),
+        retryAfterSeconds: left >= 1 ? 0 : Math.max(1, Math.ceil((1 - left) / limit.perSecond)),
+      }
+    },
+  }
+}
+
+/**
+ * Takes one for this key and says on the answer what is left (`RateLimit`, `RateLimit-Policy`: draft-ietf-httpapi-ratelimit-headers).
+ *
+ * @throws {AppError} `rate_limited`, with `Retry-After`
+ */
+export function enforceRateLimit(limiter: RateLimiter, key: string, reply: FastifyReply): void {
+  if (limiter.limit.perSecond === 0) return
+  const taken = limiter.take(key)
+  const { perSecond, burst } = limiter.limit
+  const headers = {
+    'ratelimit-policy': `"${limiter.name}";q=${burst};w=${Math.max(1, Math.ceil(burst / perSecond))}`,
+    ratelimit: `"${limiter.name}";r=${taken.remaining};t=${taken.retryAfterSeconds}`,
+  }
+  void reply.headers(headers)
+  if (taken.isAllowed) return
+  throw new AppError('rate_limited', {
+    detail: `More than ${perSecond} requests a second were made. Wait ${taken.retryAfterSeconds} s and try again.`,
+    headers: { 'retry-after': String(taken.retryAfterSeconds) },
+  })
+}

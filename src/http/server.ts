@@ -1,0 +1,129 @@
+import { isUtf8 } from 'node:buffer'
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import helmet from '@fastify/helmet'
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import fastify, { type FastifyBaseLogger, type FastifyInstance, type RawServerDefault } from 'fastify'
+import type { Registry } from 'prom-client'
+import { assert } from '../lib/assert.ts'
+import { AppError } from '../lib/errors.ts'
+import { observeRequests } from './observe.ts'
+import { sendProblem, toAppError } from './problem.ts'
+import { createValidator } from './validate.ts'
+
+/** Who may call a route. Every route says so; one that says nothing stops the start. */
+export type Access = { public: true } | { scope: string }
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    access?: Access
+  }
+}
+
+export type Server = FastifyInstance<
+  RawServerDefault,
+  IncomingMessage,
+  ServerResponse,
+  FastifyBaseLogger,
+  TypeBoxTypeProvider
+>
+
+/** No valid request of the service interface comes near it. */
+const bodyBytesMax = 64 * 1024
+/** A request that takes longer to arrive is an attack or a lost connection. */
+const requestTimeoutMs = 30_000
+/** Longer than the 60 s of most proxies, so that it is the proxy that closes an idle connection. */
+const keepAliveTimeoutMs = 72_000
+
+type Options = {
+  log: FastifyBaseLogger
+  registry: Registry
+  trustProxy: boolean
+  checkWebhookUrl: (url: string) => string | null
+}
+
+/** The HTTP kit: what all routes have in common. It names no feature. */
+export async function createServer(options: Options): Promise<Server> {
+  const app = fastify({
+    loggerInstance: options.log,
+    disableRequestLogging: true,
+    trustProxy: options.trustProxy,
+    bodyLimit: bodyBytesMax,
+    requestTimeout: requestTimeoutMs,
+    keepAliveTimeout: keepAliveTimeoutMs,
+    // A request that is already on its way when the stop begins is still answered.
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    genReqId: (request) => toRequestId(request.headers['x-request-id']),
+    frameworkErrors: (error, request, reply) => {
+      sendProblem(toAppError(error), request, reply)
+    },
+    // Fastify would turn a missing handler for HEAD into one; here each method is declared.
+    exposeHeadRoutes: false,
+  }).withTypeProvider<TypeBoxTypeProvider>()
+
+  app.setValidatorCompiler(createValidator(options))
+  await app.register(helmet, {
+    contentSecurityPolicy: { directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
+  })
+  useStrictJson(app)
+  requireDeclaredAccess(app)
+  observeRequests(app, options.registry)
+
+  app.addHook('onRequest', (request, reply, done) => {
+    void reply.header('x-request-id', request.id)
+    done()
+  })
+  app.setErrorHandler((error, request, reply) => {
+    const appError = toAppError(error)
+    if (appError.code === 'internal_error') request.log.error({ err: error }, 'a request failed')
+    return sendProblem(appError, request, reply)
+  })
+  answerUnknownRoutes(app)
+  return app
+}
+
+/** Well-formed UTF-8 only: a decoder that replaces broken bytes would store something else than was sent. */
+function useStrictJson(app: Server): void {
+  const parse = app.getDefaultJsonParser('error', 'error')
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+    if (!isUtf8(body)) return done(new AppError('malformed_json', { detail: 'The body is not well-formed UTF-8.' }))
+    return parse(request, body.toString('utf8'), done)
+  })
+}
+
+function requireDeclaredAccess(app: Server): void {
+  app.addHook('onRoute', (route) => {
+    assert(route.config?.access, `route ${String(route.method)} ${route.url} declares who may call it`)
+  })
+}
+
+/** 404 for an address that no route has, 405 with `Allow` for one that has it under another method. */
+function answerUnknownRoutes(app: Server): void {
+  const routes: { pattern: RegExp; method: string }[] = []
+  app.addHook('onRoute', (route) => {
+    const pattern = new RegExp(
+      `^${route.url
+        .replace(/[.+?^$()|[\]\\]/g, '\\$&')
+        .replace(/:[^/]+/g, '[^/]+')
+        .replace('*', '.*')}$`,
+    )
+    for (const method of [route.method].flat()) routes.push({ pattern, method })
+  })
+  app.setNotFoundHandler((request) => {
+    const path = request.url.split('?', 1)[0] ?? ''
+    const allowed = [...new Set(routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))]
+    if (allowed.length === 0)
+      throw new AppError('not_found', { detail: 'There is nothing at this address. See /docs.' })
+    throw new AppError('method_not_allowed', {
+      detail: `This address answers ${allowed.join(', ')}.`,
+      headers: { allow: allowed.join(', ') },
+    })
+  })
+}
+
+/** A well-formed id that the client sent is kept, so that both sides find the same request. */
+function toRequestId(sent: string | string[] | undefined): string {
+  return typeof sent === 'string' && /^[\w.:/+=@~-]{1,128}$/.test(sent) ? sent : randomUUID()
+}

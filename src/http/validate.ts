@@ -1,0 +1,202 @@
+import { Ajv, type ErrorObject } from 'ajv'
+import { AppError, type FieldError } from '../lib/errors.ts'
+import { hasForbiddenCharacters } from '../lib/text.ts'
+import { addOurFormats, describeFormat, parseDateTime } from './formats.ts'
+
+type Part = 'body' | 'querystring' | 'params' | 'headers'
+type Options = { checkWebhookUrl: (url: string) => string | null }
+
+/**
+ * Makes Fastify's validator: bodies strictly, without coercion or removal; the text of a query or path into numbers and arrays.
+ * It answers with every fault of a request at once, and never with a submitted value.
+ */
+export function createValidator(options: Options) {
+  const strict = createAjv(false, options)
+  const lenient = createAjv('array', options)
+  return ({ schema, httpPart }: { schema: object; httpPart?: string }) => {
+    const part = (httpPart ?? 'body') as Part
+    const validate = (part === 'body' ? strict : lenient).compile(schema)
+    return (data: unknown) => {
+      const textFaults = part === 'headers' ? [] : findTextFaults(data, '')
+      const isValid = validate(data)
+      if (isValid && textFaults.length === 0) return { value: data }
+      const fields = [
+        ...textFaults,
+        ...(isValid ? [] : (validate.errors ?? []).flatMap((error) => toFieldError(error, part, options))),
+      ]
+      return { error: new AppError('validation_failed', { fields: unique(fields), detail: summary(unique(fields)) }) }
+    }
+  }
+}
+
+function createAjv(coerceTypes: false | 'array', options: Options): Ajv {
+  const ajv = new Ajv({
+    coerceTypes,
+    useDefaults: true,
+    removeAdditional: false,
+    allErrors: true,
+    verbose: true,
+    strict: false,
+  })
+  addOurFormats(ajv)
+  ajv.addFormat('webhook-url', (text) => options.checkWebhookUrl(text) === null)
+  ajv.addKeyword({
+    keyword: 'x-json-limits',
+    schemaType: 'object',
+    validate: fitsJsonLimits,
+    error: { message: 'is too large' },
+  })
+  ajv.addKeyword({
+    keyword: 'x-ordered',
+    schemaType: 'array',
+    validate: isOrdered,
+    error: { message: 'is out of order' },
+  })
+  return ajv
+}
+
+type JsonLimits = { bytesMax: number; depthMax: number; keysMax: number }
+
+function fitsJsonLimits(limits: JsonLimits, data: unknown): boolean {
+  if (Buffer.byteLength(JSON.stringify(data)) > limits.bytesMax) return false
+  let keys = 0
+  const fits = (value: unknown, depth: number): boolean => {
+    if (typeof value !== 'object' || value === null) return true
+    if (depth > limits.depthMax) return false
+    if (!Array.isArray(value)) keys += Object.keys(value).length
+    return keys <= limits.keysMax && Object.values(value).every((member) => fits(member, depth + 1))
+  }
+  return fits(data, 1)
+}
+
+/** `[['startDate', 'endDate']]`: where both are there, the first is not above the second. */
+function isOrdered(pairs: [string, string][], data: Record<string, unknown>): boolean {
+  return pairs.every(([low, high]) => isNotAbove(data[low], data[high]))
+}
+
+function isNotAbove(low: unknown, high: unknown): boolean {
+  if (typeof low === 'number' && typeof high === 'number') return low <= high
+  if (typeof low !== 'string' || typeof high !== 'string') return true
+  const [from, to] = [parseDateTime(low), parseDateTime(high)]
+  return !from || !to || from <= to
+}
+
+/** Control characters, lone surrogates and numbers that JSON cannot give back, wherever they stand. */
+function findTextFaults(data: unknown, field: string): FieldError[] {
+  if (typeof data === 'string') {
+    return hasForbiddenCharacters(data)
+      ? [{ field, code: 'invalid_text', message: 'may not hold control characters or broken Unicode' }]
+      : []
+  }
+  if (typeof data === 'number' && !Number.isFinite(data)) {
+    return [{ field, code: 'invalid_number', message: 'is a number that is too large to keep' }]
+  }
+  if (typeof data !== 'object' || data === null) return []
+  if (Array.isArray(data)) return data.flatMap((item, index) => findTextFaults(item, `${field}[${index}]`))
+  return Object.entries(data).flatMap(([name, value]) =>
+    hasForbiddenCharacters(name)
+      ? [{ field, code: 'invalid_text', message: 'has a member whose name holds control characters or broken Unicode' }]
+      : findTextFaults(value, field === '' ? name : `${field}.${name}`),
+  )
+}
+
+function toFieldError(error: ErrorObject, part: Part, options: Options): FieldError[] {
+  const field = toPath(error.instancePath)
+  const params: Record<string, unknown> = error.params
+  const at = (name: unknown) => (field === '' ? String(name) : `${field}.${name}`)
+  switch (error.keyword) {
+    // What stands inside them is reported by itself.
+    case 'if':
+      return []
+    case 'required':
+      return [{ field: at(params.missingProperty), code: 'required', message: 'is required' }]
+    case 'additionalProperties':
+      return [
+        {
+          field: at(nameOrPart(params.additionalProperty, part)),
+          code: 'unknown_parameter',
+          message: 'is not known here',
+        },
+      ]
+    case 'type':
+      return [{ field, code: 'invalid_type', message: `must be ${article(String(params.type))}` }]
+    case 'enum':
+      return [
+        { field, code: 'invalid_value', message: `must be one of ${(params.allowedValues as unknown[]).join(', ')}` },
+      ]
+    case 'const':
+      return [{ field, code: 'invalid_value', message: `must be ${String(params.allowedValue)}` }]
+    case 'minimum':
+      return [{ field, code: 'too_small', message: `must be at least ${params.limit}` }]
+    case 'maximum':
+      return [{ field, code: 'too_large', message: `must be at most ${params.limit}` }]
+    case 'minLength':
+      return [{ field, code: 'too_short', message: `must have at least ${params.limit} characters` }]
+    case 'maxLength':
+      return [{ field, code: 'too_long', message: `must have at most ${params.limit} characters` }]
+    case 'minItems':
+      return [{ field, code: 'too_few', message: `must have at least ${params.limit} items` }]
+    case 'maxItems':
+      return [{ field, code: 'too_many', message: `must have at most ${params.limit} items` }]
+    case 'uniqueItems':
+      return [{ field, code: 'duplicate', message: 'may not name the same value twice' }]
+    case 'format':
+      return [{ field, code: 'invalid_format', message: describeInvalidFormat(String(params.format), error, options) }]
+    case 'x-json-limits':
+      return [{ field, code: 'too_large', message: describeJsonLimits(error.schema as JsonLimits) }]
+    case 'x-ordered':
+      return (error.schema as [string, string][])
+        .filter(
+          ([low, high]) =>
+            !isNotAbove((error.data as Record<string, unknown>)[low], (error.data as Record<string, unknown>)[high]),
+        )
+        .map(([low, high]) => ({ field: high, code: 'out_of_order', message: `may not be before or below ${low}` }))
+    default:
+      return [{ field, code: 'invalid', message: error.message ?? 'is not valid' }]
+  }
+}
+
+/** The name of a parameter that we do not know is the caller's own text: shown only where it looks like a name. */
+function nameOrPart(name: unknown, part: Part): string {
+  return typeof name === 'string' && /^[\w.[\]-]{1,64}$/.test(name) ? name : part
+}
+
+function describeInvalidFormat(format: string, error: ErrorObject, options: Options): string {
+  if (format !== 'webhook-url') return describeFormat(format)
+  return options.checkWebhookUrl(String(error.data)) ?? 'must be a URL'
+}
+
+function describeJsonLimits(limits: JsonLimits): string {
+  return `may have ${limits.bytesMax} bytes as JSON, ${limits.keysMax} keys in all and ${limits.depthMax} levels at most`
+}
+
+/** `/items/0/unitPrice` → `items[0].unitPrice` */
+function toPath(pointer: string): string {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .reduce((path, part) => (/^\d+$/.test(part) ? `${path}[${part}]` : path === '' ? part : `${path}.${part}`), '')
+}
+
+function article(type: string): string {
+  return /^[aeio]/.test(type) ? `an ${type}` : `a ${type}`
+}
+
+function summary(fields: FieldError[]): string {
+  const first = fields[0]
+  if (!first) return 'The request is not valid.'
+  const rest =
+    fields.length > 1
+      ? ` There ${fields.length === 2 ? 'is 1 more fault' : `are ${fields.length - 1} more faults`} in "errors".`
+      : ''
+  return `${first.field === '' ? 'The body' : first.field} ${first.message}.${rest}`
+}
+
+function unique(fields: FieldError[]): FieldError[] {
+  const seen = new Set<string>()
+  return fields.filter(({ field, code }) => {
+    const key = `${field}\n${code}`
+    return !seen.has(key) && Boolean(seen.add(key))
+  })
+}
