@@ -1,0 +1,59 @@
+import { createHash } from 'node:crypto'
+import { chownSync, existsSync, lstatSync, mkdirSync, realpathSync, statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { type User, whatElse } from './embedded-launcher.ts'
+import { hasCode } from './embedded-process.ts'
+
+/** Where a database lives: its folder, its socket, its log, and the user it runs under when we are root. */
+export type Place = { dataDir: string; folder: string; socketFolder: string; logFile: string; user: User | null }
+
+export function makePlace(dataDir: string): Place {
+  const isRoot = process.getuid?.() === 0
+  // Root lets PostgreSQL's user pass through, and not look.
+  mkdirSync(dataDir, { recursive: true, mode: isRoot ? 0o711 : 0o700 })
+  const real = realpathSync(resolve(dataDir))
+  const folder = `${real}/postgres`
+  const user = isRoot ? ownerOf(folder) : null
+  if (!isRoot) refuseForeign(folder)
+  return { dataDir: real, folder, socketFolder: makeSocketFolder(real, user), logFile: `${real}/postgres.log`, user }
+}
+
+/** As root, a folder made by an ordinary user stays that user's; a new one goes to nobody, whose id this is nearly everywhere. */
+function ownerOf(folder: string): User {
+  const owner = existsSync(folder) ? statSync(folder) : { uid: 0, gid: 0 }
+  return owner.uid === 0 ? { uid: 65534, gid: 65534 } : { uid: owner.uid, gid: owner.gid }
+}
+
+function refuseForeign(folder: string): void {
+  if (!existsSync(folder) || statSync(folder).uid === process.getuid?.()) return
+  throw new Error(
+    `${folder} belongs to user id ${statSync(folder).uid}: run Guichê as that user, or choose another DATA_DIR.`,
+  )
+}
+
+/** The address of a Unix socket has 107 bytes at most: a long DATA_DIR gets its folder under /tmp, named after it. */
+function makeSocketFolder(dataDir: string, user: User | null): string {
+  const near = `${dataDir}/run`
+  const uid = user?.uid ?? process.getuid?.() ?? 0
+  const name = createHash('sha256').update(dataDir).digest('hex').slice(0, 16)
+  const folder = Buffer.byteLength(near) <= 80 ? near : `/tmp/guiche-${uid}-${name}`
+  makePrivate(folder, user)
+  return folder
+}
+
+/** A folder for nobody but this user. One that is there already is believed only when it is just that. */
+export function makePrivate(folder: string, user: User | null): void {
+  try {
+    mkdirSync(folder, { mode: 0o700 })
+    if (user !== null) chownSync(folder, user.uid, user.gid)
+  } catch (error) {
+    if (!hasCode(error, 'EEXIST'))
+      throw new Error(`${folder} cannot be made for PostgreSQL. ${whatElse}`, { cause: error })
+  }
+  const made = lstatSync(folder)
+  // Root may have been killed between making the folder and giving it away.
+  if (user !== null && made.uid === 0 && made.isDirectory()) chownSync(folder, user.uid, user.gid)
+  const trusted = [user?.uid ?? process.getuid?.(), 0].includes(made.uid)
+  if (made.isDirectory() && trusted && (made.mode & 0o077) === 0) return
+  throw new Error(`${folder} is not a private folder of the user PostgreSQL runs as: remove it and start again.`)
+}

@@ -1,0 +1,129 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { BaseLogger } from 'pino'
+import { findBinaries, findLauncher, type Launcher, run, toCommand, whatElse } from './embedded-launcher.ts'
+import { makePrivate, type Place } from './embedded-place.ts'
+import { endPostmaster, findPostmaster, pollEveryMs, retirePidFile } from './embedded-process.ts'
+
+export type Log = Pick<BaseLogger, 'info' | 'warn' | 'error'>
+
+export type Server = { socketFolder: string; stop(): Promise<void> }
+
+/** Starts a server of our own on a folder where none is alive, making the folder when there is none. */
+export async function startServer(place: Place, log: Log): Promise<Server> {
+  const binaries = findBinaries()
+  const launcher = existsSync(`${place.folder}/PG_VERSION`)
+    ? await findLauncher({ binaries, folder: place.folder, user: place.user })
+    : await initialize(place, binaries)
+  checkVersion(place.folder, launcher.version)
+  const giveUpAt = Date.now() + orphansMaxMs
+  for (;;) {
+    retirePidFile(place.folder, place.socketFolder)
+    const started = await launch(place, launcher, log)
+    if (!('failure' in started)) return started
+    // Backends of a postmaster that was killed end by themselves a moment later.
+    const orphans = started.failure.includes('pre-existing shared memory block')
+    if (!orphans || Date.now() > giveUpAt) throw new Error(`PostgreSQL did not start: ${started.failure}`)
+    await sleep(50)
+  }
+}
+
+const orphansMaxMs = 30_000
+
+/** Makes the database folder beside its place and moves it there when it is whole: a kill in between leaves nothing half-made. */
+async function initialize(place: Place, binaries: string): Promise<Launcher> {
+  if (existsSync(place.folder) && readdirSync(place.folder).length > 0) {
+    throw new Error(`${place.folder} is neither empty nor a database of PostgreSQL: choose another DATA_DIR.`)
+  }
+  const folder = `${place.folder}.new`
+  rmSync(folder, { recursive: true, force: true })
+  makePrivate(folder, place.user)
+  const launcher = await findLauncher({ binaries, folder, user: place.user })
+  const made = await run(launcher, launcher.initdb, [...initdbArgs, '-D', folder])
+  if (made.code !== 0) throw new Error(`PostgreSQL could not make its folder: ${made.stderr.trim()} ${whatElse}`)
+  renameSync(folder, place.folder)
+  const parent = openSync(place.dataDir, 'r')
+  fsyncSync(parent)
+  closeSync(parent)
+  return launcher
+}
+
+// Settings an operator may change stand in postgresql.conf, so they are given here once and not at each start.
+// What the log may hold: that something went wrong, never the values of a row (no details, no statements).
+const initdbArgs = [
+  ...['--username=postgres', '--auth=trust', '--encoding=UTF8'],
+  ...['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--no-instructions'],
+  ...['shared_buffers=128MB', 'max_connections=100', 'timezone=UTC', 'random_page_cost=1.1'],
+  ...['log_min_messages=log', 'log_error_verbosity=terse', 'log_min_error_statement=panic', 'log_checkpoints=off'],
+].map((argument) => (argument.startsWith('--') ? argument : `--set=${argument}`))
+
+function checkVersion(folder: string, version: string): void {
+  const made = readFileSync(`${folder}/PG_VERSION`, 'utf8').trim()
+  const major = version.split('.')[0]
+  if (made === major) return
+  throw new Error(
+    `${folder} was made by PostgreSQL ${made} and this Guichê brings ${major}: dump it with the version before, and restore it into a new DATA_DIR.`,
+  )
+}
+
+async function launch(place: Place, launcher: Launcher, log: Log): Promise<Server | { failure: string }> {
+  const logFd = openLog(place.logFile)
+  const logStart = statSync(place.logFile).size
+  const { command, args, options } = toCommand(launcher, launcher.postgres, [
+    ...['-D', place.folder, '-c', 'listen_addresses=', '-c', `unix_socket_directories=${place.socketFolder}`],
+    ...['-c', 'port=5432', '-c', 'logging_collector=off', '-c', 'log_destination=stderr'],
+  ])
+  // A session of its own: Ctrl-C in a terminal reaches us alone, and we stop PostgreSQL last.
+  const child = spawn(command, args, { ...options, detached: true, stdio: ['ignore', logFd, logFd] })
+  closeSync(logFd)
+  await once(child)
+  const pid = child.pid ?? 0
+  while (child.exitCode === null && child.signalCode === null) {
+    const postmaster = findPostmaster(place.folder)
+    if (postmaster?.pid === pid && postmaster.state === 'ready') return toServer(place, child, pid, log)
+    await sleep(pollEveryMs)
+  }
+  return { failure: readFileSync(place.logFile).subarray(logStart).toString('utf8').trim().slice(-2000) }
+}
+
+function once(child: ChildProcess): Promise<void> {
+  return new Promise((resolve, reject) => {
+    child.once('spawn', resolve)
+    child.once('error', reject)
+  })
+}
+
+function toServer(place: Place, child: ChildProcess, pid: number, log: Log): Server {
+  let stopping = false
+  child.once('exit', (code, signal) => {
+    if (!stopping) log.error({ code, signal }, 'PostgreSQL ended by itself: see postgres.log in DATA_DIR')
+  })
+  // A program that has finished must not be kept alive by its database.
+  child.unref()
+  return {
+    socketFolder: place.socketFolder,
+    stop: async () => {
+      stopping = true
+      await endPostmaster(pid, place.folder)
+    },
+  }
+}
+
+const logBytesMax = 10_000_000
+
+/** A file and not a pipe to us: a server that outlives us can still write. */
+function openLog(path: string): number {
+  if (existsSync(path) && statSync(path).size > logBytesMax) renameSync(path, `${path}.1`)
+  return openSync(path, 'a', 0o600)
+}

@@ -1,0 +1,68 @@
+import { spawn } from 'node:child_process'
+import { closeSync, constants, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs'
+
+export type FolderLock = {
+  /** False where the system offers no lock (a Linux without `flock`): PostgreSQL's own guard is then the only one. */
+  readonly held: boolean
+  release(): void
+}
+
+/**
+ * Takes the lock of a folder for as long as this process lives, or says which process has it.
+ *
+ * The lock is the operating system's, on an open file, so it ends with the process however that ends. A file with a process
+ * id in it would outlive a kill, and the id may by then belong to somebody else. The id we write is only for the message.
+ */
+export async function lockFolder(path: string): Promise<FolderLock | { heldBy: string }> {
+  const opened = process.platform === 'darwin' ? openLocked(path) : await openAndFlock(path)
+  if (opened === 'taken') return { heldBy: readHolder(path) }
+  ftruncateSync(opened.fd)
+  writeSync(opened.fd, `${process.pid}\n`, 0)
+  return { held: opened.held, release: () => closeSync(opened.fd) }
+}
+
+type Opened = { fd: number; held: boolean } | 'taken'
+
+// O_EXLOCK of <fcntl.h>: lock while opening. Node does not name it, and passes it on.
+const lockOnOpen = 0x20
+
+function openLocked(path: string): Opened {
+  try {
+    const flags = constants.O_RDWR | constants.O_CREAT | constants.O_NONBLOCK | lockOnOpen
+    return { fd: openSync(path, flags, 0o600), held: true }
+  } catch (error) {
+    if (isBusy(error)) return 'taken'
+    throw error
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'EAGAIN' || error.code === 'EWOULDBLOCK')
+}
+
+/**
+ * Linux locks an open file, not a process: `flock` locks ours through the descriptor it inherits, ends, and the lock stays
+ * with the descriptor that we keep. Children do not get it, since Node opens files close-on-exec.
+ */
+async function openAndFlock(path: string): Promise<Opened> {
+  const fd = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600)
+  const code = await flock(fd)
+  if (code !== takenCode) return { fd, held: code === 0 }
+  closeSync(fd)
+  return 'taken'
+}
+
+const takenCode = 75
+
+function flock(fd: number): Promise<number | null> {
+  return new Promise((resolve) => {
+    const child = spawn('flock', ['-n', '-E', String(takenCode), '3'], { stdio: ['ignore', 'ignore', 'ignore', fd] })
+    child.once('error', () => resolve(null))
+    child.once('exit', resolve)
+  })
+}
+
+function readHolder(path: string): string {
+  const pid = readFileSync(path, 'utf8').trim()
+  return pid === '' ? 'another process' : `process ${pid}`
+}
