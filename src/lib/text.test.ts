@@ -74,6 +74,7 @@ describe('toSearchText', () => {
     ['Joa\u0303o', 'joao'],
     ['STRASSE', 'strasse'],
     ['Straße', 'strasse'],
+    ['STRAẞE', 'strasse'],
     ['ΟΔΟΣ', 'οδοσ'],
     ['İstanbul ısı', 'istanbul isi'],
     ['ﬁm', 'fim'],

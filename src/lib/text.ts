@@ -21,11 +21,11 @@ export function hasForbiddenCharacters(text: string): boolean {
 }
 
 /**
- * The form under which texts are compared without regard to case or accents: `"JOSÉ"` and `"jose"` are one. Upper case
- * comes first because it unites what lower case keeps apart (`ß` and `SS`, `ı` and `I`); a final sigma depends on its
+ * The form under which texts are compared without regard to case or accents: `"JOSÉ"` and `"jose"` are one. The way
+ * through upper case unites what lower case keeps apart (`ß`, `ẞ` and `SS`; `ı` and `I`); a final sigma depends on its
  * neighbours and would hide a part of a word from a search.
  */
 export function toSearchText(text: string): string {
-  const folded = text.normalize('NFKD').toUpperCase().toLowerCase().replaceAll('ς', 'σ')
+  const folded = text.normalize('NFKD').toLowerCase().toUpperCase().toLowerCase().replaceAll('ς', 'σ')
   return folded.normalize('NFKD').replace(/\p{M}/gu, '')
 }

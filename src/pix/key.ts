@@ -1,4 +1,64 @@
+import { parseDocument } from '../lib/document.ts'
+
 export type PixKeyType = 'CPF' | 'CNPJ' | 'EMAIL' | 'PHONE' | 'EVP'
 
 /** "PixKeyVo" of the service interface. */
 export type PixKey = { key: string; type: PixKeyType }
+
+/** The key as the Pix system keeps it (bare, lower case, `+55…`), or null when it is not a key of its type. */
+export function normalizePixKey({ key, type }: PixKey): PixKey | null {
+  const normal = normalizers[type](key)
+  return normal === null ? null : { key: normal, type }
+}
+
+/**
+ * Tells what kind of key a text is, and normalises it. Eleven digits can be a CPF and a mobile phone at once: a valid
+ * CPF wins, as it does in the apps of the banks, where a phone is written with its `+55`.
+ */
+export function detectPixKey(text: string): PixKey | null {
+  for (const type of inOrderOfDetection) {
+    const key = normalizePixKey({ key: text, type })
+    if (key) return key
+  }
+  return null
+}
+
+const inOrderOfDetection = ['CPF', 'CNPJ', 'EMAIL', 'EVP', 'PHONE'] as const satisfies PixKeyType[]
+
+const normalizers = {
+  CPF: (key) => document(key, 'CPF'),
+  CNPJ: (key) => document(key, 'CNPJ'),
+  EMAIL: email,
+  PHONE: phone,
+  EVP: (key) => (UUID.test(key) ? key.toLowerCase() : null),
+} satisfies Record<PixKeyType, (key: string) => string | null>
+
+// Of any version: the Central Bank's directory has issued others than version 4.
+const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i
+
+function document(key: string, type: 'CPF' | 'CNPJ'): string | null {
+  const parsed = parseDocument(key)
+  return parsed?.type === type ? parsed.value : null
+}
+
+// The limit and the pattern are those of the Central Bank's directory (DICT).
+const EMAIL_LENGTH_MAX = 77
+const EMAIL = /^[a-z\d.!#$%&'*+/=?^_`{|}~-]+@[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?(?:\.[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?)+$/
+
+function email(key: string): string | null {
+  if (key.length > EMAIL_LENGTH_MAX) return null
+  const lower = key.toLowerCase()
+  return EMAIL.test(lower) ? lower : null
+}
+
+// The shape only: the directory knows which numbers exist, and its own examples have area codes that do not.
+const PHONE = /^(?:\+?55)?([1-9]\d(?:9\d{8}|[2-5]\d{7}))$/
+const PHONE_SPELLING = /^\+?[\d ().-]{10,24}$/
+// Dots and a hyphen belong to a phone too; in these places they are a document's, and then a mistyped one.
+const DOCUMENT_SPELLING = /^\d{3}\.\d{3}\.\d{3}-\d{2}$/
+
+function phone(key: string): string | null {
+  if (!PHONE_SPELLING.test(key) || DOCUMENT_SPELLING.test(key)) return null
+  const match = PHONE.exec(key.replace(/[ ().-]/g, ''))
+  return match ? `+55${match[1]}` : null
+}

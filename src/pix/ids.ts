@@ -1,0 +1,61 @@
+import { randomBytes } from 'node:crypto'
+import { assert } from '../lib/assert.ts'
+
+/** The txid of a charge: our UUID without hyphens, since the standard allows 26 to 35 of `[a-zA-Z0-9]`. */
+export function toTxid(uuid: string): string {
+  return uuid.replaceAll('-', '').toLowerCase()
+}
+
+/** The UUID behind a txid of ours, or null for a txid that another system made. A PSP may answer it in upper case. */
+export function fromTxid(txid: string): string | null {
+  const match = /^([\da-f]{8})([\da-f]{4})([\da-f]{4})([\da-f]{4})([\da-f]{12})$/i.exec(txid)
+  return match ? match.slice(1).join('-').toLowerCase() : null
+}
+
+/** Whose payment it is (the ISPB of the payer's institution) and when it was made. */
+type IdInput = { ispb: string; at: Date }
+
+/** `E` + ISPB + `yyyyMMddHHmm` in UTC + 11 random letters and digits: one payment of the Pix system. Case matters. */
+export function newEndToEndId(input: IdInput): string {
+  return newId('E', input)
+}
+
+/** The same with `D`: one return of a payment (devolução). Its ISPB is that of the institution that sends back. */
+export function newReturnId(input: IdInput): string {
+  return newId('D', input)
+}
+
+// An ISPB is the root of a CNPJ, which may have letters since July 2026.
+const ISPB = /^[\dA-Z]{8}$/
+const END_TO_END_ID = /^E[\dA-Z]{8}(\d{4})(\d{2})(\d{2})([01]\d|2[0-3])([0-5]\d)[\dA-Za-z]{11}$/
+
+/** Strict, for what we make. What others send is accepted loosely: 32 characters that only they need to understand. */
+export function isEndToEndId(text: string): boolean {
+  const match = END_TO_END_ID.exec(text)
+  if (!match) return false
+  const [, year, month, day] = match.map(Number)
+  const date = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)))
+  // A month 13 or a 30th of February would have moved on.
+  return date.getUTCFullYear() === year && date.getUTCMonth() + 1 === month && date.getUTCDate() === day
+}
+
+function newId(letter: 'E' | 'D', { ispb, at }: IdInput): string {
+  assert(ISPB.test(ispb), 'an ISPB has 8 digits or capital letters')
+  const minute = at.toISOString().slice(0, 16).replace(/[-T:]/g, '')
+  assert(minute.length === 12, 'the year of a payment has four digits')
+  return `${letter}${ispb}${minute}${randomText(11)}`
+}
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+// The largest multiple of 62 in a byte: a byte from there up would make some characters likelier, so it is thrown away.
+const UNBIASED_BELOW = 248
+
+function randomText(length: number): string {
+  let text = ''
+  while (text.length < length) {
+    for (const byte of randomBytes(length)) {
+      if (byte < UNBIASED_BELOW && text.length < length) text += ALPHABET.charAt(byte % ALPHABET.length)
+    }
+  }
+  return text
+}
