@@ -1,0 +1,78 @@
+import { assert } from '../lib/assert.ts'
+
+export type BatchOptions<Item, Result> = {
+  /** Does the work of a batch in one go; gives the results in the order of its items. Runs again, item by item, after an error. */
+  run: (items: Item[]) => Promise<Result[]>
+  itemsMax: number
+  flightsMax: number
+  /** The order within a batch: two that lock the same rows in opposite order would deadlock. */
+  sort?: (a: Item, b: Item) => number
+  /** Whether an error may be the fault of one item. When a connection is lost, repeating helps nobody. All errors, if not given. */
+  isolates?: (error: unknown) => boolean
+}
+
+type Waiting<Item, Result> = { item: Item; resolve: (result: Result) => void; reject: (error: unknown) => void }
+
+/**
+ * Lets callers share a commit. An item that finds a free flight leaves at once; those that come while all are busy go together
+ * into the next. There is no timer, so nothing is added when idle, and the batch grows by itself under load (6,000 rows
+ * per second one by one, 31,000 at 32).
+ *
+ * An error of a batch is not everyone's: its items are repeated one by one, so that a bad one fails alone. `run` must
+ * therefore bear to see an item again whose first try is in doubt.
+ */
+export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): (item: Item) => Promise<Result> {
+  let waiting: Waiting<Item, Result>[] = []
+  let flights = 0
+  let boarding = false
+
+  function board(): void {
+    if (boarding || waiting.length === 0 || flights >= options.flightsMax) return
+    boarding = true
+    // After the I/O of this turn: requests that came in together are all seen before the first one leaves.
+    setImmediate(() => {
+      boarding = false
+      while (waiting.length > 0 && flights < options.flightsMax) depart()
+    })
+  }
+
+  function depart(): void {
+    const passengers = waiting.slice(0, options.itemsMax)
+    waiting = waiting.slice(options.itemsMax)
+    flights += 1
+    void fly(options, passengers).finally(() => {
+      flights -= 1
+      board()
+    })
+  }
+
+  return (item) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ item, resolve, reject })
+      board()
+    })
+}
+
+async function fly<Item, Result>(
+  options: BatchOptions<Item, Result>,
+  passengers: Waiting<Item, Result>[],
+): Promise<void> {
+  const { sort, isolates } = options
+  if (sort !== undefined) passengers.sort((a, b) => sort(a.item, b.item))
+  try {
+    await runTogether(options, passengers)
+  } catch (error) {
+    const alone = passengers.length === 1 || isolates?.(error) === false
+    if (alone) for (const { reject } of passengers) reject(error)
+    else for (const passenger of passengers) await runTogether(options, [passenger]).catch(passenger.reject)
+  }
+}
+
+async function runTogether<Item, Result>(
+  options: BatchOptions<Item, Result>,
+  passengers: Waiting<Item, Result>[],
+): Promise<void> {
+  const results = await options.run(passengers.map(({ item }) => item))
+  assert(results.length === passengers.length, 'a batch gave another number of results than it had items')
+  for (const [index, result] of results.entries()) passengers[index]?.resolve(result)
+}

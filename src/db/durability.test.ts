@@ -1,0 +1,82 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { checkDurability } from './durability.ts'
+import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded.ts'
+import { connect, type Db, raw } from './sql.ts'
+
+// A server of its own: its settings are turned off here, and other tests rely on theirs.
+let dataDir: string
+let postgres: EmbeddedPostgres
+
+beforeAll(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'guiche-durability-'))
+  postgres = await startEmbeddedPostgres({ dataDir, log: pino({ level: 'silent' }) })
+})
+
+afterAll(async () => {
+  await postgres.stop()
+  await rm(dataDir, { recursive: true })
+})
+
+it('accepts the settings that PostgreSQL comes with', async () => {
+  await expect(check()).resolves.toBeUndefined()
+})
+
+it.each(['local', 'remote_write', 'remote_apply', 'on'])('accepts synchronous_commit = %s', async (value) => {
+  await asSuperuser(`alter database guiche set synchronous_commit = '${value}'`)
+  await expect(check()).resolves.toBeUndefined()
+})
+
+it('refuses synchronous_commit = off where only our database or our role has it', async () => {
+  await asSuperuser('alter database guiche set synchronous_commit = off')
+  await expect(check()).rejects.toThrow(/synchronous_commit is off/)
+  await asSuperuser('alter database guiche reset synchronous_commit', 'alter role guiche set synchronous_commit = off')
+  await expect(check()).rejects.toThrow(/synchronous_commit is off/)
+  await asSuperuser('alter role guiche reset synchronous_commit')
+  await expect(check()).resolves.toBeUndefined()
+})
+
+it('names every unsafe setting in one error', async () => {
+  await asSuperuser(
+    'alter system set fsync = off',
+    'alter system set full_page_writes = off',
+    'select pg_reload_conf()',
+  )
+  // The server reads its settings a moment after it was told to.
+  await vi.waitFor(() => expect(check()).rejects.toThrow(/for payments: fsync is off.*; full_page_writes is off/))
+  await asSuperuser('alter system reset all', 'select pg_reload_conf()')
+  await vi.waitFor(() => expect(check()).resolves.toBeUndefined())
+})
+
+it('refuses an old PostgreSQL', async () => {
+  await asSuperuser(
+    'create schema old',
+    `create function old.current_setting(name text) returns text language sql as $$
+      select case name when 'server_version_num' then '140012' else 'on' end $$`,
+    'grant usage on schema old to guiche',
+    'alter role guiche set search_path = old, pg_catalog',
+  )
+  await expect(check()).rejects.toThrow(/version 140012 is too old, use PostgreSQL 15 or later/)
+})
+
+/** A new connection each time, since settings of databases and roles are read when one is made. */
+const check = () => withDb(postgres.connectionString, checkDurability)
+
+async function asSuperuser(...statements: string[]): Promise<void> {
+  const address = postgres.connectionString.replace('//guiche@', '//postgres@')
+  await withDb(address, async (db) => {
+    for (const statement of statements) await db.query(raw(statement))
+  })
+}
+
+async function withDb(connectionString: string, work: (db: Db) => Promise<void>): Promise<void> {
+  const db = connect({ connectionString, connectionsMax: 1, onError: () => {} })
+  try {
+    await work(db)
+  } finally {
+    await db.pool.end()
+  }
+}

@@ -1,0 +1,40 @@
+import { type Db, sql } from './sql.ts'
+
+type Settings = { fsync: string; full_page_writes: string; synchronous_commit: string; version: number }
+
+/**
+ * Refuses a PostgreSQL that may forget what it said was committed. A payment that was answered 200 and is gone after a power cut
+ * cannot be found again, and no test by killing processes shows it: only the settings do, as this very connection sees them.
+ */
+export async function checkDurability(db: Db): Promise<void> {
+  const [settings] = await db.query<Settings>(sql`
+    select
+      current_setting('fsync') as fsync,
+      current_setting('full_page_writes') as full_page_writes,
+      current_setting('synchronous_commit') as synchronous_commit,
+      current_setting('server_version_num')::integer as version`)
+  const faults = settings === undefined ? ['it did not tell its settings'] : findFaults(settings)
+  if (faults.length > 0) throw new Error(`this PostgreSQL is not safe for payments: ${faults.join('; ')}.`)
+}
+
+function findFaults(settings: Settings): string[] {
+  const faults: string[] = []
+  if (settings.version < versionMin) faults.push(`version ${settings.version} is too old, use PostgreSQL 15 or later`)
+  if (settings.fsync !== 'on') {
+    faults.push("fsync is off, so a power cut can ruin the database: 'alter system set fsync = on', then reload")
+  }
+  if (settings.full_page_writes !== 'on') {
+    faults.push(
+      "full_page_writes is off, so a power cut can leave half-written pages: 'alter system set full_page_writes = on', then reload",
+    )
+  }
+  // local, remote_write, remote_apply and on all wait for our own disk.
+  if (settings.synchronous_commit === 'off') {
+    faults.push(
+      "synchronous_commit is off, so commits are answered before they are kept: set it to on in the server, and see that no 'alter role' or 'alter database' turns it off",
+    )
+  }
+  return faults
+}
+
+const versionMin = 150_000

@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createEmptyDatabase, type TestDatabase } from '../../test/support/database.ts'
+import { type Db, sql, type Tx } from './sql.ts'
+
+let database: TestDatabase
+let db: Db
+
+beforeAll(async () => {
+  database = await createEmptyDatabase()
+  db = database.db
+  await db.query(sql`create table notes (id int primary key)`)
+})
+
+afterAll(() => database.drop())
+
+describe('numbers', () => {
+  it('come as safe integers, not as text', async () => {
+    const [row] = await db.query(
+      sql`select 9007199254740991::int8 as most, sum(v)::int8 as sum, count(*) from (values (1::int8), (-3)) t (v)`,
+    )
+    expect(row).toEqual({ most: Number.MAX_SAFE_INTEGER, sum: -2, count: 2 })
+  })
+
+  it('come as null where the database has null', async () => {
+    expect(await db.query(sql`select null::int8 as nothing`)).toEqual([{ nothing: null }])
+  })
+
+  it('are refused rather than rounded', async () => {
+    await expect(db.query(sql`select 9007199254740993::int8 as n`)).rejects.toThrow(/not a safe integer/)
+    await expect(db.query(sql`select 1.5::numeric as n`)).rejects.toThrow(/not a safe integer/)
+    expect(await db.query(sql`select 1 as n`)).toEqual([{ n: 1 }])
+  })
+})
+
+describe('a transaction', () => {
+  const ids = async () => (await db.query<{ id: number }>(sql`select id from notes order by id`)).map(({ id }) => id)
+
+  it('commits what its work did and gives its result', async () => {
+    const result = await db.transaction(async (tx) => {
+      await tx.query(sql`insert into notes (id) values (${1})`)
+      expect(await ids()).toEqual([])
+      return 'done'
+    })
+    expect(result).toBe('done')
+    expect(await ids()).toEqual([1])
+  })
+
+  it('rolls everything back when its work throws, and passes the error on', async () => {
+    const wrong = new Error('changed my mind')
+    const work = async (tx: Tx) => {
+      await tx.query(sql`insert into notes (id) values (2)`)
+      throw wrong
+    }
+    await expect(db.transaction(work)).rejects.toBe(wrong)
+    expect(await ids()).toEqual([1])
+  })
+
+  it('rolls back after an error of the database', async () => {
+    const work = async (tx: Tx) => {
+      await tx.query(sql`insert into notes (id) values (3)`)
+      await tx.query(sql`insert into notes (id) values (1)`)
+    }
+    await expect(db.transaction(work)).rejects.toMatchObject({ code: '23505' })
+    expect(await ids()).toEqual([1])
+    expect(db.pool.idleCount).toBe(db.pool.totalCount)
+  })
+
+  // Skipped: today the cut ends the whole process, since nobody listens for errors of a connection taken out of the pool.
+  it.skip('fails when its connection is cut, and the next one works', async () => {
+    const work = (tx: Tx) => tx.query(sql`select pg_terminate_backend(pg_backend_pid())`)
+    await expect(db.transaction(work)).rejects.toThrow()
+    expect(await ids()).toEqual([1])
+  })
+
+  it('is a type of its own', () => {
+    // @ts-expect-error: a Db is not inside a transaction.
+    const tx: Tx = db
+    expect(tx).toBe(db)
+  })
+})

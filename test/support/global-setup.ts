@@ -1,0 +1,67 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { runMigrations } from 'graphile-worker'
+import { pino } from 'pino'
+import type { TestProject } from 'vitest/node'
+import { startEmbeddedPostgres } from '../../src/db/embedded.ts'
+import { migrate, migrationsFolder } from '../../src/db/migrate.ts'
+import { connect, raw } from '../../src/db/sql.ts'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Where the PostgreSQL of this run is. Its database `guiche_template` is migrated: clone it, leave it. */
+    postgres: string
+    /** The compiled program, laid out as in dist/: for tests that start a process. */
+    build: string
+  }
+}
+
+const log = pino({ level: 'silent' })
+const template = 'guiche_template'
+
+/** Once per run: the program is compiled, and one PostgreSQL of our own is started, with a migrated database to clone. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'guiche-test-'))
+  const [build, postgres] = await Promise.all([compile(), startEmbeddedPostgres({ dataDir, log })])
+  await makeTemplate(postgres.connectionString)
+  project.provide('build', build)
+  project.provide('postgres', postgres.connectionString)
+  return async () => {
+    await postgres.stop()
+    await Promise.all([dataDir, build].map((folder) => rm(folder, { recursive: true, force: true })))
+  }
+}
+
+/**
+ * A folder of this run's own, so that two runs at once do not write the same files; inside dist/, where packages are found and
+ * git does not look. Types are not checked: `npm run types` does that, and a test should not fail of another file's.
+ */
+async function compile(): Promise<string> {
+  const folder = resolve(`dist/test-${process.pid}`)
+  const tsc = resolve('node_modules/.bin/tsc')
+  await promisify(execFile)(tsc, [
+    '-p',
+    'tsconfig.build.json',
+    '--noCheck',
+    '--incremental',
+    'false',
+    '--outDir',
+    folder,
+  ])
+  return folder
+}
+
+async function makeTemplate(connectionString: string): Promise<void> {
+  const server = connect({ connectionString, connectionsMax: 1, onError: () => {} })
+  await server.query(raw(`create database ${template}`))
+  await server.pool.end()
+  const url = new URL(connectionString)
+  url.pathname = template
+  const db = connect({ connectionString: url.href, connectionsMax: 2, onError: () => {} })
+  await migrate(db, { folder: migrationsFolder(), log })
+  await runMigrations({ pgPool: db.pool })
+  await db.pool.end()
+}

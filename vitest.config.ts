@@ -1,0 +1,12 @@
+import { defineConfig } from 'vitest/config'
+
+export default defineConfig({
+  test: {
+    globalSetup: 'test/support/global-setup.ts',
+    include: ['src/**/*.test.ts', 'simulator/**/*.test.ts', 'test/**/*.test.ts'],
+    pool: 'forks',
+    // Files share two cores and one PostgreSQL; a slow machine is no failure.
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+  },
+})
