@@ -1,0 +1,127 @@
+import { readFile } from 'node:fs/promises'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { parseArgs } from 'node:util'
+import { findSignatureFault, secretPrefix } from '../webhooks/sign.ts'
+
+const defaultPort = 4000
+const bodyMaxBytes = 1024 * 1024
+
+export type Receiver = { url: string; stop(): Promise<void> }
+
+type Options = { port: number; secrets: string[]; print: (line: string) => void; now?: () => Date }
+
+/**
+ * A receiver to look at while trying Guichê, and to copy from: it verifies each delivery and prints what it says. It
+ * answers 204, or 401 to what is not signed with the secret. Give a webhookUrl of `http://127.0.0.1:4000/`.
+ */
+export async function startReceiver({ port, secrets, print, now = () => new Date() }: Options): Promise<Receiver> {
+  const server = createServer((request, response) => {
+    receive(request, response).catch(() => response.destroy())
+  })
+  await new Promise<void>((done, failed) => {
+    server.once('error', failed)
+    server.listen(port, '127.0.0.1', done)
+  })
+  const address = server.address()
+  const actualPort = typeof address === 'object' && address !== null ? address.port : port
+  return {
+    url: `http://127.0.0.1:${actualPort}/`,
+    stop: () =>
+      new Promise((done) => {
+        server.close(() => done())
+        server.closeAllConnections()
+      }),
+  }
+
+  async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (request.method !== 'POST') return answer(response, 405)
+    // The bytes as they came: a body that was parsed and written again has another signature.
+    const body = await readBody(request)
+    if (body === null) return answer(response, 413)
+    const fault = findSignatureFault({ secrets, headers: signatureHeaders(request), body, now: now() })
+    for (const line of describe(body, fault)) print(line)
+    answer(response, fault === null ? 204 : 401)
+  }
+}
+
+function signatureHeaders({ headers }: IncomingMessage): Record<string, string> {
+  const named = Object.entries(headers).filter(([name]) => name.startsWith('webhook-'))
+  return Object.fromEntries(named.map(([name, value]) => [name, String(value)]))
+}
+
+async function readBody(request: IncomingMessage): Promise<Buffer | null> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of request) {
+    chunks.push(chunk)
+    length += chunk.length
+    if (length > bodyMaxBytes) return null
+  }
+  return Buffer.concat(chunks)
+}
+
+function answer(response: ServerResponse, status: number): void {
+  response.writeHead(status).end()
+}
+
+function describe(body: Buffer, fault: string | null): string[] {
+  if (fault !== null) return [`REFUSED  ${fault}`]
+  const event = asMembers(parse(body))
+  const data = asMembers(event.data)
+  return [
+    `${text(event.type)}  ${text(data.status)}  ${inReais(data.amount)}  signature valid`,
+    `  event ${text(event.id)}  record ${text(data.id)}  sequence ${text(data.sequence)}  at ${text(event.timestamp)}`,
+  ]
+}
+
+function parse(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'))
+  } catch {
+    return null
+  }
+}
+
+function asMembers(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? { ...value } : {}
+}
+
+/** What is printed came over the network: nothing in it may steer a terminal. */
+function text(value: unknown): string {
+  const isPlain = typeof value === 'string' || typeof value === 'number'
+  return isPlain ? String(value).replace(/\p{C}/gu, '?') : '-'
+}
+
+const reais = new Intl.NumberFormat('pt-BR', { style: 'currency', currency: 'BRL' })
+
+function inReais(amount: unknown): string {
+  return typeof amount === 'number' ? reais.format(amount / 100).replace(/\s/g, ' ') : '-'
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({ options: { port: { type: 'string' }, secret: { type: 'string', multiple: true } } })
+  const secrets = values.secret ?? [await readSandboxSecret()]
+  const print = (line: string) => process.stdout.write(`${line}\n`)
+  const receiver = await startReceiver({ port: Number(values.port ?? defaultPort), secrets, print })
+  print(`Listening at ${receiver.url}: give this as webhookUrl. Ctrl+C ends it.`)
+  process.once('SIGINT', () => void receiver.stop())
+  process.once('SIGTERM', () => void receiver.stop())
+}
+
+/** The secret of the sandbox client, which the first start of the service left in its data folder. */
+async function readSandboxSecret(): Promise<string> {
+  const file = join(process.env.DATA_DIR ?? './data', 'sandbox.json')
+  const sandbox = asMembers(parse(await readFile(file)))
+  const secret = sandbox.webhookSecret
+  if (typeof secret === 'string' && secret.startsWith(secretPrefix)) return secret
+  throw new Error(`There is no webhookSecret in ${file}; give one with --secret`)
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  main().catch((error: Error) => {
+    process.stderr.write(`${error.message}\n`)
+    process.exitCode = 1
+  })
+}

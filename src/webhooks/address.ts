@@ -1,0 +1,118 @@
+import { isIP } from 'node:net'
+import ipaddr from 'ipaddr.js'
+
+const urlLengthMax = 2048
+
+/**
+ * `public`: anyone may have us call it. `private`: only with `WEBHOOK_ALLOW_PRIVATE`. `forbidden`: never, because nothing
+ * there can be a shop's receiver: cloud metadata, multicast, documentation, addresses that wrap another one.
+ */
+export type Kind = 'public' | 'private' | 'forbidden'
+
+/** Why a webhook URL cannot be accepted, as a sentence that continues "webhookUrl …"; null when it can. */
+export function checkWebhookUrl(text: string, { allowPrivate }: { allowPrivate: boolean }): string | null {
+  if (text.length > urlLengthMax) return `must be at most ${urlLengthMax} characters`
+  // URL would quietly drop tabs and line ends and turn a backslash into a slash.
+  if (/[\s\\\p{Cc}]/u.test(text)) return 'must be a valid URL'
+  const authority = /^https?:\/\/([^/?#]+)/i.exec(text)?.[1]
+  if (authority === undefined) return 'must be a valid https URL'
+  if (text.includes('#')) return 'must have no fragment'
+  if (authority.includes('@')) return 'must have no user name or password in it'
+  const url = parseUrl(text)
+  if (!url || url.port === '0') return 'must be a valid URL'
+  const kind = kindOfHost(toHost(url.hostname))
+  if (kind === 'forbidden') return 'must name a host that can be called'
+  if (kind === 'private' && !allowPrivate) return 'must name a public host, with a top-level domain'
+  if (url.protocol === 'http:' && kind === 'public') return 'must use https'
+  return null
+}
+
+/** A URL's hostname without the brackets of IPv6 and without a final dot. */
+export function toHost(hostname: string): string {
+  return hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '')
+}
+
+/** Names that by convention never leave a machine or a network. */
+const privateSuffixes = new Set(['localhost', 'local', 'internal', 'test', 'lan', 'home.arpa'])
+
+/** What a host's name alone says. A public name may still lead to a private address: that is checked when dialling. */
+export function kindOfHost(host: string): Kind {
+  if (isIP(host)) return kindOfAddress(host)
+  const labels = host.split('.')
+  const isName = host.length <= 253 && labels.every((label) => /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/i.test(label))
+  if (!isName) return 'forbidden'
+  const topLevel = labels.at(-1) ?? ''
+  if (labels.length === 1 || privateSuffixes.has(topLevel) || privateSuffixes.has(labels.slice(-2).join('.'))) {
+    return 'private'
+  }
+  return /^(?:[a-z]{2,63}|xn--[a-z0-9-]+)$/i.test(topLevel) ? 'public' : 'forbidden'
+}
+
+/** What an address is, by tables of our own: ipaddr.js calls `::7f00:1` and `168.63.129.16` ordinary unicast. */
+export function kindOfAddress(text: string): Kind {
+  // isIP is strict; ipaddr.js alone would read "0177.1" as well. An address with a zone is link-local.
+  if (!isIP(text) || text.includes('%')) return 'forbidden'
+  const address = ipaddr.parse(text)
+  return address instanceof ipaddr.IPv4 ? kindOfIPv4(address) : kindOfIPv6(address)
+}
+
+// IANA's IPv4 special-purpose registry, and what clouds have put in between.
+const metadataV4 = cidrsV4('169.254.0.0/16', '168.63.129.16/32', '100.100.100.200/32', '192.0.0.0/24')
+const privateV4 = cidrsV4('10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16')
+const forbiddenV4 = cidrsV4(
+  '0.0.0.0/8',
+  '192.0.2.0/24',
+  '192.31.196.0/24',
+  '192.52.193.0/24',
+  '192.88.99.0/24',
+  '192.175.48.0/24',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
+)
+
+function kindOfIPv4(address: ipaddr.IPv4): Kind {
+  const isIn = (range: [ipaddr.IPv4, number]) => address.match(range)
+  if (metadataV4.some(isIn) || forbiddenV4.some(isIn)) return 'forbidden'
+  return privateV4.some(isIn) ? 'private' : 'public'
+}
+
+// Of IPv6 only 2000::/3 is given out, so this is a list of what is allowed, with holes.
+const publicV6 = cidrsV6('2000::/3')
+const forbiddenV6 = cidrsV6(
+  // IETF protocols, Teredo and ORCHID among them; documentation, twice; 6to4; the end of the 6bone.
+  '2001::/23',
+  '2001:db8::/32',
+  '2002::/16',
+  '2620:4f:8000::/48',
+  '3ffe::/16',
+  '3fff::/20',
+  // The metadata services of AWS and of Google.
+  'fd00:ec2::/32',
+  'fd20:ce::/32',
+)
+const privateV6 = cidrsV6('::1/128', 'fc00::/7')
+// NAT64 with its well-known prefix: how a machine with IPv6 alone reaches an IPv4 receiver. ::ffff:0:0/96 is IPv4 itself.
+const wrappingV6 = cidrsV6('64:ff9b::/96', '::ffff:0:0/96')
+
+function kindOfIPv6(address: ipaddr.IPv6): Kind {
+  const isIn = (range: [ipaddr.IPv6, number]) => address.match(range)
+  if (wrappingV6.some(isIn)) return kindOfIPv4(new ipaddr.IPv4(address.toByteArray().slice(12)))
+  if (forbiddenV6.some(isIn)) return 'forbidden'
+  if (privateV6.some(isIn)) return 'private'
+  return publicV6.some(isIn) ? 'public' : 'forbidden'
+}
+
+function cidrsV4(...ranges: string[]): [ipaddr.IPv4, number][] {
+  return ranges.map((range) => ipaddr.IPv4.parseCIDR(range))
+}
+
+function cidrsV6(...ranges: string[]): [ipaddr.IPv6, number][] {
+  return ranges.map((range) => ipaddr.IPv6.parseCIDR(range))
+}
+
+function parseUrl(text: string): URL | null {
+  return URL.canParse(text) ? new URL(text) : null
+}

@@ -1,0 +1,60 @@
+import { randomUUID } from 'node:crypto'
+import type { Tx } from '../db/sql.ts'
+import { insertDeliveries, insertEvents, lockUnfinished } from './store.ts'
+
+export type RecordType = 'transaction' | 'withdrawal'
+
+/** One status change of a record. */
+export type NewEvent = {
+  merchantId: string
+  recordType: RecordType
+  recordId: string
+  /** Counts the record's status changes, from 1. */
+  sequence: number
+  /** As the record has it, in upper case. */
+  status: string
+  occurredAt: Date
+  /** The record's changeable members as they are after the change; null where they are as it was born with them. */
+  snapshot: object | null
+  webhookUrl: string | null
+}
+
+/**
+ * Commits events with the change that caused them, and a delivery of each that has somewhere to go. Call it inside the
+ * transaction that holds the records' locks: a record's events must be enqueued in the order of their sequence.
+ */
+export async function enqueueEvents(tx: Tx, events: NewEvent[]): Promise<void> {
+  if (events.length === 0) return
+  const rows = events.map(toRow).sort(byRecord)
+  await insertEvents(tx, rows)
+  const due = rows.filter((row) => row.webhookUrl !== null)
+  if (due.length === 0) return
+  // Whether an earlier one is under way is asked under its lock. Without it a worker that finishes that one at this
+  // moment would not see the new row, and nobody would ever let it go.
+  const followers = due.filter((row) => row.sequence > 1)
+  const behind = new Set(followers.length > 0 ? await lockUnfinished(tx, followers) : [])
+  const deliveries = due.map((row) => {
+    const isWaiting = behind.has(row.recordId)
+    behind.add(row.recordId)
+    return { ...row, ...splitUrl(row.webhookUrl ?? ''), state: isWaiting ? 'waiting' : 'pending' }
+  })
+  await insertDeliveries(tx, deliveries)
+}
+
+/** The scheme, host and port of a URL: what shares a budget of connections. */
+function splitUrl(url: string): { url: string; receiver: string } {
+  return { url, receiver: new URL(url).origin }
+}
+
+function toRow(event: NewEvent) {
+  return { ...event, id: randomUUID(), type: `${event.recordType}.${event.status.toLowerCase()}` }
+}
+
+/** Rows in one order for everyone: two batches in opposite order deadlock. */
+function byRecord(a: NewEvent, b: NewEvent): number {
+  return compare(a.merchantId, b.merchantId) || compare(a.recordId, b.recordId) || a.sequence - b.sequence
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}

@@ -1,0 +1,54 @@
+import { assert } from '../lib/assert.ts'
+import type { RecordType } from './outbox.ts'
+
+/** What an event's record was at that moment. Null members are those the record was born with. */
+export type RecordMoment = { merchantId: string; recordId: string; snapshot: unknown }
+
+/**
+ * Rebuilds, in the order asked for, what the GET of each record answered at that moment. Given by the wiring, because
+ * webhooks know no feature. The same moment must always give the same members in the same order: a retry repeats its bytes.
+ */
+export type LoadRecords = Record<RecordType, (moments: RecordMoment[]) => Promise<unknown[]>>
+
+export type EventToSend = RecordMoment & {
+  eventId: string
+  type: string
+  recordType: RecordType
+  sequence: number
+  occurredAt: Date
+}
+
+/** The bodies of deliveries, in their order; null for one that cannot be built, whose cause is told to `onError`. */
+export async function buildBodies(
+  loadRecords: LoadRecords,
+  events: EventToSend[],
+  onError: (event: EventToSend, error: unknown) => void,
+): Promise<(string | null)[]> {
+  const bodies = new Map<string, string>()
+  for (const recordType of ['transaction', 'withdrawal'] as const) {
+    const ofType = events.filter((event) => event.recordType === recordType)
+    if (ofType.length === 0) continue
+    await build(ofType).catch(async () => {
+      // One that cannot be built must not hold up the others: each by itself.
+      for (const event of ofType) await build([event]).catch((error: unknown) => onError(event, error))
+    })
+  }
+  return events.map((event) => bodies.get(event.eventId) ?? null)
+
+  async function build(some: EventToSend[]): Promise<void> {
+    const load = loadRecords[some[0]?.recordType ?? 'transaction']
+    const records = await load(some.map(({ merchantId, recordId, snapshot }) => ({ merchantId, recordId, snapshot })))
+    assert(records.length === some.length, 'a loader gave another number of records than it was asked for')
+    for (const [index, event] of some.entries()) bodies.set(event.eventId, toBody(event, records[index]))
+  }
+}
+
+function toBody(event: EventToSend, record: unknown): string {
+  assert(typeof record === 'object' && record !== null, 'an event has no record')
+  return JSON.stringify({
+    id: event.eventId,
+    type: event.type,
+    timestamp: event.occurredAt.toISOString(),
+    data: { ...record, sequence: event.sequence },
+  })
+}

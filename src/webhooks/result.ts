@@ -1,0 +1,64 @@
+import type { Db } from '../db/sql.ts'
+import type { Answer } from './attempt.ts'
+import { nextAttempt } from './schedule.ts'
+import {
+  type AttemptResult,
+  type Claimed,
+  type Lease,
+  lockDeliveries,
+  promoteWaiting,
+  releaseLeases,
+  updateAttempted,
+} from './store.ts'
+
+type When = { startedAt: Date; finishedAt: Date; random: number }
+
+export type BookedAttempt = AttemptResult & { recordId: string }
+
+/** What an answer makes of a delivery: done, tried again at some time, or given up. */
+export function toResult(delivery: Claimed, answer: Answer, { startedAt, finishedAt, random }: When): AttemptResult {
+  const made = delivery.attempts + 1 - delivery.attemptsBefore
+  const next = nextAttempt({ made, now: finishedAt, retryAfter: answer.retryAfter, random })
+  return {
+    merchantId: delivery.merchantId,
+    eventId: delivery.eventId,
+    leasedUntil: delivery.leasedUntil,
+    attemptsBefore: delivery.attemptsBefore,
+    startedAt,
+    finishedAt,
+    durationMs: answer.durationMs,
+    status: answer.status,
+    error: answer.error,
+    state: stateAfter(answer, next),
+    nextAttemptAt: next ?? finishedAt,
+    retryAfter: answer.retryAfter,
+  }
+}
+
+function stateAfter({ outcome }: Answer, next: Date | null): AttemptResult['state'] {
+  if (outcome === 'success') return 'delivered'
+  if (outcome === 'gone') return 'gone'
+  return next === null ? 'exhausted' : 'pending'
+}
+
+/** Writes attempts and what became of their deliveries in one commit, and lets the next of each record go. */
+export function bookAttempts(db: Db, attempts: BookedAttempt[]): Promise<null[]> {
+  return db.transaction(async (tx) => {
+    await lockDeliveries(tx, attempts)
+    await updateAttempted(tx, attempts)
+    const finished = attempts.filter(({ state }) => state !== 'pending')
+    if (finished.length > 0) await promoteWaiting(tx, { records: finished, now: latest(finished) })
+    return attempts.map(() => null)
+  })
+}
+
+export function giveBack(db: Db, { leases, now }: { leases: Lease[]; now: Date }): Promise<void> {
+  return db.transaction(async (tx) => {
+    await lockDeliveries(tx, leases)
+    await releaseLeases(tx, { leases, now })
+  })
+}
+
+function latest(attempts: AttemptResult[]): Date {
+  return new Date(Math.max(...attempts.map(({ finishedAt }) => finishedAt.getTime())))
+}

@@ -1,0 +1,59 @@
+const second = 1000
+const minute = 60 * second
+const hour = 60 * minute
+
+/** The waits between attempts; the first attempt is made at once. After the last one a delivery is exhausted. */
+export const waitsMs = [
+  5 * second,
+  30 * second,
+  2 * minute,
+  5 * minute,
+  15 * minute,
+  hour,
+  3 * hour,
+  6 * hour,
+  12 * hour,
+  24 * hour,
+  24 * hour,
+]
+
+/** Part of a wait that is left to chance, either way, so that what failed together does not come back together. */
+export const jitter = 0.2
+
+/** How long a receiver may ask us to stay away. */
+export const retryAfterMaxMs = 24 * hour
+
+type Failure = {
+  /** Attempts made on this schedule, the one that just failed included. */
+  made: number
+  now: Date
+  /** What the receiver asked for, see {@link parseRetryAfter}. */
+  retryAfter: Date | null
+  /** From 0 to 1. */
+  random: number
+}
+
+/**
+ * When to try again, or null after the last attempt. `Retry-After` puts an attempt off and never brings it forward: a
+ * receiver that always answers `Retry-After: 0` would else use up all of its attempts within a second.
+ */
+export function nextAttempt({ made, now, retryAfter, random }: Failure): Date | null {
+  const wait = waitsMs[made - 1]
+  if (wait === undefined) return null
+  const jittered = Math.round(wait * (1 + jitter * (2 * random - 1)))
+  return new Date(Math.max(now.getTime() + jittered, retryAfter?.getTime() ?? 0))
+}
+
+/** Reads `Retry-After`, in seconds or as an HTTP date, capped at a day. Null when absent, unreadable or in the past. */
+export function parseRetryAfter(header: string | undefined, now: Date): Date | null {
+  const text = header?.trim() ?? ''
+  const at = /^\d{1,15}$/.test(text) ? now.getTime() + Number(text) * second : parseHttpDate(text)
+  if (at === null || at <= now.getTime()) return null
+  return new Date(Math.min(at, now.getTime() + retryAfterMaxMs))
+}
+
+/** An HTTP date begins with the day's name. `Date.parse` alone would also read "-5" and "1.5". */
+function parseHttpDate(text: string): number | null {
+  const at = /^(?:mon|tue|wed|thu|fri|sat|sun)/i.test(text) ? Date.parse(text) : Number.NaN
+  return Number.isNaN(at) ? null : at
+}
