@@ -36,11 +36,13 @@ export async function startEmbeddedPostgres(options: { dataDir: string; log: Log
       await server.stop()
       throw error
     }
+    let stopped: Promise<void> | undefined
     return {
       connectionString: connectionString(server.socketFolder),
-      stop: async () => {
-        await server.stop()
-        lock.release()
+      stop: () => {
+        // Asked twice (a signal during a stop), it waits for the same end.
+        stopped ??= server.stop().finally(() => lock.release())
+        return stopped
       },
     }
   } catch (error) {

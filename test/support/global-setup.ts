@@ -60,8 +60,8 @@ async function makeTemplate(connectionString: string): Promise<void> {
   await server.pool.end()
   const url = new URL(connectionString)
   url.pathname = template
-  const db = connect({ connectionString: url.href, connectionsMax: 2, onError: () => {} })
+  const db = connect({ connectionString: url.href, connectionsMax: 1, onError: () => {} })
   await migrate(db, { folder: migrationsFolder(), log })
-  await runMigrations({ pgPool: db.pool })
+  await runMigrations({ connectionString: url.href })
   await db.pool.end()
 }

@@ -1,0 +1,328 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { chmodSync, chownSync, readFileSync, statSync } from 'node:fs'
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import pg from 'pg'
+import { pino } from 'pino'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest'
+import { attachEmbeddedPostgres, type EmbeddedPostgres, startEmbeddedPostgres } from './embedded.ts'
+
+const log = pino({ level: 'silent' })
+const isLinux = process.platform === 'linux'
+const isRoot = process.getuid?.() === 0
+let folder: string
+let dataDir: string
+let started: EmbeddedPostgres[]
+let children: ChildProcess[]
+
+// Making a database takes a second on a busy machine: tests of what comes later copy one that is made here.
+let prepared: string
+
+beforeAll(async () => {
+  prepared = await mkdtemp(join(tmpdir(), 'guiche-prepared-'))
+  await (await startEmbeddedPostgres({ dataDir: `${prepared}/data`, log })).stop()
+})
+
+afterAll(() => rm(prepared, { recursive: true }))
+
+beforeEach(async () => {
+  // mkdtemp makes folders that only this user may enter: as root, each test here is the hard case.
+  folder = await mkdtemp(join(tmpdir(), 'guiche-embedded-'))
+  dataDir = `${folder}/data`
+  started = []
+  children = []
+})
+
+afterEach(async () => {
+  for (const child of children) child.kill('SIGKILL')
+  for (const postgres of started) await postgres.stop()
+  await rm(folder, { recursive: true, force: true })
+})
+
+describe('a data folder', () => {
+  it('is made at the first start, and found again at the next', async () => {
+    const cold = await start()
+    await query(cold, 'create table notes (id int); insert into notes values (1)')
+    await cold.stop()
+    const warm = await start()
+    expect(await query(warm, 'select id from notes')).toEqual([{ id: 1 }])
+  })
+
+  it('has safe settings, UTF-8 and the extensions we need, and listens to nobody outside', async () => {
+    await prepare()
+    const postgres = await start()
+    const names = ['fsync', 'full_page_writes', 'synchronous_commit', 'listen_addresses', 'server_encoding', 'TimeZone']
+    const settings = await Promise.all(names.map((name) => query(postgres, `show "${name}"`)))
+    expect(settings.map(([row]) => Object.values(row)[0])).toEqual(['on', 'on', 'on', '', 'UTF8', 'UTC'])
+    await query(postgres, 'create extension pg_trgm; create extension btree_gin; create extension pgcrypto')
+    const [row] = await query(
+      postgres,
+      "select lower('JOÃO') as lower, similarity('joão', 'joao') > 0 as alike, current_user as me",
+    )
+    expect(row).toEqual({ lower: 'joão', alike: true, me: 'guiche' })
+  })
+
+  it('keeps database and socket to the user PostgreSQL runs as', async () => {
+    await prepare()
+    const postgres = await start()
+    const mode = (path: string) => statSync(path).mode & 0o777
+    expect([mode(`${dataDir}/postgres`), mode(socketFolder(postgres))]).toEqual([0o700, 0o700])
+  })
+
+  it('may have a name too long for a socket', async () => {
+    dataDir = `${folder}/${'long'.repeat(40)}/data`
+    const postgres = await start()
+    expect(socketFolder(postgres).length).toBeLessThan(100)
+    expect(await query(postgres, 'select 1 as one')).toEqual([{ one: 1 }])
+    expect(await attachEmbeddedPostgres({ dataDir })).toEqual({ connectionString: postgres.connectionString })
+    await rm(socketFolder(postgres), { recursive: true })
+  })
+
+  it('may have a name with spaces, quotes and percent signs', async () => {
+    dataDir = `${folder}/joão's 100% "data"`
+    expect(await query(await start(), 'select 1 as one')).toEqual([{ one: 1 }])
+  })
+
+  it('is refused when it holds something else', async () => {
+    await mkdir(`${dataDir}/postgres`, { recursive: true })
+    await writeFile(`${dataDir}/postgres/holiday.jpg`, '')
+    await expect(start()).rejects.toThrow(/neither empty nor a database/)
+  })
+
+  it('is refused when another version made it', async () => {
+    await prepare()
+    await writeFile(`${dataDir}/postgres/PG_VERSION`, '17\n')
+    await expect(start()).rejects.toThrow(/made by PostgreSQL 17 and this Guichê brings 18/)
+  })
+
+  it('is begun anew when the first start was cut in the middle', async () => {
+    await mkdir(`${dataDir}/postgres.new/base`, { recursive: true })
+    expect(await query(await start(), 'select 1 as one')).toEqual([{ one: 1 }])
+  })
+})
+
+describe('a second process', () => {
+  it('is refused with the number of the first', async () => {
+    await prepare()
+    await start()
+    await expect(start()).rejects.toThrow(`another Guichê (process ${process.pid}) is using DATA_DIR ${dataDir}`)
+  })
+
+  it('is refused when both start at once on a new folder', async () => {
+    const both = await Promise.allSettled([start(), start()])
+    expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+  })
+
+  it('may attach, when there is something to attach to', async () => {
+    expect(await attachEmbeddedPostgres({ dataDir })).toBeNull()
+    const postgres = await start()
+    expect(await attachEmbeddedPostgres({ dataDir })).toEqual({ connectionString: postgres.connectionString })
+    await postgres.stop()
+    expect(await attachEmbeddedPostgres({ dataDir })).toBeNull()
+  })
+})
+
+describe('after a kill -9 of the process that started it', () => {
+  it('starts again with all that was committed', async () => {
+    await prepare()
+    const child = await startInChild()
+    const attached = await attachEmbeddedPostgres({ dataDir })
+    await query(attached, 'create table notes (id int); insert into notes values (1)')
+    await kill(child)
+    expect(await query(await start(), 'select id from notes')).toEqual([{ id: 1 }])
+  })
+
+  it('takes over the server that was left, and stops it at the end', async () => {
+    await prepare()
+    const child = await startInChild({ PATH: await pathWithWeakSetpriv() })
+    const pid = postmasterPid()
+    await kill(child)
+    expect(await attachEmbeddedPostgres({ dataDir })).not.toBeNull()
+    const postgres = await start()
+    expect(postmasterPid()).toBe(pid)
+    expect(await query(postgres, 'select 1 as one')).toEqual([{ one: 1 }])
+    await postgres.stop()
+    expect(isThere(pid)).toBe(false)
+    expect(await attachEmbeddedPostgres({ dataDir })).toBeNull()
+  })
+
+  it('starts again when the server was killed too', async () => {
+    await prepare()
+    const child = await startInChild({ PATH: await pathWithWeakSetpriv() })
+    const pid = postmasterPid()
+    await query(await attachEmbeddedPostgres({ dataDir }), 'create table notes (id int)')
+    await kill(child)
+    process.kill(pid, 'SIGKILL')
+    expect(await query(await start(), 'select id from notes')).toEqual([])
+    expect(postmasterPid()).not.toBe(pid)
+  })
+
+  it.runIf(isLinux)('starts again when the server that was killed is a zombie', async () => {
+    await prepare()
+    const child = await startInChild({ PATH: await pathWithWeakSetpriv() })
+    const pid = postmasterPid()
+    // A parent that is stopped does not collect its children.
+    child.kill('SIGSTOP')
+    process.kill(pid, 'SIGKILL')
+    await vi.waitFor(() => expect(readFileSync(`/proc/${pid}/stat`, 'utf8')).toMatch(/\) Z /))
+    expect(await attachEmbeddedPostgres({ dataDir })).toBeNull()
+    // The stopped process still has its lock, as it should; on a new file there is none.
+    await rm(`${dataDir}/postgres.lock`)
+    expect(await query(await start(), 'select 1 as one')).toEqual([{ one: 1 }])
+    expect(postmasterPid()).not.toBe(pid)
+  })
+
+  it.runIf(isLinux)('does not mistake another program that got the number of the server for it', async () => {
+    await prepare()
+    const program = spawn('sleep', ['100'], isRoot ? { uid: 65534, gid: 65534 } : {})
+    children.push(program)
+    const stale = [
+      program.pid,
+      `${dataDir}/postgres`,
+      1_700_000_000,
+      5432,
+      `${dataDir}/run`,
+      '',
+      '  0  0',
+      'ready   ',
+      '',
+    ]
+    await writeFile(`${dataDir}/postgres/postmaster.pid`, stale.join('\n'))
+    await writeFile(`${dataDir}/run/.s.PGSQL.5432.lock`, stale.join('\n'))
+    expect(await attachEmbeddedPostgres({ dataDir })).toBeNull()
+    expect(await query(await start(), 'select 1 as one')).toEqual([{ one: 1 }])
+  })
+})
+
+it('goes on after a crash of one of its processes', async () => {
+  await prepare()
+  const postgres = await start()
+  const client = new pg.Client(postgres.connectionString)
+  const cut = new Promise((resolve) => client.once('error', resolve))
+  await client.connect()
+  const { rows } = await client.query('select pg_backend_pid() as pid')
+  process.kill(rows[0].pid, 'SIGKILL')
+  await cut
+  await vi.waitFor(async () => expect(await query(postgres, 'select 1 as one')).toEqual([{ one: 1 }]), 10_000)
+})
+
+describe.runIf(isRoot && isLinux)('as root', () => {
+  it('runs under nobody, with no more than the right to pass through folders', async () => {
+    await prepare()
+    await start()
+    const status = readFileSync(`/proc/${postmasterPid()}/status`, 'utf8')
+    expect(status).toMatch(/^Uid:\t65534\t65534/m)
+    expect(status).toMatch(/^CapEff:\t000000000000000[42]$/m)
+  })
+
+  it.runIf(isOpen(resolve('.')))('needs neither capability nor setpriv where the way is open', async () => {
+    await prepare()
+    chmodSync(folder, 0o755)
+    await startInChild({ PATH: await pathWithoutSetpriv() })
+    expect(readFileSync(`/proc/${postmasterPid()}/status`, 'utf8')).toMatch(/^CapEff:\t0000000000000000$/m)
+    process.kill(postmasterPid(), 'SIGINT')
+  })
+
+  it('says what to do where the way is closed and nothing opens it', async () => {
+    const failed = startInChild({ PATH: await pathWithoutSetpriv() })
+    await expect(failed).rejects.toThrow(/refuses to run as root.* choose another DATA_DIR, or set DATABASE_URL/)
+  })
+
+  it('keeps the folder of an ordinary user that user’s', async () => {
+    await mkdir(`${dataDir}/postgres`, { recursive: true })
+    chownSync(`${dataDir}/postgres`, 1, 1)
+    await start()
+    expect(statSync(`${dataDir}/postgres`).uid).toBe(1)
+  })
+})
+
+async function prepare(): Promise<void> {
+  await promisify(execFile)('cp', ['-a', `${prepared}/data`, dataDir])
+}
+
+async function start(): Promise<EmbeddedPostgres> {
+  const postgres = await startEmbeddedPostgres({ dataDir, log })
+  started.push(postgres)
+  return postgres
+}
+
+/** A process of its own that starts PostgreSQL on the data folder and stays until it is killed. */
+function startInChild(environment: { PATH?: string } = {}): Promise<ChildProcess> {
+  const module = JSON.stringify(`${inject('build')}/src/db/embedded.js`)
+  const script = `
+    import { startEmbeddedPostgres } from ${module}
+    const log = { info() {}, warn() {}, error() {} }
+    await startEmbeddedPostgres({ dataDir: process.argv[1], log })
+    process.stdout.write('started')
+    setInterval(() => {}, 1000)`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script, dataDir], {
+    env: { ...process.env, ...environment },
+  })
+  children.push(child)
+  return new Promise((resolve, reject) => {
+    let errors = ''
+    child.stderr.on('data', (chunk) => {
+      errors += chunk
+    })
+    child.stdout.once('data', () => resolve(child))
+    child.once('close', () => reject(new Error(errors)))
+  })
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  const ended = new Promise((resolve) => child.once('exit', resolve))
+  child.kill('SIGKILL')
+  await ended
+}
+
+async function query(to: { connectionString: string } | null, statement: string) {
+  const client = new pg.Client(to?.connectionString)
+  await client.connect()
+  const { rows } = await client.query(statement)
+  await client.end()
+  return rows ?? []
+}
+
+function socketFolder(postgres: EmbeddedPostgres): string {
+  return new URL(postgres.connectionString).searchParams.get('host') ?? ''
+}
+
+function postmasterPid(): number {
+  return Number(readFileSync(`${dataDir}/postgres/postmaster.pid`, 'utf8').split('\n')[0])
+}
+
+/** A `PATH` whose `setpriv` does not stop a server when its parent is killed: some systems have none that can. */
+async function pathWithWeakSetpriv(): Promise<string> {
+  const bin = `${folder}/weak`
+  await mkdir(bin)
+  const script = `#!/bin/sh
+    shift 2
+    if [ "$1" = -- ]; then shift; exec "$@"; fi
+    PATH=\${PATH#*:} exec setpriv "$@"`
+  await writeFile(`${bin}/setpriv`, script, { mode: 0o755 })
+  return `${bin}${delimiter}${process.env.PATH}`
+}
+
+async function pathWithoutSetpriv(): Promise<string> {
+  const bin = `${folder}/none`
+  await mkdir(bin)
+  await symlink('/usr/bin/flock', `${bin}/flock`)
+  return bin
+}
+
+/** Neither gone nor a zombie that only waits for its parent. */
+function isThere(pid: number): boolean {
+  try {
+    return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    return false
+  }
+}
+
+/** Whether any user may pass through this folder and all above it. */
+function isOpen(path: string): boolean {
+  const open = (statSync(path).mode & 0o001) !== 0
+  return open && (path === '/' || isOpen(dirname(path)))
+}
