@@ -1,0 +1,117 @@
+import { isDeepStrictEqual } from 'node:util'
+import { assert } from '../src/lib/assert.ts'
+import { cents, fromReais, toReais } from '../src/lib/money.ts'
+import { encodeDynamicBrCode } from '../src/pix/brcode.ts'
+import { type HttpRequest, type HttpResponse, json, parseJson, problem } from './http.ts'
+import { toChargeId, toLocation } from './location.ts'
+import { type Network, waited } from './network.ts'
+import { toPix } from './pix.ts'
+import { merchantCity, merchantName, receiverKey } from './receiver-account.ts'
+import { type ChargeRow, type ChargeWithPix, findCharge } from './store.ts'
+import { type ChargeRequest, isRecord, isTxid, parseChargeRequest } from './validate.ts'
+
+/** A charge of R$ 99,999.99 is refused, so that a shop can see what a refusal looks like. */
+export const refusedAmount = cents(9_999_999)
+/**
+ * A charge of R$ 99,999.98 is created, but the answer to the request that created it comes only after
+ * {@link lateAnswerMs}, longer than any client waits: its outcome is unknown until it is asked for. Any further request
+ * about it is answered at once.
+ */
+export const lateAmount = cents(9_999_998)
+export const lateAnswerMs = 30_000
+
+const expiresInSecondsDefault = 86_400
+
+/** `PUT /cob/{txid}`: the same charge for the same content, however often. */
+export async function putCharge(network: Network, txid: string, request: HttpRequest): Promise<HttpResponse> {
+  if (!isTxid(txid)) return invalidCharge([{ razao: 'O txid não respeita o schema.', propriedade: 'txid' }])
+  const body = parseChargeRequest(parseJson(request.body), receiverKey)
+  if (Array.isArray(body)) return invalidCharge(body)
+  const charge = toRow(network, txid, body)
+  if (charge.amount === refusedAmount) {
+    const razao = 'Valor recusado pelo simulador: é o que esta quantia existe para mostrar.'
+    return invalidCharge([{ razao, propriedade: 'cob.valor.original' }])
+  }
+  if (await network.insertCharge(charge)) {
+    if (charge.amount !== lateAmount || (await waited(network, lateAnswerMs))) return json(201, toCob(charge))
+    return problem('ServicoIndisponivel', 'O simulador foi encerrado.')
+  }
+  const existing = await findCharge(network.pool, charge.id)
+  assert(existing, 'a charge that was there is gone')
+  if (isSameContent(existing, charge)) return json(200, toCob(existing))
+  return invalidCharge([
+    { razao: 'A cobrança já existe, e a presente requisição busca alterá-la.', propriedade: 'txid' },
+  ])
+}
+
+/** `GET /cob/{txid}`. An expired charge stays ATIVA, as it does at every PSP known. */
+export async function getCharge(network: Network, txid: string, request: HttpRequest): Promise<HttpResponse> {
+  if ((request.query.revisao ?? '0') !== '0') {
+    const razao = 'O parâmetro revisao corresponde a uma revisão inexistente.'
+    return problem('CobConsultaInvalida', razao, [{ razao, propriedade: 'revisao' }])
+  }
+  const charge = isTxid(txid) ? await findCharge(network.pool, toChargeId(network, txid)) : null
+  if (!charge) return problem('CobNaoEncontrado', 'Não há cobrança com o txid informado.')
+  return json(200, toCob(charge))
+}
+
+/** What the answer to a charge and the payload at its location have in common. */
+export function toCobBase(charge: ChargeRow, pix: unknown) {
+  const details: unknown = charge.details === null ? {} : JSON.parse(charge.details)
+  assert(isRecord(details), 'the details of a charge are an object')
+  const { modalidadeAlteracao, ...others } = details
+  return {
+    calendario: { criacao: charge.createdAt.toISOString(), expiracao: charge.expiresInSeconds },
+    txid: charge.txid,
+    revisao: 0,
+    status: pix ? 'CONCLUIDA' : 'ATIVA',
+    valor: {
+      original: toReais(cents(charge.amount)),
+      ...(modalidadeAlteracao !== undefined && { modalidadeAlteracao }),
+    },
+    chave: receiverKey,
+    ...others,
+  }
+}
+
+function toCob(charge: ChargeRow & Partial<ChargeWithPix>) {
+  const location = toLocation(charge)
+  return {
+    ...toCobBase(charge, charge.pix),
+    location,
+    pixCopiaECola: encodeDynamicBrCode({ location, merchantName, merchantCity }),
+    ...(charge.pix && { pix: [toPix(charge.pix)] }),
+  }
+}
+
+function toRow(network: Network, txid: string, body: ChargeRequest): ChargeRow {
+  const amount = fromReais(body.valor.original)
+  assert(amount, 'the amount of a charge was checked')
+  const details = {
+    ...(body.valor.modalidadeAlteracao !== undefined && { modalidadeAlteracao: body.valor.modalidadeAlteracao }),
+    ...(body.devedor && { devedor: body.devedor }),
+    ...(body.solicitacaoPagador !== undefined && { solicitacaoPagador: body.solicitacaoPagador }),
+    ...(body.infoAdicionais && { infoAdicionais: body.infoAdicionais }),
+  }
+  return {
+    id: toChargeId(network, txid),
+    txid,
+    amount,
+    expiresInSeconds: body.calendario.expiracao ?? expiresInSecondsDefault,
+    createdAt: network.clock.now(),
+    baseUrl: network.baseUrl,
+    details: Object.keys(details).length > 0 ? JSON.stringify(details) : null,
+  }
+}
+
+function isSameContent(one: ChargeRow, other: ChargeRow): boolean {
+  return (
+    one.amount === other.amount &&
+    one.expiresInSeconds === other.expiresInSeconds &&
+    isDeepStrictEqual(JSON.parse(one.details ?? 'null'), JSON.parse(other.details ?? 'null'))
+  )
+}
+
+function invalidCharge(violacoes: Parameters<typeof problem>[2]): HttpResponse {
+  return problem('CobOperacaoInvalida', 'A requisição não respeita o schema ou está semanticamente errada.', violacoes)
+}

@@ -1,0 +1,67 @@
+/**
+ * A request and its answer as plain data, so that one function serves both in place of a socket and behind one.
+ * Header names are in lower case; `path` has no query and is not decoded.
+ */
+export type HttpRequest = {
+  method: string
+  path: string
+  query: Record<string, string>
+  headers: Record<string, string>
+  body: string | undefined
+}
+
+export type HttpResponse = { status: number; headers: Record<string, string>; body: string }
+
+export type Violation = { razao: string; propriedade: string }
+
+/** The errors of the Central Bank's API Pix that this PSP knows: its names, the status and the title of each. */
+const problems = {
+  RequisicaoInvalida: { status: 400, title: 'Requisição inválida.' },
+  NaoAutenticado: { status: 401, title: 'Token de acesso ausente, inválido ou expirado.' },
+  NaoEncontrado: { status: 404, title: 'Não encontrado.' },
+  CobNaoEncontrado: { status: 404, title: 'Cobrança não encontrada.' },
+  CobOperacaoInvalida: { status: 400, title: 'Cobrança inválida.' },
+  CobConsultaInvalida: { status: 400, title: 'Consulta inválida.' },
+  CobPayloadNaoEncontrado: { status: 404, title: 'Cobrança não encontrada.' },
+  CobPayloadRemovido: { status: 410, title: 'Cobrança não mais exibida.' },
+  PixNaoEncontrado: { status: 404, title: 'Pix não encontrado.' },
+  PixConsultaInvalida: { status: 400, title: 'Consulta inválida.' },
+  PagamentoRecusado: { status: 422, title: 'O banco do pagador recusou o pagamento.' },
+  WebhookOperacaoInvalida: { status: 400, title: 'Webhook inválido.' },
+  WebhookNaoEncontrado: { status: 404, title: 'Webhook não encontrado.' },
+  ServicoIndisponivel: { status: 503, title: 'Serviço indisponível.' },
+} as const
+
+export type ProblemName = keyof typeof problems
+
+// The standard has one name for a charge that a location shows no more, and lets the status say whether for ever.
+const standardNames: Partial<Record<ProblemName, string>> = { CobPayloadRemovido: 'CobPayloadNaoEncontrado' }
+
+export function json(status: number, value: unknown): HttpResponse {
+  return { status, headers: { 'content-type': 'application/json' }, body: JSON.stringify(value) }
+}
+
+export function problem(name: ProblemName, detail: string, violacoes: Violation[] = []): HttpResponse {
+  const { status, title } = problems[name]
+  return {
+    status,
+    headers: { 'content-type': 'application/problem+json' },
+    body: JSON.stringify({
+      type: `https://pix.bcb.gov.br/api/v2/error/${standardNames[name] ?? name}`,
+      title,
+      status,
+      detail,
+      ...(violacoes.length > 0 && { violacoes }),
+    }),
+  }
+}
+
+/** Undefined for what is not JSON. */
+export function parseJson(text: string | undefined): unknown {
+  if (text === undefined) return undefined
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,59 @@
+import { createHmac } from 'node:crypto'
+import { locationMax } from '../src/pix/brcode.ts'
+import type { Network } from './network.ts'
+
+const prefix = '/qr/v2/'
+const tokenLength = 22
+
+/**
+ * The id under which a charge is kept: a keyed hash of its txid. So a location tells nothing of the txid, as on the real
+ * network, and yet one index serves both to find a charge and to refuse a second one.
+ */
+export function toChargeId(network: Network, txid: string): string {
+  return createHmac('sha256', network.secrets.locationKey).update(txid).digest('hex').slice(0, 32)
+}
+
+/** Where the payload of a charge is, without scheme: what its BR Code holds. */
+export function toLocation(charge: { baseUrl: string; id: string }): string {
+  return `${withoutScheme(charge.baseUrl)}${prefix}${Buffer.from(charge.id, 'hex').toString('base64url')}`
+}
+
+/** `/qr/v2/…` → the charge's id; null for any other path. */
+export function readLocationPath(path: string): string | null {
+  const token = path.startsWith(prefix) ? path.slice(prefix.length) : ''
+  if (token.length !== tokenLength) return null
+  const bytes = Buffer.from(token, 'base64url')
+  return bytes.toString('base64url') === token ? bytes.toString('hex') : null
+}
+
+/** The base URL of this network that a location lies under, and the path from there; null for another's location. */
+export function resolveLocation(location: string, baseUrls: string[]): { baseUrl: string; path: string } | null {
+  for (const baseUrl of baseUrls) {
+    const base = withoutScheme(baseUrl)
+    if (location.startsWith(`${base}${prefix}`)) return { baseUrl, path: location.slice(base.length) }
+  }
+  return null
+}
+
+export function toKeysUrl(baseUrl: string): string {
+  return `${baseUrl}/qr/jwks.json`
+}
+
+/** Takes the slash off the end. Throws when no BR Code could hold a location under this address. */
+export function parseBaseUrl(text: string): string {
+  const baseUrl = text.replace(/\/+$/, '')
+  const length = withoutScheme(baseUrl).length
+  const lengthMax = locationMax - prefix.length - tokenLength
+  if (!/^https?:\/\/[^?#\s]+$/.test(baseUrl) || !URL.canParse(baseUrl))
+    throw new Error('The base URL is not an http address')
+  if (length > lengthMax) {
+    throw new Error(
+      `The base URL is too long for a QR code: ${length} characters after the scheme, at most ${lengthMax}`,
+    )
+  }
+  return baseUrl
+}
+
+function withoutScheme(url: string): string {
+  return url.replace(/^https?:\/\//, '')
+}

@@ -1,0 +1,154 @@
+import { compactVerify, createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet } from 'jose'
+import { type Cents, cents, fromReais } from '../src/lib/money.ts'
+import { decodeBrCode } from '../src/pix/brcode.ts'
+import { newEndToEndId } from '../src/pix/ids.ts'
+import type { HttpResponse } from './http.ts'
+import { parseJson } from './http.ts'
+import { readLocationPath, resolveLocation, toKeysUrl } from './location.ts'
+import type { Network } from './network.ts'
+import { completePayer, type PayerInput } from './payer.ts'
+import { signingAlgorithm } from './payload.ts'
+import { insertPix, listBaseUrls, type PixRow } from './store.ts'
+import { isRecord } from './validate.ts'
+
+export type PayInput = {
+  /** The copy-and-paste code. */
+  uri: string
+  /** Pays this amount instead of the charge's, so that a shop can see what a differing amount looks like. */
+  amount?: Cents
+  payer?: PayerInput
+}
+
+export type PayRefusal =
+  | 'br_code_invalid'
+  | 'static_not_supported'
+  | 'not_of_this_network'
+  | 'charge_unknown'
+  | 'charge_expired'
+  | 'already_paid'
+  | 'payload_invalid'
+  | 'amount_invalid'
+  | 'payer_invalid'
+  | 'unavailable'
+
+export type PayOutcome = { ok: true; endToEndId: string } | { ok: false; code: PayRefusal; message: string }
+
+/** Reads the receiver's PSP: a GET on a path of it. */
+type Fetch = (path: string) => Promise<HttpResponse>
+
+// What a Pix message has room for: \d{1,10}\.\d{2}.
+const amountMax = cents(999_999_999_999)
+
+/**
+ * Plays the payer's bank: reads the code, fetches the charge at its location, verifies who signed it, and pays it
+ * once. `onPaid` is told after the commit.
+ */
+export async function pay(
+  deps: { network: Network; fetch: Fetch; onPaid: (pix: PixRow) => void },
+  input: PayInput,
+): Promise<PayOutcome> {
+  const { network } = deps
+  const payer = completePayer(input.payer)
+  if (!payer) return refused('payer_invalid')
+  if (input.amount !== undefined && (input.amount < 1 || input.amount > amountMax)) return refused('amount_invalid')
+
+  const code = decodeBrCode(input.uri)
+  if (!code.ok) return refused('br_code_invalid', brCodeFaults[code.reason])
+  if (code.code.kind !== 'dynamic' || !code.code.location) return refused('static_not_supported')
+  const place = resolveLocation(code.code.location, await listBaseUrls(network.pool))
+  const chargeId = place && readLocationPath(place.path)
+  if (!place) return refused('not_of_this_network')
+  if (!chargeId) return refused('charge_unknown')
+
+  const charge = await fetchCharge(deps, place)
+  if (!charge.ok) return charge
+  const pix = {
+    endToEndId: newEndToEndId({ ispb: payer.bankAccount.ispb, at: network.clock.now() }),
+    txid: charge.txid,
+    amount: input.amount ?? charge.amount,
+    paidAt: network.clock.now(),
+    payer,
+  }
+  if (!(await insertPix(network.pool, chargeId, pix))) return refused('already_paid')
+  deps.onPaid(pix)
+  return { ok: true, endToEndId: pix.endToEndId }
+}
+
+type Refused = Extract<PayOutcome, { ok: false }>
+type Readable = { ok: true; txid: string; amount: Cents }
+
+async function fetchCharge(
+  deps: { network: Network; fetch: Fetch },
+  place: { baseUrl: string; path: string },
+): Promise<Readable | Refused> {
+  const answer = await deps.fetch(place.path)
+  if (answer.status === 404) return refused('charge_unknown')
+  if (answer.status === 410) return refused(isPaid(answer) ? 'already_paid' : 'charge_expired')
+  if (answer.status !== 200) return refused('unavailable')
+  const payload = await verifyPayload(deps.fetch, place.baseUrl, answer.body)
+  return payload ? readPayload(payload, deps.network.clock.now()) : refused('payload_invalid')
+}
+
+function isPaid(answer: HttpResponse): boolean {
+  const body = parseJson(answer.body)
+  const violations = isRecord(body) && Array.isArray(body.violacoes) ? body.violacoes : []
+  return violations.some((violation) => isRecord(violation) && violation.propriedade === 'status')
+}
+
+/**
+ * The payload, if it is signed with a key that the location's own host publishes. Without the look at `jku` anyone
+ * could sign a payload with a key of his own and name his own server.
+ */
+export async function verifyPayload(fetch: Fetch, baseUrl: string, jws: string): Promise<unknown> {
+  try {
+    const { jku } = decodeProtectedHeader(jws)
+    if (jku !== toKeysUrl(baseUrl)) return null
+    const keys = parseJson((await fetch('/qr/jwks.json')).body)
+    if (!isKeySet(keys)) return null
+    const { payload } = await compactVerify(jws, createLocalJWKSet(keys), { algorithms: [signingAlgorithm] })
+    return parseJson(Buffer.from(payload).toString('utf8')) ?? null
+  } catch {
+    return null
+  }
+}
+
+function isKeySet(value: unknown): value is JSONWebKeySet {
+  return isRecord(value) && Array.isArray(value.keys) && value.keys.every(isRecord)
+}
+
+/** Reads what a bank needs of a payload, and refuses by its own look what is not payable. */
+function readPayload(payload: unknown, now: Date): Readable | Refused {
+  if (!isRecord(payload) || !isRecord(payload.valor) || !isRecord(payload.calendario)) return refused('payload_invalid')
+  const { txid, status, valor, calendario } = payload
+  const amount = typeof valor.original === 'string' ? fromReais(valor.original) : null
+  const createdAt = new Date(typeof calendario.criacao === 'string' ? calendario.criacao : Number.NaN)
+  const expiresAt = createdAt.getTime() + Number(calendario.expiracao) * 1000
+  if (typeof txid !== 'string' || !amount || Number.isNaN(expiresAt)) return refused('payload_invalid')
+  if (status !== 'ATIVA') return refused('already_paid')
+  if (now.getTime() >= expiresAt) return refused('charge_expired')
+  return { ok: true, txid, amount }
+}
+
+const messages: Record<PayRefusal, string> = {
+  br_code_invalid: 'The code is not a valid BR Code.',
+  static_not_supported: 'Only the codes of single charges can be paid here, not static or recurring ones.',
+  not_of_this_network: 'The code belongs to another network: only charges of this simulator can be paid.',
+  charge_unknown: 'There is no charge at the location of this code.',
+  charge_expired: 'The charge has expired.',
+  already_paid: 'The charge is already paid.',
+  payload_invalid: 'The charge at the location is not signed by the institution that holds it.',
+  amount_invalid: 'The amount is not one that a Pix can have.',
+  payer_invalid: 'The payer is not plausible: check the name, the document, the bank account and the key.',
+  unavailable: 'The institution of the receiver does not answer.',
+}
+
+const brCodeFaults = {
+  crc_mismatch: 'The checksum of the code is wrong: a character was changed or lost.',
+  malformed: 'The code is not a BR Code.',
+  not_pix: 'The code is a BR Code, but not one of Pix.',
+  too_long: 'The code is longer than a BR Code can be.',
+}
+
+function refused(code: PayRefusal, message: string = messages[code]): Refused {
+  return { ok: false, code, message }
+}

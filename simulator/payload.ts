@@ -1,0 +1,61 @@
+import { CompactSign, calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
+import { assert } from '../src/lib/assert.ts'
+import { toCobBase } from './charges.ts'
+import { type HttpResponse, json, parseJson, problem } from './http.ts'
+import { readLocationPath, toKeysUrl } from './location.ts'
+import type { Network } from './network.ts'
+import { type ChargeRow, findCharge } from './store.ts'
+import { isRecord } from './validate.ts'
+
+export const signingAlgorithm = 'ES256'
+
+export type Signer = { key: Awaited<ReturnType<typeof importJWK>>; kid: string; publicJwk: JWK }
+
+/** A new private key as JWK text, for a network that has none yet. */
+export async function newSigningJwk(): Promise<string> {
+  const { privateKey } = await generateKeyPair(signingAlgorithm, { extractable: true })
+  return JSON.stringify(await exportJWK(privateKey))
+}
+
+export async function readSigningJwk(text: string): Promise<Signer> {
+  const jwk = parseJson(text)
+  assert(isRecord(jwk) && typeof jwk.d === 'string', 'the signing key of the simulator is readable')
+  const { d, ...publicPart } = jwk
+  const kid = await calculateJwkThumbprint(publicPart)
+  const publicJwk = { ...publicPart, kid, alg: signingAlgorithm, use: 'sig' }
+  return { key: await importJWK({ ...publicPart, d }, signingAlgorithm), kid, publicJwk }
+}
+
+/** `GET /qr/jwks.json`: what payers' banks verify payloads with. */
+export function getKeys(network: Network): HttpResponse {
+  return json(200, { keys: [network.signer.publicJwk] })
+}
+
+/**
+ * `GET /qr/v2/…`: the charge as a payer's bank reads it, signed. A charge that cannot be paid any more is gone; the
+ * standard lets a PSP choose, and `violacoes` tells here which of the two reasons it was.
+ */
+export async function getPayload(network: Network, path: string): Promise<HttpResponse> {
+  const id = readLocationPath(path)
+  const charge = id && (await findCharge(network.pool, id))
+  if (!charge) {
+    return problem('CobPayloadNaoEncontrado', 'A cobrança em questão não foi encontrada para a location requisitada.')
+  }
+  if (charge.pix) return gone('A cobrança já foi paga.', 'status')
+  if (isExpired(network, charge)) return gone('A cobrança expirou.', 'calendario.expiracao')
+  const { calendario, ...base } = toCobBase(charge, charge.pix)
+  const presentedAt = network.clock.now().toISOString()
+  const payload = { ...base, calendario: { ...calendario, apresentacao: presentedAt } }
+  const jws = await new CompactSign(Buffer.from(JSON.stringify(payload)))
+    .setProtectedHeader({ alg: signingAlgorithm, typ: 'JWS', kid: network.signer.kid, jku: toKeysUrl(charge.baseUrl) })
+    .sign(network.signer.key)
+  return { status: 200, headers: { 'content-type': 'application/jose' }, body: jws }
+}
+
+function isExpired(network: Network, charge: ChargeRow): boolean {
+  return network.clock.now().getTime() >= charge.createdAt.getTime() + charge.expiresInSeconds * 1000
+}
+
+function gone(razao: string, propriedade: string): HttpResponse {
+  return problem('CobPayloadRemovido', razao, [{ razao, propriedade }])
+}

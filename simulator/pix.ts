@@ -1,0 +1,91 @@
+import { cents, toReais } from '../src/lib/money.ts'
+import { type HttpRequest, type HttpResponse, json, problem, type Violation } from './http.ts'
+import type { Network } from './network.ts'
+import { receiverKey } from './receiver-account.ts'
+import { countPix, findPix, listPix, type PixFilter, type PixRow } from './store.ts'
+import { isEndToEndIdShape, isTxid, parseCount, parseDateTime } from './validate.ts'
+
+/** `GET /pix/{e2eid}` */
+export async function getPix(network: Network, endToEndId: string): Promise<HttpResponse> {
+  const pix = isEndToEndIdShape(endToEndId) ? await findPix(network.pool, endToEndId) : null
+  return pix ? json(200, toPix(pix)) : problem('PixNaoEncontrado', 'Não há Pix com o e2eid informado.')
+}
+
+/** `GET /pix?inicio&fim`: what arrived between the two, oldest first, in pages that count from zero. */
+export async function getPixList(network: Network, request: HttpRequest): Promise<HttpResponse> {
+  const parsed = parseQuery(request.query)
+  if ('violacoes' in parsed)
+    return problem('PixConsultaInvalida', 'Os parâmetros não respeitam o schema.', parsed.violacoes)
+  const { filter, page, pageSize, isEmpty } = parsed
+  const total = isEmpty ? 0 : await countPix(network.pool, filter)
+  const rows = isEmpty ? [] : await listPix(network.pool, filter, { limit: pageSize, offset: page * pageSize })
+  return json(200, {
+    parametros: {
+      inicio: filter.from.toISOString(),
+      fim: filter.to.toISOString(),
+      paginacao: {
+        paginaAtual: page,
+        itensPorPagina: pageSize,
+        quantidadeDePaginas: Math.max(1, Math.ceil(total / pageSize)),
+        quantidadeTotalDeItens: total,
+      },
+    },
+    pix: rows.map(toPix),
+  })
+}
+
+/**
+ * The standard's Pix, and beyond it `pagador` with the whole account of who paid. The standard has no payer; PSPs that
+ * tell of one each do it in their own way, and this is this one's.
+ */
+export function toPix(pix: PixRow) {
+  const { payer } = pix
+  return {
+    endToEndId: pix.endToEndId,
+    txid: pix.txid,
+    valor: toReais(cents(pix.amount)),
+    componentesValor: { original: { valor: toReais(cents(pix.amount)) } },
+    chave: receiverKey,
+    horario: pix.paidAt.toISOString(),
+    pagador: {
+      ...(payer.type === 'PF' ? { cpf: payer.document } : { cnpj: payer.document }),
+      nome: payer.name,
+      ispbParticipante: payer.bankAccount.ispb,
+      tipoConta: payer.bankAccount.type,
+      agencia: payer.bankAccount.branch,
+      conta: payer.bankAccount.number,
+      digito: payer.bankAccount.digit,
+      tipoChave: payer.pix.type,
+      chave: payer.pix.key,
+    },
+  }
+}
+
+type PixQuery = { filter: PixFilter; page: number; pageSize: number; isEmpty: boolean }
+
+function parseQuery(query: Record<string, string>): PixQuery | { violacoes: Violation[] } {
+  const from = parseDateTime(query.inicio)
+  const to = parseDateTime(query.fim)
+  const page = parseCount(query['paginacao.paginaAtual'], { min: 0, max: 999_999, absent: 0 })
+  const pageSize = parseCount(query['paginacao.itensPorPagina'], { min: 1, max: 1000, absent: 100 })
+  const isBoolean = (text: string | undefined) => text === undefined || text === 'true' || text === 'false'
+  const faults: Record<string, boolean> = {
+    inicio: from === null,
+    fim: to === null || (from !== null && to < from),
+    txid: query.txid !== undefined && !isTxid(query.txid),
+    txIdPresente: !isBoolean(query.txIdPresente),
+    devolucaoPresente: !isBoolean(query.devolucaoPresente),
+    cpf: query.cpf !== undefined && (!/^\d{11}$/.test(query.cpf) || query.cnpj !== undefined),
+    cnpj: query.cnpj !== undefined && !/^[0-9A-Z]{14}$/.test(query.cnpj),
+    'paginacao.paginaAtual': page === null,
+    'paginacao.itensPorPagina': pageSize === null,
+  }
+  const faulty = Object.keys(faults).filter((name) => faults[name])
+  if (faulty.length > 0 || !from || !to || page === null || pageSize === null) {
+    return { violacoes: faulty.map((name) => ({ razao: `O parâmetro ${name} não é válido.`, propriedade: name })) }
+  }
+  const filter = { from, to, txid: query.txid ?? null, payerDocument: query.cpf ?? query.cnpj ?? null }
+  // Every Pix of this network pays a charge, and none was returned.
+  const isEmpty = query.txIdPresente === 'false' || query.devolucaoPresente === 'true'
+  return { filter, page, pageSize, isEmpty }
+}

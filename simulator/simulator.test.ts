@@ -1,0 +1,315 @@
+import { compactVerify, createLocalJWKSet, decodeProtectedHeader } from 'jose'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { decodeBrCode } from '../src/pix/brcode.ts'
+import { createEmptyDatabase, type TestDatabase } from '../test/support/database.ts'
+import {
+  baseUrl,
+  cob,
+  parse,
+  request,
+  type TestSimulator,
+  testSimulator,
+  tokenRequest,
+  txidOf,
+} from '../test/support/simulator.ts'
+import { receiverKey, simulatorCredentials } from './receiver-account.ts'
+
+let database: TestDatabase
+let simulator: TestSimulator
+let next = 1
+
+beforeAll(async () => {
+  database = await createEmptyDatabase()
+  simulator = await testSimulator(database.db.pool)
+})
+afterAll(async () => {
+  await simulator.close()
+  await database.drop()
+})
+
+const newTxid = () => txidOf(next++)
+const typeOf = (answer: { body: Record<string, unknown> }) => String(answer.body.type).split('/').at(-1)
+
+describe('token', () => {
+  it('is given for the right credentials, the grant as a form or as JSON', async () => {
+    const answer = parse(await simulator.handle(tokenRequest()))
+    expect(answer).toMatchObject({ status: 200, body: { token_type: 'Bearer', expires_in: 3600 } })
+    const asJson = tokenRequest(simulatorCredentials, '{"grant_type":"client_credentials"}')
+    asJson.headers['content-type'] = 'application/json'
+    expect((await simulator.handle(asJson)).status).toBe(200)
+  })
+
+  it('is refused for a wrong secret and for another grant', async () => {
+    const wrong = { clientId: simulatorCredentials.clientId, clientSecret: 'wrong' }
+    expect(parse(await simulator.handle(tokenRequest(wrong)))).toMatchObject({
+      status: 401,
+      body: { error: 'invalid_client' },
+    })
+    expect(parse(await simulator.handle(tokenRequest(simulatorCredentials, 'grant_type=password')))).toMatchObject({
+      status: 400,
+      body: { error: 'unsupported_grant_type' },
+    })
+  })
+
+  it.each(['', 'Bearer ', 'Bearer 99999999999.x', 'Basic x'])('is needed: %j is not one', async (authorization) => {
+    const answer = await simulator.handle({ ...request('GET', `/cob/${txidOf(1)}`), headers: { authorization } })
+    expect(answer).toMatchObject({ status: 401, headers: { 'content-type': 'application/problem+json' } })
+  })
+
+  it('expires by the clock', async () => {
+    const own = await testSimulator(database.db.pool)
+    const { access_token } = parse(await own.handle(tokenRequest())).body
+    const ask = () => own.handle({ ...request('GET', '/x'), headers: { authorization: `Bearer ${access_token}` } })
+    own.clock.advance(3_599_000)
+    expect((await ask()).status).toBe(404)
+    own.clock.advance(1000)
+    expect((await ask()).status).toBe(401)
+  })
+})
+
+describe('a charge', () => {
+  it('is created, and read back as it was', async () => {
+    const txid = newTxid()
+    const extra = {
+      devedor: { cpf: '52998224725', nome: 'Maria' },
+      solicitacaoPagador: 'Obrigado "pela" compra',
+      infoAdicionais: [{ nome: 'Pedido', valor: '42' }],
+    }
+    const body = { ...cob('37.50'), ...extra, valor: { original: '37.50', modalidadeAlteracao: 0 } }
+    const created = await simulator.ask('PUT', `/cob/${txid}`, { body })
+    expect(created).toMatchObject({
+      status: 201,
+      body: {
+        txid,
+        calendario: { criacao: simulator.clock.now().toISOString(), expiracao: 3600 },
+        revisao: 0,
+        status: 'ATIVA',
+        valor: { original: '37.50', modalidadeAlteracao: 0 },
+        chave: receiverKey,
+        ...extra,
+      },
+    })
+    expect(created.body.location).toMatch(/^127\.0\.0\.1:3000\/qr\/v2\/[A-Za-z0-9_-]{22}$/)
+    const code = decodeBrCode(String(created.body.pixCopiaECola))
+    expect(code).toMatchObject({ ok: true, code: { kind: 'dynamic', location: created.body.location } })
+    expect(await simulator.ask('GET', `/cob/${txid}`)).toEqual({ ...created, status: 200 })
+  })
+
+  it('lives for a day when nothing else is said', async () => {
+    const body = { ...cob(), calendario: {} }
+    expect((await simulator.ask('PUT', `/cob/${newTxid()}`, { body })).body.calendario).toMatchObject({
+      expiracao: 86_400,
+    })
+  })
+
+  it('is the same for the same content, and refused for other content', async () => {
+    const txid = newTxid()
+    const first = await simulator.ask('PUT', `/cob/${txid}`, { body: cob() })
+    simulator.clock.advance(1000)
+    expect(await simulator.ask('PUT', `/cob/${txid}`, { body: cob() })).toEqual({ ...first, status: 200 })
+    for (const body of [cob('10.01'), cob('10.00', 3601), { ...cob(), solicitacaoPagador: 'x' }]) {
+      const answer = await simulator.ask('PUT', `/cob/${txid}`, { body })
+      expect(answer.status).toBe(400)
+      expect(typeOf(answer)).toBe('CobOperacaoInvalida')
+      expect(answer.body.violacoes).toMatchObject([{ propriedade: 'txid' }])
+    }
+    expect(await simulator.ask('GET', `/cob/${txid}`)).toEqual({ ...first, status: 200 })
+  })
+
+  it('is created once by fifty at once', async () => {
+    const txid = newTxid()
+    const asked = Array.from({ length: 50 }, () => simulator.ask('PUT', `/cob/${txid}`, { body: cob() }))
+    const answers = await Promise.all(asked)
+    expect(answers.filter((answer) => answer.status === 201)).toHaveLength(1)
+    expect(new Set(answers.map((answer) => JSON.stringify(answer.body))).size).toBe(1)
+  })
+
+  it('is kept apart from another whose txid differs in case', async () => {
+    const txid = `A${newTxid().slice(1)}`
+    await simulator.charge(txid, '1.00')
+    await simulator.charge(txid.toLowerCase(), '2.00')
+    expect((await simulator.ask('GET', `/cob/${txid}`)).body.valor).toEqual({ original: '1.00' })
+  })
+
+  it.each([
+    ['cob', null],
+    ['cob', []],
+    ['cob.valor', { ...cob(), valor: undefined }],
+    ['cob.chave', { ...cob(), chave: undefined }],
+    ['cob.calendario', { ...cob(), calendario: undefined }],
+    ['cob.chave', { ...cob(), chave: '7407c9c8-f78b-11ea-adc1-0242ac120002' }],
+    ['cob.valor.original', cob('0.00')],
+    ['cob.valor.original', cob('10')],
+    ['cob.valor.original', cob('10.001')],
+    ['cob.valor.original', cob(10)],
+    ['cob.valor.original', cob('x10.00x')],
+    ['cob.calendario.expiracao', cob('1.00', 0)],
+    ['cob.calendario.expiracao', cob('1.00', '3600')],
+    ['cob.calendario.expiracao', cob('1.00', 2 ** 31)],
+    ['cob.devedor', { ...cob(), devedor: { cpf: '123', nome: 'x' } }],
+    ['cob.solicitacaoPagador', { ...cob(), solicitacaoPagador: 'x'.repeat(141) }],
+    ['cob', { ...cob(), solicitacaoPagador: 'nul\u0000' }],
+    ['cob.infoAdicionais', { ...cob(), infoAdicionais: Array(51).fill({ nome: 'a', valor: 'b' }) }],
+    ['cob.loc', { ...cob(), loc: { id: 1 } }],
+  ])('is refused when %s is wrong: %j', async (propriedade, body) => {
+    const answer = await simulator.ask('PUT', `/cob/${newTxid()}`, { body })
+    expect(answer).toMatchObject({ status: 400, headers: { 'content-type': 'application/problem+json' } })
+    expect(typeOf(answer)).toBe('CobOperacaoInvalida')
+    expect(answer.body.violacoes).toContainEqual({ razao: expect.any(String), propriedade })
+  })
+
+  it.each(['short', 'x'.repeat(36), `${'a'.repeat(30)}-`, `${'a'.repeat(30)}%00`])(
+    'is refused under the txid %j',
+    async (txid) => {
+      expect((await simulator.ask('PUT', `/cob/${txid}`, { body: cob() })).status).toBe(400)
+      expect((await simulator.ask('GET', `/cob/${txid}`)).status).toBe(404)
+    },
+  )
+
+  it('is unknown under a txid that was not used, and has no other revision', async () => {
+    const answer = await simulator.ask('GET', `/cob/${newTxid()}`)
+    expect([answer.status, typeOf(answer)]).toEqual([404, 'CobNaoEncontrado'])
+    const txid = newTxid()
+    await simulator.charge(txid)
+    expect((await simulator.ask('GET', `/cob/${txid}`, { query: { revisao: '1' } })).status).toBe(400)
+  })
+
+  it('is refused for the amount that is there to be refused, and leaves nothing', async () => {
+    const txid = newTxid()
+    expect(await simulator.ask('PUT', `/cob/${txid}`, { body: cob('99999.99') })).toMatchObject({
+      status: 400,
+      body: { violacoes: [{ propriedade: 'cob.valor.original' }] },
+    })
+    expect((await simulator.ask('GET', `/cob/${txid}`)).status).toBe(404)
+  })
+
+  it('is created but not answered for the amount that is there to time out, until the simulator closes', async () => {
+    const own = await testSimulator(database.db.pool)
+    const txid = newTxid()
+    let answered: number | undefined
+    const late = own.ask('PUT', `/cob/${txid}`, { body: cob('99999.98') }).then(({ status }) => {
+      answered = status
+    })
+    await expect.poll(async () => (await own.ask('GET', `/cob/${txid}`)).status).toBe(200)
+    expect((await own.ask('PUT', `/cob/${txid}`, { body: cob('99999.98') })).status).toBe(200)
+    expect(answered).toBeUndefined()
+    await own.close()
+    await late
+    expect(answered).toBe(503)
+  })
+})
+
+describe('the payload at the location', () => {
+  const read = async (uri: string) => {
+    const decoded = decodeBrCode(uri)
+    if (!decoded.ok || !decoded.code.location) throw new Error('Not a dynamic code')
+    return simulator.handle(request('GET', decoded.code.location.replace('127.0.0.1:3000', '')))
+  }
+
+  it('is signed with a key that the network publishes', async () => {
+    const txid = newTxid()
+    const answer = await read(await simulator.charge(txid, '12.34'))
+    expect(answer).toMatchObject({ status: 200, headers: { 'content-type': 'application/jose' } })
+    expect(decodeProtectedHeader(answer.body)).toMatchObject({ alg: 'ES256', jku: `${baseUrl}/qr/jwks.json` })
+    const keys = JSON.parse((await simulator.handle(request('GET', '/qr/jwks.json'))).body)
+    expect(keys.keys[0]).not.toHaveProperty('d')
+    const { payload } = await compactVerify(answer.body, createLocalJWKSet(keys))
+    const now = simulator.clock.now().toISOString()
+    expect(JSON.parse(Buffer.from(payload).toString())).toEqual({
+      calendario: { criacao: now, apresentacao: now, expiracao: 3600 },
+      txid,
+      revisao: 0,
+      status: 'ATIVA',
+      valor: { original: '12.34' },
+      chave: receiverKey,
+    })
+  })
+
+  it('is not found elsewhere, and gone once the charge has expired', async () => {
+    for (const path of ['/qr/v2/', '/qr/v2/x', `/qr/v2/${'a'.repeat(22)}`, `/qr/v2/${'A'.repeat(22)}`, '/qr/v2/%00']) {
+      expect((await simulator.handle(request('GET', path))).status).toBe(404)
+    }
+    const uri = await simulator.charge(newTxid(), '1.00', 60)
+    simulator.clock.advance(60_000)
+    const answer = parse(await read(uri))
+    expect([answer.status, typeOf(answer)]).toEqual([410, 'CobPayloadNaoEncontrado'])
+  })
+})
+
+describe('a callback address', () => {
+  it('is registered, replaced and read back', async () => {
+    expect((await simulator.ask('GET', `/webhook/${receiverKey}`)).status).toBe(404)
+    for (const webhookUrl of ['https://shop.example/a', 'https://shop.example/b']) {
+      expect((await simulator.ask('PUT', `/webhook/${receiverKey}`, { body: { webhookUrl } })).status).toBe(200)
+      expect((await simulator.ask('GET', `/webhook/${receiverKey}`)).body).toMatchObject({ webhookUrl })
+    }
+  })
+
+  it.each([
+    [receiverKey, {}],
+    [receiverKey, { webhookUrl: 'x' }],
+    [receiverKey, { webhookUrl: 'ftp://shop.example' }],
+    ['other', { webhookUrl: 'https://shop.example' }],
+  ])('is refused for the key %s: %j', async (chave, body) => {
+    const answer = await simulator.ask('PUT', `/webhook/${chave}`, { body })
+    expect([answer.status, typeOf(answer)]).toEqual([400, 'WebhookOperacaoInvalida'])
+  })
+})
+
+describe('state', () => {
+  const others: TestSimulator[] = []
+  const start = async (publicBaseUrl = baseUrl) => {
+    const other = await testSimulator(database.db.pool, { clock: simulator.clock, publicBaseUrl })
+    others.push(other)
+    return other
+  }
+  afterEach(async () => {
+    for (const other of others.splice(0)) await other.close()
+  })
+
+  it('is shared by simulators on one database: charges, tokens, keys and payments', async () => {
+    const other = await start()
+    const txid = newTxid()
+    const uri = await simulator.charge(txid)
+    const { access_token } = parse(await simulator.handle(tokenRequest())).body
+    const headers = { authorization: `Bearer ${access_token}` }
+    const there = await other.handle({ ...request('GET', `/cob/${txid}`), headers })
+    expect(JSON.parse(there.body)).toMatchObject({ status: 'ATIVA', pixCopiaECola: uri })
+    expect(await other.handle(request('GET', '/qr/jwks.json'))).toEqual(
+      await simulator.handle(request('GET', '/qr/jwks.json')),
+    )
+    expect(await other.pay({ uri })).toMatchObject({ ok: true })
+    expect(await simulator.pay({ uri })).toMatchObject({ ok: false, code: 'already_paid' })
+  })
+
+  it('keeps open charges payable, at the location they were born with, when the address changes', async () => {
+    const txid = newTxid()
+    const uri = await simulator.charge(txid)
+    const moved = await start('https://pix.shop.example')
+    const again = await moved.ask('PUT', `/cob/${txid}`, { body: cob() })
+    expect(again).toMatchObject({ status: 200, body: { pixCopiaECola: uri } })
+    expect(await moved.pay({ uri })).toMatchObject({ ok: true })
+  })
+
+  it('is made once when several start at the same time on an empty database', async () => {
+    const empty = await createEmptyDatabase()
+    const started = await Promise.all(Array.from({ length: 6 }, () => testSimulator(empty.db.pool)))
+    const keys = await Promise.all(started.map((one) => one.handle(request('GET', '/qr/jwks.json'))))
+    expect(new Set(keys.map((answer) => answer.body)).size).toBe(1)
+    await empty.drop()
+  })
+
+  it.each(['ftp://x', 'no address', `https://${'x'.repeat(49)}`])('is not opened under the address %j', async (url) => {
+    await expect(start(url)).rejects.toThrow(/base URL/)
+  })
+
+  it('answers 503 when the database is gone', async () => {
+    const empty = await createEmptyDatabase()
+    const own = await testSimulator(empty.db.pool)
+    await own.charge(txidOf(1))
+    await empty.drop()
+    expect(await own.ask('GET', `/cob/${txidOf(1)}`)).toMatchObject({ status: 503 })
+    expect(await own.ask('PUT', `/cob/${txidOf(2)}`, { body: cob() })).toMatchObject({ status: 503 })
+    expect(own.warnings).toHaveLength(2)
+  })
+})

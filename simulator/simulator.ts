@@ -1,0 +1,119 @@
+import type pg from 'pg'
+import type { Clock } from '../src/lib/clock.ts'
+import { tellReceiver } from './callbacks.ts'
+import { getCharge, putCharge } from './charges.ts'
+import { type HttpRequest, type HttpResponse, problem } from './http.ts'
+import { createInsertQueue } from './insert-queue.ts'
+import { parseBaseUrl } from './location.ts'
+import type { Log, Network } from './network.ts'
+import { hasValidToken, issueToken } from './oauth.ts'
+import { type PayInput, type PayOutcome, pay } from './pay.ts'
+import { getKeys, getPayload, newSigningJwk, readSigningJwk } from './payload.ts'
+import { getPix, getPixList } from './pix.ts'
+import { postPayment } from './sandbox.ts'
+import { ensureSchema, insertBaseUrl, insertCharges, loadSecrets, type PixRow } from './store.ts'
+import { getWebhook, putWebhook } from './webhooks.ts'
+
+export type SimulatorOptions = {
+  /** Its state lives here, in the schema `simulator`: it outlives restarts and is shared by processes. */
+  pool: pg.Pool
+  clock: Clock
+  /** Where the locations of its charges are reached: the address of whoever serves `handle`. */
+  publicBaseUrl: string
+  /** Posts a callback and resolves with the status of the answer. */
+  sendCallback: (url: string, body: unknown) => Promise<number>
+  log: Log
+}
+
+export type Simulator = {
+  /** Answers a request to the PSP. Never rejects. */
+  handle(request: HttpRequest): Promise<HttpResponse>
+  /** Plays a payer's bank. */
+  pay(input: PayInput): Promise<PayOutcome>
+  /** Ends pauses and late answers, and waits for callbacks under way. The pool stays open. */
+  close(): Promise<void>
+}
+
+/**
+ * A Pix network to play with: a PSP that answers the Central Bank's API Pix, and a payer's bank. It knows nothing of
+ * the gateway, and the gateway knows it only as one more PSP.
+ *
+ * Two amounts misbehave on purpose (charges.ts): 9999999 cents is refused, and 9999998 is created but answered too late.
+ */
+export async function createSimulator(options: SimulatorOptions): Promise<Simulator> {
+  const closing = new AbortController()
+  const callbacks = new Set<Promise<void>>()
+  const network = await openNetwork(options, closing.signal)
+
+  const handle = (request: HttpRequest) => answer(network, payHere, request)
+  const fetch = (path: string) => handle({ method: 'GET', path, query: {}, headers: {}, body: undefined })
+
+  async function payHere(input: PayInput): Promise<PayOutcome> {
+    return pay({ network, fetch, onPaid: tellInBackground }, input)
+  }
+
+  function tellInBackground(pix: PixRow) {
+    const callback = tellReceiver(network, pix).finally(() => callbacks.delete(callback))
+    callbacks.add(callback)
+  }
+
+  return {
+    handle,
+    pay: payHere,
+    close: async () => {
+      closing.abort()
+      await Promise.allSettled(callbacks)
+    },
+  }
+}
+
+async function openNetwork(options: SimulatorOptions, closing: AbortSignal): Promise<Network> {
+  const { pool, clock, log, sendCallback } = options
+  const baseUrl = parseBaseUrl(options.publicBaseUrl)
+  await ensureSchema(pool)
+  await insertBaseUrl(pool, baseUrl)
+  const secrets = await loadSecrets(pool, await newSigningJwk())
+  const signer = await readSigningJwk(secrets.signingJwk)
+  const insertCharge = createInsertQueue((rows) => insertCharges(pool, rows))
+  return { pool, clock, log, sendCallback, baseUrl, secrets, signer, insertCharge, closing }
+}
+
+type Pay = (input: PayInput) => Promise<PayOutcome>
+
+async function answer(network: Network, pay: Pay, request: HttpRequest): Promise<HttpResponse> {
+  try {
+    return await route(network, pay, request)
+  } catch (error) {
+    network.log.warn({ err: error }, 'The simulator could not answer')
+    return problem('ServicoIndisponivel', 'Ocorreu uma falha no simulador.')
+  }
+}
+
+async function route(network: Network, pay: Pay, request: HttpRequest): Promise<HttpResponse> {
+  const { method, path } = request
+  const deps = { clock: network.clock, tokenKey: network.secrets.tokenKey }
+  // Open to anyone, as on the real network.
+  if (method === 'POST' && path === '/oauth/token') return issueToken(deps, request)
+  if (method === 'GET' && path === '/qr/jwks.json') return getKeys(network)
+  if (method === 'GET' && path.startsWith('/qr/v2/')) return getPayload(network, path)
+
+  if (!hasValidToken(deps, request)) return problem('NaoAutenticado', 'Obtenha um token em /oauth/token.')
+  const [, resource, id, ...rest] = path.split('/').map(decode)
+  const place = rest.length > 0 ? '' : `${method} /${resource}${id === undefined ? '' : '/…'}`
+  if (place === 'PUT /cob/…') return putCharge(network, id ?? '', request)
+  if (place === 'GET /cob/…') return getCharge(network, id ?? '', request)
+  if (place === 'GET /pix/…') return getPix(network, id ?? '')
+  if (place === 'GET /pix') return getPixList(network, request)
+  if (place === 'PUT /webhook/…') return putWebhook(network, id ?? '', request)
+  if (place === 'GET /webhook/…') return getWebhook(network, id ?? '')
+  if (method === 'POST' && path === '/sandbox/payment') return postPayment(pay, request)
+  return problem('NaoEncontrado', 'Não há nada neste endereço.')
+}
+
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
+}

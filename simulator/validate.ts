@@ -1,0 +1,106 @@
+import Type, { type Static } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { hasForbiddenCharacters } from '../src/lib/text.ts'
+import type { Violation } from './http.ts'
+
+// From the Central Bank's OpenAPI, with the anchors that its patterns lack.
+const txidPattern = /^[a-zA-Z0-9]{26,35}$/
+const endToEndIdPattern = /^[a-zA-Z0-9]{32}$/
+const dateTimePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i
+const int32Max = 2_147_483_647
+
+const Debtor = Type.Union([
+  Type.Object({ cpf: Type.String({ pattern: '^\\d{11}$' }), nome: Type.String({ minLength: 1, maxLength: 200 }) }),
+  Type.Object({
+    cnpj: Type.String({ pattern: '^[0-9A-Z]{14}$' }),
+    nome: Type.String({ minLength: 1, maxLength: 200 }),
+  }),
+])
+
+/** CobSolicitada, without what this PSP does not offer: `loc` and withdrawals in cash. */
+const ChargeRequest = Type.Object({
+  calendario: Type.Object({ expiracao: Type.Optional(Type.Integer({ minimum: 1, maximum: int32Max })) }),
+  devedor: Type.Optional(Debtor),
+  valor: Type.Object({
+    original: Type.String({ pattern: '^(?!0{1,10}\\.00$)\\d{1,10}\\.\\d{2}$' }),
+    modalidadeAlteracao: Type.Optional(Type.Integer({ minimum: 0, maximum: 1 })),
+    retirada: Type.Optional(Type.Never()),
+  }),
+  loc: Type.Optional(Type.Never()),
+  chave: Type.String({ maxLength: 77 }),
+  solicitacaoPagador: Type.Optional(Type.String({ maxLength: 140 })),
+  infoAdicionais: Type.Optional(
+    Type.Array(Type.Object({ nome: Type.String({ maxLength: 50 }), valor: Type.String({ maxLength: 200 }) }), {
+      maxItems: 50,
+    }),
+  ),
+})
+export type ChargeRequest = Static<typeof ChargeRequest>
+
+const chargeRequest = Compile(ChargeRequest)
+
+export function isTxid(text: string): boolean {
+  return txidPattern.test(text)
+}
+
+export function isEndToEndIdShape(text: string): boolean {
+  return endToEndIdPattern.test(text)
+}
+
+/** What a body breaks of the standard's rules for a charge, or the charge. */
+export function parseChargeRequest(body: unknown, receiverKey: string): ChargeRequest | Violation[] {
+  if (!chargeRequest.Check(body)) return chargeRequest.Errors(body).flatMap(toViolations)
+  const texts = [
+    body.solicitacaoPagador,
+    body.devedor?.nome,
+    ...(body.infoAdicionais ?? []).flatMap((i) => [i.nome, i.valor]),
+  ]
+  if (texts.some((text) => text !== undefined && hasForbiddenCharacters(text))) {
+    return [{ razao: 'Um texto contém caracteres de controle.', propriedade: 'cob' }]
+  }
+  if (body.chave !== receiverKey) {
+    const razao = 'O campo cob.chave corresponde a uma conta que não pertence a este usuário recebedor.'
+    return [{ razao, propriedade: 'cob.chave' }]
+  }
+  return body
+}
+
+/** An address that callbacks can be sent to, or null. */
+export function parseWebhookUrl(body: unknown): string | null {
+  if (!isRecord(body) || typeof body.webhookUrl !== 'string' || body.webhookUrl.length > 2048) return null
+  if (!URL.canParse(body.webhookUrl)) return null
+  return /^https?:$/.test(new URL(body.webhookUrl).protocol) ? body.webhookUrl : null
+}
+
+/** A date and time with its offset, as RFC 3339 has it, or null. */
+export function parseDateTime(text: string | undefined): Date | null {
+  if (text === undefined || !dateTimePattern.test(text)) return null
+  const date = new Date(text)
+  return Number.isNaN(date.getTime()) ? null : date
+}
+
+/** A whole number in [min, max]; the default when it is absent; null when it is anything else. */
+export function parseCount(
+  text: string | undefined,
+  limits: { min: number; max: number; absent: number },
+): number | null {
+  if (text === undefined) return limits.absent
+  if (!/^\d{1,9}$/.test(text)) return null
+  const value = Number(text)
+  return value >= limits.min && value <= limits.max ? value : null
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function toViolations(error: { keyword: string; instancePath: string; params: object }): Violation[] {
+  const path = `cob${error.instancePath.replaceAll('/', '.')}`
+  if (!('requiredProperties' in error.params) || !Array.isArray(error.params.requiredProperties)) {
+    return [{ razao: `O campo ${path} não respeita o schema.`, propriedade: path }]
+  }
+  return error.params.requiredProperties.map((name) => ({
+    razao: `O campo ${path}.${name} é obrigatório.`,
+    propriedade: `${path}.${name}`,
+  }))
+}

@@ -1,0 +1,74 @@
+import { type Cents, toReais } from '../../lib/money.ts'
+import { encodeDynamicBrCode } from '../../pix/brcode.ts'
+import type { AccountHolder } from '../../pix/holder.ts'
+import { AcquirerUnavailable, type Charge, type ChargeInput, type ChargeOutcome } from '../acquirer.ts'
+import { type Client, foundOrNull } from './client.ts'
+import { readPayment } from './payments.ts'
+import { amount, count, dateTime, type Json, list, record, text } from './read.ts'
+
+type Deps = { client: Client; chave: string; receiver: AccountHolder }
+
+// The standard's own default.
+const expiresInSecondsDefault = 86_400
+// The answers with which known PSPs refuse a txid that they already have: 409 at some, the standard's 400, 422.
+const mayMeanExisting = new Set([400, 409, 422])
+
+/**
+ * `PUT /cob/{txid}`. Some PSPs answer a repeat with the charge and some with a refusal, each in its own words; instead of
+ * reading the words we look whether the charge is there. The txid is ours alone, so a charge under it is ours.
+ */
+export async function createCharge(deps: Deps, input: ChargeInput): Promise<ChargeOutcome> {
+  const answer = await deps.client({ method: 'PUT', path: toPath(input.txid), body: toBody(deps, input) })
+  if (answer.ok) return compare(input, readCharge(deps, input.txid, answer.body))
+  const existing = mayMeanExisting.has(answer.status) ? await findCharge(deps, input.txid) : null
+  return existing ? compare(input, existing) : { outcome: 'refused', reason: answer.reason }
+}
+
+/** `GET /cob/{txid}`: null only when the PSP itself says that there is none. */
+export async function findCharge(deps: Deps, txid: string): Promise<Charge | null> {
+  const body = foundOrNull(await deps.client({ method: 'GET', path: toPath(txid) }))
+  return body && readCharge(deps, txid, body)
+}
+
+function toPath(txid: string): string {
+  return `/cob/${encodeURIComponent(txid)}`
+}
+
+function toBody({ chave }: Deps, input: ChargeInput) {
+  return { calendario: { expiracao: input.expiresInSeconds }, valor: { original: toReais(input.amount) }, chave }
+}
+
+function compare(input: { amount: Cents }, charge: Charge): ChargeOutcome {
+  if (charge.amount === input.amount) return { outcome: 'created', charge }
+  return { outcome: 'refused', reason: 'The acquirer holds a charge of another amount under this txid' }
+}
+
+function readCharge(deps: Deps, txid: string, body: Json): Charge {
+  const calendar = record(body, 'calendario')
+  const createdAt = dateTime(calendar, 'criacao')
+  const expiresInSeconds = count(calendar, 'expiracao') ?? expiresInSecondsDefault
+  const chargeAmount = amount(record(body, 'valor'), 'original')
+  const uri = readUri(deps, body)
+  const payments = list(body, 'pix')?.map(readPayment)
+  // A charge under another txid would be somebody else's money. Case may differ: some PSPs fold it.
+  const isOther = (text(body, 'txid') ?? txid).toLowerCase() !== txid.toLowerCase()
+  if (isOther || !createdAt || chargeAmount === null || !uri || !payments?.every((payment) => payment !== null)) {
+    throw new AcquirerUnavailable('The acquirer answered with a charge that cannot be read')
+  }
+  const expiresAt = new Date(createdAt.getTime() + expiresInSeconds * 1000)
+  return { txid, amount: chargeAmount, uri, createdAt, expiresAt, payments }
+}
+
+/** The copy-and-paste code; Sicoob has a name of its own for it, and a PSP of an older version tells the location only. */
+function readUri({ receiver }: Deps, body: Json): string | null {
+  const told = text(body, 'pixCopiaECola') ?? text(body, 'brcode')
+  if (told) return told
+  const location = text(body, 'location') ?? text(record(body, 'loc'), 'location')
+  if (!location) return null
+  try {
+    // The standard wants a city, and payers' apps show the one that the location tells of.
+    return encodeDynamicBrCode({ location, merchantName: receiver.name, merchantCity: 'BRASIL' })
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,49 @@
+import { type Cents, fromReais } from '../../lib/money.ts'
+
+/**
+ * Lenient reading of what a PSP answers: numbers as strings, nulls where nothing should stand, members that the
+ * standard does not know. What is read is checked; what cannot be read is null, and the caller decides what that means.
+ */
+export type Json = Record<string, unknown>
+
+export function isRecord(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** The member as a record; an empty one when it is anything else, so that a chain of reads needs no `if`. */
+export function record(parent: Json, name: string): Json {
+  const value = parent[name]
+  return isRecord(value) ? value : {}
+}
+
+/** The member as a list; null for anything else but nothing, which is an empty list. */
+export function list(parent: Json, name: string): unknown[] | null {
+  const value = parent[name] ?? []
+  return Array.isArray(value) ? value : null
+}
+
+/** A text that is not empty. */
+export function text(parent: Json, name: string): string | null {
+  const value = parent[name]
+  return typeof value === 'string' && value !== '' ? value : null
+}
+
+/** A whole number, zero or more, also written as text. */
+export function count(parent: Json, name: string): number | null {
+  const value = parent[name]
+  const number = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value
+  return typeof number === 'number' && Number.isSafeInteger(number) && number >= 0 ? number : null
+}
+
+export function amount(parent: Json, name: string): Cents | null {
+  const value = text(parent, name)
+  return value === null ? null : fromReais(value)
+}
+
+/** A date and time. One without an offset is read as UTC, so that it does not depend on where this process runs. */
+export function dateTime(parent: Json, name: string): Date | null {
+  const value = text(parent, name)
+  if (value === null || !/^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(value)) return null
+  const date = new Date(/(Z|[+-]\d\d:?\d\d)$/i.test(value) ? value : `${value}Z`)
+  return Number.isNaN(date.getTime()) ? null : date
+}

@@ -1,0 +1,93 @@
+import type pg from 'pg'
+import type { HttpRequest, HttpResponse } from '../../simulator/http.ts'
+import { receiverKey, simulatorCredentials } from '../../simulator/receiver-account.ts'
+import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
+import { type ManualClock, manualClock } from './clock.ts'
+
+type Asked = { status: number; headers: Record<string, string>; body: Record<string, unknown> }
+
+export type TestSimulator = Simulator & {
+  clock: ManualClock
+  /** Every callback that was posted. */
+  callbacks: { url: string; body: unknown }[]
+  /** What the receiver of callbacks answers, one after the other; 200 when there is none left. */
+  answers: (number | Error)[]
+  warnings: string[]
+  /** Asks with a token; the body of the answer is parsed. */
+  ask(method: string, path: string, more?: { body?: unknown; query?: Record<string, string> }): Promise<Asked>
+  /** Makes a charge and gives its copy-and-paste code. */
+  charge(txid: string, amount?: string, expiracao?: number): Promise<string>
+}
+
+export const baseUrl = 'http://127.0.0.1:3000'
+
+/** A simulator whose callbacks are kept instead of sent. */
+export async function testSimulator(
+  pool: pg.Pool,
+  { clock = manualClock(), publicBaseUrl = baseUrl } = {},
+): Promise<TestSimulator> {
+  const callbacks: { url: string; body: unknown }[] = []
+  const answers: (number | Error)[] = []
+  const warnings: string[] = []
+  const simulator = await createSimulator({
+    pool,
+    clock,
+    publicBaseUrl,
+    log: { warn: (_, message) => warnings.push(message) },
+    sendCallback: async (url, body) => {
+      callbacks.push({ url, body })
+      const answer = answers.shift() ?? 200
+      if (answer instanceof Error) throw answer
+      return answer
+    },
+  })
+
+  async function ask(
+    method: string,
+    path: string,
+    { body, query }: { body?: unknown; query?: Record<string, string> } = {},
+  ) {
+    const { access_token } = parse(await simulator.handle(tokenRequest())).body
+    const answer = await simulator.handle({
+      ...request(method, path),
+      query: query ?? {},
+      headers: { authorization: `Bearer ${access_token}` },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    })
+    return parse(answer)
+  }
+
+  async function charge(txid: string, amount = '10.00', expiracao = 3600): Promise<string> {
+    const { status, body } = await ask('PUT', `/cob/${txid}`, { body: cob(amount, expiracao) })
+    if (status !== 201) throw new Error(`No charge: ${status}`)
+    return String(body.pixCopiaECola)
+  }
+
+  return { ...simulator, clock, callbacks, answers, warnings, ask, charge }
+}
+
+/** The body of a charge. */
+export function cob(original: unknown = '10.00', expiracao: unknown = 3600) {
+  return { calendario: { expiracao }, valor: { original }, chave: receiverKey }
+}
+
+export function request(method: string, path: string): HttpRequest {
+  return { method, path, query: {}, headers: {}, body: undefined }
+}
+
+export function tokenRequest(
+  { clientId, clientSecret } = simulatorCredentials,
+  body = 'grant_type=client_credentials',
+): HttpRequest {
+  const authorization = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`
+  return { ...request('POST', '/oauth/token'), headers: { authorization }, body }
+}
+
+export function parse(answer: HttpResponse): Asked {
+  return { ...answer, body: answer.body === '' ? {} : JSON.parse(answer.body) }
+}
+
+/** A txid as ours are: 32 hexadecimal digits. */
+export function txidOf(number: number): string {
+  return number.toString(16).padStart(32, '0')
+}
