@@ -1,0 +1,11 @@
+/** Statuses with the date and the time spent in each, in milliseconds; null for the current one. */
+export function toStatusHistoryView<Status extends string>(statuses: Status[], dates: Date[]) {
+  return statuses.map((status, index) => {
+    const [from, to] = [dates[index], dates[index + 1]]
+    return {
+      status,
+      date: from?.toISOString() ?? '',
+      durationInMilliseconds: from && to ? to.getTime() - from.getTime() : null,
+    }
+  })
+}

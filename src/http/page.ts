@@ -1,0 +1,82 @@
+import { type Static, type TSchema, Type } from 'typebox'
+import { AppError } from '../lib/errors.ts'
+
+export const perPageMax = 100
+const perPageDefault = 20
+/** Past it `offset` would be slower than it is worth; a reader that goes so deep follows the cursor. */
+const pageMax = 1_000_000
+
+export const PageQuery = {
+  page: Type.Optional(Type.Integer({ minimum: 1, maximum: pageMax, description: 'Page, from 1 (the default)' })),
+  perPage: Type.Integer({ minimum: 1, maximum: perPageMax, default: perPageDefault, description: 'Items per page' }),
+  cursor: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 255,
+      description: 'In place of `page`: the `nextCursor` of the page before',
+    }),
+  ),
+}
+
+/** The paginated list envelope of the service interface. */
+export const Envelope = <Item extends TSchema>(item: Item) =>
+  Type.Object({
+    total: Type.Integer({ description: 'Items in all' }),
+    totalPages: Type.Integer(),
+    currentPage: Type.Integer(),
+    perPage: Type.Integer(),
+    data: Type.Array(item),
+    nextCursor: Type.Union([Type.String(), Type.Null()], {
+      description: 'Send it as `cursor` for the next page; null at the end',
+    }),
+  })
+
+/** Where an item stands in a list: newest first, then by id. */
+export type Position = { createdAt: Date; id: string }
+
+/** Which slice of a list is asked for: by number, or after an item. */
+export type Slice = { page: number; perPage: number; after: Position | null }
+
+export type Page<Item> = { total: number; items: Item[]; next: Position | null }
+
+/** @throws {AppError} `validation_failed` when the cursor is none of ours, or comes with a page */
+export function readSlice(query: { page?: number; perPage: number; cursor?: string }): Slice {
+  if (query.cursor === undefined) return { page: query.page ?? 1, perPage: query.perPage, after: null }
+  const slice = query.page === undefined ? readCursor(query.cursor) : null
+  if (slice) return { ...slice, perPage: query.perPage }
+  throw new AppError('validation_failed', {
+    detail: 'cursor must be a nextCursor from a page of this list, without page beside it.',
+    fields: [
+      {
+        field: 'cursor',
+        code: 'invalid_cursor',
+        message: 'must be a nextCursor from a page of this list, without page beside it',
+      },
+    ],
+  })
+}
+
+export function toEnvelope<Item, View>(page: Page<Item>, slice: Slice, toView: (item: Item) => View) {
+  return {
+    total: page.total,
+    totalPages: Math.ceil(page.total / slice.perPage),
+    currentPage: slice.page,
+    perPage: slice.perPage,
+    data: page.items.map(toView),
+    nextCursor: page.next ? writeCursor(page.next, slice.page + 1) : null,
+  } satisfies Static<ReturnType<typeof Envelope<TSchema>>>
+}
+
+function writeCursor(position: Position, page: number): string {
+  return Buffer.from(`${page}.${position.createdAt.getTime()}.${position.id}`).toString('base64url')
+}
+
+function readCursor(cursor: string): Omit<Slice, 'perPage'> | null {
+  const match = /^(\d{1,7})\.(\d{1,15})\.([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})$/.exec(
+    Buffer.from(cursor, 'base64url').toString('utf8'),
+  )
+  const [, page, time, id] = match ?? []
+  if (page === undefined || time === undefined || id === undefined) return null
+  const createdAt = new Date(Number(time))
+  return Number.isNaN(createdAt.getTime()) ? null : { page: Number(page), after: { createdAt, id } }
+}

@@ -1,0 +1,96 @@
+import { type TSchema, Type } from 'typebox'
+
+/** Pieces of wire shapes that several features share. */
+
+export const amountMax = 10_000_000
+
+export const Uuid = (description: string) => Type.String({ format: 'uuid', description })
+export const DateTime = (description: string) => Type.String({ format: 'date-time', description })
+export const Reference = (description: string) => Type.String({ minLength: 8, maxLength: 255, description })
+
+export const DateTimeFilter = (description: string) => Type.String({ format: 'iso-date-time', description })
+export const Amount = (minimum: number, description: string) =>
+  Type.Integer({ minimum, maximum: amountMax, description })
+
+/** An array filter: repeated in the query, each value once. */
+export const EnumFilter = (values: readonly string[], description: string) =>
+  Type.Array(Type.Enum([...values]), { minItems: 1, uniqueItems: true, description })
+
+export const StatusHistory = (statuses: readonly string[]) =>
+  Type.Array(
+    Type.Object({
+      status: Type.Enum([...statuses]),
+      date: DateTime('When the status was reached'),
+      durationInMilliseconds: Type.Union([Type.Integer(), Type.Null()], {
+        description: 'Time spent in the status; null for the current one',
+      }),
+    }),
+  )
+
+const PixKeyVo = Type.Object({
+  key: Type.String(),
+  type: Type.Enum(['CPF', 'CNPJ', 'EMAIL', 'PHONE', 'EVP']),
+})
+
+export const PixKeyView = PixKeyVo
+
+export const AccountHolderView = Type.Object({
+  type: Type.Enum(['PF', 'PJ']),
+  name: Type.String(),
+  document: Type.String({ description: 'CPF or CNPJ, bare' }),
+  bankAccount: Type.Object({
+    type: Type.String(),
+    branch: Type.String(),
+    number: Type.String(),
+    digit: Type.String(),
+    ispb: Type.String({ description: 'ISPB code of the bank' }),
+  }),
+  pix: PixKeyVo,
+})
+
+/** RFC 9457. `errors` stands there for 422. */
+export const ProblemView = Type.Object(
+  {
+    type: Type.String(),
+    title: Type.String(),
+    status: Type.Integer(),
+    detail: Type.String({ description: 'What happened and what to do next' }),
+    code: Type.String({ description: 'Stable, in snake case: what a program compares with' }),
+    requestId: Type.String(),
+    errors: Type.Optional(
+      Type.Array(Type.Object({ field: Type.String(), code: Type.String(), message: Type.String() }), {
+        description: 'Every fault of the request at once',
+      }),
+    ),
+  },
+  {
+    additionalProperties: true,
+    examples: [
+      {
+        type: 'urn:guiche:error:validation_failed',
+        title: 'The request is not valid',
+        status: 422,
+        detail: 'amount must be at least 1.',
+        code: 'validation_failed',
+        requestId: '7b0f6c1e-3d0e-4f0a-8f43-3a3f5b2a9c11',
+        errors: [{ field: 'amount', code: 'too_small', message: 'must be at least 1' }],
+      },
+    ],
+  },
+)
+
+/** The error answers of a route, for the API reference. */
+export function problems(...statuses: number[]): Record<number, TSchema> {
+  return Object.fromEntries(
+    statuses.map((status) => [status, { $ref: 'Problem#', description: problemTitles[status] } as TSchema]),
+  )
+}
+
+const problemTitles: Record<number, string> = {
+  401: 'No token, or one that is not good',
+  403: 'The token lacks a scope',
+  404: 'Not found',
+  422: 'Invalid or missing data',
+  429: 'Too many requests',
+  500: 'Internal error',
+}

@@ -1,0 +1,101 @@
+import type { Tx } from '../db/sql.ts'
+import { assert } from '../lib/assert.ts'
+import { enqueueEvents, type NewEvent } from '../webhooks/outbox.ts'
+import { mayMove, type TransactionStatus } from './status.ts'
+import { type Changeable, type NewTransaction, type TransactionRow, updateTransaction } from './store.ts'
+
+/**
+ * Moves a locked transaction to another status: the row, its history and the event, in the caller's commit. There is no other
+ * way for a status to change.
+ */
+export async function changeStatus(
+  tx: Tx,
+  row: TransactionRow,
+  change: { to: TransactionStatus; now: Date; checkAt: Date | null; set: Partial<Changeable> },
+): Promise<TransactionRow> {
+  assert(mayMove(row.status, change.to), `a transaction may move from ${row.status} to ${change.to}`)
+  // Clocks of several machines differ a little; a history never runs backwards.
+  const last = row.status_dates.at(-1)
+  const at = last && last > change.now ? last : change.now
+  const changed = await updateTransaction(tx, row, { ...change, at })
+  assert(changed, 'a locked transaction is as it was read')
+  await enqueueEvents(tx, [toEvent(changed, toSnapshot(changed))])
+  return changed
+}
+
+/** The event of a transaction's last status change. They count from 1: being born PENDING is no change. */
+export function toEvent(row: TransactionRow | NewTransaction, snapshot: object | null): NewEvent {
+  const status = row.statuses.at(-1)
+  const occurredAt = row.status_dates.at(-1)
+  assert(status && occurredAt, 'a transaction has a history')
+  return {
+    merchantId: row.merchant_id,
+    recordType: 'transaction',
+    recordId: row.id,
+    sequence: row.statuses.length - 1,
+    status,
+    occurredAt,
+    snapshot,
+    webhookUrl: row.webhook_url,
+  }
+}
+
+/** What of a transaction changes, as it is now. */
+export function toSnapshot(row: Changeable): Changeable {
+  const { pix_uri, pix_expires_at, statuses, status_dates, amount_paid, payment_date, end_to_end, payer, receiver } =
+    row
+  const { fee_amount, infraction_date, error_message } = row
+  return {
+    pix_uri,
+    pix_expires_at,
+    statuses,
+    status_dates,
+    amount_paid,
+    payment_date,
+    end_to_end,
+    payer,
+    receiver,
+    fee_amount,
+    infraction_date,
+    error_message,
+  }
+}
+
+/** The row as it was when the event with this snapshot was written; null is the snapshot of a birth with a code. */
+export function atSnapshot(row: TransactionRow, snapshot: unknown): TransactionRow {
+  const then = snapshot === null ? atBirth(row) : fromSnapshot(snapshot as Wire<Changeable>)
+  const status = then.statuses?.at(-1)
+  assert(status, 'a snapshot has a history')
+  return { ...row, ...then, status }
+}
+
+function atBirth(row: TransactionRow): Partial<Changeable> {
+  return {
+    statuses: row.statuses.slice(0, 2),
+    status_dates: row.status_dates.slice(0, 2),
+    amount_paid: null,
+    payment_date: null,
+    end_to_end: null,
+    payer: null,
+    receiver: null,
+    fee_amount: null,
+    infraction_date: null,
+    error_message: null,
+  }
+}
+
+/** As JSON gives it back: dates are text. */
+type Wire<Value> = {
+  [Name in keyof Value]: Date extends Value[Name] ? string | null : Value[Name] extends Date[] ? string[] : Value[Name]
+}
+
+function fromSnapshot(snapshot: Wire<Changeable>): Changeable {
+  const date = (text: string | null) => (text === null ? null : new Date(text))
+  return {
+    ...snapshot,
+    pix_expires_at: date(snapshot.pix_expires_at),
+    status_dates: snapshot.status_dates.map((text) => new Date(text)),
+    payment_date: date(snapshot.payment_date),
+    infraction_date: date(snapshot.infraction_date),
+  }
+}

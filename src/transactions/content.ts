@@ -1,0 +1,70 @@
+import { assert } from '../lib/assert.ts'
+import { parseDocument } from '../lib/document.ts'
+import type { CreateTransactionInput } from './schema.ts'
+import type { TransactionRow } from './store.ts'
+
+/**
+ * What a request for a transaction says, after defaults and in normal forms: documents bare. Two requests with equal content
+ * ask for the same thing. Its members are named as in the request.
+ */
+export type TransactionContent = ReturnType<typeof toContent>
+
+export function toContent(input: CreateTransactionInput) {
+  return {
+    amount: input.amount,
+    paymentMethod: input.paymentMethod,
+    webhookUrl: input.webhookUrl ?? null,
+    externalCode: input.externalCode ?? null,
+    customer: input.customer ? toCustomer(input.customer) : null,
+    seller: input.seller ? { name: input.seller.name, document: toDocument(input.seller.document) } : null,
+    isInfoProduct: input.isInfoProduct,
+    address: input.address ? pickAddress(input.address) : null,
+    items: input.items
+      ? input.items.map(({ title, description, unitPrice, quantity }) => ({ title, description, unitPrice, quantity }))
+      : null,
+    metadata: input.metadata ?? null,
+    pix: { expirationSeconds: input.pix.expirationSeconds },
+  }
+}
+
+/** The content that a stored transaction was made from. */
+export function contentOf(row: TransactionRow): TransactionContent {
+  return {
+    amount: row.amount,
+    paymentMethod: 'PIX',
+    webhookUrl: row.webhook_url,
+    externalCode: row.external_code,
+    customer: row.customer ? toStoredOrder(row.customer) : null,
+    seller: row.seller,
+    isInfoProduct: row.is_info_product,
+    address: row.address ? pickAddress(row.address) : null,
+    items: row.items
+      ? row.items.map(({ title, description, unitPrice, quantity }) => ({ title, description, unitPrice, quantity }))
+      : null,
+    metadata: row.metadata,
+    pix: { expirationSeconds: row.pix_expiration_seconds },
+  }
+}
+
+type Input<Name extends keyof CreateTransactionInput> = NonNullable<CreateTransactionInput[Name]>
+
+/** Only the members that the interface names: others are ignored, not kept. */
+function toCustomer(customer: Input<'customer'>) {
+  return toStoredOrder({ ...customer, document: toDocument(customer.document) })
+}
+
+function toStoredOrder<Document>(customer: Omit<Input<'customer'>, 'document'> & { document: Document }) {
+  const { ip, name, document, email, landline, mobilePhone, birthdate } = customer
+  return { ip, name, document, email, landline, mobilePhone, birthdate }
+}
+
+function pickAddress(address: Input<'address'>) {
+  const { zipCode, complement, number, street, neighborhood, city, state, country } = address
+  return { zipCode, complement, number, street, neighborhood, city, state, country }
+}
+
+function toDocument(text: string) {
+  const document = parseDocument(text)
+  assert(document, 'a document was checked when the request was')
+  return document
+}

@@ -1,0 +1,251 @@
+import { type Acquirer, AcquirerUnavailable, type Charge } from '../acquirers/acquirer.ts'
+import type { Acquirers } from '../acquirers/registry.ts'
+import { createBatch } from '../db/batch.ts'
+import type { Db } from '../db/sql.ts'
+import { assert } from '../lib/assert.ts'
+import type { Clock } from '../lib/clock.ts'
+import { AppError } from '../lib/errors.ts'
+import { canonicalJson, differingPaths } from '../lib/json.ts'
+import { cents } from '../lib/money.ts'
+import { phoneDigits } from '../lib/phone.ts'
+import { keyedHash, newUuid, type SecretKey } from '../lib/secrets.ts'
+import { toSearchText } from '../lib/text.ts'
+import { toTxid } from '../pix/ids.ts'
+import { enqueueEvents } from '../webhooks/outbox.ts'
+import { toEvent, toSnapshot } from './change.ts'
+import { expiryGraceMs } from './check.ts'
+import { contentOf, type TransactionContent, toContent } from './content.ts'
+import type { CreateTransactionInput } from './schema.ts'
+import { findTransactionByKey, insertTransactions, type NewTransaction, type TransactionRow } from './store.ts'
+
+/** How soon the acquirer is asked again about a charge whose outcome is not known. */
+const askAgainMs = 5_000
+/** Rows in one commit, and commits under way at once: measured best for throughput, and an idle service waits for nothing. */
+const batchRowsMax = 64
+const batchesMax = 2
+
+export type CreateDeps = {
+  db: Db
+  clock: Clock
+  key: SecretKey
+  acquirers: Acquirers
+  /** False when the transaction stands already, under its idempotency key or id. */
+  insertTransaction: (transaction: NewTransaction) => Promise<boolean>
+  nudgeDeliveries: () => void
+}
+
+/** What the answer to a create is made of. The row is that of the first request with its key. */
+export type Created = { row: NewTransaction | TransactionRow; isReplay: boolean }
+
+/**
+ * Creates a transaction: asks the acquirer for a charge under our own txid, then commits row, history and event at once.
+ *
+ * @throws {AppError} `idempotency_key_reused`, `acquirer_refused`, or `acquirer_unavailable` when the outcome is not known yet
+ */
+export async function createTransaction(
+  deps: CreateDeps,
+  {
+    merchantId,
+    input,
+    idempotencyKey,
+  }: { merchantId: string; input: CreateTransactionInput; idempotencyKey: string | null },
+): Promise<Created> {
+  const content = toContent(input)
+  const acquirer = deps.acquirers.current
+  // Where asking costs a trip over the network, a key that is taken is found before.
+  if (idempotencyKey !== null && acquirer.isRemote) {
+    const first = await findTransactionByKey(deps.db, merchantId, idempotencyKey)
+    if (first) return replay(first, content)
+  }
+
+  const id = toId(deps.key, merchantId, idempotencyKey, content)
+  const createdAt = deps.clock.now()
+  const outcome = await askForCharge(acquirer, id, content)
+  const birth = toBirth({ id, merchantId, acquirer: acquirer.name, content, idempotencyKey, createdAt })
+  const row = toRow(birth, outcome, deps.clock.now())
+  const isNew = await deps.insertTransaction(row)
+  // Without a key it can only have met itself: a commit whose confirmation was lost, tried again.
+  if (!isNew && idempotencyKey !== null) {
+    const first = await findTransactionByKey(deps.db, merchantId, idempotencyKey)
+    assert(first, 'what a request met is there')
+    return replay(first, content)
+  }
+  if (row.webhook_url !== null) deps.nudgeDeliveries()
+  return answer(row, false)
+}
+
+/** One commit for all transactions that arrive while another commit is under way. */
+export function createTransactionWriter(db: Db): (transaction: NewTransaction) => Promise<boolean> {
+  return createBatch({
+    itemsMax: batchRowsMax,
+    flightsMax: batchesMax,
+    sort: (left: NewTransaction, right: NewTransaction) => compare(sortKey(left), sortKey(right)),
+    run: async (transactions: NewTransaction[]) => {
+      const inserted = await db.transaction(async (tx) => {
+        const ids = await insertTransactions(tx, transactions)
+        const born = transactions.filter((transaction) => ids.has(transaction.id) && transaction.statuses.length > 1)
+        await enqueueEvents(
+          tx,
+          born.map((transaction) =>
+            toEvent(transaction, transaction.pix_uri === null ? toSnapshot(withNothingPaid(transaction)) : null),
+          ),
+        )
+        return ids
+      })
+      // Two equal requests can be in one batch: the row was inserted for the first of them only.
+      return transactions.map((transaction) => inserted.delete(transaction.id))
+    },
+  })
+}
+
+type Outcome = { kind: 'created'; charge: Charge } | { kind: 'refused'; reason: string } | { kind: 'unknown' }
+
+async function askForCharge(acquirer: Acquirer, id: string, content: TransactionContent): Promise<Outcome> {
+  try {
+    const answer = await acquirer.createCharge({
+      txid: toTxid(id),
+      amount: cents(content.amount),
+      expiresInSeconds: content.pix.expirationSeconds,
+    })
+    return answer.outcome === 'created'
+      ? { kind: 'created', charge: answer.charge }
+      : { kind: 'refused', reason: answer.reason }
+  } catch (error) {
+    if (error instanceof AcquirerUnavailable) return { kind: 'unknown' }
+    throw error
+  }
+}
+
+type Birth = Omit<
+  NewTransaction,
+  'pix_uri' | 'pix_expires_at' | 'statuses' | 'status_dates' | 'error_message' | 'check_at'
+>
+
+function toRow(birth: Birth, outcome: Outcome, now: Date): NewTransaction {
+  const nothingYet = { pix_uri: null, pix_expires_at: null, error_message: null }
+  switch (outcome.kind) {
+    case 'created':
+      return {
+        ...birth,
+        ...nothingYet,
+        pix_uri: outcome.charge.uri,
+        pix_expires_at: outcome.charge.expiresAt,
+        statuses: ['PENDING', 'PIX_QRCODE_GENERATED'],
+        status_dates: [birth.created_at, now],
+        check_at: new Date(outcome.charge.expiresAt.getTime() + expiryGraceMs),
+      }
+    case 'unknown':
+      return {
+        ...birth,
+        ...nothingYet,
+        statuses: ['PENDING'],
+        status_dates: [birth.created_at],
+        check_at: new Date(now.getTime() + askAgainMs),
+      }
+    case 'refused':
+      return {
+        ...birth,
+        ...nothingYet,
+        // A refused request uses up no key: the same key may be tried again, and would derive the same id.
+        id: newUuid(),
+        idempotency_key: null,
+        statuses: ['PENDING', 'FAILED'],
+        status_dates: [birth.created_at, now],
+        error_message: outcome.reason,
+        check_at: null,
+      }
+  }
+}
+
+/** Random; or, with an idempotency key, the same for every try of the same request, so that the acquirer's charge is the same too. */
+function toId(key: SecretKey, merchantId: string, idempotencyKey: string | null, content: TransactionContent): string {
+  if (idempotencyKey === null) return newUuid()
+  return newUuid(keyedHash(key, 'transaction-id', canonicalJson([merchantId, idempotencyKey, content])))
+}
+
+type BirthInput = {
+  id: string
+  merchantId: string
+  acquirer: string
+  content: TransactionContent
+  idempotencyKey: string | null
+  createdAt: Date
+}
+
+function toBirth({ id, merchantId, acquirer, content, idempotencyKey, createdAt }: BirthInput): Birth {
+  const { customer } = content
+  return {
+    id,
+    merchant_id: merchantId,
+    acquirer,
+    amount: content.amount,
+    idempotency_key: idempotencyKey,
+    external_code: content.externalCode,
+    webhook_url: content.webhookUrl,
+    is_info_product: content.isInfoProduct,
+    customer,
+    seller: content.seller,
+    address: content.address,
+    items: content.items,
+    metadata: content.metadata,
+    pix_expiration_seconds: content.pix.expirationSeconds,
+    created_at: createdAt,
+    customer_search_name: customer ? toSearchText(customer.name) : null,
+    customer_search_email: customer ? customer.email.toLowerCase() : null,
+    customer_document: customer ? customer.document.value : null,
+    customer_landline_digits: customer?.landline ? phoneDigits(customer.landline) : null,
+    customer_mobile_digits: customer?.mobilePhone ? phoneDigits(customer.mobilePhone) : null,
+  }
+}
+
+/** The answer that the first request with this key got, or would get by now; or a refusal when it asked for something else. */
+function replay(first: TransactionRow, content: TransactionContent): Created {
+  const fields = differingPaths(contentOf(first), content)
+  if (fields.length > 0) {
+    throw new AppError('idempotency_key_reused', {
+      detail: 'This idempotency key was used for a request with another content. Use a new key for a new transaction.',
+      fields: fields.map((field) => ({
+        field,
+        code: 'differs',
+        message: 'differs from the request that used the key first',
+      })),
+    })
+  }
+  return answer(first, true)
+}
+
+function answer(row: NewTransaction | TransactionRow, isReplay: boolean): Created {
+  if (row.pix_uri !== null) return { row, isReplay }
+  if (row.statuses.at(-1) === 'PENDING') {
+    throw new AppError('acquirer_unavailable', {
+      detail:
+        'The acquirer did not answer in time, so it is not known yet whether the charge exists. The transaction is kept and will be settled either way: fetch it, or repeat the request with the same idempotency key.',
+      members: { transactionId: row.id },
+    })
+  }
+  throw new AppError('acquirer_refused', {
+    detail: `The acquirer refused the charge: ${row.error_message ?? 'it gave no reason'}`,
+    members: { transactionId: row.id },
+  })
+}
+
+function withNothingPaid(transaction: NewTransaction) {
+  return {
+    ...transaction,
+    amount_paid: null,
+    payment_date: null,
+    end_to_end: null,
+    payer: null,
+    receiver: null,
+    fee_amount: null,
+    infraction_date: null,
+  }
+}
+
+function sortKey(transaction: NewTransaction): string {
+  return `${transaction.merchant_id} ${transaction.idempotency_key ?? ''} ${transaction.id}`
+}
+
+function compare(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0
+}

@@ -1,0 +1,127 @@
+import { callerOf } from '../auth/guard.ts'
+import { parseDateTime } from '../http/formats.ts'
+import { readSlice, toEnvelope } from '../http/page.ts'
+import { enforceRateLimit, type RateLimiter } from '../http/rate-limit.ts'
+import { problems } from '../http/schemas.ts'
+import type { Server } from '../http/server.ts'
+import { parseDocument } from '../lib/document.ts'
+import { AppError } from '../lib/errors.ts'
+import { phoneDigits } from '../lib/phone.ts'
+import { toSearchText } from '../lib/text.ts'
+import { type CreateDeps, createTransaction } from './create.ts'
+import {
+  CreateTransactionBody,
+  type ListTransactionsFilters,
+  ListTransactionsQuery,
+  NoQuery,
+  TransactionCreatedView,
+  TransactionList,
+  TransactionParams,
+  TransactionView,
+} from './schema.ts'
+import { findTransaction, listTransactions, type TransactionFilters } from './store.ts'
+import { toTransactionCreatedView, toTransactionView } from './view.ts'
+
+export type TransactionRoutesDeps = CreateDeps & { createLimit: RateLimiter }
+
+export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDeps): void {
+  app.post(
+    '/transaction',
+    {
+      config: { access: { scope: 'transaction.write' } },
+      // After the guard, before the body is read: what is refused here costs little and uses up no key.
+      preParsing: async (request, reply, payload) => {
+        enforceRateLimit(deps.createLimit, callerOf(request).merchantId, reply)
+        return payload
+      },
+      schema: {
+        summary: 'Create a transaction',
+        tags: ['Transactions'],
+        querystring: NoQuery,
+        body: CreateTransactionBody,
+        response: { 201: TransactionCreatedView, ...problems(401, 403, 422, 429, 500) },
+      },
+    },
+    async (request, reply) => {
+      const idempotencyKey = readIdempotencyKey(request.headers['idempotency-key'], request.body.idempotencyKey)
+      const { merchantId } = callerOf(request)
+      const created = await createTransaction(deps, { merchantId, input: request.body, idempotencyKey })
+      if (created.isReplay) void reply.header('idempotent-replayed', 'true')
+      return await reply.code(201).send(toTransactionCreatedView(created.row))
+    },
+  )
+
+  app.get(
+    '/transaction',
+    {
+      config: { access: { scope: 'transaction.read' } },
+      schema: {
+        summary: 'List transactions',
+        description: 'Newest first. Dates filter `createdAt`, both ends inclusive.',
+        tags: ['Transactions'],
+        querystring: ListTransactionsQuery,
+        response: { 200: TransactionList, ...problems(401, 403, 422, 500) },
+      },
+    },
+    async (request) => {
+      const slice = readSlice(request.query)
+      const page = await listTransactions(deps.db, callerOf(request).merchantId, toFilters(request.query), slice)
+      return toEnvelope(page, slice, toTransactionView)
+    },
+  )
+
+  app.get(
+    '/transaction/:id',
+    {
+      config: { access: { scope: 'transaction.read' } },
+      schema: {
+        summary: 'Fetch a transaction',
+        tags: ['Transactions'],
+        params: TransactionParams,
+        querystring: NoQuery,
+        response: { 200: TransactionView, ...problems(401, 403, 404, 422, 500) },
+      },
+    },
+    async (request) => {
+      const row = await findTransaction(deps.db, callerOf(request).merchantId, request.params.id)
+      if (!row) throw new AppError('not_found', { detail: 'There is no transaction with this id.' })
+      return toTransactionView(row)
+    },
+  )
+}
+
+/** The key of the body, or of the header, which means the same; both only when they are equal. */
+function readIdempotencyKey(header: string | string[] | undefined, body: string | undefined): string | null {
+  if (header === undefined) return body ?? null
+  const refuse = (code: string, message: string) =>
+    new AppError('validation_failed', {
+      detail: `Idempotency-Key ${message}.`,
+      fields: [{ field: 'Idempotency-Key', code, message }],
+    })
+  if (typeof header !== 'string' || !/^[\x20-\x7e]*$/.test(header))
+    throw refuse('invalid_text', 'must be one header of printable ASCII')
+  if (header.length < 8) throw refuse('too_short', 'must have at least 8 characters')
+  if (header.length > 255) throw refuse('too_long', 'must have at most 255 characters')
+  if (body !== undefined && body !== header)
+    throw refuse('differs', 'must be equal to idempotencyKey of the body when both are sent')
+  return header
+}
+
+function toFilters(query: ListTransactionsFilters): TransactionFilters {
+  const date = (text: string | undefined) => (text === undefined ? undefined : (parseDateTime(text) ?? undefined))
+  return {
+    startDate: date(query.startDate),
+    endDate: date(query.endDate),
+    statuses: query.status,
+    customerEmail: query.customerEmail?.toLowerCase(),
+    customerName: query.customerName === undefined ? undefined : toSearchText(query.customerName),
+    customerDocument: query.customerDocument === undefined ? undefined : parseDocument(query.customerDocument)?.value,
+    phoneDigits: query.customerPhone === undefined ? undefined : phoneDigits(query.customerPhone),
+    id: query.id,
+    endToEnd: query.endToEnd,
+    endToEndRefund: query.endToEndRefund,
+    externalCode: query.externalCode,
+    minAmount: query.minAmount,
+    maxAmount: query.maxAmount,
+  }
+}

@@ -1,0 +1,246 @@
+import { type Static, Type } from 'typebox'
+import { Envelope, PageQuery } from '../http/page.ts'
+import {
+  AccountHolderView,
+  Amount,
+  amountMax,
+  DateTime,
+  DateTimeFilter,
+  EnumFilter,
+  Reference,
+  StatusHistory,
+  Uuid,
+} from '../http/schemas.ts'
+import { transactionStatuses } from './status.ts'
+
+const nameLengthMax = 255
+const emailLengthMax = 254
+/** What a list of items may hold; the body as a whole may have 64 KiB. */
+const itemsMax = 100
+const metadataLimits = { bytesMax: 8192, depthMax: 8, keysMax: 64 }
+
+const Name = Type.String({ format: 'international-name', minLength: 1, maxLength: nameLengthMax })
+const Document = Type.String({
+  format: 'document',
+  description: 'CPF or CNPJ, formatted or bare; the alphanumeric CNPJ too',
+})
+const Text = (minLength: number, maxLength: number) => Type.String({ minLength, maxLength })
+
+const Customer = Type.Object({
+  ip: Type.Optional(Type.String({ format: 'ip-address' })),
+  name: Name,
+  document: Document,
+  email: Type.String({ format: 'email', maxLength: emailLengthMax }),
+  landline: Type.Optional(Type.String({ format: 'landline-phone', maxLength: 30 })),
+  mobilePhone: Type.Optional(Type.String({ format: 'mobile-phone', maxLength: 30 })),
+  birthdate: Type.Optional(Type.String({ format: 'iso-date' })),
+})
+
+const Seller = Type.Object({ name: Name, document: Document })
+
+const Address = Type.Object({
+  zipCode: Type.String({ format: 'zip-code' }),
+  complement: Type.Optional(Text(2, 150)),
+  number: Type.String({ format: 'digits-only', minLength: 1, maxLength: 10 }),
+  street: Text(2, 200),
+  neighborhood: Text(2, 100),
+  city: Text(2, 100),
+  state: Text(2, 50),
+  country: Text(2, 60),
+})
+
+const Item = Type.Object({
+  title: Text(2, 150),
+  description: Type.Optional(Text(2, 255)),
+  unitPrice: Amount(1, 'Cents'),
+  quantity: Type.Integer({ minimum: 1, maximum: 100, default: 1 }),
+})
+
+const Metadata = Type.Record(Type.String(), Type.Unknown(), {
+  'x-json-limits': metadataLimits,
+  description: 'Free-form; up to 8 KiB as JSON, 64 keys in all and 8 levels',
+})
+
+export const CreateTransactionBody = Type.Object(
+  {
+    amount: Amount(1, 'Cents'),
+    paymentMethod: Type.Enum(['PIX']),
+    webhookUrl: Type.Optional(
+      Type.String({
+        format: 'webhook-url',
+        maxLength: 2048,
+        description: 'Told of every change; https, a public host, no fragment',
+      }),
+    ),
+    externalCode: Type.Optional(Reference('Your reference; need not be unique')),
+    idempotencyKey: Type.Optional(
+      Reference('The same key and content give the same transaction, however often they are sent'),
+    ),
+    customer: Type.Optional(Customer),
+    seller: Type.Optional(Seller),
+    isInfoProduct: Type.Boolean({ default: true, description: 'Digital product; a physical one needs an address' }),
+    address: Type.Optional(Address),
+    items: Type.Optional(Type.Array(Item, { maxItems: itemsMax })),
+    metadata: Type.Optional(Metadata),
+    pix: Type.Object({
+      expirationSeconds: Type.Integer({
+        minimum: 60,
+        maximum: 86_400,
+        default: 1800,
+        description: 'Lifetime of the QR code',
+      }),
+    }),
+  },
+  {
+    if: { properties: { isInfoProduct: { const: false } }, required: ['isInfoProduct'] },
+    // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+    then: { required: ['address'] },
+    examples: [
+      {
+        amount: 2590,
+        paymentMethod: 'PIX',
+        webhookUrl: 'https://shop.example.com/webhooks/pix',
+        externalCode: 'order-2026-0001',
+        idempotencyKey: 'order-2026-0001-try-1',
+        customer: {
+          name: 'Maria da Silva',
+          document: '529.982.247-25',
+          email: 'maria@example.com',
+          mobilePhone: '(11) 98765-4321',
+        },
+        items: [{ title: 'Café torrado 500 g', unitPrice: 2590, quantity: 1 }],
+        metadata: { cart: '8812' },
+        pix: { expirationSeconds: 1800 },
+      },
+    ],
+  },
+)
+
+export type CreateTransactionInput = Static<typeof CreateTransactionBody>
+
+const pixExample = {
+  uri: '00020101021226710014br.gov.bcb.pix2549pix.example.com/qr/v2/0b7f3c0e5c7b4a5e9a0d3a1f52040000530398654045802BR5906Guiche6009SAO PAULO62070503***6304A1B2',
+  qrCodeBase64: 'data:image/png;base64,iVBORw0KGgo=',
+  expirationDate: '2026-11-21T12:30:00.000Z',
+}
+
+const PixResponseView = Type.Object({
+  uri: Type.String({ description: 'Copy-and-paste code (BR Code)' }),
+  qrCodeBase64: Type.String({ description: 'The same as a PNG image, as a data URL' }),
+  expirationDate: DateTime('When the code expires'),
+})
+
+export const TransactionCreatedView = Type.Object(
+  {
+    id: Uuid('Identifier of the transaction'),
+    externalCode: Type.Optional(Type.String()),
+    amount: Type.Integer({ description: 'Cents' }),
+    type: Type.Enum(['TRANSACTION']),
+    status: Type.Enum(['PIX_QRCODE_GENERATED']),
+    pixResponse: PixResponseView,
+  },
+  {
+    examples: [
+      {
+        id: '0b7f3c0e-5c7b-4a5e-9a0d-3a1f4be0a2d1',
+        externalCode: 'order-2026-0001',
+        amount: 2590,
+        type: 'TRANSACTION',
+        status: 'PIX_QRCODE_GENERATED',
+        pixResponse: pixExample,
+      },
+    ],
+  },
+)
+
+const DocumentView = Type.Object({ value: Type.String({ description: 'Bare' }), type: Type.Enum(['CPF', 'CNPJ']) })
+
+export const TransactionView = Type.Object(
+  {
+    id: Uuid('Identifier'),
+    acquirer: Type.String(),
+    amount: Type.Integer({ description: 'Cents', minimum: 1, maximum: amountMax }),
+    paymentMethod: Type.Enum(['PIX']),
+    webhookUrl: Type.Optional(Type.String()),
+    externalCode: Type.Optional(Type.String()),
+    customer: Type.Optional(
+      Type.Object({
+        ip: Type.Optional(Type.String()),
+        name: Type.String(),
+        email: Type.String(),
+        document: DocumentView,
+        landline: Type.Optional(Type.String()),
+        mobilePhone: Type.Optional(Type.String()),
+      }),
+    ),
+    seller: Type.Optional(Type.Object({ name: Type.String(), document: DocumentView })),
+    isInfoProduct: Type.Boolean(),
+    address: Type.Optional(Address),
+    items: Type.Optional(Type.Array(Item)),
+    metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    createdAt: DateTime('Creation'),
+    status: Type.Enum([...transactionStatuses]),
+    statusHistory: StatusHistory(transactionStatuses),
+    updatedAt: DateTime('Last change'),
+    amountPaid: Type.Optional(Type.Integer({ description: 'Cents that arrived' })),
+    paymentDate: Type.Optional(DateTime('When the payer paid')),
+    infractionDate: Type.Union([DateTime('When a MED was opened'), Type.Null()]),
+    pixResponse: Type.Optional(PixResponseView),
+    errorMessage: Type.Union([Type.String(), Type.Null()]),
+    endToEnd: Type.Optional(Type.String({ description: 'endToEndId of the Pix' })),
+    payer: Type.Optional(AccountHolderView),
+    receiver: Type.Optional(AccountHolderView),
+    feeAmount: Type.Optional(Type.Integer({ description: 'Cents' })),
+  },
+  { description: '`pixResponse` is absent only while, or because, the acquirer gave no code.' },
+)
+
+export type TransactionWire = Static<typeof TransactionView>
+
+export const TransactionList = Envelope(TransactionView)
+
+export const ListTransactionsQuery = Type.Object(
+  {
+    startDate: Type.Optional(DateTimeFilter('Created at or after')),
+    endDate: Type.Optional(DateTimeFilter('Created at or before')),
+    status: Type.Optional(EnumFilter(transactionStatuses, 'Any of these; repeat the parameter')),
+    customerEmail: Type.Optional(
+      Type.String({ format: 'email', maxLength: emailLengthMax, description: 'Case does not matter' }),
+    ),
+    customerName: Type.Optional(
+      Type.String({
+        format: 'international-name',
+        minLength: 1,
+        maxLength: nameLengthMax,
+        description: 'Any part of it; case and accents do not matter',
+      }),
+    ),
+    customerDocument: Type.Optional(Document),
+    customerPhone: Type.Optional(
+      Type.String({ format: 'phone-search', maxLength: 30, description: 'Either phone; digits alone are compared' }),
+    ),
+    id: Type.Optional(Type.String({ format: 'uuid-v4' })),
+    endToEnd: Type.Optional(Reference('endToEndId of the Pix')),
+    endToEndRefund: Type.Optional(Reference('endToEndId of a refund')),
+    externalCode: Type.Optional(Reference('Your reference')),
+    paymentMethod: Type.Optional(EnumFilter(['PIX'], 'Any of these')),
+    minAmount: Type.Optional(Amount(1, 'Cents')),
+    maxAmount: Type.Optional(Amount(1, 'Cents')),
+    ...PageQuery,
+  },
+  {
+    additionalProperties: false,
+    'x-ordered': [
+      ['startDate', 'endDate'],
+      ['minAmount', 'maxAmount'],
+    ],
+  },
+)
+
+export type ListTransactionsFilters = Static<typeof ListTransactionsQuery>
+
+export const TransactionParams = Type.Object({
+  id: Type.String({ format: 'uuid-any', description: 'Identifier of the transaction' }),
+})
+
+export const NoQuery = Type.Object({}, { additionalProperties: false })

@@ -1,0 +1,32 @@
+/** The statuses of a transaction: see "States and transitions" of the service interface. */
+export const transactionStatuses = [
+  'PENDING',
+  'PIX_QRCODE_GENERATED',
+  'PAID',
+  'PROCESSING_REFUND',
+  'PROCESSING_INFRACTION',
+  'REFUNDED',
+  'INFRACTION',
+  'FAILED',
+  'BLOCKED',
+] as const
+
+export type TransactionStatus = (typeof transactionStatuses)[number]
+
+/** Every move that is allowed, and no other. The database holds the same table, as a check on each row's history. */
+export const transactionMoves: Readonly<Record<TransactionStatus, readonly TransactionStatus[]>> = {
+  PENDING: ['PIX_QRCODE_GENERATED', 'FAILED'],
+  PIX_QRCODE_GENERATED: ['PAID', 'FAILED'],
+  // Money that arrived after all is never lost.
+  FAILED: ['PAID'],
+  PAID: ['PROCESSING_REFUND', 'BLOCKED', 'INFRACTION'],
+  PROCESSING_REFUND: ['REFUNDED', 'PAID', 'BLOCKED', 'INFRACTION'],
+  REFUNDED: ['INFRACTION'],
+  BLOCKED: ['PROCESSING_INFRACTION', 'PAID', 'PROCESSING_REFUND', 'INFRACTION'],
+  PROCESSING_INFRACTION: ['INFRACTION', 'PAID', 'PROCESSING_REFUND'],
+  INFRACTION: [],
+}
+
+export function mayMove(from: TransactionStatus, to: TransactionStatus): boolean {
+  return transactionMoves[from].includes(to)
+}
