@@ -13,10 +13,13 @@ export const Amount = (minimum: number, description: string) =>
   Type.Integer({ minimum, maximum: amountMax, description })
 
 /** An array filter: repeated in the query, each value once. */
-export const EnumFilter = (values: readonly string[], description: string) =>
+export const EnumFilter = <Value extends string>(values: readonly Value[], description: string) =>
   Type.Array(Type.Enum([...values]), { minItems: 1, uniqueItems: true, description })
 
-export const StatusHistory = (statuses: readonly string[]) =>
+/** The query of a route that has no parameters: any that is sent is refused. */
+export const NoQuery = Type.Object({}, { additionalProperties: false })
+
+export const StatusHistory = <Status extends string>(statuses: readonly Status[]) =>
   Type.Array(
     Type.Object({
       status: Type.Enum([...statuses]),

@@ -2,7 +2,7 @@ import { callerOf } from '../auth/guard.ts'
 import { parseDateTime } from '../http/formats.ts'
 import { readSlice, toEnvelope } from '../http/page.ts'
 import { enforceRateLimit, type RateLimiter } from '../http/rate-limit.ts'
-import { problems } from '../http/schemas.ts'
+import { NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import { parseDocument } from '../lib/document.ts'
 import { AppError } from '../lib/errors.ts'
@@ -13,7 +13,6 @@ import {
   CreateTransactionBody,
   type ListTransactionsFilters,
   ListTransactionsQuery,
-  NoQuery,
   TransactionCreatedView,
   TransactionList,
   TransactionParams,

@@ -242,5 +242,3 @@ export type ListTransactionsFilters = Static<typeof ListTransactionsQuery>
 export const TransactionParams = Type.Object({
   id: Type.String({ format: 'uuid-any', description: 'Identifier of the transaction' }),
 })
-
-export const NoQuery = Type.Object({}, { additionalProperties: false })

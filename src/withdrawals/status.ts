@@ -1,5 +1,13 @@
 /** The statuses of a withdrawal: see "States and transitions" of the service interface. */
-export const withdrawalStatuses = ['PENDING', 'PROCESSING', 'PROCESSED', 'FAILED', 'CANCELED', 'REFUNDED', 'REJECTED'] as const
+export const withdrawalStatuses = [
+  'PENDING',
+  'PROCESSING',
+  'PROCESSED',
+  'FAILED',
+  'CANCELED',
+  'REFUNDED',
+  'REJECTED',
+] as const
 
 export type WithdrawalStatus = (typeof withdrawalStatuses)[number]
 

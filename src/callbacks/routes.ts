@@ -1,0 +1,45 @@
+import { Type } from 'typebox'
+import { UnreadableCallback } from '../acquirers/acquirer.ts'
+import type { Acquirers } from '../acquirers/registry.ts'
+import type { Db } from '../db/sql.ts'
+import type { Server } from '../http/server.ts'
+import type { Clock } from '../lib/clock.ts'
+import { AppError } from '../lib/errors.ts'
+import type { SecretKey } from '../lib/secrets.ts'
+import { isCallbackSecret } from './path.ts'
+import { receiveCallback } from './receive.ts'
+
+/** A PSP may put many payments into one callback. */
+const bodyBytesMax = 1024 * 1024
+
+export type CallbackRoutesDeps = { db: Db; clock: Clock; key: SecretKey; acquirers: Acquirers }
+
+/** Where acquirers tell of payments: with or without the standard's suffix `/pix`. Not part of the shops' API. */
+export function registerCallbackRoutes(app: Server, deps: CallbackRoutesDeps): void {
+  const params = Type.Object({ acquirer: Type.String(), secret: Type.String() })
+  for (const url of ['/callbacks/:acquirer/:secret', '/callbacks/:acquirer/:secret/pix']) {
+    app.post(
+      url,
+      {
+        config: { access: { public: true } },
+        bodyLimit: bodyBytesMax,
+        schema: { hide: true, params, body: Type.Unknown() },
+      },
+      async (request, reply) => {
+        const { acquirer: name, secret } = request.params
+        const acquirer = deps.acquirers.get(name)
+        if (!acquirer || !isCallbackSecret(deps.key, name, secret)) throw new AppError('not_found')
+        try {
+          await receiveCallback(deps, { acquirer: name, notices: acquirer.readCallback(request.body) })
+        } catch (error) {
+          if (!(error instanceof UnreadableCallback)) throw error
+          throw new AppError('validation_failed', {
+            detail: `The callback cannot be read: ${error.message}`,
+            cause: error,
+          })
+        }
+        return await reply.code(200).send()
+      },
+    )
+  }
+}

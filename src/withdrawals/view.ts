@@ -1,0 +1,27 @@
+import { toStatusHistoryView } from '../http/history.ts'
+import type { WithdrawalWire } from './schema.ts'
+import type { WithdrawalRow } from './store.ts'
+
+/** A withdrawal as the list shows it. */
+export function toWithdrawalView(row: WithdrawalRow): WithdrawalWire {
+  return {
+    id: row.id,
+    acquirer: row.acquirer,
+    amount: row.amount,
+    method: 'PIX',
+    webhookUrl: row.webhook_url ?? undefined,
+    externalCode: row.external_code ?? undefined,
+    createdAt: row.created_at.toISOString(),
+    status: row.status,
+    statusHistory: toStatusHistoryView(row.statuses, row.status_dates),
+    updatedAt: (row.status_dates.at(-1) ?? row.created_at).toISOString(),
+    amountWithdrawn: row.amount_withdrawn ?? undefined,
+    processedDate: row.processed_date?.toISOString(),
+    errorMessage: row.error_message,
+    endToEnd: row.end_to_end ?? undefined,
+    payer: row.payer ?? undefined,
+    receiver: row.receiver ?? undefined,
+    pixKey: { key: row.pix_key, type: row.pix_key_type },
+    feeAmount: row.fee_amount ?? undefined,
+  }
+}
