@@ -52,8 +52,9 @@ export function kindOfHost(host: string): Kind {
 export function kindOfAddress(text: string): Kind {
   // isIP is strict; ipaddr.js alone would read "0177.1" as well. An address with a zone is link-local.
   if (!isIP(text) || text.includes('%')) return 'forbidden'
-  const address = ipaddr.parse(text)
-  return address instanceof ipaddr.IPv4 ? kindOfIPv4(address) : kindOfIPv6(address)
+  if (isIP(text) === 4) return kindOfIPv4(ipaddr.IPv4.parse(text))
+  // In the form of the standard first: ipaddr.js takes `::127.0.0.1` for the mapped `::ffff:127.0.0.1`, a socket does not.
+  return kindOfIPv6(ipaddr.IPv6.parse(toHost(new URL(`http://[${text}]`).hostname)))
 }
 
 // IANA's IPv4 special-purpose registry, and what clouds have put in between.

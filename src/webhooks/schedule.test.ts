@@ -1,0 +1,54 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { nextAttempt, parseRetryAfter, waitsMs } from './schedule.ts'
+
+const now = new Date('2026-03-02T15:00:00.000Z')
+const day = 24 * 60 * 60 * 1000
+
+describe('the schedule', () => {
+  it('waits 5 s, 30 s, 2 min, 5 min, 15 min, 1 h, 3 h, 6 h, 12 h, 24 h, 24 h and then gives up', () => {
+    const seconds = waitsMs.map((_, index) => {
+      const next = nextAttempt({ made: index + 1, now, retryAfter: null, random: 0.5 })
+      return ((next?.getTime() ?? 0) - now.getTime()) / 1000
+    })
+    expect(seconds).toEqual([5, 30, 120, 300, 900, 3600, 10_800, 21_600, 43_200, 86_400, 86_400])
+    expect(nextAttempt({ made: 12, now, retryAfter: null, random: 0.5 })).toBeNull()
+  })
+
+  it('strays from a wait by a fifth at most', () => {
+    const random = fc.double({ min: 0, max: 1, noNaN: true })
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 11 }), random, (made, random) => {
+        const wait = waitsMs[made - 1] ?? 0
+        const next = nextAttempt({ made, now, retryAfter: null, random })
+        const waited = (next?.getTime() ?? 0) - now.getTime()
+        expect(waited).toBeGreaterThanOrEqual(wait * 0.8 - 1)
+        expect(waited).toBeLessThanOrEqual(wait * 1.2 + 1)
+      }),
+    )
+  })
+
+  it('is put off by Retry-After and never brought forward', () => {
+    const later = new Date(now.getTime() + 60_000)
+    expect(nextAttempt({ made: 1, now, retryAfter: later, random: 0.5 })).toEqual(later)
+    expect(nextAttempt({ made: 6, now, retryAfter: later, random: 0.5 })).toEqual(new Date(now.getTime() + 3_600_000))
+    expect(nextAttempt({ made: 12, now, retryAfter: later, random: 0.5 })).toBeNull()
+  })
+})
+
+describe('Retry-After', () => {
+  it.each([
+    ['120', 120_000],
+    [' 7 ', 7_000],
+    ['Mon, 02 Mar 2026 15:10:00 GMT', 600_000],
+    ['Monday, 02-Mar-26 15:10:00 GMT', 600_000],
+    ['999999', day],
+    ['999999999999999', day],
+    ['Mon, 02 Mar 2099 15:10:00 GMT', day],
+  ])('reads %j', (header, ms) => expect(parseRetryAfter(header, now)).toEqual(new Date(now.getTime() + ms)))
+
+  it.each([undefined, '', '0', '-5', '1.5', 'soon', 'Mon, nonsense', 'Mon, 02 Mar 2026 14:00:00 GMT'])(
+    'makes nothing of %j',
+    (header) => expect(parseRetryAfter(header, now)).toBeNull(),
+  )
+})
