@@ -16,20 +16,26 @@ let folder: string
 let dataDir: string
 let started: EmbeddedPostgres[]
 let children: ChildProcess[]
+const garbage: string[] = []
 
 // Making a database takes a second on a busy machine: tests of what comes later copy one that is made here.
 let prepared: string
 
 beforeAll(async () => {
   prepared = await mkdtemp(join(tmpdir(), 'guiche-prepared-'))
+  garbage.push(prepared)
   await (await startEmbeddedPostgres({ dataDir: `${prepared}/data`, log })).stop()
 })
 
-afterAll(() => rm(prepared, { recursive: true }))
+// All at the end: ext4 is slow to make files for some seconds after many were deleted (a cold start took 1.5 s in place of 0.55).
+afterAll(async () => {
+  for (const path of garbage) await rm(path, { recursive: true, force: true })
+})
 
 beforeEach(async () => {
   // mkdtemp makes folders that only this user may enter: as root, each test here is the hard case.
   folder = await mkdtemp(join(tmpdir(), 'guiche-embedded-'))
+  garbage.push(folder)
   dataDir = `${folder}/data`
   started = []
   children = []
@@ -38,7 +44,6 @@ beforeEach(async () => {
 afterEach(async () => {
   for (const child of children) child.kill('SIGKILL')
   for (const postgres of started) await postgres.stop()
-  await rm(folder, { recursive: true, force: true })
 })
 
 describe('a data folder', () => {
@@ -77,7 +82,7 @@ describe('a data folder', () => {
     expect(socketFolder(postgres).length).toBeLessThan(100)
     expect(await query(postgres, 'select 1 as one')).toEqual([{ one: 1 }])
     expect(await attachEmbeddedPostgres({ dataDir })).toEqual({ connectionString: postgres.connectionString })
-    await rm(socketFolder(postgres), { recursive: true })
+    garbage.push(socketFolder(postgres))
   })
 
   it('may have a name with spaces, quotes and percent signs', async () => {
