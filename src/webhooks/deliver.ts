@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
@@ -82,6 +83,8 @@ export function startDeliveries(deps: Deps): Deliveries {
     flightsMax: 1,
   })
   const halt = new AbortController()
+  // Each attempt listens; Node would warn of a leak at the eleventh.
+  setMaxListeners(0, halt.signal)
   const inFlight = new Set<Promise<void>>()
   const bell = createBell()
   let isStopping = false

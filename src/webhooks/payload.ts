@@ -8,7 +8,7 @@ export type RecordMoment = { merchantId: string; recordId: string; snapshot: unk
  * Rebuilds, in the order asked for, what the GET of each record answered at that moment. Given by the wiring, because
  * webhooks know no feature. The same moment must always give the same members in the same order: a retry repeats its bytes.
  */
-export type LoadRecords = Record<RecordType, (moments: RecordMoment[]) => Promise<unknown[]>>
+export type LoadRecords = Partial<Record<RecordType, (moments: RecordMoment[]) => Promise<unknown[]>>>
 
 export type EventToSend = RecordMoment & {
   eventId: string
@@ -37,6 +37,7 @@ export async function buildBodies(
 
   async function build(some: EventToSend[]): Promise<void> {
     const load = loadRecords[some[0]?.recordType ?? 'transaction']
+    assert(load, 'a record type has no loader')
     const records = await load(some.map(({ merchantId, recordId, snapshot }) => ({ merchantId, recordId, snapshot })))
     assert(records.length === some.length, 'a loader gave another number of records than it was asked for')
     for (const [index, event] of some.entries()) bodies.set(event.eventId, toBody(event, records[index]))

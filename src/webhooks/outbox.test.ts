@@ -1,0 +1,127 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
+import { commitEvents, createTestMerchant, testEvent, testSecretKey } from '../../test/support/webhooks.ts'
+import { sql } from '../db/sql.ts'
+import { enqueueEvents } from './outbox.ts'
+import { listDeliveries, listEvents } from './read-store.ts'
+import { bookAttempts } from './result.ts'
+import { claimDue } from './store.ts'
+
+const now = new Date('2026-03-02T15:00:00.000Z')
+const url = 'https://shop.example:8443/hook?a=b'
+
+let database: TestDatabase
+let merchantId: string
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  merchantId = (await createTestMerchant(database.db, { key: testSecretKey(), now })).merchantId
+})
+afterAll(() => database.drop())
+afterEach(() => database.db.query(sql`truncate webhook_attempts, webhook_deliveries, events`))
+
+const event = (more: Partial<Parameters<typeof testEvent>[0]> = {}) =>
+  testEvent({ merchantId, occurredAt: now, webhookUrl: url, ...more })
+
+const all = () => listDeliveries(database.db, { merchantId, page: 1, perPage: 100 })
+
+describe('enqueueing events', () => {
+  it('writes an event and, where there is a URL, a delivery that is due at once', async () => {
+    const [one, other] = [
+      event({ status: 'PIX_QRCODE_GENERATED' }),
+      event({ recordType: 'withdrawal', webhookUrl: null }),
+    ]
+    await commitEvents(database.db, one, other)
+    const { events, total } = await listEvents(database.db, { merchantId, page: 1, perPage: 10 })
+    expect(total).toBe(2)
+    expect(events).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({
+          type: 'transaction.pix_qrcode_generated',
+          recordId: one.recordId,
+          delivery: 'pending',
+        }),
+        expect.objectContaining({ type: 'withdrawal.pending', recordId: other.recordId, delivery: null }),
+      ]),
+    )
+    expect((await all()).deliveries).toMatchObject([{ recordId: one.recordId, url, nextAttemptAt: now, attempts: [] }])
+    const [row] = await database.db.query(sql`select receiver from webhook_deliveries`)
+    expect(row).toEqual({ receiver: 'https://shop.example:8443' })
+  })
+
+  it('gives each event an id of its own, a UUID v4', async () => {
+    await commitEvents(database.db, ...Array.from({ length: 50 }, () => event()))
+    const { events } = await listEvents(database.db, { merchantId, page: 1, perPage: 100 })
+    expect(new Set(events.map(({ id }) => id)).size).toBe(50)
+    for (const { id } of events) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-/)
+  })
+
+  it('keeps a snapshot in the order of its members, and null as null', async () => {
+    await commitEvents(database.db, event({ snapshot: { z: 1, a: { c: 'ã', b: null } } }), event({ snapshot: null }))
+    const rows = await database.db.query<{ text: string | null }>(sql`
+      select snapshot::text as text from events order by snapshot is null`)
+    expect(rows.map(({ text }) => text)).toEqual(['{"z":1,"a":{"c":"ã","b":null}}', null])
+  })
+
+  it('is undone with the transaction that called it', async () => {
+    const failing = database.db.transaction(async (tx) => {
+      await enqueueEvents(tx, [event()])
+      throw new Error('the change failed')
+    })
+    await expect(failing).rejects.toThrow('the change failed')
+    expect(await listEvents(database.db, { merchantId, page: 1, perPage: 10 })).toEqual({ events: [], total: 0 })
+  })
+
+  it('refuses a second event with the same sequence', async () => {
+    const one = event()
+    await commitEvents(database.db, one)
+    await expect(commitEvents(database.db, one)).rejects.toMatchObject({ constraint: 'events_pkey' })
+  })
+
+  it('takes none at all', () => commitEvents(database.db))
+
+  it('never deadlocks with other batches and with workers over the same records, whatever their order', async () => {
+    const records = Array.from({ length: 20 }, (): string => randomUUID())
+    const sequences = new Map(records.map((recordId) => [recordId, 0]))
+    const next = (recordId: string) => {
+      const sequence = (sequences.get(recordId) ?? 0) + 1
+      sequences.set(recordId, sequence)
+      return event({ recordId, sequence })
+    }
+    await commitEvents(database.db, ...records.map(next))
+    let isOver = false
+    let worked = 0
+    const writers = Array.from({ length: 2 }, async (_, half) => {
+      // Each writer has half of each pair of records, so that batches overlap in what they lock through the workers.
+      const own = records.filter((_, index) => index % 2 === half)
+      for (let round = 0; round < 40; round += 1) {
+        await commitEvents(database.db, ...(round % 2 ? own : own.toReversed()).map(next))
+      }
+    })
+    const workers = Array.from({ length: 3 }, async () => {
+      while (!isOver) worked += await deliverSome()
+    })
+    await Promise.all(writers)
+    isOver = true
+    await Promise.all(workers)
+    while ((await deliverSome()) > 0) worked += 1
+    const left = await database.db.query(sql`select from webhook_deliveries where state in ('waiting', 'pending')`)
+    expect(left).toEqual([])
+    expect(worked).toBeGreaterThan(0)
+  })
+})
+
+/** A worker without a network: what it claims is delivered. */
+async function deliverSome(): Promise<number> {
+  const leasedUntil = new Date(now.getTime() + 20_000)
+  const limits = { afterReceiver: '', receiversMax: 10, perReceiverMax: 16, start: 16, loads: [], limit: 16 }
+  const { claimed } = await claimDue(database.db, { now, leasedUntil, ...limits })
+  const attempted = { startedAt: now, finishedAt: now, durationMs: 1, status: 200, error: null, nextAttemptAt: now }
+  if (claimed.length === 0) return 0
+  await bookAttempts(
+    database.db,
+    claimed.map((one) => ({ ...one, ...attempted, state: 'delivered', retryAfter: null })),
+  )
+  return claimed.length
+}

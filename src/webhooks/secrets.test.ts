@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
+import { createTestMerchant, testSecretKey } from '../../test/support/webhooks.ts'
+import { sql } from '../db/sql.ts'
+import { findSigningSecrets, overlapMs, rotateWebhookSecret } from './secrets.ts'
+
+const key = testSecretKey()
+const now = new Date('2026-03-02T15:00:00.000Z')
+const later = (ms: number) => new Date(now.getTime() + ms)
+
+let database: TestDatabase
+beforeAll(async () => {
+  database = await createTestDatabase()
+})
+afterAll(() => database.drop())
+
+async function alive(merchantId: string, at: Date): Promise<string[]> {
+  const found = await findSigningSecrets(database.db, { key, merchantIds: [merchantId], now: at })
+  return found.get(merchantId) ?? []
+}
+
+describe('webhook secrets', () => {
+  it('are 32 bytes as Standard Webhooks writes them, and not readable in the database', async () => {
+    const { merchantId, secret } = await createTestMerchant(database.db, { key, now })
+    expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
+    const rows = await database.db.query<{ sealed: Buffer }>(sql`select sealed from webhook_secrets`)
+    expect(rows.some(({ sealed }) => sealed.includes(secret))).toBe(false)
+    expect(await alive(merchantId, now)).toEqual([secret])
+  })
+
+  it('sign two at a time during a rotation, the newer first, and the former ends with the overlap', async () => {
+    const { merchantId, secret: first } = await createTestMerchant(database.db, { key, now })
+    const second = await rotateWebhookSecret(database.db, { key, merchantId, now: later(1000) })
+    expect(await alive(merchantId, later(1000))).toEqual([second, first])
+    expect(await alive(merchantId, later(1000 + overlapMs - 1))).toEqual([second, first])
+    expect(await alive(merchantId, later(1000 + overlapMs))).toEqual([second])
+  })
+
+  it('are never more than two, and never without the newest, however often and at once they are rotated', async () => {
+    const { merchantId } = await createTestMerchant(database.db, { key, now })
+    const made = await Promise.all(
+      Array.from({ length: 6 }, () => rotateWebhookSecret(database.db, { key, merchantId, now })),
+    )
+    const living = await alive(merchantId, now)
+    expect(living).toHaveLength(2)
+    expect(made).toEqual(expect.arrayContaining(living))
+  })
+
+  it('of one client are not another’s', async () => {
+    const [one, other] = [
+      await createTestMerchant(database.db, { key, now }),
+      await createTestMerchant(database.db, { key, now }),
+    ]
+    await rotateWebhookSecret(database.db, { key, merchantId: one.merchantId, now, overlapMs: 0 })
+    expect(await alive(one.merchantId, now)).toHaveLength(1)
+    expect(await alive(other.merchantId, now)).toEqual([other.secret])
+  })
+})

@@ -1,0 +1,103 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
+import { type Db, sql } from '../../src/db/sql.ts'
+import { newSecretKey, parseSecretKey, type SecretKey } from '../../src/lib/secrets.ts'
+import { enqueueEvents, type NewEvent } from '../../src/webhooks/outbox.ts'
+import { createWebhookSecret } from '../../src/webhooks/secrets.ts'
+
+export type Received = { path: string; headers: IncomingHttpHeaders; body: string; event: ReceivedEvent; at: number }
+type ReceivedEvent = { id: string; type: string; timestamp: string; data: { id: string; sequence: number } }
+
+export type TestReceiver = {
+  url: string
+  received: Received[]
+  /** Requests that came in, whether or not they were read to their end. */
+  requests(): number
+  /** Resolves when so many have been received; fails after ten seconds. */
+  until(count: number): Promise<void>
+  stop(): Promise<void>
+}
+
+type Answer = (response: ServerResponse, received: Received) => void
+
+const accept: Answer = (response) => response.writeHead(204).end()
+
+/** A shop's receiver on the loopback address, which answers as it is told. */
+export async function startTestReceiver(answer: Answer = accept): Promise<TestReceiver> {
+  const received: Received[] = []
+  let requests = 0
+  const server = createServer(async (request, response) => {
+    requests += 1
+    response.on('error', () => {})
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    const body = Buffer.concat(chunks).toString('utf8')
+    const one = { path: request.url ?? '', headers: request.headers, body, event: JSON.parse(body), at: Date.now() }
+    received.push(one)
+    answer(response, one)
+  })
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  const address = server.address()
+  const port = typeof address === 'object' && address !== null ? address.port : 0
+  return {
+    url: `http://127.0.0.1:${port}/hook`,
+    received,
+    requests: () => requests,
+    until: (count) =>
+      eventually(
+        () => received.length >= count,
+        () => `${received.length} of ${count} were received`,
+      ),
+    stop: () =>
+      new Promise((done) => {
+        server.close(() => done())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+/** Waits until something is so, looking every few milliseconds. */
+export async function eventually(
+  isSo: () => boolean | Promise<boolean>,
+  describe: () => string = () => 'it never came about',
+): Promise<void> {
+  const end = Date.now() + 10_000
+  while (!(await isSo())) {
+    if (Date.now() > end) throw new Error(`Waited ten seconds: ${describe()}`)
+    await new Promise((done) => setTimeout(done, 5))
+  }
+}
+
+export function testSecretKey(): SecretKey {
+  const key = parseSecretKey(newSecretKey())
+  if (!key) throw new Error('a new secret key cannot be parsed')
+  return key
+}
+
+export type TestMerchant = { merchantId: string; secret: string }
+
+/** A client that exists, with a webhook secret. */
+export async function createTestMerchant(db: Db, { key, now }: { key: SecretKey; now: Date }): Promise<TestMerchant> {
+  const merchantId = randomUUID()
+  await db.query(sql`
+    insert into clients (merchant_id, client_id, name, scopes, created_at)
+    values (${merchantId}, ${randomBytes(8).toString('hex')}, 'A shop', '{}', ${now})`)
+  return { merchantId, secret: await createWebhookSecret(db, { key, merchantId, now }) }
+}
+
+/** An event of a record, as a transaction would enqueue it. */
+export function testEvent(event: Pick<NewEvent, 'merchantId' | 'occurredAt'> & Partial<NewEvent>): NewEvent {
+  return {
+    recordType: 'transaction',
+    recordId: randomUUID(),
+    sequence: 1,
+    status: 'PENDING',
+    snapshot: null,
+    webhookUrl: null,
+    ...event,
+  }
+}
+
+export function commitEvents(db: Db, ...events: NewEvent[]): Promise<void> {
+  return db.transaction((tx) => enqueueEvents(tx, events))
+}
