@@ -1,4 +1,4 @@
-import { type SpawnOptions, spawn } from 'node:child_process'
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { chmodSync, readFileSync, symlinkSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, relative, resolve } from 'node:path'
@@ -118,7 +118,8 @@ export function toCommand(launcher: Launcher, program: string, args: string[]) {
 export function run(launcher: Launcher, program: string, programArgs: string[]) {
   const { command, args, options } = toCommand(launcher, program, programArgs)
   return new Promise<{ code: number | null; stdout: string; stderr: string }>((resolve) => {
-    const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = trySpawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
+    if (child instanceof Error) return resolve({ code: null, stdout: '', stderr: child.message })
     let stdout = ''
     let stderr = ''
     child.stdout?.on('data', (chunk) => {
@@ -130,4 +131,13 @@ export function run(launcher: Launcher, program: string, programArgs: string[]) 
     child.once('error', (error) => resolve({ code: null, stdout, stderr: error.message }))
     child.once('close', (code) => resolve({ code, stdout, stderr }))
   })
+}
+
+/** Node throws some faults of spawning (a user we may not become) and emits others (a program that is not there). */
+function trySpawn(command: string, args: string[], options: SpawnOptions): ChildProcess | Error {
+  try {
+    return spawn(command, args, options)
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error))
+  }
 }

@@ -1,7 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import {
   closeSync,
   existsSync,
+  fchownSync,
   fsyncSync,
   openSync,
   readdirSync,
@@ -10,6 +12,7 @@ import {
   rmSync,
   statSync,
 } from 'node:fs'
+import { basename } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BaseLogger } from 'pino'
 import { findBinaries, findLauncher, type Launcher, run, toCommand, whatElse } from './embedded-launcher.ts'
@@ -46,8 +49,10 @@ async function initialize(place: Place, binaries: string): Promise<Launcher> {
   if (existsSync(place.folder) && readdirSync(place.folder).length > 0) {
     throw new Error(`${place.folder} is neither empty nor a database of PostgreSQL: choose another DATA_DIR.`)
   }
-  const folder = `${place.folder}.new`
-  rmSync(folder, { recursive: true, force: true })
+  const leftovers = readdirSync(place.dataDir).filter((name) => name.startsWith(`${basename(place.folder)}.new-`))
+  for (const name of leftovers) rmSync(`${place.dataDir}/${name}`, { recursive: true, force: true })
+  // A new name each time: the initdb of a killed process may still be writing under the last one.
+  const folder = `${place.folder}.new-${randomUUID()}`
   makePrivate(folder, place.user)
   const launcher = await findLauncher({ binaries, folder, user: place.user })
   const made = await run(launcher, launcher.initdb, [...initdbArgs, '-D', folder])
@@ -78,7 +83,7 @@ function checkVersion(folder: string, version: string): void {
 }
 
 async function launch(place: Place, launcher: Launcher, log: Log): Promise<Server | { failure: string }> {
-  const logFd = openLog(place.logFile)
+  const logFd = openLog(place)
   const logStart = statSync(place.logFile).size
   const { command, args, options } = toCommand(launcher, launcher.postgres, [
     ...['-D', place.folder, '-c', 'listen_addresses=', '-c', `unix_socket_directories=${place.socketFolder}`],
@@ -123,7 +128,10 @@ function toServer(place: Place, child: ChildProcess, pid: number, log: Log): Ser
 const logBytesMax = 10_000_000
 
 /** A file and not a pipe to us: a server that outlives us can still write. */
-function openLog(path: string): number {
-  if (existsSync(path) && statSync(path).size > logBytesMax) renameSync(path, `${path}.1`)
-  return openSync(path, 'a', 0o600)
+function openLog({ logFile, user }: Place): number {
+  if (existsSync(logFile) && statSync(logFile).size > logBytesMax) renameSync(logFile, `${logFile}.1`)
+  const fd = openSync(logFile, 'a', 0o600)
+  // Root may run this once on the folder of an ordinary user, who must be able to go on.
+  if (user !== null) fchownSync(fd, user.uid, user.gid)
+  return fd
 }

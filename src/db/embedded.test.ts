@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { chmodSync, chownSync, readFileSync, statSync } from 'node:fs'
+import { chmodSync, chownSync, existsSync, readFileSync, statSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join, resolve } from 'node:path'
@@ -103,8 +103,9 @@ describe('a data folder', () => {
   })
 
   it('is begun anew when the first start was cut in the middle', async () => {
-    await mkdir(`${dataDir}/postgres.new/base`, { recursive: true })
+    await mkdir(`${dataDir}/postgres.new-cut/base`, { recursive: true })
     expect(await query(await start(), 'select 1 as one')).toEqual([{ one: 1 }])
+    expect(existsSync(`${dataDir}/postgres.new-cut`)).toBe(false)
   })
 })
 
