@@ -144,7 +144,9 @@ describe('a delivery', () => {
     await new Promise((done) => setTimeout(done, 50))
     await enqueue(receiver.url)
     worker.nudge()
-    await receiver.until(1)
+    await until('delivered')
+    // It looks once more when it has booked one.
+    await new Promise((done) => setTimeout(done, 100))
     await enqueue(receiver.url)
     await new Promise((done) => setTimeout(done, 50))
     expect(receiver.received).toHaveLength(1)

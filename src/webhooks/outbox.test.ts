@@ -5,8 +5,8 @@ import { commitEvents, createTestMerchant, testEvent, testSecretKey } from '../.
 import { sql } from '../db/sql.ts'
 import { enqueueEvents } from './outbox.ts'
 import { listDeliveries, listEvents } from './read-store.ts'
-import { bookAttempts } from './result.ts'
-import { claimDue } from './store.ts'
+import { type BookedAttempt, bookAttempts } from './result.ts'
+import { type Claimed, claimDue, lockDeliveries, promoteWaiting, updateAttempted } from './store.ts'
 
 const now = new Date('2026-03-02T15:00:00.000Z')
 const url = 'https://shop.example:8443/hook?a=b'
@@ -112,16 +112,78 @@ describe('enqueueing events', () => {
   })
 })
 
+describe('an event that is committed while the one before it is being booked', () => {
+  it('is due at once when the booking came first', async () => {
+    const [first, second] = pair()
+    await commitEvents(database.db, first)
+    const claimed = await claim()
+    let committed = Promise.resolve()
+    await database.db.transaction(async (tx) => {
+      const results = claimed.map(delivered)
+      await lockDeliveries(tx, results)
+      await updateAttempted(tx, results)
+      await promoteWaiting(tx, { records: results, now })
+      committed = commitEvents(database.db, second)
+      await aMoment()
+    })
+    await committed
+    expect(await statesInOrder()).toEqual(['delivered', 'pending'])
+  })
+
+  it('is let go by the booking when the event came first', async () => {
+    const [first, second] = pair()
+    await commitEvents(database.db, first)
+    const claimed = await claim()
+    let booked: Promise<unknown> = Promise.resolve()
+    await database.db.transaction(async (tx) => {
+      await enqueueEvents(tx, [second])
+      booked = bookAttempts(database.db, claimed.map(delivered))
+      await aMoment()
+    })
+    await booked
+    expect(await statesInOrder()).toEqual(['delivered', 'pending'])
+  })
+})
+
+describe('a booking whose lease has lapsed', () => {
+  it('changes nothing when another worker has the delivery in hand', async () => {
+    await commitEvents(database.db, event())
+    const slow = await claim()
+    const [other] = await claim(new Date(now.getTime() + 20_000))
+    expect(other?.eventId).toBe(slow[0]?.eventId)
+    await bookAttempts(database.db, slow.map(delivered))
+    expect((await all()).deliveries).toMatchObject([{ state: 'pending', attempts: [], finishedAt: null }])
+  })
+})
+
+function pair() {
+  const recordId = randomUUID()
+  return [event({ recordId }), event({ recordId, sequence: 2, status: 'PAID' })] as const
+}
+
+async function statesInOrder(): Promise<string[]> {
+  return (await all()).deliveries.sort((a, b) => a.sequence - b.sequence).map(({ state }) => state)
+}
+
+/** Long enough for the other connection to have begun to wait for the lock. */
+function aMoment(): Promise<void> {
+  return new Promise((done) => setTimeout(done, 100))
+}
+
+async function claim(at = now): Promise<Claimed[]> {
+  const leasedUntil = new Date(at.getTime() + 20_000)
+  const limits = { afterReceiver: '', receiversMax: 10, perReceiverMax: 16, start: 16, loads: [], limit: 16 }
+  return (await claimDue(database.db, { now: at, leasedUntil, ...limits })).claimed
+}
+
+function delivered(claimed: Claimed): BookedAttempt {
+  const attempt = { startedAt: now, finishedAt: now, durationMs: 1, status: 200, error: null }
+  return { ...claimed, ...attempt, state: 'delivered', nextAttemptAt: now, retryAfter: null }
+}
+
 /** A worker without a network: what it claims is delivered. */
 async function deliverSome(): Promise<number> {
-  const leasedUntil = new Date(now.getTime() + 20_000)
-  const limits = { afterReceiver: '', receiversMax: 10, perReceiverMax: 16, start: 16, loads: [], limit: 16 }
-  const { claimed } = await claimDue(database.db, { now, leasedUntil, ...limits })
-  const attempted = { startedAt: now, finishedAt: now, durationMs: 1, status: 200, error: null, nextAttemptAt: now }
-  if (claimed.length === 0) return 0
-  await bookAttempts(
-    database.db,
-    claimed.map((one) => ({ ...one, ...attempted, state: 'delivered', retryAfter: null })),
-  )
+  const claimed = await claim()
+  if (claimed.length > 0) await bookAttempts(database.db, claimed.map(delivered))
   return claimed.length
 }
