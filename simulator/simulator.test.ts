@@ -59,7 +59,8 @@ describe('token', () => {
   it('expires by the clock', async () => {
     const own = await testSimulator(database.db.pool)
     const { access_token } = parse(await own.handle(tokenRequest())).body
-    const ask = () => own.handle({ ...request('GET', '/x'), headers: { authorization: `Bearer ${access_token}` } })
+    const ask = () =>
+      own.handle({ ...request('GET', '/x'), headers: { authorization: `Bearer ${String(access_token)}` } })
     own.clock.advance(3_599_000)
     expect((await ask()).status).toBe(404)
     own.clock.advance(1000)
@@ -272,7 +273,7 @@ describe('state', () => {
     const txid = newTxid()
     const uri = await simulator.charge(txid)
     const { access_token } = parse(await simulator.handle(tokenRequest())).body
-    const headers = { authorization: `Bearer ${access_token}` }
+    const headers = { authorization: `Bearer ${String(access_token)}` }
     const there = await other.handle({ ...request('GET', `/cob/${txid}`), headers })
     expect(JSON.parse(there.body)).toMatchObject({ status: 'ATIVA', pixCopiaECola: uri })
     expect(await other.handle(request('GET', '/qr/jwks.json'))).toEqual(

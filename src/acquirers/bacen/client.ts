@@ -98,7 +98,7 @@ function toReason(status: number, body: Json): string {
   const reasons = [said, ...faults.map((fault) => text(fault, 'razao') ?? text(fault, 'mensagem'))]
   const line = [...new Set(reasons)].filter((reason) => reason !== null).join(' ')
   const printable = line.replace(/[\p{Cc}\p{Cs}]+/gu, ' ').trim()
-  return printable === '' ? `The acquirer answered ${status}` : [...printable].slice(0, reasonLengthMax).join('')
+  return printable === '' ? `The acquirer answered ${status}` : Array.from(printable).slice(0, reasonLengthMax).join('')
 }
 
 function asList(value: unknown): unknown[] {

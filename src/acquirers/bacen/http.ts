@@ -33,7 +33,7 @@ const timeoutMsDefault = 10_000
 const bodyBytesMax = 1024 * 1024
 
 /** Sends over HTTP with undici: connections kept, no redirects followed, a time-out over all of it, a bounded answer. */
-export function createHttpSend(options: HttpSendOptions): { send: Send; close(): Promise<void> } {
+export function createHttpSend(options: HttpSendOptions): { send: Send; close: () => Promise<void> } {
   const dispatcher = new Agent({ ...(options.tls && { connect: options.tls }), maxResponseSize: bodyBytesMax })
   const timeoutMs = options.timeoutMs ?? timeoutMsDefault
 

@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { receiverAccount, receiverKey, simulatorCredentials } from '../../../simulator/receiver-account.ts'
+import { hasBacenOpenApi, loadBacenOpenApi, type OpenApi } from '../../../test/support/bacen-openapi.ts'
+import { createEmptyDatabase, type TestDatabase } from '../../../test/support/database.ts'
+import { type TestSimulator, testSimulator, txidOf } from '../../../test/support/simulator.ts'
+import { cents } from '../../lib/money.ts'
+import type { Acquirer } from '../acquirer.ts'
+import { createBacenAcquirer } from './adapter.ts'
+import { type HttpRequest, type HttpResponse, tokenPath } from './http.ts'
+
+// The Central Bank's OpenAPI lies beside the repository, not in it.
+describe.skipIf(!hasBacenOpenApi)('against the Central Bank’s OpenAPI', () => {
+  let database: TestDatabase
+  let simulator: TestSimulator
+  let acquirer: Acquirer
+  let openApi: OpenApi
+  const exchanges: { request: HttpRequest; answer: HttpResponse }[] = []
+  const payloads: unknown[] = []
+
+  beforeAll(async () => {
+    openApi = loadBacenOpenApi()
+    database = await createEmptyDatabase()
+    simulator = await testSimulator(database.db.pool)
+    acquirer = createBacenAcquirer({
+      name: 'simulator',
+      send: async (request) => {
+        const answer = await simulator.handle(request)
+        exchanges.push({ request, answer })
+        return answer
+      },
+      credentials: simulatorCredentials,
+      chave: receiverKey,
+      receiver: receiverAccount,
+      isRemote: false,
+    })
+    await everyOperation()
+  })
+  afterAll(async () => {
+    await simulator.close()
+    await database.drop()
+  })
+
+  async function everyOperation() {
+    await acquirer.registerCallback('https://shop.example/callbacks/secret')
+    for (const [index, amount] of [1, 10, 999, 10_000_000].entries()) {
+      const input = { txid: txidOf(index + 1), amount: cents(amount), expiresInSeconds: 60 + index }
+      const created = await acquirer.createCharge(input)
+      await acquirer.createCharge(input)
+      if (created.outcome !== 'created') throw new Error(created.reason)
+      const paid = await simulator.pay({ uri: created.charge.uri })
+      if (!paid.ok) throw new Error(paid.message)
+      await acquirer.findPayment(paid.endToEndId)
+      await acquirer.findCharge(input.txid)
+    }
+    await acquirer.createCharge({ txid: txidOf(1), amount: cents(2), expiresInSeconds: 60 })
+    await acquirer.createCharge({ txid: txidOf(9), amount: cents(9_999_999), expiresInSeconds: 60 })
+    await acquirer.findCharge(txidOf(8))
+    await acquirer.findPayment(`E${'0'.repeat(31)}`)
+    const to = simulator.clock.now()
+    for await (const payment of acquirer.listPayments({ from: new Date(to.getTime() - 1234), to }))
+      payloads.push(payment)
+  }
+
+  const pathOf = (request: HttpRequest) =>
+    request.path.replace(/^\/(cob|pix|webhook)\/.*/, (_, name) => templates[name] ?? '')
+  const templates: Record<string, string> = { cob: '/cob/{txid}', pix: '/pix/{e2eid}', webhook: '/webhook/{chave}' }
+  const numeric = new Set(['paginacao.paginaAtual', 'paginacao.itensPorPagina'])
+
+  it('every request that the adapter sends fits', () => {
+    const asked = exchanges.filter(({ request }) => request.path !== tokenPath).map(({ request }) => request)
+    expect(new Set(asked.map((request) => `${request.method} ${pathOf(request)}`))).toEqual(
+      new Set(['PUT /webhook/{chave}', 'PUT /cob/{txid}', 'GET /cob/{txid}', 'GET /pix/{e2eid}', 'GET /pix']),
+    )
+    for (const request of asked) {
+      const path = pathOf(request)
+      const method = request.method.toLowerCase()
+      const parameters = openApi.parameters(method, path)
+      const inPath = /\{(.*)\}/.exec(path)?.[1]
+      const given = {
+        ...request.query,
+        ...(inPath && { [inPath]: decodeURIComponent(request.path.split('/')[2] ?? '') }),
+      }
+      for (const [name, value] of Object.entries(given)) {
+        const validate = parameters[name]
+        expect(validate, `${name} is a parameter of ${path}`).toBeDefined()
+        validate?.(numeric.has(name) ? Number(value) : value)
+        expect(validate?.errors ?? [], `${name}=${value}`).toEqual([])
+      }
+      const validateBody = openApi.requestBody(method, path)
+      expect(request.body !== undefined).toBe(validateBody !== null)
+      if (!validateBody || request.body === undefined) continue
+      expect(request.headers['content-type']).toBe('application/json')
+      validateBody(JSON.parse(request.body))
+      expect(validateBody.errors ?? [], request.body).toEqual([])
+    }
+  })
+
+  it('every answer of the simulator fits', async () => {
+    await expect.poll(() => simulator.callbacks).toHaveLength(4)
+    expect(payloads).toHaveLength(4)
+    const schemas: Record<string, string> = {
+      'PUT /cob/{txid}': 'CobGerada',
+      'GET /cob/{txid}': 'CobCompleta',
+      'GET /pix/{e2eid}': 'Pix',
+      'GET /pix': 'PixConsultados',
+    }
+    for (const { request, answer } of exchanges) {
+      const name = answer.status >= 400 ? 'Problema' : schemas[`${request.method} ${pathOf(request)}`]
+      if (!name) continue
+      const validate = openApi.schema(name)
+      validate(JSON.parse(answer.body))
+      expect(validate.errors ?? [], answer.body).toEqual([])
+    }
+    const validate = openApi.requestBody('put', '/webhook/{chave}')
+    validate?.({ webhookUrl: 'not an address' })
+    expect(validate?.errors, 'a fault is seen').toHaveLength(1)
+    const pix = openApi.schema('Pix')
+    const told = simulator.callbacks.flatMap(({ body }) => Object(body).pix)
+    for (const entry of told) expect(pix(entry)).toBe(true)
+  })
+})
