@@ -6,6 +6,7 @@ export type Acquirers = {
   current: Acquirer
   /** Any known one: a transaction is settled by the acquirer that it was made with. */
   get(name: string): Acquirer | undefined
+  readonly all: readonly Acquirer[]
 }
 
 export function createRegistry(acquirers: Acquirer[], currentName: string): Acquirers {
@@ -13,5 +14,5 @@ export function createRegistry(acquirers: Acquirer[], currentName: string): Acqu
   assert(byName.size === acquirers.length, 'every acquirer has a name of its own')
   const current = byName.get(currentName)
   assert(current, 'the current acquirer is one of those known')
-  return { current, get: (name) => byName.get(name) }
+  return { current, get: (name) => byName.get(name), all: acquirers }
 }

@@ -1,5 +1,5 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
-import type { Db } from '../db/sql.ts'
+import type { Db, Tx } from '../db/sql.ts'
 import type { Clock } from '../lib/clock.ts'
 import { keyedHash, newSecret, newUuid, type SecretKey } from '../lib/secrets.ts'
 import type { Scope } from './scopes.ts'
@@ -13,29 +13,23 @@ const overlapMsDefault = 24 * 60 * 60 * 1000
 export type NewClient = { merchantId: string; clientId: string; clientSecret: string }
 
 /** Registers a client with its first secret, which is returned here and kept nowhere. */
-export async function createClient(
-  deps: Deps,
+export async function registerClient(
+  tx: Tx,
+  { clock, key }: Pick<Deps, 'clock' | 'key'>,
   input: { name: string; scopes: Scope[]; clientId?: string },
 ): Promise<NewClient> {
   const merchantId = newUuid()
   const clientId = input.clientId ?? `gc_${randomBytes(12).toString('hex')}`
   const clientSecret = newSecret()
-  const now = deps.clock.now()
-  await deps.db.transaction(async (tx) => {
-    await store.insertClient(tx, {
-      merchant_id: merchantId,
-      client_id: clientId,
-      name: input.name,
-      scopes: input.scopes,
-      created_at: now,
-    })
-    await store.insertClientSecret(tx, {
-      merchantId,
-      id: newUuid(),
-      hash: hashSecret(deps.key, clientSecret),
-      createdAt: now,
-    })
+  const now = clock.now()
+  await store.insertClient(tx, {
+    merchant_id: merchantId,
+    client_id: clientId,
+    name: input.name,
+    scopes: input.scopes,
+    created_at: now,
   })
+  await store.insertClientSecret(tx, { merchantId, id: newUuid(), hash: hashSecret(key, clientSecret), createdAt: now })
   return { merchantId, clientId, clientSecret }
 }
 

@@ -98,3 +98,21 @@ export async function insertSigningKey(tx: Tx, key: SigningKeyRow): Promise<void
     insert into signing_keys (kid, public_jwk, sealed_private_jwk, created_at)
     values (${key.kid}, ${JSON.stringify(key.public_jwk)}, ${key.sealed_private_jwk}, ${key.created_at})`)
 }
+
+export async function findSetting(db: Db, name: string): Promise<string | null> {
+  const rows = await db.query<{ value: string }>(sql`select value from settings where name = ${name}`)
+  return rows[0]?.value ?? null
+}
+
+/** Writes a setting that is not there yet; one that is stays as it is. */
+export async function insertSetting(db: Db, name: string, value: string): Promise<void> {
+  await db.query(sql`insert into settings (name, value) values (${name}, ${value}) on conflict do nothing`)
+}
+
+/** True for the one process that first marks a thing as done. */
+export async function claimSetting(tx: Tx, name: string): Promise<boolean> {
+  const rows = await tx.query(
+    sql`insert into settings (name, value) values (${name}, 'yes') on conflict do nothing returning name`,
+  )
+  return rows.length > 0
+}

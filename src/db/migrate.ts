@@ -44,10 +44,14 @@ export async function migrate(
 // Any number will do, as long as it stays the same: 'guiche' in bytes.
 const lockKey = '113753976957029'
 
-/** The migrations folder of this package, found from src/ and from dist/src/ alike. */
-export function migrationsFolder(from: string = import.meta.dirname): string {
+export function migrationsFolder(from?: string): string {
+  return `${packageFolder(from)}/migrations`
+}
+
+/** The folder of this package, found from src/ and from dist/src/ alike. */
+export function packageFolder(from: string = import.meta.dirname): string {
   for (let folder = from; folder !== dirname(folder); folder = dirname(folder)) {
-    if (isOurPackage(`${folder}/package.json`)) return `${folder}/migrations`
+    if (isOurPackage(`${folder}/package.json`)) return folder
   }
   throw new Error(`no package.json of guiche stands above ${from}, so its migrations cannot be found`)
 }

@@ -55,6 +55,7 @@ export function connect(options: ConnectOptions): Db {
     idle_in_transaction_session_timeout: 60_000,
   })
   pool.on('error', options.onError)
+  pool.on('connect', (client) => client.on('error', options.onError))
   return toDb(pool)
 }
 
@@ -84,4 +85,9 @@ export function toDb(pool: pg.Pool): Db {
       }
     },
   }
+}
+
+/** Resolves when the database answers. */
+export async function ping(db: Db): Promise<void> {
+  await db.pool.query('select 1')
 }

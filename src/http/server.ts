@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import helmet from '@fastify/helmet'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import fastify, { type FastifyBaseLogger, type FastifyInstance, type RawServerDefault } from 'fastify'
+import fastify, { LogController, type FastifyBaseLogger, type FastifyInstance, type RawServerDefault, type RouteOptions } from 'fastify'
 import type { Registry } from 'prom-client'
 import { assert } from '../lib/assert.ts'
 import { AppError } from '../lib/errors.ts'
@@ -46,7 +46,7 @@ type Options = {
 export async function createServer(options: Options): Promise<Server> {
   const app = fastify({
     loggerInstance: options.log,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     trustProxy: options.trustProxy,
     bodyLimit: bodyBytesMax,
     requestTimeout: requestTimeoutMs,
@@ -94,8 +94,14 @@ function useStrictJson(app: Server): void {
 }
 
 function requireDeclaredAccess(app: Server): void {
+  const routes: RouteOptions[] = []
   app.addHook('onRoute', (route) => {
-    assert(route.config?.access, `route ${String(route.method)} ${route.url} declares who may call it`)
+    routes.push(route)
+  })
+  app.addHook('onReady', async () => {
+    for (const { method, url, config } of routes) {
+      assert(config?.access, `route ${String(method)} ${url} declares who may call it`)
+    }
   })
 }
 

@@ -112,6 +112,17 @@ export async function findTransaction(db: Db | Tx, merchantId: string, id: strin
   return rows[0] ?? null
 }
 
+export async function findTransactions(
+  db: Db,
+  keys: { merchantId: string; recordId: string }[],
+): Promise<TransactionRow[]> {
+  return await db.query<TransactionRow>(sql`
+    select ${columns} from transactions
+    where (id, merchant_id) in (
+      select "recordId", "merchantId"
+      from json_to_recordset(${JSON.stringify(keys)}::json) as given ("recordId" uuid, "merchantId" uuid))`)
+}
+
 export async function findTransactionByKey(
   db: Db,
   merchantId: string,

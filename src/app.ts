@@ -1,0 +1,88 @@
+import type { FastifyBaseLogger } from 'fastify'
+import type { Registry } from 'prom-client'
+import type { Acquirers } from './acquirers/registry.ts'
+import { createClientDirectory } from './auth/directory.ts'
+import { guardRoutes } from './auth/guard.ts'
+import { createKeyRing } from './auth/keys.ts'
+import { createProvider } from './auth/provider.ts'
+import { registerAuthRoutes } from './auth/routes.ts'
+import { createTokenVerifier, rememberVerified } from './auth/token.ts'
+import { registerCallbackRoutes } from './callbacks/routes.ts'
+import type { Config } from './config.ts'
+import { type Db, ping } from './db/sql.ts'
+import { registerHealthRoutes } from './http/health.ts'
+import { createRateLimiter } from './http/rate-limit.ts'
+import { registerOpenApi, registerReference } from './http/reference.ts'
+import { ProblemView } from './http/schemas.ts'
+import { createServer, type Server } from './http/server.ts'
+import type { Clock } from './lib/clock.ts'
+import type { SecretKey } from './lib/secrets.ts'
+import { registerSandboxRoutes, type Sandbox } from './sandbox/routes.ts'
+import { createTransactionWriter } from './transactions/create.ts'
+import { registerTransactionRoutes } from './transactions/routes.ts'
+import { checkWebhookUrl } from './webhooks/address.ts'
+import { registerWithdrawalRoutes } from './withdrawals/routes.ts'
+
+export type AppDeps = {
+  config: Config
+  db: Db
+  clock: Clock
+  key: SecretKey
+  log: FastifyBaseLogger
+  registry: Registry
+  acquirers: Acquirers
+  baseUrl: string
+  version: string
+  /** Null unless the acquirer is the simulator. */
+  sandbox: Sandbox | null
+  /** Called after a commit that enqueued a webhook. */
+  nudgeDeliveries: () => void
+}
+
+/** The HTTP service: the kit, and each feature's routes. */
+export async function createApp(deps: AppDeps): Promise<Server> {
+  const { config, db, clock, key, log, registry } = deps
+  const app = await createServer({
+    log,
+    registry,
+    trustProxy: config.trustProxy,
+    checkWebhookUrl: (url) => checkWebhookUrl(url, { allowPrivate: config.webhookAllowPrivate }),
+  })
+  await registerOpenApi(app, deps.version)
+  app.addSchema({ $id: 'Problem', ...ProblemView })
+
+  const keys = createKeyRing({ db, clock, key })
+  const provider = config.authIssuer === null ? null : createProvider({ issuer: config.authIssuer, clock })
+  const verifyToken = rememberVerified(provider?.verifyToken ?? createTokenVerifier({ keys, clock }))
+  guardRoutes(app, { clock, directory: createClientDirectory(db), verifyToken })
+
+  const limit = (name: string, perSecond: number, burst: number) =>
+    createRateLimiter({ name, limit: { perSecond, burst }, clock })
+  const perAddress = config.rateLimitToken
+  await registerAuthRoutes(app, {
+    ...deps,
+    keys,
+    provider,
+    tokenLifetimeSeconds: config.tokenLifetimeSeconds,
+    limits: {
+      perAddress: limit('token', perAddress.perSecond, perAddress.burst),
+      // Above what one address is allowed, so that no single address can lock a client out.
+      perClient: limit('token-client', perAddress.perSecond * 2, perAddress.burst * 2),
+    },
+  })
+  registerTransactionRoutes(app, {
+    ...deps,
+    insertTransaction: createTransactionWriter(db),
+    createLimit: limit('create', config.rateLimitCreate.perSecond, config.rateLimitCreate.burst),
+  })
+  registerWithdrawalRoutes(app, deps)
+  registerCallbackRoutes(app, deps)
+  if (deps.sandbox) registerSandboxRoutes(app, deps.sandbox)
+  registerHealthRoutes(app, {
+    registry,
+    metricsToken: config.metricsToken,
+    checkReady: async () => await ping(db),
+  })
+  await registerReference(app)
+  return app
+}

@@ -1,0 +1,52 @@
+import type { Logger } from 'pino'
+import type { Config } from './config.ts'
+import { checkDurability } from './db/durability.ts'
+import { attachEmbeddedPostgres, startEmbeddedPostgres } from './db/embedded.ts'
+import { migrate, migrationsFolder } from './db/migrate.ts'
+import { connect, type Db } from './db/sql.ts'
+import { migrateJobs } from './jobs/jobs.ts'
+
+export type OpenDatabase = { db: Db; close(): Promise<void> }
+
+type Options = {
+  config: Config
+  log: Logger
+  /** A tool beside the service uses the embedded server that runs already; the service insists on its own. */
+  isTool: boolean
+}
+
+/** Connects to PostgreSQL: that of DATABASE_URL, or the one that ships with Guichê, started here. The schema is brought up to date. */
+export async function openDatabase(options: Options): Promise<OpenDatabase> {
+  const { config, log } = options
+  const server = await findServer(options)
+  const db = connect({
+    connectionString: server.connectionString,
+    connectionsMax: config.databaseConnectionsMax,
+    onError: (error) => log.error({ err: error }, 'an idle database connection broke'),
+  })
+  const close = async () => {
+    await db.pool.end()
+    // Last: all that uses it has ended.
+    await server.stop()
+  }
+  try {
+    await checkDurability(db)
+    await migrate(db, { folder: migrationsFolder(), log })
+    await migrateJobs(db, log)
+    return { db, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+async function findServer({
+  config,
+  log,
+  isTool,
+}: Options): Promise<{ connectionString: string; stop(): Promise<void> }> {
+  const nothingToStop = { stop: async () => {} }
+  if (config.databaseUrl !== null) return { connectionString: config.databaseUrl, ...nothingToStop }
+  const running = isTool ? await attachEmbeddedPostgres({ dataDir: config.dataDir }) : null
+  return running ? { ...running, ...nothingToStop } : await startEmbeddedPostgres({ dataDir: config.dataDir, log })
+}

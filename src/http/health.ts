@@ -1,0 +1,69 @@
+import type { Registry } from 'prom-client'
+import { Type } from 'typebox'
+import { AppError } from '../lib/errors.ts'
+import type { Server } from './server.ts'
+
+type Options = {
+  registry: Registry
+  /** Null: anyone who reaches the service may read the metrics. */
+  metricsToken: string | null
+  /** Rejects while the service cannot do its work. */
+  checkReady: () => Promise<void>
+}
+
+const State = Type.Object({ status: Type.String() })
+
+/** For whoever runs the service: is it alive, may it be sent requests, how is it doing. */
+export function registerHealthRoutes(app: Server, options: Options): void {
+  const config = { access: { public: true } } as const
+  app.get(
+    '/health/live',
+    {
+      config,
+      logLevel: 'warn',
+      schema: { summary: 'The process runs', tags: ['Operation'], response: { 200: State } },
+    },
+    async () => ({ status: 'live' }),
+  )
+
+  app.get(
+    '/health/ready',
+    {
+      config,
+      logLevel: 'warn',
+      schema: { summary: 'The service can do its work', tags: ['Operation'], response: { 200: State, 503: State } },
+    },
+    async (request, reply) => {
+      try {
+        await options.checkReady()
+        return { status: 'ready' }
+      } catch (error) {
+        request.log.warn({ err: error }, 'not ready')
+        return await reply.code(503).send({ status: 'not ready' })
+      }
+    },
+  )
+
+  app.get(
+    '/metrics',
+    {
+      config,
+      logLevel: 'warn',
+      schema: {
+        summary: "Metrics in Prometheus' format",
+        tags: ['Operation'],
+        produces: ['text/plain'],
+        response: {
+          200: Type.String(),
+          401: { $ref: 'Problem#', description: 'METRICS_TOKEN is set and was not sent' },
+        },
+      },
+    },
+    async (request, reply) => {
+      if (options.metricsToken !== null && request.headers.authorization !== `Bearer ${options.metricsToken}`) {
+        throw new AppError('invalid_token', { headers: { 'www-authenticate': 'Bearer realm="metrics"' } })
+      }
+      return await reply.type(options.registry.contentType).send(await options.registry.metrics())
+    },
+  )
+}

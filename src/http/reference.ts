@@ -1,0 +1,68 @@
+import swagger from '@fastify/swagger'
+import swaggerUi from '@fastify/swagger-ui'
+import type { Server } from './server.ts'
+
+const description = `
+A self-hosted PIX payment gateway. Get a token from \`/auth/token\`, create a transaction, show its QR code, and be told by a
+signed webhook when it is paid.
+
+- Amounts are integers in **cents** of BRL.
+- Errors are \`application/problem+json\` (RFC 9457); compare \`code\`, read \`detail\`; 422 names every fault in \`errors\`.
+- Webhooks are signed as [Standard Webhooks](https://www.standardwebhooks.com) has it.
+- Every answer has \`X-Request-Id\`.
+`
+
+/** Collects the routes' schemas into OpenAPI 3.1. Must be registered before the routes. */
+export async function registerOpenApi(app: Server, version: string): Promise<void> {
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: { title: 'Guichê', version, description, license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
+      servers: [{ url: '/' }],
+      tags: [
+        { name: 'Token', description: 'OAuth 2.0 client credentials' },
+        { name: 'Transactions', description: 'Charging by PIX' },
+        { name: 'Withdrawals', description: 'Paying out by PIX' },
+        { name: 'Events', description: 'What happened, and its delivery to webhooks' },
+        { name: 'Sandbox', description: 'The simulated Pix network' },
+        { name: 'Operation', description: 'For whoever runs the service' },
+      ],
+      components: {
+        securitySchemes: {
+          bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'Access token from /auth/token' },
+        },
+      },
+    },
+    refResolver: { buildLocalReference: (schema, _base, _fragment, index) => String(schema.$id ?? `def-${index}`) },
+    // What each route declares for the guard is what the document says of it: the two cannot differ.
+    transform: ({ schema, url, route }) => {
+      const access = route.config?.access
+      const security = access && 'scope' in access ? [{ bearer: [access.scope] }] : []
+      const scope = access && 'scope' in access ? `Scope: \`${access.scope}\`.` : ''
+      return {
+        url,
+        schema: {
+          ...schema,
+          security,
+          description: [schema?.description, scope].filter(Boolean).join(' ') || undefined,
+        },
+      }
+    },
+  })
+}
+
+/** The document at `/openapi.json` and a page to read it at `/docs`, which loads nothing from elsewhere. */
+export async function registerReference(app: Server): Promise<void> {
+  app.get('/openapi.json', { config: { access: { public: true } }, schema: { hide: true } }, async () => app.swagger())
+  await app.register(async (scoped) => {
+    scoped.addHook('onRoute', (route) => {
+      route.config = { ...route.config, access: { public: true } }
+    })
+    await scoped.register(swaggerUi, {
+      routePrefix: '/docs',
+      staticCSP: true,
+      uiConfig: { docExpansion: 'list', defaultModelsExpandDepth: -1, displayRequestDuration: true },
+      theme: { title: 'Guichê API' },
+    })
+  })
+}

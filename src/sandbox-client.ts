@@ -1,0 +1,47 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdir, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { scopes } from './auth/scopes.ts'
+import { claimSetting } from './auth/store.ts'
+import type { Db } from './db/sql.ts'
+import type { Clock } from './lib/clock.ts'
+import type { SecretKey } from './lib/secrets.ts'
+import { createMerchant } from './merchant.ts'
+
+export type SandboxFile = { baseUrl: string; clientId: string; clientSecret: string; webhookSecret: string }
+
+type Deps = { db: Db; clock: Clock; key: SecretKey; dataDir: string; baseUrl: string }
+
+/**
+ * At the first start on a database, makes one client to play with and keeps its credentials in DATA_DIR/sandbox.json. Returns them
+ * then, to be shown once; null at any later start.
+ */
+export async function makeSandboxClient(deps: Deps): Promise<SandboxFile | null> {
+  const path = join(deps.dataDir, 'sandbox.json')
+  const made = await deps.db.transaction(async (tx) => {
+    if (!(await claimSetting(tx, 'sandbox_client'))) return null
+    const { clientId, clientSecret, webhookSecret } = await createMerchant(tx, deps, {
+      name: 'Sandbox',
+      scopes: [...scopes],
+    })
+    const file = { baseUrl: deps.baseUrl, clientId, clientSecret, webhookSecret }
+    // Within the transaction: credentials that cannot be kept are not made.
+    await write(path, file)
+    return file
+  })
+  if (!made) await refreshBaseUrl(path, deps.baseUrl)
+  return made
+}
+
+/** The address may have changed since the client was made. */
+async function refreshBaseUrl(path: string, baseUrl: string): Promise<void> {
+  if (!existsSync(path)) return
+  const file: SandboxFile = JSON.parse(readFileSync(path, 'utf8'))
+  if (file.baseUrl !== baseUrl) await write(path, { ...file, baseUrl })
+}
+
+async function write(path: string, file: SandboxFile): Promise<void> {
+  await mkdir(join(path, '..'), { recursive: true })
+  await writeFile(`${path}.new`, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 })
+  await rename(`${path}.new`, path)
+}

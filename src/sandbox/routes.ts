@@ -1,0 +1,76 @@
+import type { FastifyReply } from 'fastify'
+import { Type } from 'typebox'
+import { AccountHolderView, NoQuery, problems } from '../http/schemas.ts'
+import type { Server } from '../http/server.ts'
+import { AppError } from '../lib/errors.ts'
+
+/** A payment at the payer's bank. What of the payer is left out is filled in. */
+export type SandboxPayment = { uri: string; amount?: number; payer?: object }
+export type SandboxOutcome = { ok: true; endToEndId: string } | { ok: false; code: string; message: string }
+
+/** The simulated Pix network, as far as the gateway shows it. It exists only while the acquirer is the simulator. */
+export type Sandbox = {
+  pay(payment: SandboxPayment): Promise<SandboxOutcome>
+  /** Answers a GET at the QR codes' locations; null when the simulator runs elsewhere and answers there itself. */
+  serve: ((path: string) => Promise<{ status: number; headers: Record<string, string>; body: string }>) | null
+}
+
+const PayerInput = Type.Partial(
+  Type.Object({ ...AccountHolderView.properties, bankAccount: Type.Partial(AccountHolderView.properties.bankAccount) }),
+)
+
+const PaymentBody = Type.Object(
+  {
+    uri: Type.String({ minLength: 1, maxLength: 4096, description: 'The copy-and-paste code' }),
+    amount: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 999_999_999_999,
+        description: 'Cents, to pay another amount than the code asks for',
+      }),
+    ),
+    payer: Type.Optional(PayerInput),
+  },
+  { examples: [{ uri: '00020101021226…6304A1B2' }] },
+)
+
+export function registerSandboxRoutes(app: Server, sandbox: Sandbox): void {
+  app.post(
+    '/sandbox/payment',
+    {
+      config: { access: { scope: 'transaction.write' } },
+      schema: {
+        summary: 'Pay a QR code at the simulated bank',
+        description:
+          'Plays the bank of a payer: reads the code, checks the charge at its location and pays it. No real money moves. It exists only while the acquirer is the simulator.',
+        tags: ['Sandbox'],
+        querystring: NoQuery,
+        body: PaymentBody,
+        response: { 200: Type.Object({ endToEndId: Type.String() }), ...problems(401, 403, 422, 500) },
+      },
+    },
+    async (request) => {
+      const outcome = await sandbox.pay(request.body)
+      if (outcome.ok) return { endToEndId: outcome.endToEndId }
+      throw new AppError('payment_refused', {
+        detail: outcome.message,
+        fields: [{ field: 'uri', code: outcome.code, message: outcome.message }],
+      })
+    },
+  )
+
+  const { serve } = sandbox
+  if (!serve) return
+  for (const url of ['/qr/jwks.json', '/qr/v2/:id']) {
+    app.get(url, { config: { access: { public: true } }, schema: { hide: true } }, async (request, reply) =>
+      relay(reply, await serve(request.url)),
+    )
+  }
+}
+
+function relay(
+  reply: FastifyReply,
+  answer: { status: number; headers: Record<string, string>; body: string },
+): FastifyReply {
+  return reply.code(answer.status).headers(answer.headers).send(answer.body)
+}

@@ -1,0 +1,97 @@
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import type { Logger } from 'pino'
+import { collectDefaultMetrics, Registry } from 'prom-client'
+import { createRegistry } from './acquirers/registry.ts'
+import { createApp } from './app.ts'
+import { loadSecretKey } from './auth/secret-key.ts'
+import { callbackPath } from './callbacks/path.ts'
+import type { Config } from './config.ts'
+import { openDatabase } from './database.ts'
+import type { Server } from './http/server.ts'
+import { type Clock, systemClock } from './lib/clock.ts'
+import { openSimulatedNetwork, simulatorName } from './network.ts'
+import { makeSandboxClient, type SandboxFile } from './sandbox-client.ts'
+import { version } from './version.ts'
+import { startWorker, type Worker } from './worker.ts'
+
+export type Service = {
+  baseUrl: string
+  /** The sandbox client's credentials when this start made it; shown once. */
+  newSandbox: SandboxFile | null
+  /** Answers what has been asked, takes no more, and ends. The database is the last to stop. */
+  stop(): Promise<void>
+}
+
+/** The only wiring: configuration → database → acquirer → app and worker → listen. */
+export async function startService({
+  config,
+  log,
+  clock = systemClock,
+}: {
+  config: Config
+  log: Logger
+  clock?: Clock
+}): Promise<Service> {
+  const stops: (() => Promise<void>)[] = []
+  const stop = async () => {
+    // In the opposite order of the start.
+    for (const step of stops.splice(0).reverse()) await step()
+  }
+  try {
+    const database = await openDatabase({ config, log, isTool: false })
+    stops.push(database.close)
+    const { db } = database
+    const { key, isGenerated } = await loadSecretKey(db, config.secretKey)
+    if (isGenerated && config.databaseUrl !== null) {
+      log.warn('SECRET_KEY is not set: a generated one is kept in the database, beside what it protects')
+    }
+
+    const registry = new Registry()
+    collectDefaultMetrics({ register: registry })
+    const port = config.port === 0 ? await findFreePort(config.host) : config.port
+    const baseUrl = config.baseUrl ?? `http://${toUrlHost(config.host)}:${port}`
+
+    // The app and the worker know each other only through these two, once both are there.
+    let app: Server | null = null
+    let worker: Worker | null = null
+    const network = await openSimulatedNetwork({
+      config,
+      db,
+      clock,
+      log,
+      baseUrl,
+      postHere: async (path, body) =>
+        (await app?.inject({ method: 'POST', url: path, payload: body as object }))?.statusCode ?? 503,
+    })
+    stops.push(network.close)
+    const acquirers = createRegistry([network.acquirer], simulatorName)
+    const deps = { config, db, clock, key, log, registry, acquirers, baseUrl, version }
+
+    app = await createApp({ ...deps, sandbox: network.sandbox, nudgeDeliveries: () => worker?.nudgeDeliveries() })
+    const newSandbox = await makeSandboxClient({ ...deps, dataDir: config.dataDir })
+    await acquirers.current.registerCallback(`${baseUrl}${callbackPath(key, simulatorName)}`)
+    worker = await startWorker({ ...deps, webhookAllowPrivate: config.webhookAllowPrivate })
+    stops.push(worker.stop)
+    stops.push(app.close.bind(app))
+    await app.listen({ host: config.host, port })
+    return { baseUrl, newSandbox, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+function toUrlHost(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1'
+  return host.includes(':') ? `[${host}]` : host
+}
+
+/** The address must be known before the app is made: QR codes and callbacks carry it. */
+async function findFreePort(host: string): Promise<number> {
+  const probe = createServer()
+  await new Promise<void>((resolve, reject) => probe.once('error', reject).listen(0, host, resolve))
+  const { port } = probe.address() as AddressInfo
+  await new Promise((resolve) => probe.close(resolve))
+  return port
+}

@@ -1,0 +1,49 @@
+import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
+import type { Acquirers } from './acquirers/registry.ts'
+import { callbackJobs } from './callbacks/jobs.ts'
+import type { Db } from './db/sql.ts'
+import { startJobs } from './jobs/jobs.ts'
+import { observeJobs } from './jobs/metrics.ts'
+import type { Clock } from './lib/clock.ts'
+import type { SecretKey } from './lib/secrets.ts'
+import { transactionJobs, transactionSchedules } from './transactions/jobs.ts'
+import { loadTransactionMoments } from './transactions/load.ts'
+import { startDeliveries } from './webhooks/deliver.ts'
+
+export type WorkerDeps = {
+  db: Db
+  clock: Clock
+  key: SecretKey
+  log: Logger
+  registry: Registry
+  acquirers: Acquirers
+  webhookAllowPrivate: boolean
+}
+
+export type Worker = { nudgeDeliveries(): void; stop(): Promise<void> }
+
+/** All that goes on without a request: jobs and deliveries of webhooks. Any number of processes may run one each. */
+export async function startWorker(deps: WorkerDeps): Promise<Worker> {
+  const { db, log, registry } = deps
+  const deliveries = startDeliveries({
+    ...deps,
+    allowPrivate: deps.webhookAllowPrivate,
+    metrics: registry,
+    loadRecords: { transaction: async (moments) => await loadTransactionMoments(db, moments) },
+  })
+  const settleDeps = { ...deps, nudgeDeliveries: () => deliveries.nudge() }
+  const jobs = await startJobs({
+    db,
+    log,
+    jobs: { ...transactionJobs(settleDeps), ...callbackJobs(settleDeps) },
+    schedules: transactionSchedules,
+  })
+  observeJobs({ db, registry })
+  return {
+    nudgeDeliveries: () => deliveries.nudge(),
+    async stop() {
+      await Promise.all([jobs.stop(), deliveries.stop()])
+    },
+  }
+}
