@@ -61,6 +61,7 @@ const schema = `
 /**
  * Makes the schema where it is missing. Several processes may start at once, and `if not exists` alone does not keep them
  * from colliding: hence the lock. It is looked for first, because a role that may not create needs no right to use it.
+ * What is looked for is what was added last: a later addition goes to the end of `schema`, repeatable, and is named here.
  */
 export async function ensureSchema(pool: pg.Pool): Promise<void> {
   const found = await pool.query<{ found: boolean }>(`select to_regclass('simulator.pix_paid_at') is not null as found`)
