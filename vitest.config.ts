@@ -5,8 +5,6 @@ export default defineConfig({
     globalSetup: 'test/support/global-setup.ts',
     include: ['src/**/*.test.ts', 'simulator/**/*.test.ts', 'test/**/*.test.ts'],
     pool: 'forks',
-    // The tests wait for PostgreSQL more than they compute.
-    maxWorkers: '100%',
     // Files share two cores and one PostgreSQL; a slow machine is no failure.
     testTimeout: 30_000,
     hookTimeout: 30_000,

@@ -4,7 +4,7 @@ import { connect, type Db, raw } from '../../src/db/sql.ts'
 
 export type TestDatabase = { db: Db; connectionString: string; drop(): Promise<void> }
 
-/** A database of this test's own, migrated and empty; `drop` it in `afterAll`. Cloning the template takes about 50 ms. */
+/** A database of this test's own, migrated and empty; `drop` it in `afterAll`. */
 export function createTestDatabase(): Promise<TestDatabase> {
   return createDatabase('template guiche_template')
 }
