@@ -113,10 +113,10 @@ async function main(): Promise<void> {
 /** The secret of the sandbox client, which the first start of the service left in its data folder. */
 async function readSandboxSecret(): Promise<string> {
   const file = join(process.env.DATA_DIR ?? './data', 'sandbox.json')
-  const sandbox = asMembers(parse(await readFile(file)))
+  const sandbox = asMembers(parse(await readFile(file).catch(() => Buffer.alloc(0))))
   const secret = sandbox.webhookSecret
   if (typeof secret === 'string' && secret.startsWith(secretPrefix)) return secret
-  throw new Error(`There is no webhookSecret in ${file}; give one with --secret`)
+  throw new Error(`There is no webhookSecret in ${file}: start the service once, or give one with --secret`)
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {

@@ -99,6 +99,8 @@ async function takeOver(place: Place, log: Log): Promise<Server | null> {
 async function ensureDatabase(socketFolder: string): Promise<void> {
   if ((await whyNoDatabase(socketFolder)) === null) return
   const client = new pg.Client({ connectionString: connectionString(socketFolder, 'postgres', 'postgres') })
+  // A connection that breaks fails its statement; without a listener it would end the process as well.
+  client.on('error', () => {})
   await client.connect()
   try {
     const role = await client.query("select from pg_roles where rolname = 'guiche'")

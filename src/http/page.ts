@@ -1,5 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { AppError } from '../lib/errors.ts'
+import { Nullable } from './schemas.ts'
 
 export const perPageMax = 100
 const perPageDefault = 20
@@ -26,9 +27,7 @@ export const Envelope = <Item extends TSchema>(item: Item) =>
     currentPage: Type.Integer(),
     perPage: Type.Integer(),
     data: Type.Array(item),
-    nextCursor: Type.Union([Type.String(), Type.Null()], {
-      description: 'Send it as `cursor` for the next page; null at the end',
-    }),
+    nextCursor: Nullable('string', 'Send it as `cursor` for the next page; null at the end'),
   })
 
 /** Where an item stands in a list: newest first, then by id. */

@@ -8,6 +8,14 @@ export const Uuid = (description: string) => Type.String({ format: 'uuid', descr
 export const DateTime = (description: string) => Type.String({ format: 'date-time', description })
 export const Reference = (description: string) => Type.String({ minLength: 8, maxLength: 255, description })
 
+/** A member that may be null. Not a union: those make the serializer try one after the other. */
+export const Nullable = <Name extends 'string' | 'integer'>(type: Name, description: string, format?: string) =>
+  Type.Unsafe<(Name extends 'string' ? string : number) | null>({
+    type: [type, 'null'],
+    description,
+    ...(format && { format }),
+  })
+
 export const DateTimeFilter = (description: string) => Type.String({ format: 'iso-date-time', description })
 export const Amount = (minimum: number, description: string) =>
   Type.Integer({ minimum, maximum: amountMax, description })
@@ -24,9 +32,7 @@ export const StatusHistory = <Status extends string>(statuses: readonly Status[]
     Type.Object({
       status: Type.Enum([...statuses]),
       date: DateTime('When the status was reached'),
-      durationInMilliseconds: Type.Union([Type.Integer(), Type.Null()], {
-        description: 'Time spent in the status; null for the current one',
-      }),
+      durationInMilliseconds: Nullable('integer', 'Time spent in the status; null for the current one'),
     }),
   )
 

@@ -3,7 +3,13 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import helmet from '@fastify/helmet'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import fastify, { LogController, type FastifyBaseLogger, type FastifyInstance, type RawServerDefault, type RouteOptions } from 'fastify'
+import fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  LogController,
+  type RawServerDefault,
+  type RouteOptions,
+} from 'fastify'
 import type { Registry } from 'prom-client'
 import { assert } from '../lib/assert.ts'
 import { AppError } from '../lib/errors.ts'
@@ -64,7 +70,7 @@ export async function createServer(options: Options): Promise<Server> {
 
   app.setValidatorCompiler(createValidator(options))
   await app.register(helmet, {
-    contentSecurityPolicy: { directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
+    contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
   })
   useStrictJson(app)
   requireDeclaredAccess(app)

@@ -74,11 +74,16 @@ function isOrdered(pairs: [string, string][], data: Record<string, unknown>): bo
   return pairs.every(([low, high]) => isNotAbove(data[low], data[high]))
 }
 
+/** Amounts and dates alike, as they stand in a query: text, or numbers that were made of it. */
 function isNotAbove(low: unknown, high: unknown): boolean {
-  if (typeof low === 'number' && typeof high === 'number') return low <= high
-  if (typeof low !== 'string' || typeof high !== 'string') return true
-  const [from, to] = [parseDateTime(low), parseDateTime(high)]
-  return !from || !to || from <= to
+  const [from, to] = [toComparable(low), toComparable(high)]
+  return from === null || to === null || from <= to
+}
+
+function toComparable(value: unknown): number | null {
+  const number = typeof value === 'string' && value !== '' ? Number(value) : value
+  if (typeof number === 'number' && !Number.isNaN(number)) return number
+  return typeof value === 'string' ? (parseDateTime(value)?.getTime() ?? null) : null
 }
 
 /** Control characters, lone surrogates and numbers that JSON cannot give back, wherever they stand. */

@@ -7,6 +7,7 @@ import {
   DateTime,
   DateTimeFilter,
   EnumFilter,
+  Nullable,
   Reference,
   StatusHistory,
   Uuid,
@@ -155,6 +156,24 @@ export const TransactionCreatedView = Type.Object(
 
 const DocumentView = Type.Object({ value: Type.String({ description: 'Bare' }), type: Type.Enum(['CPF', 'CNPJ']) })
 
+const AddressView = Type.Object({
+  zipCode: Type.String(),
+  complement: Type.Optional(Type.String()),
+  number: Type.String(),
+  street: Type.String(),
+  neighborhood: Type.String(),
+  city: Type.String(),
+  state: Type.String(),
+  country: Type.String(),
+})
+
+const ItemView = Type.Object({
+  title: Type.String(),
+  description: Type.Optional(Type.String()),
+  unitPrice: Type.Integer({ description: 'Cents' }),
+  quantity: Type.Integer(),
+})
+
 export const TransactionView = Type.Object(
   {
     id: Uuid('Identifier'),
@@ -175,8 +194,8 @@ export const TransactionView = Type.Object(
     ),
     seller: Type.Optional(Type.Object({ name: Type.String(), document: DocumentView })),
     isInfoProduct: Type.Boolean(),
-    address: Type.Optional(Address),
-    items: Type.Optional(Type.Array(Item)),
+    address: Type.Optional(AddressView),
+    items: Type.Optional(Type.Array(ItemView)),
     metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
     createdAt: DateTime('Creation'),
     status: Type.Enum([...transactionStatuses]),
@@ -184,9 +203,9 @@ export const TransactionView = Type.Object(
     updatedAt: DateTime('Last change'),
     amountPaid: Type.Optional(Type.Integer({ description: 'Cents that arrived' })),
     paymentDate: Type.Optional(DateTime('When the payer paid')),
-    infractionDate: Type.Union([DateTime('When a MED was opened'), Type.Null()]),
+    infractionDate: Nullable('string', 'When a MED was opened', 'date-time'),
     pixResponse: Type.Optional(PixResponseView),
-    errorMessage: Type.Union([Type.String(), Type.Null()]),
+    errorMessage: Nullable('string', 'Why it failed, or why a refund was refused'),
     endToEnd: Type.Optional(Type.String({ description: 'endToEndId of the Pix' })),
     payer: Type.Optional(AccountHolderView),
     receiver: Type.Optional(AccountHolderView),

@@ -10,8 +10,8 @@ export const totalMax = 256
  */
 const startWindow = 4
 
-/** Receivers whose window is remembered though nothing is in flight to them. */
-const rememberedMax = 5_000
+/** Receivers whose window is remembered though nothing is in flight to them. Each claim carries the list: 60 kB at most. */
+const rememberedMax = 1_000
 
 /** A failure as quick as this holds nobody up either, so it counts as well. */
 const quickMs = 1_000
@@ -65,7 +65,7 @@ export function createBudget(limits: { perReceiverMax: number; totalMax: number 
 
   function forget(receiver: string, line: Line) {
     lines.delete(receiver)
-    if (line.window >= start) return
+    if (line.window === start) return
     // Put back at the end, so that the map's order is "longest not heard of first".
     lines.set(receiver, line)
     if (lines.size <= rememberedMax) return

@@ -92,7 +92,7 @@ export function startDeliveries(deps: Deps): Deliveries {
   const running = run()
 
   return {
-    nudge: bell.ring,
+    nudge: () => bell.ring(),
     stop: async () => {
       isStopping = true
       bell.ring()
@@ -115,7 +115,10 @@ export function startDeliveries(deps: Deps): Deliveries {
     }
   }
 
-  /** One claim and the start of what it gave. True when there may be more to be had at once. */
+  /**
+   * One claim and the start of what it gave. True when there are receivers that it did not come to. Those that it did
+   * come to have what they may have, until an attempt ends or an event is committed, and either rings.
+   */
   async function round(): Promise<boolean> {
     if (budget.free() <= 0) return false
     const now = clock.now()
@@ -132,7 +135,7 @@ export function startDeliveries(deps: Deps): Deliveries {
     })
     afterReceiver = lastReceiver ?? ''
     if (claimed.length > 0) await begin(claimed, claimedAt)
-    return claimed.length > 0 || lastReceiver !== null
+    return lastReceiver !== null
   }
 
   async function begin(claimed: Claimed[], claimedAt: number): Promise<void> {
@@ -179,7 +182,7 @@ export function startDeliveries(deps: Deps): Deliveries {
       body,
       deadlineMs: options.deadlineMs,
       signal: halt.signal,
-      now: clock.now,
+      now: () => clock.now(),
     })
     try {
       if (answer.outcome === 'stopped') return await giveBack(db, { leases: [delivery], now: clock.now() })

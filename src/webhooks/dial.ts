@@ -1,6 +1,7 @@
 import { lookup, Resolver } from 'node:dns/promises'
 import { isIP, type Socket } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
+import { callbackify } from 'node:util'
 import { Agent, buildConnector } from 'undici'
 import { kindOfAddress, kindOfHost, toHost } from './address.ts'
 
@@ -37,12 +38,7 @@ export function createDialler({ allowPrivate, resolve = createResolve(allowPriva
     keepAliveTimeout: keepAliveMs,
     keepAliveMaxTimeout: keepAliveMs,
     maxHeaderSize: headersMaxBytes,
-    connect: (options, callback) => {
-      dial(options).then(
-        (socket) => callback(null, socket),
-        (error: Error) => callback(error, null),
-      )
-    },
+    connect: callbackify(dial),
   })
 
   async function dial(options: buildConnector.Options): Promise<Socket> {

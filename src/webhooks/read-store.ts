@@ -86,7 +86,7 @@ export async function listDeliveries(
     ...row,
     attempts: attempts
       .filter((attempt) => attempt.eventId === row.eventId)
-      .map(({ eventId: _, ...attempt }) => attempt),
+      .map(({ number, startedAt, durationMs, status, error }) => ({ number, startedAt, durationMs, status, error })),
   }))
   return { deliveries, total: count?.total ?? 0 }
 }

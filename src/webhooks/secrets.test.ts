@@ -55,4 +55,14 @@ describe('webhook secrets', () => {
     expect(await alive(one.merchantId, now)).toHaveLength(1)
     expect(await alive(other.merchantId, now)).toEqual([other.secret])
   })
+
+  it('that cannot be read are passed over, and nobody else is the worse for it', async () => {
+    const [one, other] = [
+      await createTestMerchant(database.db, { key: testSecretKey(), now }),
+      await createTestMerchant(database.db, { key, now }),
+    ]
+    const merchantIds = [one.merchantId, other.merchantId]
+    const found = await findSigningSecrets(database.db, { key, merchantIds, now })
+    expect([...found]).toEqual([[other.merchantId, [other.secret]]])
+  })
 })

@@ -38,9 +38,17 @@ export async function findSigningSecrets(
 ): Promise<Map<string, string[]>> {
   const found = new Map<string, string[]>()
   for (const { merchantId, sealed } of await listLiveSecrets(db, { merchantIds, now })) {
-    const secrets = found.get(merchantId) ?? []
-    secrets.push(unseal(key, 'webhook-secret', sealed))
-    found.set(merchantId, secrets)
+    const secret = tryUnseal(key, sealed)
+    if (secret !== null) found.set(merchantId, [...(found.get(merchantId) ?? []), secret])
   }
   return found
+}
+
+/** A secret that was damaged, or sealed under another key, is its client's trouble and must not stop anyone else's deliveries. */
+function tryUnseal(key: SecretKey, sealed: Buffer): string | null {
+  try {
+    return unseal(key, 'webhook-secret', sealed)
+  } catch {
+    return null
+  }
 }

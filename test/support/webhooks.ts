@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type Db, sql } from '../../src/db/sql.ts'
 import { newSecretKey, parseSecretKey, type SecretKey } from '../../src/lib/secrets.ts'
 import { enqueueEvents, type NewEvent } from '../../src/webhooks/outbox.ts'
@@ -26,16 +26,20 @@ const accept: Answer = (response) => response.writeHead(204).end()
 export async function startTestReceiver(answer: Answer = accept): Promise<TestReceiver> {
   const received: Received[] = []
   let requests = 0
-  const server = createServer(async (request, response) => {
+  const server = createServer((request, response) => {
     requests += 1
     response.on('error', () => {})
+    // A sender that breaks off is part of some tests.
+    read(request, response).catch(() => response.destroy())
+  })
+  const read = async (request: IncomingMessage, response: ServerResponse) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
     const body = Buffer.concat(chunks).toString('utf8')
     const one = { path: request.url ?? '', headers: request.headers, body, event: JSON.parse(body), at: Date.now() }
     received.push(one)
     answer(response, one)
-  })
+  }
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
   const address = server.address()
   const port = typeof address === 'object' && address !== null ? address.port : 0

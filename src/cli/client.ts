@@ -1,0 +1,127 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import { revokeClient, rotateClientSecret } from '../auth/clients.ts'
+import { parseScopes, type Scope, scopes } from '../auth/scopes.ts'
+import { findClient, listClients } from '../auth/store.ts'
+import type { Db } from '../db/sql.ts'
+import { createMerchant } from '../merchant.ts'
+import { rotateWebhookSecret } from '../webhooks/secrets.ts'
+import { withContext } from './context.ts'
+import { print } from './print.ts'
+
+type Json = { json?: boolean }
+
+/** `guiche client …`: who may use the API. Secrets are shown once. */
+export function clientCommands(program: Command): void {
+  const client = program.command('client').description('API clients: each is one merchant')
+
+  client
+    .command('create')
+    .description('register a client and show its secrets, once')
+    .requiredOption('--name <name>', 'what people call it', toName)
+    .option('--scopes <scopes>', 'separated by commas', toScopes, [...scopes])
+    .option('--client-id <id>', 'an identifier of your own, such as the one an external provider knows', toClientId)
+    .option('--json', 'print JSON')
+    .action(
+      async ({
+        json,
+        name,
+        scopes: granted,
+        clientId,
+      }: Json & { name: string; scopes: Scope[]; clientId?: string }) => {
+        const made = await withContext(async (context) => {
+          if (clientId !== undefined && (await findClient(context.db, clientId)))
+            throw new Error(`A client ${clientId} exists already.`)
+          return await context.db.transaction(
+            async (tx) => await createMerchant(tx, context, { name, scopes: granted, ...(clientId && { clientId }) }),
+          )
+        })
+        print(made, { json })
+      },
+    )
+
+  client
+    .command('list')
+    .description('list the clients')
+    .option('--json', 'print JSON')
+    .action(async ({ json }: Json) => {
+      const rows = await withContext(async ({ db }) => await listClients(db))
+      print(
+        rows.map((row) => ({
+          clientId: row.client_id,
+          name: row.name,
+          merchantId: row.merchant_id,
+          createdAt: row.created_at,
+          tokensRefusedBefore: row.not_before,
+          scopes: row.scopes,
+        })),
+        { json },
+      )
+    })
+
+  client
+    .command('rotate-secret <client-id>')
+    .description('make a new secret; the former one is accepted for the overlap as well')
+    .option('--overlap-hours <hours>', 'how long the former secret lives on', toHours, 24)
+    .option('--webhook', 'the secret that webhooks are signed with, in place of the client secret')
+    .option('--json', 'print JSON')
+    .action(
+      async (clientId: string, { json, overlapHours, webhook }: Json & { overlapHours: number; webhook?: boolean }) => {
+        const overlapMs = overlapHours * 3_600_000
+        const made = await withContext(async (context) => {
+          const merchantId = await findMerchant(context.db, clientId)
+          if (!webhook) return await rotateClientSecret(context, { clientId, overlapMs })
+          const now = context.clock.now()
+          const webhookSecret = await rotateWebhookSecret(context.db, { key: context.key, merchantId, now, overlapMs })
+          return { webhookSecret, formerExpiresAt: new Date(now.getTime() + overlapMs) }
+        })
+        print({ clientId, ...made }, { json })
+      },
+    )
+
+  client
+    .command('revoke <client-id>')
+    .description('refuse all tokens and secrets of a client from now on; rotate-secret lets it in again')
+    .option('--tokens-only', 'refuse the tokens that are out; its secrets stay good')
+    .option('--json', 'print JSON')
+    .action(async (clientId: string, { json, tokensOnly }: Json & { tokensOnly?: boolean }) => {
+      const isDone = await withContext(
+        async (context) => await revokeClient(context, { clientId, tokensOnly: tokensOnly ?? false }),
+      )
+      if (!isDone) throw unknownClient(clientId)
+      print({ clientId, revoked: tokensOnly ? 'tokens' : 'tokens and secrets' }, { json })
+    })
+}
+
+async function findMerchant(db: Db, clientId: string): Promise<string> {
+  const client = await findClient(db, clientId)
+  if (!client) throw unknownClient(clientId)
+  return client.merchant_id
+}
+
+function unknownClient(clientId: string): Error {
+  return new Error(`There is no client ${clientId}. \`guiche client list\` shows those that there are.`)
+}
+
+function toName(text: string): string {
+  if (text.trim() === '' || text.length > 255 || /\p{Cc}/u.test(text))
+    throw new InvalidArgumentError('1 to 255 characters.')
+  return text
+}
+
+function toClientId(text: string): string {
+  if (!/^[\w.:@-]{3,128}$/.test(text)) throw new InvalidArgumentError('3 to 128 letters, digits and . : @ _ -')
+  return text
+}
+
+function toScopes(text: string): Scope[] {
+  const parsed = parseScopes(text)
+  if (!parsed || parsed.length === 0) throw new InvalidArgumentError(`The scopes are ${scopes.join(', ')}.`)
+  return parsed
+}
+
+function toHours(text: string): number {
+  const hours = Number(text)
+  if (!Number.isFinite(hours) || hours < 0 || hours > 24 * 90)
+    throw new InvalidArgumentError('A number from 0 to 2160.')
+  return hours
+}

@@ -1,0 +1,21 @@
+import type { Command } from 'commander'
+import { createKeyRing } from '../auth/keys.ts'
+import { newSecretKey } from '../lib/secrets.ts'
+import { withContext } from './context.ts'
+import { print, write } from './print.ts'
+
+/** Keys: those that tokens are signed with, and the one that secrets are kept under. */
+export function keysCommands(program: Command): void {
+  program
+    .command('rotate-signing-key')
+    .description('sign access tokens with a new key from now on; tokens that are out stay good')
+    .option('--json', 'print JSON')
+    .action(async ({ json }: { json?: boolean }) => {
+      print({ kid: await withContext(async (context) => await createKeyRing(context).rotate()) }, { json })
+    })
+
+  program
+    .command('secret-key')
+    .description('make a value for SECRET_KEY')
+    .action(() => write(`${newSecretKey()}\n`))
+}

@@ -1,0 +1,42 @@
+/** The one way in which the command line writes: rows for a person, JSON for a program. */
+export function print(value: object | object[], { json }: { json?: boolean }): void {
+  if (json) write(`${JSON.stringify(value, null, 2)}\n`)
+  else if (Array.isArray(value)) write(toTable(value))
+  else write(toLines(value))
+}
+
+export function write(text: string): void {
+  process.stdout.write(text)
+}
+
+export function printError(error: unknown): void {
+  process.stderr.write(`guiche: ${error instanceof Error ? error.message : String(error)}\n`)
+}
+
+function toLines(value: object): string {
+  const entries = Object.entries(value)
+  const width = Math.max(...entries.map(([name]) => name.length))
+  return `${entries.map(([name, member]) => `${name.padEnd(width)}  ${toCell(member)}`).join('\n')}\n`
+}
+
+function toTable(rows: object[]): string {
+  const [first] = rows
+  if (!first) return 'none\n'
+  const names = Object.keys(first)
+  const table = [names, ...rows.map((row) => Object.values(row).map(toCell))]
+  const widths = names.map((_, column) => Math.max(...table.map((cells) => cells[column]?.length ?? 0)))
+  return `${table
+    .map((cells) =>
+      cells
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')}\n`
+}
+
+function toCell(value: unknown): string {
+  if (value === null || value === undefined) return '-'
+  if (value instanceof Date) return value.toISOString()
+  return Array.isArray(value) ? value.join(' ') : String(value)
+}

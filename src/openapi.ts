@@ -1,0 +1,43 @@
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import { receiverAccount, receiverKey, simulatorCredentials } from '../simulator/receiver-account.ts'
+import { createBacenAcquirer } from './acquirers/bacen/adapter.ts'
+import { createRegistry } from './acquirers/registry.ts'
+import { createApp } from './app.ts'
+import { readConfig } from './config.ts'
+import { connect } from './db/sql.ts'
+import { assert } from './lib/assert.ts'
+import { systemClock } from './lib/clock.ts'
+import { newSecretKey, parseSecretKey } from './lib/secrets.ts'
+import { version } from './version.ts'
+
+/** The OpenAPI document of all routes, without a database: none is asked for anything, since nothing is listened to. */
+export async function describeApi(): Promise<object> {
+  const key = parseSecretKey(newSecretKey())
+  assert(key, 'a new key can be read')
+  const nowhere = createBacenAcquirer({
+    name: 'nowhere',
+    send: () => Promise.reject(new Error('nobody is there')),
+    credentials: simulatorCredentials,
+    chave: receiverKey,
+    receiver: receiverAccount,
+    isRemote: true,
+  })
+  const app = await createApp({
+    config: readConfig({}),
+    db: connect({ connectionString: 'postgresql://nowhere.invalid/', connectionsMax: 1, onError: () => {} }),
+    clock: systemClock,
+    key,
+    log: pino({ level: 'silent' }),
+    registry: new Registry(),
+    acquirers: createRegistry([nowhere], nowhere.name),
+    baseUrl: 'http://127.0.0.1:3000',
+    version,
+    sandbox: { pay: () => Promise.reject(new Error('nobody is there')), serve: null },
+    nudgeDeliveries: () => {},
+  })
+  await app.ready()
+  const document = app.swagger()
+  await app.close()
+  return document
+}

@@ -1,0 +1,115 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { readConfig } from '../../src/config.ts'
+import type { Db } from '../../src/db/sql.ts'
+import { enqueueJob } from '../../src/jobs/jobs.ts'
+import type { SandboxFile } from '../../src/sandbox-client.ts'
+import { startService } from '../../src/service.ts'
+import { type ManualClock, manualClock } from './clock.ts'
+import { createTestDatabase } from './database.ts'
+
+export type Answer<Body = Record<string, unknown>> = { status: number; headers: Headers; text: string; body: Body }
+
+type Call = {
+  method?: string
+  headers?: Record<string, string>
+  body?: unknown
+  rawBody?: string
+  token?: string | null
+}
+
+export type TestService = {
+  baseUrl: string
+  db: Db
+  connectionString: string
+  dataDir: string
+  clock: ManualClock
+  sandbox: SandboxFile
+  /** An access token of the sandbox client. */
+  token: string
+  /** Asks with the sandbox client's token, or another, or none; a `body` is sent as JSON, a `rawBody` as it is. */
+  call<Body = Record<string, unknown>>(path: string, call?: Call): Promise<Answer<Body>>
+  /** Runs a job of the worker now, as its schedule would. */
+  runJob(name: string): Promise<void>
+  stop(): Promise<void>
+}
+
+type Options = {
+  environment?: Record<string, string>
+  clock?: ManualClock
+  /** Another process's database, for two services on one. Not dropped at the end. */
+  database?: { db: Db; connectionString: string }
+}
+
+/** The whole service on a database of its own, with a clock that the test moves. Everything real: HTTP, PostgreSQL, jobs, deliveries. */
+export async function startTestService(options: Options = {}): Promise<TestService> {
+  const clock = options.clock ?? manualClock()
+  const own = options.database ? null : await createTestDatabase()
+  const { db, connectionString } = options.database ?? own ?? (await createTestDatabase())
+  const dataDir = await mkdtemp(join(tmpdir(), 'guiche-data-'))
+  const config = readConfig({
+    PORT: '0',
+    DATA_DIR: dataDir,
+    DATABASE_URL: connectionString,
+    RATE_LIMIT_CREATE: '0',
+    RATE_LIMIT_TOKEN: '0',
+    ...options.environment,
+  })
+  const service = await startService({ config, clock, log: pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' }) })
+  const sandbox: SandboxFile =
+    service.newSandbox ?? JSON.parse(await readFile(join(dataDir, 'sandbox.json'), 'utf8').catch(() => '{}'))
+  const token = sandbox.clientId ? await fetchToken(service.baseUrl, sandbox) : ''
+  return {
+    baseUrl: service.baseUrl,
+    db,
+    connectionString,
+    dataDir,
+    clock,
+    sandbox,
+    token,
+    call: async (path, call) => await ask(service.baseUrl + path, { token, ...call }),
+    runJob: async (name) => await enqueueJob(db, { name, payload: {}, key: name }),
+    async stop() {
+      await service.stop()
+      await own?.drop()
+      await rm(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+
+export async function fetchToken(baseUrl: string, client: { clientId: string; clientSecret: string }): Promise<string> {
+  const answer = await fetch(`${baseUrl}/auth/token`, {
+    method: 'POST',
+    body: new URLSearchParams({
+      client_id: client.clientId,
+      client_secret: client.clientSecret,
+      grant_type: 'client_credentials',
+    }),
+  })
+  const body = (await answer.json()) as { access_token?: string }
+  if (!body.access_token) throw new Error(`No token: ${answer.status} ${JSON.stringify(body)}`)
+  return body.access_token
+}
+
+async function ask<Body>(url: string, { method, headers, body, rawBody, token }: Call): Promise<Answer<Body>> {
+  const sent = rawBody ?? (body === undefined ? undefined : JSON.stringify(body))
+  const answer = await fetch(url, {
+    method: method ?? (sent === undefined ? 'GET' : 'POST'),
+    headers: {
+      ...(token && { authorization: `Bearer ${token}` }),
+      ...(sent !== undefined && { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(sent !== undefined && { body: sent }),
+  })
+  const text = await answer.text()
+  const isJson = /json/.test(answer.headers.get('content-type') ?? '')
+  return { status: answer.status, headers: answer.headers, text, body: isJson ? JSON.parse(text) : text }
+}
+
+/** A body that is valid with nothing more than must be. */
+export function smallestTransaction(more: Record<string, unknown> = {}): Record<string, unknown> {
+  return { amount: 1000, paymentMethod: 'PIX', pix: {}, ...more }
+}
