@@ -31,6 +31,7 @@ type Options = { allowPrivate: boolean; resolve?: Resolve; tls?: ConnectionOptio
  */
 export function createDialler({ allowPrivate, resolve = createResolve(allowPrivate), tls = {} }: Options): Agent {
   const open = buildConnector({ ...tls, timeout: connectTimeoutMs })
+  const withCallback = callbackify(dial)
   return new Agent({
     // No limit of its own: the budget is the limit, and two queues would hide one another.
     connections: null,
@@ -38,7 +39,8 @@ export function createDialler({ allowPrivate, resolve = createResolve(allowPriva
     keepAliveTimeout: keepAliveMs,
     keepAliveMaxTimeout: keepAliveMs,
     maxHeaderSize: headersMaxBytes,
-    connect: callbackify(dial),
+    connect: (options, callback) =>
+      withCallback(options, (error, socket) => (error ? callback(error, null) : callback(null, socket))),
   })
 
   async function dial(options: buildConnector.Options): Promise<Socket> {
