@@ -5,6 +5,10 @@ export default defineConfig({
     globalSetup: 'test/support/global-setup.ts',
     include: ['src/**/*.test.ts', 'simulator/**/*.test.ts', 'test/**/*.test.ts'],
     pool: 'forks',
+    // For .ci/run, which counts.
+    ...(process.env.GUICHE_TEST_REPORT && {
+      reporters: ['default', ['json', { outputFile: process.env.GUICHE_TEST_REPORT }]],
+    }),
     // Files share two cores and one PostgreSQL; a slow machine is no failure.
     testTimeout: 30_000,
     hookTimeout: 30_000,
