@@ -1,0 +1,242 @@
+import { randomUUID } from 'node:crypto'
+import { Registry } from 'prom-client'
+import { describe, expect, it } from 'vitest'
+import { deliveryBench } from '../../test/support/delivery-bench.ts'
+import { commitEvents, eventually, testEvent } from '../../test/support/webhooks.ts'
+import { sql } from '../db/sql.ts'
+import { resendDelivery } from './resend.ts'
+import { claimDue } from './store.ts'
+
+const second = 1000
+const minute = 60 * second
+
+const bench = deliveryBench()
+const { clock, setUp, work, receive, inTurn, enqueue, deliveries, until, untilAttempts, states } = bench
+
+describe('the order of a record', () => {
+  it('is kept: the next event leaves only when the one before it has arrived', async () => {
+    await setUp()
+    const receiver = await inTurn(500)
+    const recordId = randomUUID()
+    const event = { merchantId: bench.merchant.merchantId, recordId, occurredAt: clock.now(), webhookUrl: receiver.url }
+    await commitEvents(
+      bench.database.db,
+      testEvent(event),
+      testEvent({ ...event, sequence: 2, status: 'PIX_QRCODE_GENERATED' }),
+    )
+    work()
+    await untilAttempts(1)
+    expect((await deliveries()).map(({ state }) => state)).toEqual(['pending', 'waiting'])
+    clock.advance(5 * second)
+    await until('delivered', 2)
+    expect(receiver.received.map(({ event }) => event.data.sequence)).toEqual([1, 1, 2])
+  })
+
+  it('does not make a newer event wait for hours: the earlier one is tried again at once, on a new schedule', async () => {
+    await setUp()
+    const statuses = [500, 500, 500, 500]
+    const receiver = await inTurn(...statuses)
+    const recordId = randomUUID()
+    await enqueue(receiver.url, { recordId })
+    work()
+    for (const [index, wait] of [5, 30, 120].entries()) {
+      await untilAttempts(index + 1)
+      clock.advance(wait * second)
+    }
+    await untilAttempts(4)
+    clock.advance(second)
+    await enqueue(receiver.url, { recordId, sequence: 2, status: 'PAID' })
+    await until('delivered', 2)
+    expect(receiver.received.map(({ event }) => event.data.sequence)).toEqual([1, 1, 1, 1, 1, 2])
+    expect((await deliveries())[0]?.attempts.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5])
+  })
+
+  it('begins anew as well when the newer event comes while the earlier one is in flight', async () => {
+    await setUp()
+    const answers: (() => void)[] = []
+    const receiver = await receive((response) => answers.push(() => response.writeHead(500).end()))
+    const recordId = randomUUID()
+    await enqueue(receiver.url, { recordId })
+    work()
+    await receiver.until(1)
+    answers[0]?.()
+    await untilAttempts(1)
+    clock.advance(5 * second)
+    await receiver.until(2)
+    await enqueue(receiver.url, { recordId, sequence: 2, status: 'PAID' })
+    expect(receiver.requests()).toBe(2)
+    answers[1]?.()
+    // Again at once, and not after the 30 s that a second failure would cost.
+    await receiver.until(3)
+    answers[2]?.()
+    await untilAttempts(3)
+    expect((await deliveries())[0]?.nextAttemptAt).toEqual(new Date(clock.now().getTime() + 30 * second))
+  })
+
+  it('does not override what the receiver asked for with Retry-After', async () => {
+    await setUp()
+    const receiver = await receive((response) => response.writeHead(429, { 'retry-after': '600' }).end())
+    const recordId = randomUUID()
+    await enqueue(receiver.url, { recordId })
+    work()
+    await untilAttempts(1)
+    await enqueue(receiver.url, { recordId, sequence: 2, status: 'PAID' })
+    expect((await deliveries())[0]?.nextAttemptAt).toEqual(new Date(clock.now().getTime() + 10 * minute))
+  })
+
+  it('holds when an event is committed just as the one before it is delivered', async () => {
+    await setUp()
+    const receiver = await receive()
+    work()
+    const records = Array.from({ length: 30 }, () => randomUUID())
+    const tellOf = async (recordId: string) => {
+      for (let sequence = 1; sequence <= 5; sequence += 1) await enqueue(receiver.url, { recordId, sequence })
+    }
+    await Promise.all(records.map(tellOf))
+    await receiver.until(150)
+    for (const recordId of records) {
+      const ofRecord = receiver.received.filter(({ event }) => event.data.id === recordId)
+      expect(ofRecord.map(({ event }) => event.data.sequence)).toEqual([1, 2, 3, 4, 5])
+    }
+    await eventually(async () => (await states()).delivered === 150)
+  })
+})
+
+describe('receivers', () => {
+  it('that hang, with much due, delay no other and hold few connections', async () => {
+    await setUp()
+    const hanging = await Promise.all(Array.from({ length: 3 }, () => receive(() => {})))
+    const prompt = await receive()
+    const events = hanging.flatMap(({ url }) => Array.from({ length: 200 }, () => url))
+    await Promise.all(events.map((url) => enqueue(url)))
+    work({ totalMax: 20 })
+    await eventually(() => hanging.every((one) => one.requests() > 0))
+    const before = Date.now()
+    await Promise.all(Array.from({ length: 50 }, () => enqueue(prompt.url)))
+    await prompt.until(50)
+    expect(Date.now() - before).toBeLessThan(2_000)
+    for (const one of hanging) expect(one.requests()).toBeLessThanOrEqual(4)
+  })
+
+  it('that are many are all served, a window of them at a time', async () => {
+    await setUp()
+    const receivers = await Promise.all(Array.from({ length: 12 }, () => receive()))
+    for (const { url } of receivers) for (let i = 0; i < 5; i += 1) await enqueue(url)
+    work({ receiversMax: 5, totalMax: 8, pollMs: 60_000 })
+    await Promise.all(receivers.map((one) => one.until(5)))
+  })
+})
+
+describe('workers', () => {
+  it('two on one database deliver each thing once', async () => {
+    await setUp()
+    const receiver = await receive()
+    await Promise.all(Array.from({ length: 300 }, () => enqueue(receiver.url)))
+    work()
+    work()
+    await eventually(async () => (await states()).delivered === 300)
+    expect(receiver.received).toHaveLength(300)
+    expect(new Set(receiver.received.map(({ event }) => event.id)).size).toBe(300)
+  })
+
+  it('that die let go when their lease ends, and what they had is delivered by another', async () => {
+    await setUp()
+    const receiver = await receive()
+    await enqueue(receiver.url)
+    const now = clock.now()
+    const leasedUntil = new Date(now.getTime() + 20 * second)
+    const all = { afterReceiver: '', receiversMax: 10, perReceiverMax: 16, start: 4, loads: [], limit: 10 }
+    const { claimed } = await claimDue(bench.database.db, { now, leasedUntil, ...all })
+    expect(claimed).toHaveLength(1)
+    work()
+    clock.advance(20 * second - 1)
+    await new Promise((done) => setTimeout(done, 60))
+    expect(receiver.requests()).toBe(0)
+    clock.advance(1)
+    await receiver.until(1)
+  })
+
+  it('that stop give back what they could not finish, uncounted, and it is delivered by another', async () => {
+    await setUp()
+    let isOpen = false
+    const receiver = await receive((response) => isOpen && response.writeHead(204).end())
+    await enqueue(receiver.url)
+    const worker = work({ graceMs: 50 })
+    await receiver.until(1)
+    await worker.stop()
+    expect((await deliveries())[0]).toMatchObject({ state: 'pending', attempts: [] })
+    isOpen = true
+    work()
+    await receiver.until(2)
+    await until('delivered')
+  })
+
+  it('that stop let an attempt in flight come to its end', async () => {
+    await setUp()
+    const receiver = await receive((response) => setTimeout(() => response.writeHead(204).end(), 100))
+    await enqueue(receiver.url)
+    const worker = work({ graceMs: 5_000 })
+    await receiver.until(1)
+    await worker.stop()
+    expect((await deliveries())[0]?.state).toBe('delivered')
+  })
+
+  it('count what they did and what is due', async () => {
+    await setUp()
+    const registry = new Registry()
+    const receiver = await inTurn(500)
+    await enqueue(receiver.url)
+    work({}, { metrics: registry })
+    await untilAttempts(1)
+    clock.advance(5 * second)
+    await until('delivered')
+    const text = await registry.metrics()
+    expect(text).toContain('guiche_webhook_attempts_total{outcome="refused"} 1')
+    expect(text).toContain('guiche_webhook_attempts_total{outcome="success"} 1')
+    expect(text).toContain('guiche_webhook_deliveries_due 0')
+  })
+})
+
+describe('a resend', () => {
+  it('delivers again what was delivered, with the same id and bytes, and goes on counting attempts', async () => {
+    await setUp()
+    const receiver = await receive()
+    await enqueue(receiver.url)
+    const worker = work()
+    await until('delivered')
+    const eventId = receiver.received[0]?.event.id ?? ''
+    const { merchantId } = bench.merchant
+    expect(await resendDelivery(bench.database.db, { merchantId, eventId, now: clock.now() })).toBe(true)
+    worker.nudge()
+    await receiver.until(2)
+    await untilAttempts(2)
+    expect(receiver.received[1]?.body).toBe(receiver.received[0]?.body)
+  })
+
+  it('gives an exhausted one the whole schedule again', async () => {
+    await setUp()
+    const receiver = await receive((response) => response.writeHead(500).end())
+    await enqueue(receiver.url)
+    work()
+    await untilAttempts(1)
+    await bench.database.db.query(sql`update webhook_deliveries set state = 'exhausted', attempts = 12`)
+    const eventId = receiver.received[0]?.event.id ?? ''
+    await resendDelivery(bench.database.db, { merchantId: bench.merchant.merchantId, eventId, now: clock.now() })
+    await untilAttempts(2)
+    const [delivery] = await deliveries()
+    expect(delivery?.attempts[1]?.number).toBe(13)
+    expect(delivery?.nextAttemptAt).toEqual(new Date(clock.now().getTime() + 5 * second))
+  })
+
+  it('is false for another client’s event and for none', async () => {
+    await setUp()
+    const receiver = await receive()
+    await enqueue(receiver.url)
+    work()
+    await until('delivered')
+    const eventId = receiver.received[0]?.event.id ?? ''
+    const now = clock.now()
+    expect(await resendDelivery(bench.database.db, { merchantId: randomUUID(), eventId, now })).toBe(false)
+    expect(await resendDelivery(bench.database.db, { ...bench.merchant, eventId: randomUUID(), now })).toBe(false)
+  })
+})
