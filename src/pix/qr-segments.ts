@@ -42,7 +42,7 @@ const headerSizes: HeaderSize[] = [
 const modeIndicator: Record<Mode, number> = { [byte]: 4, [alphanumeric]: 2, [numeric]: 1 }
 
 /** As many digits as version 11 holds, and no text of that version is longer. */
-const lengthMax = 610
+const lengthMax = 604
 const utf8 = new TextEncoder()
 // Room for lengthMax UTF-16 units of three bytes each. All of this module runs to its end before it is called again.
 const bytes = new Uint8Array(3 * lengthMax)

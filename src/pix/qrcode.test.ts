@@ -94,7 +94,7 @@ describe('qrCodeDataUrl', () => {
 // mask, the error correction and its interleaving, the format and the version.
 describe('qrMatrix, against another encoder', () => {
   it.each([
-    ['digits', ofDigits, 610],
+    ['digits', ofDigits, 604],
     ['capitals', 'ABCDEFGHIJKLMNOPQRSTUVWXYZ $%*+-./:', 366],
     ['bytes', ofBytes, 251],
     ['two-byte characters', 'ãéçõü', 125],
@@ -118,11 +118,11 @@ describe('qrMatrix, against another encoder', () => {
 
   it('chooses each of the eight masks at times, as the other does', () => {
     const masks = new Set<string>()
-    for (let i = 0; i < 100; i++) {
-      const text = `transaction ${i} of many`.replace(/\d/g, (digit) => ofBytes.charAt(Number(digit)))
+    for (let i = 0; i < 400; i++) {
+      const text = Array.from({ length: 5 + (i % 120) }, (_, at) => ofBytes.charAt((i * i + at * at * 7) % 30)).join('')
       const rows = rowsOf(text)
       expect(rows).toEqual(reference(text))
-      masks.add(rows?.[8]?.slice(2, 5).join() ?? '')
+      masks.add(rows?.[8]?.slice(2, 5) ?? '')
     }
     expect(masks.size).toBe(8)
   })
@@ -150,18 +150,19 @@ function read(png: Buffer): string | undefined {
   return jsqr.default(new Uint8ClampedArray(data), width, height, { inversionAttempts: 'dontInvert' })?.data
 }
 
-function rowsOf(text: string): boolean[][] | null {
+/** One text a row: two that differ are shown quickly, which matters when fast-check shrinks a failure. */
+function rowsOf(text: string): string[] | null {
   const matrix = qrMatrix(text)
   if (!matrix) return null
   const { size, words } = matrix
   const all = Array.from({ length: size }, (_, i) => i)
-  return all.map((y) => all.map((x) => (((words[(x >> 5) * size + y] ?? 0) >>> (x & 31)) & 1) === 1))
+  return all.map((y) => all.map((x) => ((words[(x >> 5) * size + y] ?? 0) >>> (x & 31)) & 1).join(''))
 }
 
-function reference(text: string): boolean[][] {
+function reference(text: string): string[] {
   // The package draws a border of at least one module.
   const rows = encodeQR(text, 'raw', { ecc: 'medium', border: 1 })
-  return rows.slice(1, -1).map((row) => row.slice(1, -1))
+  return rows.slice(1, -1).map((row) => row.slice(1, -1).map(Number).join(''))
 }
 
 /** As many bytes as each version holds at level M. */
