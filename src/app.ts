@@ -21,6 +21,7 @@ import { registerSandboxRoutes, type Sandbox } from './sandbox/routes.ts'
 import { createTransactionWriter } from './transactions/create.ts'
 import { registerTransactionRoutes } from './transactions/routes.ts'
 import { checkWebhookUrl } from './webhooks/address.ts'
+import { registerWebhookRoutes } from './webhooks/routes.ts'
 import { registerWithdrawalRoutes } from './withdrawals/routes.ts'
 
 export type AppDeps = {
@@ -76,6 +77,7 @@ export async function createApp(deps: AppDeps): Promise<Server> {
     createLimit: limit('create', config.rateLimitCreate.perSecond, config.rateLimitCreate.burst),
   })
   registerWithdrawalRoutes(app, deps)
+  registerWebhookRoutes(app, deps)
   registerCallbackRoutes(app, deps)
   if (deps.sandbox) registerSandboxRoutes(app, deps.sandbox)
   registerHealthRoutes(app, {

@@ -1,21 +1,12 @@
 import type { FastifyRequest } from 'fastify'
 import { errors as joseErrors } from 'jose'
+import type { Caller } from '../http/caller.ts'
 import type { Access, Server } from '../http/server.ts'
-import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError, type ErrorCode } from '../lib/errors.ts'
 import type { ClientDirectory } from './directory.ts'
 import { ProviderUnavailable } from './provider.ts'
 import type { TokenClaims, TokenVerifier } from './token.ts'
-
-/** Who makes a request, once the guard has let it in. */
-export type Caller = { merchantId: string; clientId: string }
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    caller: Caller | null
-  }
-}
 
 type Deps = { clock: Clock; directory: ClientDirectory; verifyToken: TokenVerifier }
 
@@ -29,12 +20,6 @@ export function guardRoutes(app: Server, deps: Deps): void {
     if (!access) throw new AppError('insufficient_scope', { detail: 'This route is open to nobody.' })
     request.caller = await authorize(deps, request, access.scope)
   })
-}
-
-/** The caller of a route that declares a scope. */
-export function callerOf(request: FastifyRequest): Caller {
-  assert(request.caller, 'the guard let nobody in without a caller')
-  return request.caller
 }
 
 async function authorize(deps: Deps, request: FastifyRequest, scope: string): Promise<Caller> {

@@ -91,3 +91,8 @@ export function toDb(pool: pg.Pool): Db {
 export async function ping(db: Db): Promise<void> {
   await db.pool.query('select 1')
 }
+
+/** True when PostgreSQL refused the data of a statement, so that one row of many may be to blame (SQLSTATE classes 22 and 23). */
+export function isDataFault(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && /^2[23]/.test(error.code ?? '')
+}

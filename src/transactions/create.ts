@@ -1,7 +1,7 @@
 import { type Acquirer, AcquirerUnavailable, type Charge } from '../acquirers/acquirer.ts'
 import type { Acquirers } from '../acquirers/registry.ts'
 import { createBatch } from '../db/batch.ts'
-import type { Db } from '../db/sql.ts'
+import { type Db, isDataFault } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
@@ -79,6 +79,7 @@ export function createTransactionWriter(db: Db): (transaction: NewTransaction) =
   return createBatch({
     itemsMax: batchRowsMax,
     flightsMax: batchesMax,
+    isolates: isDataFault,
     sort: (left: NewTransaction, right: NewTransaction) => compare(sortKey(left), sortKey(right)),
     run: async (transactions: NewTransaction[]) => {
       const inserted = await db.transaction(async (tx) => {

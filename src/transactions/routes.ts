@@ -1,4 +1,4 @@
-import { callerOf } from '../auth/guard.ts'
+import { callerOf } from '../http/caller.ts'
 import { parseDateTime } from '../http/formats.ts'
 import { readSlice, toEnvelope } from '../http/page.ts'
 import { enforceRateLimit, type RateLimiter } from '../http/rate-limit.ts'
@@ -8,6 +8,9 @@ import { parseDocument } from '../lib/document.ts'
 import { AppError } from '../lib/errors.ts'
 import { phoneDigits } from '../lib/phone.ts'
 import { toSearchText } from '../lib/text.ts'
+import { listEvents } from '../webhooks/read-store.ts'
+import { EventList, ListEventsQuery } from '../webhooks/schema.ts'
+import { toEventView } from '../webhooks/view.ts'
 import { type CreateDeps, createTransaction } from './create.ts'
 import {
   CreateTransactionBody,
@@ -83,10 +86,35 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
     },
     async (request) => {
       const row = await findTransaction(deps.db, callerOf(request).merchantId, request.params.id)
-      if (!row) throw new AppError('not_found', { detail: 'There is no transaction with this id.' })
+      if (!row) throw unknownTransaction()
       return toTransactionView(row)
     },
   )
+
+  app.get(
+    '/transaction/:id/event',
+    {
+      config: { access: { scope: 'transaction.read' } },
+      schema: {
+        summary: 'List the events of a transaction',
+        tags: ['Events'],
+        params: TransactionParams,
+        querystring: ListEventsQuery,
+        response: { 200: EventList, ...problems(401, 403, 404, 422, 500) },
+      },
+    },
+    async (request) => {
+      const { merchantId } = callerOf(request)
+      const row = await findTransaction(deps.db, merchantId, request.params.id)
+      if (!row) throw unknownTransaction()
+      const slice = readSlice(request.query)
+      return toEnvelope(await listEvents(deps.db, merchantId, { recordId: row.id }, slice), slice, toEventView)
+    },
+  )
+}
+
+function unknownTransaction(): AppError {
+  return new AppError('not_found', { detail: 'There is no transaction with this id.' })
 }
 
 /** The key of the body, or of the header, which means the same; both only when they are equal. */

@@ -70,7 +70,7 @@ describe('the order of a record', () => {
     await receiver.until(3)
     answers[2]?.()
     await untilAttempts(3)
-    expect((await deliveries())[0]?.nextAttemptAt).toEqual(new Date(clock.now().getTime() + 30 * second))
+    expect((await deliveries())[0]?.next_attempt_at).toEqual(new Date(clock.now().getTime() + 30 * second))
   })
 
   it('does not override what the receiver asked for with Retry-After', async () => {
@@ -81,7 +81,7 @@ describe('the order of a record', () => {
     work()
     await untilAttempts(1)
     await enqueue(receiver.url, { recordId, sequence: 2, status: 'PAID' })
-    expect((await deliveries())[0]?.nextAttemptAt).toEqual(new Date(clock.now().getTime() + 10 * minute))
+    expect((await deliveries())[0]?.next_attempt_at).toEqual(new Date(clock.now().getTime() + 10 * minute))
   })
 
   it('holds when an event is committed just as the one before it is delivered', async () => {
@@ -206,7 +206,7 @@ describe('a resend', () => {
     await until('delivered')
     const eventId = receiver.received[0]?.event.id ?? ''
     const { merchantId } = bench.merchant
-    expect(await resendDelivery(bench.database.db, { merchantId, eventId, now: clock.now() })).toBe(true)
+    expect(await resendDelivery(bench.database.db, { merchantId, eventId, now: clock.now() })).toBe('pending')
     worker.nudge()
     await receiver.until(2)
     await untilAttempts(2)
@@ -225,7 +225,7 @@ describe('a resend', () => {
     await untilAttempts(2)
     const [delivery] = await deliveries()
     expect(delivery?.attempts[1]?.number).toBe(13)
-    expect(delivery?.nextAttemptAt).toEqual(new Date(clock.now().getTime() + 5 * second))
+    expect(delivery?.next_attempt_at).toEqual(new Date(clock.now().getTime() + 5 * second))
   })
 
   it('is false for another client’s event and for none', async () => {
@@ -236,7 +236,7 @@ describe('a resend', () => {
     await until('delivered')
     const eventId = receiver.received[0]?.event.id ?? ''
     const now = clock.now()
-    expect(await resendDelivery(bench.database.db, { merchantId: randomUUID(), eventId, now })).toBe(false)
-    expect(await resendDelivery(bench.database.db, { ...bench.merchant, eventId: randomUUID(), now })).toBe(false)
+    expect(await resendDelivery(bench.database.db, { merchantId: randomUUID(), eventId, now })).toBeNull()
+    expect(await resendDelivery(bench.database.db, { ...bench.merchant, eventId: randomUUID(), now })).toBeNull()
   })
 })

@@ -34,7 +34,7 @@ describe('a delivery', () => {
     expect(one?.headers).toMatchObject({ 'content-type': 'application/json', 'user-agent': 'Guiche-Webhooks/1' })
     await until('delivered')
     const [delivery] = await deliveries()
-    expect(delivery).toMatchObject({ lastStatus: 204, lastError: null, finishedAt: clock.now() })
+    expect(delivery).toMatchObject({ last_status: 204, last_error: null, finished_at: clock.now() })
     expect(delivery?.attempts).toMatchObject([{ number: 1, status: 204, error: null }])
   })
 
@@ -81,7 +81,7 @@ describe('a delivery', () => {
     for (const [index, wait] of waits.entries()) {
       await untilAttempts(index + 1)
       const [delivery] = await deliveries()
-      expect(delivery?.nextAttemptAt).toEqual(new Date(clock.now().getTime() + wait * second))
+      expect(delivery?.next_attempt_at).toEqual(new Date(clock.now().getTime() + wait * second))
       clock.advance(wait * second - 1)
       await new Promise((done) => setTimeout(done, 25))
       expect(receiver.requests()).toBe(index + 1)
@@ -105,7 +105,7 @@ describe('a delivery', () => {
     await enqueue(receiver.url)
     work()
     await untilAttempts(1)
-    expect((await deliveries())[0]?.nextAttemptAt).toEqual(new Date(clock.now().getTime() + hour))
+    expect((await deliveries())[0]?.next_attempt_at).toEqual(new Date(clock.now().getTime() + hour))
   })
 
   it('stops at 410', async () => {
@@ -114,7 +114,7 @@ describe('a delivery', () => {
     await enqueue(receiver.url)
     work()
     await until('gone')
-    expect((await deliveries())[0]).toMatchObject({ lastStatus: 410, nextAttemptAt: null })
+    expect((await deliveries())[0]).toMatchObject({ last_status: 410, next_attempt_at: null })
   })
 
   it('fails on a redirect, which is not followed', async () => {
@@ -124,7 +124,7 @@ describe('a delivery', () => {
     await enqueue(receiver.url)
     work()
     await untilAttempts(1)
-    expect((await deliveries())[0]).toMatchObject({ state: 'pending', lastStatus: 307 })
+    expect((await deliveries())[0]).toMatchObject({ state: 'pending', last_status: 307 })
     expect(elsewhere.requests()).toBe(0)
   })
 
@@ -137,7 +137,7 @@ describe('a delivery', () => {
     for (const { url } of [hanging, breaking, closed]) await enqueue(url)
     work({ deadlineMs: 150 })
     await eventually(async () => (await deliveries()).every((one) => one.attempts.length === 1))
-    const errors = new Map((await deliveries()).map((one) => [one.url, one.lastError]))
+    const errors = new Map((await deliveries()).map((one) => [one.url, one.last_error]))
     expect(errors.get(hanging.url)).toBe('No answer in time')
     expect(errors.get(breaking.url)).toBe('The connection was closed before an answer')
     expect(errors.get(closed.url)).toBe('The connection was refused')
@@ -152,7 +152,7 @@ describe('a delivery', () => {
     await enqueue(receiver.url)
     work({ deadlineMs: 200 })
     await untilAttempts(1)
-    expect((await deliveries())[0]).toMatchObject({ state: 'pending', lastError: 'No answer in time' })
+    expect((await deliveries())[0]).toMatchObject({ state: 'pending', last_error: 'No answer in time' })
   })
 
   it('succeeds however long the body of the answer is, and reads little of it', async () => {
@@ -182,7 +182,7 @@ describe('a delivery', () => {
     await enqueue(receiver.url)
     work({}, { allowPrivate: false })
     await untilAttempts(1)
-    expect((await deliveries())[0]?.lastError).toBe('The address of the receiver may not be called')
+    expect((await deliveries())[0]?.last_error).toBe('The address of the receiver may not be called')
     expect(receiver.requests()).toBe(0)
   })
 

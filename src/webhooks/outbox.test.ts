@@ -24,7 +24,8 @@ afterEach(() => database.db.query(sql`truncate webhook_attempts, webhook_deliver
 const event = (more: Partial<Parameters<typeof testEvent>[0]> = {}) =>
   testEvent({ merchantId, occurredAt: now, webhookUrl: url, ...more })
 
-const all = () => listDeliveries(database.db, { merchantId, page: 1, perPage: 100 })
+const slice = { page: 1, perPage: 100, after: null }
+const all = () => listDeliveries(database.db, merchantId, {}, slice)
 
 describe('enqueueing events', () => {
   it('writes an event and, where there is a URL, a delivery that is due at once', async () => {
@@ -33,26 +34,26 @@ describe('enqueueing events', () => {
       event({ recordType: 'withdrawal', webhookUrl: null }),
     ]
     await commitEvents(database.db, one, other)
-    const { events, total } = await listEvents(database.db, { merchantId, page: 1, perPage: 10 })
+    const { items: events, total } = await listEvents(database.db, merchantId, {}, slice)
     expect(total).toBe(2)
     expect(events).toEqual(
       expect.arrayContaining([
         expect.objectContaining({
           type: 'transaction.pix_qrcode_generated',
-          recordId: one.recordId,
+          record_id: one.recordId,
           delivery: 'pending',
         }),
-        expect.objectContaining({ type: 'withdrawal.pending', recordId: other.recordId, delivery: null }),
+        expect.objectContaining({ type: 'withdrawal.pending', record_id: other.recordId, delivery: null }),
       ]),
     )
-    expect((await all()).deliveries).toMatchObject([{ recordId: one.recordId, url, nextAttemptAt: now, attempts: [] }])
+    expect((await all()).items).toMatchObject([{ record_id: one.recordId, url, next_attempt_at: now, attempts: [] }])
     const [row] = await database.db.query(sql`select receiver from webhook_deliveries`)
     expect(row).toEqual({ receiver: 'https://shop.example:8443' })
   })
 
   it('gives each event an id of its own, a UUID v4', async () => {
     await commitEvents(database.db, ...Array.from({ length: 50 }, () => event()))
-    const { events } = await listEvents(database.db, { merchantId, page: 1, perPage: 100 })
+    const { items: events } = await listEvents(database.db, merchantId, {}, slice)
     expect(new Set(events.map(({ id }) => id)).size).toBe(50)
     for (const { id } of events) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-/)
   })
@@ -70,7 +71,7 @@ describe('enqueueing events', () => {
       throw new Error('the change failed')
     })
     await expect(failing).rejects.toThrow('the change failed')
-    expect(await listEvents(database.db, { merchantId, page: 1, perPage: 10 })).toEqual({ events: [], total: 0 })
+    expect(await listEvents(database.db, merchantId, {}, slice)).toMatchObject({ items: [], total: 0 })
   })
 
   it('refuses a second event with the same sequence', async () => {
@@ -152,7 +153,7 @@ describe('a booking whose lease has lapsed', () => {
     const [other] = await claim(new Date(now.getTime() + 20_000))
     expect(other?.eventId).toBe(slow[0]?.eventId)
     await bookAttempts(database.db, slow.map(delivered))
-    expect((await all()).deliveries).toMatchObject([{ state: 'pending', attempts: [], finishedAt: null }])
+    expect((await all()).items).toMatchObject([{ state: 'pending', attempts: [], finished_at: null }])
   })
 })
 
@@ -162,7 +163,7 @@ function pair() {
 }
 
 async function statesInOrder(): Promise<string[]> {
-  return (await all()).deliveries.sort((a, b) => a.sequence - b.sequence).map(({ state }) => state)
+  return (await all()).items.sort((a, b) => a.sequence - b.sequence).map(({ state }) => state)
 }
 
 /** Long enough for the other connection to have begun to wait for the lock. */

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
 import { commitEvents, createTestMerchant, testEvent, testSecretKey } from '../../test/support/webhooks.ts'
 import { sql } from '../db/sql.ts'
-import { listDeliveries, listEvents } from './read-store.ts'
+import type { Slice } from '../http/page.ts'
+import { type DeliveryFilters, listDeliveries, listEvents } from './read-store.ts'
 
 const now = new Date('2026-03-02T15:00:00.000Z')
 const recordId = randomUUID()
@@ -27,53 +28,57 @@ beforeAll(async () => {
 })
 afterAll(() => database.drop())
 
+const slice = (page: number, perPage: number): Slice => ({ page, perPage, after: null })
+
 describe('a list of events', () => {
   it('is newest first, page by page, with an exact total, and a merchant’s own', async () => {
-    const pages = await Promise.all([1, 2, 3].map((page) => listEvents(database.db, { merchantId, page, perPage: 4 })))
-    expect(pages.map(({ events, total }) => [events.length, total])).toEqual([
+    const pages = await Promise.all([1, 2, 3].map((page) => listEvents(database.db, merchantId, {}, slice(page, 4))))
+    expect(pages.map(({ items, total }) => [items.length, total])).toEqual([
       [4, 6],
       [2, 6],
       [0, 6],
     ])
-    expect(pages[0]?.events.map(({ sequence }) => sequence)).toEqual([5, 4, 3, 2])
+    expect(pages[0]?.items.map(({ sequence }) => sequence)).toEqual([5, 4, 3, 2])
   })
 
   it('may be of one record', async () => {
-    const { events, total } = await listEvents(database.db, { merchantId, recordId, page: 1, perPage: 2 })
+    const { items, total } = await listEvents(database.db, merchantId, { recordId }, slice(1, 2))
     expect(total).toBe(5)
-    expect(events.map(({ sequence, delivery }) => [sequence, delivery])).toEqual([
+    expect(items.map(({ sequence, delivery }) => [sequence, delivery])).toEqual([
       [5, 'waiting'],
       [4, 'waiting'],
     ])
-    expect(await listEvents(database.db, { merchantId: otherId, recordId, page: 1, perPage: 2 })).toEqual({
-      events: [],
+    expect(await listEvents(database.db, otherId, { recordId }, slice(1, 2))).toEqual({
+      items: [],
       total: 0,
+      next: null,
     })
   })
 })
 
 describe('a list of deliveries', () => {
   it('has the attempts of each, in order', async () => {
-    const { deliveries } = await listDeliveries(database.db, { merchantId, state: 'pending', page: 1, perPage: 10 })
-    const eventId = deliveries[0]?.eventId ?? ''
+    const { items } = await listDeliveries(database.db, merchantId, { state: 'pending' }, slice(1, 10))
+    const eventId = items[0]?.id ?? ''
     await database.db.query(sql`
       insert into webhook_attempts (merchant_id, event_id, number, started_at, duration_ms, status, error)
       values (${merchantId}, ${eventId}, 2, ${now}, 7, 500, 'The receiver answered 500'),
         (${merchantId}, ${eventId}, 1, ${now}, 9, null, 'No answer in time')`)
-    const found = await listDeliveries(database.db, { merchantId, eventId, page: 1, perPage: 10 })
+    const found = await listDeliveries(database.db, merchantId, { eventId }, slice(1, 10))
     expect(found.total).toBe(1)
-    expect(found.deliveries[0]?.attempts).toEqual([
-      { number: 1, startedAt: now, durationMs: 9, status: null, error: 'No answer in time' },
-      { number: 2, startedAt: now, durationMs: 7, status: 500, error: 'The receiver answered 500' },
+    expect(found.items[0]?.attempts).toMatchObject([
+      { number: 1, started_at: now, duration_ms: 9, status: null, error: 'No answer in time' },
+      { number: 2, started_at: now, duration_ms: 7, status: 500, error: 'The receiver answered 500' },
     ])
   })
 
   it('may be of one record or one state, and is a merchant’s own', async () => {
-    const ask = (more: object) => listDeliveries(database.db, { merchantId, page: 1, perPage: 3, ...more })
-    expect((await ask({ recordId })).deliveries.map(({ sequence }) => sequence)).toEqual([5, 4, 3])
+    const ask = (filters: DeliveryFilters, whose = merchantId) =>
+      listDeliveries(database.db, whose, filters, slice(1, 3))
+    expect((await ask({ recordId })).items.map(({ sequence }) => sequence)).toEqual([5, 4, 3])
     expect((await ask({ state: 'waiting' })).total).toBe(4)
-    expect((await ask({ state: 'waiting' })).deliveries[0]?.nextAttemptAt).toBeNull()
-    expect((await ask({ merchantId: otherId })).total).toBe(1)
-    expect((await ask({ merchantId: otherId, recordId })).total).toBe(0)
+    expect((await ask({ state: 'waiting' })).items[0]?.next_attempt_at).toBeNull()
+    expect((await ask({}, otherId)).total).toBe(1)
+    expect((await ask({ recordId }, otherId)).total).toBe(0)
   })
 })

@@ -1,102 +1,115 @@
-import { type Db, empty, sql, type Tx } from '../db/sql.ts'
+import { findPage } from '../db/page.ts'
+import { type Db, empty, type Sql, sql, type Tx } from '../db/sql.ts'
+import type { Page, Slice } from '../http/page.ts'
+import { assert } from '../lib/assert.ts'
+import type { RecordType } from './outbox.ts'
 
-export type DeliveryState = 'waiting' | 'pending' | 'delivered' | 'exhausted' | 'gone'
+export const deliveryStates = ['waiting', 'pending', 'delivered', 'exhausted', 'gone'] as const
+export type DeliveryState = (typeof deliveryStates)[number]
 
-export type EventListed = {
+export type EventRow = {
   id: string
   type: string
-  recordType: 'transaction' | 'withdrawal'
-  recordId: string
+  record_type: RecordType
+  record_id: string
   sequence: number
-  occurredAt: Date
+  created_at: Date
   /** Null when the record had no webhook URL: there is nothing to deliver. */
   delivery: DeliveryState | null
 }
 
-type Page = { merchantId: string; recordId?: string | undefined; page: number; perPage: number }
-
-/** A merchant's events, newest first, or those of one record. `total` is exact. */
-export async function listEvents(db: Db, page: Page): Promise<{ events: EventListed[]; total: number }> {
-  const ofRecord = page.recordId === undefined ? empty : sql`and e.record_id = ${page.recordId}`
-  const events = await db.query<EventListed>(sql`
-    select e.id, e.type, e.record_type as "recordType", e.record_id as "recordId", e.sequence,
-      e.occurred_at as "occurredAt", d.state as delivery
-    from (
-      select * from events e
-      where e.merchant_id = ${page.merchantId} ${ofRecord}
-      order by e.occurred_at desc, e.id desc
-      limit ${page.perPage} offset ${(page.page - 1) * page.perPage}
-    ) e
-    left join webhook_deliveries d on d.merchant_id = e.merchant_id and d.event_id = e.id
-    order by e.occurred_at desc, e.id desc`)
-  const [count] = await db.query<{ total: number }>(sql`
-    select count(*) as total from events e where e.merchant_id = ${page.merchantId} ${ofRecord}`)
-  return { events, total: count?.total ?? 0 }
+/** A merchant's events, newest first, or those of one record. */
+export async function listEvents(
+  db: Db,
+  merchantId: string,
+  filters: { recordId?: string | undefined },
+  slice: Slice,
+): Promise<Page<EventRow>> {
+  return await findPage<EventRow>(db, {
+    table: sql`(
+      select e.merchant_id, e.id, e.type, e.record_type, e.record_id, e.sequence, e.occurred_at as created_at, d.state as delivery
+      from events e
+      left join webhook_deliveries d on d.merchant_id = e.merchant_id and d.event_id = e.id
+    ) listed_events`,
+    columns: sql`id, type, record_type, record_id, sequence, created_at, delivery`,
+    merchantId,
+    where: ofRecord(filters.recordId),
+    ...slice,
+  })
 }
 
-export type AttemptListed = {
+export type AttemptRow = {
   number: number
-  startedAt: Date
-  durationMs: number
+  started_at: Date
+  duration_ms: number
   status: number | null
   error: string | null
 }
 
-export type DeliveryListed = {
-  eventId: string
+export type DeliveryRow = {
+  /** The event's. */
+  id: string
   type: string
-  recordId: string
+  record_id: string
   sequence: number
   url: string
   state: DeliveryState
   /** When it is tried next; null when it is finished, or waits for an earlier event of its record. */
-  nextAttemptAt: Date | null
-  lastStatus: number | null
-  lastError: string | null
-  createdAt: Date
-  finishedAt: Date | null
+  next_attempt_at: Date | null
+  last_status: number | null
+  last_error: string | null
+  created_at: Date
+  finished_at: Date | null
   /** All of them, in order; a resend goes on counting. */
-  attempts: AttemptListed[]
+  attempts: AttemptRow[]
+}
+
+export type DeliveryFilters = {
+  recordId?: string | undefined
+  eventId?: string | undefined
+  state?: DeliveryState | undefined
 }
 
 /** A merchant's deliveries with their attempts, newest first; those of one record, one event or one state. */
 export async function listDeliveries(
   db: Db,
-  page: Page & { eventId?: string | undefined; state?: DeliveryState | undefined },
-): Promise<{ deliveries: DeliveryListed[]; total: number }> {
-  const filter = sql`
-    d.merchant_id = ${page.merchantId}
-    ${page.recordId === undefined ? empty : sql`and d.record_id = ${page.recordId}`}
-    ${page.eventId === undefined ? empty : sql`and d.event_id = ${page.eventId}`}
-    ${page.state === undefined ? empty : sql`and d.state = ${page.state}`}`
-  const found = await db.query<Omit<DeliveryListed, 'attempts'>>(sql`
-    select d.event_id as "eventId", e.type, d.record_id as "recordId", d.sequence, d.url, d.state,
-      case when d.state = 'pending' then d.next_attempt_at end as "nextAttemptAt",
-      d.last_status as "lastStatus", d.last_error as "lastError", d.created_at as "createdAt",
-      d.finished_at as "finishedAt"
-    from events e
-    join webhook_deliveries d on d.merchant_id = e.merchant_id and d.event_id = e.id
-    where e.merchant_id = ${page.merchantId} and ${filter}
-    order by e.occurred_at desc, e.id desc
-    limit ${page.perPage} offset ${(page.page - 1) * page.perPage}`)
-  const [count] = await db.query<{ total: number }>(sql`
-    select count(*) as total from webhook_deliveries d where ${filter}`)
-  const attempts = await listAttempts(db, { merchantId: page.merchantId, eventIds: found.map((row) => row.eventId) })
-  const deliveries = found.map((row) => ({
-    ...row,
-    attempts: attempts
-      .filter((attempt) => attempt.eventId === row.eventId)
-      .map(({ number, startedAt, durationMs, status, error }) => ({ number, startedAt, durationMs, status, error })),
-  }))
-  return { deliveries, total: count?.total ?? 0 }
+  merchantId: string,
+  filters: DeliveryFilters,
+  slice: Slice,
+): Promise<Page<DeliveryRow>> {
+  const page = await findPage<Omit<DeliveryRow, 'attempts'>>(db, {
+    table: sql`(
+      select d.merchant_id, d.event_id as id, e.type, d.record_id, d.sequence, d.url, d.state,
+        case when d.state = 'pending' then d.next_attempt_at end as next_attempt_at,
+        d.last_status, d.last_error, e.occurred_at as created_at, d.finished_at
+      from events e
+      join webhook_deliveries d on d.merchant_id = e.merchant_id and d.event_id = e.id
+    ) listed_deliveries`,
+    columns: sql`
+      id, type, record_id, sequence, url, state, next_attempt_at, last_status, last_error, created_at, finished_at`,
+    merchantId,
+    where: sql`
+      ${ofRecord(filters.recordId)}
+      ${filters.eventId === undefined ? empty : sql`and id = ${filters.eventId}`}
+      ${filters.state === undefined ? empty : sql`and state = ${filters.state}`}`,
+    ...slice,
+  })
+  const eventIds = page.items.map(({ id }) => id)
+  const attempts = await listAttempts(db, { merchantId, eventIds })
+  const attemptsOf = (id: string) => attempts.filter((attempt) => attempt.event_id === id)
+  return { ...page, items: page.items.map((item) => ({ ...item, attempts: attemptsOf(item.id) })) }
 }
 
-function listAttempts(
+function ofRecord(recordId: string | undefined): Sql {
+  return recordId === undefined ? empty : sql`and record_id = ${recordId}`
+}
+
+async function listAttempts(
   db: Db,
   { merchantId, eventIds }: { merchantId: string; eventIds: string[] },
-): Promise<(AttemptListed & { eventId: string })[]> {
-  return db.query(sql`
-    select event_id as "eventId", number, started_at as "startedAt", duration_ms as "durationMs", status, error
+): Promise<(AttemptRow & { event_id: string })[]> {
+  return await db.query(sql`
+    select event_id, number, started_at, duration_ms, status, error
     from webhook_attempts
     where merchant_id = ${merchantId} and event_id = any (${eventIds}::uuid[])
     order by event_id, number`)
@@ -127,8 +140,8 @@ export async function lockRecordDeliveries(
 export async function updateToResend(
   tx: Tx,
   { merchantId, eventId, now }: { merchantId: string; eventId: string; now: Date },
-): Promise<void> {
-  await tx.query(sql`
+): Promise<'pending' | 'waiting'> {
+  const [row] = await tx.query<{ state: 'pending' | 'waiting' }>(sql`
     update webhook_deliveries d
     set
       state = case when exists (
@@ -140,5 +153,8 @@ export async function updateToResend(
       next_attempt_at = case when leased_until > ${now} then next_attempt_at else ${now} end,
       retry_after = null,
       finished_at = null
-    where merchant_id = ${merchantId} and event_id = ${eventId}`)
+    where merchant_id = ${merchantId} and event_id = ${eventId}
+    returning state`)
+  assert(row, 'a locked delivery is there')
+  return row.state
 }

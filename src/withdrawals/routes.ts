@@ -1,4 +1,4 @@
-import { callerOf } from '../auth/guard.ts'
+import { callerOf } from '../http/caller.ts'
 import type { Db } from '../db/sql.ts'
 import { parseDateTime } from '../http/formats.ts'
 import { readSlice, toEnvelope } from '../http/page.ts'

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
 import { type Deliveries, startDeliveries } from '../../src/webhooks/deliver.ts'
 import type { RecordMoment } from '../../src/webhooks/payload.ts'
-import { type DeliveryListed, listDeliveries } from '../../src/webhooks/read-store.ts'
+import { type DeliveryRow, listDeliveries } from '../../src/webhooks/read-store.ts'
 import { type ManualClock, manualClock } from './clock.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
 import {
@@ -98,9 +98,9 @@ export function deliveryBench() {
     return commitEvents(database.db, testEvent({ merchantId, occurredAt: clock.now(), webhookUrl, ...event }))
   }
 
-  async function deliveries(): Promise<DeliveryListed[]> {
-    const found = await listDeliveries(database.db, { merchantId: merchant.merchantId, page: 1, perPage: 100 })
-    return found.deliveries.sort((a, b) => a.sequence - b.sequence)
+  async function deliveries(): Promise<DeliveryRow[]> {
+    const found = await listDeliveries(database.db, merchant.merchantId, {}, { page: 1, perPage: 100, after: null })
+    return found.items.sort((a, b) => a.sequence - b.sequence)
   }
 
   function until(state: string, count = 1): Promise<void> {

@@ -1,0 +1,74 @@
+import type { Db } from '../db/sql.ts'
+import { callerOf } from '../http/caller.ts'
+import { readSlice, toEnvelope } from '../http/page.ts'
+import { NoQuery, problems } from '../http/schemas.ts'
+import type { Server } from '../http/server.ts'
+import type { Clock } from '../lib/clock.ts'
+import { AppError } from '../lib/errors.ts'
+import { listDeliveries, listEvents } from './read-store.ts'
+import { resendDelivery } from './resend.ts'
+import { DeliveryList, EventList, ListDeliveriesQuery, ListEventsQuery, ResendParams, ResendView } from './schema.ts'
+import { toDeliveryView, toEventView } from './view.ts'
+
+type Deps = { db: Db; clock: Clock; nudgeDeliveries: () => void }
+
+export function registerWebhookRoutes(app: Server, deps: Deps): void {
+  app.get(
+    '/event',
+    {
+      config: { access: { scope: 'webhook.read' } },
+      schema: {
+        summary: 'List events',
+        description: 'Every change of a status, newest first.',
+        tags: ['Events'],
+        querystring: ListEventsQuery,
+        response: { 200: EventList, ...problems(401, 403, 422, 500) },
+      },
+    },
+    async (request) => {
+      const slice = readSlice(request.query)
+      return toEnvelope(await listEvents(deps.db, callerOf(request).merchantId, {}, slice), slice, toEventView)
+    },
+  )
+
+  app.get(
+    '/webhook/delivery',
+    {
+      config: { access: { scope: 'webhook.read' } },
+      schema: {
+        summary: 'List deliveries of webhooks, with their attempts',
+        tags: ['Events'],
+        querystring: ListDeliveriesQuery,
+        response: { 200: DeliveryList, ...problems(401, 403, 422, 500) },
+      },
+    },
+    async (request) => {
+      const slice = readSlice(request.query)
+      const page = await listDeliveries(deps.db, callerOf(request).merchantId, request.query, slice)
+      return toEnvelope(page, slice, toDeliveryView)
+    },
+  )
+
+  app.post(
+    '/webhook/delivery/:eventId/resend',
+    {
+      config: { access: { scope: 'webhook.write' } },
+      schema: {
+        summary: 'Deliver an event again',
+        description: 'Due now, with all attempts before it, whatever became of it so far.',
+        tags: ['Events'],
+        params: ResendParams,
+        querystring: NoQuery,
+        response: { 200: ResendView, ...problems(401, 403, 404, 422, 500) },
+      },
+    },
+    async (request) => {
+      const { merchantId } = callerOf(request)
+      const { eventId } = request.params
+      const state = await resendDelivery(deps.db, { merchantId, eventId, now: deps.clock.now() })
+      if (state === null) throw new AppError('not_found', { detail: 'There is no delivery of an event with this id.' })
+      deps.nudgeDeliveries()
+      return { eventId, state }
+    },
+  )
+}
