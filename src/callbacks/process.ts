@@ -5,7 +5,10 @@ import { findOwners } from '../transactions/store.ts'
 import { type NoticePayload, processNoticeJob } from './receive.ts'
 import { findNotice, finishNotice, type InboxRow } from './store.ts'
 
-/** A PSP's own reading may lag behind its callback: so often, and after such pauses, is it asked again before a notice counts as untrue. */
+/**
+ * A PSP's own reading may lag behind its callback, and a callback may overtake the commit of its transaction: so often, and after such
+ * pauses, is it looked at again before a notice counts as untrue.
+ */
 const pausesSeconds = [2, 10, 60, 300]
 
 /**
@@ -16,35 +19,36 @@ const pausesSeconds = [2, 10, 60, 300]
 export async function processNotice(deps: SettleDeps, payload: NoticePayload): Promise<void> {
   const notice = await findNotice(deps.db, payload.acquirer, payload.eventKey)
   if (notice?.state !== 'received') return
-  const now = deps.clock.now()
-  const id = notice.txid === null ? null : fromTxid(notice.txid)
-  const [owner] = id === null ? [] : await findOwners(deps.db, [id])
-  if (!owner) return await finish(deps, notice, 'unmatched')
+  const { state, isFinal } = await findOut(deps, notice)
+  const pause = pausesSeconds[payload.pausesTaken]
+  if (isFinal || pause === undefined) return await finish(deps, notice, state)
+  await enqueueJob(deps.db, {
+    name: processNoticeJob,
+    payload: { ...payload, pausesTaken: payload.pausesTaken + 1 },
+    runAt: new Date(deps.clock.now().getTime() + pause * 1000),
+  })
+}
 
+type FinalState = 'settled' | 'unconfirmed' | 'unmatched'
+
+async function findOut(deps: SettleDeps, notice: InboxRow): Promise<{ state: FinalState; isFinal: boolean }> {
+  const id = notice.txid === null ? null : fromTxid(notice.txid)
+  if (id === null) return { state: 'unmatched', isFinal: true }
+  const [owner] = await findOwners(deps.db, [id])
+  if (!owner) return { state: 'unmatched', isFinal: false }
   const settled = await settleTransaction(deps, {
     merchantId: owner.merchant_id,
     id: owner.id,
     hint: notice.end_to_end,
   })
-  if (settled !== 'unpaid') return await finish(deps, notice, 'settled')
-  const pause = pausesSeconds[payload.pausesTaken]
-  if (pause === undefined) return await finish(deps, notice, 'unconfirmed')
-  await enqueueJob(deps.db, {
-    name: processNoticeJob,
-    payload: { ...payload, pausesTaken: payload.pausesTaken + 1 },
-    runAt: new Date(now.getTime() + pause * 1000),
-  })
+  if (settled === 'unpaid') return { state: 'unconfirmed', isFinal: false }
+  // A second payment of a transaction is true and booked nowhere: it is left to the operator.
+  return { state: settled === 'surplus' ? 'unmatched' : 'settled', isFinal: true }
 }
 
-async function finish(
-  deps: SettleDeps,
-  notice: InboxRow,
-  state: 'settled' | 'unconfirmed' | 'unmatched',
-): Promise<void> {
+async function finish(deps: SettleDeps, notice: InboxRow, state: FinalState): Promise<void> {
   await finishNotice(deps.db, notice, state, deps.clock.now())
-  if (state !== 'settled')
-    deps.log.warn(
-      { acquirer: notice.acquirer, endToEndId: notice.end_to_end, state },
-      'a callback told of no payment of ours',
-    )
+  if (state === 'settled') return
+  const { acquirer, end_to_end: endToEndId } = notice
+  deps.log.warn({ acquirer, endToEndId, state }, 'a callback told of nothing that could be booked')
 }

@@ -1,6 +1,6 @@
 import type { CallbackNotice } from '../acquirers/acquirer.ts'
 import type { Db } from '../db/sql.ts'
-import { enqueueJob } from '../jobs/jobs.ts'
+import { enqueueJobs } from '../jobs/jobs.ts'
 import type { Clock } from '../lib/clock.ts'
 import { insertNotices } from './store.ts'
 
@@ -16,11 +16,12 @@ export async function receiveCallback(
   if (notices.length === 0) return
   await deps.db.transaction(async (tx) => {
     const fresh = await insertNotices(tx, acquirer, notices, deps.clock.now())
-    for (const { event_key: eventKey } of fresh) {
-      await enqueueJob(tx, {
+    await enqueueJobs(
+      tx,
+      fresh.map(({ event_key: eventKey }) => ({
         name: processNoticeJob,
         payload: { acquirer, eventKey, pausesTaken: 0 } satisfies NoticePayload,
-      })
-    }
+      })),
+    )
   })
 }

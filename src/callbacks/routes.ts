@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { UnreadableCallback } from '../acquirers/acquirer.ts'
+import { type Acquirer, type CallbackNotice, UnreadableCallback } from '../acquirers/acquirer.ts'
 import type { Acquirers } from '../acquirers/registry.ts'
 import type { Db } from '../db/sql.ts'
 import type { Server } from '../http/server.ts'
@@ -23,23 +23,35 @@ export function registerCallbackRoutes(app: Server, deps: CallbackRoutesDeps): v
       {
         config: { access: { public: true } },
         bodyLimit: bodyBytesMax,
+        // Before the body is read: who does not know the address sends us nothing.
+        onRequest: async (request) => {
+          findAcquirer(deps, request.params)
+        },
         schema: { hide: true, params, body: Type.Unknown() },
       },
       async (request, reply) => {
-        const { acquirer: name, secret } = request.params
-        const acquirer = deps.acquirers.get(name)
-        if (!acquirer || !isCallbackSecret(deps.key, name, secret)) throw new AppError('not_found')
-        try {
-          await receiveCallback(deps, { acquirer: name, notices: acquirer.readCallback(request.body) })
-        } catch (error) {
-          if (!(error instanceof UnreadableCallback)) throw error
-          throw new AppError('validation_failed', {
-            detail: `The callback cannot be read: ${error.message}`,
-            cause: error,
-          })
-        }
+        const acquirer = findAcquirer(deps, request.params)
+        await receiveCallback(deps, { acquirer: acquirer.name, notices: readNotices(acquirer, request.body) })
         return await reply.code(200).send()
       },
     )
+  }
+}
+
+function findAcquirer(
+  { acquirers, key }: CallbackRoutesDeps,
+  { acquirer: name, secret }: { acquirer: string; secret: string },
+): Acquirer {
+  const acquirer = acquirers.get(name)
+  if (!acquirer || !isCallbackSecret(key, name, secret)) throw new AppError('not_found')
+  return acquirer
+}
+
+function readNotices(acquirer: Acquirer, body: unknown): CallbackNotice[] {
+  try {
+    return acquirer.readCallback(body)
+  } catch (error) {
+    if (!(error instanceof UnreadableCallback)) throw error
+    throw new AppError('validation_failed', { detail: `The callback cannot be read: ${error.message}`, cause: error })
   }
 }

@@ -9,7 +9,10 @@ export type InboxRow = {
   state: InboxState
 }
 
-/** Keeps what is new of a callback and returns it. A repeated event is there already. */
+/**
+ * Keeps what is new of a callback and returns it. A repeated event is there already; told again after it came to nothing, it is
+ * looked at anew, since the acquirer seems to know better by now.
+ */
 export async function insertNotices(
   tx: Tx,
   acquirer: string,
@@ -17,11 +20,12 @@ export async function insertNotices(
   now: Date,
 ): Promise<{ event_key: string }[]> {
   return await tx.query<{ event_key: string }>(sql`
-    insert into callback_inbox (acquirer, event_key, end_to_end, txid, received_at, state)
-    select ${acquirer}, "eventKey", "endToEndId", txid, ${now}, 'received'
+    insert into callback_inbox as inbox (acquirer, event_key, end_to_end, txid, received_at, state)
+    select distinct on ("eventKey") ${acquirer}, "eventKey", "endToEndId", txid, ${now}::timestamptz, 'received'
     from json_to_recordset(${JSON.stringify(notices)}::json) as given ("eventKey" text, "endToEndId" text, txid text)
     order by "eventKey"
-    on conflict do nothing
+    on conflict (acquirer, event_key) do update set txid = excluded.txid, state = 'received', finished_at = null
+    where inbox.state in ('unconfirmed', 'unmatched')
     returning event_key`)
 }
 

@@ -1,32 +1,108 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { PoolClient } from 'pg'
+import type { Logger } from 'pino'
 import { type Db, sql } from '../db/sql.ts'
 
 /** The first half of an advisory lock's name; the second is a hash of the instance. */
 const lockSpace = 0x6775_6963
 
+/** How often the connection that holds the lock is tried, and how long it may take to answer. */
+const probeEveryMs = 5_000
+const probeMaxMs = 5_000
+const pauseMs = 1_000
+
+export type InstanceLock = {
+  /** Resolves when the lock is held, or released for good. */
+  held(): Promise<void>
+  release(): Promise<void>
+}
+
 /**
  * Holds a lock in the database that ends with the connection, and so with the process: whoever can take it knows that the
- * instance is gone, without clocks or heartbeats.
+ * instance is gone, without clocks or heartbeats. When the connection breaks it is taken again on another, however long that lasts.
  */
-export async function holdInstanceLock(db: Db, instance: string): Promise<{ release(): Promise<void> }> {
-  let client: PoolClient | null = null
-  let isReleased = false
-  const hold = async () => {
-    const connection = await db.pool.connect()
-    client = connection
-    connection.once('error', () => {
-      connection.release(true)
-      client = null
-      // The lock is gone with the connection. Others may take our jobs now; jobs can be run twice.
-      if (!isReleased) setTimeout(() => void hold().catch(() => {}), 1000).unref()
-    })
-    await connection.query(sql`select pg_advisory_lock(${lockSpace}, hashtext(${instance}))`)
-  }
-  await hold()
+export function holdInstanceLock(db: Db, { instance, log }: { instance: string; log: Logger }): InstanceLock {
+  const released = new AbortController()
+  let gate = createGate()
+  const holding = hold()
+
   return {
+    held: async () => await gate.opened,
     async release() {
-      isReleased = true
-      client?.release(true)
+      released.abort()
+      gate.open()
+      await holding
+    },
+  }
+
+  async function hold(): Promise<void> {
+    while (!released.signal.aborted) {
+      try {
+        await holdOnce()
+      } catch (error) {
+        if (released.signal.aborted) return
+        // Others may take our jobs now, and those in hand may be run twice. Nothing is claimed before the lock is back.
+        if (gate.isOpen()) gate = createGate()
+        log.warn({ err: error }, 'the lock that shows that this process is alive was lost and is taken again')
+        await pause(pauseMs)
+      }
+    }
+  }
+
+  /** Returns after the release; throws when the lock cannot be taken or is lost. */
+  async function holdOnce(): Promise<void> {
+    const connection = await db.pool.connect()
+    try {
+      const broken = new Promise<never>((_, reject) => connection.once('error', reject))
+      await Promise.race([take(connection, instance), broken])
+      gate.open()
+      while (!released.signal.aborted) {
+        await Promise.race([pause(probeEveryMs), broken])
+        await Promise.race([probe(connection), broken])
+      }
+    } finally {
+      // Destroyed, not given back: the lock belongs to the connection.
+      connection.release(true)
+    }
+  }
+
+  async function pause(ms: number): Promise<void> {
+    await sleep(ms, undefined, { signal: released.signal, ref: false }).catch(() => {})
+  }
+}
+
+async function take(connection: PoolClient, instance: string): Promise<void> {
+  // A machine that is cut off never says goodbye: the server finds that out within half a minute instead of hours.
+  await connection.query(`set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3`)
+  await connection.query(sql`select pg_advisory_lock(${lockSpace}, hashtext(${instance}))`)
+}
+
+async function probe(connection: PoolClient): Promise<void> {
+  const timeout = new AbortController()
+  try {
+    await Promise.race([
+      connection.query('select 1'),
+      sleep(probeMaxMs, undefined, { signal: timeout.signal, ref: false }).then(() => {
+        throw new Error('the connection does not answer')
+      }),
+    ])
+  } finally {
+    timeout.abort()
+  }
+}
+
+function createGate() {
+  let isOpen = false
+  let resolve = () => {}
+  const opened = new Promise<void>((done) => {
+    resolve = done
+  })
+  return {
+    opened,
+    isOpen: () => isOpen,
+    open: () => {
+      isOpen = true
+      resolve()
     },
   }
 }
@@ -36,7 +112,8 @@ export async function unlockJobsOfDeadInstances(db: Db): Promise<string[]> {
   return await db.transaction(async (tx) => {
     const rows = await tx.query<{ instance: string }>(sql`
       select instance from (
-        select distinct locked_by as instance from graphile_worker._private_jobs where locked_by is not null
+        select locked_by as instance from graphile_worker._private_jobs where locked_by is not null
+        union select locked_by from graphile_worker._private_job_queues where locked_by is not null
       ) holders
       where pg_try_advisory_xact_lock(${lockSpace}, hashtext(instance))`)
     const instances = rows.map((row) => row.instance)

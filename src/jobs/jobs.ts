@@ -1,11 +1,14 @@
-import { EventEmitter } from 'node:events'
-import { Logger, type Runner, run, runMigrations, type Task } from 'graphile-worker'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger as Log } from 'pino'
 import { type Db, sql, type Tx } from '../db/sql.ts'
-import { holdInstanceLock, unlockJobsOfDeadInstances } from './instances.ts'
+import { unlockJobsOfDeadInstances } from './instances.ts'
+import { migrateQueue, type QueueRunner, startQueueRunner } from './runner.ts'
 
-/** What the worker runs under a name. It may be run again after a crash, so it does its work once however often it is called. */
-export type Job = (payload: unknown) => Promise<void>
+/**
+ * What the worker runs under a name. It may be run again after a crash, so it does its work once however often it is called. A long
+ * one looks at `stopping` between two steps.
+ */
+export type Job = (payload: unknown, stopping: AbortSignal) => Promise<void>
 
 export type JobSchedule = {
   /** The longest pause between two runs, whatever the number of processes. */
@@ -14,95 +17,126 @@ export type JobSchedule = {
 
 export type Jobs = { stop(): Promise<void> }
 
-const attemptsMax = 25
-const concurrency = 8
-const pollIntervalMs = 1_000
-const unlockEveryMs = 2_000
+export type NewJob = {
+  name: string
+  payload: object
+  key?: string
+  /** What becomes of a job that is there under the same key: one that waits is replaced (the default), or it stays and this one is dropped. */
+  whenThere?: 'replace' | 'keep'
+  runAt?: Date
+}
 
-/** Puts a job into the queue in the caller's transaction. With a `key`, a job that waits under the same key is replaced. */
-export async function enqueueJob(
-  db: Db | Tx,
-  job: { name: string; payload: object; key?: string; runAt?: Date },
-): Promise<void> {
+/** About a week of tries, a minute apart: as far as the poller of payments reaches back. */
+const attemptsMax = 10_000
+/** The library's own pauses grow to six hours, and the acquirer may be back after a minute. */
+const retryPauseMaxSeconds = 60
+const upkeepEveryMs = 2_000
+const restartPauseMs = 1_000
+
+/** Puts a job into the queue in the caller's transaction. */
+export async function enqueueJob(db: Db | Tx, job: NewJob): Promise<void> {
+  await enqueueJobs(db, [job])
+}
+
+export async function enqueueJobs(db: Db | Tx, jobs: NewJob[]): Promise<void> {
   await db.query(sql`
-    select graphile_worker.add_job(
-      ${job.name}, ${JSON.stringify(job.payload)}::json, run_at => coalesce(${job.runAt ?? null}::timestamptz, now()),
-      max_attempts => ${attemptsMax}, job_key => ${job.key ?? null})`)
+    select count(graphile_worker.add_job(
+      name, payload, run_at => coalesce("runAt", now()), max_attempts => ${attemptsMax}, job_key => key,
+      job_key_mode => case "whenThere" when 'keep' then 'unsafe_dedupe' else 'replace' end))
+    from json_to_recordset(${JSON.stringify(jobs)}::json)
+      as job (name text, payload json, key text, "whenThere" text, "runAt" timestamptz)`)
 }
 
 /** Creates or updates the queue's own tables. */
 export async function migrateJobs(db: Db, log: Log): Promise<void> {
-  await runMigrations({ pgPool: db.pool, logger: toJobLogger(log) })
+  await migrateQueue(db, log)
 }
 
 type Options = { db: Db; log: Log; jobs: Record<string, Job>; schedules: Record<string, JobSchedule> }
 
 /**
- * Runs jobs until stopped. A job that throws is tried again later and later; one whose process died is taken over within seconds,
- * since each process holds a lock in the database for as long as it lives.
+ * Runs jobs until stopped. A job that throws is tried again after pauses of up to a minute; one whose process died is taken over
+ * within seconds, since each process holds a lock in the database for as long as it lives.
  */
 export async function startJobs(options: Options): Promise<Jobs> {
-  const { db, log } = options
-  const runner = await startRunner(options)
-  const lock = await holdInstanceLock(db, runner.poolId)
-  const timers = [
-    repeat(unlockEveryMs, log, async () => {
-      const unlocked = await unlockJobsOfDeadInstances(db)
-      if (unlocked.length > 0) log.warn({ instances: unlocked }, 'took over the jobs of processes that ended')
-    }),
-    ...Object.entries(options.schedules).map(([name, { everySeconds }]) =>
-      // Under a key of its own the job waits once, however many processes ask for it.
-      repeat(everySeconds * 1000, log, async () => await enqueueJob(db, { name, payload: {}, key: name })),
+  const { db, log, schedules } = options
+  const stopping = new AbortController()
+  const runner = await keepRunning(options, stopping.signal)
+  const recurring = [
+    repeat(upkeepEveryMs, log, async () => await keepUp(db, log)),
+    ...Object.entries(schedules).map(([name, { everySeconds }]) =>
+      // Under a key of its own it waits or runs once, however many processes ask for it.
+      repeat(everySeconds * 1000, log, async () => {
+        await enqueueJob(db, { name, payload: {}, key: name, whenThere: 'keep' })
+      }),
     ),
   ]
   return {
     async stop() {
-      for (const timer of timers) clearInterval(timer)
+      stopping.abort()
+      await Promise.all(recurring.map(async (one) => await one.stop()))
       await runner.stop()
-      await lock.release()
     },
   }
 }
 
-async function startRunner(options: Options): Promise<{ poolId: string; stop(): Promise<void> }> {
-  let poolId = ''
-  const taskList: Record<string, Task> = Object.fromEntries(
-    Object.entries(options.jobs).map(([name, job]) => [name, async (payload: unknown) => await job(payload)]),
-  )
-  const events = new EventEmitter()
-  events.on('pool:create', ({ workerPool }: { workerPool: { id: string } }) => {
-    poolId = workerPool.id
-  })
-  const runner: Runner = await run({
-    pgPool: options.db.pool,
-    taskList,
-    concurrency,
-    pollInterval: pollIntervalMs,
-    noHandleSignals: true,
-    logger: toJobLogger(options.log),
-    events,
-    crontab: '',
-  })
-  return { poolId, stop: async () => await runner.stop() }
+/** Where the library gives up running (it does when a job's end cannot be written), it is started again. */
+async function keepRunning(
+  { db, log, jobs, schedules }: Options,
+  stopping: AbortSignal,
+): Promise<{ stop(): Promise<void> }> {
+  const start = async () => await startQueueRunner({ db, log, jobs, recurring: Object.keys(schedules), stopping })
+  let runner: QueueRunner | null = await start()
+  const supervision = supervise()
+  return {
+    async stop() {
+      await runner?.stop()
+      await supervision
+    },
+  }
+
+  async function supervise(): Promise<void> {
+    while (!stopping.aborted) {
+      await runner?.ended
+      if (stopping.aborted) return
+      log.error('the job worker ended and is started again')
+      await sleep(restartPauseMs, undefined, { signal: stopping }).catch(() => {})
+      runner = await start().catch((error: unknown) => {
+        log.error({ err: error }, 'the job worker could not be started')
+        return null
+      })
+    }
+    // A start that was under way when the stop began.
+    await runner?.stop()
+  }
 }
 
-function repeat(everyMs: number, log: Log, work: () => Promise<void>): NodeJS.Timeout {
-  let isRunning = false
-  return setInterval(() => {
-    if (isRunning) return
-    isRunning = true
-    work()
+async function keepUp(db: Db, log: Log): Promise<void> {
+  const unlocked = await unlockJobsOfDeadInstances(db)
+  if (unlocked.length > 0) log.warn({ instances: unlocked }, 'took over the jobs of processes that ended')
+  await db.query(sql`
+    select graphile_worker.reschedule_jobs(
+      array(
+        select id from graphile_worker.jobs
+        where attempts between 1 and max_attempts - 1 and locked_at is null
+          and run_at > now() + make_interval(secs => ${retryPauseMaxSeconds})),
+      run_at => now() + make_interval(secs => ${retryPauseMaxSeconds}))`)
+}
+
+/** Does something again and again, never twice at a time. */
+function repeat(everyMs: number, log: Log, work: () => Promise<void>): { stop(): Promise<void> } {
+  let running: Promise<void> | null = null
+  const timer = setInterval(() => {
+    running ??= work()
       .catch((error: unknown) => log.error({ err: error }, 'a recurring task failed'))
       .finally(() => {
-        isRunning = false
+        running = null
       })
   }, everyMs)
-}
-
-function toJobLogger(log: Log): Logger {
-  return new Logger(() => (level, message, meta) => {
-    if (level === 'error') log.error({ job: meta?.job }, message)
-    else if (level === 'warning') log.warn(message)
-    else log.debug(message)
-  })
+  return {
+    async stop() {
+      clearInterval(timer)
+      await running
+    },
+  }
 }

@@ -2,6 +2,7 @@ import { type Acquirer, AcquirerUnavailable, type Charge } from '../acquirers/ac
 import { assert } from '../lib/assert.ts'
 import { cents } from '../lib/money.ts'
 import { toTxid } from '../pix/ids.ts'
+import { eachAtOnce } from './at-once.ts'
 import { changeStatus } from './change.ts'
 import { type SettleDeps, settleTransaction } from './settle.ts'
 import { claimDueTransactions, lockTransaction, type TransactionRow, updateCheckAt } from './store.ts'
@@ -10,10 +11,10 @@ import { claimDueTransactions, lockTransaction, type TransactionRow, updateCheck
 export const expiryGraceMs = 5 * 60_000
 export const expiredMessage = 'PIX QR code expired'
 
-const claimedMax = 100
-/** Longer than the acquirer's time-outs: nobody else takes a transaction whose check is still under way. */
+/** Few enough to be asked about within the lease when each answer takes the adapter's ten seconds, eight at a time. */
+const claimedMax = 40
+/** Nobody else takes a transaction whose check is still under way. */
 const leaseMs = 60_000
-const atOnceMax = 8
 const pauseMinMs = 5_000
 const pauseMaxMs = 5 * 60_000
 
@@ -21,16 +22,11 @@ const pauseMaxMs = 5 * 60_000
  * Asks the acquirer about every transaction whose check is due: those whose charge has an unknown outcome, and those whose code has
  * expired. Runs until none is due.
  */
-export async function checkDueTransactions(deps: SettleDeps): Promise<void> {
-  for (;;) {
+export async function checkDueTransactions(deps: SettleDeps, stopping: AbortSignal): Promise<void> {
+  while (!stopping.aborted) {
     const now = deps.clock.now()
     const rows = await claimDueTransactions(deps.db, now, new Date(now.getTime() + leaseMs), claimedMax)
-    const waiting = rows.values()
-    await Promise.all(
-      Array.from({ length: atOnceMax }, async () => {
-        for (const row of waiting) await check(deps, row)
-      }),
-    )
+    await eachAtOnce(rows, stopping, async (row) => await check(deps, row))
     if (rows.length < claimedMax) return
   }
 }

@@ -1,8 +1,14 @@
 import type { Acquirer, Payment } from '../acquirers/acquirer.ts'
 import { AcquirerUnavailable } from '../acquirers/acquirer.ts'
+import { enqueueJob } from '../jobs/jobs.ts'
 import { fromTxid } from '../pix/ids.ts'
-import { type SettleDeps, settleTransaction } from './settle.ts'
+import { eachAtOnce } from './at-once.ts'
+import { type SettleDeps, settleTransaction, surplusMessage } from './settle.ts'
 import { findListedUntil, findOwners, saveListedUntil } from './store.ts'
+
+/** The job that settles one transaction. */
+export const settleJob = 'transactions.settle'
+export type SettlePayload = { merchantId: string; id: string; hint: string }
 
 /** A payment may appear in the acquirer's list a little after its own time. */
 const overlapMs = 2 * 60_000
@@ -11,48 +17,58 @@ const reachMs = 7 * 24 * 60 * 60_000
 const chunkMax = 100
 
 /** Reads each acquirer's list of payments since the last time and settles those that no callback told of. */
-export async function pollPayments(deps: SettleDeps): Promise<void> {
+export async function pollPayments(deps: SettleDeps, stopping: AbortSignal): Promise<void> {
   for (const acquirer of deps.acquirers.all) {
     try {
-      await pollAcquirer(deps, acquirer)
+      await pollAcquirer(deps, acquirer, stopping)
     } catch (error) {
-      if (!(error instanceof AcquirerUnavailable)) throw error
-      deps.log.warn({ acquirer: acquirer.name }, 'the acquirer does not list its payments now')
+      if (error instanceof AcquirerUnavailable)
+        deps.log.warn({ acquirer: acquirer.name }, 'the acquirer does not list its payments now')
+      else deps.log.error({ err: error, acquirer: acquirer.name }, 'the payments of an acquirer could not be read')
     }
   }
 }
 
-async function pollAcquirer(deps: SettleDeps, acquirer: Acquirer): Promise<void> {
+async function pollAcquirer(deps: SettleDeps, acquirer: Acquirer, stopping: AbortSignal): Promise<void> {
   const to = deps.clock.now()
   const listedUntil = await findListedUntil(deps.db, acquirer.name)
   const from = new Date(Math.max(to.getTime() - reachMs, (listedUntil?.getTime() ?? 0) - overlapMs))
   const chunk: Payment[] = []
   for await (const payment of acquirer.listPayments({ from, to })) {
     chunk.push(payment)
-    if (chunk.length === chunkMax) await settleMissing(deps, chunk.splice(0))
+    if (chunk.length === chunkMax) await settleMissing(deps, chunk.splice(0), stopping)
+    if (stopping.aborted) return
   }
-  await settleMissing(deps, chunk)
-  await saveListedUntil(deps.db, acquirer.name, to)
+  await settleMissing(deps, chunk, stopping)
+  // Not after a stop in between: the next poll begins where this one did.
+  if (!stopping.aborted) await saveListedUntil(deps.db, acquirer.name, to)
 }
 
-async function settleMissing(deps: SettleDeps, payments: Payment[]): Promise<void> {
-  const named = payments.flatMap(({ txid, endToEndId }) => {
-    const id = txid === null ? null : fromTxid(txid)
-    return id === null ? [] : [{ id, endToEndId }]
+async function settleMissing(deps: SettleDeps, payments: Payment[], stopping: AbortSignal): Promise<void> {
+  const ids = payments.flatMap(({ txid }) => (txid === null ? [] : (fromTxid(txid) ?? [])))
+  if (ids.length === 0) return
+  const owners = new Map((await findOwners(deps.db, ids)).map((owner) => [owner.id, owner]))
+  await eachAtOnce(payments, stopping, async ({ txid, endToEndId }) => {
+    const owner = txid === null ? undefined : owners.get(fromTxid(txid) ?? '')
+    if (!owner) return
+    if (owner.end_to_end === null) await settle(deps, { merchantId: owner.merchant_id, id: owner.id, hint: endToEndId })
+    // Told of as often as it is listed, and not asked for again.
+    else if (owner.end_to_end !== endToEndId) deps.log.error({ transactionId: owner.id, endToEndId }, surplusMessage)
   })
-  if (named.length === 0) return
-  const owners = new Map(
-    (
-      await findOwners(
-        deps.db,
-        named.map(({ id }) => id),
-      )
-    ).map((owner) => [owner.id, owner]),
-  )
-  for (const { id, endToEndId } of named) {
-    const owner = owners.get(id)
-    // A second payment of one transaction is not settled again each time it is listed.
-    if (owner && owner.end_to_end === null)
-      await settleTransaction(deps, { merchantId: owner.merchant_id, id, hint: endToEndId })
+}
+
+async function settle(deps: SettleDeps, payload: SettlePayload): Promise<void> {
+  try {
+    await settleTransaction(deps, payload)
+  } catch (error) {
+    if (error instanceof AcquirerUnavailable) throw error
+    // One that fails of its own must not keep all later payments waiting: it gets a job of its own.
+    deps.log.error({ err: error, transactionId: payload.id }, 'a payment could not be booked and will be tried again')
+    await enqueueJob(deps.db, {
+      name: settleJob,
+      payload,
+      key: `${settleJob} ${payload.hint}`,
+      whenThere: 'keep',
+    })
   }
 }

@@ -5,14 +5,17 @@ import type { Db } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { AccountHolder } from '../pix/holder.ts'
-import { toTxid } from '../pix/ids.ts'
+import { fromTxid, toTxid } from '../pix/ids.ts'
 import { changeStatus } from './change.ts'
 import { findTransaction, lockTransaction } from './store.ts'
 
 export type SettleDeps = { db: Db; clock: Clock; acquirers: Acquirers; log: Logger; nudgeDeliveries: () => void }
 
-/** settled: PAID now; already: booked before; unpaid: the acquirer knows of no payment. */
-export type Settled = 'settled' | 'already' | 'unpaid'
+/** settled: PAID now; already: booked before; surplus: paid, but by another payment before; unpaid: the acquirer knows of no payment. */
+export type Settled = 'settled' | 'already' | 'surplus' | 'unpaid'
+
+/** An error, because somebody has to send that money back. */
+export const surplusMessage = 'a transaction was paid a second time, and the second payment is not booked'
 
 /**
  * Asks the acquirer whether a transaction was paid and, if so, makes it PAID: status, history and event in one commit. However
@@ -31,7 +34,7 @@ export async function settleTransaction(
   const acquirer = deps.acquirers.get(row.acquirer)
   assert(acquirer, 'the acquirer of a transaction is configured')
   const charge = await acquirer.findCharge(toTxid(id))
-  const payment = await findConfirmedPayment(acquirer, charge, { txid: toTxid(id), hint })
+  const payment = await findConfirmedPayment(acquirer, charge, { id, hint })
   return payment ? await bookPayment(deps, { merchantId, id, payment, charge, receiver: acquirer.receiver }) : 'unpaid'
 }
 
@@ -39,12 +42,13 @@ export async function settleTransaction(
 async function findConfirmedPayment(
   acquirer: Acquirer,
   charge: Charge | null,
-  { txid, hint }: { txid: string; hint: string | undefined },
+  { id, hint }: { id: string; hint: string | undefined },
 ): Promise<Payment | null> {
   const listed = charge?.payments.find((payment) => hint === undefined || payment.endToEndId === hint)
   if (listed) return listed
   const named = hint === undefined ? null : await acquirer.findPayment(hint)
-  return named?.txid === txid ? named : null
+  // Some PSPs give a txid back in another case.
+  return named?.txid && fromTxid(named.txid) === id ? named : null
 }
 
 type Confirmed = { merchantId: string; id: string; payment: Payment; charge: Charge | null; receiver: AccountHolder }
@@ -58,11 +62,8 @@ async function bookPayment(
     assert(row, 'a transaction to settle exists')
     if (row.end_to_end === payment.endToEndId) return 'already'
     if (row.end_to_end !== null) {
-      deps.log.warn(
-        { merchantId, transactionId: id, endToEndId: payment.endToEndId },
-        'a transaction was paid a second time',
-      )
-      return 'already'
+      deps.log.error({ transactionId: id, endToEndId: payment.endToEndId }, surplusMessage)
+      return 'surplus'
     }
     const now = deps.clock.now()
     const code = charge && row.pix_uri === null ? { pix_uri: charge.uri, pix_expires_at: charge.expiresAt } : {}

@@ -1,0 +1,171 @@
+import { pino } from 'pino'
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
+import { eventually } from '../../test/support/webhooks.ts'
+import { connect, type Db, sql } from '../db/sql.ts'
+import { enqueueJob, enqueueJobs, type Job, type JobSchedule, startJobs } from './jobs.ts'
+
+let database: TestDatabase
+let db: Db
+const stops: (() => Promise<void>)[] = []
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  db = database.db
+})
+afterEach(async () => {
+  for (const stop of stops.splice(0).reverse()) await stop()
+  await db.query(sql`delete from graphile_worker._private_jobs`)
+})
+afterAll(async () => await database.drop())
+
+/** A worker with connections of its own, as a process has, and what it logged. */
+async function start(jobs: Record<string, Job>, schedules: Record<string, JobSchedule> = {}) {
+  const own = connect({ connectionString: database.connectionString, connectionsMax: 12, onError: () => {} })
+  const lines: { level: number; msg: string; job?: string; err?: { message: string } }[] = []
+  const log = pino({ level: 'info' }, { write: (line: string) => lines.push(JSON.parse(line)) })
+  const running = await startJobs({ db: own, log, jobs, schedules })
+  let isStopped = false
+  const stop = async () => {
+    if (isStopped) return
+    isStopped = true
+    await running.stop()
+    await own.pool.end()
+  }
+  stops.push(stop)
+  const cutConnections = async () =>
+    await db.query(sql`
+      select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid() and state is not null`)
+  return { lines, stop, cutConnections }
+}
+
+const countJobs = async () =>
+  (await db.query<{ count: number }>(sql`select count(*) from graphile_worker.jobs`))[0]?.count
+
+it('does each of many jobs once, in two workers', async () => {
+  const done: number[] = []
+  const jobs = { count: async (payload: unknown) => void done.push((payload as { number: number }).number) }
+  await Promise.all([start(jobs), start(jobs)])
+  const numbers = Array.from({ length: 200 }, (_, number) => number)
+  await enqueueJobs(
+    db,
+    numbers.map((number) => ({ name: 'count', payload: { number } })),
+  )
+  await eventually(async () => (await countJobs()) === 0)
+  expect(done.sort((a, b) => a - b)).toEqual(numbers)
+})
+
+it('tells of a failure with its cause, and tries again', async () => {
+  let tries = 0
+  const { lines } = await start({
+    fragile: async () => {
+      tries += 1
+      if (tries === 1) throw new Error('the cause')
+    },
+  })
+  await enqueueJob(db, { name: 'fragile', payload: {} })
+  await eventually(() => tries === 2)
+  expect(lines.filter(({ level }) => level >= 40)).toMatchObject([
+    { level: 40, msg: 'a job failed and will be tried again', job: 'fragile', err: { message: 'the cause' } },
+  ])
+})
+
+it('lets no job that failed wait longer than a minute', async () => {
+  await start({ other: async () => {} })
+  await enqueueJob(db, { name: 'fragile', payload: {} })
+  await db.query(sql`update graphile_worker._private_jobs set attempts = 9, run_at = now() + '6 hours'`)
+  await enqueueJob(db, { name: 'later', payload: {}, runAt: new Date(Date.now() + 6 * 3_600_000) })
+  const minutes = async () =>
+    await db.query(sql`
+      select task_identifier as name, ceil(extract(epoch from run_at - now()) / 60)::int as minutes
+      from graphile_worker.jobs order by id`)
+  await eventually(async () => JSON.stringify(await minutes()).includes('"minutes":1}'))
+  expect(await minutes()).toEqual([
+    { name: 'fragile', minutes: 1 },
+    { name: 'later', minutes: 360 },
+  ])
+})
+
+it('takes over what a dead process had in hand, and leaves alone what a living one has', async () => {
+  let tries = 0
+  let release = () => {}
+  const slow = async () => {
+    tries += 1
+    await new Promise<void>((done) => {
+      release = done
+    })
+  }
+  const living = await start({ slow })
+  await enqueueJob(db, { name: 'slow', payload: {} })
+  await eventually(() => tries === 1)
+  const other = await start({ slow, quick: async () => {} })
+  await enqueueJob(db, { name: 'quick', payload: {} })
+  await db.query(sql`
+    update graphile_worker._private_jobs set locked_by = 'a process that died', locked_at = now(), attempts = 1
+    where task_id = (select id from graphile_worker._private_tasks where identifier = 'quick')`)
+  await eventually(async () => (await countJobs()) === 1)
+  expect(other.lines.concat(living.lines).filter(({ level }) => level >= 40)).toMatchObject([
+    { msg: 'took over the jobs of processes that ended' },
+  ])
+  expect(tries).toBe(1)
+  release()
+  await eventually(async () => (await countJobs()) === 0)
+  expect(tries).toBe(1)
+})
+
+it('survives that all its connections are cut while jobs end, and does every job', async () => {
+  const done = new Set<number>()
+  const worker = await start({
+    count: async (payload) => {
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      done.add((payload as { number: number }).number)
+    },
+  })
+  for (let round = 0; round < 4; round++) {
+    const numbers = Array.from({ length: 50 }, (_, index) => round * 50 + index)
+    await enqueueJobs(
+      db,
+      numbers.map((number) => ({ name: 'count', payload: { number } })),
+    )
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    await worker.cutConnections()
+  }
+  await eventually(async () => (await countJobs()) === 0)
+  expect(done.size).toBe(200)
+})
+
+it('runs a recurring job in one process at a time, and again after it failed', async () => {
+  let running = 0
+  let runningMost = 0
+  let runs = 0
+  const tick = async () => {
+    running += 1
+    runningMost = Math.max(running, runningMost)
+    runs += 1
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    running -= 1
+    throw new Error('it fails each time')
+  }
+  const schedules = { tick: { everySeconds: 0.05 } }
+  const [one] = await Promise.all([start({ tick }, schedules), start({ tick }, schedules)])
+  await eventually(() => runs >= 4)
+  expect(runningMost).toBe(1)
+  expect(one.lines.every(({ msg, job }) => msg === 'a recurring job failed' && job === 'tick')).toBe(true)
+  expect(await countJobs()).toBeLessThanOrEqual(1)
+})
+
+it('stops while the database is away', async () => {
+  const worker = await start({ count: async () => {} })
+  const name = new URL(database.connectionString).pathname.slice(1)
+  const admin = new URL(database.connectionString)
+  admin.pathname = 'postgres'
+  const server = connect({ connectionString: admin.href, connectionsMax: 1, onError: () => {} })
+  await server.pool.query(`alter database ${name} allow_connections false`)
+  await worker.cutConnections().catch(() => {})
+  const startedAt = Date.now()
+  await worker.stop()
+  expect(Date.now() - startedAt).toBeLessThan(10_000)
+  await server.pool.query(`alter database ${name} allow_connections true`)
+  await server.pool.end()
+})
