@@ -48,7 +48,10 @@ const formats: Record<string, Format> = {
     accepts: (text) => detectPixKey(text) !== null,
     message: 'must be a valid PIX key: CPF, CNPJ, e-mail, phone or EVP',
   },
-  'phone-search': { accepts: (text) => /^[\d\s().+-]*\d[\d\s().+-]*$/.test(text), message: 'must be a phone number' },
+  'phone-search': {
+    accepts: (text) => /^[\d\s().+-]+$/.test(text) && /\d/.test(text),
+    message: 'must be a phone number',
+  },
 }
 
 export function addOurFormats(ajv: Ajv): void {

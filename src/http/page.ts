@@ -76,6 +76,7 @@ function readCursor(cursor: string): Omit<Slice, 'perPage'> | null {
   )
   const [, page, time, id] = match ?? []
   if (page === undefined || time === undefined || id === undefined) return null
-  const createdAt = new Date(Number(time))
-  return Number.isNaN(createdAt.getTime()) ? null : { page: Number(page), after: { createdAt, id } }
+  const position = { createdAt: new Date(Number(time)), id }
+  // Base64 is decoded loosely: only what we would write ourselves is one of ours.
+  return writeCursor(position, Number(page)) === cursor ? { page: Number(page), after: position } : null
 }

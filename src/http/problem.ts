@@ -28,25 +28,27 @@ export function toAppError(error: unknown): AppError {
   })
 }
 
-/** Answers with `application/problem+json` (RFC 9457). The one place where an error becomes an answer. */
-export function sendProblem(error: AppError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+export const problemType = 'application/problem+json; charset=utf-8'
+
+/** The body of an error's answer (RFC 9457). The one place where an error becomes one. */
+export function toProblem(error: AppError, requestId: string): string {
   const { status, title } = errors[error.code]
-  const { detail, fields, members, headers } = error.details
-  if (headers) void reply.headers(headers)
+  const { detail, fields, members } = error.details
+  return JSON.stringify({
+    type: `urn:guiche:error:${error.code}`,
+    title,
+    status,
+    detail: detail ?? `${title}.`,
+    code: error.code,
+    requestId,
+    ...(fields ? { errors: fields } : {}),
+    ...members,
+  })
+}
+
+export function sendProblem(error: AppError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  // The id too: what the router refuses has met no hook.
+  void reply.headers({ ...error.details.headers, 'x-request-id': request.id })
   // A string passes Fastify's serializers untouched: a problem has members that no schema names.
-  return reply
-    .code(status)
-    .type('application/problem+json; charset=utf-8')
-    .send(
-      JSON.stringify({
-        type: `urn:guiche:error:${error.code}`,
-        title,
-        status,
-        detail: detail ?? `${title}.`,
-        code: error.code,
-        requestId: request.id,
-        ...(fields ? { errors: fields } : {}),
-        ...members,
-      }),
-    )
+  return reply.code(errors[error.code].status).type(problemType).send(toProblem(error, request.id))
 }

@@ -16,6 +16,10 @@ export const Nullable = <Name extends 'string' | 'integer'>(type: Name, descript
     ...(format && { format }),
   })
 
+/** An object of any members. Not a Record: its pattern `^.*$` misses names with U+2028, which the serializer would drop. */
+export const FreeForm = (options: object = {}) =>
+  Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true, ...options })
+
 export const DateTimeFilter = (description: string) => Type.String({ format: 'iso-date-time', description })
 export const Amount = (minimum: number, description: string) =>
   Type.Integer({ minimum, maximum: amountMax, description })

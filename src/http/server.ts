@@ -1,11 +1,12 @@
 import { isUtf8 } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type IncomingMessage, maxHeaderSize, type ServerResponse } from 'node:http'
 import helmet from '@fastify/helmet'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
+  type FastifyRequest,
   LogController,
   type RawServerDefault,
   type RouteOptions,
@@ -13,6 +14,7 @@ import fastify, {
 import type { Registry } from 'prom-client'
 import { assert } from '../lib/assert.ts'
 import { AppError } from '../lib/errors.ts'
+import { answerBrokenRequest } from './broken-request.ts'
 import { observeRequests } from './observe.ts'
 import { sendProblem, toAppError } from './problem.ts'
 import { createValidator } from './validate.ts'
@@ -64,6 +66,9 @@ export async function createServer(options: Options): Promise<Server> {
     frameworkErrors: (error, request, reply) => {
       sendProblem(toAppError(error), request, reply)
     },
+    clientErrorHandler: answerBrokenRequest,
+    // A longer one would be no route at all, and be called unknown instead of wrong. No address is longer.
+    routerOptions: { maxParamLength: maxHeaderSize },
     // Fastify would turn a missing handler for HEAD into one; here each method is declared.
     exposeHeadRoutes: false,
   }).withTypeProvider<TypeBoxTypeProvider>()
@@ -111,7 +116,7 @@ function requireDeclaredAccess(app: Server): void {
   })
 }
 
-/** 404 for an address that no route has, 405 with `Allow` for one that has it under another method. */
+/** 404 for an address that no route has, 405 with `Allow` for one that has it under another method; before any body is read. */
 function answerUnknownRoutes(app: Server): void {
   const routes: { pattern: RegExp; method: string }[] = []
   app.addHook('onRoute', (route) => {
@@ -123,7 +128,7 @@ function answerUnknownRoutes(app: Server): void {
     )
     for (const method of [route.method].flat()) routes.push({ pattern, method })
   })
-  app.setNotFoundHandler((request) => {
+  const refuse = (request: FastifyRequest) => {
     const path = request.url.split('?', 1)[0] ?? ''
     const allowed = [...new Set(routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))]
     if (allowed.length === 0)
@@ -132,7 +137,12 @@ function answerUnknownRoutes(app: Server): void {
       detail: `This address answers ${allowed.join(', ')}.`,
       headers: { allow: allowed.join(', ') },
     })
+  }
+  app.addHook('onRequest', async (request) => {
+    if (request.is404) refuse(request)
   })
+  // For what a route itself does not find, such as a file of /docs.
+  app.setNotFoundHandler(refuse)
 }
 
 /** A well-formed id that the client sent is kept, so that both sides find the same request. */

@@ -3,6 +3,14 @@ import { AppError, type FieldError } from '../lib/errors.ts'
 import { hasForbiddenCharacters } from '../lib/text.ts'
 import { addOurFormats, describeFormat, parseDateTime } from './formats.ts'
 
+/** Deeper than any valid request, and far from where a recursion would exhaust the stack. */
+const depthMax = 32
+/**
+ * More than a request has whose every member is wrong (100 items of 4 members, and some 40 others). A body made for it could
+ * have a hundred times its own size in faults.
+ */
+const faultsMax = 500
+
 type Part = 'body' | 'querystring' | 'params' | 'headers'
 type Options = { checkWebhookUrl: (url: string) => string | null }
 
@@ -17,14 +25,13 @@ export function createValidator(options: Options) {
     const part = (httpPart ?? 'body') as Part
     const validate = (part === 'body' ? strict : lenient).compile(schema)
     return (data: unknown) => {
-      const textFaults = part === 'headers' ? [] : findTextFaults(data, '')
+      const textFaults: FieldError[] = []
+      if (part !== 'headers') collectTextFaults(textFaults, data, '', 0)
       const isValid = validate(data)
       if (isValid && textFaults.length === 0) return { value: data }
-      const fields = [
-        ...textFaults,
-        ...(isValid ? [] : (validate.errors ?? []).flatMap((error) => toFieldError(error, part, options))),
-      ]
-      return { error: new AppError('validation_failed', { fields: unique(fields), detail: summary(unique(fields)) }) }
+      const errors = isValid ? [] : (validate.errors ?? []).slice(0, faultsMax)
+      const fields = unique([...textFaults, ...errors.flatMap((error) => toFieldError(error, part, options))])
+      return { error: new AppError('validation_failed', { fields, detail: summary(fields) }) }
     }
   }
 }
@@ -58,7 +65,6 @@ function createAjv(coerceTypes: false | 'array', options: Options): Ajv {
 type JsonLimits = { bytesMax: number; depthMax: number; keysMax: number }
 
 function fitsJsonLimits(limits: JsonLimits, data: unknown): boolean {
-  if (Buffer.byteLength(JSON.stringify(data)) > limits.bytesMax) return false
   let keys = 0
   const fits = (value: unknown, depth: number): boolean => {
     if (typeof value !== 'object' || value === null) return true
@@ -66,7 +72,8 @@ function fitsJsonLimits(limits: JsonLimits, data: unknown): boolean {
     if (!Array.isArray(value)) keys += Object.keys(value).length
     return keys <= limits.keysMax && Object.values(value).every((member) => fits(member, depth + 1))
   }
-  return fits(data, 1)
+  // The depth first: writing it as JSON recurses too.
+  return fits(data, 1) && Buffer.byteLength(JSON.stringify(data)) <= limits.bytesMax
 }
 
 /** `[['startDate', 'endDate']]`: where both are there, the first is not above the second. */
@@ -87,23 +94,35 @@ function toComparable(value: unknown): number | null {
 }
 
 /** Control characters, lone surrogates and numbers that JSON cannot give back, wherever they stand. */
-function findTextFaults(data: unknown, field: string): FieldError[] {
+function collectTextFaults(faults: FieldError[], data: unknown, field: string, depth: number): void {
+  if (faults.length >= faultsMax) return
   if (typeof data === 'string') {
-    return hasForbiddenCharacters(data)
-      ? [{ field, code: 'invalid_text', message: 'may not hold control characters or broken Unicode' }]
-      : []
+    if (hasForbiddenCharacters(data)) faults.push({ field, code: 'invalid_text', message: brokenText })
+  } else if (typeof data === 'number') {
+    if (!Number.isFinite(data))
+      faults.push({ field, code: 'invalid_number', message: 'is a number that is too large to keep' })
+  } else if (typeof data === 'object' && data !== null) {
+    if (depth === depthMax) faults.push({ field, code: 'too_deep', message: 'is nested too deeply' })
+    else collectMembersTextFaults(faults, data, field, depth + 1)
   }
-  if (typeof data === 'number' && !Number.isFinite(data)) {
-    return [{ field, code: 'invalid_number', message: 'is a number that is too large to keep' }]
-  }
-  if (typeof data !== 'object' || data === null) return []
-  if (Array.isArray(data)) return data.flatMap((item, index) => findTextFaults(item, `${field}[${index}]`))
-  return Object.entries(data).flatMap(([name, value]) =>
-    hasForbiddenCharacters(name)
-      ? [{ field, code: 'invalid_text', message: 'has a member whose name holds control characters or broken Unicode' }]
-      : findTextFaults(value, field === '' ? name : `${field}.${name}`),
-  )
 }
+
+function collectMembersTextFaults(faults: FieldError[], data: object, field: string, depth: number): void {
+  if (Array.isArray(data)) {
+    for (const [index, item] of data.entries()) collectTextFaults(faults, item, `${field}[${index}]`, depth)
+    return
+  }
+  for (const [name, value] of Object.entries(data)) {
+    if (hasForbiddenCharacters(name)) {
+      faults.push({ field, code: 'invalid_text', message: `has a member whose name ${brokenText}` })
+    } else {
+      const inner = looksLikeName(name) ? (field === '' ? name : `${field}.${name}`) : field
+      collectTextFaults(faults, value, inner, depth)
+    }
+  }
+}
+
+const brokenText = 'may not hold control characters or broken Unicode'
 
 function toFieldError(error: ErrorObject, part: Part, options: Options): FieldError[] {
   const field = toPath(error.instancePath)
@@ -161,9 +180,13 @@ function toFieldError(error: ErrorObject, part: Part, options: Options): FieldEr
   }
 }
 
-/** The name of a parameter that we do not know is the caller's own text: shown only where it looks like a name. */
 function nameOrPart(name: unknown, part: Part): string {
-  return typeof name === 'string' && /^[\w.[\]-]{1,64}$/.test(name) ? name : part
+  return typeof name === 'string' && looksLikeName(name) ? name : part
+}
+
+/** A name that we do not know is the caller's own text: shown only where it looks like a name. */
+function looksLikeName(name: string): boolean {
+  return /^[\w.[\]-]{1,64}$/.test(name)
 }
 
 function describeInvalidFormat(format: string, error: ErrorObject, options: Options): string {

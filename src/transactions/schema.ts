@@ -7,6 +7,7 @@ import {
   DateTime,
   DateTimeFilter,
   EnumFilter,
+  FreeForm,
   Nullable,
   Reference,
   StatusHistory,
@@ -57,7 +58,7 @@ const Item = Type.Object({
   quantity: Type.Integer({ minimum: 1, maximum: 100, default: 1 }),
 })
 
-const Metadata = Type.Record(Type.String(), Type.Unknown(), {
+const Metadata = FreeForm({
   'x-json-limits': metadataLimits,
   description: 'Free-form; up to 8 KiB as JSON, 64 keys in all and 8 levels',
 })
@@ -196,7 +197,7 @@ export const TransactionView = Type.Object(
     isInfoProduct: Type.Boolean(),
     address: Type.Optional(AddressView),
     items: Type.Optional(Type.Array(ItemView)),
-    metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    metadata: Type.Optional(FreeForm()),
     createdAt: DateTime('Creation'),
     status: Type.Enum([...transactionStatuses]),
     statusHistory: StatusHistory(transactionStatuses),

@@ -16,7 +16,7 @@ type Call = {
   method?: string
   headers?: Record<string, string>
   body?: unknown
-  rawBody?: string
+  rawBody?: string | Uint8Array<ArrayBuffer>
   token?: string | null
 }
 
@@ -106,7 +106,7 @@ async function ask<Body>(url: string, { method, headers, body, rawBody, token }:
   })
   const text = await answer.text()
   const isJson = /json/.test(answer.headers.get('content-type') ?? '')
-  return { status: answer.status, headers: answer.headers, text, body: isJson ? JSON.parse(text) : text }
+  return { status: answer.status, headers: answer.headers, text, body: isJson && text !== '' ? JSON.parse(text) : text }
 }
 
 /** A body that is valid with nothing more than must be. */

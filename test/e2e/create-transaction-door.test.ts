@@ -1,0 +1,200 @@
+import { randomUUID } from 'node:crypto'
+import { connect } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { addTestClient, type Problem, refusedFields } from '../support/requests.ts'
+import { smallestTransaction, startTestService, type TestService } from '../support/service.ts'
+import { text } from '../support/transaction-fields.ts'
+
+let service: TestService
+/** The same database, with every limit and check of a service that faces the internet. */
+let strictService: TestService
+
+beforeAll(async () => {
+  service = await startTestService()
+  strictService = await startTestService({
+    database: service,
+    environment: { WEBHOOK_ALLOW_PRIVATE: 'false', RATE_LIMIT_CREATE: '2', RATE_LIMIT_CREATE_BURST: '3' },
+  })
+})
+afterAll(async () => {
+  await strictService.stop()
+  await service.stop()
+})
+
+const post = async (body: unknown, headers: Record<string, string> = {}) =>
+  await service.call<Problem>('/transaction', { body, headers })
+
+/** Sends text over a bare connection and gives back all that is answered. */
+async function exchange(baseUrl: string, sent: string): Promise<string> {
+  const { hostname, port } = new URL(baseUrl)
+  const socket = connect(Number(port), hostname)
+  socket.on('error', () => {})
+  socket.write(sent)
+  let answer = ''
+  for await (const chunk of socket) answer += String(chunk)
+  return answer
+}
+
+describe('webhookUrl', () => {
+  const urls = [
+    'http://127.0.0.1:4000/hook',
+    'https://localhost/hook',
+    'http://receiver.internal/hook',
+    'https://10.0.0.1/hook',
+    'https://[::1]/hook',
+    'https://shop/hook',
+  ]
+
+  it.each(urls)('may be %s only where private addresses are allowed', async (webhookUrl) => {
+    const body = smallestTransaction({ webhookUrl })
+    expect((await post(body)).status).toBe(201)
+    strictService.clock.advance(1000)
+    expect(refusedFields(await strictService.call('/transaction', { body, token: service.token }))).toEqual([
+      'webhookUrl',
+    ])
+  })
+
+  it('may be a public https address everywhere', async () => {
+    strictService.clock.advance(1000)
+    const body = smallestTransaction({ webhookUrl: 'https://shop.example.com/hook' })
+    expect((await strictService.call('/transaction', { body, token: service.token })).status).toBe(201)
+  })
+})
+
+describe('the door', () => {
+  it.each([
+    ['DELETE', '/transaction', 'GET, POST'],
+    ['PUT', '/transaction', 'GET, POST'],
+    ['HEAD', '/transaction', 'GET, POST'],
+    ['OPTIONS', '/transaction', 'GET, POST'],
+    ['POST', `/transaction/${randomUUID()}`, 'GET'],
+    ['PATCH', `/transaction/${randomUUID()}`, 'GET'],
+    ['POST', '/withdrawal', 'GET'],
+  ])('answers %s %s with 405 and what is allowed', async (method, path, allow) => {
+    const answer = await service.call(path, { method })
+    expect([answer.status, answer.headers.get('allow')?.split(', ').sort().join(', ')]).toEqual([405, allow])
+  })
+
+  it.each([
+    ['GET', '/'],
+    ['GET', '/transactions'],
+    ['POST', '/transaction/'],
+    ['GET', '/transaction/a/b'],
+    ['GET', '/%'],
+    ['GET', '/transaction/%ff'],
+    ['GET', '/TRANSACTION'],
+    ['GET', '/docs/nothing.js'],
+  ])('answers %s %s with 404', async (method, path) => {
+    const answer = await service.call<Problem>(path, { method })
+    expect([answer.status, answer.body.code]).toEqual([404, 'not_found'])
+    expect(answer.body.requestId).toBe(answer.headers.get('x-request-id'))
+  })
+
+  it.each(['{', '<xml/>', '{"__proto__":1}'])(
+    'answers 404 at an unknown address whatever the body: %s',
+    async (rawBody) => {
+      for (const type of ['application/json', 'text/xml', ';']) {
+        expect((await service.call('/nowhere', { rawBody, headers: { 'content-type': type } })).status).toBe(404)
+      }
+    },
+  )
+
+  it.each([
+    ['what is no HTTP', 'nonsense\r\n\r\n', 400, 'bad_request'],
+    ['a method that nobody knows', 'CHARGE /transaction HTTP/1.1\r\nHost: a\r\n\r\n', 400, 'bad_request'],
+    ['headers without end', `GET / HTTP/1.1\r\nHost: a\r\nA: ${text(20_000)}\r\n\r\n`, 431, 'headers_too_large'],
+  ])('answers %s with a problem too', async (_, sent, status, code) => {
+    const [head = '', body = ''] = (await exchange(service.baseUrl, sent)).split('\r\n\r\n')
+    expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+    expect(head).toContain('application/problem+json')
+    const problem: Problem = JSON.parse(body)
+    expect(problem.code).toBe(code)
+    expect(head).toContain(`X-Request-Id: ${problem.requestId}`)
+  })
+
+  it('keeps the X-Request-Id of a request', async () => {
+    for (const status of [201, 422]) {
+      const answer = await post(smallestTransaction(status === 201 ? {} : { amount: 0 }), {
+        'x-request-id': 'shop/42:a.b',
+      })
+      expect([answer.status, answer.headers.get('x-request-id')]).toEqual([status, 'shop/42:a.b'])
+    }
+  })
+
+  it.each([text(129), 'a b', '"quoted"', 'é', ''])('makes one where it was %j', async (id) => {
+    const answer = await post(smallestTransaction({ amount: 0 }), { 'x-request-id': id })
+    expect(answer.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
+    expect((answer.body as unknown as Problem).requestId).toBe(answer.headers.get('x-request-id'))
+  })
+
+  it.each([
+    ['no token', null, 401, 'missing_token'],
+    ['a token that is none', 'nonsense', 401, 'invalid_token'],
+  ])('opens to nobody with %s', async (_, token, status, code) => {
+    const answer = await service.call<Problem>('/transaction', { body: smallestTransaction(), token })
+    expect([answer.status, answer.body.code]).toEqual([status, code])
+    expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer /)
+  })
+
+  it('opens to no token without the scope', async () => {
+    const reader = await addTestClient(service, ['transaction.read'])
+    const answer = await service.call<Problem>('/transaction', { body: smallestTransaction(), token: reader.token })
+    expect([answer.status, answer.body.code]).toEqual([403, 'insufficient_scope'])
+  })
+})
+
+describe('the rate limit', () => {
+  const call = async (body: unknown, token: string) =>
+    await strictService.call<Problem>('/transaction', { body, token })
+
+  it('lets a burst in, then says when to come back', async () => {
+    const client = await addTestClient(service)
+    const remaining: (string | null)[] = []
+    for (let taken = 0; taken < 3; taken++) {
+      // A refused request counts too.
+      const answer = await call(smallestTransaction(taken === 1 ? { amount: 0 } : {}), client.token)
+      expect(answer.status).toBe(taken === 1 ? 422 : 201)
+      expect(answer.headers.get('ratelimit-policy')).toBe('"create";q=3;w=2')
+      remaining.push(answer.headers.get('ratelimit'))
+    }
+    expect(remaining).toEqual(['"create";r=2;t=0', '"create";r=1;t=0', '"create";r=0;t=1'])
+    const refused = await call(smallestTransaction(), client.token)
+    expect([refused.status, refused.body.code]).toEqual([429, 'rate_limited'])
+    expect(refused.headers.get('retry-after')).toBe('1')
+    expect(refused.headers.get('ratelimit')).toBe('"create";r=0;t=1')
+
+    const another = await addTestClient(service)
+    expect((await call(smallestTransaction(), another.token)).status).toBe(201)
+    strictService.clock.advance(500)
+    expect((await call(smallestTransaction(), client.token)).status).toBe(201)
+    expect((await call(smallestTransaction(), client.token)).status).toBe(429)
+  })
+
+  it('says nothing where there is none', async () => {
+    expect((await post(smallestTransaction())).headers.get('ratelimit')).toBeNull()
+  })
+})
+
+it('uses up no idempotency key on a refusal', async () => {
+  const idempotencyKey = 'order-refused-1'
+  const body = smallestTransaction({ idempotencyKey })
+  const reader = await addTestClient(service, ['transaction.read'])
+  const client = await addTestClient(service)
+  const limited = async (more = {}) =>
+    (await strictService.call('/transaction', { body: { ...body, ...more }, token: client.token })).status
+  for (let taken = 0; taken < 3; taken++) expect(await limited({ amount: 0 })).toBe(422)
+  expect(await limited({ amount: 1 })).toBe(429)
+  expect((await service.call('/transaction', { body: { ...body, amount: 2 }, token: null })).status).toBe(401)
+  expect((await service.call('/transaction', { body: { ...body, amount: 3 }, token: reader.token })).status).toBe(403)
+  expect(
+    (
+      await service.call('/transaction', {
+        rawBody: '{',
+        token: client.token,
+        headers: { 'idempotency-key': idempotencyKey },
+      })
+    ).status,
+  ).toBe(422)
+  const created = await service.call('/transaction', { body, token: client.token })
+  expect([created.status, created.headers.get('idempotent-replayed')]).toEqual([201, null])
+})
