@@ -1,0 +1,87 @@
+import type { Balances } from './accounts.ts'
+import { type Transfer, upTo } from './post.ts'
+
+/**
+ * The transfers of each business event: the one table of what money does. docs/ledger.md shows the same for people.
+ * Each is a function of the balances under the lock, where a part depends on what is there.
+ */
+
+/** A payment arrived: the merchant's, less the fee; what it owes is filled first. The fee is never more than the payment. */
+export function paid(amount: number, fee: number) {
+  return (balances: Balances): Transfer[] => [
+    { kind: 'payment', debit: 'acquirer', credit: 'available', amount },
+    { kind: 'fee', debit: 'available', credit: 'fees', amount: fee },
+    repayDebt(balances, amount - fee),
+  ]
+}
+
+/** Something is to leave: amount and fee are set aside at once. */
+export function reserved(kind: 'refund_reserved' | 'withdrawal_reserved', amount: number, fee: number) {
+  return (): Transfer[] => [{ kind, debit: 'available', credit: 'reserved', amount: amount + fee }]
+}
+
+/** It has left for certain. */
+export function sent(kind: 'refund_sent' | 'withdrawal_sent', amount: number, fee: number) {
+  return (): Transfer[] => [
+    { kind, debit: 'reserved', credit: 'acquirer', amount },
+    { kind: 'fee', debit: 'reserved', credit: 'fees', amount: fee },
+  ]
+}
+
+/** It is certain that nothing left: amount and fee are given back; what the merchant owes is filled first. */
+export function released(kind: 'refund_released' | 'withdrawal_released', amount: number, fee: number) {
+  return (balances: Balances): Transfer[] => [
+    { kind, debit: 'reserved', credit: 'available', amount: amount + fee },
+    repayDebt(balances, amount + fee),
+  ]
+}
+
+/** The receiver of a withdrawal sent it back. The fee stays. */
+export function returned(amount: number) {
+  return (balances: Balances): Transfer[] => [
+    { kind: 'withdrawal_returned', debit: 'acquirer', credit: 'available', amount },
+    repayDebt(balances, amount),
+  ]
+}
+
+/** A payment is contested: as much as is there is blocked, the rest is a debt. */
+export function contested(amount: number) {
+  return (balances: Balances): Transfer[] => {
+    const there = upTo(balances.available, amount)
+    return [
+      { kind: 'infraction_blocked', debit: 'available', credit: 'blocked', amount: there },
+      { kind: 'infraction_blocked', debit: 'debt', credit: 'blocked', amount: amount - there },
+    ]
+  }
+}
+
+/** The contest was accepted and the money went back to the payer. */
+export function infractionReturned(amount: number) {
+  return (): Transfer[] => [{ kind: 'infraction_returned', debit: 'blocked', credit: 'acquirer', amount }]
+}
+
+/** The contest was rejected or withdrawn: what was a debt is none any more, the rest is the merchant's again. */
+export function infractionReleased(amount: number) {
+  return (balances: Balances): Transfer[] => {
+    const owed = upTo(-balances.debt, amount)
+    return [
+      { kind: 'infraction_released', debit: 'blocked', credit: 'debt', amount: owed },
+      { kind: 'infraction_released', debit: 'blocked', credit: 'available', amount: amount - owed },
+    ]
+  }
+}
+
+/** The acquirer returned a payment under MED without a word before: it is gone, from what is there or as a debt. */
+export function returnedUnannounced(amount: number) {
+  return (balances: Balances): Transfer[] => {
+    const there = upTo(balances.available, amount)
+    return [
+      { kind: 'infraction_returned', debit: 'available', credit: 'acquirer', amount: there },
+      { kind: 'infraction_returned', debit: 'debt', credit: 'acquirer', amount: amount - there },
+    ]
+  }
+}
+
+function repayDebt(balances: Balances, amount: number): Transfer {
+  return { kind: 'debt_repaid', debit: 'available', credit: 'debt', amount: upTo(-balances.debt, amount) }
+}
