@@ -1,0 +1,127 @@
+import { randomUUID } from 'node:crypto'
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
+import { sql } from '../db/sql.ts'
+import { toStatusHistoryView } from '../http/history.ts'
+import { mayMove, type TransactionStatus, transactionMoves, transactionStatuses } from './status.ts'
+
+let database: TestDatabase
+beforeAll(async () => {
+  database = await createTestDatabase()
+})
+afterAll(async () => await database.drop())
+
+const pairs = transactionStatuses.flatMap((from) => transactionStatuses.map((to) => [from, to] as const))
+const status = fc.constantFrom(...transactionStatuses)
+/** A history made by walking the table of moves. */
+const history = fc.array(fc.nat(), { maxLength: 12 }).map((choices) => {
+  const walk: TransactionStatus[] = ['PENDING']
+  for (const choice of choices) {
+    const next = transactionMoves[walk.at(-1) ?? 'PENDING']
+    const to = next[choice % next.length]
+    if (to) walk.push(to)
+  }
+  return walk
+})
+
+describe('the table of moves', () => {
+  it.each(pairs)('is obeyed by the database: from %s to %s', async (from, to) => {
+    const path = findPath(from)
+    await expect(insert(path)).resolves.toBeNull()
+    expect(await insert([...path, to])).toBe(mayMove(from, to) ? null : 'transactions_moves_allowed')
+  })
+
+  it.each(transactionStatuses)('lets a transaction be born PENDING only: %s', async (born) => {
+    expect(await insert([born])).toBe(born === 'PENDING' ? null : 'transactions_moves_allowed')
+  })
+
+  it('is the same in code and database for any history', async () => {
+    const histories = [
+      ...fc.sample(fc.array(status, { minLength: 1, maxLength: 10 }), 500),
+      ...fc.sample(history, 300),
+      ...fc.sample(
+        fc.tuple(history, status).map(([walk, last]) => [...walk, last]),
+        300,
+      ),
+    ]
+    const rows = await database.db.query<{ allowed: boolean }>(sql`
+      select transaction_moves_are_allowed(array(select json_array_elements_text(statuses))) as allowed
+      from json_array_elements(${JSON.stringify(histories)}::json) with ordinality as given (statuses, place) order by place`)
+    expect(rows.map(({ allowed }) => allowed)).toEqual(histories.map(isAllowed))
+  })
+
+  it('never makes unpaid what was paid', () => {
+    fc.assert(
+      fc.property(history, (walk) => {
+        const after = walk.slice(walk.indexOf('PAID'))
+        if (walk.includes('PAID'))
+          expect(after.filter((one) => ['PENDING', 'PIX_QRCODE_GENERATED', 'FAILED'].includes(one))).toEqual([])
+      }),
+    )
+  })
+
+  it('lets a payment in wherever none was, and ends with a return under MED alone', () => {
+    const unpaid = ['PIX_QRCODE_GENERATED', 'FAILED'] as const
+    expect(unpaid.every((from) => mayMove(from, 'PAID'))).toBe(true)
+    expect(transactionStatuses.filter((from) => transactionMoves[from].length === 0)).toEqual(['INFRACTION'])
+  })
+})
+
+describe('a history', () => {
+  it('has durations that add up to its length, none negative, and none in the last', () => {
+    const steps = fc.array(fc.integer({ min: 0, max: 10_000_000 }), { minLength: 12, maxLength: 12 })
+    fc.assert(
+      fc.property(history, steps, (walk, pauses) => {
+        let at = Date.parse('2026-01-01T00:00:00Z')
+        const dates = walk.map((_, index) => {
+          at += pauses[index - 1] ?? 0
+          return new Date(at)
+        })
+        const view = toStatusHistoryView(walk, dates)
+        const durations = view.map(({ durationInMilliseconds }) => durationInMilliseconds)
+        expect(view.map((entry) => entry.status)).toEqual(walk)
+        expect(durations.pop()).toBeNull()
+        expect(durations.every((duration) => duration !== null && duration >= 0)).toBe(true)
+        expect(durations.reduce<number>((sum, duration) => sum + (duration ?? 0), 0)).toBe(
+          (dates.at(-1)?.getTime() ?? 0) - (dates[0]?.getTime() ?? 0),
+        )
+      }),
+    )
+  })
+
+  it('has a date for every status', async () => {
+    const refusal = await insert(['PENDING', 'FAILED'], [new Date()])
+    expect(refusal).toBe('transactions_history_whole')
+  })
+})
+
+function isAllowed(statuses: TransactionStatus[]): boolean {
+  return statuses.every((to, index) => (index === 0 ? to === 'PENDING' : mayMove(statuses[index - 1] ?? to, to)))
+}
+
+/** The shortest history that ends so. */
+function findPath(to: TransactionStatus): TransactionStatus[] {
+  const paths: TransactionStatus[][] = [['PENDING']]
+  for (const path of paths) {
+    const last = path.at(-1) ?? 'PENDING'
+    if (last === to) return path
+    for (const next of transactionMoves[last]) if (!path.includes(next)) paths.push([...path, next])
+  }
+  throw new Error(`No history leads to ${to}`)
+}
+
+/** Writes a row with this history and gives the constraint that refused it, or null. */
+async function insert(statuses: string[], dates: Date[] = statuses.map(() => new Date())): Promise<string | null> {
+  return await database.db
+    .query(sql`
+      insert into transactions (
+        id, merchant_id, acquirer, amount, is_info_product, pix_expiration_seconds, pix_uri, pix_expires_at, created_at, statuses,
+        status_dates)
+      values (
+        ${randomUUID()}, ${randomUUID()}, 'a PSP', 100, true, 60, 'a code', now(), now(), ${statuses}, ${dates})`)
+    .then(
+      () => null,
+      (error: { constraint?: string }) => error.constraint ?? String(error),
+    )
+}
