@@ -53,9 +53,12 @@ export async function createApp(deps: AppDeps): Promise<Server> {
   app.addSchema({ $id: 'Problem', ...ProblemView })
 
   const keys = createKeyRing({ db, clock, key })
-  const provider = config.authIssuer === null ? null : createProvider({ issuer: config.authIssuer, clock })
+  const provider =
+    config.authIssuer === null
+      ? null
+      : createProvider({ issuer: config.authIssuer, audience: config.authAudience, clock })
   const verifyToken = rememberVerified(provider?.verifyToken ?? createTokenVerifier({ keys, clock }))
-  guardRoutes(app, { clock, directory: createClientDirectory(db), verifyToken })
+  guardRoutes(app, { clock, directory: createClientDirectory({ db, clock }), verifyToken })
 
   const limit = (name: string, perSecond: number, burst: number) =>
     createRateLimiter({ name, limit: { perSecond, burst }, clock })

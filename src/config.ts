@@ -13,6 +13,7 @@ const Environment = Type.Object({
   DATABASE_CONNECTIONS_MAX: Type.Integer({ minimum: 4, maximum: 200, default: 20 }),
   SECRET_KEY: Type.Optional(Type.String({ minLength: 1 })),
   AUTH_ISSUER: Type.Optional(Type.String({ minLength: 1 })),
+  AUTH_AUDIENCE: Type.Optional(Type.String({ minLength: 1 })),
   TOKEN_LIFETIME_SECONDS: Type.Integer({ minimum: 60, maximum: 86_400, default: 900 }),
   RATE_LIMIT_CREATE: Type.Number({ minimum: 0, maximum: 1_000_000, default: 100 }),
   RATE_LIMIT_CREATE_BURST: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000_000 })),
@@ -36,6 +37,8 @@ export type Config = Readonly<{
   databaseConnectionsMax: number
   secretKey: SecretKey | null
   authIssuer: string | null
+  /** Whom an external provider's tokens must be made for. Null: any of a registered client will do. */
+  authAudience: string | null
   tokenLifetimeSeconds: number
   /** Per client and second; 0 turns the limit off. */
   rateLimitCreate: { perSecond: number; burst: number }
@@ -66,22 +69,19 @@ const validate = ajv.compile<Static<typeof Environment>>(Environment)
  */
 export function readConfig(environment: Record<string, string | undefined>): Config {
   // An empty value counts as none: `BASE_URL=` in a file means "the default".
-  const given: unknown = Object.fromEntries(
-    Object.keys(Environment.properties).flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])),
-  )
-  if (!validate(given)) {
-    throw new ConfigError((validate.errors ?? []).map((error) => `${error.instancePath.slice(1)} ${describe(error)}`))
-  }
-
-  const faults: string[] = []
-  const secretKey = given.SECRET_KEY ? parseSecretKey(given.SECRET_KEY) : null
-  if (given.SECRET_KEY && !secretKey)
-    faults.push('SECRET_KEY must be 32 bytes in base64url (`guiche secret-key` makes one)')
-  const baseUrl = readUrl('BASE_URL', given.BASE_URL, ['http:', 'https:'], faults)
-  const authIssuer = readUrl('AUTH_ISSUER', given.AUTH_ISSUER, ['http:', 'https:'], faults)
-  const simulatorUrl = readUrl('SIMULATOR_URL', given.SIMULATOR_URL, ['http:', 'https:'], faults)
-  const databaseUrl = readUrl('DATABASE_URL', given.DATABASE_URL, ['postgres:', 'postgresql:'], faults)
-  if (faults.length > 0) throw new ConfigError(faults)
+  const text = (name: keyof typeof Environment.properties) => environment[name]?.trim() || undefined
+  const names = Object.keys(Environment.properties) as (keyof typeof Environment.properties)[]
+  const given: unknown = Object.fromEntries(names.flatMap((name) => (text(name) ? [[name, text(name)]] : [])))
+  const isValid = validate(given)
+  const faults = (validate.errors ?? []).map((error) => `${error.instancePath.slice(1)} ${describe(error)}`)
+  const secretKey = parseSecretKey(text('SECRET_KEY') ?? '')
+  if (text('SECRET_KEY') && !secretKey)
+    faults.push('SECRET_KEY must be 32 bytes in base64url (`npx guiche secret-key` makes one)')
+  const baseUrl = readBase('BASE_URL', text('BASE_URL'), faults)
+  const authIssuer = readBase('AUTH_ISSUER', text('AUTH_ISSUER'), faults)
+  const simulatorUrl = readBase('SIMULATOR_URL', text('SIMULATOR_URL'), faults)
+  const databaseUrl = readUrl('DATABASE_URL', text('DATABASE_URL'), ['postgres:', 'postgresql:'], faults)
+  if (!isValid || faults.length > 0) throw new ConfigError(faults)
 
   return Object.freeze({
     host: given.HOST,
@@ -92,6 +92,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     databaseConnectionsMax: given.DATABASE_CONNECTIONS_MAX,
     secretKey,
     authIssuer: authIssuer && (given.AUTH_ISSUER ?? null),
+    authAudience: given.AUTH_AUDIENCE ?? null,
     tokenLifetimeSeconds: given.TOKEN_LIFETIME_SECONDS,
     rateLimitCreate: {
       perSecond: given.RATE_LIMIT_CREATE,
@@ -108,9 +109,21 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   })
 }
 
-function describe(error: { message?: string; params: Record<string, unknown> }): string {
-  const allowed = error.params.allowedValues
-  return Array.isArray(allowed) ? `must be one of ${allowed.join(', ')}` : (error.message ?? 'is not valid')
+function describe({ message, params }: { message?: string; params: Record<string, unknown> }): string {
+  if (Array.isArray(params.allowedValues)) return `must be one of ${params.allowedValues.join(', ')}`
+  if (params.type === 'boolean') return 'must be true or false'
+  if (params.type === 'integer') return 'must be a whole number'
+  return (
+    message?.replace('NOT have fewer than', 'have at least').replace('>=', 'at least').replace('<=', 'at most') ??
+    'is not valid'
+  )
+}
+
+/** An address that paths are appended to. */
+function readBase(name: string, text: string | undefined, faults: string[]): string | null {
+  const url = readUrl(name, text, ['http:', 'https:'], faults)
+  if (url !== null && /[?#]/.test(url)) faults.push(`${name} must be a URL without a query and a fragment`)
+  return url
 }
 
 function readUrl(name: string, text: string | undefined, protocols: string[], faults: string[]): string | null {

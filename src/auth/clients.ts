@@ -42,11 +42,12 @@ export async function rotateClientSecret(
   input: { clientId: string; overlapMs?: number },
 ): Promise<{ clientSecret: string; formerExpiresAt: Date } | null> {
   const clientSecret = newSecret()
-  const now = deps.clock.now()
-  const formerExpiresAt = new Date(now.getTime() + (input.overlapMs ?? overlapMsDefault))
   return await deps.db.transaction(async (tx) => {
     const client = await store.lockClient(tx, input.clientId)
     if (!client) return null
+    // Read behind the lock: of two rotations the second has the later secret.
+    const now = deps.clock.now()
+    const formerExpiresAt = new Date(now.getTime() + (input.overlapMs ?? overlapMsDefault))
     await store.expireAllButNewestSecret(tx, client.merchant_id, now)
     await store.expireClientSecrets(tx, client.merchant_id, formerExpiresAt)
     const hash = hashSecret(deps.key, clientSecret)
@@ -60,10 +61,11 @@ export async function rotateClientSecret(
  * are meant, so are its secrets, until a rotation gives it a new one. False when there is no such client.
  */
 export async function revokeClient(deps: Deps, input: { clientId: string; tokensOnly: boolean }): Promise<boolean> {
-  const now = deps.clock.now()
   return await deps.db.transaction(async (tx) => {
     const client = await store.lockClient(tx, input.clientId)
     if (!client) return false
+    // Read behind the lock, which may take a while: tokens are made while we wait for it.
+    const now = deps.clock.now()
     await store.updateNotBefore(tx, client.merchant_id, toNextSecond(now))
     if (!input.tokensOnly) await store.expireClientSecrets(tx, client.merchant_id, now)
     return true
@@ -76,17 +78,18 @@ export async function authenticateClient(
   credentials: { clientId: string; clientSecret: string },
 ): Promise<store.ClientRow | null> {
   const hash = hashSecret(deps.key, credentials.clientSecret)
-  const client = await store.findClient(deps.db, credentials.clientId)
-  const hashes = await store.findSecretHashes(deps.db, client?.merchant_id ?? nobody, deps.clock.now())
+  const now = deps.clock.now()
+  const client = await store.findClient(deps.db, credentials.clientId, now)
+  const hashes = await store.findSecretHashes(deps.db, client?.merchant_id ?? nobody, now)
   const matches = [...hashes, Buffer.alloc(hash.length)].map((known) => timingSafeEqual(known, hash))
   return client && matches.includes(true) ? client : null
 }
 
 const nobody = '00000000-0000-0000-0000-000000000000'
 
-/** A token carries whole seconds: one issued within the second of the revocation must be refused too. */
+/** A token carries whole seconds: one issued within the second of the revocation must be refused too, its first moment included. */
 function toNextSecond(date: Date): Date {
-  return new Date(Math.ceil(date.getTime() / 1000) * 1000)
+  return new Date((Math.floor(date.getTime() / 1000) + 1) * 1000)
 }
 
 function hashSecret(key: SecretKey, secret: string): Buffer {

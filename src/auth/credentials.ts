@@ -10,20 +10,25 @@ export type Credentials = {
   isBasic: boolean
 }
 
-const formBytesMax = 8 * 1024
+/** No form of ours comes near it; whoever may send more has us read it before we know who it is. */
+export const formBytesMax = 8 * 1024
 const lengthMax = 512
 
 /** Reads the form in the body of a GET, which the service interface allows beside POST. */
 export async function readForm(request: FastifyRequest): Promise<URLSearchParams> {
   const chunks: Buffer[] = []
   let bytes = 0
-  for await (const chunk of request.raw) {
+  // Left undestroyed: breaking off would else close the connection before the refusal is on it.
+  for await (const chunk of request.raw.iterator({ destroyOnReturn: false })) {
     chunks.push(chunk)
     bytes += chunk.length
-    if (bytes > formBytesMax) throw new OAuthError(413, 'invalid_request', 'The form may have 8 KiB at most.')
+    if (bytes > formBytesMax) {
+      // What is still on its way is not read, so this connection is good for nothing more.
+      throw new OAuthError(413, 'invalid_request', 'The form may have 8 KiB at most.', { connection: 'close' })
+    }
   }
   if (bytes > 0 && !/^application\/x-www-form-urlencoded *(;|$)/i.test(request.headers['content-type'] ?? '')) {
-    throw new OAuthError(400, 'invalid_request', 'Send the credentials as application/x-www-form-urlencoded.')
+    throw wrongMediaType()
   }
   return new URLSearchParams(Buffer.concat(chunks).toString('utf8'))
 }
@@ -41,9 +46,11 @@ export function readCredentials(request: FastifyRequest, form: URLSearchParams):
       'Send nothing in the address: a secret in it ends up in logs. Send the credentials in the form body or as HTTP Basic, and change the secret if it was in the address.',
     )
   }
-  for (const name of new Set(form.keys())) {
-    if (form.getAll(name).length > 1)
+  const seen = new Set<string>()
+  for (const name of form.keys()) {
+    if (seen.has(name))
       throw new OAuthError(400, 'invalid_request', `A field of the form is repeated: ${safeName(name)}.`)
+    seen.add(name)
   }
   const grantType = form.get('grant_type')
   if (grantType !== null && grantType !== 'client_credentials') {
@@ -67,7 +74,13 @@ export function readCredentials(request: FastifyRequest, form: URLSearchParams):
   if (clientId.length > lengthMax || clientSecret.length > lengthMax || /\p{Cc}/u.test(clientId + clientSecret)) {
     throw new OAuthError(400, 'invalid_request', 'The credentials are malformed.')
   }
-  return { clientId, clientSecret, scope: form.get('scope')?.trim() || null, isBasic: basic !== null }
+  // A scope that names nothing asks for nothing in particular.
+  const scope = form.get('scope')?.replace(/^[\s,]+|[\s,]+$/g, '') || null
+  return { clientId, clientSecret, scope, isBasic: basic !== null }
+}
+
+export function wrongMediaType(): OAuthError {
+  return new OAuthError(400, 'invalid_request', 'Send the credentials as application/x-www-form-urlencoded.')
 }
 
 /** RFC 6749 §2.3.1: both parts are form-encoded within Basic. */

@@ -1,25 +1,26 @@
 import type { Db } from '../db/sql.ts'
-import { type ClientRow, findClient } from './store.ts'
+import type { Clock } from '../lib/clock.ts'
+import { findClient, type KnownClient } from './store.ts'
 
 /** How old what is known of a client may be: half of the second within which every instance sees a revocation. */
 const ageMaxMs = 500
 const clientsMax = 10_000
 
-/** What the guard asks at every request: who is this client, and since when are its tokens good? */
-export type ClientDirectory = { find(clientId: string): Promise<ClientRow | null> }
+/** What the guard asks at every request: who is this client, and since when are its tokens good, if they are at all? */
+export type ClientDirectory = { find(clientId: string): Promise<KnownClient | null> }
 
 /**
  * Remembers clients for half a second. Without a database there is no answer, so nobody gets in on old knowledge; requests of
  * one client that come together share one query.
  */
-export function createClientDirectory(db: Db): ClientDirectory {
-  const known = new Map<string, { readAt: number; client: Promise<ClientRow | null> }>()
+export function createClientDirectory({ db, clock }: { db: Db; clock: Clock }): ClientDirectory {
+  const known = new Map<string, { readAt: number; client: Promise<KnownClient | null> }>()
   return {
     find(clientId) {
       const now = performance.now()
       const entry = known.get(clientId)
       if (entry && now - entry.readAt < ageMaxMs) return entry.client
-      const client = findClient(db, clientId)
+      const client = findClient(db, clientId, clock.now())
       known.delete(clientId)
       known.set(clientId, { readAt: now, client })
       client.catch(() => known.delete(clientId))

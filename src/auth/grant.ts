@@ -6,7 +6,11 @@ import type { Credentials } from './credentials.ts'
 import type { KeyRing } from './keys.ts'
 import { type Provider, ProviderUnavailable } from './provider.ts'
 import { parseScopes, type Scope } from './scopes.ts'
+import { findClient, notBeforeOf } from './store.ts'
 import { issueToken } from './token.ts'
+
+/** When the provider has too many requests: it seldom says for how long. */
+const retryAfterSeconds = 10
 
 export type TokenDeps = {
   db: Db
@@ -65,13 +69,18 @@ export async function grantToken(deps: TokenDeps, credentials: Credentials): Pro
 }
 
 async function grantHere(deps: TokenDeps, credentials: Credentials): Promise<TokenGrant> {
+  // Read before the client is: a revocation that comes between the two refuses this token as well.
+  const now = Math.floor(deps.clock.now().getTime() / 1000)
   const client = await authenticateClient(deps, credentials)
   if (!client) throw invalidClient(credentials)
+  const notBefore = notBeforeOf(client)
   const scopes = narrow(client.scopes, credentials.scope)
   const { token, expiresAt } = await issueToken(deps, {
     issuer: deps.baseUrl,
     clientId: client.client_id,
     scopes,
+    // The rest of the second in which older tokens were revoked is past for a new one.
+    issuedAt: Math.max(now, notBefore),
     lifetimeSeconds: deps.tokenLifetimeSeconds,
   })
   return {
@@ -79,7 +88,7 @@ async function grantHere(deps: TokenDeps, credentials: Credentials): Promise<Tok
     expires_in: expiresAt,
     refresh_expires_in: 0,
     token_type: 'Bearer',
-    'not-before-policy': client.not_before ? client.not_before.getTime() / 1000 : 0,
+    'not-before-policy': notBefore,
     scope: scopes.join(','),
     expires_in_sec: deps.tokenLifetimeSeconds,
   }
@@ -104,17 +113,23 @@ async function grantByProvider(deps: TokenDeps, provider: Provider, credentials:
   }
   if (status !== 200) {
     const code = typeof body.error === 'string' && /^[a-z_]{1,64}$/.test(body.error) ? body.error : 'invalid_request'
-    throw new OAuthError(status === 429 ? 429 : 400, code, 'The authentication provider refused the request.')
+    const description = 'The authentication provider refused the request.'
+    throw status === 429
+      ? new OAuthError(429, code, description, { 'retry-after': String(retryAfterSeconds) })
+      : new OAuthError(400, code, description)
   }
-  const lifetime = Number(body.expires_in)
-  if (typeof body.access_token !== 'string' || !Number.isFinite(lifetime) || lifetime <= 0) throw badGateway()
-  const now = Math.floor(deps.clock.now().getTime() / 1000)
+  const lifetime = Math.floor(Number(body.expires_in))
+  if (typeof body.access_token !== 'string' || !Number.isSafeInteger(lifetime) || lifetime <= 0) throw badGateway()
+  const now = deps.clock.now()
+  const client = await findClient(deps.db, credentials.clientId, now)
+  // Revoked here, whatever the provider says of it.
+  if (client && !client.has_secret) throw invalidClient(credentials)
   return {
     access_token: body.access_token,
-    expires_in: now + Math.floor(lifetime),
+    expires_in: Math.floor(now.getTime() / 1000) + lifetime,
     refresh_expires_in: toCount(body.refresh_expires_in),
     token_type: 'Bearer',
-    'not-before-policy': toCount(body['not-before-policy']),
+    'not-before-policy': Math.max(toCount(body['not-before-policy']), client ? notBeforeOf(client) : 0),
     scope:
       typeof body.scope === 'string'
         ? body.scope
@@ -122,7 +137,7 @@ async function grantByProvider(deps: TokenDeps, provider: Provider, credentials:
             .filter(Boolean)
             .join(',')
         : '',
-    expires_in_sec: Math.floor(lifetime),
+    expires_in_sec: lifetime,
   }
 }
 

@@ -6,6 +6,7 @@ import type { Clock } from '../lib/clock.ts'
 import { AppError, type ErrorCode } from '../lib/errors.ts'
 import type { ClientDirectory } from './directory.ts'
 import { ProviderUnavailable } from './provider.ts'
+import { notBeforeOf } from './store.ts'
 import type { TokenClaims, TokenVerifier } from './token.ts'
 
 type Deps = { clock: Clock; directory: ClientDirectory; verifyToken: TokenVerifier }
@@ -32,7 +33,8 @@ async function authorize(deps: Deps, request: FastifyRequest, scope: string): Pr
       detail: 'The token is good, but its client is not registered at this gateway.',
     })
   }
-  if (client.not_before && claims.issuedAt < client.not_before.getTime() / 1000) throw refuse('token_revoked')
+  // Where a provider makes the tokens, a client that is shut out here may well have a new one.
+  if (!client.has_secret || claims.issuedAt < notBeforeOf(client)) throw refuse('token_revoked')
   const has = (scopes: string[]) => scopes.includes(scope)
   if (!has(client.scopes) || (claims.scopes && !has(claims.scopes))) {
     throw new AppError('insufficient_scope', {

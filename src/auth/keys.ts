@@ -62,6 +62,8 @@ export function createKeyRing(deps: { db: Db; clock: Clock; key: SecretKey }): K
       await store.retireSigningKeys(tx, new Date(now.getTime() + overlapMs))
       await store.insertSigningKey(tx, await makeKey(deps.key, now))
     })
+    // A reading that began before the commit does not have the new key.
+    await loading?.catch(() => {})
     await load()
   }
 

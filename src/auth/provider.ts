@@ -1,7 +1,15 @@
-import { createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, errors as joseErrors, jwtVerify } from 'jose'
-import { request } from 'undici'
+import {
+  createLocalJWKSet,
+  decodeProtectedHeader,
+  type JSONWebKeySet,
+  type JWTVerifyGetKey,
+  errors as joseErrors,
+  jwtVerify,
+} from 'jose'
+import { Agent, request } from 'undici'
 import type { Clock } from '../lib/clock.ts'
-import { readClaims, type TokenVerifier } from './token.ts'
+import { keep } from './keep.ts'
+import { readClaims, type TokenClaims, type TokenVerifier } from './token.ts'
 
 /** The provider did not answer, or not with what OpenID Connect says. */
 export class ProviderUnavailable extends Error {
@@ -22,74 +30,117 @@ export type Provider = {
 type Metadata = { tokenEndpoint: string; jwksUri: string; issuer: string }
 
 const timeoutMs = 5_000
+/** Ten times what the keys of a large provider take. */
 const answerBytesMax = 256 * 1024
-/** How long the provider's addresses and keys are kept. An unknown key id makes us read the keys again, but not more often than the pause. */
-const keptMs = 10 * 60_000
-const reloadPauseMs = 5_000
+/** What our clock and the provider's may differ by, for tokens that begin to be good at the very moment they are made. */
+const clockToleranceSeconds = 10
+/** With which a provider says what is wrong with a request. Any other status but 200 is of the provider itself. */
+const refusals = new Set([400, 401, 403, 429])
 /** Asymmetric only: a provider's client secret must never verify a token. */
 const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA']
+/** RFC 9068's, and what those write who do not follow it. A provider's key signs other things too, such as notices of a logout. */
+const types = new Set(['at+jwt', 'application/at+jwt', 'jwt'])
 
 /** An external OpenID Connect provider, such as Keycloak: it knows the credentials, we pass them on and reshape its answer. */
-export function createProvider(deps: { issuer: string; clock: Clock }): Provider {
-  const metadata = kept(async () => readMetadata(deps.issuer))
-  const keys = kept(async () => {
-    const answer = await fetchJson((await metadata(keptMs)).jwksUri)
-    if (answer.status !== 200 || !Array.isArray(answer.body.keys))
-      throw new ProviderUnavailable('The provider has no readable keys')
-    return createLocalJWKSet(answer.body as unknown as JSONWebKeySet)
-  })
+export function createProvider(deps: { issuer: string; audience: string | null; clock: Clock }): Provider {
+  const dispatcher = new Agent({ maxResponseSize: answerBytesMax })
+  const metadata = keep(async () => await readMetadata(dispatcher, deps.issuer))
+  const keys = keep(async () => await readKeys(dispatcher, (await metadata.get()).jwksUri))
+
+  async function check(token: string, key: JWTVerifyGetKey): Promise<TokenClaims> {
+    const { issuer } = await metadata.get()
+    const currentDate = deps.clock.now()
+    const options = {
+      algorithms,
+      issuer,
+      currentDate,
+      clockTolerance: clockToleranceSeconds,
+      // Without one any token of a registered client will do, also one that was made for another service.
+      ...(deps.audience !== null && { audience: deps.audience }),
+    }
+    const { payload, protectedHeader } = await jwtVerify(token, key, options)
+    // Keycloak says in the claim `typ` what RFC 9068 says in the header: ID tokens are signed with the same key.
+    const isBearer = payload.typ === undefined || payload.typ === 'Bearer'
+    if (!isBearer || !types.has((protectedHeader.typ ?? 'jwt').toLowerCase())) {
+      throw new joseErrors.JWTClaimValidationFailed('the token is no access token', payload, 'typ')
+    }
+    return readClaims(payload)
+  }
 
   return {
     async requestToken({ clientId, clientSecret, scope }) {
-      const { tokenEndpoint } = await metadata(keptMs)
+      const { tokenEndpoint } = await metadata.get()
       const form = new URLSearchParams({ grant_type: 'client_credentials' })
       if (scope) form.set('scope', scope)
       // RFC 6749 §2.3.1: identifier and secret are form-encoded before they become Basic.
       const basic = Buffer.from(`${encodeForm(clientId)}:${encodeForm(clientSecret)}`).toString('base64')
-      const answer = await fetchJson(tokenEndpoint, { body: form.toString(), authorization: `Basic ${basic}` })
-      if (answer.status >= 500) throw new ProviderUnavailable(`The provider answered ${answer.status}`)
-      return answer
+      const answer = await fetchJson(dispatcher, tokenEndpoint, {
+        body: form.toString(),
+        authorization: `Basic ${basic}`,
+      })
+      if (answer.status === 200 || refusals.has(answer.status)) return answer
+      throw new ProviderUnavailable(`The provider answered ${answer.status} to a request for a token`)
     },
     async verifyToken(token) {
-      const { issuer } = await metadata(keptMs)
-      const options = { algorithms, issuer, currentDate: deps.clock.now() }
+      // What is no token at all is not worth asking the provider anything.
       decodeProtectedHeader(token)
       try {
-        return readClaims((await jwtVerify(token, await keys(keptMs), options)).payload)
+        return await check(token, await keys.get())
       } catch (error) {
         if (!(error instanceof joseErrors.JWKSNoMatchingKey)) throw error
-        return readClaims((await jwtVerify(token, await keys(reloadPauseMs), options)).payload)
+        return await check(token, await keys.renew())
       }
     },
   }
 }
 
-async function readMetadata(issuer: string): Promise<Metadata> {
-  const { status, body } = await fetchJson(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`)
-  const { token_endpoint: tokenEndpoint, jwks_uri: jwksUri, issuer: named } = body
-  if (status !== 200 || typeof tokenEndpoint !== 'string' || typeof jwksUri !== 'string' || typeof named !== 'string') {
+async function readMetadata(dispatcher: Agent, issuer: string): Promise<Metadata> {
+  const { status, body } = await fetchJson(dispatcher, `${withoutSlash(issuer)}/.well-known/openid-configuration`)
+  const { issuer: named } = body
+  const [tokenEndpoint, jwksUri] = [body.token_endpoint, body.jwks_uri].map((url) => readEndpoint(url, issuer))
+  if (status !== 200 || !tokenEndpoint || !jwksUri || typeof named !== 'string') {
     throw new ProviderUnavailable('The provider has no readable OpenID Connect configuration')
   }
-  if (named.replace(/\/$/, '') !== issuer.replace(/\/$/, '')) {
+  if (withoutSlash(named) !== withoutSlash(issuer)) {
     throw new ProviderUnavailable(`The provider calls itself ${named}, not ${issuer} as AUTH_ISSUER has it`)
   }
   return { tokenEndpoint, jwksUri, issuer: named }
 }
 
-async function fetchJson(url: string, post?: { body: string; authorization: string }): Promise<ProviderAnswer> {
+/** Another host it may be, but clients' secrets do not leave in the clear when the issuer is spoken to in private. */
+function readEndpoint(url: unknown, issuer: string): string | null {
+  if (typeof url !== 'string' || !URL.canParse(url)) return null
+  const { protocol } = new URL(url)
+  return protocol === 'https:' || protocol === new URL(issuer).protocol ? url : null
+}
+
+async function readKeys(dispatcher: Agent, url: string): Promise<JWTVerifyGetKey> {
+  const { status, body } = await fetchJson(dispatcher, url)
+  try {
+    if (status === 200) return createLocalJWKSet(body as unknown as JSONWebKeySet)
+  } catch (error) {
+    throw new ProviderUnavailable('The provider has no readable keys', { cause: error })
+  }
+  throw new ProviderUnavailable(`The provider answered ${status} when it was asked for its keys`)
+}
+
+/** Redirects are not followed: a request for a token carries a secret, which is for the address that was configured. */
+async function fetchJson(
+  dispatcher: Agent,
+  url: string,
+  post?: { body: string; authorization: string },
+): Promise<ProviderAnswer> {
   try {
     const answer = await request(url, {
+      dispatcher,
+      // Over everything, connecting and reading the body included.
       signal: AbortSignal.timeout(timeoutMs),
-      ...(post
-        ? {
-            method: 'POST',
-            body: post.body,
-            headers: { authorization: post.authorization, 'content-type': 'application/x-www-form-urlencoded' },
-          }
-        : {}),
+      ...(post && {
+        method: 'POST',
+        body: post.body,
+        headers: { authorization: post.authorization, 'content-type': 'application/x-www-form-urlencoded' },
+      }),
     })
-    const length = Number(answer.headers['content-length'] ?? 0)
-    if (length > answerBytesMax) throw new Error('The answer is too large')
     const body: unknown = await answer.body.json()
     if (typeof body !== 'object' || body === null) throw new Error('The answer is no JSON object')
     return { status: answer.statusCode, body: { ...body } }
@@ -98,20 +149,8 @@ async function fetchJson(url: string, post?: { body: string; authorization: stri
   }
 }
 
-/** A value that is read when it is first asked for, and again when it is older than the asker accepts. Failures are not kept. */
-function kept<Value>(read: () => Promise<Value>): (ageMaxMs: number) => Promise<Value> {
-  let value: Promise<Value> | null = null
-  let readAt = 0
-  return (ageMaxMs) => {
-    if (value && performance.now() - readAt <= ageMaxMs) return value
-    readAt = performance.now()
-    const reading = read()
-    value = reading
-    reading.catch(() => {
-      if (value === reading) value = null
-    })
-    return reading
-  }
+function withoutSlash(url: string): string {
+  return url.replace(/\/$/, '')
 }
 
 function encodeForm(text: string): string {

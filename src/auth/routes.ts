@@ -1,9 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import ipaddr from 'ipaddr.js'
 import { toAppError } from '../http/problem.ts'
 import { enforceRateLimit, type RateLimiter } from '../http/rate-limit.ts'
 import type { Server } from '../http/server.ts'
-import { AppError } from '../lib/errors.ts'
-import { readCredentials, readForm } from './credentials.ts'
+import { errors } from '../lib/errors.ts'
+import { formBytesMax, readCredentials, readForm, wrongMediaType } from './credentials.ts'
 import { grantToken, OAuthError, type TokenDeps } from './grant.ts'
 import { JwksView, OAuthErrorView, TokenForm, TokenView } from './schema.ts'
 
@@ -30,11 +31,16 @@ export async function registerAuthRoutes(app: Server, deps: Deps): Promise<void>
     )
     scoped.addContentTypeParser('*', (_request, _payload, done) => done(null, unreadable))
     scoped.setErrorHandler(sendOAuthError)
+    scoped.addHook('onRequest', (_request, reply, done) => {
+      void reply.header('cache-control', 'no-store').header('pragma', 'no-cache')
+      done()
+    })
 
     for (const method of ['POST', 'GET'] as const) {
       scoped.route({
         method,
         url: '/auth/token',
+        bodyLimit: formBytesMax,
         config: { access: { public: true } },
         schema: {
           summary: 'Get an access token',
@@ -53,8 +59,7 @@ export async function registerAuthRoutes(app: Server, deps: Deps): Promise<void>
         // The form is read here, where a repeated field can still be seen.
         validatorCompiler: () => () => true,
         handler: async (request, reply) => {
-          void reply.header('cache-control', 'no-store').header('pragma', 'no-cache')
-          enforceRateLimit(deps.limits.perAddress, request.ip, reply)
+          enforceRateLimit(deps.limits.perAddress, toHost(request.ip), reply)
           const credentials = readCredentials(request, await readBody(request))
           enforceRateLimit(deps.limits.perClient, credentials.clientId, reply)
           return await grantToken(deps, credentials)
@@ -64,12 +69,19 @@ export async function registerAuthRoutes(app: Server, deps: Deps): Promise<void>
   })
 }
 
+/** What one host has: an IPv4 address, or all 2^64 addresses of an IPv6 network, of which it could use another at each request. */
+function toHost(address: string): string {
+  if (!ipaddr.isValid(address)) return address
+  const parsed = ipaddr.process(address)
+  return parsed instanceof ipaddr.IPv6 ? parsed.parts.slice(0, 4).join(':') : parsed.toString()
+}
+
 /** Stands for a body of another media type. */
 const unreadable = Symbol('unreadable')
 
 async function readBody(request: FastifyRequest): Promise<URLSearchParams> {
   if (request.body === unreadable) {
-    throw new OAuthError(400, 'invalid_request', 'Send the credentials as application/x-www-form-urlencoded.')
+    throw wrongMediaType()
   }
   // Fastify reads no body of a GET.
   return request.method === 'GET'
@@ -82,7 +94,7 @@ function sendOAuthError(error: unknown, request: FastifyRequest, reply: FastifyR
   if (status >= 500) request.log.error({ err: error }, 'a request for a token failed')
   return reply
     .code(status)
-    .headers({ 'cache-control': 'no-store', pragma: 'no-cache', ...headers })
+    .headers(headers)
     .type('application/json; charset=utf-8')
     .send(JSON.stringify({ error: code, error_description: description }))
 }
@@ -91,8 +103,11 @@ function toOAuthError(error: unknown): OAuthError {
   if (error instanceof OAuthError) return error
   const known = toAppError(error)
   if (known.code === 'rate_limited') return new OAuthError(429, 'rate_limited', known.message, known.details.headers)
-  if (known instanceof AppError && known.code === 'body_too_large')
-    return new OAuthError(413, 'invalid_request', known.message)
+  if (known.code === 'body_too_large') return new OAuthError(413, 'invalid_request', 'The form may have 8 KiB at most.')
+  if (known.code === 'unsupported_media_type') return wrongMediaType()
+  // The client's fault, such as a body that is shorter than it was said to be, or that broke off.
+  if (errors[known.code].status < 500 || (error as NodeJS.ErrnoException)?.code === 'ECONNRESET')
+    return new OAuthError(400, 'invalid_request', 'The request cannot be read.')
   return new OAuthError(
     500,
     'server_error',

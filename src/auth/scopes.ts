@@ -19,6 +19,6 @@ export function parseScopes(text: string): Scope[] | null {
   return known.length === named.length ? [...new Set(known)] : null
 }
 
-export function isScope(name: string): name is Scope {
+export function isScope(name: unknown): name is Scope {
   return scopes.some((scope) => scope === name)
 }

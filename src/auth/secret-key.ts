@@ -20,11 +20,15 @@ export async function loadSecretKey(
   const check = keyedHash(key, 'key-check', 'guiche').toString('base64url')
   await insertSetting(db, keyCheck, check)
   if ((await findSetting(db, keyCheck)) === check) return { key, isGenerated: configured === null }
-  throw new Error(
-    configured
-      ? 'SECRET_KEY is not the one that this database was set up with. Set the former one again; without it, clients must get new secrets.'
-      : 'This database was set up with a SECRET_KEY. Set it again.',
-  )
+  throw new Error(await describeMismatch(db, configured !== null))
+}
+
+async function describeMismatch(db: Db, isConfigured: boolean): Promise<string> {
+  if (!isConfigured) return 'This database was set up with a SECRET_KEY, which is not set now. Set it again.'
+  if ((await findSetting(db, generatedKey)) !== null) {
+    return "SECRET_KEY is set, but this database was set up without one and keeps what is in it under a generated key. Unset SECRET_KEY, or set it to that key: select value from settings where name = 'secret_key'."
+  }
+  return 'SECRET_KEY is not the one that this database was set up with. Set the former one again: without it client secrets, webhook secrets and signing keys cannot be used.'
 }
 
 async function loadGeneratedKey(db: Db): Promise<SecretKey> {

@@ -1,4 +1,4 @@
-import { type Db, sql, type Tx } from '../db/sql.ts'
+import { type Db, type Sql, sql, type Tx } from '../db/sql.ts'
 import type { Scope } from './scopes.ts'
 
 export type ClientRow = {
@@ -10,21 +10,32 @@ export type ClientRow = {
   created_at: Date
 }
 
+/** A client and whether it has a secret that is alive: one that was revoked has none, and is let in by nobody's token. */
+export type KnownClient = ClientRow & { has_secret: boolean }
+
 export async function insertClient(tx: Tx, client: Omit<ClientRow, 'not_before'>): Promise<void> {
   await tx.query(sql`
     insert into clients (merchant_id, client_id, name, scopes, created_at)
     values (${client.merchant_id}, ${client.client_id}, ${client.name}, ${client.scopes}, ${client.created_at})`)
 }
 
-export async function listClients(db: Db | Tx): Promise<ClientRow[]> {
-  return await db.query<ClientRow>(sql`
-    select merchant_id, client_id, name, scopes, not_before, created_at from clients order by created_at, client_id`)
+export async function listClients(db: Db | Tx, now: Date): Promise<KnownClient[]> {
+  return await db.query<KnownClient>(sql`
+    select merchant_id, client_id, name, scopes, not_before, created_at, ${hasSecret(now)} as has_secret
+    from clients order by created_at, client_id`)
 }
 
-export async function findClient(db: Db | Tx, clientId: string): Promise<ClientRow | null> {
-  const rows = await db.query<ClientRow>(sql`
-    select merchant_id, client_id, name, scopes, not_before, created_at from clients where client_id = ${clientId}`)
+export async function findClient(db: Db | Tx, clientId: string, now: Date): Promise<KnownClient | null> {
+  const rows = await db.query<KnownClient>(sql`
+    select merchant_id, client_id, name, scopes, not_before, created_at, ${hasSecret(now)} as has_secret
+    from clients where client_id = ${clientId}`)
   return rows[0] ?? null
+}
+
+function hasSecret(now: Date): Sql {
+  return sql`exists (
+    select from client_secrets
+    where client_secrets.merchant_id = clients.merchant_id and (expires_at is null or expires_at > ${now}))`
 }
 
 /** Locks the client, so that two rotations at once come one after the other. */
@@ -33,6 +44,11 @@ export async function lockClient(tx: Tx, clientId: string): Promise<ClientRow | 
     select merchant_id, client_id, name, scopes, not_before, created_at from clients
     where client_id = ${clientId} for no key update`)
   return rows[0] ?? null
+}
+
+/** Unix seconds; tokens issued before are refused. 0 when none was revoked. */
+export function notBeforeOf(client: ClientRow): number {
+  return client.not_before ? client.not_before.getTime() / 1000 : 0
 }
 
 export async function updateNotBefore(tx: Tx, merchantId: string, notBefore: Date): Promise<void> {
@@ -77,11 +93,12 @@ export type SigningKeyRow = {
   created_at: Date
 }
 
+/** The key that signs comes first: it is the one that does not retire, whatever the clocks of those who made the others. */
 export async function listSigningKeys(db: Db | Tx, now: Date): Promise<SigningKeyRow[]> {
   return await db.query<SigningKeyRow>(sql`
     select kid, public_jwk, sealed_private_jwk, created_at from signing_keys
     where retires_at is null or retires_at > ${now}
-    order by created_at desc, kid`)
+    order by retires_at desc nulls first, created_at desc, kid`)
 }
 
 /** Makes others wait until this transaction ends: one process makes the first key, or the next. */

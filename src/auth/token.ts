@@ -6,7 +6,13 @@ import { algorithm, type KeyRing } from './keys.ts'
 import { isScope, type Scope } from './scopes.ts'
 
 /** What an access token says, once its signature has been checked. */
-export type TokenClaims = { clientId: string; scopes: Scope[] | null; issuedAt: number; expiresAt: number }
+export type TokenClaims = {
+  clientId: string
+  /** Null in the token of a provider that knows none of our scopes: then those of the client hold. */
+  scopes: Scope[] | null
+  issuedAt: number
+  expiresAt: number
+}
 
 /** Checks a token's signature, form and expiry, or throws an error of jose's. The guard checks expiry and revocation at each use. */
 export type TokenVerifier = (token: string) => Promise<TokenClaims>
@@ -17,20 +23,21 @@ const type = 'at+jwt'
 const tokenLengthMax = 8192
 /** As many verified tokens as are remembered, about 1 kB each. */
 const rememberedMax = 10_000
+/** Then its key is looked up again: one that was withdrawn must not live on here for as long as a token says. */
+const rememberedMs = 10 * 60_000
 
 export async function issueToken(
-  deps: { keys: KeyRing; clock: Clock },
-  input: { issuer: string; clientId: string; scopes: Scope[]; lifetimeSeconds: number },
+  deps: { keys: KeyRing },
+  input: { issuer: string; clientId: string; scopes: Scope[]; issuedAt: number; lifetimeSeconds: number },
 ): Promise<{ token: string; expiresAt: number }> {
-  const issuedAt = Math.floor(deps.clock.now().getTime() / 1000)
-  const expiresAt = issuedAt + input.lifetimeSeconds
+  const expiresAt = input.issuedAt + input.lifetimeSeconds
   const key = await deps.keys.signingKey()
   const token = await new SignJWT({ client_id: input.clientId, scope: input.scopes.join(' ') })
     .setProtectedHeader({ alg: algorithm, typ: type, kid: key.kid })
     .setIssuer(input.issuer)
     .setSubject(input.clientId)
     .setAudience(audience)
-    .setIssuedAt(issuedAt)
+    .setIssuedAt(input.issuedAt)
     .setExpirationTime(expiresAt)
     .setJti(newUuid())
     .sign(key.privateKey)
@@ -49,7 +56,8 @@ export function createTokenVerifier(deps: { keys: KeyRing; clock: Clock }): Toke
       audience,
       currentDate: deps.clock.now(),
     })
-    return readClaims(payload)
+    const claims = readClaims(payload)
+    return { ...claims, scopes: claims.scopes ?? [] }
   }
 }
 
@@ -60,19 +68,22 @@ export function readClaims(payload: JWTPayload): TokenClaims {
   if (typeof clientId !== 'string' || payload.iat === undefined || payload.exp === undefined) {
     throw new joseErrors.JWTClaimValidationFailed('the token lacks a claim', payload)
   }
-  const named = typeof payload.scope === 'string' ? payload.scope.split(' ').filter(isScope) : []
+  // Some providers write `scp`, some a list.
+  const scope = payload.scope ?? payload.scp
+  const named = (typeof scope === 'string' ? scope.split(/[\s,]+/) : Array.isArray(scope) ? scope : []).filter(isScope)
   return { clientId, scopes: named.length > 0 ? named : null, issuedAt: payload.iat, expiresAt: payload.exp }
 }
 
 /** Verifying a signature costs some 100 µs, remembering that it was verified half of one. */
 export function rememberVerified(verify: TokenVerifier): TokenVerifier {
-  const remembered = new Map<string, TokenClaims>()
+  const remembered = new Map<string, { claims: TokenClaims; verifiedAt: number }>()
   return async (token) => {
     const known = remembered.get(token)
-    if (known) return known
+    if (known && performance.now() - known.verifiedAt < rememberedMs) return known.claims
     if (token.length > tokenLengthMax) throw new AppError('invalid_token')
     const claims = await verify(token)
-    remembered.set(token, claims)
+    remembered.delete(token)
+    remembered.set(token, { claims, verifiedAt: performance.now() })
     const oldest = remembered.size > rememberedMax ? remembered.keys().next() : undefined
     if (oldest && !oldest.done) remembered.delete(oldest.value)
     return claims

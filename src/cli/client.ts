@@ -2,10 +2,9 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { revokeClient, rotateClientSecret } from '../auth/clients.ts'
 import { parseScopes, type Scope, scopes } from '../auth/scopes.ts'
 import { findClient, listClients } from '../auth/store.ts'
-import type { Db } from '../db/sql.ts'
 import { createMerchant } from '../merchant.ts'
 import { rotateWebhookSecret } from '../webhooks/secrets.ts'
-import { withContext } from './context.ts'
+import { type Context, withContext } from './context.ts'
 import { print } from './print.ts'
 
 type Json = { json?: boolean }
@@ -18,24 +17,30 @@ export function clientCommands(program: Command): void {
     .command('create')
     .description('register a client and show its secrets, once')
     .requiredOption('--name <name>', 'what people call it', toName)
-    .option('--scopes <scopes>', 'separated by commas', toScopes, [...scopes])
+    .option('--scopes <scopes>', `separated by commas, of ${scopes.join(', ')} (default: all)`, toScopes)
     .option('--client-id <id>', 'an identifier of your own, such as the one an external provider knows', toClientId)
     .option('--json', 'print JSON')
     .action(
       async ({
         json,
         name,
-        scopes: granted,
+        scopes: granted = [...scopes],
         clientId,
-      }: Json & { name: string; scopes: Scope[]; clientId?: string }) => {
+      }: Json & { name: string; scopes?: Scope[]; clientId?: string }) => {
         const made = await withContext(async (context) => {
-          if (clientId !== undefined && (await findClient(context.db, clientId)))
-            throw new Error(`A client ${clientId} exists already.`)
-          return await context.db.transaction(
+          if (clientId === undefined && context.hasProvider)
+            throw new Error('AUTH_ISSUER is set: name the client as the provider knows it, with --client-id.')
+          if (clientId !== undefined && (await findClient(context.db, clientId, context.clock.now())))
+            throw new Error(
+              `There is a client ${clientId} already. \`npx guiche client rotate-secret ${clientId}\` gives it a new secret.`,
+            )
+          const { clientSecret, ...merchant } = await context.db.transaction(
             async (tx) => await createMerchant(tx, context, { name, scopes: granted, ...(clientId && { clientId }) }),
           )
+          // Where a provider knows the secrets, one of ours opens nothing.
+          return context.hasProvider ? merchant : { ...merchant, clientSecret }
         })
-        print(made, { json })
+        print(made, { json, note: 'Keep what is secret now: it is not shown again.' })
       },
     )
 
@@ -44,11 +49,12 @@ export function clientCommands(program: Command): void {
     .description('list the clients')
     .option('--json', 'print JSON')
     .action(async ({ json }: Json) => {
-      const rows = await withContext(async ({ db }) => await listClients(db))
+      const rows = await withContext(async ({ db, clock }) => await listClients(db, clock.now()))
       print(
         rows.map((row) => ({
           clientId: row.client_id,
           name: row.name,
+          state: row.has_secret ? 'active' : 'revoked',
           merchantId: row.merchant_id,
           createdAt: row.created_at,
           tokensRefusedBefore: row.not_before,
@@ -68,13 +74,18 @@ export function clientCommands(program: Command): void {
       async (clientId: string, { json, overlapHours, webhook }: Json & { overlapHours: number; webhook?: boolean }) => {
         const overlapMs = overlapHours * 3_600_000
         const made = await withContext(async (context) => {
-          const merchantId = await findMerchant(context.db, clientId)
+          const merchantId = await findMerchant(context, clientId)
           if (!webhook) return await rotateClientSecret(context, { clientId, overlapMs })
           const now = context.clock.now()
           const webhookSecret = await rotateWebhookSecret(context.db, { key: context.key, merchantId, now, overlapMs })
           return { webhookSecret, formerExpiresAt: new Date(now.getTime() + overlapMs) }
         })
-        print({ clientId, ...made }, { json })
+        if (!made) throw unknownClient(clientId)
+        const until = made.formerExpiresAt.toISOString()
+        print(
+          { clientId, ...made },
+          { json, note: `Keep it now: it is not shown again. The former one ends by ${until}.` },
+        )
       },
     )
 
@@ -88,18 +99,26 @@ export function clientCommands(program: Command): void {
         async (context) => await revokeClient(context, { clientId, tokensOnly: tokensOnly ?? false }),
       )
       if (!isDone) throw unknownClient(clientId)
-      print({ clientId, revoked: tokensOnly ? 'tokens' : 'tokens and secrets' }, { json })
+      print(
+        { clientId, revoked: tokensOnly ? 'tokens' : 'tokens and secrets' },
+        {
+          json,
+          note: tokensOnly
+            ? 'It can get new tokens with the secrets that it has.'
+            : `\`npx guiche client rotate-secret ${clientId}\` gives it a new secret and lets it in again.`,
+        },
+      )
     })
 }
 
-async function findMerchant(db: Db, clientId: string): Promise<string> {
-  const client = await findClient(db, clientId)
+async function findMerchant({ db, clock }: Context, clientId: string): Promise<string> {
+  const client = await findClient(db, clientId, clock.now())
   if (!client) throw unknownClient(clientId)
   return client.merchant_id
 }
 
 function unknownClient(clientId: string): Error {
-  return new Error(`There is no client ${clientId}. \`guiche client list\` shows those that there are.`)
+  return new Error(`There is no client ${clientId}. \`npx guiche client list\` shows those that there are.`)
 }
 
 function toName(text: string): string {

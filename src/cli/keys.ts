@@ -11,7 +11,8 @@ export function keysCommands(program: Command): void {
     .description('sign access tokens with a new key from now on; tokens that are out stay good')
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: boolean }) => {
-      print({ kid: await withContext(async (context) => await createKeyRing(context).rotate()) }, { json })
+      const kid = await withContext(async (context) => await createKeyRing(context).rotate())
+      print({ kid }, { json, note: 'Services that run sign with it within a minute. Nothing need be restarted.' })
     })
 
   program

@@ -1,8 +1,7 @@
-/** The one way in which the command line writes: rows for a person, JSON for a program. */
-export function print(value: object | object[], { json }: { json?: boolean }): void {
+/** The one way in which the command line writes: rows for a person, with a note of what follows from them; JSON for a program. */
+export function print(value: object | object[], { json, note }: { json?: boolean; note?: string }): void {
   if (json) write(`${JSON.stringify(value, null, 2)}\n`)
-  else if (Array.isArray(value)) write(toTable(value))
-  else write(toLines(value))
+  else write(`${Array.isArray(value) ? toTable(value) : toLines(value)}${note ? `\n${note}\n` : ''}`)
 }
 
 export function write(text: string): void {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { withContext } from './context.ts'
-import { print } from './print.ts'
+import { print, write } from './print.ts'
 
 export function serviceCommands(program: Command): void {
   program
@@ -16,7 +16,8 @@ export function serviceCommands(program: Command): void {
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: boolean }) => {
       await withContext(async () => {})
-      print({ migrated: true }, { json })
+      if (json) print({ migrated: true }, { json })
+      else write('The database schema is up to date.\n')
     })
 
   program

@@ -1,0 +1,510 @@
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
+import { connect } from 'node:net'
+import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { registerClient } from '../../src/auth/clients.ts'
+import { scopes } from '../../src/auth/scopes.ts'
+import { loadSecretKey } from '../../src/auth/secret-key.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+
+type Answer = { status: number; headers: IncomingHttpHeaders; text: string; body: Record<string, unknown> }
+
+let service: TestService
+/** A client that may do two things only. */
+let shop: { clientId: string; clientSecret: string }
+
+beforeAll(async () => {
+  service = await startTestService()
+  shop = await makeClient(service)
+})
+afterAll(async () => await service.stop())
+
+async function makeClient({ db, clock }: TestService, clientId?: string) {
+  const { key } = await loadSecretKey(db, null)
+  const input = { name: 'Shop', scopes: ['transaction.read' as const, 'transaction.write' as const] }
+  return await db.transaction(
+    async (tx) => await registerClient(tx, { clock, key }, { ...input, ...(clientId && { clientId }) }),
+  )
+}
+
+type Ask = {
+  method?: string
+  path?: string
+  form?: Record<string, string> | string
+  headers?: Record<string, string>
+  at?: TestService
+}
+
+/** Asks as a shop's own HTTP client may: unlike fetch, this one sends a GET with a body. */
+async function ask({ method = 'POST', path = '/auth/token', form, headers = {}, at = service }: Ask): Promise<Answer> {
+  const sent = typeof form === 'object' ? new URLSearchParams(form).toString() : form
+  return await new Promise((resolve, reject) => {
+    const request = httpRequest(at.baseUrl + path, {
+      method,
+      headers: {
+        ...(sent !== undefined && {
+          'content-type': 'application/x-www-form-urlencoded',
+          'content-length': String(Buffer.byteLength(sent)),
+        }),
+        ...headers,
+      },
+    })
+    request.on('error', reject)
+    request.on('response', (response) => {
+      const chunks: Buffer[] = []
+      response.on('data', (chunk: Buffer) => chunks.push(chunk))
+      response.on('error', reject)
+      response.on('end', () => {
+        const text = Buffer.concat(chunks).toString('utf8')
+        const isJson = text !== '' && /json/.test(response.headers['content-type'] ?? '')
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          text,
+          body: isJson ? JSON.parse(text) : {},
+        })
+      })
+    })
+    request.end(sent)
+  })
+}
+
+function credentials(more: Record<string, string> = {}): Record<string, string> {
+  return { client_id: shop.clientId, client_secret: shop.clientSecret, grant_type: 'client_credentials', ...more }
+}
+
+function basic(clientId: string, clientSecret: string): Record<string, string> {
+  return { authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}` }
+}
+
+function encodeForm(text: string): string {
+  return new URLSearchParams({ '': text }).toString().slice(1)
+}
+
+/** RFC 6749 §5.2, and never kept by a cache. */
+function expectRefusal(answer: Answer, status: number, error: string): void {
+  expect({ status: answer.status, error: answer.body.error }).toEqual({ status, error })
+  expect(Object.keys(answer.body)).toEqual(['error', 'error_description'])
+  expect(answer.body.error_description).toMatch(/^[\x20\x21\x23-\x5b\x5d-\x7e]+$/)
+  expect(answer.headers['content-type']).toMatch(/^application\/json/)
+  expect(answer.headers['cache-control']).toBe('no-store')
+  expect(answer.headers.pragma).toBe('no-cache')
+}
+
+describe('a token is given', () => {
+  it('with every member of the service interface, and nothing beside', async () => {
+    const answer = await ask({ form: credentials() })
+    expect(answer.status).toBe(200)
+    expect(answer.headers['cache-control']).toBe('no-store')
+    expect(answer.headers.pragma).toBe('no-cache')
+    expect(answer.headers['content-type']).toMatch(/^application\/json/)
+    expect(answer.body).toEqual({
+      access_token: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/),
+      expires_in: service.clock.now().getTime() / 1000 + 900,
+      refresh_expires_in: 0,
+      token_type: 'Bearer',
+      'not-before-policy': 0,
+      scope: 'transaction.read,transaction.write',
+      expires_in_sec: 900,
+    })
+  })
+
+  it('to POST and to GET, whose form is in the body', async () => {
+    for (const method of ['POST', 'GET']) expect((await ask({ method, form: credentials() })).status).toBe(200)
+  })
+
+  it('to HTTP Basic, by POST with and without a form, and by GET without a body', async () => {
+    const headers = basic(shop.clientId, shop.clientSecret)
+    expect((await ask({ headers, form: { grant_type: 'client_credentials' } })).status).toBe(200)
+    expect((await ask({ headers })).status).toBe(200)
+    expect((await ask({ headers, method: 'GET' })).status).toBe(200)
+    expect((await ask({ headers, form: { client_id: shop.clientId } })).status).toBe(200)
+  })
+
+  it('to odd characters in HTTP Basic, which are form-encoded inside of it', async () => {
+    const odd = await makeClient(service, 'shop: 100%+é@example.com/ü')
+    expect((await ask({ headers: basic(encodeForm(odd.clientId), encodeForm(odd.clientSecret)) })).status).toBe(200)
+    expect(
+      (
+        await ask({
+          form: { client_id: odd.clientId, client_secret: odd.clientSecret, grant_type: 'client_credentials' },
+        })
+      ).status,
+    ).toBe(200)
+  })
+
+  it('without a grant_type, and with a charset on the media type', async () => {
+    const { grant_type: _, ...form } = credentials()
+    expect((await ask({ form })).status).toBe(200)
+    for (const type of ['application/x-www-form-urlencoded; charset=UTF-8', 'Application/X-WWW-Form-URLEncoded'])
+      for (const method of ['POST', 'GET'])
+        expect((await ask({ method, form, headers: { 'content-type': type } })).status).toBe(200)
+  })
+
+  it('with all scopes of the client for a scope that names none', async () => {
+    for (const scope of ['', ' ', ',', ' , '])
+      expect((await ask({ form: credentials({ scope }) })).body.scope).toBe('transaction.read,transaction.write')
+  })
+
+  it('with a subset of the scopes, by space, by comma, and each once', async () => {
+    const scopeOf = async (scope: string) => (await ask({ form: credentials({ scope }) })).body.scope
+    expect(await scopeOf('transaction.read')).toBe('transaction.read')
+    expect(await scopeOf('transaction.write transaction.read')).toBe('transaction.write,transaction.read')
+    expect(await scopeOf('transaction.write,transaction.read')).toBe('transaction.write,transaction.read')
+    expect(await scopeOf(' transaction.read, transaction.read ')).toBe('transaction.read')
+  })
+
+  it('that is good for as long as the configuration says', async () => {
+    const short = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '60' } })
+    const { clientId, clientSecret } = short.sandbox
+    const { body } = await ask({ at: short, form: { client_id: clientId, client_secret: clientSecret } })
+    expect(body).toMatchObject({ expires_in_sec: 60, expires_in: short.clock.now().getTime() / 1000 + 60 })
+    expect(body.scope).toBe(scopes.join(','))
+    await short.stop()
+  })
+})
+
+describe('the token', () => {
+  it('is a JWT as RFC 9068 has it, verified by the published keys', async () => {
+    const { body } = await ask({ form: credentials({ scope: 'transaction.read' }) })
+    const token = String(body.access_token)
+    const keys = createRemoteJWKSet(new URL(`${service.baseUrl}/.well-known/jwks.json`))
+    const { payload, protectedHeader } = await jwtVerify(token, keys, {
+      algorithms: ['ES256'],
+      typ: 'at+jwt',
+      issuer: service.baseUrl,
+      audience: 'guiche',
+      subject: shop.clientId,
+      currentDate: service.clock.now(),
+    })
+    expect(protectedHeader).toEqual({ alg: 'ES256', typ: 'at+jwt', kid: expect.any(String) })
+    const now = service.clock.now().getTime() / 1000
+    expect(payload).toEqual({
+      iss: service.baseUrl,
+      sub: shop.clientId,
+      aud: 'guiche',
+      client_id: shop.clientId,
+      scope: 'transaction.read',
+      iat: now,
+      exp: now + 900,
+      jti: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    })
+  })
+
+  it('differs at each request', async () => {
+    const [one, other] = await Promise.all([ask({ form: credentials() }), ask({ form: credentials() })])
+    expect(one.body.access_token).not.toBe(other.body.access_token)
+  })
+
+  it('is signed with a key whose public half alone is published', async () => {
+    const { body, headers } = await ask({ method: 'GET', path: '/.well-known/jwks.json' })
+    expect(headers['cache-control']).toBe('public, max-age=60')
+    const { keys } = body as { keys: Record<string, string>[] }
+    expect(keys).toHaveLength(1)
+    expect(Object.keys(keys[0] ?? {}).sort()).toEqual(['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y'])
+    expect(keys[0]).toMatchObject({ kty: 'EC', crv: 'P-256', alg: 'ES256', use: 'sig' })
+    expect(keys[0]?.kid).toBe(decodeProtectedHeader(service.token).kid)
+  })
+})
+
+describe('400 is answered', () => {
+  it('to a field that is missing or empty, and says which', async () => {
+    const { client_id: _id, ...noId } = credentials()
+    const { client_secret: _secret, ...noSecret } = credentials()
+    for (const [form, missing] of [
+      [noId, 'client_id'],
+      [noSecret, 'client_secret'],
+      [credentials({ client_secret: '' }), 'client_secret'],
+      [{ grant_type: 'client_credentials' }, 'client_id, client_secret'],
+      ['', 'client_id, client_secret'],
+    ] as const) {
+      for (const method of ['POST', 'GET']) {
+        const answer = await ask({ method, form })
+        expectRefusal(answer, 400, 'invalid_request')
+        expect(answer.body.error_description).toBe(`Missing: ${missing}.`)
+      }
+    }
+    expectRefusal(await ask({}), 400, 'invalid_request')
+    expectRefusal(await ask({ method: 'GET' }), 400, 'invalid_request')
+  })
+
+  it('to a field that is repeated, even with the same value', async () => {
+    const form = new URLSearchParams(credentials()).toString()
+    for (const name of ['client_id', 'client_secret', 'grant_type']) {
+      const answer = await ask({ form: `${form}&${name}=${encodeURIComponent(credentials()[name] ?? '')}` })
+      expectRefusal(answer, 400, 'invalid_request')
+      expect(answer.body.error_description).toContain(name)
+    }
+    const named = await ask({ form: `${form}&<script>=1&<script>=2` })
+    expectRefusal(named, 400, 'invalid_request')
+    expect(named.text).not.toContain('<')
+  })
+
+  it('to another grant_type', async () => {
+    for (const grant_type of ['password', 'authorization_code', 'refresh_token', 'CLIENT_CREDENTIALS', ''])
+      expectRefusal(await ask({ form: credentials({ grant_type }) }), 400, 'unsupported_grant_type')
+  })
+
+  it('to a scope that is unknown or not granted', async () => {
+    for (const scope of ['withdrawal.write', 'transaction.read withdrawal.read', 'admin', 'TRANSACTION.READ', '*'])
+      expectRefusal(await ask({ form: credentials({ scope }) }), 400, 'invalid_scope')
+  })
+
+  it('to another media type, and to none', async () => {
+    const form = JSON.stringify(credentials())
+    for (const method of ['POST', 'GET']) {
+      for (const type of ['application/json', 'text/plain', 'multipart/form-data; boundary=x', 'nonsense', ';', '']) {
+        expectRefusal(await ask({ method, form, headers: { 'content-type': type } }), 400, 'invalid_request')
+      }
+    }
+    expectRefusal(
+      await askRaw(`POST /auth/token HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\na=b`),
+      400,
+      'invalid_request',
+    )
+  })
+
+  it('to credentials in the address, good ones too, since they are in a log by now', async () => {
+    const query = new URLSearchParams(credentials()).toString()
+    for (const method of ['POST', 'GET']) {
+      const answer = await ask({ method, path: `/auth/token?${query}` })
+      expectRefusal(answer, 400, 'invalid_request')
+      expect(answer.text).not.toContain(shop.clientSecret)
+      expectRefusal(await ask({ method, path: '/auth/token?client_id=x', form: credentials() }), 400, 'invalid_request')
+    }
+  })
+
+  it('to HTTP Basic and credentials in the form at once, and to two identifiers', async () => {
+    const headers = basic(shop.clientId, shop.clientSecret)
+    expectRefusal(await ask({ headers, form: credentials() }), 400, 'invalid_request')
+    expectRefusal(await ask({ headers, form: { client_id: 'another' } }), 400, 'invalid_request')
+  })
+
+  it('to an Authorization header that is no HTTP Basic with a pair', async () => {
+    for (const authorization of [
+      'Bearer x',
+      'Basic',
+      'Basic !!!',
+      'Basic ====',
+      `Basic ${Buffer.from('no colon').toString('base64')}`,
+      `Basic ${Buffer.from('stray:%percent').toString('base64')}`,
+      `Basic ${Buffer.from('%ff:x').toString('base64')}`,
+      `Basic ${Buffer.from(':').toString('base64')}`,
+      `Basic ${Buffer.from('a:').toString('base64')}`,
+      `Basic ${Buffer.from('a\0b:c').toString('base64')}`,
+    ])
+      expectRefusal(await ask({ headers: { authorization } }), 400, 'invalid_request')
+  })
+
+  it('to credentials that no client could have', async () => {
+    for (const odd of ['a\0b', 'a\nb', '\u009f', 'x'.repeat(513)]) {
+      expectRefusal(await ask({ form: credentials({ client_id: odd }) }), 400, 'invalid_request')
+      expectRefusal(await ask({ form: credentials({ client_secret: odd }) }), 400, 'invalid_request')
+    }
+  })
+})
+
+describe('401 is answered', () => {
+  it('alike to an unknown client and to a wrong secret', async () => {
+    const unknown = await ask({ form: credentials({ client_id: 'gc_000000000000000000000000' }) })
+    const wrong = await ask({ form: credentials({ client_secret: 'a'.repeat(43) }) })
+    expectRefusal(unknown, 401, 'invalid_client')
+    expect(wrong.text).toBe(unknown.text)
+    expect(wrong.headers['www-authenticate']).toBeUndefined()
+    const volatile = ({ date: _date, 'x-request-id': _id, ...headers }: IncomingHttpHeaders) => headers
+    expect(volatile(wrong.headers)).toEqual(volatile(unknown.headers))
+  })
+
+  it('with a challenge to HTTP Basic', async () => {
+    for (const headers of [basic('gc_unknown', 'x'), basic(shop.clientId, 'x')]) {
+      const answer = await ask({ headers })
+      expectRefusal(answer, 401, 'invalid_client')
+      expect(answer.headers['www-authenticate']).toBe('Basic realm="guiche", charset="UTF-8"')
+    }
+  })
+
+  it("to another client's secret, to a part of the secret, and to a longer one", async () => {
+    const { clientSecret } = shop
+    for (const client_secret of [
+      service.sandbox.clientSecret,
+      clientSecret.slice(0, -1),
+      `${clientSecret}x`,
+      ` ${clientSecret}`,
+    ])
+      expectRefusal(await ask({ form: credentials({ client_secret }) }), 401, 'invalid_client')
+  })
+
+  it('in a time that says little of which of the two it was', async () => {
+    const median = async (form: Record<string, string>) => {
+      const times: number[] = []
+      for (let i = 0; i < 60; i += 1) {
+        const start = performance.now()
+        await ask({ form })
+        times.push(performance.now() - start)
+      }
+      return times.sort((a, b) => a - b)[30] ?? 0
+    }
+    const unknown = await median(credentials({ client_id: 'gc_000000000000000000000000' }))
+    const wrong = await median(credentials({ client_secret: 'a'.repeat(43) }))
+    // Measured, for whoever looks; a busy machine decides nothing here.
+    expect({ unknown: unknown > 0, wrong: wrong > 0 }).toEqual({ unknown: true, wrong: true })
+  })
+})
+
+describe('405 and 413', () => {
+  it('names the methods that there are to any other', async () => {
+    for (const method of ['PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']) {
+      const answer = await ask({ method })
+      expect(answer.status).toBe(405)
+      expect(answer.headers.allow?.split(', ').sort()).toEqual(['GET', 'POST'])
+    }
+  })
+
+  it('refuses a form of more than 8 KiB, and says so before it is all there', async () => {
+    for (const method of ['POST', 'GET']) {
+      expectRefusal(await ask({ method, form: `client_id=${'x'.repeat(8 * 1024)}` }), 413, 'invalid_request')
+      expectRefusal(await ask({ method, form: `client_id=${'x'.repeat(60 * 1024)}` }), 413, 'invalid_request')
+    }
+    const head = 'Host: x\r\nContent-Type: application/x-www-form-urlencoded\r\nTransfer-Encoding: chunked'
+    const chunk = `${(9000).toString(16)}\r\n${'x'.repeat(9000)}\r\n`
+    for (const method of ['POST', 'GET'])
+      expectRefusal(await askRaw(`${method} /auth/token HTTP/1.1\r\n${head}\r\n\r\n${chunk}`), 413, 'invalid_request')
+  })
+})
+
+describe('input that nobody means well with', () => {
+  it('is never answered with 5xx', async () => {
+    const forms = [
+      '&'.repeat(8000),
+      'a&'.repeat(2000),
+      Array.from({ length: 1500 }, (_, index) => `${index.toString(36)}=`).join('&'),
+      '%',
+      '%00=%00&client_id=%00&client_secret=%00',
+      'client_id=%ff%fe&client_secret=%c0%80',
+      'client_id[]=a&client_secret[$ne]=b',
+      `client_id=' or 1=1 --&client_secret=x`,
+      'client_id=__proto__&client_secret=constructor',
+      'client_id=%F0%9F%92%B8&client_secret=%ED%A0%80',
+      `client_id=${shop.clientId}&client_secret=${shop.clientSecret}&scope=${'transaction.read,'.repeat(400)}`,
+      `client_id=${shop.clientId}&client_secret=${shop.clientSecret}&scope=%00`,
+      '\u0000\u0001\u0002',
+      '=',
+      '===&&&===',
+    ]
+    for (const form of forms) {
+      for (const method of ['POST', 'GET']) {
+        const answer = await ask({ method, form })
+        expect(answer.status, `${method} ${form.slice(0, 40)}`).toBeLessThan(500)
+        expect(answer.headers['cache-control']).toBe('no-store')
+      }
+    }
+  })
+
+  it('harms nobody else when it breaks off', async () => {
+    const head = 'Host: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 500'
+    for (const method of ['POST', 'GET']) await breakOff(`${method} /auth/token HTTP/1.1\r\n${head}\r\n\r\nclient_id=`)
+    expect((await ask({ form: credentials() })).status).toBe(200)
+  })
+})
+
+describe('the rate limit', () => {
+  it('holds per address, says what is left, and lets in again when it says so', async () => {
+    const limited = await startTestService({ environment: { RATE_LIMIT_TOKEN: '0.2' } })
+    // The service's own test client has taken the one that the bucket holds: ⌈0.2 × 5⌉.
+    const refused = await ask({ at: limited, form: credentials() })
+    expectRefusal(refused, 429, 'rate_limited')
+    expect(refused.headers['retry-after']).toBe('5')
+    expect(refused.headers['ratelimit-policy']).toBe('"token";q=1;w=5')
+    expect(refused.headers.ratelimit).toBe('"token";r=0;t=5')
+    limited.clock.advance(4_999)
+    expect((await ask({ at: limited, form: credentials() })).status).toBe(429)
+    limited.clock.advance(1)
+    const { clientId, clientSecret } = limited.sandbox
+    const again = await ask({ at: limited, form: { client_id: clientId, client_secret: clientSecret } })
+    expect(again.status).toBe(200)
+    expect(again.headers.ratelimit).toMatch(/^"token-client";r=\d+;t=\d+$/)
+    await limited.stop()
+  })
+
+  it('counts wrong secrets and malformed requests too', async () => {
+    const limited = await startTestService({ environment: { RATE_LIMIT_TOKEN: '1' } })
+    const answers = []
+    for (let i = 0; i < 6; i += 1) answers.push((await ask({ at: limited, form: i % 2 ? 'x' : credentials() })).status)
+    // Five at once, of which the test client took one.
+    expect(answers).toEqual([401, 400, 401, 400, 429, 429])
+    await limited.stop()
+  })
+
+  it('holds per client, from whatever addresses it is asked, and leaves other clients alone', async () => {
+    const limited = await startTestService({ environment: { RATE_LIMIT_TOKEN: '0.2', TRUST_PROXY: 'true' } })
+    const from = (address: string) => ({ 'x-forwarded-for': address })
+    const form = { client_id: 'attacked', client_secret: 'guess' }
+    const statuses = []
+    for (let i = 1; i <= 4; i += 1)
+      statuses.push((await ask({ at: limited, form, headers: from(`203.0.113.${i}`) })).status)
+    expect(statuses).toEqual([401, 401, 429, 429])
+    const refused = await ask({ at: limited, form, headers: from('203.0.113.5') })
+    expect(refused.headers['ratelimit-policy']).toBe('"token-client";q=2;w=5')
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)
+    const other = await ask({ at: limited, form: { ...form, client_id: 'other' }, headers: from('203.0.113.6') })
+    expect(other.status).toBe(401)
+    await limited.stop()
+  })
+
+  it('takes the addresses of one IPv6 network for one, since one host has them all', async () => {
+    const limited = await startTestService({ environment: { RATE_LIMIT_TOKEN: '0.2', TRUST_PROXY: 'true' } })
+    const statusFrom = async (address: string) =>
+      (await ask({ at: limited, form: 'x', headers: { 'x-forwarded-for': address } })).status
+    expect(await statusFrom('2001:db8:1:2::1')).toBe(400)
+    expect(await statusFrom('2001:db8:1:2:ffff:eeee:dddd:cccc')).toBe(429)
+    expect(await statusFrom('2001:db8:1:3::1')).toBe(400)
+    expect(await statusFrom('198.51.100.1')).toBe(400)
+    expect(await statusFrom('::ffff:198.51.100.1')).toBe(429)
+    expect(await statusFrom('198.51.100.2')).toBe(400)
+    await limited.stop()
+  })
+
+  it('is off at 0', async () => {
+    const answers = await Promise.all(Array.from({ length: 30 }, () => ask({ form: 'x' })))
+    for (const { status, headers } of answers) {
+      expect(status).toBe(400)
+      expect(headers.ratelimit).toBeUndefined()
+    }
+  })
+})
+
+/** Sends bytes and reads the answer to them. */
+async function askRaw(bytes: string): Promise<Answer> {
+  const { hostname, port } = new URL(service.baseUrl)
+  const text = await new Promise<string>((resolve, reject) => {
+    let received = ''
+    const socket = connect(Number(port), hostname, () => socket.write(bytes))
+    socket.on('error', reject)
+    socket.on('close', () => resolve(received))
+    socket.on('data', (chunk) => {
+      received += chunk.toString('utf8')
+      if (/\r\n\r\n\{.*\}$/s.test(received)) socket.destroy()
+    })
+  })
+  const [head = '', body = '{}'] = text.split('\r\n\r\n')
+  const headers = Object.fromEntries(
+    head
+      .split('\r\n')
+      .slice(1)
+      .map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 2)]),
+  )
+  return { status: Number(head.split(' ')[1]), headers, text: body, body: JSON.parse(body) }
+}
+
+/** Sends bytes and hangs up. */
+async function breakOff(bytes: string): Promise<void> {
+  const { hostname, port } = new URL(service.baseUrl)
+  await new Promise<void>((resolve, reject) => {
+    const socket = connect(Number(port), hostname, () => {
+      socket.write(bytes)
+      setTimeout(() => socket.resetAndDestroy(), 50)
+    })
+    socket.on('error', reject)
+    socket.on('close', () => setTimeout(resolve, 50))
+  })
+}
