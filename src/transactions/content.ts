@@ -1,5 +1,6 @@
 import { assert } from '../lib/assert.ts'
 import { parseDocument } from '../lib/document.ts'
+import { differingPaths } from '../lib/json.ts'
 import type { CreateTransactionInput } from './schema.ts'
 import type { TransactionRow } from './store.ts'
 
@@ -44,6 +45,15 @@ export function contentOf(row: TransactionRow): TransactionContent {
     metadata: row.metadata,
     pix: { expirationSeconds: row.pix_expiration_seconds },
   }
+}
+
+/** The members in which two contents differ, named as in a request. Never their values. */
+export function differingFields(left: TransactionContent, right: TransactionContent): string[] {
+  // A document is one text there and two members here.
+  const fields = differingPaths(left, right).map((path) =>
+    path.replace(/^(customer|seller)\.document\..*/, '$1.document'),
+  )
+  return [...new Set(fields)]
 }
 
 type Input<Name extends keyof CreateTransactionInput> = NonNullable<CreateTransactionInput[Name]>

@@ -5,7 +5,7 @@ import { type Db, isDataFault } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
-import { canonicalJson, differingPaths } from '../lib/json.ts'
+import { canonicalJson } from '../lib/json.ts'
 import { cents } from '../lib/money.ts'
 import { phoneDigits } from '../lib/phone.ts'
 import { keyedHash, newUuid, type SecretKey } from '../lib/secrets.ts'
@@ -14,7 +14,7 @@ import { toTxid } from '../pix/ids.ts'
 import { enqueueEvents } from '../webhooks/outbox.ts'
 import { toEvent, toSnapshot } from './change.ts'
 import { expiryGraceMs } from './check.ts'
-import { contentOf, type TransactionContent, toContent } from './content.ts'
+import { contentOf, differingFields, type TransactionContent, toContent } from './content.ts'
 import type { CreateTransactionInput } from './schema.ts'
 import { findTransactionByKey, insertTransactions, type NewTransaction, type TransactionRow } from './store.ts'
 
@@ -201,7 +201,7 @@ function toBirth({ id, merchantId, acquirer, content, idempotencyKey, createdAt 
 
 /** The answer that the first request with this key got, or would get by now; or a refusal when it asked for something else. */
 function replay(first: TransactionRow, content: TransactionContent): Created {
-  const fields = differingPaths(contentOf(first), content)
+  const fields = differingFields(contentOf(first), content)
   if (fields.length > 0) {
     throw new AppError('idempotency_key_reused', {
       detail: 'This idempotency key was used for a request with another content. Use a new key for a new transaction.',
