@@ -1,0 +1,205 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startTestService, type TestService } from '../../test/support/service.ts'
+import { sql } from '../db/sql.ts'
+import { assert } from '../lib/assert.ts'
+import { newUuid } from '../lib/secrets.ts'
+import type { AccountHolder } from '../pix/holder.ts'
+import { changeStatus } from './change.ts'
+import { createTransactionWriter } from './create.ts'
+import { loadTransactionMoments } from './load.ts'
+import { type TransactionStatus, transactionMoves } from './status.ts'
+import { type Changeable, lockTransaction, type NewTransaction } from './store.ts'
+
+let service: TestService
+let merchantId: string
+beforeAll(async () => {
+  // Longer than all that the clock is moved.
+  service = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
+  const [client] = await service.db.query<{ merchant_id: string }>(sql`select merchant_id from clients`)
+  merchantId = client?.merchant_id ?? ''
+})
+afterAll(async () => await service.stop())
+
+const births: TransactionStatus[][] = [['PENDING', 'PIX_QRCODE_GENERATED'], ['PENDING'], ['PENDING', 'FAILED']]
+
+describe('an event', () => {
+  it('holds what GET answered at its moment, however much later it is delivered', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...births), fc.array(fc.nat(), { maxLength: 8 }), async (statuses, choices) => {
+        const id = await bear(statuses)
+        const answered = statuses.length > 1 ? [await get(id)] : []
+        for (const choice of choices) if (await change(id, choice)) answered.push(await get(id))
+        // All of them at the end, as after a day without a receiver, and in any order.
+        expect(await loadMoments(id)).toEqual(answered)
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  it('is counted from 1, and dated like the last entry of the history', async () => {
+    const id = await bear(['PENDING'])
+    for (const choice of [0, 0, 0]) await change(id, choice)
+    const events = await service.db.query(sql`
+      select sequence, type, occurred_at as at from events where record_id = ${id} order by sequence`)
+    const { statusHistory } = (await get(id)) as { statusHistory: { status: string; date: string }[] }
+    expect(events).toEqual(
+      statusHistory.slice(1).map(({ status, date }, index) => ({
+        sequence: index + 1,
+        type: `transaction.${status.toLowerCase()}`,
+        at: new Date(date),
+      })),
+    )
+  })
+})
+
+it('never lets a history run backwards, whatever the clocks of several machines say', async () => {
+  const id = await bear(['PENDING', 'PIX_QRCODE_GENERATED'])
+  const before = service.clock.now()
+  await move(id, 'FAILED', new Date(before.getTime() - 60_000))
+  const { statusHistory, updatedAt } = (await get(id)) as { statusHistory: object[]; updatedAt: string }
+  expect(statusHistory).toMatchObject([
+    { durationInMilliseconds: 0 },
+    { durationInMilliseconds: 0 },
+    { durationInMilliseconds: null },
+  ])
+  expect(updatedAt).toBe(before.toISOString())
+})
+
+it('refuses a move that is not allowed, and leaves row, history and events as they were', async () => {
+  const id = await bear(['PENDING', 'PIX_QRCODE_GENERATED'])
+  const before = [await get(id), await loadMoments(id)]
+  await expect(move(id, 'REFUNDED', service.clock.now())).rejects.toThrow('may move')
+  expect([await get(id), await loadMoments(id)]).toEqual(before)
+})
+
+it('changes nothing when anything of its commit fails', async () => {
+  const id = await bear(['PENDING', 'PIX_QRCODE_GENERATED'])
+  const before = [await get(id), await loadMoments(id)]
+  const failed = service.db.transaction(async (tx) => {
+    const row = await lockTransaction(tx, merchantId, id)
+    if (row) await changeStatus(tx, row, { to: 'FAILED', now: service.clock.now(), checkAt: null, set: {} })
+    throw new Error('the power went')
+  })
+  await expect(failed).rejects.toThrow('the power went')
+  expect([await get(id), await loadMoments(id)]).toEqual(before)
+})
+
+/** A transaction as it is born: with a code, with an unknown outcome, or refused. */
+async function bear(statuses: TransactionStatus[]): Promise<string> {
+  const now = service.clock.now()
+  const hasCode = statuses.includes('PIX_QRCODE_GENERATED')
+  const birth: NewTransaction = {
+    id: newUuid(),
+    merchant_id: merchantId,
+    acquirer: 'simulator',
+    amount: 2590,
+    idempotency_key: null,
+    external_code: 'order-0001',
+    webhook_url: 'https://127.0.0.1:1/hook?a=1',
+    is_info_product: false,
+    customer: {
+      name: 'José da Conceição',
+      document: { value: '52998224725', type: 'CPF' },
+      email: 'Jose@example.com',
+      birthdate: '1990-01-31',
+    },
+    seller: { name: 'Loja', document: { value: '12ABC34501DE35', type: 'CNPJ' } },
+    address: {
+      zipCode: '01001-000',
+      number: '1',
+      street: 'Praça da Sé',
+      neighborhood: 'Sé',
+      city: 'São Paulo',
+      state: 'SP',
+      country: 'BR',
+    },
+    items: [{ title: 'Café', unitPrice: 2590, quantity: 1 }],
+    metadata: { z: 1, a: [null, { ok: true }], text: 'naïve \u2028' },
+    pix_expiration_seconds: 1800,
+    created_at: now,
+    pix_uri: hasCode ? '00020101021226' : null,
+    pix_expires_at: hasCode ? new Date(now.getTime() + 1_800_000) : null,
+    statuses,
+    status_dates: statuses.map(() => now),
+    error_message: statuses.includes('FAILED') ? 'refused' : null,
+    check_at: null,
+    customer_search_name: null,
+    customer_search_email: null,
+    customer_document: null,
+    customer_landline_digits: null,
+    customer_mobile_digits: null,
+  }
+  await createTransactionWriter(service.db)(birth)
+  return birth.id
+}
+
+/** Makes one of the moves that are allowed now; false when there is none. */
+async function change(id: string, choice: number): Promise<boolean> {
+  service.clock.advance(1 + (choice % 90_000))
+  const { status } = (await get(id)) as { status: TransactionStatus }
+  const next = transactionMoves[status]
+  const to = next[choice % next.length]
+  if (!to) return false
+  await move(id, to, service.clock.now())
+  return true
+}
+
+const holder: AccountHolder = {
+  type: 'PF',
+  name: 'Ana Ávila',
+  document: '52998224725',
+  bankAccount: { type: 'CHECKING', branch: '1', number: '2', digit: '3', ispb: '60701190' },
+  pix: { key: 'ana@example.com', type: 'EMAIL' },
+}
+
+async function move(id: string, to: TransactionStatus, now: Date): Promise<void> {
+  await service.db.transaction(async (tx) => {
+    const row = await lockTransaction(tx, merchantId, id)
+    if (!row) throw new Error('it is not there')
+    // Payment of a transaction whose code was never known brings the code.
+    const code =
+      to === 'PIX_QRCODE_GENERATED' || (to === 'PAID' && row.pix_uri === null)
+        ? { pix_uri: `code at ${now.toISOString()}`, pix_expires_at: now }
+        : {}
+    await changeStatus(tx, row, { to, now, checkAt: null, set: { ...code, ...membersOf(to, now, row) } })
+  })
+}
+
+function membersOf(to: TransactionStatus, now: Date, row: Changeable): Partial<Changeable> {
+  switch (to) {
+    case 'PAID':
+      return row.end_to_end
+        ? { error_message: 'the refund was refused' }
+        : {
+            amount_paid: 2600,
+            payment_date: now,
+            end_to_end: `E${newUuid().replaceAll('-', '').slice(1)}`,
+            payer: holder,
+            receiver: { ...holder, type: 'PJ' },
+            fee_amount: 7,
+            error_message: null,
+          }
+    case 'FAILED':
+      return { error_message: 'PIX QR code expired' }
+    case 'BLOCKED':
+      return { infraction_date: now }
+    default:
+      return {}
+  }
+}
+
+async function get(id: string): Promise<unknown> {
+  const { status, body } = await service.call(`/transaction/${id}`)
+  assert(status === 200, 'the transaction is there')
+  return body
+}
+
+/** What each event of a transaction says, as it goes over the wire. */
+async function loadMoments(id: string): Promise<unknown[]> {
+  const events = await service.db.query<{ snapshot: unknown }>(sql`
+    select snapshot from events where record_id = ${id} order by sequence`)
+  const moments = events.map(({ snapshot }) => ({ merchantId, recordId: id, snapshot }))
+  const inReverse = await loadTransactionMoments(service.db, moments.toReversed())
+  return JSON.parse(JSON.stringify(inReverse.reverse()))
+}
