@@ -140,3 +140,21 @@ function toBalances(rows: { account: Account; balance: number }[]): Balances {
 function toRows(balances: Balances) {
   return accounts.map((account) => ({ account, balance: balances[account] }))
 }
+
+export type BrakeRow = { id: string; reason: string; engaged_at: Date }
+
+export async function findEngagedBrake(db: Db | Tx): Promise<BrakeRow | null> {
+  const rows = await db.query<BrakeRow>(sql`select id, reason, engaged_at from brakes where released_at is null`)
+  return rows[0] ?? null
+}
+
+export async function insertBrake(db: Db, brake: { id: string; reason: string; now: Date }): Promise<void> {
+  await db.query(sql`
+    insert into brakes (id, reason, engaged_at) values (${brake.id}, ${brake.reason}, ${brake.now}) on conflict do nothing`)
+}
+
+export async function releaseBrakes(tx: Tx, { by, now }: { by: string; now: Date }): Promise<boolean> {
+  const rows = await tx.query(sql`
+    update brakes set released_at = ${now}, released_by = ${by} where released_at is null returning id`)
+  return rows.length > 0
+}
