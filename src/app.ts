@@ -15,6 +15,7 @@ import { createRateLimiter } from './http/rate-limit.ts'
 import { registerOpenApi, registerReference } from './http/reference.ts'
 import { ProblemView } from './http/schemas.ts'
 import { createServer, type Server } from './http/server.ts'
+import { registerLedgerRoutes } from './ledger/routes.ts'
 import type { Clock } from './lib/clock.ts'
 import type { SecretKey } from './lib/secrets.ts'
 import { registerSandboxRoutes, type Sandbox } from './sandbox/routes.ts'
@@ -80,6 +81,7 @@ export async function createApp(deps: AppDeps): Promise<Server> {
     createLimit: limit('create', config.rateLimitCreate.perSecond, config.rateLimitCreate.burst),
   })
   registerWithdrawalRoutes(app, deps)
+  registerLedgerRoutes(app, deps)
   registerWebhookRoutes(app, deps)
   registerCallbackRoutes(app, deps)
   if (deps.sandbox) registerSandboxRoutes(app, deps.sandbox)

@@ -39,9 +39,12 @@ export type Slice = { page: number; perPage: number; after: Position | null }
 export type Page<Item> = { total: number; items: Item[]; next: Position | null }
 
 /** @throws {AppError} `validation_failed` when the cursor is none of ours, or comes with a page */
-export function readSlice(query: { page?: number; perPage: number; cursor?: string }): Slice {
+export function readSlice(
+  query: { page?: number; perPage: number; cursor?: string },
+  ids: 'uuid' | 'number' = 'uuid',
+): Slice {
   if (query.cursor === undefined) return { page: query.page ?? 1, perPage: query.perPage, after: null }
-  const slice = query.page === undefined ? readCursor(query.cursor) : null
+  const slice = query.page === undefined ? readCursor(query.cursor, idForms[ids]) : null
   if (slice) return { ...slice, perPage: query.perPage }
   throw new AppError('validation_failed', {
     detail: 'cursor must be a nextCursor from a page of this list, without page beside it.',
@@ -70,12 +73,12 @@ function writeCursor(position: Position, page: number): string {
   return Buffer.from(`${page}.${position.createdAt.getTime()}.${position.id}`).toString('base64url')
 }
 
-function readCursor(cursor: string): Omit<Slice, 'perPage'> | null {
-  const match = /^(\d{1,7})\.(\d{1,15})\.([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})$/.exec(
-    Buffer.from(cursor, 'base64url').toString('utf8'),
-  )
+const idForms = { uuid: /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/, number: /^\d{1,15}$/ }
+
+function readCursor(cursor: string, idForm: RegExp): Omit<Slice, 'perPage'> | null {
+  const match = /^(\d{1,7})\.(\d{1,15})\.([0-9a-f-]+)$/.exec(Buffer.from(cursor, 'base64url').toString('utf8'))
   const [, page, time, id] = match ?? []
-  if (page === undefined || time === undefined || id === undefined) return null
+  if (page === undefined || time === undefined || id === undefined || !idForm.test(id)) return null
   const position = { createdAt: new Date(Number(time)), id }
   // Base64 is decoded loosely: only what we would write ourselves is one of ours.
   return writeCursor(position, Number(page)) === cursor ? { page: Number(page), after: position } : null

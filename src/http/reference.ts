@@ -23,6 +23,7 @@ export async function registerOpenApi(app: Server, version: string): Promise<voi
         { name: 'Token', description: 'OAuth 2.0 client credentials' },
         { name: 'Transactions', description: 'Charging by PIX' },
         { name: 'Withdrawals', description: 'Paying out by PIX' },
+        { name: 'Balance', description: 'What there is, and what changed it' },
         { name: 'Events', description: 'What happened, and its delivery to webhooks' },
         { name: 'Sandbox', description: 'The simulated Pix network' },
         { name: 'Operation', description: 'For whoever runs the service' },
@@ -61,7 +62,12 @@ export async function registerReference(app: Server): Promise<void> {
     await scoped.register(swaggerUi, {
       routePrefix: '/docs',
       staticCSP: true,
-      uiConfig: { docExpansion: 'list', defaultModelsExpandDepth: -1, displayRequestDuration: true },
+      uiConfig: {
+        layout: 'BaseLayout',
+        docExpansion: 'list',
+        defaultModelsExpandDepth: -1,
+        displayRequestDuration: true,
+      },
       theme: { title: 'Guichê API' },
     })
   })

@@ -1,5 +1,6 @@
 import { type Db, empty, type Sql, sql, type Tx } from '../db/sql.ts'
-import { type Account, accounts, type Balances, type TransferKind } from './accounts.ts'
+import type { Page, Slice } from '../http/page.ts'
+import { type Account, accounts, type Balances, type RecordType, type TransferKind } from './accounts.ts'
 import type { Posting, Transfer } from './post.ts'
 
 /** Locks all accounts of a merchant, in one order, and gives their balances. Accounts that it has not used yet are made. */
@@ -70,38 +71,69 @@ export type StatementRow = {
   /** Signed: what it did to the available balance. */
   amount: number
   balance: number
-  record_type: string
+  record_type: RecordType
   record_id: string
   created_at: Date
 }
 
-export type StatementFilters = { startDate?: Date; endDate?: Date; kinds?: TransferKind[] }
+export type StatementFilters = {
+  startDate?: Date | undefined
+  endDate?: Date | undefined
+  kinds?: TransferKind[] | undefined
+}
 
-/** The transfers that changed a merchant's available balance, newest first. */
+/** The transfers that changed a merchant's available balance, the last posted first. */
 export async function listStatement(
   db: Db,
   merchantId: string,
   filters: StatementFilters,
-  slice: { limit: number; offset: number; beforeId: number | null },
-): Promise<{ total: number; rows: StatementRow[] }> {
-  const { startDate, endDate, kinds } = filters
-  const where = sql`
+  slice: Slice,
+): Promise<Page<StatementRow>> {
+  const where = toConditions(merchantId, filters)
+  const before = slice.after ? sql`and id < ${Number(slice.after.id)}` : empty
+  const offset = slice.after ? 0 : (slice.page - 1) * slice.perPage
+  const rows = await db.query<{ total: number } & (StatementRow | { id: null })>(sql`
+    select counted.total, listed.*
+    from (select count(*) as total from ledger_transfers where ${where}) counted
+    left join lateral (
+      select ${statementColumns} from ledger_transfers where ${where} ${before}
+      order by id desc limit ${slice.perPage + 1} offset ${offset}
+    ) listed on true
+    order by listed.id desc`)
+  const found = rows.filter((row): row is { total: number } & StatementRow => row.id !== null)
+  const items = found.slice(0, slice.perPage)
+  const last = items.at(-1)
+  const hasMore = last !== undefined && found.length > slice.perPage
+  return {
+    total: rows[0]?.total ?? 0,
+    items,
+    next: hasMore ? { createdAt: last.created_at, id: String(last.id) } : null,
+  }
+}
+
+/** The next entries of an export, without counting: those before an id, the last posted first. */
+export async function listStatementBefore(
+  db: Db,
+  merchantId: string,
+  filters: StatementFilters,
+  { beforeId, limit }: { beforeId: number | null; limit: number },
+): Promise<StatementRow[]> {
+  return await db.query<StatementRow>(sql`
+    select ${statementColumns} from ledger_transfers
+    where ${toConditions(merchantId, filters)} ${beforeId === null ? empty : sql`and id < ${beforeId}`}
+    order by id desc limit ${limit}`)
+}
+
+const statementColumns = sql`
+  id, kind, case when debit = 'available' then -amount else amount end as amount,
+  case when debit = 'available' then debit_balance else credit_balance end as balance, record_type, record_id, created_at`
+
+function toConditions(merchantId: string, { startDate, endDate, kinds }: StatementFilters): Sql {
+  return sql`
     merchant_id = ${merchantId} and (debit = 'available' or credit = 'available')
     ${startDate ? sql`and created_at >= ${startDate}` : empty}
     ${endDate ? sql`and created_at <= ${endDate}` : empty}
     ${kinds ? sql`and kind = any(${kinds})` : empty}`
-  const rows = await db.query<StatementRow & { total: number; id: number | null }>(sql`
-    select counted.total, listed.*
-    from (select count(*) as total from ledger_transfers where ${where}) counted
-    left join lateral (
-      select id, kind, case when debit = 'available' then -amount else amount end as amount,
-        case when debit = 'available' then debit_balance else credit_balance end as balance, record_type, record_id, created_at
-      from ledger_transfers
-      where ${where} ${slice.beforeId === null ? empty : sql`and id < ${slice.beforeId}`}
-      order by id desc limit ${slice.limit} offset ${slice.offset}
-    ) listed on true
-    order by listed.id desc`)
-  return { total: rows[0]?.total ?? 0, rows: rows.filter(({ id }) => id !== null) }
 }
 
 export type FeeOperation = 'transaction' | 'refund' | 'withdrawal'

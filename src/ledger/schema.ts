@@ -1,0 +1,44 @@
+import { Type } from 'typebox'
+import { Envelope, PageQuery } from '../http/page.ts'
+import { DateTime, DateTimeFilter, EnumFilter, Uuid } from '../http/schemas.ts'
+import { transferKinds } from './accounts.ts'
+
+export const BalanceQuery = Type.Object(
+  { at: Type.Optional(DateTimeFilter('As it was at this moment; now by default')) },
+  { additionalProperties: false },
+)
+
+const Cents = (description: string) => Type.Integer({ description })
+
+export const BalanceView = Type.Object(
+  {
+    available: Cents('Cents that may be withdrawn or refunded'),
+    reserved: Cents('Cents set aside for withdrawals and refunds under way'),
+    blocked: Cents('Cents set aside while payments are contested (MED)'),
+    debt: Cents('Cents owed, because a contested payment had been spent; later payments fill it first'),
+    at: DateTime('The moment that the balance is of'),
+  },
+  { examples: [{ available: 125_000, reserved: 2_590, blocked: 0, debt: 0, at: '2026-11-21T12:00:00.000Z' }] },
+)
+
+export const StatementQuery = Type.Object(
+  {
+    startDate: Type.Optional(DateTimeFilter('Booked at or after')),
+    endDate: Type.Optional(DateTimeFilter('Booked at or before')),
+    kind: Type.Optional(EnumFilter(transferKinds, 'Any of these; repeat the parameter')),
+    ...PageQuery,
+  },
+  { additionalProperties: false, 'x-ordered': [['startDate', 'endDate']] },
+)
+
+export const StatementEntryView = Type.Object({
+  id: Type.Integer({ description: 'Number of the transfer' }),
+  kind: Type.Enum([...transferKinds]),
+  amount: Cents('Cents; below zero what left the available balance'),
+  balance: Cents('The available balance after it, in cents'),
+  recordType: Type.Enum(['transaction', 'refund', 'infraction', 'withdrawal', 'correction']),
+  recordId: Uuid('Identifier of what it was booked for'),
+  createdAt: DateTime('When it was booked'),
+})
+
+export const Statement = Envelope(StatementEntryView)

@@ -1,0 +1,21 @@
+import type { Balances } from './accounts.ts'
+import type { StatementRow } from './store.ts'
+
+/** What a merchant sees of its accounts. */
+export function toBalanceView(balances: Balances, at: Date) {
+  const { available, reserved, blocked, debt } = balances
+  // 0 - x, not -x: what is not owed is 0, not -0.
+  return { available, reserved, blocked, debt: 0 - debt, at: at.toISOString() }
+}
+
+export function toStatementEntryView(row: StatementRow) {
+  return {
+    id: row.id,
+    kind: row.kind,
+    amount: row.amount,
+    balance: row.balance,
+    recordType: row.record_type,
+    recordId: row.record_id,
+    createdAt: row.created_at.toISOString(),
+  }
+}
