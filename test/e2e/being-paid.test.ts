@@ -1,0 +1,374 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { receiverAccount } from '../../simulator/receiver-account.ts'
+import { sql } from '../../src/db/sql.ts'
+import { fromTxid, newEndToEndId, toTxid } from '../../src/pix/ids.ts'
+import { manualClock } from '../support/clock.ts'
+import {
+  charge,
+  chargeMany,
+  eventsOf,
+  fetchTransaction,
+  inboxState,
+  openQuietBank,
+  payAt,
+  type QuietBank,
+  statusesOf,
+  tell,
+  tellRaw,
+  untilInbox,
+  untilStatus,
+} from '../support/payments.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { eventually } from '../support/webhooks.ts'
+
+const minuteMs = 60_000
+const paidHistory = ['PENDING', 'PIX_QRCODE_GENERATED', 'PAID']
+const paidEvents = ['transaction.pix_qrcode_generated', 'transaction.paid']
+
+let service: TestService
+let bank: QuietBank
+beforeAll(async () => {
+  // Tokens that live longer than all that the clock is moved.
+  service = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
+  bank = await openQuietBank(service)
+})
+afterAll(async () => {
+  await bank.close()
+  await service.stop()
+})
+
+async function expectPaidOnce(id: string): Promise<void> {
+  expect(statusesOf(await untilStatus(service, id, 'PAID'))).toEqual(paidHistory)
+  expect(await eventsOf(service, id)).toEqual(paidEvents)
+}
+
+async function expectUnpaid(id: string): Promise<void> {
+  expect(statusesOf(await fetchTransaction(service, id))).toEqual(['PENDING', 'PIX_QRCODE_GENERATED'])
+  expect(await eventsOf(service, id)).toEqual(['transaction.pix_qrcode_generated'])
+}
+
+/** As a payer's bank in this minute would name a payment that was never made. */
+const inventedId = () => newEndToEndId({ ispb: '60701190', at: service.clock.now() })
+
+describe('a payment', () => {
+  it('makes the transaction PAID with all that is known of it', async () => {
+    const { id, uri } = await charge(service, { amount: 2590 })
+    service.clock.advance(12_345)
+    const paid = await payAt(service, uri)
+    const transaction = await untilStatus(service, id, 'PAID')
+    expect(transaction).toMatchObject({
+      amount: 2590,
+      amountPaid: 2590,
+      paymentDate: service.clock.now().toISOString(),
+      endToEnd: paid.body.endToEndId,
+      errorMessage: null,
+      payer: { type: 'PF', bankAccount: { ispb: paid.body.endToEndId.slice(1, 9) } },
+      receiver: receiverAccount,
+      statusHistory: [
+        { status: 'PENDING' },
+        { status: 'PIX_QRCODE_GENERATED', durationInMilliseconds: 12_345 },
+        { status: 'PAID', date: service.clock.now().toISOString(), durationInMilliseconds: null },
+      ],
+    })
+    await expectPaidOnce(id)
+  })
+
+  it('is booked in one commit: status, history and event', async () => {
+    const { id, uri } = await charge(service)
+    await payAt(service, uri)
+    await expectPaidOnce(id)
+    const [commits] = await service.db.query<{ transaction: string; event: string }>(sql`
+      select t.xmin::text as transaction, e.xmin::text as event
+      from transactions t join events e on e.record_id = t.id and e.sequence = 2 where t.id = ${id}`)
+    expect(commits?.event).toBe(commits?.transaction)
+  })
+
+  it('of another amount is booked as what was paid', async () => {
+    const { id, uri } = await charge(service, { amount: 2590 })
+    await payAt(service, uri, { amount: 2600 })
+    expect(await untilStatus(service, id, 'PAID')).toMatchObject({ amount: 2590, amountPaid: 2600 })
+  })
+
+  it('is made once when two are tried at the same moment', async () => {
+    const { id, uri } = await charge(service)
+    const tries = await Promise.all(Array.from({ length: 8 }, async () => await payAt(service, uri)))
+    const [paid, ...refused] = tries.sort((a, b) => a.status - b.status)
+    expect(paid?.status).toBe(200)
+    expect(refused.map(({ status, body }) => [status, body.errors?.[0]?.code])).toEqual(
+      refused.map(() => [422, 'already_paid']),
+    )
+    await expectPaidOnce(id)
+    expect(await fetchTransaction(service, id)).toMatchObject({ endToEnd: paid?.body.endToEndId })
+  })
+})
+
+describe('a callback', () => {
+  it('that comes twenty times, at once and again later, books once', async () => {
+    const { id, uri } = await charge(service)
+    const payment = await bank.payQuietly(uri)
+    const tellTwenty = async () =>
+      await Promise.all(Array.from({ length: 20 }, () => tell(service, { pix: [payment] })))
+    expect(new Set(await tellTwenty())).toEqual(new Set([200]))
+    await expectPaidOnce(id)
+    await tellTwenty()
+    await untilInbox(service, payment.endToEndId, 'settled')
+    await expectPaidOnce(id)
+  })
+
+  it('may tell of many payments, of others’ too, and twice of one', async () => {
+    const charged = await chargeMany(service, 30)
+    const payments = []
+    for (const { uri } of charged) payments.push(await bank.payQuietly(uri))
+    const foreign = { endToEndId: inventedId(), valor: '1.00', horario: service.clock.now().toISOString() }
+    expect(await tell(service, { pix: [...payments, foreign, { nothing: true }, payments[0]] })).toBe(200)
+    for (const { id } of charged) await expectPaidOnce(id)
+    await untilInbox(service, foreign.endToEndId, 'unmatched')
+    for (const { endToEndId } of payments) await untilInbox(service, endToEndId, 'settled')
+  })
+
+  it('may come in any order, late, and beside the same payment’s other signs', async () => {
+    const charged = await chargeMany(service, 12)
+    const payments = []
+    for (const { uri } of charged) payments.push(await bank.payQuietly(uri))
+    await service.runJob('transactions.poll')
+    const shuffled = [...payments, ...payments].sort(() => Math.random() - 0.5)
+    await Promise.all(shuffled.map(async (payment) => await tell(service, { pix: [payment] })))
+    await service.runJob('transactions.poll')
+    for (const { id } of charged) await expectPaidOnce(id)
+    service.clock.advance(60 * minuteMs)
+    expect(await tell(service, { pix: payments })).toBe(200)
+    for (const { id } of charged) await expectPaidOnce(id)
+  })
+
+  it('is answered only when it is kept', async () => {
+    const { id, uri } = await charge(service)
+    const payment = await bank.payQuietly(uri)
+    const blocker = await service.db.pool.connect()
+    await blocker.query('begin; lock table callback_inbox in share mode')
+    let isAnswered = false
+    const answered = tell(service, { pix: [payment] }).finally(() => {
+      isAnswered = true
+    })
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    expect(isAnswered).toBe(false)
+    await blocker.query('commit')
+    blocker.release()
+    expect(await answered).toBe(200)
+    expect(await inboxState(service, payment.endToEndId)).not.toBeNull()
+    await expectPaidOnce(id)
+  })
+
+  it('is not answered 200 when it cannot be kept, and the payment is found all the same', async () => {
+    const { id, uri } = await charge(service)
+    const payment = await bank.payQuietly(uri)
+    await service.db.query(sql`alter table callback_inbox rename to inbox_away`)
+    const status = await tell(service, { pix: [payment] }).finally(
+      async () => await service.db.query(sql`alter table inbox_away rename to callback_inbox`),
+    )
+    expect(status).toBe(500)
+    await service.runJob('transactions.poll')
+    await expectPaidOnce(id)
+  })
+})
+
+describe('a callback that is not to be believed', () => {
+  it('for a charge that is not ours ends unmatched', async () => {
+    const [ours, theirs] = [inventedId(), inventedId()]
+    await tell(service, { pix: [{ endToEndId: ours, txid: 'f'.repeat(32) }] })
+    await tell(service, { pix: [{ endToEndId: theirs, txid: 'anothershopsorder000000000001' }] })
+    await untilInbox(service, ours, 'unmatched')
+    await untilInbox(service, theirs, 'unmatched')
+  })
+
+  it('for a transaction that nobody paid ends unconfirmed', async () => {
+    const { id } = await charge(service)
+    const endToEndId = inventedId()
+    const forged = { endToEndId, txid: toTxid(id), valor: '10.00', horario: service.clock.now().toISOString() }
+    expect(await tell(service, { pix: [forged] })).toBe(200)
+    await untilInbox(service, endToEndId, 'unconfirmed')
+    await expectUnpaid(id)
+  })
+
+  it('with the payment of another transaction pays neither twice nor the wrong one, and does not spoil the true one', async () => {
+    const [victim, other] = [await charge(service), await charge(service)]
+    const payment = await bank.payQuietly(other.uri)
+    await tell(service, { pix: [{ ...payment, txid: toTxid(victim.id) }] })
+    await untilInbox(service, payment.endToEndId, 'unconfirmed')
+    await expectUnpaid(victim.id)
+    await tell(service, { pix: [payment] })
+    await untilInbox(service, payment.endToEndId, 'settled')
+    await expectPaidOnce(other.id)
+    await expectUnpaid(victim.id)
+  })
+
+  it('is not taken under another address', async () => {
+    const { uri } = await charge(service)
+    const pix = [await bank.payQuietly(uri)]
+    const [row] = await service.db.query<{ url: string }>(sql`select url from simulator.webhooks`)
+    const path = new URL(row?.url ?? '').pathname
+    const wrong = [
+      `${path}x`,
+      path.slice(0, -1),
+      path.replace('simulator', 'other'),
+      '/callbacks/simulator',
+      '/callbacks',
+    ]
+    for (const address of wrong.flatMap((one) => [one, `${one}/pix`])) {
+      expect((await service.call(address, { body: { pix }, token: null })).status).toBe(404)
+    }
+    // Not even read, however large.
+    const tooLarge = { rawBody: `"${'x'.repeat(2_000_000)}"`, token: null }
+    expect((await service.call(`${path}x`, tooLarge)).status).toBe(404)
+    expect((await service.call(path, { body: { pix }, token: null })).status).toBe(200)
+    expect((await service.call(path, { token: null })).status).toBe(405)
+  })
+
+  it.each([
+    ['not JSON', '{"pix":'],
+    ['empty', ''],
+    ['null', 'null'],
+    ['a list', '[]'],
+    ['without a list of payments', '{"pix":{}}'],
+    ['with nothing that can be read', '{"pix":[{"endToEndId":"short"},null,1,"E"]}'],
+    ['with text that cannot be kept', '{"pix":[{"endToEndId":"E\\u0000"}]}'],
+  ])('is refused when it is %s', async (_, body) => {
+    expect((await tellRaw(service, body)).status).toBe(422)
+  })
+
+  it('is refused when it is larger than any can be', async () => {
+    const huge = JSON.stringify({ pix: [], more: 'x'.repeat(1024 * 1024) })
+    expect((await tellRaw(service, huge)).status).toBe(413)
+  })
+
+  it('is answered when it tells of nothing', async () => {
+    expect(await tell(service, { pix: [] })).toBe(200)
+  })
+})
+
+describe('the poller', () => {
+  it('finds the payments that no callback told of', async () => {
+    const charged = await chargeMany(service, 12)
+    for (const { uri } of charged) await bank.payQuietly(uri)
+    await service.runJob('transactions.poll')
+    for (const { id } of charged) await expectPaidOnce(id)
+  })
+
+  it('does not let one payment that cannot be booked keep the others waiting, and books it when it can be', async () => {
+    const [bad, thief, good] = [await charge(service), await charge(service), await charge(service)]
+    const payment = await bank.payQuietly(bad.uri)
+    // Another transaction of this merchant has the same payment: the database will refuse a second one.
+    await service.db.query(sql`
+      update transactions set end_to_end = ${payment.endToEndId}, amount_paid = 1, payment_date = now() where id = ${thief.id}`)
+    await bank.payQuietly(good.uri)
+    await service.runJob('transactions.poll')
+    await expectPaidOnce(good.id)
+    await expectUnpaid(bad.id)
+    await service.db.query(sql`
+      update transactions set end_to_end = null, amount_paid = null, payment_date = null where id = ${thief.id}`)
+    await expectPaidOnce(bad.id)
+  })
+
+  it('begins each time where it ended, less a little', async () => {
+    const before = service.clock.now()
+    await service.runJob('transactions.poll')
+    const listedUntil = async () =>
+      (await service.db.query<{ at: Date }>(sql`select listed_until as at from acquirer_cursors`))[0]?.at ?? new Date(0)
+    await eventually(async () => (await listedUntil()) >= before)
+  })
+})
+
+describe('a code that expires', () => {
+  const expirationSeconds = 600
+
+  it('fails five minutes after its end and not before, with an event', async () => {
+    const { id, uri } = await charge(service, { pix: { expirationSeconds } })
+    service.clock.advance(expirationSeconds * 1000 + 5 * minuteMs - 1)
+    // One more is due, so that the check is known to have run.
+    const sign = await charge(service, { pix: { expirationSeconds } })
+    await makeDue(sign.id)
+    await service.runJob('transactions.check')
+    await untilStatus(service, sign.id, 'FAILED')
+    await expectUnpaid(id)
+    expect((await payAt(service, uri)).body.errors?.[0]?.code).toBe('charge_expired')
+
+    service.clock.advance(1)
+    await service.runJob('transactions.check')
+    const failed = await untilStatus(service, id, 'FAILED')
+    expect(failed).toMatchObject({ errorMessage: 'PIX QR code expired', statusHistory: [{}, {}, { status: 'FAILED' }] })
+    expect(failed.amountPaid).toBeUndefined()
+    expect(await eventsOf(service, id)).toEqual(['transaction.pix_qrcode_generated', 'transaction.failed'])
+  })
+
+  it('is PAID when the payment came in the last moment, though no callback told of it', async () => {
+    const { id, uri } = await charge(service, { pix: { expirationSeconds } })
+    service.clock.advance(expirationSeconds * 1000 - 1)
+    await bank.payQuietly(uri)
+    service.clock.advance(5 * minuteMs + 1)
+    await service.runJob('transactions.check')
+    await expectPaidOnce(id)
+  })
+
+  it('is PAID when a callback comes during the grace', async () => {
+    const { id, uri } = await charge(service, { pix: { expirationSeconds } })
+    const payment = await bank.payQuietly(uri)
+    service.clock.advance(expirationSeconds * 1000 + 4 * minuteMs)
+    await tell(service, { pix: [payment] })
+    await expectPaidOnce(id)
+    service.clock.advance(2 * minuteMs)
+    await service.runJob('transactions.check')
+    await service.runJob('transactions.poll')
+    await untilInbox(service, payment.endToEndId, 'settled')
+    await expectPaidOnce(id)
+  })
+
+  it.each(['callback', 'poller'])(
+    'becomes PAID after it FAILED when the money arrived after all, by the %s',
+    async (sign) => {
+      const { id, uri } = await charge(service, { pix: { expirationSeconds } })
+      const late = await openQuietBank(service, manualClock(new Date(service.clock.now().getTime() + 590_000)))
+      service.clock.advance(expirationSeconds * 1000 + 5 * minuteMs)
+      await service.runJob('transactions.check')
+      await untilStatus(service, id, 'FAILED')
+      // A bank whose clock stands still: for it the code has not expired.
+      const payment = await late.payQuietly(uri)
+      if (sign === 'callback') await tell(service, { pix: [payment] })
+      else {
+        await service.db.query(sql`update acquirer_cursors set listed_until = listed_until - interval '30 minutes'`)
+        await service.runJob('transactions.poll')
+      }
+      const paid = await untilStatus(service, id, 'PAID')
+      expect(statusesOf(paid)).toEqual(['PENDING', 'PIX_QRCODE_GENERATED', 'FAILED', 'PAID'])
+      expect(paid).toMatchObject({ errorMessage: null, endToEnd: payment.endToEndId, amountPaid: 1000 })
+      expect((await eventsOf(service, id)).at(-1)).toBe('transaction.paid')
+      await late.close()
+    },
+  )
+
+  async function makeDue(id: string): Promise<void> {
+    await service.db.query(sql`update transactions set check_at = ${service.clock.now()} where id = ${id}`)
+  }
+})
+
+it('is paid before its creation was told: the callback overtakes the commit of its transaction', async () => {
+  // The simulator makes a charge of this amount and answers after the adapter has stopped waiting.
+  const created = service.call<{ code: string; transactionId: string }>('/transaction', {
+    body: { amount: 9_999_998, paymentMethod: 'PIX', pix: {} },
+  })
+  let txid = ''
+  await eventually(async () => {
+    const rows = await service.db.query<{ txid: string }>(
+      sql`select txid from simulator.charges where amount = 9999998`,
+    )
+    txid = rows[0]?.txid ?? ''
+    return txid !== ''
+  })
+  const { body } = await bank.ask('GET', `/cob/${txid}`)
+  const payment = await bank.payQuietly(String(body.pixCopiaECola))
+  expect(await tell(service, { pix: [payment] })).toBe(200)
+  expect((await created).body).toMatchObject({ code: 'acquirer_unavailable', transactionId: fromTxid(txid) })
+  await service.runJob('transactions.poll')
+  const paid = await untilStatus(service, fromTxid(txid) ?? '', 'PAID')
+  expect(statusesOf(paid)).toEqual(paidHistory)
+  expect(paid.pixResponse?.uri).toBe(body.pixCopiaECola)
+  expect(await eventsOf(service, paid.id)).toEqual(paidEvents)
+})

@@ -1,0 +1,123 @@
+import { request } from 'undici'
+import { sql } from '../../src/db/sql.ts'
+import { type Answer, smallestTransaction, type TestService } from './service.ts'
+import { type TestSimulator, testSimulator } from './simulator.ts'
+import { eventually } from './webhooks.ts'
+
+export type Charged = { id: string; uri: string }
+
+export type Transaction = {
+  id: string
+  status: string
+  amount: number
+  amountPaid?: number
+  paymentDate?: string
+  endToEnd?: string
+  errorMessage: string | null
+  statusHistory: { status: string; date: string; durationInMilliseconds: number | null }[]
+  payer?: unknown
+  receiver?: unknown
+  pixResponse?: { uri: string; expirationDate: string }
+}
+
+export async function charge(service: TestService, more: Record<string, unknown> = {}): Promise<Charged> {
+  const { status, body } = await service.call<{ id: string; pixResponse: { uri: string } }>('/transaction', {
+    body: smallestTransaction(more),
+  })
+  if (status !== 201) throw new Error(`Not created: ${status} ${JSON.stringify(body)}`)
+  return { id: body.id, uri: body.pixResponse.uri }
+}
+
+export async function chargeMany(service: TestService, count: number): Promise<Charged[]> {
+  return await Promise.all(Array.from({ length: count }, async () => await charge(service)))
+}
+
+/** Pays at the service's own simulated bank, whose callbacks come by themselves. */
+export async function payAt(service: TestService, uri: string, more: Record<string, unknown> = {}) {
+  return await service.call<{ endToEndId: string; code?: string; errors?: { code: string }[] }>('/sandbox/payment', {
+    body: { uri, ...more },
+  })
+}
+
+/** A bank on the same simulated network that tells nobody of its payments: what it would have told is kept. */
+export type QuietBank = TestSimulator & {
+  /** Pays, and gives the payment as a callback would name it. */
+  payQuietly(uri: string): Promise<Record<string, unknown> & { endToEndId: string; txid: string }>
+}
+
+export async function openQuietBank(service: TestService, clock = service.clock): Promise<QuietBank> {
+  const bank = await testSimulator(service.db.pool, { clock, publicBaseUrl: service.baseUrl })
+  return {
+    ...bank,
+    async payQuietly(uri) {
+      const outcome = await bank.pay({ uri })
+      if (!outcome.ok) throw new Error(`Not paid: ${outcome.code}`)
+      await eventually(() => JSON.stringify(bank.callbacks).includes(outcome.endToEndId))
+      const told = bank.callbacks.flatMap(({ body }) => (body as { pix: { endToEndId: string; txid: string }[] }).pix)
+      const payment = told.find(({ endToEndId }) => endToEndId === outcome.endToEndId)
+      if (!payment) throw new Error('the bank told nothing of its payment')
+      return payment
+    },
+  }
+}
+
+/** Posts a callback to where the acquirer was told to. */
+export async function tell(service: TestService, body: unknown): Promise<number> {
+  return (await tellRaw(service, JSON.stringify(body))).status
+}
+
+export async function tellRaw(service: TestService, rawBody: string): Promise<Answer> {
+  const [row] = await service.db.query<{ url: string }>(sql`select url from simulator.webhooks`)
+  const answer = await request(`${row?.url}/pix`, {
+    method: 'POST',
+    body: rawBody,
+    headers: { 'content-type': 'application/json' },
+  })
+  const text = await answer.body.text()
+  return { status: answer.statusCode, headers: new Headers(), text, body: text === '' ? {} : JSON.parse(text) }
+}
+
+export async function fetchTransaction(service: TestService, id: string): Promise<Transaction> {
+  return (await service.call<Transaction>(`/transaction/${id}`)).body
+}
+
+export async function untilStatus(service: TestService, id: string, status: string): Promise<Transaction> {
+  let now: Transaction | null = null
+  await eventually(
+    async () => {
+      now = await fetchTransaction(service, id)
+      return now.status === status
+    },
+    () => `${id} is ${now?.status}, not ${status}`,
+  )
+  return now ?? (await fetchTransaction(service, id))
+}
+
+export function statusesOf({ statusHistory }: Transaction): string[] {
+  return statusHistory.map(({ status }) => status)
+}
+
+/** What stands in the inbox of callbacks about a payment. */
+export async function inboxState(service: TestService, endToEndId: string): Promise<string | null> {
+  const [row] = await service.db.query<{ state: string }>(sql`
+    select state from callback_inbox where event_key = ${endToEndId}`)
+  return row?.state ?? null
+}
+
+export async function untilInbox(service: TestService, endToEndId: string, state: string): Promise<void> {
+  let now: string | null = null
+  await eventually(
+    async () => {
+      now = await inboxState(service, endToEndId)
+      return now === state
+    },
+    () => `the notice of ${endToEndId} is ${now}, not ${state}`,
+  )
+}
+
+/** The types of a transaction's events, in order. */
+export async function eventsOf(service: TestService, id: string): Promise<string[]> {
+  const rows = await service.db.query<{ type: string }>(sql`
+    select type from events where record_id = ${id} order by sequence`)
+  return rows.map(({ type }) => type)
+}
