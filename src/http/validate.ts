@@ -30,7 +30,8 @@ export function createValidator(options: Options) {
       const isValid = validate(data)
       if (isValid && textFaults.length === 0) return { value: data }
       const errors = isValid ? [] : (validate.errors ?? []).slice(0, faultsMax)
-      const fields = unique([...textFaults, ...errors.flatMap((error) => toFieldError(error, part, options))])
+      const faults = [...textFaults, ...errors.flatMap((error) => toFieldError(error, part, options))]
+      const fields = unique(part === 'querystring' ? faults.map(withoutIndex) : faults)
       return { error: new AppError('validation_failed', { fields, detail: summary(fields) }) }
     }
   }
@@ -205,6 +206,11 @@ function toPath(pointer: string): string {
     .slice(1)
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
     .reduce((path, part) => (/^\d+$/.test(part) ? `${path}[${part}]` : path === '' ? part : `${path}.${part}`), '')
+}
+
+/** A repeated parameter is one parameter: `status`, not `status[1]`. */
+function withoutIndex(fault: FieldError): FieldError {
+  return { ...fault, field: fault.field.replace(/\[\d+\]$/, '') }
 }
 
 function article(type: string): string {

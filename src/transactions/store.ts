@@ -228,7 +228,8 @@ function toConditions(filters: TransactionFilters, merchantId: string): Sql {
     endDate && sql`created_at <= ${endDate}`,
     statuses && sql`status = any(${statuses})`,
     customerEmail && sql`customer_search_email = ${customerEmail}`,
-    customerName && sql`customer_search_name like ${`%${escapeLike(customerName)}%`}`,
+    // Of a name that is but an accent nothing is left to search for: it is a part of every name.
+    customerName !== undefined && sql`customer_search_name like ${`%${escapeLike(customerName)}%`}`,
     customerDocument && sql`customer_document = ${customerDocument}`,
     phoneDigits && sql`(customer_landline_digits = ${phoneDigits} or customer_mobile_digits = ${phoneDigits})`,
     id && sql`id = ${id}`,

@@ -1,0 +1,176 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { accountHolder, historyColumns, transactionHistories, updateRow } from '../support/records.ts'
+import { addTestClient, fullTransaction, type Problem, refusedFields } from '../support/requests.ts'
+import { smallestTransaction, startTestService, type TestService } from '../support/service.ts'
+
+let service: TestService
+
+beforeAll(async () => {
+  service = await startTestService()
+})
+afterAll(async () => await service.stop())
+
+type StatusEntry = { status: string; date: string; durationInMilliseconds: number | null }
+type Transaction = Record<string, unknown> & { status: string; statusHistory: StatusEntry[] }
+
+async function create(body: Record<string, unknown> = smallestTransaction()): Promise<string> {
+  return (await service.call<{ id: string }>('/transaction', { body })).body.id
+}
+
+const fetchOne = async <Body = Transaction>(id: string) => await service.call<Body>(`/transaction/${id}`)
+const isoDate = expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/)
+
+/** What every transaction has, with its type. */
+const always = {
+  id: expect.stringMatching(/^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/),
+  acquirer: 'simulator',
+  amount: 1000,
+  paymentMethod: 'PIX',
+  isInfoProduct: true,
+  createdAt: isoDate,
+  status: expect.any(String),
+  statusHistory: expect.any(Array),
+  updatedAt: isoDate,
+  // Members that the interface lets be null are always there.
+  infractionDate: null,
+  errorMessage: null,
+}
+const withCode = {
+  pixResponse: {
+    uri: expect.stringMatching(/^000201.*6304[0-9A-F]{4}$/),
+    qrCodeBase64: expect.stringMatching(/^data:image\/png;base64,[\w+/]+=*$/),
+    expirationDate: isoDate,
+  },
+}
+const paid = {
+  amountPaid: 1000,
+  paymentDate: isoDate,
+  endToEnd: expect.stringMatching(/^E\d{8}/),
+  payer: accountHolder,
+  receiver: accountHolder,
+  feeAmount: 7,
+}
+
+describe('a transaction', () => {
+  it.each<[string, object, object]>([
+    ['PENDING', { pix_uri: null, pix_expires_at: null }, {}],
+    ['PIX_QRCODE_GENERATED', {}, withCode],
+    ['PAID', {}, { ...withCode, ...paid }],
+    ['PROCESSING_REFUND', {}, { ...withCode, ...paid }],
+    ['REFUNDED', {}, { ...withCode, ...paid }],
+    ['BLOCKED', { infraction_date: new Date() }, { ...withCode, ...paid, infractionDate: isoDate }],
+    ['PROCESSING_INFRACTION', { infraction_date: new Date() }, { ...withCode, ...paid, infractionDate: isoDate }],
+    ['INFRACTION', { infraction_date: new Date() }, { ...withCode, ...paid, infractionDate: isoDate }],
+    ['FAILED', { pix_uri: null, pix_expires_at: null, error_message: 'No' }, { errorMessage: 'No' }],
+  ])('that is %s has what the interface requires and nothing that it has not', async (status, columns, members) => {
+    const id = await create()
+    const history = transactionHistories[status] ?? []
+    const isPaid = history.includes('PAID')
+    await updateRow(service.db, 'transactions', id, {
+      ...historyColumns(service.clock.now(), history),
+      ...columns,
+      ...(isPaid && {
+        amount_paid: 1000,
+        payment_date: service.clock.now(),
+        end_to_end: `E12345678202603021500${id.slice(0, 11).replace('-', 'x')}`,
+        payer: accountHolder,
+        receiver: accountHolder,
+        fee_amount: 7,
+      }),
+    })
+    const { status: answered, body } = await fetchOne(id)
+    expect(answered).toBe(200)
+    expect(body).toEqual({ ...always, ...members })
+    expect(body).toMatchObject({ id, status })
+    expect(body.statusHistory.map((entry) => entry.status)).toEqual(history)
+    expect(body.statusHistory.map((entry) => entry.durationInMilliseconds)).toEqual([
+      ...history.slice(1).map(() => 1001),
+      null,
+    ])
+    expect(body.createdAt).toBe(body.statusHistory[0]?.date)
+    expect(body.updatedAt).toBe(body.statusHistory.at(-1)?.date)
+  })
+
+  it('with every member has them all, in the form of the interface', async () => {
+    const id = await create(fullTransaction())
+    const { customer, seller, address, items, metadata, webhookUrl, externalCode } = fullTransaction()
+    const { birthdate: _, ...shown } = customer as Record<string, unknown>
+    expect((await fetchOne(id)).body).toEqual({
+      ...always,
+      ...withCode,
+      amount: 2590,
+      isInfoProduct: false,
+      customer: { ...shown, document: { value: '52998224725', type: 'CPF' } },
+      seller: { ...(seller as object), document: { value: '11222333000181', type: 'CNPJ' } },
+      address,
+      items,
+      metadata,
+      webhookUrl,
+      externalCode,
+    })
+  })
+
+  it('of a customer with the fewest members shows no others', async () => {
+    const customer = { name: 'Ana', document: '12abc34501de35', email: 'a@b.co' }
+    const id = await create(smallestTransaction({ customer, items: [{ title: 'One', unitPrice: 1 }] }))
+    expect((await fetchOne(id)).body).toMatchObject({
+      customer: { name: 'Ana', document: { value: '12ABC34501DE35', type: 'CNPJ' }, email: 'a@b.co' },
+      items: [{ title: 'One', unitPrice: 1, quantity: 1 }],
+    })
+    const { body } = await fetchOne<{ customer: object; items: object[] }>(id)
+    expect(Object.keys(body.customer).sort()).toEqual(['document', 'email', 'name'])
+    expect(Object.keys(body.items[0] ?? {})).toEqual(['title', 'unitPrice', 'quantity'])
+  })
+
+  it('is found by its id in either case', async () => {
+    const id = await create()
+    const { status, body } = await fetchOne(id.toUpperCase())
+    expect([status, body.id]).toEqual([200, id])
+  })
+})
+
+describe('no transaction', () => {
+  it('is found under an id that does not exist, of whatever version', async () => {
+    for (const id of [randomUUID(), '00000000-0000-0000-0000-000000000000', '018f6b1e-7c3a-7abc-8def-0123456789ab']) {
+      const answer = await fetchOne<Problem>(id)
+      expect([answer.status, answer.body.code]).toEqual([404, 'not_found'])
+    }
+  })
+
+  it('of another client can be told from one that is not there', async () => {
+    const id = await create()
+    const another = await addTestClient(service)
+    const [theirs, none] = await Promise.all(
+      [id, randomUUID()].map(
+        async (one) => await service.call<Problem>(`/transaction/${one}`, { token: another.token }),
+      ),
+    )
+    expect(theirs?.status).toBe(404)
+    expect({ ...theirs?.body, requestId: '' }).toEqual({ ...none?.body, requestId: '' })
+  })
+
+  it.each([
+    '1',
+    'x'.repeat(200),
+    '%00',
+    `${randomUUID()}%0a`,
+    `{${randomUUID()}}`,
+    randomUUID().replaceAll('-', ''),
+    "'%20or%201=1--",
+    '..%2f..',
+  ])('has an id like %s', async (id) => {
+    expect(refusedFields(await fetchOne(id))).toEqual(['id'])
+  })
+
+  it('is given with a query', async () => {
+    expect(refusedFields(await fetchOne(`${await create()}?expand=payer`))).toEqual(['expand'])
+  })
+
+  it('is given without a token or its scope', async () => {
+    const id = await create()
+    const writer = await addTestClient(service, ['transaction.write'])
+    expect((await service.call(`/transaction/${id}`, { token: null })).status).toBe(401)
+    expect((await service.call(`/transaction/${id}`, { token: writer.token })).status).toBe(403)
+  })
+})

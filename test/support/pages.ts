@@ -1,0 +1,154 @@
+import { describe, expect, it } from 'vitest'
+import { refusedFields } from './requests.ts'
+import type { TestService } from './service.ts'
+
+export type Page<Item = Listed> = {
+  total: number
+  totalPages: number
+  currentPage: number
+  perPage: number
+  data: Item[]
+  nextCursor: string | null
+}
+type Listed = { id: string; createdAt: string }
+
+/** How many records a list must hold for {@link describePages}, some of them of one moment. */
+export const recordsOfPages = 45
+
+/**
+ * What both lists have in common: pages, their order and the cursor.
+ *
+ * @param open a service whose client has exactly {@link recordsOfPages} records at `path`
+ */
+export function describePages(path: string, open: () => TestService): void {
+  const list = async (query = '') => {
+    const answer = await open().call<Page>(`${path}${query}`)
+    expect(answer.status, answer.text.slice(0, 300)).toBe(200)
+    return answer.body
+  }
+  const refuse = async (query: string) => refusedFields(await open().call(`${path}${query}`))
+  const listAll = async () => (await list('?perPage=100')).data
+
+  describe('pages', () => {
+    it('are of twenty, from the first, unless asked for otherwise', async () => {
+      const page = await list()
+      expect(Object.keys(page).sort()).toEqual(['currentPage', 'data', 'nextCursor', 'perPage', 'total', 'totalPages'])
+      expect(page).toMatchObject({ total: 45, totalPages: 3, currentPage: 1, perPage: 20 })
+      expect(page.data).toEqual((await listAll()).slice(0, 20))
+    })
+
+    it.each([
+      ['?page=3', 5, { totalPages: 3, currentPage: 3, perPage: 20 }],
+      ['?page=4', 0, { totalPages: 3, currentPage: 4, perPage: 20 }],
+      ['?page=1000000', 0, { totalPages: 3, currentPage: 1_000_000 }],
+      ['?perPage=1', 1, { totalPages: 45, perPage: 1 }],
+      ['?perPage=15&page=3', 15, { totalPages: 3, currentPage: 3, perPage: 15 }],
+      ['?perPage=100', 45, { totalPages: 1, perPage: 100 }],
+      ['?id=00000000-0000-4000-8000-000000000000', 0, { totalPages: 0, currentPage: 1 }],
+    ])('of %s hold %i', async (query, length, expected) => {
+      const page = await list(query)
+      expect(page).toMatchObject(expected)
+      expect(page.data).toHaveLength(length)
+      expect(page.total).toBe(query.includes('id=') ? 0 : 45)
+    })
+
+    it.each([
+      ['?page=0', 'page'],
+      ['?page=-1', 'page'],
+      ['?page=1.5', 'page'],
+      ['?page=one', 'page'],
+      ['?page=', 'page'],
+      ['?page=1000001', 'page'],
+      ['?page=1&page=2', 'page'],
+      ['?perPage=0', 'perPage'],
+      ['?perPage=101', 'perPage'],
+      ['?perPage=', 'perPage'],
+      ['?per_page=5', 'per_page'],
+      ['?limit=5', 'limit'],
+      ['?STATUS=PENDING', 'STATUS'],
+      ['?status[]=PENDING', 'status[]'],
+    ])('of %s are refused', async (query, field) => {
+      expect(await refuse(query)).toEqual([field])
+    })
+
+    it('are newest first, then by id', async () => {
+      const data = await listAll()
+      const sorted = data.toSorted((a, b) => compare(b.createdAt, a.createdAt) || compare(b.id, a.id))
+      expect(data.map(({ id }) => id)).toEqual(sorted.map(({ id }) => id))
+      expect(new Set(data.map(({ createdAt }) => createdAt)).size).toBeLessThan(data.length)
+    })
+
+    it('by number hold each record once', async () => {
+      const pages = await Promise.all([1, 2, 3, 4, 5].map(async (page) => (await list(`?perPage=9&page=${page}`)).data))
+      expect(pages.flat()).toEqual(await listAll())
+    })
+  })
+
+  describe('the cursor', () => {
+    it.each([1, 7, 45])('leads by %i through every record once, and ends', async (perPage) => {
+      const found: Listed[] = []
+      let page = await list(`?perPage=${perPage}`)
+      for (let number = 1; ; number++) {
+        expect(page).toMatchObject({ total: 45, currentPage: number, perPage })
+        found.push(...page.data)
+        if (page.nextCursor === null) break
+        expect(page.nextCursor).toMatch(/^[\w-]+$/)
+        page = await list(`?perPage=${perPage}&cursor=${page.nextCursor}`)
+      }
+      expect(found).toEqual(await listAll())
+    })
+
+    it('keeps to the filters that come with it', async () => {
+      const [third] = (await listAll()).slice(2)
+      const filter = `&endDate=${third?.createdAt}`
+      const first = await list(`?perPage=1${filter}`)
+      const second = await list(`?perPage=100${filter}&cursor=${first.nextCursor}`)
+      expect(first.data.length + second.data.length).toBe(first.total)
+      expect(second.total).toBe(first.total)
+    })
+
+    it('stands beside no page', async () => {
+      const { nextCursor } = await list('?perPage=1')
+      expect(await refuse(`?page=2&cursor=${nextCursor}`)).toEqual(['cursor'])
+    })
+
+    it('is refused when it is none of ours', async () => {
+      const { nextCursor } = await list('?perPage=1')
+      const cursor = String(nextCursor)
+      const [page, time, id] = Buffer.from(cursor, 'base64url').toString().split('.')
+      const write = (...parts: unknown[]) => Buffer.from(parts.join('.')).toString('base64url')
+      const others = [
+        '',
+        'x',
+        'null',
+        `${cursor}x`,
+        `${cursor}!`,
+        `${cursor}=`,
+        cursor.slice(0, -1),
+        cursor.slice(4),
+        'x'.repeat(256),
+        '%00',
+        write(page, time),
+        write(page, time, 'id'),
+        write('-1', time, id),
+        write(page, '1e3', id),
+        write(page, '9'.repeat(15), id).repeat(2),
+        write(page, 'NaN', id),
+        write(page, time, `${id}' or true --`),
+        write(page, time, id, 'more'),
+        write(page, `0${time}`, id),
+      ]
+      for (const other of others) expect(await refuse(`?cursor=${other}`), other).toEqual(['cursor'])
+      expect(await refuse(`?cursor=${cursor}&cursor=${cursor}`)).toEqual(['cursor'])
+    })
+
+    it('beyond every record leads to none', async () => {
+      const cursor = Buffer.from('9.0.00000000-0000-4000-8000-000000000000').toString('base64url')
+      expect(await list(`?cursor=${cursor}`)).toMatchObject({ total: 45, data: [], nextCursor: null })
+    })
+  })
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
