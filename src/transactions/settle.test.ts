@@ -1,0 +1,144 @@
+import { pino } from 'pino'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { receiverAccount, receiverKey, simulatorCredentials } from '../../simulator/receiver-account.ts'
+import {
+  charge,
+  eventsOf,
+  fetchTransaction,
+  openQuietBank,
+  type QuietBank,
+  statusesOf,
+} from '../../test/support/payments.ts'
+import { startTestService, type TestService } from '../../test/support/service.ts'
+import { createBacenAcquirer } from '../acquirers/bacen/adapter.ts'
+import type { HttpRequest, HttpResponse, Send } from '../acquirers/bacen/http.ts'
+import { createRegistry } from '../acquirers/registry.ts'
+import { sql } from '../db/sql.ts'
+import { toTxid } from '../pix/ids.ts'
+import { type SettleDeps, settleTransaction } from './settle.ts'
+
+let service: TestService
+let bank: QuietBank
+let merchantId: string
+const told: string[] = []
+beforeAll(async () => {
+  service = await startTestService()
+  bank = await openQuietBank(service)
+  const [client] = await service.db.query<{ merchant_id: string }>(sql`select merchant_id from clients`)
+  merchantId = client?.merchant_id ?? ''
+})
+afterAll(async () => {
+  await bank.close()
+  await service.stop()
+})
+
+/** The same acquirer, whose answers a test may change on their way. */
+function depsWith(
+  change: (request: HttpRequest, answer: HttpResponse) => HttpResponse | Promise<HttpResponse>,
+): SettleDeps {
+  const send: Send = async (request) => await change(request, await bank.handle(request))
+  const acquirer = createBacenAcquirer({
+    name: 'simulator',
+    send,
+    credentials: simulatorCredentials,
+    chave: receiverKey,
+    receiver: receiverAccount,
+    isRemote: true,
+    clock: service.clock,
+  })
+  return {
+    db: service.db,
+    clock: service.clock,
+    acquirers: createRegistry([acquirer], 'simulator'),
+    log: pino({ level: 'warn' }, { write: (line: string) => told.push(line) }),
+    nudgeDeliveries: () => {},
+  }
+}
+const asItIs = () => depsWith((_, answer) => answer)
+
+it('books once when it is called twenty times at once', async () => {
+  const { id, uri } = await charge(service)
+  await bank.payQuietly(uri)
+  const deps = asItIs()
+  const outcomes = await Promise.all(
+    Array.from({ length: 20 }, async () => await settleTransaction(deps, { merchantId, id })),
+  )
+  expect(outcomes.sort()).toEqual([...Array(19).fill('already'), 'settled'])
+  expect(statusesOf(await fetchTransaction(service, id))).toEqual(['PENDING', 'PIX_QRCODE_GENERATED', 'PAID'])
+  expect(await eventsOf(service, id)).toEqual(['transaction.pix_qrcode_generated', 'transaction.paid'])
+})
+
+it('asks nobody again about what is booked', async () => {
+  const { id, uri } = await charge(service)
+  const { endToEndId } = await bank.payQuietly(uri)
+  await settleTransaction(asItIs(), { merchantId, id })
+  const silent = depsWith(() => {
+    throw new Error('nobody is to be asked')
+  })
+  expect(await settleTransaction(silent, { merchantId, id })).toBe('already')
+  expect(await settleTransaction(silent, { merchantId, id, hint: endToEndId })).toBe('already')
+})
+
+it('changes nothing when nobody paid, or the one who asks is not the owner', async () => {
+  const { id, uri } = await charge(service)
+  expect(await settleTransaction(asItIs(), { merchantId, id })).toBe('unpaid')
+  await bank.payQuietly(uri)
+  await expect(settleTransaction(asItIs(), { merchantId: id, id })).rejects.toThrow('exists')
+  expect((await fetchTransaction(service, id)).status).toBe('PIX_QRCODE_GENERATED')
+})
+
+describe('with an acquirer that', () => {
+  it('does not list the payments of a charge, it asks for the payment that a callback named', async () => {
+    const { id, uri } = await charge(service)
+    const { endToEndId: hint } = await bank.payQuietly(uri)
+    const deps = depsWith((request, answer) => (isCharge(request) ? change(answer, { pix: undefined }) : answer))
+    expect(await settleTransaction(deps, { merchantId, id })).toBe('unpaid')
+    expect(await settleTransaction(deps, { merchantId, id, hint })).toBe('settled')
+  })
+
+  it('gives a txid back in capital letters, it knows its own', async () => {
+    const { id, uri } = await charge(service)
+    const { endToEndId: hint } = await bank.payQuietly(uri)
+    const txid = toTxid(id).toUpperCase()
+    const deps = depsWith((request, answer) => {
+      if (isCharge(request)) return change(answer, { txid, pix: undefined })
+      return request.path.startsWith('/pix/') ? change(answer, { txid }) : answer
+    })
+    expect(await settleTransaction(deps, { merchantId, id, hint })).toBe('settled')
+  })
+
+  it('does not answer, it leaves the transaction as it is and says that it does not know', async () => {
+    const { id, uri } = await charge(service)
+    await bank.payQuietly(uri)
+    for (const broken of [{ status: 503 }, { status: 429 }, { body: '<html>' }, { status: 401 }]) {
+      const deps = depsWith((request, answer) => (isCharge(request) ? { ...answer, ...broken } : answer))
+      await expect(settleTransaction(deps, { merchantId, id })).rejects.toMatchObject({ name: 'AcquirerUnavailable' })
+    }
+    expect((await fetchTransaction(service, id)).status).toBe('PIX_QRCODE_GENERATED')
+    expect(await settleTransaction(asItIs(), { merchantId, id })).toBe('settled')
+  })
+
+  it('tells of a second payment of a charge, it books the first alone and says so aloud', async () => {
+    const { id, uri } = await charge(service)
+    const first = await bank.payQuietly(uri)
+    const second = {
+      ...first,
+      endToEndId: `${first.endToEndId.slice(0, -1)}${first.endToEndId.endsWith('0') ? '1' : '0'}`,
+    }
+    const deps = depsWith((request, answer) => (isCharge(request) ? change(answer, { pix: [first, second] }) : answer))
+    const settle = async (hint: string) => await settleTransaction(deps, { merchantId, id, hint })
+    const outcomes = await Promise.all([settle(first.endToEndId), settle(second.endToEndId)])
+    expect(outcomes.sort()).toEqual(['settled', 'surplus'])
+    expect(told.join()).toContain('a transaction was paid a second time')
+    expect(await eventsOf(service, id)).toEqual(['transaction.pix_qrcode_generated', 'transaction.paid'])
+  })
+})
+
+function isCharge(request: HttpRequest): boolean {
+  return request.path.startsWith('/cob/')
+}
+
+/** The answer with other members in its body. */
+function change(answer: HttpResponse, members: Record<string, unknown>): HttpResponse {
+  return { ...answer, body: JSON.stringify({ ...JSON.parse(answer.body), ...members }) }
+}
