@@ -1,94 +1,33 @@
-import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import { connect } from 'node:net'
 import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { registerClient } from '../../src/auth/clients.ts'
 import { scopes } from '../../src/auth/scopes.ts'
-import { loadSecretKey } from '../../src/auth/secret-key.ts'
 import { startTestService, type TestService } from '../support/service.ts'
-
-type Answer = { status: number; headers: IncomingHttpHeaders; text: string; body: Record<string, unknown> }
+import {
+  askForToken,
+  basic,
+  encodeForm,
+  expectRefusal,
+  registerShop,
+  type Shop,
+  type TokenAnswer,
+  type TokenRequest,
+} from '../support/token.ts'
 
 let service: TestService
 /** A client that may do two things only. */
-let shop: { clientId: string; clientSecret: string }
+let shop: Shop
 
 beforeAll(async () => {
   service = await startTestService()
-  shop = await makeClient(service)
+  shop = await registerShop(service, { scopes: ['transaction.read', 'transaction.write'] })
 })
 afterAll(async () => await service.stop())
 
-async function makeClient({ db, clock }: TestService, clientId?: string) {
-  const { key } = await loadSecretKey(db, null)
-  const input = { name: 'Shop', scopes: ['transaction.read' as const, 'transaction.write' as const] }
-  return await db.transaction(
-    async (tx) => await registerClient(tx, { clock, key }, { ...input, ...(clientId && { clientId }) }),
-  )
-}
-
-type Ask = {
-  method?: string
-  path?: string
-  form?: Record<string, string> | string
-  headers?: Record<string, string>
-  at?: TestService
-}
-
-/** Asks as a shop's own HTTP client may: unlike fetch, this one sends a GET with a body. */
-async function ask({ method = 'POST', path = '/auth/token', form, headers = {}, at = service }: Ask): Promise<Answer> {
-  const sent = typeof form === 'object' ? new URLSearchParams(form).toString() : form
-  return await new Promise((resolve, reject) => {
-    const request = httpRequest(at.baseUrl + path, {
-      method,
-      headers: {
-        ...(sent !== undefined && {
-          'content-type': 'application/x-www-form-urlencoded',
-          'content-length': String(Buffer.byteLength(sent)),
-        }),
-        ...headers,
-      },
-    })
-    request.on('error', reject)
-    request.on('response', (response) => {
-      const chunks: Buffer[] = []
-      response.on('data', (chunk: Buffer) => chunks.push(chunk))
-      response.on('error', reject)
-      response.on('end', () => {
-        const text = Buffer.concat(chunks).toString('utf8')
-        const isJson = text !== '' && /json/.test(response.headers['content-type'] ?? '')
-        resolve({
-          status: response.statusCode ?? 0,
-          headers: response.headers,
-          text,
-          body: isJson ? JSON.parse(text) : {},
-        })
-      })
-    })
-    request.end(sent)
-  })
-}
+const ask = async (request: TokenRequest) => await askForToken(service, request)
 
 function credentials(more: Record<string, string> = {}): Record<string, string> {
   return { client_id: shop.clientId, client_secret: shop.clientSecret, grant_type: 'client_credentials', ...more }
-}
-
-function basic(clientId: string, clientSecret: string): Record<string, string> {
-  return { authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}` }
-}
-
-function encodeForm(text: string): string {
-  return new URLSearchParams({ '': text }).toString().slice(1)
-}
-
-/** RFC 6749 §5.2, and never kept by a cache. */
-function expectRefusal(answer: Answer, status: number, error: string): void {
-  expect({ status: answer.status, error: answer.body.error }).toEqual({ status, error })
-  expect(Object.keys(answer.body)).toEqual(['error', 'error_description'])
-  expect(answer.body.error_description).toMatch(/^[\x20\x21\x23-\x5b\x5d-\x7e]+$/)
-  expect(answer.headers['content-type']).toMatch(/^application\/json/)
-  expect(answer.headers['cache-control']).toBe('no-store')
-  expect(answer.headers.pragma).toBe('no-cache')
 }
 
 describe('a token is given', () => {
@@ -122,7 +61,7 @@ describe('a token is given', () => {
   })
 
   it('to odd characters in HTTP Basic, which are form-encoded inside of it', async () => {
-    const odd = await makeClient(service, 'shop: 100%+é@example.com/ü')
+    const odd = await registerShop(service, { clientId: 'shop: 100%+é@example.com/ü' })
     expect((await ask({ headers: basic(encodeForm(odd.clientId), encodeForm(odd.clientSecret)) })).status).toBe(200)
     expect(
       (
@@ -157,7 +96,7 @@ describe('a token is given', () => {
   it('that is good for as long as the configuration says', async () => {
     const short = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '60' } })
     const { clientId, clientSecret } = short.sandbox
-    const { body } = await ask({ at: short, form: { client_id: clientId, client_secret: clientSecret } })
+    const { body } = await askForToken(short, { form: { client_id: clientId, client_secret: clientSecret } })
     expect(body).toMatchObject({ expires_in_sec: 60, expires_in: short.clock.now().getTime() / 1000 + 60 })
     expect(body.scope).toBe(scopes.join(','))
     await short.stop()
@@ -311,7 +250,7 @@ describe('401 is answered', () => {
     expectRefusal(unknown, 401, 'invalid_client')
     expect(wrong.text).toBe(unknown.text)
     expect(wrong.headers['www-authenticate']).toBeUndefined()
-    const volatile = ({ date: _date, 'x-request-id': _id, ...headers }: IncomingHttpHeaders) => headers
+    const volatile = ({ date: _date, 'x-request-id': _id, ...headers }: TokenAnswer['headers']) => headers
     expect(volatile(wrong.headers)).toEqual(volatile(unknown.headers))
   })
 
@@ -407,74 +346,8 @@ describe('input that nobody means well with', () => {
   })
 })
 
-describe('the rate limit', () => {
-  it('holds per address, says what is left, and lets in again when it says so', async () => {
-    const limited = await startTestService({ environment: { RATE_LIMIT_TOKEN: '0.2' } })
-    // The service's own test client has taken the one that the bucket holds: ⌈0.2 × 5⌉.
-    const refused = await ask({ at: limited, form: credentials() })
-    expectRefusal(refused, 429, 'rate_limited')
-    expect(refused.headers['retry-after']).toBe('5')
-    expect(refused.headers['ratelimit-policy']).toBe('"token";q=1;w=5')
-    expect(refused.headers.ratelimit).toBe('"token";r=0;t=5')
-    limited.clock.advance(4_999)
-    expect((await ask({ at: limited, form: credentials() })).status).toBe(429)
-    limited.clock.advance(1)
-    const { clientId, clientSecret } = limited.sandbox
-    const again = await ask({ at: limited, form: { client_id: clientId, client_secret: clientSecret } })
-    expect(again.status).toBe(200)
-    expect(again.headers.ratelimit).toMatch(/^"token-client";r=\d+;t=\d+$/)
-    await limited.stop()
-  })
-
-  it('counts wrong secrets and malformed requests too', async () => {
-    const limited = await startTestService({ environment: { RATE_LIMIT_TOKEN: '1' } })
-    const answers = []
-    for (let i = 0; i < 6; i += 1) answers.push((await ask({ at: limited, form: i % 2 ? 'x' : credentials() })).status)
-    // Five at once, of which the test client took one.
-    expect(answers).toEqual([401, 400, 401, 400, 429, 429])
-    await limited.stop()
-  })
-
-  it('holds per client, from whatever addresses it is asked, and leaves other clients alone', async () => {
-    const limited = await startTestService({ environment: { RATE_LIMIT_TOKEN: '0.2', TRUST_PROXY: 'true' } })
-    const from = (address: string) => ({ 'x-forwarded-for': address })
-    const form = { client_id: 'attacked', client_secret: 'guess' }
-    const statuses = []
-    for (let i = 1; i <= 4; i += 1)
-      statuses.push((await ask({ at: limited, form, headers: from(`203.0.113.${i}`) })).status)
-    expect(statuses).toEqual([401, 401, 429, 429])
-    const refused = await ask({ at: limited, form, headers: from('203.0.113.5') })
-    expect(refused.headers['ratelimit-policy']).toBe('"token-client";q=2;w=5')
-    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)
-    const other = await ask({ at: limited, form: { ...form, client_id: 'other' }, headers: from('203.0.113.6') })
-    expect(other.status).toBe(401)
-    await limited.stop()
-  })
-
-  it('takes the addresses of one IPv6 network for one, since one host has them all', async () => {
-    const limited = await startTestService({ environment: { RATE_LIMIT_TOKEN: '0.2', TRUST_PROXY: 'true' } })
-    const statusFrom = async (address: string) =>
-      (await ask({ at: limited, form: 'x', headers: { 'x-forwarded-for': address } })).status
-    expect(await statusFrom('2001:db8:1:2::1')).toBe(400)
-    expect(await statusFrom('2001:db8:1:2:ffff:eeee:dddd:cccc')).toBe(429)
-    expect(await statusFrom('2001:db8:1:3::1')).toBe(400)
-    expect(await statusFrom('198.51.100.1')).toBe(400)
-    expect(await statusFrom('::ffff:198.51.100.1')).toBe(429)
-    expect(await statusFrom('198.51.100.2')).toBe(400)
-    await limited.stop()
-  })
-
-  it('is off at 0', async () => {
-    const answers = await Promise.all(Array.from({ length: 30 }, () => ask({ form: 'x' })))
-    for (const { status, headers } of answers) {
-      expect(status).toBe(400)
-      expect(headers.ratelimit).toBeUndefined()
-    }
-  })
-})
-
 /** Sends bytes and reads the answer to them. */
-async function askRaw(bytes: string): Promise<Answer> {
+async function askRaw(bytes: string): Promise<TokenAnswer> {
   const { hostname, port } = new URL(service.baseUrl)
   const text = await new Promise<string>((resolve, reject) => {
     let received = ''

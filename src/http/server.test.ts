@@ -1,0 +1,34 @@
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import { expect, it } from 'vitest'
+import { createServer } from './server.ts'
+
+async function testServer() {
+  return await createServer({
+    log: pino({ level: 'silent' }),
+    registry: new Registry(),
+    trustProxy: false,
+    checkWebhookUrl: () => null,
+  })
+}
+
+it('starts with routes that declare who may call them', async () => {
+  const app = await testServer()
+  app.get('/open', { config: { access: { public: true } } }, async () => 'yes')
+  app.get('/scoped', { config: { access: { scope: 'a' } } }, async () => 'yes')
+  await app.ready()
+  expect((await app.inject('/open')).statusCode).toBe(200)
+  await app.close()
+})
+
+it('does not start with a route that says nothing of who may call it, wherever that was registered', async () => {
+  const open = await testServer()
+  open.get('/forgotten', async () => 'no')
+  await expect(open.ready()).rejects.toThrow('route GET /forgotten declares who may call it')
+
+  const nested = await testServer()
+  await nested.register(async (scoped) => {
+    scoped.post('/deep', { config: {} }, async () => 'no')
+  })
+  await expect(nested.ready()).rejects.toThrow('route POST /deep declares who may call it')
+})

@@ -1,0 +1,375 @@
+import { createPublicKey, generateKeyPairSync, type JsonWebKey, KeyObject, randomUUID, sign } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { revokeClient } from '../../src/auth/clients.ts'
+import { type Scope, scopes } from '../../src/auth/scopes.ts'
+import { loadSecretKey } from '../../src/auth/secret-key.ts'
+import { decodePart, es256, hs256, keyRingOf, makeJwt, newEcKey } from '../support/forge.ts'
+import { type Answer, fetchToken, smallestTransaction, startTestService, type TestService } from '../support/service.ts'
+import { askForToken, registerShop, type Shop } from '../support/token.ts'
+
+type Route = { method: string; path: string; scope: Scope }
+type Problem = { code: string; detail: string; status: number; requestId: string }
+
+let service: TestService
+/** Every route that wants a token, as the OpenAPI document has them: a new one is tested here without being named. */
+let routes: Route[]
+
+beforeAll(async () => {
+  service = await startTestService()
+  routes = await listRoutes()
+})
+afterAll(async () => await service.stop())
+
+async function listRoutes(): Promise<Route[]> {
+  type Operation = { security?: { bearer?: Scope[] }[] }
+  const { body } = await service.call<{ paths: Record<string, Record<string, Operation>> }>('/openapi.json')
+  return Object.entries(body.paths).flatMap(([path, operations]) =>
+    Object.entries(operations).flatMap(([method, { security }]) =>
+      (security?.[0]?.bearer ?? []).map((scope) => ({ method: method.toUpperCase(), path, scope })),
+    ),
+  )
+}
+
+async function ask(
+  { method, path }: Route,
+  token: string | null,
+  headers: Record<string, string> = {},
+  id: string = randomUUID(),
+): Promise<Answer<Problem>> {
+  return await service.call<Problem>(path.replace(/\{\w+\}/g, id), {
+    method,
+    token,
+    headers,
+    ...(method === 'POST' && { body: {} }),
+  })
+}
+
+/** Every route refuses the token in the same way, with a challenge that says why. */
+async function expectRefusedEverywhere(token: string, code: string): Promise<void> {
+  for (const route of routes) expectRefusal(await ask(route, token), code, `${route.method} ${route.path}`)
+}
+
+function expectRefusal(answer: Answer<Problem>, code: string, what?: string): void {
+  expect({ status: answer.status, code: answer.body.code }, what).toEqual({ status: 401, code })
+  expect(answer.headers.get('content-type')).toBe('application/problem+json; charset=utf-8')
+  expect(answer.headers.get('www-authenticate')).toBe(
+    `Bearer realm="guiche", error="invalid_token", error_description="${code}"`,
+  )
+  expect(answer.body.requestId).toBe(answer.headers.get('x-request-id'))
+}
+
+it('knows every business route of the service interface, and each declares one known scope', () => {
+  const named = routes.map(({ method, path }) => `${method} ${path}`)
+  for (const route of ['POST /transaction', 'GET /transaction', 'GET /transaction/{id}', 'GET /withdrawal'])
+    expect(named).toContain(route)
+  for (const { scope } of routes) expect(scopes).toContain(scope)
+})
+
+describe('without a good token', () => {
+  it('answers 401 to none, and challenges without an error', async () => {
+    for (const route of routes) {
+      const answer = await ask(route, null)
+      expect({ status: answer.status, code: answer.body.code }).toEqual({ status: 401, code: 'missing_token' })
+      expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="guiche"')
+    }
+  })
+
+  it('answers 401 to garbage, and to other ways of authentication', async () => {
+    const [header = '', claims = '', signature = ''] = service.token.split('.')
+    const garbage = [
+      'garbage',
+      '..',
+      'a.b.c',
+      `${header}.${claims}`,
+      `${header}.${claims}.`,
+      `${header}.${claims}.${'A'.repeat(signature.length)}`,
+      `${header}.${claims}.${signature}.${signature}`,
+      `${claims}.${claims}.${signature}`,
+      `${service.token}=`,
+      service.token.toUpperCase(),
+      'x'.repeat(12_000),
+    ]
+    for (const token of garbage) await expectRefusedEverywhere(token, 'invalid_token')
+    const [route] = routes
+    for (const authorization of [
+      'Bearer',
+      'Bearer ',
+      service.token,
+      `Basic ${service.token}`,
+      `Token ${service.token}`,
+      `Bearer ${service.token} ${service.token}`,
+      `Bearer "${service.token}"`,
+      `Bearer ${service.token}, Bearer ${service.token}`,
+    ])
+      if (route) expectRefusal(await ask(route, null, { authorization }), 'invalid_token', authorization.slice(0, 20))
+  })
+
+  it('takes no token from the address or the body', async () => {
+    const inAddress = await service.call<Problem>(`/transaction?access_token=${service.token}`, { token: null })
+    expect(inAddress.body.code).toBe('missing_token')
+    const inBody = await service.call<Problem>('/transaction', { token: null, body: { access_token: service.token } })
+    expect(inBody.body.code).toBe('missing_token')
+  })
+
+  it('refuses before it looks at anything else of the request', async () => {
+    const answers = [
+      await service.call<Problem>('/transaction', { token: null, rawBody: '{broken' }),
+      await service.call<Problem>('/transaction/not-an-id', { token: null }),
+      await service.call<Problem>('/transaction?nonsense=1', { token: null }),
+      await service.call<Problem>('/transaction', { token: null, rawBody: 'x'.repeat(100_000) }),
+      await service.call<Problem>('/transaction', { token: null, rawBody: 'x', headers: { 'content-type': 'a/b' } }),
+    ]
+    for (const { status, body } of answers) expect([status, body.code]).toEqual([401, 'missing_token'])
+  })
+})
+
+describe('a token that was not made here', () => {
+  const strange = newEcKey()
+  let header: Record<string, unknown>
+  let claims: Record<string, unknown>
+
+  beforeAll(() => {
+    header = decodePart(service.token, 0)
+    claims = decodePart(service.token, 1)
+  })
+
+  it('is refused without a signature, whatever the case of "none"', async () => {
+    for (const alg of ['none', 'None', 'NONE', '']) {
+      const token = makeJwt({ ...header, alg }, claims, () => Buffer.alloc(0))
+      await expectRefusedEverywhere(token, 'invalid_token')
+    }
+  })
+
+  it('is refused when it is signed with the public key as if that were a secret', async () => {
+    const published = await service.call<{ keys: JsonWebKey[] }>('/.well-known/jwks.json')
+    const [jwk = {}] = published.body.keys
+    const pem = createPublicKey({ key: jwk, format: 'jwk' }).export({ type: 'spki', format: 'pem' })
+    for (const secret of [pem, JSON.stringify(jwk), Buffer.from(jwk.x ?? '', 'base64url'), '']) {
+      const token = makeJwt({ ...header, alg: 'HS256' }, claims, hs256(secret))
+      await expectRefusedEverywhere(token, 'invalid_token')
+    }
+  })
+
+  it('is refused when another key signed it, under our key id, under its own, or brought along', async () => {
+    const jwk = strange.publicKey.export({ format: 'jwk' })
+    const { kid: _, ...noKid } = header
+    for (const other of [
+      header,
+      { ...header, kid: 'its-own' },
+      noKid,
+      { ...header, kid: 7 },
+      { ...header, jwk },
+      { ...noKid, jwk },
+      { ...header, jku: 'http://127.0.0.1:1/jwks.json' },
+      { ...header, crit: ['b64'], b64: true },
+    ]) {
+      await expectRefusedEverywhere(makeJwt(other, claims, es256(strange.privateKey)), 'invalid_token')
+    }
+  })
+
+  it('is refused under another algorithm', async () => {
+    const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 })
+    const rs256 = (text: string) => sign('sha256', Buffer.from(text), rsa.privateKey)
+    await expectRefusedEverywhere(makeJwt({ ...header, alg: 'RS256' }, claims, rs256), 'invalid_token')
+    await expectRefusedEverywhere(
+      makeJwt({ ...header, alg: 'ES384' }, claims, es256(strange.privateKey)),
+      'invalid_token',
+    )
+  })
+
+  it('is refused when a claim was changed after it was signed', async () => {
+    const [head, , signature] = service.token.split('.')
+    const changed = Buffer.from(JSON.stringify({ ...claims, exp: 9_999_999_999 })).toString('base64url')
+    await expectRefusedEverywhere(`${head}.${changed}.${signature}`, 'invalid_token')
+  })
+
+  it('is refused when our key signed it as something else than an access token for this service', async () => {
+    const { privateKey } = await (await keyRingOf(service)).signingKey()
+    const ours = es256(KeyObject.from(privateKey))
+    // The control: made in this way, with nothing changed, it is good.
+    const good = makeJwt(header, { ...claims, jti: 'control' }, ours)
+    expect((await service.call('/transaction', { token: good })).status).toBe(200)
+    const { exp: _exp, ...noExpiry } = claims
+    const { iat: _iat, ...noIssue } = claims
+    const { aud: _aud, ...noAudience } = claims
+    const { typ: _typ, ...noType } = header
+    for (const [otherHeader, otherClaims] of [
+      [{ ...header, typ: 'JWT' }, claims],
+      [noType, claims],
+      [header, { ...claims, aud: 'another' }],
+      [header, noAudience],
+      [header, noExpiry],
+      [header, noIssue],
+      [header, { ...claims, exp: 'soon' }],
+      [header, { ...claims, nbf: 9_999_999_999 }],
+      [header, { ...claims, client_id: { $ne: null } }],
+    ] as const) {
+      await expectRefusedEverywhere(makeJwt(otherHeader, otherClaims, ours), 'invalid_token')
+    }
+  })
+
+  it('is refused with 403 when our key signed it for a client that there is not', async () => {
+    const { privateKey } = await (await keyRingOf(service)).signingKey()
+    const token = makeJwt(header, { ...claims, client_id: 'gc_gone' }, es256(KeyObject.from(privateKey)))
+    const answer = await service.call<Problem>('/transaction', { token })
+    expect([answer.status, answer.body.code]).toEqual([403, 'client_not_registered'])
+  })
+})
+
+describe('an expired token', () => {
+  it('is told from a bad one, at its last second exactly, also when it was seen before', async () => {
+    const start = service.clock.now()
+    const token = await fetchToken(service.baseUrl, service.sandbox)
+    const fresh = await fetchToken(service.baseUrl, await registerShop(service))
+    expect((await service.call('/transaction', { token })).status).toBe(200)
+    service.clock.advance(899_999)
+    expect((await service.call('/transaction', { token })).status).toBe(200)
+    service.clock.advance(1)
+    await expectRefusedEverywhere(token, 'token_expired')
+    // Never seen before it expired.
+    await expectRefusedEverywhere(fresh, 'token_expired')
+    const answer = await service.call<Problem>('/transaction', { token })
+    expect(answer.body.detail).toContain('/auth/token')
+    service.clock.set(start)
+  })
+})
+
+describe('a scope', () => {
+  it('that the token lacks is answered with 403 and its name, on every route', async () => {
+    for (const route of routes) {
+      const without = scopes.filter((scope) => scope !== route.scope)
+      const token = await tokenWith(service.sandbox, without)
+      const answer = await ask(route, token)
+      expect([answer.status, answer.body.code], route.path).toEqual([403, 'insufficient_scope'])
+      expect(answer.body.detail).toContain(route.scope)
+      expect(answer.headers.get('www-authenticate')).toBe(`Bearer error="insufficient_scope", scope="${route.scope}"`)
+    }
+  })
+
+  it('is enough by itself, on every route', async () => {
+    for (const route of routes) {
+      const token = await tokenWith(service.sandbox, [route.scope])
+      const { status } = await ask(route, token)
+      expect([200, 201, 404, 422], `${route.method} ${route.path}`).toContain(status)
+    }
+  })
+
+  it('that was taken from the client is of no use in a token that has it', async () => {
+    const shop = await registerShop(service)
+    const token = await fetchToken(service.baseUrl, shop)
+    expect((await service.call('/transaction', { token })).status).toBe(200)
+    const narrowed = ['withdrawal.read']
+    await service.db.pool.query('update clients set scopes = $1 where client_id = $2', [narrowed, shop.clientId])
+    await sleepMs(550)
+    expect((await service.call<Problem>('/transaction', { token })).body.code).toBe('insufficient_scope')
+    expect((await service.call('/withdrawal', { token })).status).toBe(200)
+  })
+
+  it('is none in the token of a client that has none, also after it was given some', async () => {
+    const shop = await registerShop(service, { scopes: [] })
+    const token = await fetchToken(service.baseUrl, shop)
+    await service.db.pool.query('update clients set scopes = $1 where client_id = $2', [scopes, shop.clientId])
+    expect((await service.call<Problem>('/transaction', { token })).body.code).toBe('insufficient_scope')
+  })
+})
+
+describe("another client's record", () => {
+  it('is not there: the same answer as to an id that nobody has', async () => {
+    const own = await service.call<{ id: string }>('/transaction', { body: smallestTransaction() })
+    const other = await fetchToken(service.baseUrl, await registerShop(service))
+    const reads = routes.filter(({ method, path }) => method === 'GET' && /^\/transaction\/\{/.test(path))
+    expect(reads.length).toBeGreaterThan(0)
+    for (const route of reads) {
+      expect((await ask(route, service.token, {}, own.body.id)).status).toBe(200)
+      const foreign = await ask(route, other, {}, own.body.id)
+      const none = await ask(route, other)
+      expect([foreign.status, foreign.body.code]).toEqual([404, 'not_found'])
+      expect({ ...foreign.body, requestId: '' }).toEqual({ ...none.body, requestId: '' })
+    }
+    const lists = routes.filter(({ method, path }) => method === 'GET' && !path.includes('{'))
+    for (const route of lists) {
+      const { status, text, body } = await service.call<{ data?: unknown[] }>(route.path, { token: other })
+      expect([status, body.data ?? []], route.path).toEqual([200, []])
+      expect(text).not.toContain(own.body.id)
+    }
+  })
+
+  it('is not reached by a route that changes it either', async () => {
+    const own = await service.call<{ id: string }>('/transaction', {
+      body: smallestTransaction({ webhookUrl: 'http://127.0.0.1:1/' }),
+    })
+    const events = await service.call<{ data: { id: string }[] }>(`/transaction/${own.body.id}/event`)
+    const other = await fetchToken(service.baseUrl, await registerShop(service))
+    const changes = routes.filter(({ method, path }) => method !== 'GET' && path.includes('{eventId}'))
+    for (const route of changes) {
+      const foreign = await ask(route, other, {}, events.body.data[0]?.id)
+      expect([foreign.status, foreign.body.code], route.path).toEqual([404, 'not_found'])
+    }
+  })
+})
+
+describe('a revoked client', () => {
+  it('is refused everywhere at once, its tokens with token_revoked and its secret with invalid_client', async () => {
+    const shop = await registerShop(service)
+    const token = await fetchToken(service.baseUrl, shop)
+    expect((await service.call('/transaction', { token })).status).toBe(200)
+    await revoke(shop, false)
+    await sleepMs(550)
+    await expectRefusedEverywhere(token, 'token_revoked')
+    const answer = await askForToken(service, { form: credentialsOf(shop) })
+    expect([answer.status, answer.body.error]).toEqual([401, 'invalid_client'])
+  })
+
+  it('is refused by a second service on the same database within a second, and others are not', async () => {
+    const { db, connectionString, clock } = service
+    const second = await startTestService({ database: { db, connectionString }, clock })
+    const shop = await registerShop(service)
+    const token = await fetchToken(service.baseUrl, shop)
+    const status = async () => (await second.call('/transaction', { token })).status
+    expect(await status()).toBe(200)
+    const revokedAt = performance.now()
+    await revoke(shop, false)
+    while ((await status()) !== 401 && performance.now() - revokedAt < 5_000) await sleepMs(10)
+    // Half a second, and what a busy machine adds: the promise is a second.
+    expect(performance.now() - revokedAt).toBeLessThan(1_000)
+    expect((await second.call('/transaction', { token: service.token })).status).toBe(200)
+    await second.stop()
+  })
+
+  it('whose tokens alone were revoked gets a good one at once, within the same second', async () => {
+    for (const offsetMs of [0, 1, 999]) {
+      const shop = await registerShop(service)
+      service.clock.set(new Date(Math.ceil(service.clock.now().getTime() / 1000) * 1000 + offsetMs))
+      const before = await fetchToken(service.baseUrl, shop)
+      await revoke(shop, true)
+      const { body } = await askForToken(service, { form: credentialsOf(shop) })
+      const notBefore = Math.floor(service.clock.now().getTime() / 1000) + 1
+      expect(body).toMatchObject({ 'not-before-policy': notBefore, expires_in: notBefore + 900, expires_in_sec: 900 })
+      expect((await service.call('/transaction', { token: String(body.access_token) })).status).toBe(200)
+      const old = await service.call<Problem>('/transaction', { token: before })
+      expect([old.status, old.body.code], `at ${offsetMs} ms`).toEqual([401, 'token_revoked'])
+    }
+  })
+})
+
+async function revoke(shop: Shop, tokensOnly: boolean): Promise<void> {
+  const { key } = await loadSecretKey(service.db, null)
+  const isDone = await revokeClient(
+    { db: service.db, clock: service.clock, key },
+    { clientId: shop.clientId, tokensOnly },
+  )
+  expect(isDone).toBe(true)
+}
+
+async function tokenWith(client: { clientId: string; clientSecret: string }, held: readonly Scope[]): Promise<string> {
+  const form = { ...credentialsOf(client), scope: held.join(' ') }
+  return String((await askForToken(service, { form })).body.access_token)
+}
+
+function credentialsOf({ clientId, clientSecret }: { clientId: string; clientSecret: string }): Record<string, string> {
+  return { client_id: clientId, client_secret: clientSecret }
+}
+
+async function sleepMs(ms: number): Promise<void> {
+  await new Promise((done) => setTimeout(done, ms))
+}

@@ -1,0 +1,239 @@
+import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { revokeClient, rotateClientSecret } from '../../src/auth/clients.ts'
+import { loadSecretKey } from '../../src/auth/secret-key.ts'
+import { newSecretKey, parseSecretKey } from '../../src/lib/secrets.ts'
+import { createEmptyDatabase } from '../support/database.ts'
+import { keyRingOf } from '../support/forge.ts'
+import { fetchToken, startTestService, type TestService } from '../support/service.ts'
+import { askForToken, registerShop, type Shop } from '../support/token.ts'
+
+const hourMs = 60 * 60 * 1000
+const dayMs = 24 * hourMs
+
+let service: TestService
+
+beforeAll(async () => {
+  service = await startTestService()
+})
+afterAll(async () => await service.stop())
+
+async function depsOf({ db, clock }: TestService) {
+  return { db, clock, key: (await loadSecretKey(db, null)).key }
+}
+
+describe("a client's secret", () => {
+  const statusWith = async ({ clientId }: Shop, secret: string) =>
+    (await askForToken(service, { form: { client_id: clientId, client_secret: secret } })).status
+
+  async function rotate({ clientId }: Shop, overlapMs?: number): Promise<string> {
+    const rotated = await rotateClientSecret(await depsOf(service), {
+      clientId,
+      ...(overlapMs !== undefined && { overlapMs }),
+    })
+    return rotated?.clientSecret ?? ''
+  }
+
+  it('is good beside the former one after a rotation, which ends a day later to the millisecond', async () => {
+    const shop = await registerShop(service)
+    const second = await rotate(shop)
+    expect(await statusWith(shop, shop.clientSecret)).toBe(200)
+    expect(await statusWith(shop, second)).toBe(200)
+    service.clock.advance(dayMs - 1)
+    expect(await statusWith(shop, shop.clientSecret)).toBe(200)
+    service.clock.advance(1)
+    expect(await statusWith(shop, shop.clientSecret)).toBe(401)
+    expect(await statusWith(shop, second)).toBe(200)
+  })
+
+  it('is one of two at most: a rotation within the overlap ends the oldest now', async () => {
+    const shop = await registerShop(service)
+    service.clock.advance(1)
+    const second = await rotate(shop)
+    service.clock.advance(hourMs)
+    const third = await rotate(shop)
+    const alive = async () =>
+      await Promise.all([shop.clientSecret, second, third].map((secret) => statusWith(shop, secret)))
+    expect(await alive()).toEqual([401, 200, 200])
+    service.clock.advance(dayMs)
+    expect(await alive()).toEqual([401, 401, 200])
+  })
+
+  it('can be made to end at once', async () => {
+    const shop = await registerShop(service)
+    const second = await rotate(shop, 0)
+    expect(await statusWith(shop, shop.clientSecret)).toBe(401)
+    expect(await statusWith(shop, second)).toBe(200)
+  })
+
+  it('is one of two at most after many rotations at once', async () => {
+    const shop = await registerShop(service)
+    const made = await Promise.all(Array.from({ length: 4 }, () => rotate(shop)))
+    const statuses = await Promise.all([shop.clientSecret, ...made].map((secret) => statusWith(shop, secret)))
+    expect(statuses.filter((status) => status === 200)).toHaveLength(2)
+  })
+
+  it('ends with all others on a revocation, which a rotation lifts without reviving any', async () => {
+    const shop = await registerShop(service)
+    const second = await rotate(shop)
+    const deps = await depsOf(service)
+    expect(await revokeClient(deps, { clientId: shop.clientId, tokensOnly: false })).toBe(true)
+    expect(await statusWith(shop, shop.clientSecret)).toBe(401)
+    expect(await statusWith(shop, second)).toBe(401)
+    const third = await rotate(shop)
+    expect(await statusWith(shop, second)).toBe(401)
+    expect(await statusWith(shop, third)).toBe(200)
+    const token = await fetchToken(service.baseUrl, { ...shop, clientSecret: third })
+    expect((await service.call('/transaction', { token })).status).toBe(200)
+  })
+
+  it('is not made for a client that there is not', async () => {
+    const deps = await depsOf(service)
+    expect(await rotateClientSecret(deps, { clientId: 'nobody' })).toBeNull()
+    expect(await revokeClient(deps, { clientId: 'nobody', tokensOnly: false })).toBe(false)
+  })
+
+  it('stands nowhere in the database, nor does a webhook secret or a signing key', async () => {
+    const shop = await registerShop(service)
+    const { rows } = await service.db.pool.query(`
+      select (select json_agg(t)::text from client_secrets t) || (select json_agg(t)::text from webhook_secrets t)
+        || (select json_agg(t)::text from clients t) || (select json_agg(t)::text from signing_keys t) as everything`)
+    const everything = String(rows[0]?.everything)
+    const bytes = (text: string) => Buffer.from(text).toString('hex')
+    for (const secret of [shop.clientSecret, shop.webhookSecret, 'PRIVATE', '"d":'])
+      for (const form of [secret, bytes(secret)]) expect(everything).not.toContain(form)
+  })
+})
+
+describe('the key that tokens are signed with', () => {
+  it('is replaced with an overlap: what was signed stays good, what is new is by the new key, and both are published', async () => {
+    const { db, connectionString, clock, baseUrl } = await startOwn()
+    const old = await startTestService({ database: { db, connectionString }, clock })
+    const shop = await registerShop({ db, clock })
+    const before = await fetchToken(old.baseUrl, shop)
+    const oldKid = decodeProtectedHeader(before).kid
+
+    clock.advance(1000)
+    const newKid = await (await keyRingOf({ db, clock })).rotate()
+    // Another process, which reads the keys now.
+    const young = await startTestService({ database: { db, connectionString }, clock })
+    const after = await fetchToken(young.baseUrl, shop)
+    expect(decodeProtectedHeader(after).kid).toBe(newKid)
+    expect(newKid).not.toBe(oldKid)
+    await sleepMs(550)
+    for (const at of [old, young]) {
+      // The first of them has never seen the new key.
+      for (const token of [before, after]) expect((await at.call('/transaction', { token })).status).toBe(200)
+      const published = await at.call<{ keys: { kid: string }[] }>('/.well-known/jwks.json')
+      expect(published.body.keys.map(({ kid }) => kid)).toEqual([newKid, oldKid])
+      const keys = createRemoteJWKSet(new URL(`${at.baseUrl}/.well-known/jwks.json`))
+      for (const token of [before, after])
+        await jwtVerify(token, keys, { typ: 'at+jwt', audience: 'guiche', currentDate: clock.now() })
+    }
+    expect(baseUrl).not.toBe(old.baseUrl)
+
+    clock.advance(2 * dayMs)
+    await sleepMs(550)
+    const published = await young.call<{ keys: { kid: string }[] }>('/.well-known/jwks.json')
+    expect(published.body.keys.map(({ kid }) => kid)).toEqual([newKid])
+    for (const one of [old, young]) await one.stop()
+  })
+
+  it('is replaced by itself after ninety days', async () => {
+    const { clock, baseUrl, sandbox } = await startOwn()
+    const kidNow = async () => decodeProtectedHeader(await fetchToken(baseUrl, sandbox)).kid
+    const first = await kidNow()
+    clock.advance(90 * dayMs - 1)
+    expect(await kidNow()).toBe(first)
+    clock.advance(1)
+    const second = await kidNow()
+    expect(second).not.toBe(first)
+    expect(await kidNow()).toBe(second)
+  })
+
+  it('is the one that does not retire, even when a clock that is behind made it', async () => {
+    const { db, clock, connectionString, sandbox } = await startOwn()
+    const behind = { now: () => new Date(clock.now().getTime() - hourMs) }
+    const { key } = await loadSecretKey(db, null)
+    const { createKeyRing } = await import('../../src/auth/keys.ts')
+    const kid = await createKeyRing({ db, clock: behind, key }).rotate()
+    const other = await startTestService({ database: { db, connectionString }, clock })
+    expect(decodeProtectedHeader(await fetchToken(other.baseUrl, sandbox)).kid).toBe(kid)
+    await other.stop()
+  })
+
+  it('is made once when many ask for the first token at the same moment, while strange tokens come in', async () => {
+    const own = await startOwn()
+    await own.db.pool.query('delete from signing_keys')
+    const { db, connectionString, clock, sandbox } = own
+    const two = await Promise.all([1, 2].map(() => startTestService({ database: { db, connectionString }, clock })))
+    const strange = own.token.replace(
+      /^[^.]+/,
+      Buffer.from('{"alg":"ES256","typ":"at+jwt","kid":"x"}').toString('base64url'),
+    )
+    const kids = await Promise.all(
+      two.flatMap((at) =>
+        Array.from({ length: 10 }, async () => {
+          expect((await at.call('/transaction', { token: strange })).status).toBe(401)
+          return decodeProtectedHeader(await fetchToken(at.baseUrl, sandbox)).kid
+        }),
+      ),
+    )
+    expect(new Set(kids).size).toBe(1)
+    for (const one of two) await one.stop()
+  })
+
+  const started: TestService[] = []
+  async function startOwn(): Promise<TestService> {
+    const one = await startTestService()
+    started.push(one)
+    return one
+  }
+  afterAll(async () => {
+    for (const one of started) await one.stop()
+  })
+})
+
+describe('the key that secrets are kept under', () => {
+  const newKey = () => parseSecretKey(newSecretKey())
+
+  it('must be the one that the database was set up with', async () => {
+    const { db, connectionString, drop } = await createEmptyDatabase()
+    const environment = { SECRET_KEY: newSecretKey() }
+    const first = await startTestService({ database: { db, connectionString }, environment })
+    const token = await fetchToken(first.baseUrl, first.sandbox)
+    await first.stop()
+
+    const startWith = async (other: Record<string, string>) =>
+      await startTestService({ database: { db, connectionString }, environment: other })
+    await expect(startWith({ SECRET_KEY: newSecretKey() })).rejects.toThrow(
+      /^SECRET_KEY is not the one that this database was set up with\. Set the former one again/,
+    )
+    await expect(startWith({})).rejects.toThrow(
+      'This database was set up with a SECRET_KEY, which is not set now. Set it again.',
+    )
+    const again = await startTestService({ database: { db, connectionString }, environment, clock: first.clock })
+    expect((await again.call('/transaction', { token })).status).toBe(200)
+    await again.stop()
+    await drop()
+  })
+
+  it('says what to do when one is set on a database that made its own', async () => {
+    await expect(loadSecretKey(service.db, newKey())).rejects.toThrow(/Unset SECRET_KEY, or set it to that key/)
+    const { rows } = await service.db.pool.query("select value from settings where name = 'secret_key'")
+    const generated = parseSecretKey(String(rows[0]?.value))
+    expect((await loadSecretKey(service.db, generated)).key).toEqual((await loadSecretKey(service.db, null)).key)
+  })
+
+  it('is one and the same for all processes that start at once on a new database', async () => {
+    const { db, drop } = await createEmptyDatabase()
+    await db.pool.query('create table settings (name text primary key, value text not null)')
+    const loaded = await Promise.all(Array.from({ length: 8 }, () => loadSecretKey(db, null)))
+    expect(new Set(loaded.map(({ key }) => key.toString('hex'))).size).toBe(1)
+    await drop()
+  })
+})
+
+async function sleepMs(ms: number): Promise<void> {
+  await new Promise((done) => setTimeout(done, ms))
+}
