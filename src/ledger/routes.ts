@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import type { Db } from '../db/sql.ts'
 import { callerOf } from '../http/caller.ts'
@@ -56,17 +57,20 @@ export function registerLedgerRoutes(app: Server, deps: { db: Db; clock: Clock }
       const { startDate, endDate, kind } = request.query
       const filters = { startDate: toDate(startDate), endDate: toDate(endDate), kinds: kind }
       if (/\btext\/csv\b/.test(request.headers.accept ?? '')) {
-        // Sent as it is read: an export of years needs no more memory than a page.
-        const csv = Readable.from(writeStatementCsv(deps.db, merchantId, filters))
-        return await reply
-          .type('text/csv; charset=utf-8')
-          .header('content-disposition', 'attachment; filename="statement.csv"')
-          .send(csv)
+        return sendCsv(reply, writeStatementCsv(deps.db, merchantId, filters))
       }
       const slice = readSlice(request.query, 'number')
       return toEnvelope(await listStatement(deps.db, merchantId, filters, slice), slice, toStatementEntryView)
     },
   )
+}
+
+/** Sent as it is read: an export of years needs no more memory than a page. */
+function sendCsv(reply: FastifyReply, lines: AsyncGenerator<string>): FastifyReply {
+  return reply
+    .type('text/csv; charset=utf-8')
+    .header('content-disposition', 'attachment; filename="statement.csv"')
+    .send(Readable.from(lines))
 }
 
 function toDate(text: string | undefined): Date | undefined {

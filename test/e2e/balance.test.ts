@@ -1,0 +1,192 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { sql } from '../../src/db/sql.ts'
+import type { TransferKind } from '../../src/ledger/accounts.ts'
+import { computeFee } from '../../src/ledger/fees.ts'
+import { post } from '../../src/ledger/post.ts'
+import { insertFeeRule } from '../../src/ledger/store.ts'
+import { contested, paid, released, reserved, sent } from '../../src/ledger/transfers.ts'
+import { findLedgerBreaches } from '../../src/ledger/verify.ts'
+import { newUuid } from '../../src/lib/secrets.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+
+type Balance = { available: number; reserved: number; blocked: number; debt: number; at: string }
+type Statement = {
+  total: number
+  nextCursor: string | null
+  data: { kind: TransferKind; amount: number; balance: number }[]
+}
+
+let service: TestService
+let merchantId: string
+
+beforeAll(async () => {
+  service = await startTestService()
+  const rows = await service.db.query<{ merchant_id: string }>(sql`select merchant_id from clients`)
+  merchantId = rows[0]?.merchant_id ?? ''
+})
+afterAll(async () => {
+  expect(await findLedgerBreaches(service.db)).toEqual([])
+  await service.stop()
+})
+
+async function book(transfers: Parameters<typeof post>[1]['transfers'], recordId = newUuid()): Promise<void> {
+  service.clock.advance(1_000)
+  await service.db.transaction(async (tx) => {
+    await post(tx, {
+      merchantId,
+      eventKey: `test:${newUuid()}`,
+      recordType: 'transaction',
+      recordId,
+      now: service.clock.now(),
+      transfers,
+    })
+  })
+}
+
+const balance = async (query = '') => (await service.call<Balance>(`/balance${query}`)).body
+
+describe('the balance', () => {
+  it('is nothing before anything was booked', async () => {
+    expect(await balance()).toMatchObject({ available: 0, reserved: 0, blocked: 0, debt: 0 })
+  })
+
+  it('follows payments, fees, and what is set aside, released or sent', async () => {
+    await book(paid(10_000, 150))
+    const before = service.clock.now()
+    await book(reserved('withdrawal_reserved', 4_000, 100))
+    expect(await balance()).toMatchObject({ available: 5_750, reserved: 4_100, blocked: 0 })
+    await book(sent('withdrawal_sent', 4_000, 100))
+    await book(reserved('refund_reserved', 1_000, 0))
+    await book(released('refund_released', 1_000, 0))
+    expect(await balance()).toMatchObject({ available: 5_750, reserved: 0 })
+    expect(await balance(`?at=${before.toISOString()}`)).toEqual({
+      available: 9_850,
+      reserved: 0,
+      blocked: 0,
+      debt: 0,
+      at: before.toISOString(),
+    })
+  })
+
+  it('refuses what it does not cover, and nothing is booked', async () => {
+    await expect(book(reserved('withdrawal_reserved', 5_751, 0))).rejects.toMatchObject({
+      code: 'insufficient_balance',
+    })
+    expect(await balance()).toMatchObject({ available: 5_750 })
+  })
+
+  it('turns what a contest finds missing into a debt, which the next payments fill', async () => {
+    await book(contested(6_000))
+    expect(await balance()).toMatchObject({ available: 0, blocked: 6_000, debt: 250 })
+    await book(paid(1_000, 0))
+    expect(await balance()).toMatchObject({ available: 750, debt: 0 })
+  })
+
+  it('is posted once for one event, by the database', async () => {
+    const event = {
+      merchantId,
+      eventKey: 'twice',
+      recordType: 'transaction' as const,
+      recordId: newUuid(),
+      now: service.clock.now(),
+    }
+    const postOnce = async () =>
+      await service.db.transaction(async (tx) => await post(tx, { ...event, transfers: paid(500, 0) }))
+    const outcomes = await Promise.allSettled([postOnce(), postOnce(), postOnce()])
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+  })
+
+  it('cannot be changed behind the ledger by the service itself', async () => {
+    for (const statement of [
+      sql`update ledger_transfers set amount = 1`,
+      sql`delete from ledger_transfers`,
+      sql`truncate ledger_transfers`,
+    ]) {
+      await expect(service.db.query(statement)).rejects.toThrow('permission denied')
+    }
+  })
+
+  it('keeps its invariants under many writers', async () => {
+    await book(paid(1_600, 0))
+    const { available } = await balance()
+    const each = 100
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 64 }, async () => await book(reserved('withdrawal_reserved', each, 0))),
+    )
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(
+      Math.min(64, Math.floor(available / each)),
+    )
+    expect((await balance()).available).toBe(available % each)
+  })
+})
+
+describe('the statement', () => {
+  it('has every change with the balance after it, the last first, and pages', async () => {
+    const whole = (await service.call<Statement>('/statement?perPage=100')).body
+    expect(whole.data).toHaveLength(whole.total)
+    for (const [index, entry] of whole.data.entries()) {
+      expect(entry.balance).toBe((whole.data[index + 1]?.balance ?? 0) + entry.amount)
+    }
+    const first = (await service.call<Statement>('/statement?perPage=3')).body
+    const next = (await service.call<Statement>(`/statement?perPage=3&cursor=${first.nextCursor}`)).body
+    expect([...first.data, ...next.data]).toEqual(whole.data.slice(0, 6))
+  })
+
+  it('is filtered by kind and by date', async () => {
+    const { data } = (await service.call<Statement>('/statement?kind=fee&kind=debt_repaid')).body
+    expect(new Set(data.map(({ kind }) => kind))).toEqual(new Set(['fee', 'debt_repaid']))
+    expect(
+      (
+        await service.call<Statement>(
+          `/statement?startDate=${new Date(service.clock.now().getTime() + 1).toISOString()}`,
+        )
+      ).body.total,
+    ).toBe(0)
+    expect((await service.call('/statement?kind=other')).status).toBe(422)
+    expect((await service.call('/statement?cursor=abc')).status).toBe(422)
+  })
+
+  it('comes as CSV when that is what is accepted, whole', async () => {
+    const whole = (await service.call<Statement>('/statement?perPage=100')).body
+    const csv = await service.call('/statement', { headers: { accept: 'text/csv' } })
+    expect(csv.headers.get('content-type')).toContain('text/csv')
+    const lines = csv.text.trimEnd().split('\r\n')
+    expect(lines).toHaveLength(whole.total + 1)
+    expect(lines[0]).toBe('id,created_at,kind,amount_cents,balance_cents,record_type,record_id')
+  })
+
+  it('wants the scope for it', async () => {
+    expect((await service.call('/balance', { token: null })).status).toBe(401)
+  })
+})
+
+describe('a fee', () => {
+  it.each([
+    [{ fixed: 50, basis_points: 0, minimum: 0, maximum: null }, 10_000, 50],
+    [{ fixed: 0, basis_points: 99, minimum: 0, maximum: null }, 10_000, 99],
+    // Half a cent is rounded up.
+    [{ fixed: 0, basis_points: 100, minimum: 0, maximum: null }, 50, 1],
+    [{ fixed: 0, basis_points: 100, minimum: 0, maximum: null }, 49, 0],
+    [{ fixed: 0, basis_points: 100, minimum: 30, maximum: 200 }, 100, 30],
+    [{ fixed: 0, basis_points: 100, minimum: 30, maximum: 200 }, 10_000_000, 200],
+  ])('by rule %j of %i is %i', (rule, amount, fee) => {
+    expect(computeFee(rule, amount)).toBe(fee)
+  })
+
+  it('counts from its moment on', async () => {
+    const rule = {
+      merchantId,
+      operation: 'transaction' as const,
+      fixed: 10,
+      basis_points: 0,
+      minimum: 0,
+      maximum: null,
+    }
+    const validFrom = new Date(service.clock.now().getTime() + 1000)
+    await service.db.transaction(async (tx) => await insertFeeRule(tx, { ...rule, validFrom }))
+    const { feeFor } = await import('../../src/ledger/fees.ts')
+    const ask = async (now: Date) =>
+      await feeFor(service.db, { merchantId, operation: 'transaction', amount: 100, now })
+    expect([await ask(service.clock.now()), await ask(validFrom)]).toEqual([0, 10])
+  })
+})
