@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { Acquirers } from './acquirers/registry.ts'
+import { booksJobs, booksSchedules, observeBooks } from './books.ts'
 import { callbackJobs } from './callbacks/jobs.ts'
 import type { Db } from './db/sql.ts'
 import { startJobs } from './jobs/jobs.ts'
@@ -36,10 +37,11 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   const jobs = await startJobs({
     db,
     log,
-    jobs: { ...transactionJobs(settleDeps), ...callbackJobs(settleDeps) },
-    schedules: transactionSchedules,
+    jobs: { ...transactionJobs(settleDeps), ...callbackJobs(settleDeps), ...booksJobs(deps) },
+    schedules: { ...transactionSchedules, ...booksSchedules },
   })
   observeJobs({ db, registry })
+  observeBooks({ db, registry })
   return {
     nudgeDeliveries: () => deliveries.nudge(),
     async stop() {
