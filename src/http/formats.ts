@@ -4,7 +4,7 @@ import addFormats from 'ajv-formats'
 import { parseDocument } from '../lib/document.ts'
 import { isLandlinePhone, isMobilePhone } from '../lib/phone.ts'
 import { isInternationalName } from '../lib/text.ts'
-import { detectPixKey } from '../pix/key.ts'
+import { detectPixKey, normalizePixKey, type PixKeyType } from '../pix/key.ts'
 
 /** A text format of the service interface, with the sentence that tells a caller what is expected. */
 type Format = { accepts: (text: string) => boolean; message: string }
@@ -48,10 +48,19 @@ const formats: Record<string, Format> = {
     accepts: (text) => detectPixKey(text) !== null,
     message: 'must be a valid PIX key: CPF, CNPJ, e-mail, phone or EVP',
   },
+  'pix-key-cpf': pixKey('CPF', 'must be a valid CPF, as its type says'),
+  'pix-key-cnpj': pixKey('CNPJ', 'must be a valid CNPJ, as its type says'),
+  'pix-key-email': pixKey('EMAIL', 'must be a valid e-mail address of at most 77 characters, as its type says'),
+  'pix-key-phone': pixKey('PHONE', 'must be a valid Brazilian phone number such as +5511987654321, as its type says'),
+  'pix-key-evp': pixKey('EVP', 'must be a random key (EVP): a UUID, as its type says'),
   'phone-search': {
     accepts: (text) => /^[\d\s().+-]+$/.test(text) && /\d/.test(text),
     message: 'must be a phone number',
   },
+}
+
+function pixKey(type: PixKeyType, message: string): Format {
+  return { accepts: (key) => normalizePixKey({ key, type }) !== null, message }
 }
 
 export function addOurFormats(ajv: Ajv): void {

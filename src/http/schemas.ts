@@ -20,6 +20,18 @@ export const Nullable = <Name extends 'string' | 'integer'>(type: Name, descript
 export const FreeForm = (options: object = {}) =>
   Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true, ...options })
 
+/** A client's own data: kept, shown, and never looked into. */
+export const Metadata = FreeForm({
+  'x-json-limits': { bytesMax: 8192, depthMax: 8, keysMax: 64 },
+  description: 'Free-form; up to 8 KiB as JSON, 64 keys in all and 8 levels',
+})
+
+export const WebhookUrl = Type.String({
+  format: 'webhook-url',
+  maxLength: 2048,
+  description: 'Told of every change; https, a public host, no fragment',
+})
+
 export const DateTimeFilter = (description: string) => Type.String({ format: 'iso-date-time', description })
 export const Amount = (minimum: number, description: string) =>
   Type.Integer({ minimum, maximum: amountMax, description })

@@ -2,6 +2,7 @@ import { type Acquirer, AcquirerUnavailable, type Charge } from '../acquirers/ac
 import type { Acquirers } from '../acquirers/registry.ts'
 import { createBatch } from '../db/batch.ts'
 import { type Db, isDataFault } from '../db/sql.ts'
+import { idempotencyKeyReused } from '../http/idempotency-key.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
@@ -202,16 +203,7 @@ function toBirth({ id, merchantId, acquirer, content, idempotencyKey, createdAt 
 /** The answer that the first request with this key got, or would get by now; or a refusal when it asked for something else. */
 function replay(first: TransactionRow, content: TransactionContent): Created {
   const fields = differingFields(contentOf(first), content)
-  if (fields.length > 0) {
-    throw new AppError('idempotency_key_reused', {
-      detail: 'This idempotency key was used for a request with another content. Use a new key for a new transaction.',
-      fields: fields.map((field) => ({
-        field,
-        code: 'differs',
-        message: 'differs from the request that used the key first',
-      })),
-    })
-  }
+  if (fields.length > 0) throw idempotencyKeyReused(fields, 'transaction')
   return answer(first, true)
 }
 

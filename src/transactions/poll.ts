@@ -1,8 +1,8 @@
 import type { Acquirer, Payment } from '../acquirers/acquirer.ts'
 import { AcquirerUnavailable } from '../acquirers/acquirer.ts'
 import { enqueueJob } from '../jobs/jobs.ts'
+import { eachAtOnce } from '../lib/at-once.ts'
 import { fromTxid } from '../pix/ids.ts'
-import { eachAtOnce } from './at-once.ts'
 import { type SettleDeps, settleTransaction, surplusMessage } from './settle.ts'
 import { findListedUntil, findOwners, saveListedUntil } from './store.ts'
 

@@ -1,5 +1,6 @@
 import { callerOf } from '../http/caller.ts'
 import { parseDateTime } from '../http/formats.ts'
+import { readIdempotencyKey } from '../http/idempotency-key.ts'
 import { readSlice, toEnvelope } from '../http/page.ts'
 import { enforceRateLimit, type RateLimiter } from '../http/rate-limit.ts'
 import { NoQuery, problems } from '../http/schemas.ts'
@@ -115,23 +116,6 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
 
 function unknownTransaction(): AppError {
   return new AppError('not_found', { detail: 'There is no transaction with this id.' })
-}
-
-/** The key of the body, or of the header, which means the same; both only when they are equal. */
-function readIdempotencyKey(header: string | string[] | undefined, body: string | undefined): string | null {
-  if (header === undefined) return body ?? null
-  const refuse = (code: string, message: string) =>
-    new AppError('validation_failed', {
-      detail: `Idempotency-Key ${message}.`,
-      fields: [{ field: 'Idempotency-Key', code, message }],
-    })
-  if (typeof header !== 'string' || !/^[\x20-\x7e]*$/.test(header))
-    throw refuse('invalid_text', 'must be one header of printable ASCII')
-  if (header.length < 8) throw refuse('too_short', 'must have at least 8 characters')
-  if (header.length > 255) throw refuse('too_long', 'must have at most 255 characters')
-  if (body !== undefined && body !== header)
-    throw refuse('differs', 'must be equal to idempotencyKey of the body when both are sent')
-  return header
 }
 
 function toFilters(query: ListTransactionsFilters): TransactionFilters {

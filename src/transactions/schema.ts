@@ -8,10 +8,12 @@ import {
   DateTimeFilter,
   EnumFilter,
   FreeForm,
+  Metadata,
   Nullable,
   Reference,
   StatusHistory,
   Uuid,
+  WebhookUrl,
 } from '../http/schemas.ts'
 import { transactionStatuses } from './status.ts'
 
@@ -19,7 +21,6 @@ const nameLengthMax = 255
 const emailLengthMax = 254
 /** What a list of items may hold; the body as a whole may have 64 KiB. */
 const itemsMax = 100
-const metadataLimits = { bytesMax: 8192, depthMax: 8, keysMax: 64 }
 
 const Name = Type.String({ format: 'international-name', minLength: 1, maxLength: nameLengthMax })
 const Document = Type.String({
@@ -58,22 +59,11 @@ const Item = Type.Object({
   quantity: Type.Integer({ minimum: 1, maximum: 100, default: 1 }),
 })
 
-const Metadata = FreeForm({
-  'x-json-limits': metadataLimits,
-  description: 'Free-form; up to 8 KiB as JSON, 64 keys in all and 8 levels',
-})
-
 export const CreateTransactionBody = Type.Object(
   {
     amount: Amount(1, 'Cents'),
     paymentMethod: Type.Enum(['PIX']),
-    webhookUrl: Type.Optional(
-      Type.String({
-        format: 'webhook-url',
-        maxLength: 2048,
-        description: 'Told of every change; https, a public host, no fragment',
-      }),
-    ),
+    webhookUrl: Type.Optional(WebhookUrl),
     externalCode: Type.Optional(Reference('Your reference; need not be unique')),
     idempotencyKey: Type.Optional(
       Reference('The same key and content give the same transaction, however often they are sent'),
