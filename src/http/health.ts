@@ -1,6 +1,7 @@
 import type { Registry } from 'prom-client'
 import { Type } from 'typebox'
 import { AppError } from '../lib/errors.ts'
+import { problem } from './schemas.ts'
 import type { Server } from './server.ts'
 
 type Options = {
@@ -55,7 +56,7 @@ export function registerHealthRoutes(app: Server, options: Options): void {
         produces: ['text/plain'],
         response: {
           200: Type.String(),
-          401: { $ref: 'Problem#', description: 'METRICS_TOKEN is set and was not sent' },
+          401: problem('METRICS_TOKEN is set and was not sent'),
         },
       },
     },

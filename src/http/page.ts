@@ -1,6 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { AppError } from '../lib/errors.ts'
-import { Nullable } from './schemas.ts'
+import { Defaulted, Nullable } from './schemas.ts'
 
 export const perPageMax = 100
 const perPageDefault = 20
@@ -9,7 +9,9 @@ const pageMax = 1_000_000
 
 export const PageQuery = {
   page: Type.Optional(Type.Integer({ minimum: 1, maximum: pageMax, description: 'Page, from 1 (the default)' })),
-  perPage: Type.Integer({ minimum: 1, maximum: perPageMax, default: perPageDefault, description: 'Items per page' }),
+  perPage: Defaulted(
+    Type.Integer({ minimum: 1, maximum: perPageMax, default: perPageDefault, description: 'Items per page' }),
+  ),
   cursor: Type.Optional(
     Type.String({
       minLength: 1,

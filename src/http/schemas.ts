@@ -16,6 +16,9 @@ export const Nullable = <Name extends 'string' | 'integer'>(type: Name, descript
     ...(format && { format }),
   })
 
+/** A member with a default: its sender may leave it out, and its reader finds it always there. */
+export const Defaulted = <Schema extends TSchema>(schema: Schema) => Type.Optional(schema) as unknown as Schema
+
 /** An object of any members. Not a Record: its pattern `^.*$` misses names with U+2028, which the serializer would drop. */
 export const FreeForm = (options: object = {}) =>
   Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true, ...options })
@@ -106,9 +109,12 @@ export const ProblemView = Type.Object(
 
 /** The error answers of a route, for the API reference. */
 export function problems(...statuses: number[]): Record<number, TSchema> {
-  return Object.fromEntries(
-    statuses.map((status) => [status, { $ref: 'Problem#', description: problemTitles[status] } as TSchema]),
-  )
+  return Object.fromEntries(statuses.map((status) => [status, problem(problemTitles[status] ?? '')]))
+}
+
+/** One error answer, in the media type that errors have. */
+export function problem(description: string): TSchema {
+  return { description, content: { 'application/problem+json': { schema: { $ref: 'Problem#' } } } } as TSchema
 }
 
 const problemTitles: Record<number, string> = {

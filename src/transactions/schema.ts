@@ -6,6 +6,7 @@ import {
   amountMax,
   DateTime,
   DateTimeFilter,
+  Defaulted,
   EnumFilter,
   FreeForm,
   Metadata,
@@ -15,6 +16,7 @@ import {
   Uuid,
   WebhookUrl,
 } from '../http/schemas.ts'
+import { encodeDynamicBrCode } from '../pix/brcode.ts'
 import { transactionStatuses } from './status.ts'
 
 const nameLengthMax = 255
@@ -56,7 +58,7 @@ const Item = Type.Object({
   title: Text(2, 150),
   description: Type.Optional(Text(2, 255)),
   unitPrice: Amount(1, 'Cents'),
-  quantity: Type.Integer({ minimum: 1, maximum: 100, default: 1 }),
+  quantity: Defaulted(Type.Integer({ minimum: 1, maximum: 100, default: 1 })),
 })
 
 export const CreateTransactionBody = Type.Object(
@@ -70,17 +72,16 @@ export const CreateTransactionBody = Type.Object(
     ),
     customer: Type.Optional(Customer),
     seller: Type.Optional(Seller),
-    isInfoProduct: Type.Boolean({ default: true, description: 'Digital product; a physical one needs an address' }),
+    isInfoProduct: Defaulted(
+      Type.Boolean({ default: true, description: 'Digital product; a physical one needs an address' }),
+    ),
     address: Type.Optional(Address),
     items: Type.Optional(Type.Array(Item, { maxItems: itemsMax })),
     metadata: Type.Optional(Metadata),
     pix: Type.Object({
-      expirationSeconds: Type.Integer({
-        minimum: 60,
-        maximum: 86_400,
-        default: 1800,
-        description: 'Lifetime of the QR code',
-      }),
+      expirationSeconds: Defaulted(
+        Type.Integer({ minimum: 60, maximum: 86_400, default: 1800, description: 'Lifetime of the QR code' }),
+      ),
     }),
   },
   {
@@ -111,7 +112,11 @@ export const CreateTransactionBody = Type.Object(
 export type CreateTransactionInput = Static<typeof CreateTransactionBody>
 
 const pixExample = {
-  uri: '00020101021226710014br.gov.bcb.pix2549pix.example.com/qr/v2/0b7f3c0e5c7b4a5e9a0d3a1f52040000530398654045802BR5906Guiche6009SAO PAULO62070503***6304A1B2',
+  uri: encodeDynamicBrCode({
+    location: 'pix.example.com/qr/v2/0b7f3c0e5c7b4a5e9a0d3a1f4be0a2d1',
+    merchantName: 'Guiche',
+    merchantCity: 'SAO PAULO',
+  }),
   qrCodeBase64: 'data:image/png;base64,iVBORw0KGgo=',
   expirationDate: '2026-11-21T12:30:00.000Z',
 }

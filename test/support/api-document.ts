@@ -1,0 +1,36 @@
+export type Json = Record<string, unknown>
+
+type Content = Record<string, { schema?: Json; example?: unknown; examples?: unknown }>
+type Parameter = { name: string; in: 'query' | 'path' | 'header'; required?: boolean; schema: Json }
+
+type OperationSource = {
+  summary?: string
+  description?: string
+  tags?: string[]
+  security?: { bearer: string[] }[]
+  parameters?: Parameter[]
+  requestBody?: { content: Content; required?: boolean }
+  responses: Record<string, { description: string; content?: Content }>
+}
+
+/** An OpenAPI 3.1 document, as far as ours goes. */
+export type ApiDocument = {
+  openapi: string
+  info: Json
+  tags: { name: string }[]
+  paths: Record<string, Record<string, OperationSource>>
+  components: { schemas: Record<string, Json> }
+}
+
+export type Operation = OperationSource & { method: string; path: string; source: OperationSource }
+
+export function listOperations(document: ApiDocument): Operation[] {
+  return Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, source]) => ({ ...source, source, path, method: method.toUpperCase() })),
+  )
+}
+
+/** A name as it stands in a JSON pointer within a URI. */
+export function toPointer(name: string): string {
+  return encodeURIComponent(name.replaceAll('~', '~0').replaceAll('/', '~1'))
+}
