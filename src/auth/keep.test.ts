@@ -1,0 +1,83 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { keep } from './keep.ts'
+
+const minuteMs = 60_000
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+/** Counts its readings; each waits until it is told how to end when `isHeld`. */
+function source() {
+  const held: { resolve(value: number): void; reject(error: Error): void }[] = []
+  let readings = 0
+  const state = { isDown: false, isHeld: false }
+  const kept = keep(async () => {
+    readings += 1
+    if (state.isDown) throw new Error('down')
+    const value = readings
+    return state.isHeld ? await new Promise<number>((resolve, reject) => held.push({ resolve, reject })) : value
+  })
+  return { kept, state, held, readings: () => readings }
+}
+
+it('reads once for ten minutes, and once for all who ask at the same time', async () => {
+  const { kept } = source()
+  expect(await Promise.all([kept.get(), kept.get(), kept.get()])).toEqual([1, 1, 1])
+  vi.advanceTimersByTime(10 * minuteMs - 1)
+  expect(await kept.get()).toBe(1)
+  vi.advanceTimersByTime(1)
+  expect(await Promise.all([kept.get(), kept.get()])).toEqual([2, expect.any(Number)])
+  expect(await kept.get()).toBe(2)
+})
+
+it('reads anew when it is asked to, though not within five seconds of the last time', async () => {
+  const { kept, readings } = source()
+  await kept.get()
+  expect(await kept.renew()).toBe(1)
+  vi.advanceTimersByTime(4_999)
+  expect(await kept.renew()).toBe(1)
+  vi.advanceTimersByTime(1)
+  expect(await kept.renew()).toBe(2)
+  expect(readings()).toBe(2)
+})
+
+it('goes on with what is known for a day when it cannot be read, and tries once in five seconds', async () => {
+  const { kept, state, readings } = source()
+  await kept.get()
+  state.isDown = true
+  vi.advanceTimersByTime(11 * minuteMs)
+  for (let i = 0; i < 3; i += 1) expect(await kept.get()).toBe(1)
+  expect(await kept.renew()).toBe(1)
+  expect(readings()).toBe(2)
+  vi.advanceTimersByTime(24 * 60 * minuteMs - 11 * minuteMs - 1)
+  expect(await kept.get()).toBe(1)
+  vi.advanceTimersByTime(1)
+  await expect(kept.get()).rejects.toThrow('down')
+  state.isDown = false
+  expect(await kept.get()).toBe(readings())
+})
+
+it('says what went wrong while nothing is known, and tries at each request', async () => {
+  const { kept, state, readings } = source()
+  state.isDown = true
+  await expect(kept.get()).rejects.toThrow('down')
+  await expect(kept.renew()).rejects.toThrow('down')
+  expect(readings()).toBe(2)
+  state.isDown = false
+  expect(await kept.get()).toBe(3)
+})
+
+it('lets one asker wait for a reading that hangs, and the others go on', async () => {
+  const { kept, state, held } = source()
+  await kept.get()
+  state.isHeld = true
+  vi.advanceTimersByTime(11 * minuteMs)
+  const waiting = kept.get()
+  expect(await kept.get()).toBe(1)
+  held[0]?.reject(new Error('timed out'))
+  expect(await waiting).toBe(1)
+})

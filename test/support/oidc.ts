@@ -1,0 +1,123 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
+// @ts-expect-error: the package has no types
+import OidcProvider from 'oidc-provider'
+import { scopes } from '../../src/auth/scopes.ts'
+import { sql } from '../../src/db/sql.ts'
+import { manualClock } from './clock.ts'
+import { createTestDatabase } from './database.ts'
+import { startTestService, type TestService } from './service.ts'
+
+export type TestProvider = {
+  issuer: string
+  /** Signs with the provider's own key. */
+  signJwt(claims: JWTPayload, header?: { typ?: string; kid?: string }): Promise<string>
+  stop(): Promise<void>
+}
+
+export const providerAudience = 'urn:guiche'
+
+/** node-oidc-provider, a certified provider of its own, on the loopback address: client credentials, access tokens as JWT (RFC 9068). */
+export async function startOidcProvider(
+  clients: { clientId: string; clientSecret: string; scope?: string }[],
+): Promise<TestProvider> {
+  const { server, origin: issuer } = await listen()
+  const { privateKey } = await generateKeyPair('RS256', { extractable: true })
+  const jwk = { ...(await exportJWK(privateKey)), alg: 'RS256', use: 'sig', kid: 'the-providers' }
+  const provider = new OidcProvider(issuer, {
+    clients: clients.map(({ clientId, clientSecret, scope }) => ({
+      client_id: clientId,
+      client_secret: clientSecret,
+      grant_types: ['client_credentials'],
+      redirect_uris: [],
+      response_types: [],
+      ...(scope && { scope }),
+    })),
+    jwks: { keys: [jwk] },
+    scopes: [...scopes],
+    ttl: { ClientCredentials: 300 },
+    features: {
+      devInteractions: { enabled: false },
+      clientCredentials: { enabled: true },
+      resourceIndicators: {
+        enabled: true,
+        defaultResource: () => providerAudience,
+        getResourceServerInfo: () => ({
+          scope: scopes.join(' '),
+          audience: providerAudience,
+          accessTokenFormat: 'jwt',
+          accessTokenTTL: 300,
+          jwt: { sign: { alg: 'RS256' } },
+        }),
+      },
+    },
+  })
+  server.on('request', provider.callback())
+  return {
+    issuer,
+    signJwt: async (claims, header) =>
+      await new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid: 'the-providers', ...header }).sign(privateKey),
+    stop: async () => await close(server),
+  }
+}
+
+export type FakeProvider = {
+  issuer: string
+  /** What each path answers; a test replaces it. */
+  answers: Map<string, (request: IncomingMessage, response: ServerResponse) => void>
+  requests: string[]
+  stop(): Promise<void>
+}
+
+/** An HTTP server that answers as it is told, for what no good provider does. */
+export async function startFakeProvider(): Promise<FakeProvider> {
+  const { server, origin: issuer } = await listen()
+  const answers: FakeProvider['answers'] = new Map()
+  const requests: string[] = []
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    requests.push(`${request.method} ${request.url}`)
+    response.on('error', () => {})
+    const answer = answers.get(request.url ?? '')
+    if (answer) answer(request, response)
+    else response.writeHead(404).end('not here')
+  })
+  return { issuer, answers, requests, stop: async () => await close(server) }
+}
+
+export function json(status: number, body: unknown, headers: Record<string, string> = {}) {
+  return (_request: IncomingMessage, response: ServerResponse) => {
+    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
+  }
+}
+
+/** A service that leaves tokens to a provider. Its clock begins at the real time, which is the provider's. */
+export async function startServiceWithProvider(
+  environment: Record<string, string>,
+): Promise<TestService & { stop(): Promise<void> }> {
+  const { db, connectionString, drop } = await createTestDatabase()
+  // No sandbox client: the provider would not know it.
+  await db.query(sql`insert into settings (name, value) values ('sandbox_client', 'yes')`)
+  const clock = manualClock(new Date())
+  const service = await startTestService({ database: { db, connectionString }, clock, environment })
+  return {
+    ...service,
+    async stop() {
+      await service.stop()
+      await drop()
+    },
+  }
+}
+
+async function listen(): Promise<{ server: Server; origin: string }> {
+  const server = createServer()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return { server, origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+}
+
+async function close(server: Server): Promise<void> {
+  server.closeAllConnections()
+  if (server.listening) await new Promise((done) => server.close(done))
+}
