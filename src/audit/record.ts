@@ -1,0 +1,46 @@
+import type { Db, Tx } from '../db/sql.ts'
+import { insertAction } from './store.ts'
+
+/** Somebody did something outside of the API. No secret and nothing personal belongs into the details. */
+export type Action = {
+  /** Such as `cli:maria`. */
+  actor: string
+  /** Such as `withdrawal.approve`. */
+  action: string
+  merchantId?: string | null
+  recordId?: string | null
+  details?: Record<string, unknown>
+  now: Date
+}
+
+/** Writes who did what, in the commit that does it. The log is only ever added to: the database refuses anything else. */
+export async function recordAction(tx: Tx, { now, ...action }: Action): Promise<void> {
+  await insertAction(tx, {
+    at: now,
+    actor: action.actor,
+    action: action.action,
+    merchant_id: action.merchantId ?? null,
+    record_id: action.recordId ?? null,
+    details: action.details ?? null,
+  })
+}
+
+/**
+ * The database as an operation is given it that somebody runs by hand: its first commit carries the record of it as well, so neither
+ * is there without the other, and no operation need know who runs it. One that throws leaves no record.
+ */
+export function recordedDb(db: Db, action: Action): Db {
+  let isRecorded = false
+  return {
+    ...db,
+    async transaction(work) {
+      const result = await db.transaction(async (tx) => {
+        const done = await work(tx)
+        if (!isRecorded) await recordAction(tx, action)
+        return done
+      })
+      isRecorded = true
+      return result
+    },
+  }
+}
