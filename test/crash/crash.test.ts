@@ -1,0 +1,126 @@
+import { cp, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, expect, inject, it } from 'vitest'
+import { createEmptyDatabase } from '../support/database.ts'
+import {
+  findFreePort,
+  makeDataDir,
+  type ServiceProcess,
+  startAndKill,
+  startServiceProcess,
+} from '../support/process.ts'
+import { startTestReceiver, type TestReceiver } from '../support/webhooks.ts'
+import { findBrokenPromises, type Observation } from './observation.ts'
+import { fetchSandboxToken, observe, openShops } from './shops.ts'
+
+const shopsCount = 6
+/** A delivery that a killed process had in hand is taken up again when its lease of 20 s has run out. */
+const quietMaxMs = 45_000
+
+const cleanups: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+})
+
+it('keeps every promise while it is killed again and again, with the PostgreSQL that ships with it', async () => {
+  const { observation, surprises, recoveriesMs } = await crash({ rounds: 12 })
+  expect(surprises).toEqual([])
+  expect(findBrokenPromises(observation)).toEqual([])
+  // It is a test only if there was something to lose.
+  expect(observation.acknowledged.length).toBeGreaterThan(100)
+  expect(observation.paid.length).toBeGreaterThan(50)
+  expect(Math.max(...recoveriesMs)).toBeLessThan(15_000)
+}, 180_000)
+
+it('keeps every promise while it is killed again and again, on a PostgreSQL of its own', async () => {
+  const database = await createEmptyDatabase()
+  cleanups.push(database.drop)
+  const { observation, surprises } = await crash({ rounds: 8, databaseUrl: database.connectionString })
+  expect(surprises).toEqual([])
+  expect(findBrokenPromises(observation)).toEqual([])
+  expect(observation.acknowledged.length).toBeGreaterThan(100)
+}, 180_000)
+
+it('would notice a service that acknowledges before it commits', async () => {
+  const build = `${inject('build')}-hasty`
+  await cp(inject('build'), build, { recursive: true })
+  cleanups.push(async () => await rm(build, { recursive: true, force: true }))
+  const file = join(build, 'src/transactions/create.js')
+  const code = await readFile(file, 'utf8')
+  const hasty = code.replace(
+    'await deps.insertTransaction(row)',
+    '(setTimeout(() => deps.insertTransaction(row).catch(() => {}), 40), true)',
+  )
+  expect(hasty).not.toBe(code)
+  await writeFile(file, hasty)
+  const database = await createEmptyDatabase()
+  cleanups.push(database.drop)
+  const { observation } = await crash({ rounds: 3, databaseUrl: database.connectionString, build, quietMaxMs: 1_000 })
+  expect(findBrokenPromises(observation).join('\n')).toMatch(/is lost/)
+}, 120_000)
+
+type Options = { rounds: number; databaseUrl?: string; build?: string; quietMaxMs?: number }
+type Outcome = { observation: Observation; surprises: string[]; recoveriesMs: number[] }
+
+/** Shops sell while the process is killed at moments that a seed tells; then all is looked at. */
+async function crash({ rounds, databaseUrl, build, ...options }: Options): Promise<Outcome> {
+  const seed = Number(process.env.GUICHE_CRASH_SEED ?? Math.floor(Math.random() * 2 ** 31))
+  process.stdout.write(`The seed of this crash test: GUICHE_CRASH_SEED=${seed}\n`)
+  const random = createRandom(seed)
+  const { dataDir, remove } = await makeDataDir()
+  cleanups.push(remove)
+  const receiver: TestReceiver = await startTestReceiver()
+  cleanups.push(receiver.stop)
+  const port = await findFreePort()
+  const service = {
+    dataDir,
+    port,
+    ...(databaseUrl !== undefined && { databaseUrl }),
+    ...(build !== undefined && { build }),
+  }
+
+  let running: ServiceProcess = await startServiceProcess(service)
+  cleanups.push(async () => {
+    running.signal('SIGTERM')
+    await running.ended
+  })
+  const { baseUrl } = running
+  const token = await fetchSandboxToken(dataDir, baseUrl)
+  const shops = openShops({
+    addresses: Array.from({ length: shopsCount }, () => () => baseUrl),
+    token,
+    webhookUrl: receiver.url,
+    name: `crash-${seed}`,
+  })
+  const recoveriesMs: number[] = []
+  for (let round = 0; round < rounds; round++) {
+    await sleep(100 + random() * 900)
+    running.signal('SIGKILL')
+    await running.ended
+    // Now and then in the middle of a start as well.
+    if (random() < 0.3) await startAndKill(service, random() * 800)
+    const killedAt = performance.now()
+    running = await startServiceProcess(service)
+    recoveriesMs.push(performance.now() - killedAt)
+  }
+  await sleep(300)
+  await shops.stop()
+  const t = Date.now()
+  const observation = await observe(shops, { baseUrl, token, receiver, quietMaxMs, ...options })
+  process.stdout.write(
+    `DIAG ${Date.now() - t} ${observation.acknowledged.length} ${observation.paid.length} ${observation.deliveries.length} ${recoveriesMs.map(Math.round)}\n`,
+  )
+  return { observation, surprises: shops.surprises, recoveriesMs }
+}
+
+/** Mulberry32: the same numbers for the same seed. */
+function createRandom(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}

@@ -1,0 +1,87 @@
+/** What shops saw while a service was running, ending and starting again; and what it says afterwards. */
+export type Observation = {
+  /** Every create that was answered 201. */
+  acknowledged: { key: string; id: string; amount: number; uri: string }[]
+  /** Transactions whose payment the bank acknowledged, or called paid already. */
+  paid: { id: string; endToEndId: string | null }[]
+  /** Deliveries in the order in which they arrived. */
+  deliveries: { recordId: string; eventId: string; type: string; sequence: number }[]
+  /** All transactions there are at the end. */
+  found: Found[]
+}
+
+export type Found = {
+  id: string
+  externalCode?: string
+  amount: number
+  amountPaid?: number
+  endToEnd?: string
+  status: string
+  statusHistory: { status: string }[]
+  pixResponse?: { uri: string }
+}
+
+/** Every promise that was broken, in words; none when all were kept. */
+export function findBrokenPromises(observation: Observation): string[] {
+  const found = new Map(observation.found.map((transaction) => [transaction.id, transaction]))
+  return [
+    ...findLost(observation, found),
+    ...findTwice(observation),
+    ...findPaymentFaults(observation, found),
+    ...observation.found.flatMap((transaction) => findDeliveryFaults(observation, transaction)),
+  ]
+}
+
+function findLost({ acknowledged }: Observation, found: Map<string, Found>): string[] {
+  return acknowledged.flatMap(({ key, id, amount, uri }) => {
+    const kept = found.get(id)
+    if (!kept) return [`${id} was acknowledged and is lost`]
+    const isSame = kept.amount === amount && kept.pixResponse?.uri === uri && kept.externalCode === key
+    return isSame ? [] : [`${id} is not as it was acknowledged`]
+  })
+}
+
+/** One request is one transaction, however often it was repeated. */
+function findTwice({ acknowledged, found }: Observation): string[] {
+  const idsOf = new Map<string, Set<string>>()
+  const answers = [...acknowledged, ...found.map(({ id, externalCode }) => ({ id, key: externalCode ?? id }))]
+  for (const { key, id } of answers) idsOf.set(key, (idsOf.get(key) ?? new Set()).add(id))
+  return [...idsOf].flatMap(([key, { size }]) => (size > 1 ? [`${key} made ${size} transactions`] : []))
+}
+
+function findPaymentFaults({ paid, found: all }: Observation, found: Map<string, Found>): string[] {
+  const isPaid = new Set(paid.map(({ id }) => id))
+  return [
+    ...paid.flatMap(({ id, endToEndId }) => {
+      const transaction = found.get(id)
+      if (!transaction) return [`${id} was paid and is lost`]
+      const times = transaction.statusHistory.filter(({ status }) => status === 'PAID').length
+      if (transaction.status !== 'PAID' || times !== 1)
+        return [`${id} was paid, is ${transaction.status}, PAID ${times} times`]
+      if (transaction.amountPaid !== transaction.amount) return [`${id} was paid with another amount`]
+      return endToEndId === null || transaction.endToEnd === endToEndId ? [] : [`${id} was paid by another payment`]
+    }),
+    ...all.flatMap(({ id, status }) =>
+      status === 'PAID' && !isPaid.has(id) ? [`${id} is PAID and nobody paid it`] : [],
+    ),
+  ]
+}
+
+/** Each change was told at least once, in order, and nothing else was told. */
+function findDeliveryFaults({ deliveries }: Observation, { id, statusHistory }: Found): string[] {
+  const told = deliveries.filter(({ recordId }) => recordId === id)
+  const events = new Map(told.map(({ sequence, eventId, type }) => [sequence, { eventId, type }]))
+  const expected = statusHistory.slice(1).map(({ status }) => `transaction.${status.toLowerCase()}`)
+  return [
+    ...expected.flatMap((type, index) =>
+      events.get(index + 1)?.type === type ? [] : [`${id}: ${type} was never told`],
+    ),
+    ...(told.some(({ sequence }) => sequence > expected.length) ? [`${id}: more was told than happened`] : []),
+    ...(told.some(({ sequence, eventId }) => events.get(sequence)?.eventId !== eventId)
+      ? [`${id}: one change is two events`]
+      : []),
+    ...(told.some(({ sequence }, index) => sequence < (told[index - 1]?.sequence ?? 0))
+      ? [`${id}: told out of order`]
+      : []),
+  ]
+}

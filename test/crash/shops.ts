@@ -1,0 +1,166 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Agent, request } from 'undici'
+import { fetchToken } from '../support/service.ts'
+import type { TestReceiver } from '../support/webhooks.ts'
+import type { Found, Observation } from './observation.ts'
+
+export type Shops = {
+  /** Requests that were sent and not answered yet, by the address they were sent to. */
+  underWay(): { baseUrl: string; sentAt: number; answered: Promise<number | null> }[]
+  /** Lets every shop finish what it has begun; a service must be there. */
+  stop(): Promise<void>
+  acknowledged: Observation['acknowledged']
+  paid: Observation['paid']
+  /** Answers that no shop should ever get. */
+  surprises: string[]
+}
+
+type Options = {
+  /** Where a shop sends its next request; asked again after each failure. */
+  addresses: (() => string)[]
+  token: string
+  webhookUrl: string
+  /** Begins the names of all requests, so that those of two runs differ. */
+  name: string
+}
+
+type Sent = { baseUrl: string; sentAt: number; answered: Promise<number | null> }
+type Answer = { status: number; body: Record<string, unknown> }
+
+const pauseAfterFailureMs = 25
+/** A request to a service that was killed has no answer; one to a service that is stuck must not hang the test. */
+const answerMaxMs = 15_000
+
+/**
+ * Shops that create and pay, one request after the other, and repeat what was not answered under the same idempotency key for as long
+ * as it takes.
+ */
+export function openShops({ addresses, token, webhookUrl, name }: Options): Shops {
+  const agent = new Agent({ headersTimeout: answerMaxMs, bodyTimeout: answerMaxMs })
+  const underWay = new Set<Sent>()
+  const acknowledged: Observation['acknowledged'] = []
+  const paid: Observation['paid'] = []
+  const surprises: string[] = []
+  let isOpen = true
+  const shops = addresses.map(async (address, index) => {
+    for (let order = 0; isOpen; order++) await sell(address, `${name}-${index}-${order}`, 100 + order)
+  })
+
+  return {
+    underWay: () => [...underWay],
+    acknowledged,
+    paid,
+    surprises,
+    async stop() {
+      isOpen = false
+      await Promise.all(shops)
+      await agent.destroy()
+    },
+  }
+
+  async function sell(address: () => string, key: string, amount: number): Promise<void> {
+    const body = { amount, paymentMethod: 'PIX', pix: {}, externalCode: key, idempotencyKey: key, webhookUrl }
+    const created = await insist(address, '/transaction', body, [201])
+    const { id, pixResponse } = created.body as { id: string; pixResponse: { uri: string } }
+    acknowledged.push({ key, id, amount, uri: pixResponse.uri })
+    // Some customers walk away.
+    if (amount % 4 === 0) return
+    const { status, body: answer } = await insist(address, '/sandbox/payment', { uri: pixResponse.uri }, [200, 422])
+    if (status === 422 && !JSON.stringify(answer).includes('already_paid')) surprises.push(JSON.stringify(answer))
+    else paid.push({ id, endToEndId: status === 200 ? String(answer.endToEndId) : null })
+    // The customer's e-mail is sent again, a page is reloaded: the same request once more.
+    if (amount % 5 === 0) {
+      const again = await insist(address, '/transaction', body, [201])
+      acknowledged.push({ key, id: String(again.body.id), amount, uri: pixResponse.uri })
+    }
+  }
+
+  async function insist(address: () => string, path: string, body: object, expected: number[]): Promise<Answer> {
+    for (;;) {
+      const answer = await send(address(), path, body)
+      if (answer && expected.includes(answer.status)) return answer
+      // 500 is an honest answer of a service whose database has just gone; anything else is not.
+      if (answer && answer.status < 500)
+        surprises.push(`${path} answered ${answer.status} ${JSON.stringify(answer.body)}`)
+      await new Promise((resolve) => setTimeout(resolve, pauseAfterFailureMs))
+    }
+  }
+
+  /** Null when there was no whole answer. */
+  async function send(baseUrl: string, path: string, body: object): Promise<Answer | null> {
+    const asking = ask(baseUrl + path, body)
+    const sent = { baseUrl, sentAt: performance.now(), answered: asking.then((answer) => answer?.status ?? null) }
+    underWay.add(sent)
+    const answer = await asking
+    underWay.delete(sent)
+    return answer
+  }
+
+  async function ask(url: string, body: object): Promise<Answer | null> {
+    try {
+      const answer = await request(url, {
+        method: 'POST',
+        dispatcher: agent,
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      })
+      return { status: answer.statusCode, body: (await answer.body.json()) as Record<string, unknown> }
+    } catch {
+      return null
+    }
+  }
+}
+
+export async function fetchSandboxToken(dataDir: string, baseUrl: string): Promise<string> {
+  return await fetchToken(baseUrl, JSON.parse(await readFile(join(dataDir, 'sandbox.json'), 'utf8')))
+}
+
+/** All that there is, read page by page as a client would. */
+export async function fetchAll(baseUrl: string, token: string): Promise<Found[]> {
+  const found: Found[] = []
+  for (let cursor = ''; ; ) {
+    const answer = await request(`${baseUrl}/transaction?perPage=100${cursor}`, {
+      headers: { authorization: `Bearer ${token}` },
+    })
+    const page = (await answer.body.json()) as { data: Found[]; nextCursor: string | null }
+    found.push(...page.data)
+    if (page.nextCursor === null) return found
+    cursor = `&cursor=${encodeURIComponent(page.nextCursor)}`
+  }
+}
+
+/** What there is to judge, once nothing more is to come: what was paid is PAID, and what was PAID is told. */
+export async function observe(
+  shops: Shops,
+  {
+    baseUrl,
+    token,
+    receiver,
+    quietMaxMs,
+  }: { baseUrl: string; token: string; receiver: TestReceiver; quietMaxMs: number },
+): Promise<Observation> {
+  const { acknowledged, paid } = shops
+  const ids = new Set(paid.map(({ id }) => id))
+  const endsAt = Date.now() + quietMaxMs
+  let found = await fetchAll(baseUrl, token)
+  const isQuiet = () => {
+    const told = new Set(receiver.received.map(({ event }) => `${event.data.id} ${event.data.sequence}`))
+    return found.every(
+      ({ id, status, statusHistory }) =>
+        (status === 'PAID' || !ids.has(id)) &&
+        statusHistory.slice(1).every((_, index) => told.has(`${id} ${index + 1}`)),
+    )
+  }
+  while (!isQuiet() && Date.now() < endsAt) {
+    await new Promise((resolve) => setTimeout(resolve, 250))
+    found = await fetchAll(baseUrl, token)
+  }
+  const deliveries = receiver.received.map(({ event }) => ({
+    recordId: event.data.id,
+    eventId: event.id,
+    type: event.type,
+    sequence: event.data.sequence,
+  }))
+  return { acknowledged, paid, deliveries, found }
+}

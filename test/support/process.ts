@@ -1,0 +1,112 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { inject } from 'vitest'
+
+export type Line = { level: number; msg: string; [member: string]: unknown }
+
+export type ServiceProcess = {
+  pid: number
+  baseUrl: string
+  /** What it logged, from level `info` on. */
+  lines: Line[]
+  signal(name: NodeJS.Signals): void
+  /** Resolves with how it ended. */
+  ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
+}
+
+type Options = {
+  dataDir: string
+  port: number
+  databaseUrl?: string
+  environment?: Record<string, string>
+  /** Another build than the one under test. */
+  build?: string
+}
+
+const startMaxMs = 60_000
+
+/** Starts the compiled service as a process of its own, and resolves when it is ready. */
+export async function startServiceProcess(options: Options): Promise<ServiceProcess> {
+  const child = spawnService(options)
+  const lines: Line[] = []
+  const ended = untilEnded(child)
+  await untilReady(child, lines)
+  return {
+    pid: child.pid ?? 0,
+    baseUrl: `http://127.0.0.1:${options.port}`,
+    lines,
+    signal: (name) => child.kill(name),
+    ended,
+  }
+}
+
+/** Starts it and kills it so much later, ready or not. */
+export async function startAndKill(options: Options, afterMs: number): Promise<void> {
+  const child = spawnService(options)
+  for (const stream of [child.stdout, child.stderr]) stream?.resume()
+  const ended = untilEnded(child)
+  await sleep(afterMs)
+  child.kill('SIGKILL')
+  await ended
+}
+
+function spawnService({ dataDir, port, databaseUrl, environment, build }: Options): ChildProcess {
+  return spawn(process.execPath, [join(build ?? inject('build'), 'src/main.js')], {
+    // Nothing of this machine's own configuration.
+    cwd: dataDir,
+    env: {
+      PATH: process.env.PATH,
+      DATA_DIR: dataDir,
+      PORT: String(port),
+      RATE_LIMIT_CREATE: '0',
+      RATE_LIMIT_TOKEN: '0',
+      ...(databaseUrl !== undefined && { DATABASE_URL: databaseUrl }),
+      ...environment,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+}
+
+async function untilEnded(child: ChildProcess): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {
+  return await new Promise((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })))
+}
+
+async function untilReady(child: ChildProcess, lines: Line[]): Promise<void> {
+  const said: string[] = []
+  await new Promise<void>((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`It did not start in time: ${said.join('\n')}`)), startMaxMs)
+    child.once('exit', (code) => reject(new Error(`It ended with ${code}: ${said.join('\n')}`)))
+    for (const stream of [child.stdout, child.stderr]) {
+      if (!stream) continue
+      createInterface({ input: stream }).on('line', (text) => {
+        if (!text.startsWith('{')) {
+          said.push(text)
+          return
+        }
+        const line: Line = JSON.parse(text)
+        lines.push(line)
+        if (line.msg !== 'Guichê is ready') return
+        clearTimeout(timer)
+        resolve()
+      })
+    }
+  })
+}
+
+export async function makeDataDir(): Promise<{ dataDir: string; remove(): Promise<void> }> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'guiche-process-'))
+  return { dataDir, remove: async () => await rm(dataDir, { recursive: true, force: true }) }
+}
+
+export async function findFreePort(): Promise<number> {
+  const probe = createServer()
+  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve))
+  const address = probe.address()
+  await new Promise((resolve) => probe.close(resolve))
+  return typeof address === 'object' && address ? address.port : 0
+}
