@@ -73,6 +73,8 @@ export function describeFormat(name: string): string {
   return formats[name]?.message ?? (name === 'email' ? 'must be a valid e-mail address' : `must be a valid ${name}`)
 }
 
+const isoLength = '2026-01-31T12:00:00.000Z'.length
+
 const dateTime =
   /^(\d{4}-\d{2}-\d{2})T([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:[.,]\d{1,9})?)?(Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d)?$/i
 
@@ -84,7 +86,8 @@ export function parseDateTime(text: string): Date | null {
   const date = new Date(
     `${text.slice(0, text.length - (match[5]?.length ?? 0)).replace(',', '.')}${offset}`.toUpperCase(),
   )
-  return Number.isNaN(date.getTime()) ? null : date
+  // An offset may lead out of the years that four digits can write.
+  return !Number.isNaN(date.getTime()) && date.toISOString().length === isoLength ? date : null
 }
 
 function isCalendarDate(text: string): boolean {

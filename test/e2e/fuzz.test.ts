@@ -1,0 +1,118 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import fc from 'fast-check'
+import { Client } from 'undici'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type ApiDocument, listOperations, type Operation, toPointer } from '../support/api-document.ts'
+import { arbitraryRequest, type FuzzRequest } from '../support/fuzz.ts'
+import type { Page } from '../support/pages.ts'
+import { smallestTransaction, startTestService, type TestService } from '../support/service.ts'
+
+/** FUZZ_SEED repeats a run; the seed stands in the test's name. */
+const seed = Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31)
+const runs = Number(process.env.FUZZ_RUNS ?? 375)
+const atOnce = 4
+
+/** What HTTP itself says, before an operation is asked. */
+const statusesOfHttp = [400, 404, 405, 413, 415, 431]
+/** The simulator answers a charge of this amount after half a minute, on purpose. */
+const slowAmount = '9999998'
+
+let service: TestService
+let client: Client
+
+beforeAll(async () => {
+  service = await startTestService()
+  client = new Client(service.baseUrl, { pipelining: 1 })
+})
+afterAll(async () => {
+  await client.close()
+  await service.stop()
+})
+
+it(`answers whatever it is sent as its document says, never with a 5xx (FUZZ_SEED=${seed})`, {
+  timeout: 180_000,
+}, async () => {
+  const document = (await service.call<ApiDocument>('/openapi.json')).body
+  const operations = listOperations(document)
+  const check = createCheck(document, operations)
+  const known = await learn()
+  const request = arbitraryRequest(operations, { document, token: service.token, known }).filter(
+    ({ body }) => body === null || !body.includes(slowAmount),
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.array(request, { minLength: atOnce, maxLength: atOnce }), async (requests) => {
+      await Promise.all(requests.map(async (one) => check(one, await send(one))))
+    }),
+    { seed, numRuns: runs, interruptAfterTimeLimit: 150_000 },
+  )
+})
+
+/** Things that exist, so that not every request leads nowhere. */
+async function learn(): Promise<Record<string, string[]>> {
+  const made: { id: string; pixResponse: { uri: string } }[] = []
+  for (let count = 0; count < 5; count++) {
+    const webhookUrl = 'https://receiver.invalid/hook'
+    made.push(
+      (await service.call<(typeof made)[number]>('/transaction', { body: smallestTransaction({ webhookUrl }) })).body,
+    )
+  }
+  const { nextCursor } = (await service.call<Page>('/transaction?perPage=1')).body
+  return {
+    id: made.map(({ id }) => id),
+    uri: made.map(({ pixResponse }) => pixResponse.uri),
+    cursor: [String(nextCursor)],
+    idempotencyKey: ['fuzz-key-1', 'fuzz-key-2'],
+    client_id: [service.sandbox.clientId],
+    client_secret: [service.sandbox.clientSecret],
+    grant_type: ['client_credentials'],
+  }
+}
+
+type Received = { status: number; type: string; requestId: string; text: string }
+
+async function send({ method, path, headers, body }: FuzzRequest): Promise<Received> {
+  const answer = await client.request({ method: method as 'GET', path, headers, body })
+  const type = String(answer.headers['content-type'] ?? '').split(';', 1)[0] ?? ''
+  return {
+    status: answer.statusCode,
+    type,
+    requestId: String(answer.headers['x-request-id']),
+    text: await answer.body.text(),
+  }
+}
+
+function createCheck(document: ApiDocument, operations: Operation[]) {
+  const ajv = new Ajv2020({ strict: false, validateSchema: false })
+  addFormats.default(ajv)
+  ajv.addSchema(document, 'api')
+  const compiled = new Map<string, ValidateFunction>()
+  const validator = (pointer: string) => {
+    const validate = compiled.get(pointer) ?? ajv.compile({ $ref: `api#${pointer}` })
+    compiled.set(pointer, validate)
+    return validate
+  }
+
+  return (request: FuzzRequest, answer: Received) => {
+    const { status, type, text, requestId } = answer
+    const said = `${request.method} ${request.path.slice(0, 300)}: ${status} ${text.slice(0, 300)}`
+    expect(status, said).toBeLessThan(500)
+    expect(requestId, said).toMatch(/^[\w.:/+=@~-]{1,128}$/)
+    const operation = operations.find(
+      ({ path, method }) => path === request.operation.path && method === request.method,
+    )
+    const documented = operation?.responses[String(status)]
+    if (!documented) {
+      expect(statusesOfHttp, said).toContain(status)
+      if (request.method !== 'HEAD') expect(type, said).toMatch(/^application\/(problem\+)?json$/)
+      return
+    }
+    const types = Object.keys(documented.content ?? {})
+    if (types.length === 0) return
+    expect(types, said).toContain(type)
+    const pointer = `/paths/${toPointer(request.operation.path)}/${request.method.toLowerCase()}/responses/${status}/content/${toPointer(type)}/schema`
+    const validate = validator(pointer)
+    const isTrue = validate(type.endsWith('json') ? JSON.parse(text) : text)
+    expect(isTrue, `${said} ${JSON.stringify(validate.errors)}`).toBe(true)
+  }
+}
