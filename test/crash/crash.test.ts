@@ -106,11 +106,7 @@ async function crash({ rounds, databaseUrl, build, ...options }: Options): Promi
   }
   await sleep(300)
   await shops.stop()
-  const t = Date.now()
   const observation = await observe(shops, { baseUrl, token, receiver, quietMaxMs, ...options })
-  process.stdout.write(
-    `DIAG ${Date.now() - t} ${observation.acknowledged.length} ${observation.paid.length} ${observation.deliveries.length} ${recoveriesMs.map(Math.round)}\n`,
-  )
   return { observation, surprises: shops.surprises, recoveriesMs }
 }
 
