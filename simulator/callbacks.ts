@@ -1,17 +1,16 @@
 import { type Network, waited } from './network.ts'
-import { toPix } from './pix.ts'
 import { receiverKey } from './receiver-account.ts'
-import { findWebhook, type PixRow } from './store.ts'
+import { findWebhook } from './store.ts'
 
 // Short: who misses all three finds the payment in the list, as with any PSP.
 const pausesMs = [0, 250, 1000]
 
-/** Tells the receiver of a payment, if a callback is registered. Never throws: what fails is only logged. */
-export async function tellReceiver(network: Network, pix: PixRow): Promise<void> {
+/** Tells the receiver of one Pix, if a callback is registered. Never throws: what fails is only logged. */
+export async function tellReceiver(network: Network, pix: { endToEndId: string }): Promise<void> {
   try {
     const webhook = await findWebhook(network.pool, receiverKey)
     if (!webhook) return
-    const body = { pix: [toPix(pix)] }
+    const body = { pix: [pix] }
     for (const pauseMs of pausesMs) {
       if (pauseMs > 0 && !(await waited(network, pauseMs))) return
       if (network.closing.aborted || (await isAccepted(network, `${webhook.url}/pix`, body))) return

@@ -33,12 +33,13 @@ export async function putCharge(network: Network, txid: string, request: HttpReq
     return invalidCharge([{ razao, propriedade: 'cob.valor.original' }])
   }
   if (await network.insertCharge(charge)) {
-    if (charge.amount !== lateAmount || (await waited(network, lateAnswerMs))) return json(201, toCob(charge))
+    if (charge.amount !== lateAmount || (await waited(network, lateAnswerMs)))
+      return json(201, toCob(charge, charge.createdAt))
     return problem('ServicoIndisponivel', 'O simulador foi encerrado.')
   }
   const existing = await findCharge(network.pool, charge.id)
   assert(existing, 'a charge that was there is gone')
-  if (isSameContent(existing, charge)) return json(200, toCob(existing))
+  if (isSameContent(existing, charge)) return json(200, toCob(existing, network.clock.now()))
   return invalidCharge([
     { razao: 'A cobrança já existe, e a presente requisição busca alterá-la.', propriedade: 'txid' },
   ])
@@ -52,7 +53,7 @@ export async function getCharge(network: Network, txid: string, request: HttpReq
   }
   const charge = isTxid(txid) ? await findCharge(network.pool, toChargeId(network, txid)) : null
   if (!charge) return problem('CobNaoEncontrado', 'Não há cobrança com o txid informado.')
-  return json(200, toCob(charge))
+  return json(200, toCob(charge, network.clock.now()))
 }
 
 /** What the answer to a charge and the payload at its location have in common. */
@@ -74,13 +75,13 @@ export function toCobBase(charge: ChargeRow, pix: unknown) {
   }
 }
 
-function toCob(charge: ChargeRow & Partial<ChargeWithPix>) {
+function toCob(charge: ChargeRow & Partial<ChargeWithPix>, now: Date) {
   const location = toLocation(charge)
   return {
     ...toCobBase(charge, charge.pix),
     location,
     pixCopiaECola: encodeDynamicBrCode({ location, merchantName, merchantCity }),
-    ...(charge.pix && { pix: [toPix(charge.pix)] }),
+    ...(charge.pix && { pix: [toPix(charge.pix, now)] }),
   }
 }
 

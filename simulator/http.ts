@@ -26,9 +26,17 @@ const problems = {
   CobPayloadRemovido: { status: 410, title: 'Cobrança não mais exibida.' },
   PixNaoEncontrado: { status: 404, title: 'Pix não encontrado.' },
   PixConsultaInvalida: { status: 400, title: 'Consulta inválida.' },
+  PixDevolucaoInvalida: { status: 400, title: 'Devolução inválida.' },
+  PixDevolucaoNaoEncontrada: { status: 404, title: 'Devolução não encontrada.' },
+  EnvioInvalido: { status: 400, title: 'Envio inválido.' },
+  EnvioNaoEncontrado: { status: 404, title: 'Envio não encontrado.' },
+  InfracaoConsultaInvalida: { status: 400, title: 'Consulta inválida.' },
   PagamentoRecusado: { status: 422, title: 'O banco do pagador recusou o pagamento.' },
+  ComandoRecusado: { status: 422, title: 'O simulador recusou o comando.' },
   WebhookOperacaoInvalida: { status: 400, title: 'Webhook inválido.' },
   WebhookNaoEncontrado: { status: 404, title: 'Webhook não encontrado.' },
+  ErroInterno: { status: 500, title: 'Erro interno.' },
+  TempoEsgotado: { status: 504, title: 'Tempo esgotado.' },
   ServicoIndisponivel: { status: 503, title: 'Serviço indisponível.' },
 } as const
 

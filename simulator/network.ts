@@ -20,6 +20,8 @@ export type Network = {
   insertCharge(row: ChargeRow): Promise<boolean>
   /** Posts a callback and resolves with the status of the answer. */
   sendCallback(url: string, body: unknown): Promise<number>
+  /** Does something after the answer. `close` waits for it. */
+  inBackground(task: () => Promise<void>): void
   /** Aborted when the simulator closes: every pause ends at once. */
   closing: AbortSignal
 }

@@ -5,7 +5,8 @@ import { simulatorCredentials } from './receiver-account.ts'
 import { isRecord } from './validate.ts'
 
 const lifetimeSeconds = 3600
-const scope = 'cob.read cob.write pix.read webhook.read webhook.write'
+const scope =
+  'cob.read cob.write pix.read pix.write webhook.read webhook.write gn.pix.send gn.pix.send.read gn.infractions.read'
 
 /**
  * `POST /oauth/token`: client credentials in HTTP Basic, the grant as a form or as JSON.

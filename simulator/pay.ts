@@ -68,6 +68,7 @@ export async function pay(
     amount: input.amount ?? charge.amount,
     paidAt: network.clock.now(),
     payer,
+    returns: [],
   }
   if (!(await insertPix(network.pool, chargeId, pix))) return refused('already_paid')
   deps.onPaid(pix)

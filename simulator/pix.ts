@@ -1,4 +1,5 @@
 import { cents, toReais } from '../src/lib/money.ts'
+import { toDevolucao } from './devolucao.ts'
 import { type HttpRequest, type HttpResponse, json, problem, type Violation } from './http.ts'
 import type { Network } from './network.ts'
 import { receiverKey } from './receiver-account.ts'
@@ -8,7 +9,9 @@ import { isEndToEndIdShape, isTxid, parseCount, parseDateTime } from './validate
 /** `GET /pix/{e2eid}` */
 export async function getPix(network: Network, endToEndId: string): Promise<HttpResponse> {
   const pix = isEndToEndIdShape(endToEndId) ? await findPix(network.pool, endToEndId) : null
-  return pix ? json(200, toPix(pix)) : problem('PixNaoEncontrado', 'Não há Pix com o e2eid informado.')
+  return pix
+    ? json(200, toPix(pix, network.clock.now()))
+    : problem('PixNaoEncontrado', 'Não há Pix com o e2eid informado.')
 }
 
 /** `GET /pix?inicio&fim`: what arrived between the two, oldest first, in pages that count from zero. */
@@ -19,6 +22,7 @@ export async function getPixList(network: Network, request: HttpRequest): Promis
   const { filter, page, pageSize, isEmpty } = parsed
   const total = isEmpty ? 0 : await countPix(network.pool, filter)
   const rows = isEmpty ? [] : await listPix(network.pool, filter, { limit: pageSize, offset: page * pageSize })
+  const now = network.clock.now()
   return json(200, {
     parametros: {
       inicio: filter.from.toISOString(),
@@ -30,7 +34,7 @@ export async function getPixList(network: Network, request: HttpRequest): Promis
         quantidadeTotalDeItens: total,
       },
     },
-    pix: rows.map(toPix),
+    pix: rows.map((row) => toPix(row, now)),
   })
 }
 
@@ -38,7 +42,7 @@ export async function getPixList(network: Network, request: HttpRequest): Promis
  * The standard's Pix, and beyond it `pagador` with the whole account of who paid. The standard has no payer; PSPs that
  * tell of one each do it in their own way, and this is this one's.
  */
-export function toPix(pix: PixRow) {
+export function toPix(pix: PixRow, now: Date) {
   const { payer } = pix
   return {
     endToEndId: pix.endToEndId,
@@ -58,6 +62,7 @@ export function toPix(pix: PixRow) {
       tipoChave: payer.pix.type,
       chave: payer.pix.key,
     },
+    ...(pix.returns.length > 0 && { devolucoes: pix.returns.map((one) => toDevolucao(one, now)) }),
   }
 }
 
@@ -84,8 +89,14 @@ function parseQuery(query: Record<string, string>): PixQuery | { violacoes: Viol
   if (faulty.length > 0 || !from || !to || page === null || pageSize === null) {
     return { violacoes: faulty.map((name) => ({ razao: `O parâmetro ${name} não é válido.`, propriedade: name })) }
   }
-  const filter = { from, to, txid: query.txid ?? null, payerDocument: query.cpf ?? query.cnpj ?? null }
-  // Every Pix of this network pays a charge, and none was returned.
-  const isEmpty = query.txIdPresente === 'false' || query.devolucaoPresente === 'true'
+  const filter = {
+    from,
+    to,
+    txid: query.txid ?? null,
+    payerDocument: query.cpf ?? query.cnpj ?? null,
+    hasReturn: query.devolucaoPresente === undefined ? null : query.devolucaoPresente === 'true',
+  }
+  // Every Pix of this network pays a charge.
+  const isEmpty = query.txIdPresente === 'false'
   return { filter, page, pageSize, isEmpty }
 }

@@ -1,7 +1,9 @@
+import { setMaxListeners } from 'node:events'
 import type pg from 'pg'
 import type { Clock } from '../src/lib/clock.ts'
 import { tellReceiver } from './callbacks.ts'
 import { getCharge, putCharge } from './charges.ts'
+import { type Disturb, disturbed } from './disturb.ts'
 import { type HttpRequest, type HttpResponse, problem } from './http.ts'
 import { createInsertQueue } from './insert-queue.ts'
 import { parseBaseUrl } from './location.ts'
@@ -9,7 +11,9 @@ import type { Log, Network } from './network.ts'
 import { hasValidToken, issueToken } from './oauth.ts'
 import { type PayInput, type PayOutcome, pay } from './pay.ts'
 import { getKeys, getPayload, newSigningJwk, readSigningJwk } from './payload.ts'
-import { getPix, getPixList } from './pix.ts'
+import { getPayout, putPayout } from './payouts.ts'
+import { getPix, getPixList, toPix } from './pix.ts'
+import { getReturn, putReturn } from './returns.ts'
 import { postPayment } from './sandbox.ts'
 import { ensureSchema, insertBaseUrl, insertCharges, loadSecrets, type PixRow } from './store.ts'
 import { getWebhook, putWebhook } from './webhooks.ts'
@@ -23,6 +27,8 @@ export type SimulatorOptions = {
   /** Posts a callback and resolves with the status of the answer. */
   sendCallback: (url: string, body: unknown) => Promise<number>
   log: Log
+  /** Lets requests fail on their way, for tests: before or after they took effect. Callbacks and `pay` are not disturbed. */
+  disturb?: Disturb
 }
 
 export type Simulator = {
@@ -38,36 +44,49 @@ export type Simulator = {
  * A Pix network to play with: a PSP that answers the Central Bank's API Pix, and a payer's bank. It knows nothing of
  * the gateway, and the gateway knows it only as one more PSP.
  *
- * Two amounts misbehave on purpose (charges.ts): 9999999 cents is refused, and 9999998 is created but answered too late.
+ * Some amounts misbehave on purpose: of charges (charges.ts) 9999999 cents is refused, and 9999998 is created but answered
+ * too late; of returns (returns.ts) 800001 to 800004; of payouts 900001 to 900024 (spi-codes.ts) and 900090 to 900092
+ * (payouts.ts).
  */
 export async function createSimulator(options: SimulatorOptions): Promise<Simulator> {
   const closing = new AbortController()
-  const callbacks = new Set<Promise<void>>()
-  const network = await openNetwork(options, closing.signal)
+  // Each callback that waits listens, and there may be thousands.
+  setMaxListeners(0, closing.signal)
+  const tasks = new Set<Promise<void>>()
+  const network = await openNetwork(options, { closing: closing.signal, inBackground })
 
-  const handle = (request: HttpRequest) => answer(network, payHere, request)
-  const fetch = (path: string) => handle({ method: 'GET', path, query: {}, headers: {}, body: undefined })
+  const answerHere = (request: HttpRequest) => answer(network, payHere, request)
+  const fetch = (path: string) => answerHere({ method: 'GET', path, query: {}, headers: {}, body: undefined })
 
   async function payHere(input: PayInput): Promise<PayOutcome> {
     return pay({ network, fetch, onPaid: tellInBackground }, input)
   }
 
   function tellInBackground(pix: PixRow) {
-    const callback = tellReceiver(network, pix).finally(() => callbacks.delete(callback))
-    callbacks.add(callback)
+    inBackground(() => tellReceiver(network, toPix(pix, network.clock.now())))
+  }
+
+  function inBackground(work: () => Promise<void>) {
+    const task = work()
+      .catch((error: unknown) => network.log.warn({ err: error }, 'The simulator failed in the background'))
+      .finally(() => tasks.delete(task))
+    tasks.add(task)
   }
 
   return {
-    handle,
+    handle: (request) => disturbed(options.disturb?.(request) ?? 'none', () => answerHere(request)),
     pay: payHere,
     close: async () => {
       closing.abort()
-      await Promise.allSettled(callbacks)
+      await Promise.allSettled(tasks)
     },
   }
 }
 
-async function openNetwork(options: SimulatorOptions, closing: AbortSignal): Promise<Network> {
+async function openNetwork(
+  options: SimulatorOptions,
+  life: Pick<Network, 'closing' | 'inBackground'>,
+): Promise<Network> {
   const { pool, clock, log, sendCallback } = options
   const baseUrl = parseBaseUrl(options.publicBaseUrl)
   await ensureSchema(pool)
@@ -75,7 +94,7 @@ async function openNetwork(options: SimulatorOptions, closing: AbortSignal): Pro
   const secrets = await loadSecrets(pool, await newSigningJwk())
   const signer = await readSigningJwk(secrets.signingJwk)
   const insertCharge = createInsertQueue((rows) => insertCharges(pool, rows))
-  return { pool, clock, log, sendCallback, baseUrl, secrets, signer, insertCharge, closing }
+  return { pool, clock, log, sendCallback, baseUrl, secrets, signer, insertCharge, ...life }
 }
 
 type Pay = (input: PayInput) => Promise<PayOutcome>
@@ -98,7 +117,10 @@ async function route(network: Network, pay: Pay, request: HttpRequest): Promise<
   if (method === 'GET' && path.startsWith('/qr/v2/')) return getPayload(network, path)
 
   if (!hasValidToken(deps, request)) return problem('NaoAutenticado', 'Obtenha um token em /oauth/token.')
-  const [, resource, id, ...rest] = path.split('/').map(decode)
+  const segments = path.split('/').slice(1).map(decode)
+  const money = await routeMoneyOut(network, segments, request)
+  if (money) return money
+  const [resource, id, ...rest] = segments
   const place = rest.length > 0 ? '' : `${method} /${resource}${id === undefined ? '' : '/…'}`
   if (place === 'PUT /cob/…') return putCharge(network, id ?? '', request)
   if (place === 'GET /cob/…') return getCharge(network, id ?? '', request)
@@ -108,6 +130,21 @@ async function route(network: Network, pay: Pay, request: HttpRequest): Promise<
   if (place === 'GET /webhook/…') return getWebhook(network, id ?? '')
   if (method === 'POST' && path === '/sandbox/payment') return postPayment(pay, request)
   return problem('NaoEncontrado', 'Não há nada neste endereço.')
+}
+
+/** Money that leaves: returns as the standard has them, payouts as Efí does. Null for any other place. */
+async function routeMoneyOut(network: Network, segments: string[], request: HttpRequest): Promise<HttpResponse | null> {
+  const { method } = request
+  const last = segments.at(-1) ?? ''
+  const place = `/${segments.slice(0, -1).join('/')}`
+  if (segments[0] === 'pix' && segments[2] === 'devolucao' && segments.length === 4) {
+    const ids = { endToEndId: segments[1] ?? '', id: last }
+    if (method === 'PUT') return putReturn(network, ids, request)
+    if (method === 'GET') return getReturn(network, ids)
+  }
+  if (method === 'PUT' && place === '/v3/gn/pix') return putPayout(network, last, request)
+  if (method === 'GET' && place === '/v2/gn/pix/enviados/id-envio') return getPayout(network, last)
+  return null
 }
 
 function decode(segment: string): string {

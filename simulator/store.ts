@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type pg from 'pg'
 import type { AccountHolder } from '../src/pix/holder.ts'
+import { type ReturnRecord, type ReturnRow, toReturnRow } from './returns-store.ts'
 
 /** A charge as it is kept. `id` is 32 hexadecimal digits, told by its txid (see location.ts). */
 export type ChargeRow = {
@@ -21,11 +22,18 @@ export type PixRow = {
   amount: number
   paidAt: Date
   payer: AccountHolder
+  returns: ReturnRow[]
 }
 
 export type ChargeWithPix = ChargeRow & { pix: PixRow | null }
 
-export type PixFilter = { from: Date; to: Date; txid: string | null; payerDocument: string | null }
+export type PixFilter = {
+  from: Date
+  to: Date
+  txid: string | null
+  payerDocument: string | null
+  hasReturn: boolean | null
+}
 
 /** What the network keeps to itself, made once and shared by all processes on the database. */
 export type NetworkSecrets = { tokenKey: Buffer; locationKey: Buffer; signingJwk: string }
@@ -56,6 +64,49 @@ const schema = `
     payer json not null
   );
   create index if not exists pix_paid_at on simulator.pix (paid_at, end_to_end_id);
+  create table if not exists simulator.returns (
+    end_to_end_id text not null references simulator.pix,
+    id text not null,
+    return_id text not null unique,
+    amount bigint not null check (amount > 0),
+    nature text not null,
+    description text,
+    requested_at timestamptz(3) not null,
+    settles_at timestamptz(3) not null,
+    rejection text,
+    primary key (end_to_end_id, id)
+  );
+  create table if not exists simulator.payouts (
+    id text primary key,
+    end_to_end_id text not null unique,
+    amount bigint not null check (amount > 0),
+    pix_key text not null,
+    info text,
+    receiver json not null,
+    requested_at timestamptz(3) not null,
+    settles_at timestamptz(3) not null,
+    rejection text
+  );
+  create table if not exists simulator.payout_returns (
+    return_id text primary key,
+    payout_id text not null references simulator.payouts,
+    amount bigint not null check (amount > 0),
+    returned_at timestamptz(3) not null
+  );
+  create index if not exists payout_returns_payout_id on simulator.payout_returns (payout_id);
+  create table if not exists simulator.infractions (
+    id uuid primary key,
+    protocol bigint generated always as identity,
+    end_to_end_id text not null references simulator.pix,
+    amount bigint not null check (amount > 0),
+    reason text not null,
+    state text not null,
+    opened_at timestamptz(3) not null,
+    changed_at timestamptz(3) not null,
+    -- When the money goes back, once it is accepted.
+    return_settles_at timestamptz(3)
+  );
+  create index if not exists infractions_opened_at on simulator.infractions (opened_at, id);
 `
 
 /**
@@ -64,7 +115,9 @@ const schema = `
  * What is looked for is what was added last: a later addition goes to the end of `schema`, repeatable, and is named here.
  */
 export async function ensureSchema(pool: pg.Pool): Promise<void> {
-  const found = await pool.query<{ found: boolean }>(`select to_regclass('simulator.pix_paid_at') is not null as found`)
+  const found = await pool.query<{ found: boolean }>(
+    `select to_regclass('simulator.infractions_opened_at') is not null as found`,
+  )
   if (found.rows[0]?.found) return
   // One string of several statements is one transaction, so the lock is held to the end of all of them.
   await pool.query(`set local client_min_messages = warning; select pg_advisory_xact_lock(${schemaLock}); ${schema}`)
@@ -133,19 +186,25 @@ export async function insertCharges(pool: pg.Pool, charges: ChargeRow[]): Promis
   return new Set(inserted.rows.map((row) => row.id.replaceAll('-', '')))
 }
 
+// One row of JSON for each return of a Pix, null for none: most have none, and it costs no second statement.
+const pixReturns = `
+  (select json_agg(returned order by returned.requested_at, returned.id)
+   from simulator.returns returned where returned.end_to_end_id = pix.end_to_end_id) as returns`
+
 export async function findCharge(pool: pg.Pool, id: string): Promise<ChargeWithPix | null> {
   const { rows } = await pool.query<ChargeRecord & Partial<PixRecord>>({
     name: 'simulator-find-charge',
     text: `
       select charge.txid, charge.amount::text as charge_amount, charge.expires_in, charge.created_at, charge.base_url,
-        charge.details::text as details, pix.end_to_end_id, pix.amount::text as amount, pix.paid_at, pix.payer
+        charge.details::text as details, pix.end_to_end_id, pix.amount::text as amount, pix.paid_at, pix.payer,
+        ${pixReturns}
       from simulator.charges charge left join simulator.pix on pix.charge_id = charge.id
       where charge.id = $1`,
     values: [id],
   })
   const row = rows[0]
   if (!row) return null
-  const { end_to_end_id, amount, paid_at, payer } = row
+  const { end_to_end_id, amount, paid_at, payer, returns = null } = row
   return {
     id,
     txid: row.txid,
@@ -156,7 +215,7 @@ export async function findCharge(pool: pg.Pool, id: string): Promise<ChargeWithP
     details: row.details,
     pix:
       end_to_end_id && amount && paid_at && payer
-        ? toPixRow({ end_to_end_id, amount, paid_at, payer, txid: row.txid })
+        ? toPixRow({ end_to_end_id, amount, paid_at, payer, txid: row.txid, returns })
         : null,
   }
 }
@@ -176,7 +235,7 @@ export async function insertPix(pool: pg.Pool, chargeId: string, pix: PixRow): P
   return rowCount === 1
 }
 
-const pixColumns = `pix.end_to_end_id, pix.amount::text as amount, pix.paid_at, pix.payer, charge.txid`
+const pixColumns = `pix.end_to_end_id, pix.amount::text as amount, pix.paid_at, pix.payer, charge.txid, ${pixReturns}`
 const pixTables = `simulator.pix join simulator.charges charge on charge.id = pix.charge_id`
 
 export async function findPix(pool: pg.Pool, endToEndId: string): Promise<PixRow | null> {
@@ -190,7 +249,8 @@ export async function findPix(pool: pg.Pool, endToEndId: string): Promise<PixRow
 const pixFilter = `
   pix.paid_at between $1 and $2
   and ($3::text is null or charge.txid = $3)
-  and ($4::text is null or pix.payer ->> 'document' = $4)`
+  and ($4::text is null or pix.payer ->> 'document' = $4)
+  and ($5::boolean is null or $5 = exists (select from simulator.returns where end_to_end_id = pix.end_to_end_id))`
 
 export async function countPix(pool: pg.Pool, filter: PixFilter): Promise<number> {
   const { rows } = await pool.query<{ count: string }>({
@@ -208,7 +268,7 @@ export async function listPix(
   const { rows } = await pool.query<PixRecord>({
     text: `
       select ${pixColumns} from ${pixTables} where ${pixFilter}
-      order by pix.paid_at, pix.end_to_end_id limit $5 offset $6`,
+      order by pix.paid_at, pix.end_to_end_id limit $6 offset $7`,
     values: [...toValues(filter), page.limit, page.offset],
   })
   return rows.map(toPixRow)
@@ -243,13 +303,20 @@ type ChargeRecord = {
   base_url: string
   details: string | null
 }
-type PixRecord = { end_to_end_id: string; amount: string; paid_at: Date; payer: AccountHolder; txid: string }
+type PixRecord = {
+  end_to_end_id: string
+  amount: string
+  paid_at: Date
+  payer: AccountHolder
+  txid: string
+  returns: ReturnRecord[] | null
+}
 
 function toPixRow(row: PixRecord): PixRow {
   const { end_to_end_id: endToEndId, amount, paid_at: paidAt, payer, txid } = row
-  return { endToEndId, txid, amount: Number(amount), paidAt, payer }
+  return { endToEndId, txid, amount: Number(amount), paidAt, payer, returns: (row.returns ?? []).map(toReturnRow) }
 }
 
-function toValues(filter: PixFilter): (string | null)[] {
-  return [filter.from.toISOString(), filter.to.toISOString(), filter.txid, filter.payerDocument]
+function toValues(filter: PixFilter): (string | boolean | null)[] {
+  return [filter.from.toISOString(), filter.to.toISOString(), filter.txid, filter.payerDocument, filter.hasReturn]
 }

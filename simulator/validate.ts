@@ -5,8 +5,10 @@ import type { Violation } from './http.ts'
 
 // From the Central Bank's OpenAPI, with the anchors that its patterns lack.
 const txidPattern = /^[a-zA-Z0-9]{26,35}$/
+const ownIdPattern = /^[a-zA-Z0-9]{1,35}$/
 const endToEndIdPattern = /^[a-zA-Z0-9]{32}$/
 const dateTimePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i
+const amountPattern = '^(?!0{1,10}\\.00$)\\d{1,10}\\.\\d{2}$'
 const int32Max = 2_147_483_647
 
 const Debtor = Type.Union([
@@ -22,7 +24,7 @@ const ChargeRequest = Type.Object({
   calendario: Type.Object({ expiracao: Type.Optional(Type.Integer({ minimum: 1, maximum: int32Max })) }),
   devedor: Type.Optional(Debtor),
   valor: Type.Object({
-    original: Type.String({ pattern: '^(?!0{1,10}\\.00$)\\d{1,10}\\.\\d{2}$' }),
+    original: Type.String({ pattern: amountPattern }),
     modalidadeAlteracao: Type.Optional(Type.Integer({ minimum: 0, maximum: 1 })),
     retirada: Type.Optional(Type.Never()),
   }),
@@ -39,8 +41,36 @@ export type ChargeRequest = Static<typeof ChargeRequest>
 
 const chargeRequest = Compile(ChargeRequest)
 
+/** DevolucaoSolicitada, without RETIRADA: this PSP pays out no cash. */
+const ReturnRequest = Type.Object({
+  valor: Type.String({ pattern: amountPattern }),
+  natureza: Type.Optional(Type.Enum(['ORIGINAL'])),
+  descricao: Type.Optional(Type.String({ maxLength: 140 })),
+})
+export type ReturnRequest = Static<typeof ReturnRequest>
+
+const returnRequest = Compile(ReturnRequest)
+
+/** As Efí has it, without what names an account instead of a key. */
+const PayoutRequest = Type.Object({
+  valor: Type.String({ pattern: amountPattern }),
+  pagador: Type.Object({
+    chave: Type.String({ maxLength: 77 }),
+    infoPagador: Type.Optional(Type.String({ maxLength: 140 })),
+  }),
+  favorecido: Type.Object({ chave: Type.String({ minLength: 1, maxLength: 77 }) }),
+})
+export type PayoutRequest = Static<typeof PayoutRequest>
+
+const payoutRequest = Compile(PayoutRequest)
+
 export function isTxid(text: string): boolean {
   return txidPattern.test(text)
+}
+
+/** The id that a client gives a return or a payout. */
+export function isOwnId(text: string): boolean {
+  return ownIdPattern.test(text)
 }
 
 export function isEndToEndIdShape(text: string): boolean {
@@ -49,7 +79,7 @@ export function isEndToEndIdShape(text: string): boolean {
 
 /** What a body breaks of the standard's rules for a charge, or the charge. */
 export function parseChargeRequest(body: unknown, receiverKey: string): ChargeRequest | Violation[] {
-  if (!chargeRequest.Check(body)) return chargeRequest.Errors(body).flatMap(toViolations)
+  if (!chargeRequest.Check(body)) return chargeRequest.Errors(body).flatMap((error) => toViolations('cob', error))
   const texts = [
     body.solicitacaoPagador,
     body.devedor?.nome,
@@ -63,6 +93,26 @@ export function parseChargeRequest(body: unknown, receiverKey: string): ChargeRe
     return [{ razao, propriedade: 'cob.chave' }]
   }
   return body
+}
+
+/** What a body breaks of the standard's rules for a return, or what it asks for. */
+export function parseReturnRequest(body: unknown): ReturnRequest | Violation[] {
+  if (!returnRequest.Check(body)) return returnRequest.Errors(body).flatMap((error) => toViolations('devolucao', error))
+  return hasControls(body.descricao) ? [controls('devolucao.descricao')] : body
+}
+
+/** What a body breaks of the rules for a payout, or what it asks for. */
+export function parsePayoutRequest(body: unknown): PayoutRequest | Violation[] {
+  if (!payoutRequest.Check(body)) return payoutRequest.Errors(body).flatMap((error) => toViolations('pix', error))
+  return hasControls(body.pagador.infoPagador) ? [controls('pix.pagador.infoPagador')] : body
+}
+
+function hasControls(text: string | undefined): boolean {
+  return text !== undefined && hasForbiddenCharacters(text)
+}
+
+function controls(propriedade: string): Violation {
+  return { razao: 'Um texto contém caracteres de controle.', propriedade }
 }
 
 /** An address that callbacks can be sent to, or null. */
@@ -94,8 +144,8 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function toViolations(error: { keyword: string; instancePath: string; params: object }): Violation[] {
-  const path = `cob${error.instancePath.replaceAll('/', '.')}`
+function toViolations(root: string, error: { keyword: string; instancePath: string; params: object }): Violation[] {
+  const path = `${root}${error.instancePath.replaceAll('/', '.')}`
   if (!('requiredProperties' in error.params) || !Array.isArray(error.params.requiredProperties)) {
     return [{ razao: `O campo ${path} não respeita o schema.`, propriedade: path }]
   }

@@ -67,6 +67,7 @@ function toAcquirer(options: { send: Send; isRemote: boolean; clock: Clock }): A
     credentials: simulatorCredentials,
     chave: receiverKey,
     receiver: receiverAccount,
+    offers: { payouts: true, infractions: true },
   })
 }
 

@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import type { Disturb } from '../../simulator/disturb.ts'
 import type { HttpRequest, HttpResponse } from '../../simulator/http.ts'
 import { receiverKey, simulatorCredentials } from '../../simulator/receiver-account.ts'
 import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
@@ -21,10 +22,12 @@ export type TestSimulator = Simulator & {
 
 export const baseUrl = 'http://127.0.0.1:3000'
 
+type Options = { clock?: ManualClock; publicBaseUrl?: string; disturb?: Disturb }
+
 /** A simulator whose callbacks are kept instead of sent. */
 export async function testSimulator(
   pool: pg.Pool,
-  { clock = manualClock(), publicBaseUrl = baseUrl } = {},
+  { clock = manualClock(), publicBaseUrl = baseUrl, disturb }: Options = {},
 ): Promise<TestSimulator> {
   const callbacks: { url: string; body: unknown }[] = []
   const answers: (number | Error)[] = []
@@ -33,6 +36,7 @@ export async function testSimulator(
     pool,
     clock,
     publicBaseUrl,
+    ...(disturb && { disturb }),
     log: { warn: (_, message) => warnings.push(message) },
     sendCallback: async (url, body) => {
       callbacks.push({ url, body })

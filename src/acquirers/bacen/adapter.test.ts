@@ -132,6 +132,7 @@ describe.each([
           bankAccount: { type: 'CHECKING', branch: '0912', number: '45678', digit: '1', ispb: '60701190' },
           pix: { key: '52998224725', type: 'CPF' },
         },
+        returns: [],
       })
       expect((await acquirer.findCharge(txid))?.payments).toEqual([payment])
       if (payment) payments.push(payment)
@@ -168,7 +169,7 @@ describe.each([
     await expect.poll(() => simulator.callbacks).toHaveLength(1)
     const [callback] = simulator.callbacks
     expect(callback?.url).toBe('http://127.0.0.1:3000/callbacks/simulator/secret/pix')
-    expect(acquirer.readCallback(callback?.body)).toEqual([{ eventKey: endToEndId, endToEndId, txid }])
+    expect(acquirer.readCallback(callback?.body)).toEqual([{ eventKey: endToEndId, endToEndId, txid, payoutId: null }])
     await expect(acquirer.registerCallback('ftp://x')).rejects.toThrow(/webhookUrl/)
   })
 

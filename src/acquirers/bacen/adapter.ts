@@ -5,7 +5,10 @@ import { readCallback, registerCallback } from './callback.ts'
 import { createCharge, findCharge } from './charge.ts'
 import { type Credentials, createClient } from './client.ts'
 import type { Send } from './http.ts'
+import { createInfractions } from './infraction.ts'
 import { findPayment, listPayments } from './payments.ts'
+import { createPayouts } from './payout.ts'
+import { findRefund, refund } from './refund.ts'
 
 export type BacenOptions = {
   name: string
@@ -17,9 +20,11 @@ export type BacenOptions = {
   /** Who holds the account behind it. */
   receiver: AccountHolder
   isRemote: boolean
+  /** What the PSP offers beyond the standard, in the form of Efí's API. */
+  offers?: { payouts: boolean; infractions: boolean }
   /** For each question, the token that it may need included. */
   timeoutMs?: number
-  /** Tells when the token is to be renewed. */
+  /** Tells when the token is to be renewed, and when something was done of which the PSP names no time. */
   clock?: Clock
 }
 
@@ -29,8 +34,10 @@ const timeoutMsDefault = 10_000
 export function createBacenAcquirer(options: BacenOptions): Acquirer {
   const { name, send, credentials, chave, receiver, isRemote } = options
   const timeoutMs = options.timeoutMs ?? timeoutMsDefault
-  const client = createClient({ send, credentials, timeoutMs, clock: options.clock ?? systemClock })
-  const deps = { client, chave, receiver }
+  const offers = options.offers ?? { payouts: false, infractions: false }
+  const clock = options.clock ?? systemClock
+  const client = createClient({ send, credentials, timeoutMs, clock })
+  const deps = { client, chave, receiver, clock }
   return {
     name,
     isRemote,
@@ -39,6 +46,10 @@ export function createBacenAcquirer(options: BacenOptions): Acquirer {
     findCharge: (txid) => findCharge(deps, txid),
     findPayment: (endToEndId) => findPayment(deps, endToEndId),
     listPayments: (range) => listPayments(deps, range),
+    refund: (input) => refund(deps, input),
+    findRefund: (id) => findRefund(deps, id),
+    payouts: offers.payouts ? createPayouts(deps) : null,
+    infractions: offers.infractions ? createInfractions(deps) : null,
     registerCallback: (url) => registerCallback(deps, url),
     readCallback,
   }

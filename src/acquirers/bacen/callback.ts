@@ -1,10 +1,11 @@
 import { type CallbackNotice, UnreadableCallback } from '../acquirer.ts'
 import type { Client } from './client.ts'
-import { isRecord, text } from './read.ts'
+import { isRecord, type Json, list, record, text } from './read.ts'
 
 // 32 letters and digits by the standard; what they mean is the payer's bank's business.
 const endToEndIdShape = /^[A-Za-z0-9]{32}$/
-const txidShape = /^[A-Za-z0-9]{1,35}$/
+// Of a txid, and of what a client names a return or a payout.
+const ownIdShape = /^[A-Za-z0-9]{1,35}$/
 
 /**
  * `{ "pix": [ … ] }`, several payments in one call. An entry without a payment's id is passed over, so that it does not
@@ -21,8 +22,41 @@ export function readCallback(body: unknown): CallbackNotice[] {
 function readNotice(entry: unknown): CallbackNotice[] {
   const endToEndId = isRecord(entry) ? text(entry, 'endToEndId') : null
   if (!isRecord(entry) || !endToEndId || !endToEndIdShape.test(endToEndId)) return []
-  const txid = text(entry, 'txid')
-  return [{ eventKey: endToEndId, endToEndId, txid: txid && txidShape.test(txid) ? txid : null }]
+  const txid = shaped(text(entry, 'txid'))
+  const payoutId = shaped(text(record(entry, 'gnExtras'), 'idEnvio'))
+  return readEvents(entry, payoutId).map((event) => ({
+    eventKey: [endToEndId, ...event].join(':'),
+    endToEndId,
+    txid,
+    payoutId,
+  }))
+}
+
+/**
+ * What an entry tells of, one event each: its returns; else the end of a payout, by its status; else that a payment came
+ * in, which has no name but the payment's.
+ */
+function readEvents(entry: Json, payoutId: string | null): string[][] {
+  const returns = (list(entry, 'devolucoes') ?? []).filter(isRecord).map(readReturnEvent)
+  if (returns.length > 0) return returns
+  return payoutId === null ? [[]] : [[statusOf(entry)]]
+}
+
+function readReturnEvent(entry: Json): string[] {
+  const id = shaped(text(entry, 'id') ?? text(entry, 'rtrId')) ?? 'return'
+  return [id, statusOf(entry)]
+}
+
+/** As it stands in a key: a name that is not one of the known takes no place there. */
+function statusOf(entry: Json): string {
+  const status = text(entry, 'status')
+  return status && statuses.has(status) ? status : 'EM_PROCESSAMENTO'
+}
+
+const statuses = new Set(['EM_PROCESSAMENTO', 'REALIZADO', 'DEVOLVIDO', 'NAO_REALIZADO'])
+
+function shaped(id: string | null): string | null {
+  return id !== null && ownIdShape.test(id) ? id : null
 }
 
 /**

@@ -279,8 +279,8 @@ describe('callbacks', () => {
     const second = `E${'2'.repeat(31)}`
     const body = { pix: [{ endToEndId, txid, valor: 1 }, { endToEndId: second }, { txid }, null, { endToEndId: 'x' }] }
     expect(acquirer.readCallback(body)).toEqual([
-      { eventKey: endToEndId, endToEndId, txid },
-      { eventKey: second, endToEndId: second, txid: null },
+      { eventKey: endToEndId, endToEndId, txid, payoutId: null },
+      { eventKey: second, endToEndId: second, txid: null, payoutId: null },
     ])
     expect(acquirer.readCallback({ pix: [{ endToEndId, txid: '***' }] })).toMatchObject([{ txid: null }])
     expect(acquirer.readCallback({ pix: [] })).toEqual([])

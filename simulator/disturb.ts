@@ -1,0 +1,22 @@
+import { type HttpRequest, type HttpResponse, problem } from './http.ts'
+
+/** What goes wrong on the way: the answer is lost before or after the request took effect, or the PSP fails before it. */
+export type Disturbance = 'none' | 'time_out_before' | 'time_out_after' | 'error_500'
+
+/** Decides for each request; called once, in the order in which they arrive, so that a test may count or draw lots. */
+export type Disturb = (request: HttpRequest) => Disturbance
+
+/**
+ * Answers with what is decided. A time-out is answered at once, with 504, as a gateway before the PSP would have it after
+ * its patience: to the client as unknown as silence, and a thousand of them take no time.
+ */
+export async function disturbed(disturbance: Disturbance, answer: () => Promise<HttpResponse>): Promise<HttpResponse> {
+  if (disturbance === 'time_out_before') return timedOut()
+  if (disturbance === 'error_500') return problem('ErroInterno', 'Ocorreu um erro inesperado.')
+  const answered = await answer()
+  return disturbance === 'time_out_after' ? timedOut() : answered
+}
+
+function timedOut(): HttpResponse {
+  return problem('TempoEsgotado', 'O serviço não respondeu a tempo.')
+}

@@ -1,0 +1,104 @@
+import type pg from 'pg'
+import type { AccountHolder } from '../src/pix/holder.ts'
+import { isSpiCode, type SpiCode } from './spi-codes.ts'
+
+/** Money that was sent to a key. `id` is its sender's. */
+export type PayoutRow = {
+  id: string
+  endToEndId: string
+  amount: number
+  info: string | null
+  receiver: AccountHolder
+  requestedAt: Date
+  settlesAt: Date
+  rejection: SpiCode | null
+  returns: PayoutReturnRow[]
+}
+
+/** What a receiver sent back. */
+export type PayoutReturnRow = { returnId: string; amount: number; returnedAt: Date }
+
+/** False when there is one under this id. */
+export async function insertPayout(pool: pg.Pool, row: PayoutRow): Promise<boolean> {
+  const { rowCount } = await pool.query({
+    text: `
+      insert into simulator.payouts
+        (id, end_to_end_id, amount, pix_key, info, receiver, requested_at, settles_at, rejection)
+      values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+      on conflict (id) do nothing`,
+    values: [
+      row.id,
+      row.endToEndId,
+      row.amount,
+      row.receiver.pix.key,
+      row.info,
+      JSON.stringify(row.receiver),
+      row.requestedAt.toISOString(),
+      row.settlesAt.toISOString(),
+      row.rejection,
+    ],
+  })
+  return rowCount === 1
+}
+
+/** Locked, where it is about to be changed. */
+export async function findPayout(
+  client: pg.Pool | pg.PoolClient,
+  id: string,
+  { isLocked = false } = {},
+): Promise<PayoutRow | null> {
+  const { rows } = await client.query<PayoutRecord>({
+    text: `
+      select id, end_to_end_id, amount::text as amount, info, receiver, requested_at, settles_at, rejection
+      from simulator.payouts where id = $1 ${isLocked ? 'for update' : ''}`,
+    values: [id],
+  })
+  const [row] = rows
+  return row ? toPayoutRow(row, await listPayoutReturns(client, id)) : null
+}
+
+async function listPayoutReturns(client: pg.Pool | pg.PoolClient, payoutId: string): Promise<PayoutReturnRow[]> {
+  const { rows } = await client.query<{ return_id: string; amount: string; returned_at: Date }>({
+    text: `
+      select return_id, amount::text as amount, returned_at
+      from simulator.payout_returns where payout_id = $1 order by returned_at, return_id`,
+    values: [payoutId],
+  })
+  return rows.map((row) => ({ returnId: row.return_id, amount: Number(row.amount), returnedAt: row.returned_at }))
+}
+
+export async function insertPayoutReturn(
+  client: pg.PoolClient,
+  { payoutId, returned }: { payoutId: string; returned: PayoutReturnRow },
+): Promise<void> {
+  await client.query({
+    text: `
+      insert into simulator.payout_returns (return_id, payout_id, amount, returned_at) values ($1, $2, $3, $4)`,
+    values: [returned.returnId, payoutId, returned.amount, returned.returnedAt.toISOString()],
+  })
+}
+
+type PayoutRecord = {
+  id: string
+  end_to_end_id: string
+  amount: string
+  info: string | null
+  receiver: AccountHolder
+  requested_at: Date
+  settles_at: Date
+  rejection: string | null
+}
+
+function toPayoutRow(row: PayoutRecord, returns: PayoutReturnRow[]): PayoutRow {
+  return {
+    id: row.id,
+    endToEndId: row.end_to_end_id,
+    amount: Number(row.amount),
+    info: row.info,
+    receiver: row.receiver,
+    requestedAt: row.requested_at,
+    settlesAt: row.settles_at,
+    rejection: row.rejection !== null && isSpiCode(row.rejection) ? row.rejection : null,
+    returns,
+  }
+}

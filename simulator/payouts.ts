@@ -1,0 +1,101 @@
+import { cents, fromReais, toReais } from '../src/lib/money.ts'
+import { newEndToEndId } from '../src/pix/ids.ts'
+import { detectPixKey } from '../src/pix/key.ts'
+import { tellReceiver } from './callbacks.ts'
+import { lateAnswerMs } from './charges.ts'
+import { type HttpRequest, type HttpResponse, json, parseJson, problem, type Violation } from './http.ts'
+import { type Network, waited } from './network.ts'
+import { toHolder } from './payee.ts'
+import { findPayout, insertPayout, type PayoutRow } from './payouts-store.ts'
+import { receiverAccount, receiverKey } from './receiver-account.ts'
+import { toSentPix, toSentPixCallback } from './sent-pix.ts'
+import { slowMs, tellWhenSettled } from './settlement.ts'
+import { rejectedPayoutAmounts } from './spi-codes.ts'
+import { isOwnId, type PayoutRequest, parsePayoutRequest } from './validate.ts'
+
+/** A payout of R$ 9,000.90 is refused at once. Those of 9,000.01 to 9,000.24 are rejected later: {@link rejectedPayoutAmounts}. */
+export const refusedPayoutAmount = cents(900_090)
+/** A payout of R$ 9,000.91 stays EM_PROCESSAMENTO for {@link slowMs} by the clock, and is then done. */
+export const slowPayoutAmount = cents(900_091)
+/** A payout of R$ 9,000.92 is done, but the answer to the request comes only after {@link lateAnswerMs}. */
+export const latePayoutAmount = cents(900_092)
+
+/** `PUT /v3/gn/pix/{idEnvio}`, as Efí has it: the same payout for the same content, however often. */
+export async function putPayout(network: Network, id: string, request: HttpRequest): Promise<HttpResponse> {
+  if (!isOwnId(id)) return invalid([{ razao: 'O idEnvio não respeita o schema.', propriedade: 'idEnvio' }])
+  const body = parsePayoutRequest(parseJson(request.body))
+  if (Array.isArray(body)) return invalid(body)
+  const row = toRow(network, id, body)
+  if ('razao' in row) return invalid([row])
+  if (!(await insertPayout(network.pool, row))) return repeat(network, row)
+  tellOfPayout(network, row)
+  if (row.amount === latePayoutAmount && !(await waited(network, lateAnswerMs))) {
+    return problem('ServicoIndisponivel', 'O simulador foi encerrado.')
+  }
+  return json(201, toTaken(row))
+}
+
+/** `GET /v2/gn/pix/enviados/id-envio/{idEnvio}` */
+export async function getPayout(network: Network, id: string): Promise<HttpResponse> {
+  const payout = isOwnId(id) ? await findPayout(network.pool, id) : null
+  if (!payout) return problem('EnvioNaoEncontrado', 'Nenhum Pix enviado com o idEnvio informado.')
+  return json(200, toSentPix(payout, network.clock.now()))
+}
+
+/** Tells the payer, who is this PSP's client, of what has become of a payout. */
+function tellOfPayout(network: Network, row: PayoutRow): void {
+  tellWhenSettled(network, row, async () => {
+    const payout = await findPayout(network.pool, row.id)
+    if (payout) await tellReceiver(network, toSentPixCallback(payout, network.clock.now()))
+  })
+}
+
+function toRow(network: Network, id: string, body: PayoutRequest): PayoutRow | Violation {
+  const amount = fromReais(body.valor)
+  const pixKey = detectPixKey(body.favorecido.chave)
+  if (body.pagador.chave !== receiverKey)
+    return fault('A chave do pagador não pertence a este usuário.', 'pagador.chave')
+  if (!pixKey) return fault('A chave do favorecido não é uma chave Pix.', 'favorecido.chave')
+  if (!amount) return fault('O valor não respeita o schema.', 'valor')
+  if (amount === refusedPayoutAmount) {
+    return fault('Valor recusado pelo simulador: é o que esta quantia existe para mostrar.', 'valor')
+  }
+  const now = network.clock.now()
+  return {
+    id,
+    endToEndId: newEndToEndId({ ispb: receiverAccount.bankAccount.ispb, at: now }),
+    amount,
+    info: body.pagador.infoPagador ?? null,
+    receiver: toHolder(pixKey),
+    requestedAt: now,
+    settlesAt: amount === slowPayoutAmount ? new Date(now.getTime() + slowMs) : now,
+    rejection: rejectedPayoutAmounts.get(amount) ?? null,
+    returns: [],
+  }
+}
+
+async function repeat(network: Network, asked: PayoutRow): Promise<HttpResponse> {
+  const kept = await findPayout(network.pool, asked.id)
+  const isSame =
+    kept?.amount === asked.amount && kept.receiver.pix.key === asked.receiver.pix.key && kept.info === asked.info
+  if (kept && isSame) return json(201, { ...toTaken(kept), status: toSentPix(kept, network.clock.now()).status })
+  return invalid([fault('O idEnvio já foi utilizado por outro envio.', 'idEnvio')])
+}
+
+function toTaken(row: PayoutRow) {
+  return {
+    idEnvio: row.id,
+    e2eId: row.endToEndId,
+    valor: toReais(cents(row.amount)),
+    horario: { solicitacao: row.requestedAt.toISOString() },
+    status: 'EM_PROCESSAMENTO',
+  }
+}
+
+function fault(razao: string, propriedade: string): Violation {
+  return { razao, propriedade }
+}
+
+function invalid(violacoes: Violation[]): HttpResponse {
+  return problem('EnvioInvalido', 'A requisição não respeita o schema ou não faz sentido semanticamente.', violacoes)
+}

@@ -1,0 +1,110 @@
+import { type Cents, cents, fromReais } from '../src/lib/money.ts'
+import { newReturnId } from '../src/pix/ids.ts'
+import { tellReceiver } from './callbacks.ts'
+import { lateAnswerMs } from './charges.ts'
+import { toDevolucao } from './devolucao.ts'
+import { type HttpRequest, type HttpResponse, json, parseJson, problem, type Violation } from './http.ts'
+import { type Network, waited } from './network.ts'
+import { toPix } from './pix.ts'
+import { receiverAccount } from './receiver-account.ts'
+import { findReturn, insertReturn, type ReturnRow } from './returns-store.ts'
+import { slowMs, tellWhenSettled } from './settlement.ts'
+import type { SpiCode } from './spi-codes.ts'
+import { findPix } from './store.ts'
+import { isEndToEndIdShape, isOwnId, parseReturnRequest } from './validate.ts'
+
+/** A return of R$ 8,000.01 is taken, and ends NAO_REALIZADO. */
+export const rejectedReturnAmount = cents(800_001)
+/** A return of R$ 8,000.02 stays EM_PROCESSAMENTO for {@link slowMs} by the clock, and is then done. */
+export const slowReturnAmount = cents(800_002)
+/** A return of R$ 8,000.03 is done, but the answer to the request comes only after {@link lateAnswerMs}. */
+export const lateReturnAmount = cents(800_003)
+/** A return of R$ 8,000.04 is refused at once. */
+export const refusedReturnAmount = cents(800_004)
+
+/** How a rejected return is explained: the account has not the money. */
+const returnRejection: SpiCode = 'AM04'
+
+/** `PUT /pix/{e2eid}/devolucao/{id}`: the same return for the same content, however often. */
+export async function putReturn(
+  network: Network,
+  { endToEndId, id }: { endToEndId: string; id: string },
+  request: HttpRequest,
+): Promise<HttpResponse> {
+  if (!isOwnId(id)) return invalid('O id não respeita o schema.', 'id')
+  const body = parseReturnRequest(parseJson(request.body))
+  if (Array.isArray(body)) return invalidReturn(body)
+  const amount = fromReais(body.valor)
+  if (!amount) return invalid('O campo devolucao.valor não respeita o schema.', 'devolucao.valor')
+  if (amount === refusedReturnAmount) {
+    return invalid('Valor recusado pelo simulador: é o que esta quantia existe para mostrar.', 'devolucao.valor')
+  }
+  const row = toRow(network, { endToEndId, id, amount, description: body.descricao ?? null })
+  const outcome = isEndToEndIdShape(endToEndId) ? await insertReturn(network.pool, row) : 'pix_unknown'
+  if (outcome === 'pix_unknown') return problem('PixNaoEncontrado', 'Não há Pix com o e2eid informado.')
+  if (outcome === 'too_late') return invalid(refusals.too_late, 'e2eid')
+  if (outcome === 'too_much') return invalid(refusals.too_much, 'devolucao.valor')
+  if (outcome === 'exists') return repeat(network, row)
+  tellOfReturn(network, row)
+  if (amount === lateReturnAmount && !(await waited(network, lateAnswerMs))) {
+    return problem('ServicoIndisponivel', 'O simulador foi encerrado.')
+  }
+  return json(201, toDevolucao(row, null))
+}
+
+/** `GET /pix/{e2eid}/devolucao/{id}` */
+export async function getReturn(
+  network: Network,
+  { endToEndId, id }: { endToEndId: string; id: string },
+): Promise<HttpResponse> {
+  const isShape = isEndToEndIdShape(endToEndId) && isOwnId(id)
+  const row = isShape ? await findReturn(network.pool, { endToEndId, id }) : null
+  if (!row) return problem('PixDevolucaoNaoEncontrada', 'Não há devolução com o id informado para o e2eid.')
+  return json(200, toDevolucao(row, network.clock.now()))
+}
+
+/** Tells the receiver of the Pix, with all its returns, when this one is settled. */
+export function tellOfReturn(network: Network, row: ReturnRow): void {
+  tellWhenSettled(network, row, async () => {
+    const pix = await findPix(network.pool, row.endToEndId)
+    if (pix) await tellReceiver(network, toPix(pix, network.clock.now()))
+  })
+}
+
+const refusals = {
+  too_late: 'A devolução viola a janela de tempo permitida, de 90 dias desde a liquidação do Pix (DT05).',
+  too_much: 'A devolução, em conjunto com as demais, excederia o valor do Pix originário (AM09).',
+  other_content: 'O id já foi utilizado por outra requisição de devolução deste Pix.',
+}
+
+function toRow(
+  network: Network,
+  input: { endToEndId: string; id: string; amount: Cents; description: string | null },
+): ReturnRow {
+  const now = network.clock.now()
+  return {
+    ...input,
+    returnId: newReturnId({ ispb: receiverAccount.bankAccount.ispb, at: now }),
+    nature: 'ORIGINAL',
+    requestedAt: now,
+    settlesAt: input.amount === slowReturnAmount ? new Date(now.getTime() + slowMs) : now,
+    rejection: input.amount === rejectedReturnAmount ? returnRejection : null,
+  }
+}
+
+async function repeat(network: Network, asked: ReturnRow): Promise<HttpResponse> {
+  const kept = await findReturn(network.pool, asked)
+  if (kept && kept.amount === asked.amount && kept.description === asked.description && kept.nature === asked.nature) {
+    return json(201, toDevolucao(kept, network.clock.now()))
+  }
+  return invalid(refusals.other_content, 'id')
+}
+
+function invalid(razao: string, propriedade: string): HttpResponse {
+  return invalidReturn([{ razao, propriedade }])
+}
+
+function invalidReturn(violacoes: Violation[]): HttpResponse {
+  const detail = 'A requisição não respeita o schema ou não faz sentido semanticamente.'
+  return problem('PixDevolucaoInvalida', detail, violacoes)
+}

@@ -1,0 +1,45 @@
+import { AcquirerUnavailable, type InfractionFound, type Infractions } from '../acquirer.ts'
+import type { Client } from './client.ts'
+import { listPages } from './pages.ts'
+import { amount, dateTime, isRecord, text } from './read.ts'
+
+type Deps = { client: Client }
+
+/** Contests of payments (MED) as Efí tells of them: the standard tells of none. */
+export function createInfractions(deps: Deps): Infractions {
+  return { list: (range) => listInfractions(deps, range) }
+}
+
+/** `GET /v2/gn/infracoes`, all pages. One that cannot be read is never passed over: it is money. */
+async function* listInfractions({ client }: Deps, range: { from: Date; to: Date }): AsyncIterable<InfractionFound> {
+  for await (const entry of listPages(client, { path: '/v2/gn/infracoes', member: 'infracoes', range })) {
+    const infraction = readInfraction(entry)
+    if (!infraction) throw new AcquirerUnavailable('The acquirer answered with an infraction that cannot be read')
+    yield infraction
+  }
+}
+
+function readInfraction(entry: unknown): InfractionFound | null {
+  if (!isRecord(entry)) return null
+  const reference = text(entry, 'idInfracao') ?? text(entry, 'protocolo')
+  const endToEndId = text(entry, 'endToEndId')
+  const contested = amount(entry, 'valor')
+  const openedAt = dateTime(entry, 'dataCriacao') ?? dateTime(entry, 'dataUltimaModificacao')
+  if (!reference || !endToEndId || contested === null || !openedAt) return null
+  const state = readState(text(entry, 'status'))
+  return { reference, endToEndId, amount: contested, reason: text(entry, 'razao'), state, openedAt }
+}
+
+/** A state that is not known counts as open: until it is certain that the contest has ended, the money stays blocked. */
+function readState(status: string | null): InfractionFound['state'] {
+  return states[status?.toLowerCase() ?? ''] ?? 'open'
+}
+
+const states: Record<string, InfractionFound['state']> = {
+  aberta: 'open',
+  'em defesa': 'open',
+  aceita: 'accepted',
+  devolvida: 'returned',
+  rejeitada: 'rejected',
+  cancelada: 'canceled',
+}

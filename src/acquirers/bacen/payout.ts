@@ -1,0 +1,127 @@
+import { assert } from '../../lib/assert.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { parseDocument } from '../../lib/document.ts'
+import { type Cents, cents, toReais } from '../../lib/money.ts'
+import type { AccountHolder } from '../../pix/holder.ts'
+import { detectPixKey, type PixKey } from '../../pix/key.ts'
+import { AcquirerUnavailable, type MoneyOut, type PayoutFound, type Payouts } from '../acquirer.ts'
+import { type Client, foundOrNull } from './client.ts'
+import { amount, dateTime, isRecord, type Json, list, record, text } from './read.ts'
+import { explainRejection } from './spi-codes.ts'
+
+type Deps = { client: Client; chave: string; clock: Clock }
+
+type SendInput = Parameters<Payouts['send']>[0]
+
+const payoutIdShape = /^[a-zA-Z0-9]{1,35}$/
+
+/** Payouts as Efí has them: the standard has none. */
+export function createPayouts(deps: Deps): Payouts {
+  return {
+    send: (input) => sendPayout(deps, input),
+    find: (payoutId) => findPayout(deps, payoutId),
+  }
+}
+
+/**
+ * `PUT /v3/gn/pix/{idEnvio}`. A refusal may answer a repeat of what was taken before: only when none is found under our id is
+ * it certain that nothing left.
+ */
+async function sendPayout(deps: Deps, input: SendInput): Promise<MoneyOut> {
+  const path = `/v3/gn/pix/${checked(input.payoutId)}`
+  const answer = await deps.client({ method: 'PUT', path, body: toBody(deps, input) })
+  if (answer.ok) return readPayout(deps, input, answer.body)
+  const existing = await askPayout(deps, input.payoutId)
+  return existing ? readPayout(deps, input, existing) : { outcome: 'refused', reason: answer.reason }
+}
+
+async function findPayout(deps: Deps, payoutId: string): Promise<PayoutFound | null> {
+  const body = await askPayout(deps, payoutId)
+  if (!body) return null
+  const found = readPayout(deps, { payoutId }, body)
+  const returned = found.outcome === 'done' ? readReturned(body) : null
+  return returned ? { ...found, returned } : found
+}
+
+/** `GET /v2/gn/pix/enviados/id-envio/{idEnvio}`: null only when the PSP itself says that there is none. */
+async function askPayout({ client }: Deps, payoutId: string): Promise<Json | null> {
+  return foundOrNull(await client({ method: 'GET', path: `/v2/gn/pix/enviados/id-envio/${checked(payoutId)}` }))
+}
+
+function checked(payoutId: string): string {
+  assert(payoutIdShape.test(payoutId), 'the id of a payout has 1 to 35 letters and digits')
+  return payoutId
+}
+
+function toBody({ chave }: Deps, { amount: sent, pixKey }: SendInput) {
+  return { valor: toReais(sent), pagador: { chave }, favorecido: { chave: pixKey.key } }
+}
+
+function readPayout(
+  { clock }: Deps,
+  asked: { payoutId: string; amount?: Cents; pixKey?: PixKey },
+  body: Json,
+): MoneyOut {
+  const sent = amount(body, 'valor')
+  const key = text(record(body, 'favorecido'), 'chave')
+  const isOther =
+    (text(body, 'idEnvio') ?? asked.payoutId).toLowerCase() !== asked.payoutId.toLowerCase() ||
+    (asked.amount !== undefined && sent !== asked.amount) ||
+    (asked.pixKey !== undefined && key !== null && detectPixKey(key)?.key !== asked.pixKey.key)
+  if (isOther || sent === null) {
+    throw new AcquirerUnavailable('The acquirer answered with another payout than was asked for')
+  }
+  const endToEndId = text(body, 'endToEndId') ?? text(body, 'e2eId')
+  const status = text(body, 'status')
+  if (status === 'NAO_REALIZADO') return { outcome: 'refused', reason: readReason(body) }
+  if (status !== 'REALIZADO') return { outcome: 'processing', endToEndId }
+  const times = record(body, 'horario')
+  const at = dateTime(times, 'liquidacao') ?? dateTime(times, 'solicitacao') ?? dateTime(body, 'horario') ?? clock.now()
+  return { outcome: 'done', endToEndId, at, receiver: readReceiver(record(body, 'favorecido')) }
+}
+
+function readReason(body: Json): string {
+  const error = record(record(body, 'gnExtras'), 'erro')
+  return explainRejection({ code: text(error, 'codigo'), said: text(error, 'motivo') ?? text(body, 'motivo') })
+}
+
+/** The whole account holder, or null: a masked document or half an account would be passed on as if it were known. */
+function readReceiver(receiver: Json): AccountHolder | null {
+  const identity = record(receiver, 'identificacao')
+  const account = record(receiver, 'contaBanco')
+  const document = parseDocument(text(identity, 'cpf') ?? text(identity, 'cnpj') ?? '')
+  const pix = detectPixKey(text(receiver, 'chave') ?? '')
+  const name = text(identity, 'nome')
+  const type = text(account, 'tipoConta')
+  const branch = text(account, 'agencia')
+  const number = text(account, 'conta')
+  const digit = text(account, 'digito')
+  const ispb = text(account, 'codigoBanco')
+  if (!document || !pix || !name || !type || !branch || !number || !digit || !ispb) return null
+  const bankAccount = { type, branch, number, digit, ispb }
+  return { type: document.type === 'CPF' ? 'PF' : 'PJ', name, document: document.value, bankAccount, pix }
+}
+
+/** What the receiver has sent back, all parts of it together, under the id of the last one. */
+function readReturned(body: Json): PayoutFound['returned'] | null {
+  const entries = list(body, 'devolucoes')
+  const parts = entries?.map(readPart)
+  if (!parts?.every((part) => part !== null)) {
+    throw new AcquirerUnavailable('The acquirer answered with a return that cannot be read')
+  }
+  const done = parts.filter((part) => part.isDone).toSorted((a, b) => a.at.getTime() - b.at.getTime())
+  const last = done.at(-1)
+  if (!last) return null
+  const total = done.reduce((sum, part) => sum + part.amount, 0)
+  return { endToEndId: last.endToEndId, amount: cents(total), at: last.at }
+}
+
+function readPart(entry: unknown) {
+  if (!isRecord(entry)) return null
+  const times = record(entry, 'horario')
+  const endToEndId = text(entry, 'rtrId')
+  const part = amount(entry, 'valor')
+  const at = dateTime(times, 'liquidacao') ?? dateTime(times, 'solicitacao')
+  if (!endToEndId || part === null || !at) return null
+  return { endToEndId, amount: part, at, isDone: text(entry, 'status') === 'DEVOLVIDO' }
+}

@@ -1,0 +1,54 @@
+import { assert } from '../../lib/assert.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { toReais } from '../../lib/money.ts'
+import { AcquirerUnavailable, type MoneyOut, type RefundInput } from '../acquirer.ts'
+import { type Client, foundOrNull } from './client.ts'
+import { amount, dateTime, type Json, record, text } from './read.ts'
+import { explainRejection } from './spi-codes.ts'
+
+type Deps = { client: Client; clock: Clock }
+
+type RefundId = { endToEndId: string; refundId: string }
+
+const refundIdShape = /^[a-zA-Z0-9]{1,35}$/
+
+/**
+ * `PUT /pix/{e2eid}/devolucao/{id}`. A refusal may answer a repeat of what was taken before, each PSP in its own words: only
+ * when none is found under our id is it certain that nothing left.
+ */
+export async function refund(deps: Deps, input: RefundInput): Promise<MoneyOut> {
+  const answer = await deps.client({ method: 'PUT', path: toPath(input), body: { valor: toReais(input.amount) } })
+  if (answer.ok) return readRefund(deps, input, answer.body)
+  const existing = foundOrNull(await deps.client({ method: 'GET', path: toPath(input) }))
+  return existing ? readRefund(deps, input, existing) : { outcome: 'refused', reason: answer.reason }
+}
+
+/** `GET /pix/{e2eid}/devolucao/{id}`: null only when the PSP itself says that there is none. */
+export async function findRefund(deps: Deps, id: RefundId): Promise<MoneyOut | null> {
+  const body = foundOrNull(await deps.client({ method: 'GET', path: toPath(id) }))
+  return body && readRefund(deps, id, body)
+}
+
+function toPath({ endToEndId, refundId }: RefundId): string {
+  assert(refundIdShape.test(refundId), 'the id of a refund has 1 to 35 letters and digits')
+  return `/pix/${encodeURIComponent(endToEndId)}/devolucao/${refundId}`
+}
+
+function readRefund({ clock }: Deps, asked: RefundId & Partial<RefundInput>, body: Json): MoneyOut {
+  const refunded = amount(body, 'valor')
+  // Case may differ: some PSPs fold it.
+  const isOther = (text(body, 'id') ?? asked.refundId).toLowerCase() !== asked.refundId.toLowerCase()
+  if (isOther || refunded === null || (asked.amount !== undefined && refunded !== asked.amount)) {
+    throw new AcquirerUnavailable('The acquirer answered with another refund than was asked for')
+  }
+  const endToEndId = text(body, 'rtrId')
+  const status = text(body, 'status')
+  if (status === 'NAO_REALIZADO') {
+    return { outcome: 'refused', reason: explainRejection({ code: null, said: text(body, 'motivo') }) }
+  }
+  if (status !== 'DEVOLVIDO') return { outcome: 'processing', endToEndId }
+  const times = record(body, 'horario')
+  // Both are optional in the standard: what is done stays done without them.
+  const at = dateTime(times, 'liquidacao') ?? dateTime(times, 'solicitacao') ?? clock.now()
+  return { outcome: 'done', endToEndId, at, receiver: null }
+}

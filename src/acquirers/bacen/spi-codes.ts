@@ -1,0 +1,49 @@
+/** The codes with which the settlement system (SPI) or a bank in it rejects, each as a sentence for a merchant. */
+const sentences: Record<string, string> = {
+  AB03: 'The settlement system stopped the payment because it took too long.',
+  AB09: 'The receiver’s bank had an error and stopped the payment.',
+  AC03: 'The receiver’s account does not exist, or its number is wrong.',
+  AC06: 'The receiver’s account is blocked.',
+  AC07: 'The receiver’s account is closed.',
+  AC14: 'The receiver’s account is of another type than was named.',
+  AG03: 'The receiver’s account does not take payments of this kind.',
+  AM02: 'The amount is over the limit of the receiver’s account.',
+  AM04: 'The balance of the paying account or bank does not cover the amount.',
+  AM09: 'The returns together would be more than the original payment.',
+  BE01: 'The CPF or CNPJ is not that of the account’s holder.',
+  BE17: 'The receiver’s bank refused the QR code.',
+  CH11: 'The CPF or CNPJ of the receiver is not valid.',
+  DS04: 'The receiver’s bank refused the payment.',
+  DS27: 'The receiver’s bank does not take part in Pix, or not yet.',
+  DT05: 'A payment can be returned within 90 days only.',
+  DUPL: 'The identifier of the payment was used before.',
+  ED05: 'The settlement system could not process the payment.',
+  FF08: 'The end-to-end identifier of the payment is not valid.',
+  FRAD: 'The payment was refused on suspicion of fraud.',
+  RC09: 'The identification (ISPB) of the paying bank is not valid.',
+  RC10: 'The identification (ISPB) of the receiver’s bank is not valid.',
+  RR04: 'The payment is barred by a regulation or a sanction.',
+  AG13: 'A return cannot be returned.',
+}
+
+const codeShape = /\b(?:[A-Z]{2}\d{2}|DUPL|FRAD)\b/
+const reasonLengthMax = 300
+
+/**
+ * Why something was rejected, readable: the sentence for the code, with the code itself, or what the PSP said where it names
+ * none that is known. The code may stand alone or within the PSP's text.
+ */
+export function explainRejection({ code, said }: { code: string | null; said: string | null }): string {
+  const known = [code, codeShape.exec(said ?? '')?.[0]].find((name) => name && Object.hasOwn(sentences, name))
+  if (known) return `${sentences[known]} (${known})`
+  const words = [code, said].filter((part) => part !== null).join(': ')
+  const printable = words.replace(/[\p{Cc}\p{Cs}]+/gu, ' ').trim()
+  return printable === ''
+    ? 'The acquirer rejected it without a reason.'
+    : Array.from(printable).slice(0, reasonLengthMax).join('')
+}
+
+/** The codes that have a sentence. */
+export function explainedCodes(): string[] {
+  return Object.keys(sentences)
+}
