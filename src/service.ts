@@ -2,12 +2,14 @@ import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import type { Logger } from 'pino'
 import { collectDefaultMetrics, Registry } from 'prom-client'
+import { recordExchanges } from './acquirers/record.ts'
 import { createRegistry } from './acquirers/registry.ts'
 import { createApp } from './app.ts'
 import { loadSecretKey } from './auth/secret-key.ts'
 import { callbackPath } from './callbacks/path.ts'
 import type { Config } from './config.ts'
 import { openDatabase } from './database.ts'
+import { createExchangeWriter } from './exchanges/write.ts'
 import type { Server } from './http/server.ts'
 import { type Clock, systemClock } from './lib/clock.ts'
 import { openSimulatedNetwork, simulatorName } from './network.ts'
@@ -65,7 +67,8 @@ export async function startService({
         (await app?.inject({ method: 'POST', url: path, payload: body as object }))?.statusCode ?? 503,
     })
     stops.push(network.close)
-    const acquirers = createRegistry([network.acquirer], simulatorName)
+    const acquirer = recordExchanges(network.acquirer, { write: createExchangeWriter({ db, log }), clock })
+    const acquirers = createRegistry([acquirer], simulatorName)
     const deps = { config, db, clock, key, log, registry, acquirers, baseUrl, version }
 
     app = await createApp({ ...deps, sandbox: network.sandbox, nudgeDeliveries: () => worker?.nudgeDeliveries() })

@@ -4,6 +4,7 @@ import type { Acquirers } from './acquirers/registry.ts'
 import { booksJobs, booksSchedules, observeBooks } from './books.ts'
 import { callbackJobs } from './callbacks/jobs.ts'
 import type { Db } from './db/sql.ts'
+import { exchangeJobs, exchangeSchedules } from './exchanges/jobs.ts'
 import { startJobs } from './jobs/jobs.ts'
 import { observeJobs } from './jobs/metrics.ts'
 import type { Clock } from './lib/clock.ts'
@@ -37,8 +38,8 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   const jobs = await startJobs({
     db,
     log,
-    jobs: { ...transactionJobs(settleDeps), ...callbackJobs(settleDeps), ...booksJobs(deps) },
-    schedules: { ...transactionSchedules, ...booksSchedules },
+    jobs: { ...transactionJobs(settleDeps), ...callbackJobs(settleDeps), ...booksJobs(deps), ...exchangeJobs(deps) },
+    schedules: { ...transactionSchedules, ...booksSchedules, ...exchangeSchedules },
   })
   observeJobs({ db, registry })
   observeBooks({ db, registry })

@@ -1,0 +1,117 @@
+import { randomUUID } from 'node:crypto'
+import { expect, it } from 'vitest'
+import { receiverAccount } from '../../simulator/receiver-account.ts'
+import { manualClock } from '../../test/support/clock.ts'
+import { cents } from '../lib/money.ts'
+import { toTxid } from '../pix/ids.ts'
+import { type Acquirer, AcquirerUnavailable, type Charge, type Payment } from './acquirer.ts'
+import { type Exchange, recordExchanges } from './record.ts'
+
+const clock = manualClock()
+const at = clock.now()
+const recordId = randomUUID()
+const txid = toTxid(recordId)
+const charge: Charge = { txid, amount: cents(100), uri: 'code', createdAt: at, expiresAt: at, payments: [] }
+const payment: Payment = { endToEndId: 'E1', txid, amount: cents(100), paidAt: at, payer: null, returns: [] }
+const chargeInput = { txid, amount: cents(100), expiresInSeconds: 60 }
+const processing = { outcome: 'processing' as const, endToEndId: null }
+
+const answering: Acquirer = {
+  name: 'a PSP',
+  isRemote: true,
+  receiver: receiverAccount,
+  createCharge: async () => ({ outcome: 'created', charge }),
+  findCharge: async () => null,
+  findPayment: async () => payment,
+  async *listPayments() {
+    yield payment
+  },
+  refund: async () => ({ outcome: 'refused', reason: 'João has closed his account' }),
+  findRefund: async () => null,
+  payouts: { send: async () => processing, find: async () => ({ ...processing }) },
+  infractions: null,
+  registerCallback: async () => {},
+  readCallback: () => [],
+}
+
+function recorded(answers: Partial<Acquirer> = {}): { acquirer: Acquirer; told: Exchange[] } {
+  const told: Exchange[] = []
+  const acquirer = { ...answering, ...answers }
+  return { acquirer: recordExchanges(acquirer, { write: (exchange) => told.push(exchange), clock }), told }
+}
+
+const inShort = (told: Exchange[]) =>
+  told.map(({ operation, recordId: id, outcome, error }) => [operation, id, outcome, error])
+
+it('gives every answer as it came, and tells of each but a charge that was created', async () => {
+  const { acquirer, told } = recorded()
+  const refund = { endToEndId: 'E1', refundId: recordId, amount: cents(100) }
+  expect(await acquirer.createCharge(chargeInput)).toEqual({ outcome: 'created', charge })
+  expect(await acquirer.findCharge(txid)).toBeNull()
+  expect(await acquirer.findPayment('E1')).toBe(payment)
+  expect(await acquirer.refund(refund)).toMatchObject({ outcome: 'refused' })
+  expect(await acquirer.findRefund(refund)).toBeNull()
+  const pixKey = { key: 'a@example.com', type: 'EMAIL' as const }
+  expect(await acquirer.payouts?.send({ payoutId: txid, amount: cents(100), pixKey })).toBe(processing)
+  expect(await acquirer.payouts?.find(recordId)).toEqual(processing)
+  expect(inShort(told)).toEqual([
+    ['findCharge', recordId, 'nothing', null],
+    ['findPayment', null, 'found', null],
+    ['refund', recordId, 'refused', null],
+    ['findRefund', recordId, 'nothing', null],
+    ['sendPayout', recordId, 'processing', null],
+    ['findPayout', recordId, 'processing', null],
+  ])
+  expect(told[1]).toMatchObject({ acquirer: 'a PSP', endToEndId: 'E1', at })
+})
+
+it('tells of nothing that the acquirer wrote, nor of the key that is paid', async () => {
+  const { acquirer, told } = recorded({
+    findCharge: async () => {
+      throw new AcquirerUnavailable('The acquirer refused to tell: João has closed his account')
+    },
+  })
+  await acquirer.refund({ endToEndId: 'E1', refundId: recordId, amount: cents(100) })
+  await acquirer.payouts?.send({ payoutId: recordId, amount: cents(1), pixKey: { key: 'joao@b.c', type: 'EMAIL' } })
+  await expect(acquirer.findCharge(txid)).rejects.toThrow()
+  expect(told).toHaveLength(3)
+  expect(JSON.stringify(told)).not.toMatch(/João|joao/)
+})
+
+it.each([
+  [new AcquirerUnavailable('The acquirer answered 503'), 'unknown', 'AcquirerUnavailable 503'],
+  [new AcquirerUnavailable('The acquirer did not answer in time'), 'unknown', 'AcquirerUnavailable'],
+  [
+    new AcquirerUnavailable('…', { cause: Object.assign(new Error('x'), { code: 'ECONNREFUSED' }) }),
+    'unknown',
+    'AcquirerUnavailable ECONNREFUSED',
+  ],
+  [new TypeError('x'), 'error', 'TypeError'],
+])('tells of %s by name and throws it on', async (thrown, outcome, error) => {
+  const { acquirer, told } = recorded({
+    createCharge: async () => {
+      throw thrown
+    },
+    async *listPayments() {
+      yield payment
+      throw thrown
+    },
+  })
+  await expect(acquirer.createCharge(chargeInput)).rejects.toBe(thrown)
+  const payments = acquirer.listPayments({ from: at, to: at })[Symbol.asyncIterator]()
+  expect(await payments.next()).toEqual({ done: false, value: payment })
+  await expect(payments.next()).rejects.toBe(thrown)
+  expect(inShort(told)).toEqual([
+    ['createCharge', recordId, outcome, error],
+    ['listPayments', null, outcome, error],
+  ])
+})
+
+it('lists without a word, also for a reader who stops early', async () => {
+  const { acquirer, told } = recorded()
+  for await (const found of acquirer.listPayments({ from: at, to: at })) {
+    expect(found).toBe(payment)
+    break
+  }
+  expect(told).toEqual([])
+})

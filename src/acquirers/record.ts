@@ -1,0 +1,156 @@
+import type { Clock } from '../lib/clock.ts'
+import { fromTxid } from '../pix/ids.ts'
+import { type Acquirer, AcquirerUnavailable, type Infractions, type MoneyOut, type Payouts } from './acquirer.ts'
+
+/** One question to an acquirer and how it came out. It holds no content, hence nothing personal. */
+export type Exchange = {
+  acquirer: string
+  operation: string
+  /** The transaction, refund or withdrawal that it was about; null where that is not known. */
+  recordId: string | null
+  endToEndId: string | null
+  outcome: 'refused' | 'found' | 'nothing' | 'processing' | 'done' | 'unknown' | 'error'
+  /** What was thrown, by name. Never what the acquirer wrote. */
+  error: string | null
+  durationMs: number
+  at: Date
+}
+
+type Subject = Pick<Exchange, 'operation' | 'recordId'> & { endToEndId?: string }
+type Deps = { write: (exchange: Exchange) => void; clock: Clock }
+
+/**
+ * The same acquirer, with every question to it told to `write`, which must return at once and throw nothing. A charge that was
+ * created is not told of: its record's history says so, and creating is the busiest path. Lists are of no record: they are
+ * told of when they fail.
+ */
+export function recordExchanges(acquirer: Acquirer, deps: Deps): Acquirer {
+  const { payouts, infractions } = acquirer
+  const tell = <Result>(
+    subject: Subject,
+    toOutcome: (result: Result) => Exchange['outcome'] | null,
+    ask: () => Promise<Result>,
+  ) => record(deps, acquirer.name, { subject, toOutcome, ask })
+  return {
+    ...acquirer,
+    createCharge: async (input) =>
+      await tell(
+        { operation: 'createCharge', recordId: toRecordId(input.txid) },
+        (answer) => (answer.outcome === 'created' ? null : answer.outcome),
+        () => acquirer.createCharge(input),
+      ),
+    findCharge: async (txid) =>
+      await tell({ operation: 'findCharge', recordId: toRecordId(txid) }, foundOrNot, () => acquirer.findCharge(txid)),
+    findPayment: async (endToEndId) =>
+      await tell({ operation: 'findPayment', recordId: null, endToEndId }, foundOrNot, () =>
+        acquirer.findPayment(endToEndId),
+      ),
+    listPayments: (range) => recordFailure(deps, acquirer.name, 'listPayments', acquirer.listPayments(range)),
+    refund: async (input) =>
+      await tell({ operation: 'refund', recordId: toRecordId(input.refundId) }, outcomeOf, () =>
+        acquirer.refund(input),
+      ),
+    findRefund: async (input) =>
+      await tell({ operation: 'findRefund', recordId: toRecordId(input.refundId) }, outcomeOf, () =>
+        acquirer.findRefund(input),
+      ),
+    payouts: payouts && recordPayouts(payouts, tell),
+    infractions: infractions && recordInfractions(infractions, deps, acquirer.name),
+  }
+}
+
+type Tell = <Result>(
+  subject: Subject,
+  toOutcome: (result: Result) => Exchange['outcome'] | null,
+  ask: () => Promise<Result>,
+) => Promise<Result>
+
+function recordPayouts(payouts: Payouts, tell: Tell): Payouts {
+  return {
+    ...payouts,
+    send: async (input) =>
+      await tell({ operation: 'sendPayout', recordId: toRecordId(input.payoutId) }, outcomeOf, () =>
+        payouts.send(input),
+      ),
+    find: async (payoutId) =>
+      await tell({ operation: 'findPayout', recordId: toRecordId(payoutId) }, outcomeOf, () => payouts.find(payoutId)),
+  }
+}
+
+function recordInfractions(infractions: Infractions, deps: Deps, acquirer: string): Infractions {
+  return {
+    ...infractions,
+    list: (range) => recordFailure(deps, acquirer, 'listInfractions', infractions.list(range)),
+  }
+}
+
+/** All our records are known to acquirers by their UUID, some without its hyphens. */
+function toRecordId(id: string): string | null {
+  return fromTxid(id.replaceAll('-', ''))
+}
+
+function foundOrNot(found: unknown): Exchange['outcome'] {
+  return found === null ? 'nothing' : 'found'
+}
+
+function outcomeOf(answer: MoneyOut | null): Exchange['outcome'] {
+  return answer?.outcome ?? 'nothing'
+}
+
+async function record<Result>(
+  { write, clock }: Deps,
+  acquirer: string,
+  {
+    subject,
+    toOutcome,
+    ask,
+  }: { subject: Subject; toOutcome: (result: Result) => Exchange['outcome'] | null; ask: () => Promise<Result> },
+): Promise<Result> {
+  const [at, startedAt] = [clock.now(), performance.now()]
+  const tell = (outcome: Exchange['outcome'], error: string | null) =>
+    write({
+      acquirer,
+      operation: subject.operation,
+      recordId: subject.recordId,
+      endToEndId: subject.endToEndId ?? null,
+      outcome,
+      error,
+      durationMs: Math.round(performance.now() - startedAt),
+      at,
+    })
+  try {
+    const result = await ask()
+    const outcome = toOutcome(result)
+    if (outcome !== null) tell(outcome, null)
+    return result
+  } catch (error) {
+    tell(error instanceof AcquirerUnavailable ? 'unknown' : 'error', nameOf(error))
+    throw error
+  }
+}
+
+async function* recordFailure<Item>(
+  { write, clock }: Deps,
+  acquirer: string,
+  operation: string,
+  items: AsyncIterable<Item>,
+): AsyncGenerator<Item> {
+  const [at, startedAt] = [clock.now(), performance.now()]
+  try {
+    yield* items
+  } catch (error) {
+    const outcome = error instanceof AcquirerUnavailable ? 'unknown' : 'error'
+    const durationMs = Math.round(performance.now() - startedAt)
+    write({ acquirer, operation, recordId: null, endToEndId: null, outcome, error: nameOf(error), durationMs, at })
+    throw error
+  }
+}
+
+/** `AcquirerUnavailable 503`, `AcquirerUnavailable ECONNREFUSED`: the name with what can be said in a word. */
+function nameOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'not an error'
+  const cause = error.cause instanceof Error ? error.cause : null
+  const code = cause && 'code' in cause && typeof cause.code === 'string' ? cause.code : cause?.name
+  const status = /^The acquirer answered (\d{3})\b/.exec(error.message)?.[1]
+  return [error.name, status ?? code].filter(Boolean).join(' ')
+}

@@ -1,0 +1,50 @@
+import type { Exchange } from '../acquirers/record.ts'
+import { type Db, sql, type Tx } from '../db/sql.ts'
+
+/**
+ * Inserts any number at once. What is lost with the machine's power is no loss here, so the commit does not wait for the disk: those
+ * that carry money do, and share it.
+ */
+export async function insertExchanges(db: Db | Tx, exchanges: Exchange[]): Promise<void> {
+  await db.query(sql`
+    insert into acquirer_exchanges (at, acquirer, operation, record_id, end_to_end, outcome, error, duration_ms)
+    select at, acquirer, operation, "recordId", "endToEndId", outcome, error, "durationMs"
+    from (select set_config('synchronous_commit', 'off', true)) unhurried,
+      json_to_recordset(${JSON.stringify(exchanges)}::json) as given (
+        at timestamptz, acquirer text, operation text, "recordId" uuid, "endToEndId" text, outcome text, error text,
+        "durationMs" integer)`)
+}
+
+export type ExchangeRow = {
+  at: Date
+  acquirer: string
+  operation: string
+  record_id: string | null
+  outcome: Exchange['outcome']
+  error: string | null
+  duration_ms: number
+}
+
+/** Those about some records, and those about a payment by itself, the last ones in order. */
+export async function listExchanges(
+  db: Db,
+  { recordIds, endToEnd, limit }: { recordIds: string[]; endToEnd: string | null; limit: number },
+): Promise<ExchangeRow[]> {
+  const rows = await db.query<ExchangeRow>(sql`
+    select at, acquirer, operation, record_id, outcome, error, duration_ms from (
+      select * from acquirer_exchanges where record_id = any(${recordIds}::uuid[])
+      union all
+      select * from acquirer_exchanges where record_id is null and end_to_end = ${endToEnd}
+    ) about
+    order by at desc, id desc limit ${limit}`)
+  return rows.reverse()
+}
+
+/** Deletes some of those before a moment, the oldest first. Gives their number. */
+export async function deleteExchangesBefore(db: Db, before: Date, limit: number): Promise<number> {
+  const rows = await db.query(sql`
+    delete from acquirer_exchanges where (at, id) in (
+      select at, id from acquirer_exchanges where at < ${before} order by at, id limit ${limit})
+    returning 1 as one`)
+  return rows.length
+}

@@ -1,0 +1,78 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pino } from 'pino'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { manualClock } from '../../test/support/clock.ts'
+import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
+import { eventually } from '../../test/support/webhooks.ts'
+import type { Exchange } from '../acquirers/record.ts'
+import { sql, type Tx } from '../db/sql.ts'
+import { exchangeJobs } from './jobs.ts'
+import { insertExchanges, listExchanges } from './store.ts'
+import { createExchangeWriter } from './write.ts'
+
+const log = pino({ level: 'silent' })
+const clock = manualClock()
+let database: TestDatabase
+beforeAll(async () => {
+  database = await createTestDatabase()
+})
+afterAll(async () => await database.drop())
+
+function exchange(more: Partial<Exchange>): Exchange {
+  const nothing = { recordId: null, endToEndId: null, error: null }
+  return {
+    acquirer: 'a PSP',
+    operation: 'findCharge',
+    outcome: 'found',
+    durationMs: 7,
+    at: clock.now(),
+    ...nothing,
+    ...more,
+  }
+}
+
+const listOf = async (recordId: string, endToEnd: string | null = null) =>
+  await listExchanges(database.db, { recordIds: [recordId], endToEnd, limit: 500 })
+
+it('keeps what it is told, by record and by payment, and puts nobody off', async () => {
+  const write = createExchangeWriter({ db: database.db, log })
+  const recordId = randomUUID()
+  for (let count = 0; count < 300; count += 1) write(exchange({ recordId, durationMs: count }))
+  write(exchange({ endToEndId: 'E1', operation: 'findPayment' }))
+  await eventually(async () => (await listOf(recordId, 'E1')).length === 301)
+  const rows = await listOf(recordId)
+  expect(rows.map(({ duration_ms: ms }) => ms)).toEqual(Array.from({ length: 300 }, (_, count) => count))
+  expect(rows[0]).toMatchObject({ acquirer: 'a PSP', record_id: recordId, at: clock.now(), error: null })
+})
+
+it('waits for no disk with its own commit, and leaves it to the others to wait', async () => {
+  const shown = async (db: Pick<Tx, 'query'>) =>
+    (await db.query<{ setting: string }>(sql`select current_setting('synchronous_commit') as setting`))[0]?.setting
+  await database.db.transaction(async (tx) => {
+    await insertExchanges(tx, [exchange({})])
+    expect(await shown(tx)).toBe('off')
+  })
+  for (let count = 0; count < 10; count += 1) {
+    await insertExchanges(database.db, [exchange({})])
+    expect(await shown(database.db)).toBe('on')
+  }
+})
+
+it('neither throws nor rejects without a database, and drops what is too much', async () => {
+  const gone = await createTestDatabase()
+  const write = createExchangeWriter({ db: gone.db, log })
+  await gone.drop()
+  for (let count = 0; count < 5_000; count += 1) write(exchange({ recordId: randomUUID() }))
+  await sleep(100)
+})
+
+it('forgets after 30 days, and not before', async () => {
+  const write = createExchangeWriter({ db: database.db, log })
+  const recordId = randomUUID()
+  const daysAgo = (days: number) => new Date(clock.now().getTime() - days * 24 * 60 * 60_000)
+  for (const days of [29.9, 30.1, 400]) write(exchange({ recordId, at: daysAgo(days) }))
+  await eventually(async () => (await listOf(recordId)).length === 3)
+  await exchangeJobs({ db: database.db, clock })['exchanges.forget']?.({}, new AbortController().signal)
+  expect((await listOf(recordId)).map(({ at }) => at)).toEqual([daysAgo(29.9)])
+})
