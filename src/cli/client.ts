@@ -1,9 +1,11 @@
 import { type Command, InvalidArgumentError } from 'commander'
+import { recordAction } from '../audit/record.ts'
 import { revokeClient, rotateClientSecret } from '../auth/clients.ts'
 import { parseScopes, type Scope, scopes } from '../auth/scopes.ts'
 import { findClient, listClients } from '../auth/store.ts'
 import { createMerchant } from '../merchant.ts'
 import { rotateWebhookSecret } from '../webhooks/secrets.ts'
+import { actionOf, recorded } from './actor.ts'
 import { type Context, withContext } from './context.ts'
 import { print } from './print.ts'
 
@@ -34,9 +36,11 @@ export function clientCommands(program: Command): void {
             throw new Error(
               `There is a client ${clientId} already. \`npx guiche client rotate-secret ${clientId}\` gives it a new secret.`,
             )
-          const { clientSecret, ...merchant } = await context.db.transaction(
-            async (tx) => await createMerchant(tx, context, { name, scopes: granted, ...(clientId && { clientId }) }),
-          )
+          const { clientSecret, ...merchant } = await context.db.transaction(async (tx) => {
+            const made = await createMerchant(tx, context, { name, scopes: granted, ...(clientId && { clientId }) })
+            await recordAction(tx, actionOf(program, context, aboutClient('client.create', made, { scopes: granted })))
+            return made
+          })
           // Where a provider knows the secrets, one of ours opens nothing.
           return context.hasProvider ? merchant : { ...merchant, clientSecret }
         })
@@ -75,9 +79,12 @@ export function clientCommands(program: Command): void {
         const overlapMs = overlapHours * 3_600_000
         const made = await withContext(async (context) => {
           const merchantId = await findMerchant(context, clientId)
-          if (!webhook) return await rotateClientSecret(context, { clientId, overlapMs })
+          const what = webhook ? 'client.rotate-webhook-secret' : 'client.rotate-secret'
+          const about = aboutClient(what, { merchantId, clientId }, { overlapHours })
+          const db = recorded(program, context, about)
+          if (!webhook) return await rotateClientSecret({ ...context, db }, { clientId, overlapMs })
           const now = context.clock.now()
-          const webhookSecret = await rotateWebhookSecret(context.db, { key: context.key, merchantId, now, overlapMs })
+          const webhookSecret = await rotateWebhookSecret(db, { key: context.key, merchantId, now, overlapMs })
           return { webhookSecret, formerExpiresAt: new Date(now.getTime() + overlapMs) }
         })
         if (!made) throw unknownClient(clientId)
@@ -95,9 +102,12 @@ export function clientCommands(program: Command): void {
     .option('--tokens-only', 'refuse the tokens that are out; its secrets stay good')
     .option('--json', 'print JSON')
     .action(async (clientId: string, { json, tokensOnly }: Json & { tokensOnly?: boolean }) => {
-      const isDone = await withContext(
-        async (context) => await revokeClient(context, { clientId, tokensOnly: tokensOnly ?? false }),
-      )
+      const isDone = await withContext(async (context) => {
+        const merchantId = await findMerchant(context, clientId)
+        const details = { tokensOnly: tokensOnly ?? false }
+        const db = recorded(program, context, aboutClient('client.revoke', { merchantId, clientId }, details))
+        return await revokeClient({ ...context, db }, { clientId, ...details })
+      })
       if (!isDone) throw unknownClient(clientId)
       print(
         { clientId, revoked: tokensOnly ? 'tokens' : 'tokens and secrets' },
@@ -111,7 +121,13 @@ export function clientCommands(program: Command): void {
     })
 }
 
-async function findMerchant({ db, clock }: Context, clientId: string): Promise<string> {
+/** A client is the record that its own actions are about. */
+function aboutClient(action: string, { merchantId, clientId }: { merchantId: string; clientId: string }, more: object) {
+  return { action, merchantId, recordId: merchantId, details: { clientId, ...more } }
+}
+
+/** @throws when there is no such client, with what to do about it */
+export async function findMerchant({ db, clock }: Context, clientId: string): Promise<string> {
   const client = await findClient(db, clientId, clock.now())
   if (!client) throw unknownClient(clientId)
   return client.merchant_id

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { createKeyRing } from '../auth/keys.ts'
 import { newSecretKey } from '../lib/secrets.ts'
+import { recorded } from './actor.ts'
 import { withContext } from './context.ts'
 import { print, write } from './print.ts'
 
@@ -11,7 +12,10 @@ export function keysCommands(program: Command): void {
     .description('sign access tokens with a new key from now on; tokens that are out stay good')
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: boolean }) => {
-      const kid = await withContext(async (context) => await createKeyRing(context).rotate())
+      const kid = await withContext(async (context) => {
+        const db = recorded(program, context, { action: 'rotate-signing-key' })
+        return await createKeyRing({ ...context, db }).rotate()
+      })
       print({ kid }, { json, note: 'Services that run sign with it within a minute. Nothing need be restarted.' })
     })
 

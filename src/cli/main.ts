@@ -2,8 +2,12 @@
 import { existsSync } from 'node:fs'
 import { Command } from 'commander'
 import { version } from '../version.ts'
+import { toActor } from './arguments.ts'
+import { auditCommands } from './audit.ts'
 import { clientCommands } from './client.ts'
+import { feeCommands } from './fee.ts'
 import { keysCommands } from './keys.ts'
+import { ledgerCommands } from './ledger.ts'
 import { printError } from './print.ts'
 import { serviceCommands } from './service.ts'
 
@@ -12,11 +16,15 @@ if (existsSync('.env')) process.loadEnvFile('.env')
 const program = new Command('guiche')
   .description('A self-hosted PIX payment gateway. Configuration is read from the environment: see .env.example.')
   .version(version)
+  .option('--as <name>', 'who does this, for the audit log (default: the user of the operating system)', toActor)
   .showHelpAfterError()
 
 serviceCommands(program)
 clientCommands(program)
 keysCommands(program)
+feeCommands(program)
+ledgerCommands(program)
+auditCommands(program)
 
 try {
   await program.parseAsync()

@@ -1,7 +1,15 @@
+type How = {
+  json?: boolean | undefined
+  /** What a person is shown in place of the value: amounts in reais, for instance. */
+  shown?: object | object[]
+  /** For a person: what follows from it. */
+  note?: string | undefined
+}
+
 /** The one way in which the command line writes: rows for a person, with a note of what follows from them; JSON for a program. */
-export function print(value: object | object[], { json, note }: { json?: boolean; note?: string }): void {
+export function print(value: object | object[], { json, shown = value, note }: How): void {
   if (json) write(`${JSON.stringify(value, null, 2)}\n`)
-  else write(`${Array.isArray(value) ? toTable(value) : toLines(value)}${note ? `\n${note}\n` : ''}`)
+  else write(`${Array.isArray(shown) ? toTable(shown) : toLines(shown)}${note ? `\n${note}\n` : ''}`)
 }
 
 export function write(text: string): void {

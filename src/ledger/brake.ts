@@ -18,7 +18,7 @@ export async function assertPayoutsAllowed(db: Db | Tx): Promise<void> {
 }
 
 /** Stops withdrawals and refunds, never payments that come in. Engaged already, it stays as it is. */
-export async function engageBrake(db: Db, { reason, now }: { reason: string; now: Date }): Promise<void> {
+export async function engageBrake(db: Db | Tx, { reason, now }: { reason: string; now: Date }): Promise<void> {
   await insertBrake(db, { id: newUuid(), reason, now })
 }
 

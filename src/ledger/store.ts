@@ -180,7 +180,7 @@ export async function findEngagedBrake(db: Db | Tx): Promise<BrakeRow | null> {
   return rows[0] ?? null
 }
 
-export async function insertBrake(db: Db, brake: { id: string; reason: string; now: Date }): Promise<void> {
+export async function insertBrake(db: Db | Tx, brake: { id: string; reason: string; now: Date }): Promise<void> {
   await db.query(sql`
     insert into brakes (id, reason, engaged_at) values (${brake.id}, ${brake.reason}, ${brake.now}) on conflict do nothing`)
 }

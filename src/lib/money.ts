@@ -14,6 +14,13 @@ export function toReais(amount: Cents): string {
   return `${Math.floor(amount / 100)}.${String(amount % 100).padStart(2, '0')}`
 }
 
+const reais = new Intl.NumberFormat('pt-BR', { style: 'currency', currency: 'BRL' })
+
+/** `123456` → `R$ 1.234,56`: for people. */
+export function inReais(amount: number): string {
+  return reais.format(amount / 100).replace(/\s/g, ' ')
+}
+
 /** `"12.34"` → `1234`. Returns null for any other form, a third decimal included: money is never rounded in. */
 export function fromReais(text: string): Cents | null {
   const match = /^(\d{1,10})\.(\d{2})$/.exec(text)

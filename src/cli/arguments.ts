@@ -1,0 +1,67 @@
+import { InvalidArgumentError } from 'commander'
+import { fromTxid } from '../pix/ids.ts'
+
+/** As far as any amount of ours goes, sums included: 10 billion reais. */
+const centsMax = 1e12
+
+export function toCents(text: string): number {
+  const cents = Number(text)
+  if (!/^\d+$/.test(text) || cents > centsMax) throw new InvalidArgumentError('An amount in cents: 1050 is R$ 10,50.')
+  return cents
+}
+
+export function toCentsAboveZero(text: string): number {
+  const cents = toCents(text)
+  if (cents === 0) throw new InvalidArgumentError('An amount in cents above 0: 1050 is R$ 10,50.')
+  return cents
+}
+
+/** A limit, or null for `none`. */
+export function toLimit(text: string): number | null {
+  if (text === 'none') return null
+  const cents = Number(text)
+  if (!/^\d+$/.test(text) || cents === 0 || cents > centsMax)
+    throw new InvalidArgumentError('An amount in cents above 0, or none: 1050 is R$ 10,50.')
+  return cents
+}
+
+/** A threshold, which may be 0, or null for `none`. */
+export function toThreshold(text: string): number | null {
+  return text === '0' ? 0 : toLimit(text)
+}
+
+export function toBasisPoints(text: string): number {
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 10_000)
+    throw new InvalidArgumentError('A whole number from 0 to 10000: 99 is 0.99 %.')
+  return Number(text)
+}
+
+/** As long as a day at most: a duplicate is a matter of minutes. */
+export function toWindowSeconds(text: string): number {
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 86_400)
+    throw new InvalidArgumentError('A whole number of seconds from 0, which turns it off, to 86400.')
+  return Number(text)
+}
+
+/** An id of ours; a txid is the same without hyphens. */
+export function toId(text: string): string {
+  const id = fromTxid(text.replaceAll('-', ''))
+  if (id === null) throw new InvalidArgumentError('An id such as 0b1f0c9e-3a52-4a55-9d3c-7f2f4f0f7c11, or a txid.')
+  return id
+}
+
+export function toReason(text: string): string {
+  if (text.trim() === '' || text.length > 255 || /\p{Cc}/u.test(text))
+    throw new InvalidArgumentError('1 to 255 characters.')
+  return text
+}
+
+export function toActor(text: string): string {
+  if (!/^[\w.@+-]{1,64}$/.test(text)) throw new InvalidArgumentError('1 to 64 letters, digits and . @ + _ -')
+  return text
+}
+
+export function toRowCount(text: string): number {
+  if (!/^\d{1,5}$/.test(text) || Number(text) === 0) throw new InvalidArgumentError('A whole number from 1 to 99999.')
+  return Number(text)
+}

@@ -1,0 +1,99 @@
+import { type Command, Option } from 'commander'
+import { computeFee } from '../ledger/fees.ts'
+import { type ListedFeeRule, listFeeRules } from '../ledger/operator-store.ts'
+import { type FeeOperation, type FeeRule, insertFeeRule } from '../ledger/store.ts'
+import { inReais } from '../lib/money.ts'
+import { recorded } from './actor.ts'
+import { toBasisPoints, toCents } from './arguments.ts'
+import { findMerchant } from './client.ts'
+import { withContext } from './context.ts'
+import { print } from './print.ts'
+
+type Json = { json?: boolean }
+type Parts = { fixed?: number; basisPoints?: number; minimum?: number; maximum?: number }
+
+const operations: FeeOperation[] = ['transaction', 'refund', 'withdrawal']
+
+/** `guiche fee …`: what clients are charged. */
+export function feeCommands(program: Command): void {
+  const fee = program.command('fee').description('what clients are charged')
+
+  fee
+    .command('set')
+    .description('set the whole rule for one operation of a client; what is not named is not charged')
+    .requiredOption('--client <client-id>', 'whose')
+    .addOption(new Option('--operation <operation>', 'of what').choices(operations).makeOptionMandatory())
+    .option('--fixed <cents>', 'for each, whatever the amount', toCents)
+    .option('--basis-points <points>', 'of the amount: 99 is 0.99 %, rounded half up to a cent', toBasisPoints)
+    .option('--minimum <cents>', 'at least', toCents)
+    .option('--maximum <cents>', 'at most', toCents)
+    .option('--json', 'print JSON')
+    .action(
+      async ({ json, client, operation, ...parts }: Json & Parts & { client: string; operation: FeeOperation }) => {
+        if (Object.values(parts).every((part) => part === undefined))
+          throw new Error(
+            'Give what is charged: --fixed, --basis-points, --minimum or --maximum. `--fixed 0` charges nothing.',
+          )
+        const rule = toRule(parts)
+        const [set] = await withContext(async (context) => {
+          const merchantId = await findMerchant(context, client)
+          const action = { action: 'fee.set', merchantId, recordId: merchantId, details: { operation, ...parts } }
+          const now = context.clock.now()
+          return await recorded(program, context, action).transaction(async (tx) => {
+            await insertFeeRule(tx, { ...rule, merchantId, operation, validFrom: now })
+            const rules = await listFeeRules(tx, { merchantId, now, isAll: false })
+            return rules.filter((one) => one.operation === operation)
+          })
+        })
+        if (!set) throw new Error('The rule is not there after it was set.')
+        print(toView(set), {
+          json,
+          shown: toShown(set),
+          note: `It counts from now on: of R$ 100,00 it is ${inReais(computeFee(rule, 10_000))}. What was booked before keeps its fee.`,
+        })
+      },
+    )
+
+  fee
+    .command('list')
+    .description('list the rules in force')
+    .option('--client <client-id>', 'those of one client')
+    .option('--all', 'and those that were in force before')
+    .option('--json', 'print JSON')
+    .action(async ({ json, client, all }: Json & { client?: string; all?: boolean }) => {
+      const rules = await withContext(async (context) => {
+        const merchantId = client === undefined ? null : await findMerchant(context, client)
+        return await listFeeRules(context.db, { merchantId, now: context.clock.now(), isAll: all ?? false })
+      })
+      print(rules.map(toView), { json, shown: rules.map(toShown) })
+    })
+}
+
+function toRule({ fixed = 0, basisPoints = 0, minimum = 0, maximum }: Parts): FeeRule {
+  if (maximum !== undefined && maximum < minimum) throw new Error('--maximum must not be below --minimum.')
+  return { fixed, basis_points: basisPoints, minimum, maximum: maximum ?? null }
+}
+
+function toView(rule: ListedFeeRule) {
+  return {
+    clientId: rule.client_id,
+    operation: rule.operation,
+    fixed: rule.fixed,
+    basisPoints: rule.basis_points,
+    minimum: rule.minimum,
+    maximum: rule.maximum,
+    validFrom: rule.valid_from,
+    inForce: rule.in_force,
+  }
+}
+
+function toShown(rule: ListedFeeRule) {
+  return {
+    ...toView(rule),
+    fixed: inReais(rule.fixed),
+    basisPoints: `${rule.basis_points} (${(rule.basis_points / 100).toFixed(2)} %)`,
+    minimum: inReais(rule.minimum),
+    maximum: rule.maximum === null ? null : inReais(rule.maximum),
+    inForce: rule.in_force ? 'yes' : 'no',
+  }
+}

@@ -1,0 +1,121 @@
+import type { Command } from 'commander'
+import { findBreaches } from '../books.ts'
+import { engageBrake, releaseBrake } from '../ledger/brake.ts'
+import { countBooks } from '../ledger/operator-store.ts'
+import { type BrakeRow, findEngagedBrake } from '../ledger/store.ts'
+import type { Breach } from '../ledger/verify.ts'
+import { actionOf, recorded } from './actor.ts'
+import { toReason } from './arguments.ts'
+import { withContext } from './context.ts'
+import { print, write } from './print.ts'
+
+type Json = { json?: boolean }
+
+/** `guiche ledger …`: whether the books agree, and whether money may leave. */
+export function ledgerCommands(program: Command): void {
+  const ledger = program.command('ledger').description('the books: whether they agree, and whether money may leave')
+
+  ledger
+    .command('verify')
+    .description('look at every cent; ends with 1 when something cannot be right')
+    .option('--json', 'print JSON')
+    .action(async ({ json }: Json) => {
+      const found = await withContext(async ({ db }) => ({
+        ...(await countBooks(db)),
+        breaches: await findBreaches(db),
+        brake: await findEngagedBrake(db),
+      }))
+      if (json) print({ ...found, agree: found.breaches.length === 0, brake: toBrakeView(found.brake) }, { json })
+      else write(describe(found))
+      if (found.breaches.length > 0) process.exitCode = 1
+    })
+
+  ledger
+    .command('stop')
+    .description('let no more money leave: withdrawals and refunds wait, payments go on coming in')
+    .requiredOption('--reason <reason>', 'why, for whoever releases it', toReason)
+    .option('--json', 'print JSON')
+    .action(async ({ json, reason }: Json & { reason: string }) => {
+      const brake = await withContext(async (context) => {
+        const before = await findEngagedBrake(context.db)
+        if (before) throw new Error(`Withdrawals and refunds are stopped already, since ${describeBrake(before)}`)
+        const action = { action: 'ledger.stop', details: { reason } }
+        await recorded(program, context, action).transaction(
+          async (tx) => await engageBrake(tx, { reason, now: context.clock.now() }),
+        )
+        return await findEngagedBrake(context.db)
+      })
+      print({ stopped: toBrakeView(brake) }, { json, shown: { stopped: brake?.engaged_at, reason }, note: stopNote })
+    })
+
+  ledger
+    .command('release')
+    .description('let money leave again after a breach, or a stop')
+    .option('--force', 'although the books do not agree')
+    .option('--json', 'print JSON')
+    .action(async ({ json, force }: Json & { force?: boolean }) => {
+      const brake = await withContext(async (context) => {
+        const engaged = await findEngagedBrake(context.db)
+        if (!engaged) return null
+        const breaches = await findBreaches(context.db)
+        if (breaches.length > 0 && !force) throw new Error(refuseRelease(engaged, breaches))
+        const details = { reason: engaged.reason, breaches: breaches.length }
+        const { actor, now } = actionOf(program, context, { action: 'ledger.release' })
+        await recorded(program, context, { action: 'ledger.release', details }).transaction(
+          async (tx) => await releaseBrake(tx, { by: actor, now }),
+        )
+        return engaged
+      })
+      if (!brake) print({ released: null }, { json, shown: { released: 'nothing: money was not stopped' } })
+      else
+        print(
+          { released: toBrakeView(brake) },
+          {
+            json,
+            shown: { released: 'withdrawals and refunds', 'stopped since': brake.engaged_at, because: brake.reason },
+            note: force
+              ? 'If the books still do not agree, the service stops money again within five minutes.'
+              : 'What waited goes out by itself within some minutes; nothing need be restarted.',
+          },
+        )
+    })
+}
+
+const stopNote = 'Payments go on coming in. `npx guiche ledger release` lets money leave again.'
+
+type Found = { merchants: number; transfers: number; breaches: Breach[]; brake: BrakeRow | null }
+
+function describe({ merchants, transfers, breaches, brake }: Found): string {
+  const size = `${transfers.toLocaleString('en')} transfers of ${merchants.toLocaleString('en')} merchants`
+  const stopped = brake ? `\nWithdrawals and refunds are stopped, since ${describeBrake(brake)}\n` : ''
+  if (breaches.length === 0) return `the books agree: ${size}\n${stopped}`
+  return `the books do not agree: ${breaches.length} breaches in ${size}\n\n${listBreaches(breaches)}\n${stopped}`
+}
+
+function describeBrake({ engaged_at, reason }: BrakeRow): string {
+  return `${engaged_at.toISOString()} (${reason}). \`npx guiche ledger release\` lets money leave again.`
+}
+
+function refuseRelease(brake: BrakeRow, breaches: Breach[]): string {
+  return [
+    `The books still do not agree, so nothing is released. Stopped since ${brake.engaged_at.toISOString()}: ${brake.reason}`,
+    listBreaches(breaches),
+    'Mend them first (corrections are more transfers), or release with --force.',
+  ].join('\n')
+}
+
+/** As many as fit a screen or two; --json has all. */
+const listedMax = 50
+
+function listBreaches(breaches: Breach[]): string {
+  const lines = breaches.slice(0, listedMax).map(({ rule, merchantId, recordId, detail }) => {
+    const where = recordId === null ? `merchant ${merchantId}` : `merchant ${merchantId}, record ${recordId}`
+    return `  ${rule}: ${detail} (${where})`
+  })
+  if (breaches.length > listedMax) lines.push(`  … and ${breaches.length - listedMax} more: --json lists them all`)
+  return lines.join('\n')
+}
+
+function toBrakeView(brake: BrakeRow | null) {
+  return brake && { since: brake.engaged_at, reason: brake.reason }
+}

@@ -1,0 +1,35 @@
+import { type Db, empty, sql, type Tx } from '../db/sql.ts'
+import type { FeeOperation, FeeRule } from './store.ts'
+
+export type BookCounts = { merchants: number; transfers: number }
+
+/** How much there is in the books. */
+export async function countBooks(db: Db): Promise<BookCounts> {
+  const [counts] = await db.query<BookCounts>(sql`
+    select (select count(distinct merchant_id) from ledger_accounts) as merchants, (select count(*) from ledger_transfers) as transfers`)
+  return counts ?? { merchants: 0, transfers: 0 }
+}
+
+export type ListedFeeRule = FeeRule & {
+  client_id: string
+  operation: FeeOperation
+  valid_from: Date
+  in_force: boolean
+}
+
+/** The rules for fees, those of all clients or of one: the ones in force, or all that there ever were. */
+export async function listFeeRules(
+  db: Db | Tx,
+  { merchantId, now, isAll }: { merchantId: string | null; now: Date; isAll: boolean },
+): Promise<ListedFeeRule[]> {
+  return await db.query<ListedFeeRule>(sql`
+    select * from (
+      select client_id, operation, fixed, basis_points, minimum, maximum, valid_from,
+        valid_from <= ${now} and row_number() over (
+          partition by merchant_id, operation, valid_from <= ${now} order by valid_from desc) = 1 as in_force
+      from fee_rules join clients using (merchant_id)
+      ${merchantId === null ? empty : sql`where merchant_id = ${merchantId}`}
+    ) rules
+    ${isAll ? empty : sql`where in_force`}
+    order by client_id, operation, valid_from`)
+}
