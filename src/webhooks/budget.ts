@@ -21,8 +21,6 @@ type Line = { inFlight: number; window: number }
 
 export type Load = { receiver: string; inFlight: number; room: number }
 
-export type Budget = ReturnType<typeof createBudget>
-
 /**
  * Shares connections among receivers, so that one that hangs, or one with a hundred thousand deliveries due, delays no
  * other: a receiver's window halves with each time-out, down to one, and grows with each quick answer.

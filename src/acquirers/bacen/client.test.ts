@@ -1,20 +1,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { afterEach, describe, expect, it } from 'vitest'
+import { receiverAccount } from '../../../simulator/receiver-account.ts'
 import { manualClock } from '../../../test/support/clock.ts'
 import { txidOf } from '../../../test/support/simulator.ts'
 import { cents } from '../../lib/money.ts'
-import type { AccountHolder } from '../../pix/holder.ts'
 import { type Acquirer, AcquirerUnavailable, UnreadableCallback } from '../acquirer.ts'
 import { createBacenAcquirer } from './adapter.ts'
 import { createHttpSend, type HttpRequest, type HttpResponse, type Send, tokenPath } from './http.ts'
 
-const receiver: AccountHolder = {
-  type: 'PJ',
-  name: 'Padaria São João da Esquina Ltda',
-  document: '11222333000181',
-  bankAccount: { type: 'CHECKING', branch: '1', number: '2', digit: '3', ispb: '00000000' },
-  pix: { key: '11222333000181', type: 'CNPJ' },
-}
 const clock = manualClock()
 const txid = txidOf(1)
 const input = { txid, amount: cents(1050), expiresInSeconds: 900 }
@@ -25,7 +18,7 @@ const open = (send: Send, timeoutMs = 1000): Acquirer =>
     send,
     credentials: { clientId: 'a', clientSecret: 'b' },
     chave: '+5511999999999',
-    receiver,
+    receiver: receiverAccount,
     isRemote: true,
     timeoutMs,
     clock,

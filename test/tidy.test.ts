@@ -1,0 +1,188 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { describe, expect, it } from 'vitest'
+
+/**
+ * Who may know whom: a folder of src/ (or one of the files beside them) imports what stands lower, never its own rank except
+ * itself. So transactions and withdrawals do not know each other, and an acquirer cannot touch the database.
+ */
+const ranks: string[][] = [
+  ['lib'],
+  ['pix', 'db', 'config.ts'],
+  ['http', 'jobs', 'acquirers', 'audit'],
+  ['auth', 'ledger', 'webhooks', 'exchanges'],
+  ['transactions', 'withdrawals'],
+  ['callbacks', 'sandbox', 'books.ts'],
+  ['app.ts', 'worker.ts'],
+  // What wires the others together, and may know each other.
+  [
+    'database.ts',
+    'log.ts',
+    'main.ts',
+    'merchant.ts',
+    'network.ts',
+    'openapi.ts',
+    'sandbox-client.ts',
+    'service.ts',
+    'version.ts',
+  ],
+  ['cli'],
+]
+const wiring = 7
+
+/** Where a program begins. Tests begin too, but a file that only its own test knows is dead. */
+const entries = ['src/main.ts', 'src/cli/main.ts']
+
+/** Files and exports written ahead of what will call them: take each out when it is called. */
+const ahead = [
+  'simulator/payouts-store.ts: insertPayoutReturn',
+  'src/audit/record.ts',
+  'src/audit/store.ts',
+  'src/cli/receiver.ts',
+  'src/http/idempotency-key.ts: takeIdempotencyKeyFromHeader',
+  'src/ledger/brake.ts: assertPayoutsAllowed',
+  'src/ledger/brake.ts: releaseBrake',
+  'src/ledger/transfers.ts: infractionReleased',
+  'src/ledger/transfers.ts: infractionReturned',
+  'src/ledger/transfers.ts: returnedUnannounced',
+  'src/withdrawals/approve.ts',
+  'src/withdrawals/reject.ts',
+]
+
+const linesMax = 400
+
+/** SQL stands in stores, and in the kits that are about the database. */
+const sqlPlaces = /(?:^|[/-])store\.ts$|^src\/(?:db|jobs)\/|^simulator\/transaction\.ts$/
+
+const files = walk('.').sort()
+const code = files.filter((file) => /^(?:(?:src|simulator|test|scripts|bench)\/.*|[^/]*)\.ts$/.test(file))
+const program = code.filter((file) => /^(?:src|simulator)\//.test(file) && !file.endsWith('.test.ts'))
+const sources = new Map(code.map((file) => [file, readFileSync(file, 'utf8')]))
+const read = (file: string) => sources.get(file) ?? ''
+
+describe('the walls', () => {
+  it.each(program.filter((file) => file.startsWith('src/')))('%s imports lower ranks only', (file) => {
+    const room = roomOf(file)
+    const rank = rankOf(room)
+    expect(rank, `${room} needs a rank in this test`).toBeGreaterThanOrEqual(0)
+    const forbidden = importsOf(file).filter((imported) => {
+      const other = roomOf(imported)
+      if (imported.startsWith('simulator/')) return rank < wiring
+      return other !== room && rankOf(other) >= rank && !(rank === wiring && rankOf(other) === wiring)
+    })
+    expect(forbidden).toEqual([])
+  })
+
+  it.each(program.filter((file) => file.startsWith('simulator/')))(
+    '%s knows pix/ and lib/ and nothing else of the gateway',
+    (file) => {
+      expect(
+        importsOf(file).filter((imported) => !/^(?:simulator|src\/pix|src\/lib)\/[\w-]+\.ts$/.test(imported)),
+      ).toEqual([])
+    },
+  )
+
+  it('leaves SQL to the stores', () => {
+    const written = /\bsql`|\.query(?:<[^>]*>)?\(\s*['"`{]|\btext: `/
+    expect(program.filter((file) => !sqlPlaces.test(file) && written.test(withoutComments(read(file))))).toEqual([])
+  })
+
+  it('leaves the environment to the configuration', () => {
+    const readers = program.filter((file) => /process\.env\b(?!\.PATH)/.test(read(file)))
+    expect(readers.filter((file) => file !== 'src/main.ts' && !file.startsWith('src/cli/'))).toEqual([])
+  })
+})
+
+describe('every file', () => {
+  it('is reached from where a program begins, or from a test of the whole', () => {
+    const reached = new Set<string>()
+    const follow = (file: string) => {
+      if (reached.has(file)) return
+      reached.add(file)
+      for (const imported of importsOf(file)) follow(imported)
+    }
+    for (const file of [...entries, ...code.filter((one) => one.startsWith('test/') && one.endsWith('.test.ts'))])
+      follow(file)
+    expect(program.filter((file) => !reached.has(file) && !ahead.includes(file))).toEqual([])
+  })
+
+  it('exports nothing that nobody uses', () => {
+    const uses = new Map<string, number>()
+    for (const word of code.flatMap((file) => read(file).match(/\w+/g) ?? [])) uses.set(word, (uses.get(word) ?? 0) + 1)
+    const unused = program
+      .filter((file) => !ahead.includes(file))
+      .flatMap((file) => exportsOf(file).flatMap((name) => (uses.get(name) === 1 ? [`${file}: ${name}`] : [])))
+    expect(unused.filter((one) => !ahead.includes(one))).toEqual([])
+  })
+
+  it(`has ${linesMax} lines at most`, () => {
+    expect(code.filter((file) => read(file).split('\n').length - 1 > linesMax)).toEqual([])
+  })
+
+  it('prints nothing past the log', () => {
+    expect(code.filter((file) => /\bconsole\.\w/.test(read(file)))).toEqual([])
+  })
+
+  it('names no path of the machine that it was written on', () => {
+    const texts = files.filter((file) =>
+      /\.(?:tsx?|js|json|md|sql|ya?ml|html|css|example)$|^\.ci\/|Dockerfile$/.test(file),
+    )
+    expect(texts.length).toBeGreaterThan(code.length)
+    const local = /(?<![\w./:@*-])\/(?:work|root|home\/\w+)(?![\w-])/
+    expect(texts.filter((file) => local.test(readFileSync(file, 'utf8')))).toEqual([])
+  })
+})
+
+describe('the migrations', () => {
+  const migrations = files.filter((file) => file.startsWith('migrations/'))
+
+  it('are numbered without a gap', () => {
+    expect(migrations.map((file) => /^migrations\/(\d{4})_[a-z_]+\.sql$/.exec(file)?.[1])).toEqual(
+      migrations.map((_, index) => String(index + 1).padStart(4, '0')),
+    )
+  })
+
+  it.each(migrations)('%s begins with why', (file) => {
+    expect(readFileSync(file, 'utf8')).toMatch(/^-- Why: \S/)
+  })
+})
+
+it('.env.example names exactly the variables that the configuration reads', () => {
+  const configured = [...read('src/config.ts').matchAll(/^ {2}([A-Z][A-Z_]*): Type\./gm)].map(([, name]) => name)
+  const named = [...readFileSync('.env.example', 'utf8').matchAll(/^([A-Z][A-Z_]*)=/gm)].map(([, name]) => name)
+  expect(configured.length).toBeGreaterThan(10)
+  expect(named.toSorted()).toEqual(configured.toSorted())
+})
+
+function walk(folder: string): string[] {
+  const skipped = new Set(['node_modules', 'dist', 'data', 'coverage', '.git'])
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = folder === '.' ? entry.name : `${folder}/${entry.name}`
+    if (entry.isDirectory()) return skipped.has(entry.name) ? [] : walk(path)
+    return entry.isFile() ? [path] : []
+  })
+}
+
+/** The folder of src/ in which a file stands, or the file itself where it stands beside them. */
+function roomOf(file: string): string {
+  return file.replace(/^src\//, '').split('/')[0] ?? ''
+}
+
+function rankOf(room: string): number {
+  return ranks.findIndex((rooms) => rooms.includes(room))
+}
+
+/** The files of ours that a file imports, statically or not. */
+function importsOf(file: string): string[] {
+  const paths = [...read(file).matchAll(/(?:\bfrom|\bimport|\bimport\(|new URL\()\s*'(\.[^']*)'/g)]
+  return paths.map(([, path]) => normalize(join(dirname(file), path ?? '')).replaceAll('\\', '/'))
+}
+
+function exportsOf(file: string): string[] {
+  const declared = /^export (?:async )?(?:const|let|function\*?|class|type|interface) (\w+)/gm
+  return [...read(file).matchAll(declared)].flatMap(([, name]) => (name ? [name] : []))
+}
+
+function withoutComments(source: string): string {
+  return source.replace(/\/\*[\s\S]*?\*\/|(?<!:)\/\/.*$/gm, '')
+}
