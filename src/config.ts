@@ -113,6 +113,7 @@ function describe({ message, params }: { message?: string; params: Record<string
   if (Array.isArray(params.allowedValues)) return `must be one of ${params.allowedValues.join(', ')}`
   if (params.type === 'boolean') return 'must be true or false'
   if (params.type === 'integer') return 'must be a whole number'
+  if (params.type === 'number') return 'must be a number'
   return (
     message?.replace('NOT have fewer than', 'have at least').replace('>=', 'at least').replace('<=', 'at most') ??
     'is not valid'

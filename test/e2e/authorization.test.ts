@@ -1,5 +1,5 @@
 import { createPublicKey, generateKeyPairSync, type JsonWebKey, KeyObject, randomUUID, sign } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { revokeClient } from '../../src/auth/clients.ts'
 import { type Scope, scopes } from '../../src/auth/scopes.ts'
 import { loadSecretKey } from '../../src/auth/secret-key.ts'
@@ -19,6 +19,9 @@ beforeAll(async () => {
   routes = await listRoutes()
 })
 afterAll(async () => await service.stop())
+afterEach(() => {
+  vi.useRealTimers()
+})
 
 async function listRoutes(): Promise<Route[]> {
   type Operation = { security?: { bearer?: Scope[] }[] }
@@ -325,13 +328,14 @@ describe('a revoked client', () => {
     const second = await startTestService({ database: { db, connectionString }, clock })
     const shop = await registerShop(service)
     const token = await fetchToken(service.baseUrl, shop)
+    // What a process remembers is measured on its own clock, which is held here, so that a busy machine decides nothing.
+    vi.useFakeTimers({ toFake: ['performance'] })
     const status = async () => (await second.call('/transaction', { token })).status
     expect(await status()).toBe(200)
-    const revokedAt = performance.now()
     await revoke(shop, false)
-    while ((await status()) !== 401 && performance.now() - revokedAt < 5_000) await sleepMs(10)
-    // Half a second, and what a busy machine adds: the promise is a second.
-    expect(performance.now() - revokedAt).toBeLessThan(1_000)
+    vi.advanceTimersByTime(999)
+    expect(await status()).toBe(401)
+    vi.useRealTimers()
     expect((await second.call('/transaction', { token: service.token })).status).toBe(200)
     await second.stop()
   })

@@ -1,0 +1,246 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { type Config, ConfigError, isLoopback, readConfig } from './config.ts'
+import { newSecretKey } from './lib/secrets.ts'
+
+/** The faults that an environment is refused with, one line each. */
+function faultsOf(environment: Record<string, string>): string[] {
+  try {
+    readConfig(environment)
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    const [first, ...faults] = error.message.split('\n')
+    expect(first).toBe('The configuration is not valid:')
+    return faults.map((fault) => fault.replace(/^ {2}- /, ''))
+  }
+  return []
+}
+
+describe('an empty environment', () => {
+  const defaults = {
+    host: '127.0.0.1',
+    port: 3000,
+    baseUrl: null,
+    dataDir: resolve('./data'),
+    databaseUrl: null,
+    databaseConnectionsMax: 20,
+    secretKey: null,
+    authIssuer: null,
+    authAudience: null,
+    tokenLifetimeSeconds: 900,
+    rateLimitCreate: { perSecond: 100, burst: 200 },
+    rateLimitToken: { perSecond: 20, burst: 100 },
+    simulatorUrl: null,
+    webhookAllowPrivate: true,
+    trustProxy: false,
+    metricsToken: null,
+    logLevel: 'info',
+    logFormat: process.stdout.isTTY ? 'pretty' : 'json',
+  } satisfies Config
+
+  it('gives the defaults, frozen', () => {
+    expect(readConfig({})).toEqual(defaults)
+    expect(Object.isFrozen(readConfig({}))).toBe(true)
+  })
+
+  it('is what a file full of empty values is, and one full of spaces', () => {
+    const names = referenceNames()
+    expect(names.length).toBeGreaterThan(15)
+    for (const empty of ['', ' ', '\t'])
+      expect(readConfig(Object.fromEntries(names.map((name) => [name, empty])))).toEqual(defaults)
+  })
+
+  it('is what .env.example says as it stands', () => {
+    const example = Object.fromEntries(
+      readFileSync('.env.example', 'utf8')
+        .split('\n')
+        .filter((line) => /^[A-Z_]+=/.test(line))
+        .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
+    )
+    expect(readConfig(example)).toEqual(defaults)
+  })
+
+  it('is not changed by what is no variable of ours', () => {
+    expect(readConfig({ HOSTNAME: 'x', Port: '1', NODE_ENV: 'production' })).toEqual(defaults)
+  })
+})
+
+it('reads every variable that .env.example names, and .env.example names every one', () => {
+  const source = readFileSync('src/config.ts', 'utf8')
+  const read = [...source.matchAll(/^ {2}([A-Z_]+): Type\./gm)].map(([, name]) => name)
+  expect(referenceNames().sort()).toEqual(read.sort())
+})
+
+function referenceNames(): string[] {
+  return [...readFileSync('.env.example', 'utf8').matchAll(/^([A-Z_]+)=/gm)].map(([, name]) => name ?? '')
+}
+
+it('takes every variable', () => {
+  const secretKey = newSecretKey()
+  const config = readConfig({
+    HOST: '0.0.0.0',
+    PORT: '8080',
+    BASE_URL: 'https://pix.example.com/',
+    DATA_DIR: '/var/lib/guiche',
+    DATABASE_URL: 'postgres://user:p%40ss@db.example.com:5433/guiche?sslmode=require',
+    DATABASE_CONNECTIONS_MAX: '50',
+    SECRET_KEY: secretKey,
+    AUTH_ISSUER: 'https://sso.example.com/realms/shops',
+    AUTH_AUDIENCE: 'guiche',
+    TOKEN_LIFETIME_SECONDS: '300',
+    RATE_LIMIT_CREATE: '0.5',
+    RATE_LIMIT_CREATE_BURST: '7',
+    RATE_LIMIT_TOKEN: '1',
+    SIMULATOR_URL: 'http://simulator:4010',
+    WEBHOOK_ALLOW_PRIVATE: 'true',
+    TRUST_PROXY: 'true',
+    METRICS_TOKEN: 'a-metrics-token',
+    LOG_LEVEL: 'warn',
+    LOG_FORMAT: 'pretty',
+  })
+  expect(config).toEqual({
+    host: '0.0.0.0',
+    port: 8080,
+    baseUrl: 'https://pix.example.com',
+    dataDir: '/var/lib/guiche',
+    databaseUrl: 'postgres://user:p%40ss@db.example.com:5433/guiche?sslmode=require',
+    databaseConnectionsMax: 50,
+    secretKey: Buffer.from(secretKey, 'base64url'),
+    authIssuer: 'https://sso.example.com/realms/shops',
+    authAudience: 'guiche',
+    tokenLifetimeSeconds: 300,
+    rateLimitCreate: { perSecond: 0.5, burst: 7 },
+    rateLimitToken: { perSecond: 1, burst: 5 },
+    simulatorUrl: 'http://simulator:4010',
+    webhookAllowPrivate: true,
+    trustProxy: true,
+    metricsToken: 'a-metrics-token',
+    logLevel: 'warn',
+    logFormat: 'pretty',
+  })
+})
+
+describe('numbers', () => {
+  const edges: [name: string, low: string, high: string, below: string, above: string][] = [
+    ['PORT', '0', '65535', '-1', '65536'],
+    ['DATABASE_CONNECTIONS_MAX', '4', '200', '3', '201'],
+    ['TOKEN_LIFETIME_SECONDS', '60', '86400', '59', '86401'],
+    ['RATE_LIMIT_CREATE', '0', '1000000', '-1', '1000001'],
+    ['RATE_LIMIT_CREATE_BURST', '1', '10000000', '0', '10000001'],
+    ['RATE_LIMIT_TOKEN', '0', '1000000', '-0.1', '1000000.1'],
+  ]
+
+  it('are taken from edge to edge', () => {
+    for (const [name, low, high, below, above] of edges) {
+      for (const good of [low, high]) expect(faultsOf({ [name]: good }), `${name}=${good}`).toEqual([])
+      expect(faultsOf({ [name]: below })).toEqual([`${name} must be at least ${low}`])
+      expect(faultsOf({ [name]: above })).toEqual([`${name} must be at most ${high}`])
+    }
+  })
+
+  it('are numbers', () => {
+    for (const [name] of edges)
+      for (const text of ['abc', '1,5', '10s', 'NaN', 'true'])
+        expect(faultsOf({ [name]: text })[0], `${name}=${text}`).toMatch(
+          new RegExp(`^${name} must be a (whole )?number$`),
+        )
+    expect(faultsOf({ PORT: '30.5' })).toEqual(['PORT must be a whole number'])
+  })
+
+  it('have a burst that follows from the rate, and never less than one', () => {
+    const burstOf = (environment: Record<string, string>) => readConfig(environment).rateLimitCreate.burst
+    expect(burstOf({ RATE_LIMIT_CREATE: '10' })).toBe(20)
+    expect(burstOf({ RATE_LIMIT_CREATE: '0.1' })).toBe(1)
+    expect(burstOf({ RATE_LIMIT_CREATE: '0' })).toBe(1)
+    expect(readConfig({ RATE_LIMIT_TOKEN: '0.1' }).rateLimitToken).toEqual({ perSecond: 0.1, burst: 1 })
+  })
+})
+
+describe('addresses', () => {
+  it('lose the slash at their end, except for the issuer, whose name it is a part of', () => {
+    expect(readConfig({ BASE_URL: 'https://a.example/pix//' }).baseUrl).toBe('https://a.example/pix')
+    expect(readConfig({ SIMULATOR_URL: 'http://a:1/' }).simulatorUrl).toBe('http://a:1')
+    expect(readConfig({ AUTH_ISSUER: 'https://a.example/' }).authIssuer).toBe('https://a.example/')
+  })
+
+  it('are URLs of a kind that fits, to which a path can be added', () => {
+    for (const name of ['BASE_URL', 'AUTH_ISSUER', 'SIMULATOR_URL']) {
+      for (const text of ['a.example', 'ftp://a.example', '//a.example', 'https://', 'javascript:x'])
+        expect(faultsOf({ [name]: text })).toEqual([`${name} must be a URL that begins with http:// or https://`])
+      for (const text of ['https://a.example/?a=b', 'https://a.example#x'])
+        expect(faultsOf({ [name]: text })).toEqual([`${name} must be a URL without a query and a fragment`])
+    }
+    expect(readConfig({ DATABASE_URL: 'postgresql://h/d' }).databaseUrl).toBe('postgresql://h/d')
+    expect(faultsOf({ DATABASE_URL: 'mysql://h/d' })).toEqual([
+      'DATABASE_URL must be a URL that begins with postgres:// or postgresql://',
+    ])
+  })
+})
+
+describe('the rest', () => {
+  it('is one of what it may be', () => {
+    for (const name of ['TRUST_PROXY', 'WEBHOOK_ALLOW_PRIVATE'])
+      for (const text of ['yes', '1', 'TRUE'])
+        expect(faultsOf({ [name]: text })).toEqual([`${name} must be true or false`])
+    expect(faultsOf({ LOG_LEVEL: 'loud' })).toEqual(['LOG_LEVEL must be one of debug, info, warn, error, silent'])
+    expect(faultsOf({ LOG_FORMAT: 'xml' })).toEqual(['LOG_FORMAT must be one of auto, json, pretty'])
+    expect(faultsOf({ METRICS_TOKEN: '1234567' })).toEqual(['METRICS_TOKEN must have at least 8 characters'])
+    expect(faultsOf({ METRICS_TOKEN: '12345678' })).toEqual([])
+  })
+
+  it('has a secret key of 32 bytes, in either alphabet of base64', () => {
+    const bytes = Buffer.alloc(32, 0xfb)
+    for (const text of [bytes.toString('base64url'), bytes.toString('base64')])
+      expect(readConfig({ SECRET_KEY: text }).secretKey).toEqual(bytes)
+    for (const text of ['secret', bytes.toString('hex'), Buffer.alloc(31).toString('base64url'), 'ü'.repeat(43)])
+      expect(faultsOf({ SECRET_KEY: text })).toEqual([
+        'SECRET_KEY must be 32 bytes in base64url (`npx guiche secret-key` makes one)',
+      ])
+  })
+})
+
+it('lists every fault at once, and no value', () => {
+  const wrong = {
+    PORT: 'x-port',
+    BASE_URL: 'x-base',
+    DATABASE_URL: 'x-database',
+    DATABASE_CONNECTIONS_MAX: '1',
+    SECRET_KEY: 'x-secret',
+    AUTH_ISSUER: 'x-issuer',
+    TOKEN_LIFETIME_SECONDS: '1',
+    RATE_LIMIT_CREATE: '-1',
+    RATE_LIMIT_CREATE_BURST: '0',
+    RATE_LIMIT_TOKEN: '-1',
+    SIMULATOR_URL: 'x-simulator',
+    WEBHOOK_ALLOW_PRIVATE: 'x-allow',
+    TRUST_PROXY: 'x-trust',
+    METRICS_TOKEN: 'x-token',
+    LOG_LEVEL: 'x-level',
+    LOG_FORMAT: 'x-format',
+  }
+  const faults = faultsOf(wrong)
+  expect(faults.map((fault) => fault.split(' ')[0]).sort()).toEqual(Object.keys(wrong).sort())
+  expect(faults.join()).not.toContain('x-')
+})
+
+describe('WEBHOOK_ALLOW_PRIVATE', () => {
+  const allowed = (environment: Record<string, string>) => readConfig(environment).webhookAllowPrivate
+
+  it('is true by default while the simulator is the acquirer and the service listens on a loopback address alone', () => {
+    for (const HOST of ['', '127.0.0.1', 'localhost', '::1', '127.8.9.10']) expect(allowed({ HOST }), HOST).toBe(true)
+    for (const HOST of ['0.0.0.0', '::', '192.168.1.5', 'pix.example.com', '127.example.com', '1.127.0.0'])
+      expect(allowed({ HOST }), HOST).toBe(false)
+  })
+
+  it('is what it is said to be', () => {
+    expect(allowed({ HOST: '0.0.0.0', WEBHOOK_ALLOW_PRIVATE: 'true' })).toBe(true)
+    expect(allowed({ HOST: '127.0.0.1', WEBHOOK_ALLOW_PRIVATE: 'false' })).toBe(false)
+  })
+})
+
+it('knows a loopback address from one that looks like it', () => {
+  for (const host of ['localhost', '127.0.0.1', '127.255.255.254', '::1']) expect(isLoopback(host)).toBe(true)
+  for (const host of ['localhost.example.com', '127.0.0.1.example.com', '::2', '10.0.0.1', ''])
+    expect(isLoopback(host)).toBe(false)
+})

@@ -1,0 +1,279 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { decodeProtectedHeader } from 'jose'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { scopes } from '../../src/auth/scopes.ts'
+import { newSecretKey, parseSecretKey } from '../../src/lib/secrets.ts'
+import { manualClock } from '../support/clock.ts'
+import { createEmptyDatabase } from '../support/database.ts'
+import { fetchToken, startTestService, type TestService } from '../support/service.ts'
+import { askForToken, registerShop } from '../support/token.ts'
+
+type Ran = { code: number; stdout: string; stderr: string }
+type Made = { clientId: string; clientSecret: string; webhookSecret: string; merchantId: string }
+
+/** The service that the commands are run beside, with the time that they have. */
+let service: TestService
+/** Where the commands run: a folder without a .env. */
+let folder: string
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'guiche-cli-'))
+  service = await startTestService({ clock: manualClock(new Date()) })
+})
+afterAll(async () => {
+  await service.stop()
+  await rm(folder, { recursive: true, force: true })
+})
+
+/** Runs the compiled program in a process of its own. */
+async function run(args: string[], environment: Record<string, string> = {}): Promise<Ran> {
+  const main = join(inject('build'), 'src/cli/main.js')
+  const env = { PATH: process.env.PATH, DATABASE_URL: service.connectionString, ...environment }
+  return await new Promise((resolve) => {
+    execFile(process.execPath, [main, ...args], { cwd: folder, env }, (error, stdout, stderr) => {
+      resolve({ code: error ? Number(error.code) : 0, stdout, stderr })
+    })
+  })
+}
+
+/** Runs it with `--json`: nothing but JSON is on standard output then, and nothing on standard error. */
+async function runJson<Answer>(args: string[], environment?: Record<string, string>): Promise<Answer> {
+  const { code, stdout, stderr } = await run([...args, '--json'], environment)
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  return JSON.parse(stdout)
+}
+
+/** It failed, and said so where errors belong, in a sentence that says what to do. */
+async function expectFailure(args: string[], message: string | RegExp, environment?: Record<string, string>) {
+  const { code, stdout, stderr } = await run(args, environment)
+  expect({ code, stdout }, stderr).toEqual({ code: 1, stdout: '' })
+  expect(stderr).toMatch(message)
+  expect(stderr).not.toMatch(/^\s+at .*:\d+:\d+/m)
+}
+
+/** The service follows the time of the commands, which is the real one. */
+function catchUp(): void {
+  service.clock.set(new Date())
+}
+
+describe('guiche client create', () => {
+  it('makes a client that gets a token at once, with all scopes', async () => {
+    const made = await runJson<Made>(['client', 'create', '--name', 'Loja São João', '--client-id', 'loja-1'])
+    expect(made).toEqual({
+      merchantId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      clientId: 'loja-1',
+      clientSecret: expect.stringMatching(/^[\w-]{43}$/),
+      webhookSecret: expect.stringMatching(/^whsec_/),
+    })
+    const token = await fetchToken(service.baseUrl, made)
+    expect((await service.call('/withdrawal', { token })).status).toBe(200)
+  })
+
+  it('shows a person the same, and says that it is shown once', async () => {
+    const named = ['--scopes', 'transaction.read,balance.read']
+    const { code, stdout, stderr } = await run(['client', 'create', '--name', 'Loja', ...named])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const [, clientId = ''] = /^clientId +(gc_[0-9a-f]{24})$/m.exec(stdout) ?? []
+    const [, clientSecret = ''] = /^clientSecret +([\w-]{43})$/m.exec(stdout) ?? []
+    expect(stdout).toMatch(/^webhookSecret +whsec_\S+$/m)
+    expect(stdout).toMatch(/Keep what is secret now: it is not shown again\.\n$/)
+    const { body } = await askForToken(service, { form: { client_id: clientId, client_secret: clientSecret } })
+    expect(body.scope).toBe('transaction.read,balance.read')
+  })
+
+  it('refuses what is missing, malformed or there already', async () => {
+    await registerShop(service, { clientId: 'taken' })
+    await Promise.all([
+      expectFailure(['client', 'create'], /required option '--name <name>' not specified/),
+      expectFailure(['client', 'create', '--name', 'x', '--client-id', 'a b'], /3 to 128 letters, digits/),
+      expectFailure(
+        ['client', 'create', '--name', 'x', '--client-id', 'taken'],
+        /There is a client taken already\. `npx guiche client rotate-secret taken` gives it a new secret/,
+      ),
+    ])
+    await expectFailure(['client', 'create', '--name', 'x', '--scopes', 'all'], /The scopes are transaction\.read, /)
+  })
+
+  it('wants the identifier that the provider knows, and shows no secret, where a provider has the secrets', async () => {
+    const environment = { AUTH_ISSUER: 'https://sso.example.com/realms/shops' }
+    await expectFailure(['client', 'create', '--name', 'x'], /with --client-id/, environment)
+    const made = await runJson(['client', 'create', '--name', 'x', '--client-id', 'known-there'], environment)
+    expect(Object.keys(made as object).sort()).toEqual(['clientId', 'merchantId', 'webhookSecret'])
+  })
+})
+
+describe('guiche client list', () => {
+  it('shows every client and no secret', async () => {
+    const made = await registerShop(service, { scopes: ['balance.read'] })
+    const list = await runJson<Record<string, unknown>[]>(['client', 'list'])
+    expect(list.find(({ clientId }) => clientId === made.clientId)).toEqual({
+      clientId: made.clientId,
+      name: 'Shop',
+      state: 'active',
+      merchantId: made.merchantId,
+      createdAt: expect.stringMatching(/^\d{4}-.*Z$/),
+      tokensRefusedBefore: null,
+      scopes: ['balance.read'],
+    })
+    expect(list.find(({ name }) => name === 'Sandbox')).toMatchObject({ state: 'active', scopes })
+    const { stdout } = await run(['client', 'list'])
+    expect(stdout.split('\n')[0]).toMatch(/^clientId +name +state +merchantId +createdAt +tokensRefusedBefore +scopes$/)
+    expect(stdout).toMatch(new RegExp(`^${made.clientId} +Shop +active `, 'm'))
+    expect(stdout).not.toContain(made.clientSecret)
+  })
+})
+
+describe('guiche client rotate-secret', () => {
+  it('makes a second secret, and with --overlap-hours 0 ends the first now', async () => {
+    const made = await registerShop(service)
+    const rotated = await runJson<Made & { formerExpiresAt: string }>(['client', 'rotate-secret', made.clientId])
+    expect(Object.keys(rotated)).toEqual(['clientId', 'clientSecret', 'formerExpiresAt'])
+    const inHours = (Date.parse(rotated.formerExpiresAt) - Date.now()) / 3_600_000
+    expect(inHours).toBeGreaterThan(23.9)
+    expect(inHours).toBeLessThanOrEqual(24)
+    for (const secret of [made, rotated]) await fetchToken(service.baseUrl, secret)
+
+    const last = await runJson<Made>(['client', 'rotate-secret', made.clientId, '--overlap-hours', '0'])
+    catchUp()
+    await fetchToken(service.baseUrl, last)
+    for (const { clientId, clientSecret } of [made, rotated]) {
+      const form = { client_id: clientId, client_secret: clientSecret }
+      expect((await askForToken(service, { form })).status).toBe(401)
+    }
+  })
+
+  it('makes a new webhook secret with --webhook, and leaves the client secret alone', async () => {
+    const made = await registerShop(service)
+    const rotated = await runJson<Made>(['client', 'rotate-secret', made.clientId, '--webhook'])
+    expect(Object.keys(rotated)).toEqual(['clientId', 'webhookSecret', 'formerExpiresAt'])
+    expect(rotated.webhookSecret).toMatch(/^whsec_/)
+    expect(rotated.webhookSecret).not.toBe(made.webhookSecret)
+    await fetchToken(service.baseUrl, made)
+  })
+
+  it('says until when the former one is good, and what to do about a client that there is not', async () => {
+    const made = await registerShop(service)
+    const { stdout } = await run(['client', 'rotate-secret', made.clientId])
+    expect(stdout).toMatch(/Keep it now: it is not shown again\. The former one ends by \d{4}-\S+Z\.\n$/)
+    await Promise.all([
+      expectFailure(
+        ['client', 'rotate-secret', 'nobody'],
+        /There is no client nobody\. `npx guiche client list` shows/,
+      ),
+      expectFailure(['client', 'rotate-secret', 'x', '--overlap-hours', 'soon'], /A number from 0 to 2160/),
+    ])
+  })
+})
+
+describe('guiche client revoke', () => {
+  it('shuts a client out, which the list shows and a rotation lifts', async () => {
+    const made = await registerShop(service)
+    catchUp()
+    const token = await fetchToken(service.baseUrl, made)
+    expect(await runJson(['client', 'revoke', made.clientId])).toEqual({
+      clientId: made.clientId,
+      revoked: 'tokens and secrets',
+    })
+    catchUp()
+    const form = { client_id: made.clientId, client_secret: made.clientSecret }
+    expect((await askForToken(service, { form })).status).toBe(401)
+    const refused = await service.call<{ code: string }>('/transaction', { token })
+    expect([refused.status, refused.body.code]).toEqual([401, 'token_revoked'])
+    const list = await runJson<{ clientId: string; state: string }[]>(['client', 'list'])
+    expect(list.find(({ clientId }) => clientId === made.clientId)?.state).toBe('revoked')
+    const rotated = await runJson<Made>(['client', 'rotate-secret', made.clientId])
+    catchUp()
+    await fetchToken(service.baseUrl, rotated)
+  })
+
+  it('leaves the secrets with --tokens-only, and says what follows', async () => {
+    const made = await registerShop(service)
+    const tokens = await run(['client', 'revoke', made.clientId, '--tokens-only'])
+    expect(tokens.stdout).toMatch(/^revoked +tokens$/m)
+    expect(tokens.stdout).toContain('It can get new tokens with the secrets that it has.')
+    await fetchToken(service.baseUrl, made)
+    const all = await run(['client', 'revoke', made.clientId])
+    expect(all.stdout).toContain(`\`npx guiche client rotate-secret ${made.clientId}\` gives it a new secret`)
+    await expectFailure(['client', 'revoke', 'nobody'], /There is no client nobody/)
+  })
+})
+
+describe('guiche migrate', () => {
+  it('fills an empty database, and does nothing the second time', async () => {
+    const { db, connectionString, drop } = await createEmptyDatabase()
+    const environment = { DATABASE_URL: connectionString }
+    const first = await run(['migrate'], environment)
+    expect(first).toEqual({ code: 0, stdout: 'The database schema is up to date.\n', stderr: '' })
+    expect(await runJson(['migrate'], environment)).toEqual({ migrated: true })
+    expect((await db.pool.query('select count(*)::int as count from clients')).rows).toEqual([{ count: 0 }])
+    await drop()
+  })
+})
+
+describe('keys', () => {
+  it('guiche secret-key prints one, another each time, and nothing else', async () => {
+    const [one, other] = await Promise.all([run(['secret-key']), run(['secret-key'])])
+    for (const { stdout, stderr } of [one, other]) {
+      expect(stdout).toMatch(/^[\w-]{43}\n$/)
+      expect(parseSecretKey(stdout.trim())).not.toBeNull()
+      expect(stderr).toBe('')
+    }
+    expect(one.stdout).not.toBe(other.stdout)
+  })
+
+  it('guiche rotate-signing-key makes the key that signs from then on', async () => {
+    const { stdout, stderr } = await run(['rotate-signing-key'])
+    expect(stderr).toBe('')
+    const [, kid] = /^kid {2}([\w-]+)\n\nServices that run sign with it within a minute\./.exec(stdout) ?? []
+    const { db, connectionString, clock, sandbox } = service
+    const young = await startTestService({ database: { db, connectionString }, clock })
+    expect(decodeProtectedHeader(await fetchToken(young.baseUrl, sandbox)).kid).toBe(kid)
+    await young.stop()
+  })
+})
+
+describe('what is wrong', () => {
+  it('with the configuration is listed in full', async () => {
+    await expectFailure(
+      ['client', 'list'],
+      /The configuration is not valid:\n {2}- PORT must be a whole number\n {2}- LOG_LEVEL must be one of debug.*\n {2}- BASE_URL must be a URL/,
+      { PORT: 'http', LOG_LEVEL: 'loud', BASE_URL: 'guiche' },
+    )
+  })
+
+  it('with the database is said with what to look at, and without its password', async () => {
+    const closed = { DATABASE_URL: 'postgres://shop:secret-password@127.0.0.1:1/guiche' }
+    const { stderr, code } = await run(['client', 'list'], closed)
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/The database of DATABASE_URL cannot be used: .*ECONNREFUSED.* Does it run, and are address/)
+    expect(stderr).not.toContain('secret-password')
+    const missing = new URL(service.connectionString)
+    missing.pathname = '/not_there'
+    await expectFailure(['client', 'list'], /cannot be used: database "not_there" does not exist\./, {
+      DATABASE_URL: missing.href,
+    })
+  })
+
+  it('with the secret key is said', async () => {
+    const environment = { SECRET_KEY: newSecretKey() }
+    await expectFailure(['client', 'list'], /SECRET_KEY is set, but this database was set up without one/, environment)
+  })
+
+  it('with the command is said, with those that there are', async () => {
+    await expectFailure(['cliant'], /unknown command 'cliant'\n\(Did you mean client\?\)/)
+    await expectFailure(['client', 'list', '--jsn'], /unknown option '--jsn'\n\(Did you mean --json\?\)/)
+  })
+})
+
+describe('what there is to know', () => {
+  it('is told by --help and --version', async () => {
+    const { version } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string }
+    expect((await run(['--version'])).stdout).toBe(`${version}\n`)
+    const { code, stdout } = await run(['client', '--help'])
+    expect(code).toBe(0)
+    for (const command of ['create', 'list', 'rotate-secret', 'revoke']) expect(stdout).toContain(command)
+  })
+})
