@@ -12,6 +12,8 @@ import type { SecretKey } from './lib/secrets.ts'
 import { transactionJobs, transactionSchedules } from './transactions/jobs.ts'
 import { loadTransactionMoments } from './transactions/load.ts'
 import { startDeliveries } from './webhooks/deliver.ts'
+import { withdrawalJobs, withdrawalSchedules } from './withdrawals/jobs.ts'
+import { loadWithdrawalMoments } from './withdrawals/load.ts'
 
 export type WorkerDeps = {
   db: Db
@@ -32,14 +34,23 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     ...deps,
     allowPrivate: deps.webhookAllowPrivate,
     metrics: registry,
-    loadRecords: { transaction: async (moments) => await loadTransactionMoments(db, moments) },
+    loadRecords: {
+      transaction: async (moments) => await loadTransactionMoments(db, moments),
+      withdrawal: async (moments) => await loadWithdrawalMoments(db, moments),
+    },
   })
   const settleDeps = { ...deps, nudgeDeliveries: () => deliveries.nudge() }
   const jobs = await startJobs({
     db,
     log,
-    jobs: { ...transactionJobs(settleDeps), ...callbackJobs(settleDeps), ...booksJobs(deps), ...exchangeJobs(deps) },
-    schedules: { ...transactionSchedules, ...booksSchedules, ...exchangeSchedules },
+    jobs: {
+      ...transactionJobs(settleDeps),
+      ...withdrawalJobs(settleDeps),
+      ...callbackJobs(settleDeps),
+      ...booksJobs(deps),
+      ...exchangeJobs(deps),
+    },
+    schedules: { ...transactionSchedules, ...withdrawalSchedules, ...booksSchedules, ...exchangeSchedules },
   })
   observeJobs({ db, registry })
   observeBooks({ db, registry })

@@ -1,3 +1,4 @@
+import type { CallbackNotice } from '../acquirers/acquirer.ts'
 import { type Db, sql, type Tx } from '../db/sql.ts'
 
 export type InboxState = 'received' | 'settled' | 'unconfirmed' | 'unmatched'
@@ -5,6 +6,7 @@ export type InboxRow = {
   acquirer: string
   event_key: string
   end_to_end: string
+  /** What we gave the acquirer: the txid of a charge, or our own id of a payout. Both are a record's id without hyphens. */
   txid: string | null
   state: InboxState
 }
@@ -16,13 +18,15 @@ export type InboxRow = {
 export async function insertNotices(
   tx: Tx,
   acquirer: string,
-  notices: { eventKey: string; endToEndId: string; txid: string | null }[],
+  notices: CallbackNotice[],
   now: Date,
 ): Promise<{ event_key: string }[]> {
   return await tx.query<{ event_key: string }>(sql`
     insert into callback_inbox as inbox (acquirer, event_key, end_to_end, txid, received_at, state)
-    select distinct on ("eventKey") ${acquirer}, "eventKey", "endToEndId", txid, ${now}::timestamptz, 'received'
-    from json_to_recordset(${JSON.stringify(notices)}::json) as given ("eventKey" text, "endToEndId" text, txid text)
+    select distinct on ("eventKey")
+      ${acquirer}, "eventKey", "endToEndId", coalesce("payoutId", txid), ${now}::timestamptz, 'received'
+    from json_to_recordset(${JSON.stringify(notices)}::json)
+      as given ("eventKey" text, "endToEndId" text, txid text, "payoutId" text)
     order by "eventKey"
     on conflict (acquirer, event_key) do update set txid = excluded.txid, state = 'received', finished_at = null
     where inbox.state in ('unconfirmed', 'unmatched')

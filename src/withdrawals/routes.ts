@@ -1,15 +1,60 @@
 import { callerOf } from '../http/caller.ts'
-import type { Db } from '../db/sql.ts'
 import { parseDateTime } from '../http/formats.ts'
+import { takeIdempotencyKeyFromHeader } from '../http/idempotency-key.ts'
 import { readSlice, toEnvelope } from '../http/page.ts'
-import { problems } from '../http/schemas.ts'
+import { NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import { detectPixKey } from '../pix/key.ts'
-import { type ListWithdrawalsFilters, ListWithdrawalsQuery, WithdrawalList } from './schema.ts'
-import { listWithdrawals, type WithdrawalFilters } from './store.ts'
-import { toWithdrawalView } from './view.ts'
+import { listEvents } from '../webhooks/read-store.ts'
+import { EventList, ListEventsQuery } from '../webhooks/schema.ts'
+import { toEventView } from '../webhooks/view.ts'
+import { cancelWithdrawal } from './cancel.ts'
+import { confirmWithdrawal } from './confirm.ts'
+import { type CreateWithdrawalDeps, createWithdrawal } from './create.ts'
+import { unknownWithdrawal } from './refusals.ts'
+import {
+  CreateWithdrawalBody,
+  type ListWithdrawalsFilters,
+  ListWithdrawalsQuery,
+  WithdrawalCreatedView,
+  WithdrawalList,
+  WithdrawalParams,
+  WithdrawalView,
+} from './schema.ts'
+import { findWithdrawal, listWithdrawals, type WithdrawalFilters } from './store.ts'
+import { toWithdrawalCreatedView, toWithdrawalView } from './view.ts'
 
-export function registerWithdrawalRoutes(app: Server, deps: { db: Db }): void {
+export type WithdrawalRoutesDeps = CreateWithdrawalDeps & { nudgeDeliveries: () => void }
+
+export function registerWithdrawalRoutes(app: Server, deps: WithdrawalRoutesDeps): void {
+  app.post(
+    '/withdrawal',
+    {
+      config: { access: { scope: 'withdrawal.write' } },
+      preValidation: takeIdempotencyKeyFromHeader,
+      schema: {
+        summary: 'Withdraw to a PIX key',
+        description:
+          'Amount and fee are set aside at once, and given back if the money does not leave. What becomes of it is told by webhook, and by fetching it.',
+        tags: ['Withdrawals'],
+        querystring: NoQuery,
+        body: CreateWithdrawalBody,
+        response: { 201: WithdrawalCreatedView, ...problems(401, 403, 422, 500, 503) },
+      },
+    },
+    async (request, reply) => {
+      const { merchantId } = callerOf(request)
+      const created = await createWithdrawal(deps, { merchantId, input: request.body })
+      if (created.isReplay) void reply.header('idempotent-replayed', 'true')
+      return await reply.code(201).send(toWithdrawalCreatedView(created.row))
+    },
+  )
+
+  registerReading(app, deps)
+  registerStopping(app, deps)
+}
+
+function registerReading(app: Server, deps: WithdrawalRoutesDeps): void {
   app.get(
     '/withdrawal',
     {
@@ -26,6 +71,87 @@ export function registerWithdrawalRoutes(app: Server, deps: { db: Db }): void {
       const slice = readSlice(request.query)
       const page = await listWithdrawals(deps.db, callerOf(request).merchantId, toFilters(request.query), slice)
       return toEnvelope(page, slice, toWithdrawalView)
+    },
+  )
+
+  app.get(
+    '/withdrawal/:id',
+    {
+      config: { access: { scope: 'withdrawal.read' } },
+      schema: {
+        summary: 'Fetch a withdrawal',
+        tags: ['Withdrawals'],
+        params: WithdrawalParams,
+        querystring: NoQuery,
+        response: { 200: WithdrawalView, ...problems(401, 403, 404, 422, 500) },
+      },
+    },
+    async (request) => {
+      const row = await findWithdrawal(deps.db, callerOf(request).merchantId, request.params.id)
+      if (!row) throw unknownWithdrawal()
+      return toWithdrawalView(row)
+    },
+  )
+
+  app.get(
+    '/withdrawal/:id/event',
+    {
+      config: { access: { scope: 'withdrawal.read' } },
+      schema: {
+        summary: 'List the events of a withdrawal',
+        tags: ['Events'],
+        params: WithdrawalParams,
+        querystring: ListEventsQuery,
+        response: { 200: EventList, ...problems(401, 403, 404, 422, 500) },
+      },
+    },
+    async (request) => {
+      const { merchantId } = callerOf(request)
+      const row = await findWithdrawal(deps.db, merchantId, request.params.id)
+      if (!row) throw unknownWithdrawal()
+      const slice = readSlice(request.query)
+      return toEnvelope(await listEvents(deps.db, merchantId, { recordId: row.id }, slice), slice, toEventView)
+    },
+  )
+}
+
+function registerStopping(app: Server, deps: WithdrawalRoutesDeps): void {
+  app.post(
+    '/withdrawal/:id/cancel',
+    {
+      config: { access: { scope: 'withdrawal.write' } },
+      schema: {
+        summary: 'Cancel a withdrawal',
+        description: 'While it is PENDING: nothing has been sent. Amount and fee are given back.',
+        tags: ['Withdrawals'],
+        params: WithdrawalParams,
+        querystring: NoQuery,
+        response: { 200: WithdrawalView, ...problems(401, 403, 404, 422, 500) },
+      },
+    },
+    async (request) => {
+      const { merchantId } = callerOf(request)
+      return toWithdrawalView(await cancelWithdrawal(deps, { merchantId, id: request.params.id }))
+    },
+  )
+
+  app.post(
+    '/withdrawal/:id/confirm',
+    {
+      config: { access: { scope: 'withdrawal.write' } },
+      schema: {
+        summary: 'Confirm a withdrawal that looks like a duplicate',
+        description:
+          'One of the same amount to the same key, under another idempotency key, was asked for shortly before: `hold` is `duplicate`, and nothing is sent until this says that it is meant. One that needs the operator’s approval waits for that next.',
+        tags: ['Withdrawals'],
+        params: WithdrawalParams,
+        querystring: NoQuery,
+        response: { 200: WithdrawalView, ...problems(401, 403, 404, 422, 500) },
+      },
+    },
+    async (request) => {
+      const { merchantId } = callerOf(request)
+      return toWithdrawalView(await confirmWithdrawal(deps, { merchantId, id: request.params.id }))
     },
   )
 }

@@ -6,15 +6,87 @@ import {
   DateTime,
   DateTimeFilter,
   EnumFilter,
+  FreeForm,
+  Metadata,
   Nullable,
   PixKeyView,
   Reference,
   StatusHistory,
   Uuid,
+  WebhookUrl,
 } from '../http/schemas.ts'
-import { withdrawalStatuses } from './status.ts'
+import { withdrawalHolds, withdrawalStatuses } from './status.ts'
 
 export const withdrawalAmountMin = 10
+/** An e-mail address is the longest of keys: the limit of the Central Bank's directory. */
+const pixKeyLengthMax = 77
+
+const PixKeyInput = Type.Object(
+  {
+    key: Type.String({
+      minLength: 1,
+      maxLength: pixKeyLengthMax,
+      description: 'Formatted or bare; it is kept in its normal form',
+    }),
+    type: Type.Enum(['CPF', 'CNPJ', 'EMAIL', 'PHONE', 'EVP']),
+  },
+  {
+    // So that a key that is none of its type is told together with all other faults of the request.
+    allOf: (['CPF', 'CNPJ', 'EMAIL', 'PHONE', 'EVP'] as const).map((type) => ({
+      if: { properties: { type: { const: type } }, required: ['type'] },
+      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+      then: { properties: { key: { format: `pix-key-${type.toLowerCase()}` } } },
+    })),
+  },
+)
+
+export const CreateWithdrawalBody = Type.Object(
+  {
+    amount: Amount(withdrawalAmountMin, 'Cents that the receiver gets; the fee comes on top'),
+    method: Type.Enum(['PIX']),
+    pixKey: PixKeyInput,
+    webhookUrl: Type.Optional(WebhookUrl),
+    externalCode: Type.Optional(Reference('Your reference; need not be unique')),
+    idempotencyKey: Reference(
+      'The same key and content give the same withdrawal, however often they are sent. The header Idempotency-Key does the same',
+    ),
+    metadata: Type.Optional(Metadata),
+  },
+  {
+    examples: [
+      {
+        amount: 150000,
+        method: 'PIX',
+        pixKey: { key: '+5511987654321', type: 'PHONE' },
+        webhookUrl: 'https://shop.example.com/webhooks/pix',
+        externalCode: 'payout-2026-0001',
+        idempotencyKey: 'payout-2026-0001-try-1',
+      },
+    ],
+  },
+)
+
+export type CreateWithdrawalInput = Static<typeof CreateWithdrawalBody>
+
+const Hold = Type.Optional(
+  Type.Enum([...withdrawalHolds], {
+    description:
+      'There while nothing is sent because it waits: for the operator (approval), or because it looks like one of shortly before (duplicate), for POST /withdrawal/{id}/confirm',
+  }),
+)
+
+export const WithdrawalCreatedView = Type.Object({
+  id: Uuid('Identifier of the withdrawal'),
+  externalCode: Type.Optional(Type.String()),
+  amount: Type.Integer({ description: 'Cents' }),
+  type: Type.Enum(['WITHDRAWAL']),
+  status: Type.Enum(['PENDING']),
+  hold: Hold,
+})
+
+export const WithdrawalParams = Type.Object({
+  id: Type.String({ format: 'uuid-any', description: 'Identifier of the withdrawal' }),
+})
 
 export const WithdrawalView = Type.Object({
   id: Uuid('Identifier'),
@@ -23,18 +95,22 @@ export const WithdrawalView = Type.Object({
   method: Type.Enum(['PIX']),
   webhookUrl: Type.Optional(Type.String()),
   externalCode: Type.Optional(Type.String()),
+  metadata: Type.Optional(FreeForm()),
   createdAt: DateTime('Creation'),
   status: Type.Enum([...withdrawalStatuses]),
+  hold: Hold,
   statusHistory: StatusHistory(withdrawalStatuses),
   updatedAt: DateTime('Last change'),
   amountWithdrawn: Type.Optional(Type.Integer({ description: 'Cents that left' })),
   processedDate: Type.Optional(DateTime('When the bank carried it out')),
-  errorMessage: Nullable('string', 'Why it failed'),
+  errorMessage: Nullable('string', 'Why it failed, was rejected or came back'),
   endToEnd: Type.Optional(Type.String({ description: 'endToEndId of the Pix' })),
   payer: Type.Optional(AccountHolderView),
   receiver: Type.Optional(AccountHolderView),
   pixKey: Type.Optional(PixKeyView),
-  feeAmount: Type.Optional(Type.Integer({ description: 'Cents' })),
+  feeAmount: Type.Optional(
+    Type.Integer({ description: 'Cents on top of the amount; given back if it does not leave' }),
+  ),
 })
 
 export type WithdrawalWire = Static<typeof WithdrawalView>

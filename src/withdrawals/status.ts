@@ -22,3 +22,11 @@ export const withdrawalMoves: Readonly<Record<WithdrawalStatus, readonly Withdra
   REFUNDED: [],
   REJECTED: [],
 }
+
+/**
+ * Why a PENDING withdrawal waits for somebody. A duplicate waits for the merchant, and then, where it needs one, for the operator's
+ * approval; the operator's approval lets either go.
+ */
+export const withdrawalHolds = ['approval', 'duplicate'] as const
+
+export type WithdrawalHold = (typeof withdrawalHolds)[number]

@@ -1,30 +1,160 @@
 import { findPage } from '../db/page.ts'
-import { type Db, empty, join, type Sql, sql } from '../db/sql.ts'
+import { type Db, empty, join, type Sql, sql, type Tx } from '../db/sql.ts'
 import type { Page, Slice } from '../http/page.ts'
 import type { AccountHolder } from '../pix/holder.ts'
 import type { PixKeyType } from '../pix/key.ts'
-import type { WithdrawalStatus } from './status.ts'
+import type { WithdrawalHold, WithdrawalStatus } from './status.ts'
 
-export type WithdrawalRow = {
+/** What a withdrawal is born with and keeps. */
+type Birth = {
   id: string
   merchant_id: string
   acquirer: string
   amount: number
-  webhook_url: string | null
+  /** On top of the amount; null in withdrawals from before there were fees. */
+  fee_amount: number | null
+  idempotency_key: string | null
   external_code: string | null
+  webhook_url: string | null
   pix_key: string
   pix_key_type: PixKeyType
+  metadata: Record<string, unknown> | null
   created_at: Date
+  /** What the answer to its creation said. */
+  hold_at_birth: WithdrawalHold | null
+}
+
+/** What changes with its status. */
+export type Changeable = {
   statuses: WithdrawalStatus[]
   status_dates: Date[]
-  status: WithdrawalStatus
   amount_withdrawn: number | null
   processed_date: Date | null
   error_message: string | null
   end_to_end: string | null
+  end_to_end_refund: string | null
   payer: AccountHolder | null
   receiver: AccountHolder | null
-  fee_amount: number | null
+}
+
+export type WithdrawalRow = Birth & Changeable & { status: WithdrawalStatus; hold: WithdrawalHold | null }
+
+/** It is born PENDING, and waits for what `hold_at_birth` says. */
+export type NewWithdrawal = Birth & { check_at: Date | null }
+
+const columns = sql`
+  id, merchant_id, acquirer, amount, fee_amount, idempotency_key, external_code, webhook_url, pix_key, pix_key_type, metadata,
+  created_at, hold_at_birth, hold, statuses, status_dates, status, amount_withdrawn, processed_date, error_message, end_to_end,
+  end_to_end_refund, payer, receiver`
+
+export async function insertWithdrawal(tx: Tx, row: NewWithdrawal): Promise<WithdrawalRow | null> {
+  const metadata = row.metadata === null ? null : JSON.stringify(row.metadata)
+  const rows = await tx.query<WithdrawalRow>(sql`
+    insert into withdrawals (
+      id, merchant_id, acquirer, amount, fee_amount, idempotency_key, external_code, webhook_url, pix_key, pix_key_type, metadata,
+      created_at, hold_at_birth, hold, statuses, status_dates, check_at)
+    values (
+      ${row.id}, ${row.merchant_id}, ${row.acquirer}, ${row.amount}, ${row.fee_amount}, ${row.idempotency_key},
+      ${row.external_code}, ${row.webhook_url}, ${row.pix_key}, ${row.pix_key_type}, ${metadata}, ${row.created_at},
+      ${row.hold_at_birth}, ${row.hold_at_birth}, array['PENDING'], array[${row.created_at}::timestamptz], ${row.check_at})
+    returning ${columns}`)
+  return rows[0] ?? null
+}
+
+export async function findWithdrawal(db: Db | Tx, merchantId: string, id: string): Promise<WithdrawalRow | null> {
+  const rows = await db.query<WithdrawalRow>(sql`
+    select ${columns} from withdrawals where id = ${id} and merchant_id = ${merchantId}`)
+  return rows[0] ?? null
+}
+
+export async function findWithdrawals(
+  db: Db,
+  keys: { merchantId: string; recordId: string }[],
+): Promise<WithdrawalRow[]> {
+  return await db.query<WithdrawalRow>(sql`
+    select ${columns} from withdrawals
+    where (id, merchant_id) in (
+      select "recordId", "merchantId"
+      from json_to_recordset(${JSON.stringify(keys)}::json) as given ("recordId" uuid, "merchantId" uuid))`)
+}
+
+export async function findWithdrawalByKey(
+  db: Db | Tx,
+  merchantId: string,
+  idempotencyKey: string,
+): Promise<WithdrawalRow | null> {
+  const rows = await db.query<WithdrawalRow>(sql`
+    select ${columns} from withdrawals where merchant_id = ${merchantId} and idempotency_key = ${idempotencyKey}`)
+  return rows[0] ?? null
+}
+
+/** Whose withdrawal it is, where all that is known is the id that the acquirer was given. */
+export async function findOwner(db: Db | Tx, id: string): Promise<{ id: string; merchant_id: string } | null> {
+  const rows = await db.query<{ id: string; merchant_id: string }>(sql`
+    select id, merchant_id from withdrawals where id = ${id}`)
+  return rows[0] ?? null
+}
+
+export async function lockWithdrawal(tx: Tx, merchantId: string, id: string): Promise<WithdrawalRow | null> {
+  const rows = await tx.query<WithdrawalRow>(sql`
+    select ${columns} from withdrawals where id = ${id} and merchant_id = ${merchantId} for no key update`)
+  return rows[0] ?? null
+}
+
+/** Writes a new status with all that comes with it; it waits for nobody any more. The row must be locked and be as `row` says. */
+export async function updateWithdrawal(
+  tx: Tx,
+  row: WithdrawalRow,
+  change: { to: WithdrawalStatus; at: Date; checkAt: Date | null; set: Partial<Changeable> },
+): Promise<WithdrawalRow | null> {
+  const next = { ...row, ...change.set }
+  const rows = await tx.query<WithdrawalRow>(sql`
+    update withdrawals set
+      statuses = statuses || ${change.to}::text, status_dates = status_dates || ${change.at}::timestamptz, hold = null,
+      amount_withdrawn = ${next.amount_withdrawn}, processed_date = ${next.processed_date}, error_message = ${next.error_message},
+      end_to_end = ${next.end_to_end}, end_to_end_refund = ${next.end_to_end_refund}, payer = ${next.payer},
+      receiver = ${next.receiver}, check_at = ${change.checkAt}
+    where id = ${row.id} and merchant_id = ${row.merchant_id} and status = ${row.status}
+    returning ${columns}`)
+  return rows[0] ?? null
+}
+
+/** Lets a locked PENDING withdrawal go (null), or has it wait for another reason. */
+export async function updateHold(
+  tx: Tx,
+  row: WithdrawalRow,
+  change: { hold: WithdrawalHold | null; checkAt: Date | null },
+): Promise<WithdrawalRow | null> {
+  const rows = await tx.query<WithdrawalRow>(sql`
+    update withdrawals set hold = ${change.hold}, check_at = ${change.checkAt}
+    where id = ${row.id} and merchant_id = ${row.merchant_id} and status = 'PENDING'
+    returning ${columns}`)
+  return rows[0] ?? null
+}
+
+/** Unless it has moved on meanwhile: the next check is then another's. */
+export async function updateCheckAt(
+  db: Db,
+  row: Pick<WithdrawalRow, 'id' | 'merchant_id' | 'status'>,
+  checkAt: Date | null,
+): Promise<void> {
+  await db.query(sql`
+    update withdrawals set check_at = ${checkAt}
+    where id = ${row.id} and merchant_id = ${row.merchant_id} and status = ${row.status} and check_at is not null`)
+}
+
+/** Takes withdrawals whose check is due; until the lease ends nobody else is given them. */
+export async function claimDueWithdrawals(
+  db: Db,
+  now: Date,
+  leaseUntil: Date,
+  limit: number,
+): Promise<WithdrawalRow[]> {
+  return await db.query<WithdrawalRow>(sql`
+    update withdrawals set check_at = ${leaseUntil}
+    where (id, merchant_id) in (
+      select id, merchant_id from withdrawals where check_at <= ${now} order by check_at limit ${limit} for update skip locked)
+    returning ${columns}`)
 }
 
 export type WithdrawalFilters = {
@@ -40,10 +170,6 @@ export type WithdrawalFilters = {
   minAmount?: number
   maxAmount?: number
 }
-
-const columns = sql`
-  id, merchant_id, acquirer, amount, webhook_url, external_code, pix_key, pix_key_type, created_at, statuses, status_dates, status,
-  amount_withdrawn, processed_date, error_message, end_to_end, payer, receiver, fee_amount`
 
 export async function listWithdrawals(
   db: Db,

@@ -2,7 +2,7 @@ import { toStatusHistoryView } from '../http/history.ts'
 import type { WithdrawalWire } from './schema.ts'
 import type { WithdrawalRow } from './store.ts'
 
-/** A withdrawal as the list shows it. */
+/** A withdrawal as list, fetch and webhooks show it. */
 export function toWithdrawalView(row: WithdrawalRow): WithdrawalWire {
   return {
     id: row.id,
@@ -11,8 +11,10 @@ export function toWithdrawalView(row: WithdrawalRow): WithdrawalWire {
     method: 'PIX',
     webhookUrl: row.webhook_url ?? undefined,
     externalCode: row.external_code ?? undefined,
+    metadata: row.metadata ?? undefined,
     createdAt: row.created_at.toISOString(),
     status: row.status,
+    hold: row.hold ?? undefined,
     statusHistory: toStatusHistoryView(row.statuses, row.status_dates),
     updatedAt: (row.status_dates.at(-1) ?? row.created_at).toISOString(),
     amountWithdrawn: row.amount_withdrawn ?? undefined,
@@ -23,5 +25,17 @@ export function toWithdrawalView(row: WithdrawalRow): WithdrawalWire {
     receiver: row.receiver ?? undefined,
     pixKey: { key: row.pix_key, type: row.pix_key_type },
     feeAmount: row.fee_amount ?? undefined,
+  }
+}
+
+/** The answer to a create: made of what a withdrawal is born with, so a replay gives the same bytes. */
+export function toWithdrawalCreatedView(row: WithdrawalRow) {
+  return {
+    id: row.id,
+    externalCode: row.external_code ?? undefined,
+    amount: row.amount,
+    type: 'WITHDRAWAL' as const,
+    status: 'PENDING' as const,
+    hold: row.hold_at_birth ?? undefined,
   }
 }

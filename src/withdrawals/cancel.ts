@@ -1,0 +1,26 @@
+import type { Db } from '../db/sql.ts'
+import type { Clock } from '../lib/clock.ts'
+import { changeStatus } from './change.ts'
+import { notPending, unknownWithdrawal } from './refusals.ts'
+import { lockWithdrawal, type WithdrawalRow } from './store.ts'
+
+/**
+ * Cancels a withdrawal of which nothing was sent, and gives amount and fee back. Asked again, for instance because the answer was lost,
+ * it answers the same.
+ *
+ * @throws {AppError} `not_found`, or `withdrawal_not_possible` once it is PROCESSING or settled
+ */
+export async function cancelWithdrawal(
+  deps: { db: Db; clock: Clock; nudgeDeliveries: () => void },
+  { merchantId, id }: { merchantId: string; id: string },
+): Promise<WithdrawalRow> {
+  const canceled = await deps.db.transaction(async (tx) => {
+    const row = await lockWithdrawal(tx, merchantId, id)
+    if (!row) throw unknownWithdrawal()
+    if (row.status === 'CANCELED') return row
+    if (row.status !== 'PENDING') throw notPending(row.status)
+    return await changeStatus(tx, row, { to: 'CANCELED', now: deps.clock.now(), checkAt: null, set: {} })
+  })
+  deps.nudgeDeliveries()
+  return canceled
+}

@@ -1,0 +1,118 @@
+import type { Tx } from '../db/sql.ts'
+import type { Balances } from '../ledger/accounts.ts'
+import { post, type Transfer } from '../ledger/post.ts'
+import { released, returned, sent } from '../ledger/transfers.ts'
+import { assert } from '../lib/assert.ts'
+import { enqueueEvents, type NewEvent } from '../webhooks/outbox.ts'
+import { type WithdrawalStatus, withdrawalMoves } from './status.ts'
+import { type Changeable, updateWithdrawal, type WithdrawalRow } from './store.ts'
+
+export type Change = {
+  to: WithdrawalStatus
+  now: Date
+  checkAt: Date | null
+  set: Partial<Changeable>
+  /** What the receiver sent back. */
+  returnedAmount?: number
+}
+
+/**
+ * Moves a locked withdrawal to another status: the row, its history, the event and what it does to the money, in the caller's commit.
+ * There is no other way for a status to change, so none changes without its transfers.
+ */
+export async function changeStatus(tx: Tx, row: WithdrawalRow, change: Change): Promise<WithdrawalRow> {
+  assert(withdrawalMoves[row.status].includes(change.to), `a withdrawal may move from ${row.status} to ${change.to}`)
+  // Clocks of several machines differ a little; a history never runs backwards.
+  const last = row.status_dates.at(-1)
+  const at = last && last > change.now ? last : change.now
+  const changed = await updateWithdrawal(tx, row, { ...change, at })
+  assert(changed, 'a locked withdrawal is as it was read')
+  await enqueueEvents(tx, [toEvent(changed)])
+  const money = moneyOf(changed, change.returnedAmount ?? 0)
+  if (money) {
+    await post(tx, {
+      merchantId: row.merchant_id,
+      eventKey: `withdrawal:${row.id}:${money.event}`,
+      recordType: 'withdrawal',
+      recordId: row.id,
+      now: at,
+      transfers: money.transfers,
+    })
+  }
+  return changed
+}
+
+type Money = { event: string; transfers: (balances: Balances) => Transfer[] }
+
+/** What reaching a status does to the money. It was set aside when the withdrawal was born. */
+function moneyOf({ status, amount, fee_amount }: WithdrawalRow, returnedAmount: number): Money | null {
+  const fee = fee_amount ?? 0
+  switch (status) {
+    case 'PENDING':
+    case 'PROCESSING':
+      return null
+    case 'PROCESSED':
+      return { event: 'sent', transfers: sent('withdrawal_sent', amount, fee) }
+    case 'FAILED':
+    case 'CANCELED':
+    case 'REJECTED':
+      return { event: 'released', transfers: released('withdrawal_released', amount, fee) }
+    case 'REFUNDED':
+      assert(returnedAmount > 0 && returnedAmount <= amount, 'a receiver sends back what it got, or a part of it')
+      return { event: 'returned', transfers: returned(returnedAmount) }
+  }
+}
+
+/** The event of a withdrawal's last status change. They count from 1: being born PENDING is no change. */
+function toEvent(row: WithdrawalRow): NewEvent {
+  const occurredAt = row.status_dates.at(-1)
+  assert(occurredAt, 'a withdrawal has a history')
+  return {
+    merchantId: row.merchant_id,
+    recordType: 'withdrawal',
+    recordId: row.id,
+    sequence: row.statuses.length - 1,
+    status: row.status,
+    occurredAt,
+    snapshot: toSnapshot(row),
+    webhookUrl: row.webhook_url,
+  }
+}
+
+/** What of a withdrawal changes, as it is now. */
+function toSnapshot(row: WithdrawalRow): Changeable {
+  const { statuses, status_dates, amount_withdrawn, processed_date, error_message, end_to_end, end_to_end_refund } = row
+  const { payer, receiver } = row
+  return {
+    statuses,
+    status_dates,
+    amount_withdrawn,
+    processed_date,
+    error_message,
+    end_to_end,
+    end_to_end_refund,
+    payer,
+    receiver,
+  }
+}
+
+/** As JSON gives it back: dates are text. */
+type Snapshot = Omit<Changeable, 'status_dates' | 'processed_date'> & {
+  status_dates: string[]
+  processed_date: string | null
+}
+
+/** The row as it was when the event with this snapshot was written. After any change of its status it is held no more. */
+export function atSnapshot(row: WithdrawalRow, snapshot: unknown): WithdrawalRow {
+  const then = snapshot as Snapshot
+  const status = then.statuses.at(-1)
+  assert(status, 'a snapshot has a history')
+  return {
+    ...row,
+    ...then,
+    status_dates: then.status_dates.map((text) => new Date(text)),
+    processed_date: then.processed_date === null ? null : new Date(then.processed_date),
+    status,
+    hold: null,
+  }
+}

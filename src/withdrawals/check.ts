@@ -1,0 +1,62 @@
+import { assert } from '../lib/assert.ts'
+import { eachAtOnce } from '../lib/at-once.ts'
+import { toTxid } from '../pix/ids.ts'
+import { postponeCheck, scheduleCheck } from './postpone.ts'
+import { askToSend, isStopped, payoutsOf, sendLeaseMs, sendWithdrawal } from './send.ts'
+import { type Booked, book, type SettleWithdrawalDeps } from './settle.ts'
+import { claimDueWithdrawals, findWithdrawal, updateCheckAt, type WithdrawalRow } from './store.ts'
+
+/** Few enough to be asked about within the lease when each answer takes the adapter's ten seconds, eight at a time. */
+const claimedMax = 40
+const soonMs = 60_000
+
+/**
+ * Looks at every withdrawal whose check is due: those that wait to be sent although nobody holds them, those whose outcome is open, and those
+ * that the receiver may have sent back. Runs until none is due.
+ */
+export async function checkDueWithdrawals(deps: SettleWithdrawalDeps, stopping: AbortSignal): Promise<void> {
+  while (!stopping.aborted) {
+    const now = deps.clock.now()
+    const rows = await claimDueWithdrawals(deps.db, now, new Date(now.getTime() + sendLeaseMs), claimedMax)
+    await eachAtOnce(rows, stopping, async (row) => await check(deps, row))
+    if (rows.length < claimedMax) return
+  }
+}
+
+/** missing: the acquirer knows of no payout under our id. */
+export type Looked = Booked | 'missing'
+
+/**
+ * What a callback tells of: a hint and never proof, so the acquirer is asked. Where that shows nothing new of what was sent, the callback
+ * may tell of a return that is not shown yet: it is looked at again soon.
+ *
+ * @throws {AcquirerUnavailable} when it cannot be asked
+ */
+export async function settleToldWithdrawal(
+  deps: SettleWithdrawalDeps,
+  { merchantId, id }: { merchantId: string; id: string },
+): Promise<Looked> {
+  const row = await findWithdrawal(deps.db, merchantId, id)
+  assert(row, 'a withdrawal to settle exists')
+  const looked = await settle(deps, row)
+  if (looked === 'settled') await updateCheckAt(deps.db, row, new Date(deps.clock.now().getTime() + soonMs))
+  return looked
+}
+
+async function check(deps: SettleWithdrawalDeps, row: WithdrawalRow): Promise<void> {
+  try {
+    if (row.status === 'PENDING') return await sendWithdrawal(deps, { merchantId: row.merchant_id, id: row.id })
+    const looked = await settle(deps, row)
+    // It never arrived there: our process ended before it asked, or the request was lost.
+    if (looked === 'missing' && row.status === 'PROCESSING' && !(await isStopped(deps.db)))
+      return await askToSend(deps, row)
+    if (looked !== 'changed') await scheduleCheck(deps, row)
+  } catch (error) {
+    await postponeCheck(deps, row, error)
+  }
+}
+
+async function settle(deps: SettleWithdrawalDeps, row: WithdrawalRow): Promise<Looked> {
+  const found = await payoutsOf(deps, row).payouts.find(toTxid(row.id))
+  return found === null ? 'missing' : await book(deps, row, found)
+}

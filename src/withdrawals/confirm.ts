@@ -1,0 +1,48 @@
+import type { Db, Tx } from '../db/sql.ts'
+import { assert } from '../lib/assert.ts'
+import type { Clock } from '../lib/clock.ts'
+import { firstCheckMs } from './create.ts'
+import { judgeConfirmed } from './limits.ts'
+import { notHeld, notPending, unknownWithdrawal } from './refusals.ts'
+import { enqueueSend } from './send-job.ts'
+import { lockWithdrawal, updateHold, type WithdrawalRow } from './store.ts'
+
+/**
+ * The merchant means it: a withdrawal that looked like a duplicate is sent, or now waits for the operator if its amount needs approval.
+ * Asked again, for instance because the answer was lost, it answers how things stand.
+ *
+ * @throws {AppError} `not_found`, or `withdrawal_not_possible` when it was never held as a duplicate or has ended
+ */
+export async function confirmWithdrawal(
+  deps: { db: Db; clock: Clock },
+  { merchantId, id }: { merchantId: string; id: string },
+): Promise<WithdrawalRow> {
+  return await deps.db.transaction(async (tx) => {
+    const row = await lockWithdrawal(tx, merchantId, id)
+    if (!row) throw unknownWithdrawal()
+    if (row.hold === 'duplicate') return await confirm(tx, row, deps.clock.now())
+    if (row.status === 'CANCELED' || row.status === 'REJECTED') throw notPending(row.status)
+    if (row.hold_at_birth === 'duplicate') return row
+    throw notHeld(
+      row.hold === 'approval'
+        ? 'is approval: only the operator can let this withdrawal go'
+        : 'is not there: this withdrawal waits for nobody',
+    )
+  })
+}
+
+async function confirm(tx: Tx, row: WithdrawalRow, now: Date): Promise<WithdrawalRow> {
+  const hold = await judgeConfirmed(tx, { merchantId: row.merchant_id, amount: row.amount })
+  if (hold === null) return await letGo(tx, row, now)
+  const held = await updateHold(tx, row, { hold, checkAt: null })
+  assert(held, 'a locked withdrawal is as it was read')
+  return held
+}
+
+/** Nothing holds a locked withdrawal any more: it is sent by a job of the same commit. */
+export async function letGo(tx: Tx, row: WithdrawalRow, now: Date): Promise<WithdrawalRow> {
+  const free = await updateHold(tx, row, { hold: null, checkAt: new Date(now.getTime() + firstCheckMs) })
+  assert(free, 'a locked withdrawal is as it was read')
+  await enqueueSend(tx, free)
+  return free
+}

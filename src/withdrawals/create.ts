@@ -1,0 +1,111 @@
+import type { Acquirer } from '../acquirers/acquirer.ts'
+import type { Acquirers } from '../acquirers/registry.ts'
+import type { Db, Tx } from '../db/sql.ts'
+import { idempotencyKeyReused } from '../http/idempotency-key.ts'
+import { assertPayoutsAllowed } from '../ledger/brake.ts'
+import { feeFor } from '../ledger/fees.ts'
+import { post } from '../ledger/post.ts'
+import { lockBalances } from '../ledger/store.ts'
+import { reserved } from '../ledger/transfers.ts'
+import { assert } from '../lib/assert.ts'
+import type { Clock } from '../lib/clock.ts'
+import { AppError } from '../lib/errors.ts'
+import { differingPaths } from '../lib/json.ts'
+import { newUuid } from '../lib/secrets.ts'
+import { contentOf, toContent, type WithdrawalContent } from './content.ts'
+import { judgeWithdrawal } from './limits.ts'
+import type { CreateWithdrawalInput } from './schema.ts'
+import { enqueueSend } from './send-job.ts'
+import { findWithdrawalByKey, insertWithdrawal, type WithdrawalRow } from './store.ts'
+
+/** The job in the queue sends it at once; should it be lost or find money stopped, the sweep looks from then on. */
+export const firstCheckMs = 15_000
+
+export type CreateWithdrawalDeps = { db: Db; clock: Clock; acquirers: Acquirers }
+
+/** What the answer to a create is made of. The row is that of the first request with its key. */
+export type CreatedWithdrawal = { row: WithdrawalRow; isReplay: boolean }
+
+/**
+ * Creates a withdrawal: the row, amount and fee set aside, and the job that sends it, in one commit. Nothing is sent before. One that is
+ * held has no job until somebody lets it go.
+ *
+ * @throws {AppError} `idempotency_key_reused`, `payouts_stopped`, `withdrawal_not_possible` or `insufficient_balance`: nothing is stored
+ */
+export async function createWithdrawal(
+  deps: CreateWithdrawalDeps,
+  { merchantId, input }: { merchantId: string; input: CreateWithdrawalInput },
+): Promise<CreatedWithdrawal> {
+  const content = toContent(input)
+  const { idempotencyKey } = input
+  const acquirer = deps.acquirers.current
+  return await deps.db.transaction(async (tx) => {
+    // First of all: of requests at once each sees what those before it did. A key that another one uses is so found, not met.
+    await lockBalances(tx, merchantId)
+    const first = await findWithdrawalByKey(tx, merchantId, idempotencyKey)
+    if (first) return replay(first, content)
+    await assertPayoutsAllowed(tx)
+    assertPaysOut(acquirer)
+    const now = deps.clock.now()
+    const row = await reserve(tx, { merchantId, idempotencyKey, content, acquirer: acquirer.name, now })
+    if (row.hold === null) await enqueueSend(tx, row)
+    return { row, isReplay: false }
+  })
+}
+
+/** The answer that the first request with this key got; or a refusal when it asked for something else. */
+function replay(first: WithdrawalRow, content: WithdrawalContent): CreatedWithdrawal {
+  const fields = differingPaths(contentOf(first), content)
+  if (fields.length > 0) throw idempotencyKeyReused(fields, 'withdrawal')
+  return { row: first, isReplay: true }
+}
+
+function assertPaysOut(acquirer: Acquirer): void {
+  if (acquirer.payouts) return
+  const message = 'is not offered: the acquirer sends no money out'
+  throw new AppError('withdrawal_not_possible', {
+    detail: `method ${message}.`,
+    fields: [{ field: 'method', code: 'not_offered', message }],
+  })
+}
+
+type Request = {
+  merchantId: string
+  idempotencyKey: string
+  content: WithdrawalContent
+  acquirer: string
+  now: Date
+}
+
+async function reserve(tx: Tx, request: Request): Promise<WithdrawalRow> {
+  const { merchantId, idempotencyKey, content, acquirer, now } = request
+  const { amount, pixKey } = content
+  const hold = await judgeWithdrawal(tx, { merchantId, amount, pixKey: pixKey.key, now })
+  const fee = await feeFor(tx, { merchantId, operation: 'withdrawal', amount, now })
+  const row = await insertWithdrawal(tx, {
+    id: newUuid(),
+    merchant_id: merchantId,
+    acquirer,
+    amount,
+    fee_amount: fee,
+    idempotency_key: idempotencyKey,
+    external_code: content.externalCode,
+    webhook_url: content.webhookUrl,
+    pix_key: pixKey.key,
+    pix_key_type: pixKey.type,
+    metadata: content.metadata,
+    created_at: now,
+    hold_at_birth: hold,
+    check_at: hold === null ? new Date(now.getTime() + firstCheckMs) : null,
+  })
+  assert(row, 'what was inserted is there')
+  await post(tx, {
+    merchantId,
+    eventKey: `withdrawal:${row.id}:reserved`,
+    recordType: 'withdrawal',
+    recordId: row.id,
+    now,
+    transfers: reserved('withdrawal_reserved', amount, fee),
+  })
+  return row
+}

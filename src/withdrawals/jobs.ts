@@ -1,0 +1,21 @@
+import { Type } from 'typebox'
+import { Value } from 'typebox/value'
+import type { Job, JobSchedule } from '../jobs/jobs.ts'
+import { checkDueWithdrawals } from './check.ts'
+import { sendWithdrawal } from './send.ts'
+import { sendJob } from './send-job.ts'
+import type { SettleWithdrawalDeps } from './settle.ts'
+
+const SendPayload = Type.Object({ merchantId: Type.String(), id: Type.String() })
+
+/** What the worker runs for withdrawals. */
+export function withdrawalJobs(deps: SettleWithdrawalDeps): Record<string, Job> {
+  return {
+    [sendJob]: async (payload) => await sendWithdrawal(deps, Value.Parse(SendPayload, payload)),
+    'withdrawals.check': async (_, stopping) => await checkDueWithdrawals(deps, stopping),
+  }
+}
+
+export const withdrawalSchedules: Record<string, JobSchedule> = {
+  'withdrawals.check': { everySeconds: 5 },
+}

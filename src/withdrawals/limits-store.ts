@@ -1,0 +1,48 @@
+import { type Db, sql, type Tx } from '../db/sql.ts'
+import type { Limits } from './limits.ts'
+
+/** A merchant's limits, or null when it has the service's defaults. */
+export async function findLimits(db: Db | Tx, merchantId: string): Promise<Limits | null> {
+  const rows = await db.query<Limits>(sql`
+    select per_withdrawal as "perWithdrawal", per_day as "perDay", per_night as "perNight", approval_above as "approvalAbove",
+      duplicate_window_seconds as "duplicateWindowSeconds"
+    from withdrawal_limits where merchant_id = ${merchantId}`)
+  return rows[0] ?? null
+}
+
+export async function upsertLimits(tx: Tx, merchantId: string, limits: Limits): Promise<void> {
+  await tx.query(sql`
+    insert into withdrawal_limits (
+      merchant_id, per_withdrawal, per_day, per_night, approval_above, duplicate_window_seconds)
+    values (
+      ${merchantId}, ${limits.perWithdrawal}, ${limits.perDay}, ${limits.perNight}, ${limits.approvalAbove},
+      ${limits.duplicateWindowSeconds})
+    on conflict (merchant_id) do update set
+      per_withdrawal = excluded.per_withdrawal, per_day = excluded.per_day, per_night = excluded.per_night,
+      approval_above = excluded.approval_above, duplicate_window_seconds = excluded.duplicate_window_seconds`)
+}
+
+/** What a merchant asked for in [from, to), without what will certainly not leave. */
+export async function sumWithdrawals(
+  tx: Tx,
+  { merchantId, from, to }: { merchantId: string; from: Date; to: Date },
+): Promise<number> {
+  const rows = await tx.query<{ sum: number }>(sql`
+    select coalesce(sum(amount), 0) as sum from withdrawals
+    where merchant_id = ${merchantId} and created_at >= ${from} and created_at < ${to}
+      and status not in ('REJECTED', 'FAILED', 'CANCELED')`)
+  return rows[0]?.sum ?? 0
+}
+
+/** Whether the same amount went, or is to go, to the same key since then. What did not leave or came back is no reason to wait. */
+export async function hasAlike(
+  tx: Tx,
+  { merchantId, pixKey, amount, after }: { merchantId: string; pixKey: string; amount: number; after: Date },
+): Promise<boolean> {
+  const rows = await tx.query(sql`
+    select from withdrawals
+    where merchant_id = ${merchantId} and pix_key = ${pixKey} and amount = ${amount} and created_at > ${after}
+      and status in ('PENDING', 'PROCESSING', 'PROCESSED')
+    limit 1`)
+  return rows.length > 0
+}

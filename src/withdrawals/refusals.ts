@@ -1,0 +1,25 @@
+import { AppError } from '../lib/errors.ts'
+import type { WithdrawalStatus } from './status.ts'
+
+/** The refusals that several operations share. */
+
+export function unknownWithdrawal(): AppError {
+  return new AppError('not_found', { detail: 'There is no withdrawal with this id.' })
+}
+
+/** Only while it is PENDING nothing has been sent. */
+export function notPending(status: WithdrawalStatus): AppError {
+  const message =
+    status === 'PROCESSING'
+      ? 'is PROCESSING: it may have been sent, so it can no longer be stopped or changed'
+      : `is ${status}, and only a PENDING withdrawal can be stopped or changed`
+  return notPossible({ field: 'status', code: 'not_pending', message })
+}
+
+export function notHeld(message: string): AppError {
+  return notPossible({ field: 'hold', code: 'not_held', message })
+}
+
+export function notPossible(fault: { field: string; code: string; message: string }): AppError {
+  return new AppError('withdrawal_not_possible', { detail: `${fault.field} ${fault.message}.`, fields: [fault] })
+}

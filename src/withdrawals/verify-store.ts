@@ -1,0 +1,73 @@
+import { type Db, sql } from '../db/sql.ts'
+
+export type UnequalTransfer = {
+  merchant_id: string
+  record_id: string
+  status: string | null
+  event_key: string
+  kind: string
+  expected: number | null
+  posted: number | null
+}
+
+/**
+ * Transfers that a withdrawal must have by its status and has not, or not so; and those of withdrawals that it may not have, or of none.
+ * What a debt took of money that came back, and how much a receiver sent back, are looked at by {@link findReturnsOutOfRange}.
+ */
+export async function findUnequalTransfers(db: Db): Promise<UnequalTransfer[]> {
+  return await db.query<UnequalTransfer>(sql`
+    with expected as (
+      select w.merchant_id, w.id as record_id, 'withdrawal:' || w.id || ':' || step.event as event_key,
+        step.kind, step.debit, step.credit, step.amount
+      from withdrawals w
+      cross join lateral (
+        values
+          ('reserved', 'withdrawal_reserved', 'available', 'reserved', w.amount + coalesce(w.fee_amount, 0), null),
+          ('sent', 'withdrawal_sent', 'reserved', 'acquirer', w.amount, array['PROCESSED', 'REFUNDED']),
+          ('sent', 'fee', 'reserved', 'fees', w.fee_amount, array['PROCESSED', 'REFUNDED']),
+          ('released', 'withdrawal_released', 'reserved', 'available', w.amount + coalesce(w.fee_amount, 0),
+            array['FAILED', 'CANCELED', 'REJECTED'])
+      ) step (event, kind, debit, credit, amount, statuses)
+      where step.amount > 0 and (step.statuses is null or w.status = any (step.statuses))
+    ), posted as (
+      select merchant_id, record_id, event_key, kind, debit, credit, amount
+      from ledger_transfers
+      where (record_type = 'withdrawal' or kind like 'withdrawal_%') and kind not in ('debt_repaid', 'withdrawal_returned')
+    )
+    select merchant_id, record_id, w.status, event_key, kind, expected.amount as expected, posted.amount as posted
+    from expected
+    full join posted using (merchant_id, record_id, event_key, kind, debit, credit)
+    left join (select merchant_id, id as record_id, status from withdrawals) w using (merchant_id, record_id)
+    where expected.amount is distinct from posted.amount`)
+}
+
+export type Returned = {
+  merchant_id: string
+  record_id: string
+  status: string | null
+  returned: number
+  repaid: number
+}
+
+/**
+ * Withdrawals that are REFUNDED with nothing back, or with more than was sent, or that got something back without being so; and debts
+ * that were repaid with more than came back or was released.
+ */
+export async function findReturnsOutOfRange(db: Db): Promise<Returned[]> {
+  return await db.query<Returned>(sql`
+    with sums as (
+      select merchant_id, record_id,
+        coalesce(sum(amount) filter (where kind = 'withdrawal_returned' and debit = 'acquirer' and credit = 'available'), 0) as returned,
+        coalesce(sum(amount) filter (where kind = 'withdrawal_released'), 0) as released,
+        coalesce(sum(amount) filter (where kind = 'debt_repaid'), 0) as repaid
+      from ledger_transfers
+      where record_type = 'withdrawal' or kind = 'withdrawal_returned'
+      group by merchant_id, record_id
+    )
+    select merchant_id, record_id, w.status, coalesce(returned, 0) as returned, coalesce(repaid, 0) as repaid
+    from sums
+    full join (select merchant_id, id as record_id, status, amount from withdrawals) w using (merchant_id, record_id)
+    where (w.status = 'REFUNDED') is distinct from (coalesce(returned, 0) > 0)
+      or coalesce(returned, 0) > w.amount
+      or repaid > returned + released`)
+}

@@ -1,0 +1,27 @@
+import type { Db } from '../db/sql.ts'
+import type { Breach } from '../ledger/verify.ts'
+import { findReturnsOutOfRange, findUnequalTransfers } from './verify-store.ts'
+
+/**
+ * What must hold between withdrawals and the ledger: each has exactly the transfers of its status, and there are none without their
+ * withdrawal. Status and transfers are of one commit, so it holds at any moment.
+ */
+export async function findWithdrawalBreaches(db: Db): Promise<Breach[]> {
+  const unequal = (await findUnequalTransfers(db)).map((row) => ({
+    rule: 'withdrawal_transfers',
+    merchantId: row.merchant_id,
+    recordId: row.record_id,
+    detail: `${describe(row.status)} is to have ${row.expected ?? 'no'} cents as ${row.kind} of ${row.event_key}, and has ${row.posted ?? 'none'}`,
+  }))
+  const returns = (await findReturnsOutOfRange(db)).map((row) => ({
+    rule: 'withdrawal_returned',
+    merchantId: row.merchant_id,
+    recordId: row.record_id,
+    detail: `${describe(row.status)} got ${row.returned} cents back, and ${row.repaid} cents of a debt were repaid from it`,
+  }))
+  return [...unequal, ...returns]
+}
+
+function describe(status: string | null): string {
+  return status === null ? 'a withdrawal that does not exist' : `a withdrawal that is ${status}`
+}

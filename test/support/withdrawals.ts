@@ -1,0 +1,148 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from 'vitest'
+import { findBreaches } from '../../src/books.ts'
+import { type Db, sql } from '../../src/db/sql.ts'
+import type { Account, Balances } from '../../src/ledger/accounts.ts'
+import { engageBrake, releaseBrake } from '../../src/ledger/brake.ts'
+import { post } from '../../src/ledger/post.ts'
+import { findBalances } from '../../src/ledger/store.ts'
+import type { Problem } from './requests.ts'
+import type { Answer, TestService } from './service.ts'
+import { eventually } from './webhooks.ts'
+
+export type Withdrawal = {
+  id: string
+  acquirer: string
+  amount: number
+  method: string
+  status: string
+  hold?: string
+  statusHistory: { status: string; date: string; durationInMilliseconds: number | null }[]
+  createdAt: string
+  updatedAt: string
+  amountWithdrawn?: number
+  processedDate?: string
+  errorMessage: string | null
+  endToEnd?: string
+  payer?: { name: string }
+  receiver?: { name: string; pix: { key: string } }
+  pixKey: { key: string; type: string }
+  feeAmount?: number
+  metadata?: unknown
+}
+
+type Json = Record<string, unknown>
+
+/** A body that is valid, of a key and an idempotency key of its own. */
+export function withdrawalBody(more: Json = {}): Json {
+  return {
+    amount: 1_000,
+    method: 'PIX',
+    pixKey: { key: randomUUID(), type: 'EVP' },
+    idempotencyKey: randomUUID(),
+    ...more,
+  }
+}
+
+type Call = { token?: string; headers?: Record<string, string> }
+
+export async function askForWithdrawal(service: TestService, more: Json = {}, call: Call = {}) {
+  return await service.call<Withdrawal & Problem>('/withdrawal', { body: withdrawalBody(more), ...call })
+}
+
+/** Asks for a withdrawal that must be accepted, and gives its id. */
+export async function withdraw(service: TestService, more: Json = {}): Promise<string> {
+  const { status, text, body } = await askForWithdrawal(service, more)
+  expect(status, text.slice(0, 300)).toBe(201)
+  return body.id
+}
+
+export async function fetchWithdrawal(service: TestService, id: string): Promise<Withdrawal> {
+  return (await service.call<Withdrawal>(`/withdrawal/${id}`)).body
+}
+
+export async function untilWithdrawal(service: TestService, id: string, status: string): Promise<Withdrawal> {
+  let now: Withdrawal | null = null
+  await eventually(
+    async () => {
+      now = await fetchWithdrawal(service, id)
+      return now.status === status
+    },
+    () => `${id} is ${now?.status}, not ${status}`,
+  )
+  return now ?? (await fetchWithdrawal(service, id))
+}
+
+export async function act(service: TestService, id: string, verb: 'cancel' | 'confirm', call: Call = {}) {
+  return await service.call<Withdrawal & Problem>(`/withdrawal/${id}/${verb}`, { method: 'POST', ...call })
+}
+
+/** The code of a refusal and those of its faults. */
+export function refusal(answer: Answer<unknown>): string[] {
+  const { code, errors } = answer.body as Problem
+  return [code, ...(errors ?? []).map((error) => `${error.field} ${error.code}`)]
+}
+
+/** The service's sandbox client. */
+export async function merchantOf(service: TestService): Promise<string> {
+  const [row] = await service.db.query<{ merchant_id: string }>(sql`
+    select merchant_id from clients order by created_at limit 1`)
+  return row?.merchant_id ?? ''
+}
+
+/** Gives a merchant money that it may draw. */
+export async function fund(service: TestService, amount: number, merchantId?: string): Promise<void> {
+  const owner = merchantId ?? (await merchantOf(service))
+  const recordId = randomUUID()
+  await service.db.transaction(async (tx) => {
+    await post(tx, {
+      merchantId: owner,
+      eventKey: `correction:${recordId}`,
+      recordType: 'correction',
+      recordId,
+      now: service.clock.now(),
+      transfers: () => [{ kind: 'correction', debit: 'acquirer', credit: 'available', amount }],
+    })
+  })
+}
+
+export async function balancesOf(service: TestService, merchantId?: string): Promise<Balances> {
+  return await findBalances(service.db, merchantId ?? (await merchantOf(service)))
+}
+
+/** What some work did to a merchant's balances; accounts that it left alone are not named. */
+export async function countMoney(service: TestService, work: () => Promise<void>): Promise<Partial<Balances>> {
+  const before = await balancesOf(service)
+  await work()
+  const after = await balancesOf(service)
+  const changed = Object.entries(after)
+    .map(([account, balance]) => [account, balance - before[account as Account]] as const)
+    .filter(([, difference]) => difference !== 0)
+  return Object.fromEntries(changed)
+}
+
+/** A withdrawal's transfers in order, such as `withdrawal_sent reserved>acquirer 1000`. */
+export async function transfersOf(service: TestService, id: string): Promise<string[]> {
+  const rows = await service.db.query<{ kind: string; debit: string; credit: string; amount: number }>(sql`
+    select kind, debit, credit, amount from ledger_transfers where record_id = ${id} order by id`)
+  return rows.map(({ kind, debit, credit, amount }) => `${kind} ${debit}>${credit} ${amount}`)
+}
+
+/** How many payouts the simulated bank made under a withdrawal's id. */
+export async function countPayouts(db: Db, id: string): Promise<number> {
+  const rows = await db.query(sql`select from simulator.payouts where id = ${id.replaceAll('-', '')}`)
+  return rows.length
+}
+
+export async function stopMoney(service: TestService): Promise<void> {
+  await engageBrake(service.db, { reason: 'a test', now: service.clock.now() })
+}
+
+export async function letMoneyGo(service: TestService): Promise<void> {
+  await service.db.transaction(async (tx) => await releaseBrake(tx, { by: 'a test', now: service.clock.now() }))
+}
+
+/** That the ledger and every record agree. */
+export async function expectBooksAgree(service: TestService): Promise<void> {
+  expect(await findBreaches(service.db)).toEqual([])
+}
