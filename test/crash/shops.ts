@@ -1,13 +1,15 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Agent, request } from 'undici'
+import { Pool, request } from 'undici'
 import { fetchToken } from '../support/service.ts'
 import type { TestReceiver } from '../support/webhooks.ts'
 import type { Found, Observation } from './observation.ts'
 
 export type Shops = {
   /** Requests that were sent and not answered yet, by the address they were sent to. */
-  underWay(): { baseUrl: string; sentAt: number; answered: Promise<number | null> }[]
+  underWay(): { baseUrl: string; answered: Promise<number | null> }[]
+  /** Sends nothing more over the connections to this address, and closes each when it has its answer: what a load balancer does. */
+  leave(baseUrl: string): void
   /** Lets every shop finish what it has begun; a service must be there. */
   stop(): Promise<void>
   acknowledged: Observation['acknowledged']
@@ -25,7 +27,7 @@ type Options = {
   name: string
 }
 
-type Sent = { baseUrl: string; sentAt: number; answered: Promise<number | null> }
+type Sent = { baseUrl: string; answered: Promise<number | null> }
 type Answer = { status: number; body: Record<string, unknown> }
 
 const pauseAfterFailureMs = 25
@@ -37,7 +39,7 @@ const answerMaxMs = 15_000
  * as it takes.
  */
 export function openShops({ addresses, token, webhookUrl, name }: Options): Shops {
-  const agent = new Agent({ headersTimeout: answerMaxMs, bodyTimeout: answerMaxMs })
+  const connections = new Map<string, Pool>()
   const underWay = new Set<Sent>()
   const acknowledged: Observation['acknowledged'] = []
   const paid: Observation['paid'] = []
@@ -52,10 +54,14 @@ export function openShops({ addresses, token, webhookUrl, name }: Options): Shop
     acknowledged,
     paid,
     surprises,
+    leave(baseUrl) {
+      void connections.get(baseUrl)?.close()
+      connections.delete(baseUrl)
+    },
     async stop() {
       isOpen = false
       await Promise.all(shops)
-      await agent.destroy()
+      await Promise.all([...connections.values()].map(async (pool) => await pool.destroy()))
     },
   }
 
@@ -89,19 +95,19 @@ export function openShops({ addresses, token, webhookUrl, name }: Options): Shop
 
   /** Null when there was no whole answer. */
   async function send(baseUrl: string, path: string, body: object): Promise<Answer | null> {
-    const asking = ask(baseUrl + path, body)
-    const sent = { baseUrl, sentAt: performance.now(), answered: asking.then((answer) => answer?.status ?? null) }
+    const asking = ask(baseUrl, path, body)
+    const sent = { baseUrl, answered: asking.then((answer) => answer?.status ?? null) }
     underWay.add(sent)
     const answer = await asking
     underWay.delete(sent)
     return answer
   }
 
-  async function ask(url: string, body: object): Promise<Answer | null> {
+  async function ask(baseUrl: string, path: string, body: object): Promise<Answer | null> {
     try {
-      const answer = await request(url, {
+      const answer = await connect(baseUrl).request({
+        path,
         method: 'POST',
-        dispatcher: agent,
         headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
         body: JSON.stringify(body),
       })
@@ -109,6 +115,14 @@ export function openShops({ addresses, token, webhookUrl, name }: Options): Shop
     } catch {
       return null
     }
+  }
+
+  function connect(baseUrl: string): Pool {
+    const known = connections.get(baseUrl)
+    if (known) return known
+    const pool = new Pool(baseUrl, { headersTimeout: answerMaxMs, bodyTimeout: answerMaxMs })
+    connections.set(baseUrl, pool)
+    return pool
   }
 }
 

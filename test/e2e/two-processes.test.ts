@@ -1,0 +1,186 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { request } from 'undici'
+import { afterEach, expect, it } from 'vitest'
+import { sql } from '../../src/db/sql.ts'
+import { type Found, findBrokenPromises } from '../crash/observation.ts'
+import { fetchAll, fetchSandboxToken, observe, openShops } from '../crash/shops.ts'
+import { createEmptyDatabase, type TestDatabase } from '../support/database.ts'
+import { findFreePort, makeDataDir, type ServiceProcess, startServiceProcess } from '../support/process.ts'
+import { startTestReceiver, type TestReceiver } from '../support/webhooks.ts'
+
+const quietMaxMs = 45_000
+
+const cleanups: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+})
+
+type House = {
+  database: TestDatabase
+  receiver: TestReceiver
+  token: string
+  processes: [ServiceProcess, ServiceProcess]
+}
+
+/** Two processes on one database, as behind a load balancer, and a shop's receiver. */
+async function open(): Promise<House> {
+  const database = await createEmptyDatabase()
+  cleanups.push(database.drop)
+  const receiver = await startTestReceiver()
+  cleanups.push(receiver.stop)
+  const folders = await Promise.all([makeDataDir(), makeDataDir()])
+  cleanups.push(async () => await Promise.all(folders.map(async ({ remove }) => await remove())))
+  const [first, second] = folders
+  const one = await start(database, first.dataDir)
+  const other = await start(database, second.dataDir)
+  const token = await fetchSandboxToken(first.dataDir, one.baseUrl)
+  return { database, receiver, token, processes: [one, other] }
+}
+
+async function start(database: TestDatabase, dataDir: string): Promise<ServiceProcess> {
+  const running = await startServiceProcess({
+    dataDir,
+    port: await findFreePort(),
+    databaseUrl: database.connectionString,
+  })
+  cleanups.push(async () => {
+    running.signal('SIGTERM')
+    await running.ended
+  })
+  return running
+}
+
+async function post(
+  house: House,
+  url: string,
+  body: object,
+): Promise<{ status: number; body: Record<string, unknown> }> {
+  const answer = await request(url, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${house.token}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  return { status: answer.statusCode, body: (await answer.body.json()) as Record<string, unknown> }
+}
+
+async function get(house: House, url: string): Promise<Found> {
+  const answer = await request(url, { headers: { authorization: `Bearer ${house.token}` } })
+  expect(answer.statusCode).toBe(200)
+  return (await answer.body.json()) as Found
+}
+
+it('serves from either what was made at the other, does everything once, and tells each change once and in order', async () => {
+  const house = await open()
+  const { receiver, database } = house
+  const acknowledged = await Promise.all(
+    Array.from({ length: 60 }, async (_, index) => {
+      const [one, other] = house.processes
+      const [here, there] = index % 2 === 0 ? [one, other] : [other, one]
+      const key = `two-processes-${index}`
+      const body = { amount: 100 + index, paymentMethod: 'PIX', pix: {}, idempotencyKey: key, externalCode: key }
+      const create = async (at: ServiceProcess) =>
+        await post(house, `${at.baseUrl}/transaction`, { ...body, webhookUrl: receiver.url })
+      const [created, twin] = await Promise.all([create(here), create(there)])
+      expect([created.status, twin.status]).toEqual([201, 201])
+      expect(twin.body).toEqual(created.body)
+      const { id, pixResponse } = created.body as { id: string; pixResponse: { uri: string } }
+      const paid = await post(house, `${there.baseUrl}/sandbox/payment`, { uri: pixResponse.uri })
+      expect(paid.status).toBe(200)
+      return { key, id, amount: 100 + index, uri: pixResponse.uri, endToEndId: String(paid.body.endToEndId) }
+    }),
+  )
+  const [{ baseUrl }] = house.processes
+  const shops = { ...emptyShops, acknowledged, paid: acknowledged }
+  const observation = await observe(shops, { baseUrl, token: house.token, receiver, quietMaxMs })
+  expect(findBrokenPromises(observation)).toEqual([])
+  for (const { id } of acknowledged) {
+    const [one, other] = await Promise.all(
+      house.processes.map(async (at) => await get(house, `${at.baseUrl}/transaction/${id}`)),
+    )
+    expect(one).toMatchObject({ status: 'PAID' })
+    expect(other).toEqual(one)
+  }
+  // Nobody crashed, so nothing was told twice.
+  expect(observation.deliveries).toHaveLength(120)
+  const [row] = await database.db.query<{ attempts: number; notices: number; jobs: number }>(sql`
+    select
+      (select count(*) from webhook_attempts) as attempts,
+      (select count(*) from callback_inbox where state = 'settled') as notices,
+      (select count(*) from graphile_worker.jobs where task_identifier = 'callbacks.process') as jobs`)
+  expect(row).toEqual({ attempts: 120, notices: 60, jobs: 0 })
+  const lines = house.processes.flatMap((one) => one.lines)
+  expect(lines.filter(({ level }) => level >= 40 && level < 100).filter(isNotStartup)).toEqual([])
+}, 90_000)
+
+it.each(['SIGTERM', 'SIGINT'] as const)(
+  'loses nothing when one of them is ended with %s under load',
+  async (signal) => {
+    const house = await open()
+    const { receiver, token } = house
+    const [leaving, staying] = house.processes
+    let isThere = true
+    const shops = openShops({
+      // Half of the shops at either, until the load balancer sees that one is leaving.
+      addresses: Array.from(
+        { length: 8 },
+        (_, index) => () => (index % 2 === 0 && isThere ? leaving.baseUrl : staying.baseUrl),
+      ),
+      token,
+      webhookUrl: receiver.url,
+      name: `leaving-${signal}`,
+    })
+    await sleep(1_500)
+    const underWay = shops.underWay().filter(({ baseUrl }) => baseUrl === leaving.baseUrl)
+    leaving.signal(signal)
+    expect(underWay.length).toBeGreaterThan(0)
+    expect(await Promise.all(underWay.map(({ answered }) => answered))).toEqual(
+      underWay.map(() => expect.toBeOneOf([200, 201])),
+    )
+    isThere = false
+    shops.leave(leaving.baseUrl)
+    expect(await leaving.ended).toEqual({ code: 0, signal: null })
+    await sleep(500)
+    await shops.stop()
+    // A callback that was on its way inside the one that left is found by the poller: now, instead of in some seconds.
+    await enqueueJob(house.database.db, { name: 'transactions.poll', payload: {}, key: 'transactions.poll' })
+    expect(shops.surprises).toEqual([])
+    const observation = await observe(shops, { baseUrl: staying.baseUrl, token, receiver, quietMaxMs })
+    expect(findBrokenPromises(observation)).toEqual([])
+    expect(observation.deliveries).toHaveLength(new Set(observation.deliveries.map(({ eventId }) => eventId)).size)
+    expect((await fetchAll(staying.baseUrl, token)).length).toBeGreaterThan(50)
+  },
+  90_000,
+)
+
+it('waits for what is under way when it is asked to end once, and not when it is asked twice', async () => {
+  const house = await open()
+  const [leaving] = house.processes
+  // The simulator makes this charge and does not answer for as long as anybody waits.
+  const waiting = post(house, `${leaving.baseUrl}/transaction`, { amount: 9_999_998, paymentMethod: 'PIX', pix: {} })
+  const outcome = waiting.then(
+    () => 'answered',
+    () => 'cut',
+  )
+  await sleep(300)
+  leaving.signal('SIGTERM')
+  const first = await Promise.race([leaving.ended.then(() => 'ended'), sleep(1_000, 'waits')])
+  expect(first).toBe('waits')
+  const askedAt = performance.now()
+  leaving.signal('SIGTERM')
+  expect(await leaving.ended).toEqual({ code: 1, signal: null })
+  expect(performance.now() - askedAt).toBeLessThan(1_000)
+  expect(await outcome).toBe('cut')
+}, 60_000)
+
+const emptyShops = {
+  underWay: () => [],
+  leave: () => {},
+  stop: async () => {},
+  surprises: [],
+  acknowledged: [],
+  paid: [],
+}
+
+function isNotStartup({ msg }: { msg: string }): boolean {
+  return !/past its life|SECRET_KEY/.test(msg)
+}
