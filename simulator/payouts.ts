@@ -9,7 +9,7 @@ import { toHolder } from './payee.ts'
 import { findPayout, insertPayout, type PayoutRow } from './payouts-store.ts'
 import { receiverAccount, receiverKey } from './receiver-account.ts'
 import { toSentPix, toSentPixCallback } from './sent-pix.ts'
-import { slowMs, tellWhenSettled } from './settlement.ts'
+import { type Settlement, slowMs, tellWhenSettled } from './settlement.ts'
 import { rejectedPayoutAmounts } from './spi-codes.ts'
 import { isOwnId, type PayoutRequest, parsePayoutRequest } from './validate.ts'
 
@@ -42,8 +42,8 @@ export async function getPayout(network: Network, id: string): Promise<HttpRespo
   return json(200, toSentPix(payout, network.clock.now()))
 }
 
-/** Tells the payer, who is this PSP's client, of what has become of a payout. */
-function tellOfPayout(network: Network, row: PayoutRow): void {
+/** Tells this PSP's client of what has become of a payout. */
+export function tellOfPayout(network: Network, row: Settlement & { id: string }): void {
   tellWhenSettled(network, row, async () => {
     const payout = await findPayout(network.pool, row.id)
     if (payout) await tellReceiver(network, toSentPixCallback(payout, network.clock.now()))

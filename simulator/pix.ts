@@ -2,9 +2,10 @@ import { cents, toReais } from '../src/lib/money.ts'
 import { toDevolucao } from './devolucao.ts'
 import { type HttpRequest, type HttpResponse, json, problem, type Violation } from './http.ts'
 import type { Network } from './network.ts'
+import { type Page, parsePage, toParameters } from './page.ts'
 import { receiverKey } from './receiver-account.ts'
 import { countPix, findPix, listPix, type PixFilter, type PixRow } from './store.ts'
-import { isEndToEndIdShape, isTxid, parseCount, parseDateTime } from './validate.ts'
+import { isEndToEndIdShape, isTxid } from './validate.ts'
 
 /** `GET /pix/{e2eid}` */
 export async function getPix(network: Network, endToEndId: string): Promise<HttpResponse> {
@@ -19,21 +20,13 @@ export async function getPixList(network: Network, request: HttpRequest): Promis
   const parsed = parseQuery(request.query)
   if ('violacoes' in parsed)
     return problem('PixConsultaInvalida', 'Os parâmetros não respeitam o schema.', parsed.violacoes)
-  const { filter, page, pageSize, isEmpty } = parsed
+  const { filter, asked, isEmpty } = parsed
+  const { page, pageSize } = asked
   const total = isEmpty ? 0 : await countPix(network.pool, filter)
   const rows = isEmpty ? [] : await listPix(network.pool, filter, { limit: pageSize, offset: page * pageSize })
   const now = network.clock.now()
   return json(200, {
-    parametros: {
-      inicio: filter.from.toISOString(),
-      fim: filter.to.toISOString(),
-      paginacao: {
-        paginaAtual: page,
-        itensPorPagina: pageSize,
-        quantidadeDePaginas: Math.max(1, Math.ceil(total / pageSize)),
-        quantidadeTotalDeItens: total,
-      },
-    },
+    parametros: toParameters(asked, total),
     pix: rows.map((row) => toPix(row, now)),
   })
 }
@@ -66,37 +59,26 @@ export function toPix(pix: PixRow, now: Date) {
   }
 }
 
-type PixQuery = { filter: PixFilter; page: number; pageSize: number; isEmpty: boolean }
+type PixQuery = { filter: PixFilter; asked: Page; isEmpty: boolean }
 
 function parseQuery(query: Record<string, string>): PixQuery | { violacoes: Violation[] } {
-  const from = parseDateTime(query.inicio)
-  const to = parseDateTime(query.fim)
-  const page = parseCount(query['paginacao.paginaAtual'], { min: 0, max: 999_999, absent: 0 })
-  const pageSize = parseCount(query['paginacao.itensPorPagina'], { min: 1, max: 1000, absent: 100 })
   const isBoolean = (text: string | undefined) => text === undefined || text === 'true' || text === 'false'
-  const faults: Record<string, boolean> = {
-    inicio: from === null,
-    fim: to === null || (from !== null && to < from),
+  const asked = parsePage(query, {
     txid: query.txid !== undefined && !isTxid(query.txid),
     txIdPresente: !isBoolean(query.txIdPresente),
     devolucaoPresente: !isBoolean(query.devolucaoPresente),
     cpf: query.cpf !== undefined && (!/^\d{11}$/.test(query.cpf) || query.cnpj !== undefined),
     cnpj: query.cnpj !== undefined && !/^[0-9A-Z]{14}$/.test(query.cnpj),
-    'paginacao.paginaAtual': page === null,
-    'paginacao.itensPorPagina': pageSize === null,
-  }
-  const faulty = Object.keys(faults).filter((name) => faults[name])
-  if (faulty.length > 0 || !from || !to || page === null || pageSize === null) {
-    return { violacoes: faulty.map((name) => ({ razao: `O parâmetro ${name} não é válido.`, propriedade: name })) }
-  }
+  })
+  if ('violacoes' in asked) return asked
   const filter = {
-    from,
-    to,
+    from: asked.from,
+    to: asked.to,
     txid: query.txid ?? null,
     payerDocument: query.cpf ?? query.cnpj ?? null,
     hasReturn: query.devolucaoPresente === undefined ? null : query.devolucaoPresente === 'true',
   }
   // Every Pix of this network pays a charge.
   const isEmpty = query.txIdPresente === 'false'
-  return { filter, page, pageSize, isEmpty }
+  return { filter, asked, isEmpty }
 }

@@ -61,7 +61,7 @@ export async function insertReturnIn(client: pg.PoolClient, row: ReturnRow): Pro
 export async function lockLeft(
   client: pg.PoolClient,
   { endToEndId, now }: { endToEndId: string; now: Date },
-): Promise<{ amount: number; paidAt: Date } | null> {
+): Promise<{ whole: number; amount: number; paidAt: Date } | null> {
   const pix = await client.query<{ amount: string; paid_at: Date }>({
     text: `select amount::text as amount, paid_at from simulator.pix where end_to_end_id = $1 for update`,
     values: [endToEndId],
@@ -74,7 +74,8 @@ export async function lockLeft(
       where end_to_end_id = $1 and (rejection is null or settles_at > $2)`,
     values: [endToEndId, now.toISOString()],
   })
-  return { amount: Number(found.amount) - Number(rows[0]?.returned), paidAt: found.paid_at }
+  const whole = Number(found.amount)
+  return { whole, amount: whole - Number(rows[0]?.returned), paidAt: found.paid_at }
 }
 
 export async function findReturn(

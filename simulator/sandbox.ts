@@ -1,14 +1,27 @@
 import Type from 'typebox'
 import { Compile } from 'typebox/compile'
 import { cents } from '../src/lib/money.ts'
+import type { InfractionDecision, InfractionInput } from './contest.ts'
+import type { ControlOutcome } from './control.ts'
 import { type HttpRequest, type HttpResponse, json, parseJson, problem } from './http.ts'
 import type { PayInput, PayOutcome } from './pay.ts'
 
+/** What a gateway that reaches the simulator over the network can have it do. */
+export type Controls = {
+  pay(input: PayInput): Promise<PayOutcome>
+  openInfraction(input: InfractionInput): Promise<ControlOutcome>
+  decideInfraction(input: InfractionDecision): Promise<ControlOutcome>
+  returnUnannounced(input: { endToEndId: string; amount?: PayInput['amount'] }): Promise<ControlOutcome>
+  returnPayout(input: { payoutId: string; amount?: PayInput['amount'] }): Promise<ControlOutcome>
+}
+
 const text = Type.Optional(Type.String({ maxLength: 255 }))
+const amount = Type.Optional(Type.Integer({ minimum: 1, maximum: 999_999_999_999 }))
+const id = Type.String({ maxLength: 64 })
 
 const PaymentRequest = Type.Object({
   uri: Type.String({ maxLength: 4096 }),
-  amount: Type.Optional(Type.Integer({ minimum: 1, maximum: 999_999_999_999 })),
+  amount,
   payer: Type.Optional(
     Type.Object({
       name: text,
@@ -23,17 +36,63 @@ const PaymentRequest = Type.Object({
     }),
   ),
 })
-const paymentRequest = Compile(PaymentRequest)
+const InfractionRequest = Type.Object({
+  endToEndId: id,
+  amount,
+  reason: Type.Optional(Type.Enum(['fraud', 'operational_failure'])),
+})
+const DecisionRequest = Type.Object({ reference: id, decision: Type.Enum(['accept', 'reject', 'cancel']) })
+const ReturnRequest = Type.Object({ endToEndId: id, amount })
+const PayoutReturnRequest = Type.Object({ payoutId: id, amount })
 
-/** `POST /sandbox/payment`: pays a code, for a gateway that reaches the simulator over the network. */
-export async function postPayment(
-  pay: (input: PayInput) => Promise<PayOutcome>,
+const paymentRequest = Compile(PaymentRequest)
+const infractionRequest = Compile(InfractionRequest)
+const decisionRequest = Compile(DecisionRequest)
+const returnRequest = Compile(ReturnRequest)
+const payoutReturnRequest = Compile(PayoutReturnRequest)
+
+/** `POST /sandbox/{control}`: each takes the input of one of the {@link Controls} as JSON. Null for a control that is none. */
+export async function postControl(
+  controls: Controls,
+  control: string,
   request: HttpRequest,
-): Promise<HttpResponse> {
+): Promise<HttpResponse | null> {
   const body = parseJson(request.body)
-  if (!paymentRequest.Check(body)) return problem('RequisicaoInvalida', 'O corpo não é um pagamento.')
-  const { uri, amount, payer } = body
+  if (control === 'payment') return paymentRequest.Check(body) ? postPayment(controls, body) : invalid()
+  if (control === 'infraction') {
+    return infractionRequest.Check(body) ? told(controls.openInfraction(inCents(body))) : invalid()
+  }
+  if (control === 'decision') {
+    return decisionRequest.Check(body) ? told(controls.decideInfraction(body)) : invalid()
+  }
+  if (control === 'return') {
+    return returnRequest.Check(body) ? told(controls.returnUnannounced(inCents(body))) : invalid()
+  }
+  if (control === 'payout-return') {
+    return payoutReturnRequest.Check(body) ? told(controls.returnPayout(inCents(body))) : invalid()
+  }
+  return null
+}
+
+async function postPayment(
+  { pay }: Controls,
+  { uri, amount, payer }: Type.Static<typeof PaymentRequest>,
+): Promise<HttpResponse> {
   const outcome = await pay({ uri, ...(amount !== undefined && { amount: cents(amount) }), ...(payer && { payer }) })
   if (outcome.ok) return json(200, { endToEndId: outcome.endToEndId })
   return problem('PagamentoRecusado', outcome.message, [{ razao: outcome.message, propriedade: outcome.code }])
+}
+
+async function told(asked: Promise<ControlOutcome>): Promise<HttpResponse> {
+  const outcome = await asked
+  if (outcome.ok) return json(200, { id: outcome.id })
+  return problem('ComandoRecusado', outcome.message, [{ razao: outcome.message, propriedade: outcome.code }])
+}
+
+function inCents<Body extends { amount?: number }>({ amount, ...others }: Body) {
+  return { ...others, ...(amount !== undefined && { amount: cents(amount) }) }
+}
+
+function invalid(): HttpResponse {
+  return problem('RequisicaoInvalida', 'O corpo não é o que este comando espera.')
 }

@@ -3,18 +3,21 @@ import type pg from 'pg'
 import type { Clock } from '../src/lib/clock.ts'
 import { tellReceiver } from './callbacks.ts'
 import { getCharge, putCharge } from './charges.ts'
+import { decideInfraction, openInfraction, returnUnannounced } from './contest.ts'
 import { type Disturb, disturbed } from './disturb.ts'
 import { type HttpRequest, type HttpResponse, problem } from './http.ts'
+import { getInfractions } from './infractions.ts'
 import { createInsertQueue } from './insert-queue.ts'
 import { parseBaseUrl } from './location.ts'
 import type { Log, Network } from './network.ts'
 import { hasValidToken, issueToken } from './oauth.ts'
-import { type PayInput, type PayOutcome, pay } from './pay.ts'
+import { pay } from './pay.ts'
 import { getKeys, getPayload, newSigningJwk, readSigningJwk } from './payload.ts'
 import { getPayout, putPayout } from './payouts.ts'
 import { getPix, getPixList, toPix } from './pix.ts'
+import { returnPayout } from './return-payout.ts'
 import { getReturn, putReturn } from './returns.ts'
-import { postPayment } from './sandbox.ts'
+import { type Controls, postControl } from './sandbox.ts'
 import { ensureSchema, insertBaseUrl, insertCharges, loadSecrets, type PixRow } from './store.ts'
 import { getWebhook, putWebhook } from './webhooks.ts'
 
@@ -31,11 +34,10 @@ export type SimulatorOptions = {
   disturb?: Disturb
 }
 
-export type Simulator = {
+/** Beside the PSP itself, what a test or a developer has the network do ({@link Controls}). */
+export type Simulator = Controls & {
   /** Answers a request to the PSP. Never rejects. */
   handle(request: HttpRequest): Promise<HttpResponse>
-  /** Plays a payer's bank. */
-  pay(input: PayInput): Promise<PayOutcome>
   /** Ends pauses and late answers, and waits for callbacks under way. The pool stays open. */
   close(): Promise<void>
 }
@@ -55,11 +57,15 @@ export async function createSimulator(options: SimulatorOptions): Promise<Simula
   const tasks = new Set<Promise<void>>()
   const network = await openNetwork(options, { closing: closing.signal, inBackground })
 
-  const answerHere = (request: HttpRequest) => answer(network, payHere, request)
+  const answerHere = (request: HttpRequest) => answer(network, controls, request)
   const fetch = (path: string) => answerHere({ method: 'GET', path, query: {}, headers: {}, body: undefined })
 
-  async function payHere(input: PayInput): Promise<PayOutcome> {
-    return pay({ network, fetch, onPaid: tellInBackground }, input)
+  const controls: Controls = {
+    pay: (input) => pay({ network, fetch, onPaid: tellInBackground }, input),
+    openInfraction: (input) => openInfraction(network, input),
+    decideInfraction: (input) => decideInfraction(network, input),
+    returnUnannounced: (input) => returnUnannounced(network, input),
+    returnPayout: (input) => returnPayout(network, input),
   }
 
   function tellInBackground(pix: PixRow) {
@@ -75,7 +81,7 @@ export async function createSimulator(options: SimulatorOptions): Promise<Simula
 
   return {
     handle: (request) => disturbed(options.disturb?.(request) ?? 'none', () => answerHere(request)),
-    pay: payHere,
+    ...controls,
     close: async () => {
       closing.abort()
       await Promise.allSettled(tasks)
@@ -97,18 +103,16 @@ async function openNetwork(
   return { pool, clock, log, sendCallback, baseUrl, secrets, signer, insertCharge, ...life }
 }
 
-type Pay = (input: PayInput) => Promise<PayOutcome>
-
-async function answer(network: Network, pay: Pay, request: HttpRequest): Promise<HttpResponse> {
+async function answer(network: Network, controls: Controls, request: HttpRequest): Promise<HttpResponse> {
   try {
-    return await route(network, pay, request)
+    return await route(network, controls, request)
   } catch (error) {
     network.log.warn({ err: error }, 'The simulator could not answer')
     return problem('ServicoIndisponivel', 'Ocorreu uma falha no simulador.')
   }
 }
 
-async function route(network: Network, pay: Pay, request: HttpRequest): Promise<HttpResponse> {
+async function route(network: Network, controls: Controls, request: HttpRequest): Promise<HttpResponse> {
   const { method, path } = request
   const deps = { clock: network.clock, tokenKey: network.secrets.tokenKey }
   // Open to anyone, as on the real network.
@@ -128,11 +132,11 @@ async function route(network: Network, pay: Pay, request: HttpRequest): Promise<
   if (place === 'GET /pix') return getPixList(network, request)
   if (place === 'PUT /webhook/…') return putWebhook(network, id ?? '', request)
   if (place === 'GET /webhook/…') return getWebhook(network, id ?? '')
-  if (method === 'POST' && path === '/sandbox/payment') return postPayment(pay, request)
-  return problem('NaoEncontrado', 'Não há nada neste endereço.')
+  const controlled = place === 'POST /sandbox/…' ? await postControl(controls, id ?? '', request) : null
+  return controlled ?? problem('NaoEncontrado', 'Não há nada neste endereço.')
 }
 
-/** Money that leaves: returns as the standard has them, payouts as Efí does. Null for any other place. */
+/** Money that leaves: returns as the standard has them, payouts and infractions as Efí does. Null for any other place. */
 async function routeMoneyOut(network: Network, segments: string[], request: HttpRequest): Promise<HttpResponse | null> {
   const { method } = request
   const last = segments.at(-1) ?? ''
@@ -144,6 +148,7 @@ async function routeMoneyOut(network: Network, segments: string[], request: Http
   }
   if (method === 'PUT' && place === '/v3/gn/pix') return putPayout(network, last, request)
   if (method === 'GET' && place === '/v2/gn/pix/enviados/id-envio') return getPayout(network, last)
+  if (method === 'GET' && place === '/v2/gn' && last === 'infracoes') return getInfractions(network, request)
   return null
 }
 

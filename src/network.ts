@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { request } from 'undici'
 import { receiverAccount, receiverKey, simulatorCredentials } from '../simulator/receiver-account.ts'
-import { createSimulator } from '../simulator/simulator.ts'
+import { createSimulator, type Simulator } from '../simulator/simulator.ts'
 import type { Acquirer } from './acquirers/acquirer.ts'
 import { createBacenAcquirer } from './acquirers/bacen/adapter.ts'
 import { createHttpSend, type Send } from './acquirers/bacen/http.ts'
@@ -9,6 +9,7 @@ import type { Config } from './config.ts'
 import type { Db } from './db/sql.ts'
 import type { Clock } from './lib/clock.ts'
 import { cents } from './lib/money.ts'
+import type { SandboxControlled } from './sandbox/controls.ts'
 import type { Sandbox } from './sandbox/routes.ts'
 
 /** The simulated Pix network as acquirer, in this process or at SIMULATOR_URL: through the same adapter as any PSP. */
@@ -43,8 +44,7 @@ async function openHere({ db, clock, log, baseUrl, postHere }: Options): Promise
   return {
     acquirer: toAcquirer({ send: simulator.handle, isRemote: false, clock }),
     sandbox: {
-      pay: async ({ uri, amount, payer }) =>
-        await simulator.pay({ uri, ...(amount !== undefined && { amount: cents(amount) }), ...(payer && { payer }) }),
+      ...toSandbox(simulator),
       serve: async (path) => await simulator.handle({ method: 'GET', path, query: {}, headers: {}, body: undefined }),
     },
     close: async () => await simulator.close(),
@@ -55,7 +55,7 @@ function openRemote(url: string, { clock }: Options): SimulatedNetwork {
   const { send, close } = createHttpSend({ baseUrl: url })
   return {
     acquirer: toAcquirer({ send, isRemote: true, clock }),
-    sandbox: { pay: async (payment) => await payOverHttp(url, payment), serve: null },
+    sandbox: { ...toRemoteSandbox(url), serve: null },
     close,
   }
 }
@@ -71,7 +71,47 @@ function toAcquirer(options: { send: Send; isRemote: boolean; clock: Clock }): A
   })
 }
 
-async function payOverHttp(url: string, payment: Parameters<Sandbox['pay']>[0]): ReturnType<Sandbox['pay']> {
+/** What the gateway's own words have the network do, in this process. */
+function toSandbox(simulator: Simulator): Omit<Sandbox, 'serve'> {
+  return {
+    pay: async ({ payer, ...payment }) => await simulator.pay({ ...inCents(payment), ...(payer && { payer }) }),
+    openInfraction: async (input) => await simulator.openInfraction(inCents(input)),
+    decideInfraction: async (input) => await simulator.decideInfraction(input),
+    returnUnannounced: async (input) => await simulator.returnUnannounced(inCents(input)),
+    returnPayout: async (input) => await simulator.returnPayout(inCents(input)),
+  }
+}
+
+function inCents<Input extends { amount?: number }>({ amount, ...others }: Input) {
+  return { ...others, ...(amount !== undefined && { amount: cents(amount) }) }
+}
+
+/** The same, at a simulator that runs by itself. */
+function toRemoteSandbox(url: string): Omit<Sandbox, 'serve'> {
+  const control = async (name: string, input: object): Promise<SandboxControlled> => {
+    const body = await postControl(url, name, input)
+    return typeof body.id === 'string' ? { ok: true, id: body.id } : toRefusal(body)
+  }
+  return {
+    pay: async (payment) => {
+      const body = await postControl(url, 'payment', payment)
+      return typeof body.endToEndId === 'string' ? { ok: true, endToEndId: body.endToEndId } : toRefusal(body)
+    },
+    openInfraction: async (input) => await control('infraction', input),
+    decideInfraction: async (input) => await control('decision', input),
+    returnUnannounced: async (input) => await control('return', input),
+    returnPayout: async (input) => await control('payout-return', input),
+  }
+}
+
+type ControlAnswer = {
+  id?: string
+  endToEndId?: string
+  detail?: string
+  violacoes?: { propriedade: string }[]
+}
+
+async function postControl(url: string, name: string, input: object): Promise<ControlAnswer> {
   const { clientId, clientSecret } = simulatorCredentials
   const token = await request(`${url}/oauth/token`, {
     method: 'POST',
@@ -82,20 +122,18 @@ async function payOverHttp(url: string, payment: Parameters<Sandbox['pay']>[0]):
     },
   })
   const { access_token: accessToken } = (await token.body.json()) as { access_token: string }
-  const answer = await request(`${url}/sandbox/payment`, {
+  const answer = await request(`${url}/sandbox/${name}`, {
     method: 'POST',
-    body: JSON.stringify(payment),
+    body: JSON.stringify(input),
     headers: { authorization: `Bearer ${accessToken}`, 'content-type': 'application/json' },
   })
-  const body = (await answer.body.json()) as {
-    endToEndId?: string
-    detail?: string
-    violacoes?: { propriedade: string }[]
-  }
-  if (body.endToEndId !== undefined) return { ok: true, endToEndId: body.endToEndId }
+  return (await answer.body.json()) as ControlAnswer
+}
+
+function toRefusal(body: ControlAnswer): { ok: false; code: string; message: string } {
   return {
     ok: false,
     code: body.violacoes?.[0]?.propriedade ?? 'refused',
-    message: body.detail ?? 'The simulated bank refused the payment.',
+    message: body.detail ?? 'The simulator refused it.',
   }
 }

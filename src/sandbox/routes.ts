@@ -3,13 +3,14 @@ import { Type } from 'typebox'
 import { AccountHolderView, NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import { AppError } from '../lib/errors.ts'
+import { registerControlRoutes, type SandboxControls } from './controls.ts'
 
 /** A payment at the payer's bank. What of the payer is left out is filled in. */
 export type SandboxPayment = { uri: string; amount?: number; payer?: object }
 export type SandboxOutcome = { ok: true; endToEndId: string } | { ok: false; code: string; message: string }
 
 /** The simulated Pix network, as far as the gateway shows it. It exists only while the acquirer is the simulator. */
-export type Sandbox = {
+export type Sandbox = SandboxControls & {
   pay(payment: SandboxPayment): Promise<SandboxOutcome>
   /** Answers a GET at the QR codes' locations; null when the simulator runs elsewhere and answers there itself. */
   serve: ((path: string) => Promise<{ status: number; headers: Record<string, string>; body: string }>) | null
@@ -58,6 +59,8 @@ export function registerSandboxRoutes(app: Server, sandbox: Sandbox): void {
       })
     },
   )
+
+  registerControlRoutes(app, sandbox)
 
   const { serve } = sandbox
   if (!serve) return

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { receiverAccount, receiverKey, simulatorCredentials } from '../../../simulator/receiver-account.ts'
+import { refusedReturnAmount, rejectedReturnAmount, slowReturnAmount } from '../../../simulator/returns.ts'
 import { hasBacenOpenApi, loadBacenOpenApi, type OpenApi } from '../../../test/support/bacen-openapi.ts'
 import { createEmptyDatabase, type TestDatabase } from '../../../test/support/database.ts'
 import { type TestSimulator, testSimulator, txidOf } from '../../../test/support/simulator.ts'
@@ -50,8 +51,15 @@ describe.skipIf(!hasBacenOpenApi)('against the Central Bank’s OpenAPI', () => 
       const paid = await simulator.pay({ uri: created.charge.uri })
       if (!paid.ok) throw new Error(paid.message)
       await acquirer.findPayment(paid.endToEndId)
+      const refund = { endToEndId: paid.endToEndId, refundId: txidOf(100 + index), amount: cents(1) }
+      await acquirer.refund(refund)
+      await acquirer.findRefund(refund)
+      await acquirer.refund({ ...refund, refundId: txidOf(200 + index), amount: cents(amount) })
+      await simulator.returnUnannounced({ endToEndId: paid.endToEndId, ...(amount > 1 && { amount: cents(1) }) })
+      await acquirer.findPayment(paid.endToEndId)
       await acquirer.findCharge(input.txid)
     }
+    await refundsThatEndBadly()
     await acquirer.createCharge({ txid: txidOf(1), amount: cents(2), expiresInSeconds: 60 })
     await acquirer.createCharge({ txid: txidOf(9), amount: cents(9_999_999), expiresInSeconds: 60 })
     await acquirer.findCharge(txidOf(8))
@@ -61,24 +69,51 @@ describe.skipIf(!hasBacenOpenApi)('against the Central Bank’s OpenAPI', () => 
       payloads.push(payment)
   }
 
+  async function refundsThatEndBadly() {
+    const created = await acquirer.createCharge({ txid: txidOf(300), amount: cents(5_000_000), expiresInSeconds: 60 })
+    if (created.outcome !== 'created') throw new Error(created.reason)
+    const paid = await simulator.pay({ uri: created.charge.uri })
+    if (!paid.ok) throw new Error(paid.message)
+    for (const [index, amount] of [rejectedReturnAmount, slowReturnAmount, refusedReturnAmount].entries()) {
+      const refund = { endToEndId: paid.endToEndId, refundId: txidOf(301 + index), amount }
+      await acquirer.refund(refund)
+      await acquirer.findRefund(refund)
+    }
+    await acquirer.findPayment(paid.endToEndId)
+  }
+
   const pathOf = (request: HttpRequest) =>
-    request.path.replace(/^\/(cob|pix|webhook)\/.*/, (_, name) => templates[name] ?? '')
+    request.path
+      .replace(/^\/pix\/[^/]+\/devolucao\/.*/, '/pix/{e2eid}/devolucao/{id}')
+      .replace(/^\/(cob|pix|webhook)\/[^{].*/, (_, name) => templates[name] ?? '')
   const templates: Record<string, string> = { cob: '/cob/{txid}', pix: '/pix/{e2eid}', webhook: '/webhook/{chave}' }
   const numeric = new Set(['paginacao.paginaAtual', 'paginacao.itensPorPagina'])
 
   it('every request that the adapter sends fits', () => {
     const asked = exchanges.filter(({ request }) => request.path !== tokenPath).map(({ request }) => request)
     expect(new Set(asked.map((request) => `${request.method} ${pathOf(request)}`))).toEqual(
-      new Set(['PUT /webhook/{chave}', 'PUT /cob/{txid}', 'GET /cob/{txid}', 'GET /pix/{e2eid}', 'GET /pix']),
+      new Set([
+        'PUT /webhook/{chave}',
+        'PUT /cob/{txid}',
+        'GET /cob/{txid}',
+        'GET /pix/{e2eid}',
+        'GET /pix',
+        'PUT /pix/{e2eid}/devolucao/{id}',
+        'GET /pix/{e2eid}/devolucao/{id}',
+      ]),
     )
     for (const request of asked) {
       const path = pathOf(request)
       const method = request.method.toLowerCase()
       const parameters = openApi.parameters(method, path)
-      const inPath = /\{(.*)\}/.exec(path)?.[1]
+      const inPath = path
+        .split('/')
+        .flatMap((part, index) => (part.startsWith('{') ? [[part.slice(1, -1), index] as const] : []))
       const given = {
         ...request.query,
-        ...(inPath && { [inPath]: decodeURIComponent(request.path.split('/')[2] ?? '') }),
+        ...Object.fromEntries(
+          inPath.map(([name, index]) => [name, decodeURIComponent(request.path.split('/')[index] ?? '')]),
+        ),
       }
       for (const [name, value] of Object.entries(given)) {
         const validate = parameters[name]
@@ -96,13 +131,16 @@ describe.skipIf(!hasBacenOpenApi)('against the Central Bank’s OpenAPI', () => 
   })
 
   it('every answer of the simulator fits', async () => {
-    await expect.poll(() => simulator.callbacks).toHaveLength(4)
-    expect(payloads).toHaveLength(4)
+    // Five payments, their returns, and one that was not realized; what is slow is not told of yet.
+    await expect.poll(() => simulator.callbacks).toHaveLength(5 + 7 + 1)
+    expect(payloads).toHaveLength(5)
     const schemas: Record<string, string> = {
       'PUT /cob/{txid}': 'CobGerada',
       'GET /cob/{txid}': 'CobCompleta',
       'GET /pix/{e2eid}': 'Pix',
       'GET /pix': 'PixConsultados',
+      'PUT /pix/{e2eid}/devolucao/{id}': 'Devolucao',
+      'GET /pix/{e2eid}/devolucao/{id}': 'Devolucao',
     }
     for (const { request, answer } of exchanges) {
       const name = answer.status >= 400 ? 'Problema' : schemas[`${request.method} ${pathOf(request)}`]

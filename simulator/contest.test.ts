@@ -1,0 +1,187 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { cents } from '../src/lib/money.ts'
+import { createEmptyDatabase, type TestDatabase } from '../test/support/database.ts'
+import { type TestSimulator, testSimulator, txidOf } from '../test/support/simulator.ts'
+import { contestWindowDays, returnAfterAcceptanceMs } from './contest.ts'
+import type { ControlOutcome } from './control.ts'
+import { receiverKey } from './receiver-account.ts'
+
+let database: TestDatabase
+let simulator: TestSimulator
+let next = 1
+const day = 86_400_000
+
+beforeAll(async () => {
+  database = await createEmptyDatabase()
+  simulator = await testSimulator(database.db.pool)
+})
+afterAll(async () => {
+  await simulator.close()
+  await database.drop()
+})
+beforeEach(() => {
+  simulator.callbacks.length = 0
+})
+
+const paid = async (amount = '10.00') => {
+  const outcome = await simulator.pay({ uri: await simulator.charge(txidOf(next++), amount) })
+  if (!outcome.ok) throw new Error(outcome.message)
+  return outcome.endToEndId
+}
+const idOf = (outcome: ControlOutcome) => {
+  if (!outcome.ok) throw new Error(outcome.message)
+  return outcome.id
+}
+const returnsOf = async (endToEndId: string) => (await simulator.ask('GET', `/pix/${endToEndId}`)).body.devolucoes
+const listed = async (query: Record<string, string> = {}) => {
+  const now = simulator.clock.now().getTime()
+  const inicio = new Date(now - 100 * day).toISOString()
+  const fim = new Date(now).toISOString()
+  return simulator.ask('GET', '/v2/gn/infracoes', { query: { inicio, fim, ...query } })
+}
+const statusOf = async (id: string) => {
+  const { infracoes } = (await listed()).body
+  return (Array.isArray(infracoes) ? infracoes : []).find((entry) => entry.idInfracao === id)?.status
+}
+
+describe('an infraction', () => {
+  it('is opened for the whole payment, and told of in the list', async () => {
+    const endToEndId = await paid('12.34')
+    const id = idOf(await simulator.openInfraction({ endToEndId }))
+    const now = simulator.clock.now().toISOString()
+    const { body } = await listed({ 'paginacao.itensPorPagina': '1000' })
+    expect(body.infracoes).toContainEqual({
+      idInfracao: id,
+      protocolo: expect.stringMatching(/^\d+$/),
+      endToEndId,
+      tipo: 'pedido de devolução',
+      status: 'aberta',
+      razao: 'Fundada suspeita de fraude',
+      valor: '12.34',
+      dataCriacao: now,
+      dataUltimaModificacao: now,
+    })
+    expect(await returnsOf(endToEndId)).toBeUndefined()
+  })
+
+  it('is accepted, and the money goes back a moment later', async () => {
+    await simulator.ask('PUT', `/webhook/${receiverKey}`, { body: { webhookUrl: 'http://x.example' } })
+    const endToEndId = await paid('10.00')
+    const id = idOf(await simulator.openInfraction({ endToEndId, amount: cents(400), reason: 'operational_failure' }))
+    expect(await simulator.decideInfraction({ reference: id, decision: 'accept' })).toEqual({ ok: true, id })
+    expect(await statusOf(id)).toBe('aceita')
+    expect(await returnsOf(endToEndId)).toMatchObject([{ status: 'EM_PROCESSAMENTO', natureza: 'MED_OPERACIONAL' }])
+    simulator.clock.advance(returnAfterAcceptanceMs)
+    expect(await statusOf(id)).toBe('devolvida')
+    expect(await returnsOf(endToEndId)).toMatchObject([
+      { status: 'DEVOLVIDO', valor: '4.00', rtrId: expect.stringMatching(/^D/) },
+    ])
+    await expect.poll(() => simulator.callbacks, { timeout: 5000 }).toHaveLength(2)
+    expect(simulator.callbacks.at(-1)?.body).toMatchObject({ pix: [{ endToEndId, devolucoes: [{ valor: '4.00' }] }] })
+    expect(await simulator.decideInfraction({ reference: id, decision: 'reject' })).toMatchObject({ code: 'not_open' })
+  })
+
+  it('is told of again in the range in which the money went back', async () => {
+    const endToEndId = await paid()
+    const id = idOf(await simulator.openInfraction({ endToEndId }))
+    await simulator.decideInfraction({ reference: id, decision: 'accept' })
+    simulator.clock.advance(returnAfterAcceptanceMs)
+    const { body } = await listed({ inicio: simulator.clock.now().toISOString() })
+    expect(body.infracoes).toMatchObject([{ idInfracao: id, status: 'devolvida' }])
+  })
+
+  it.each([
+    ['reject', 'rejeitada'],
+    ['cancel', 'cancelada'],
+  ] as const)('leaves the money where it is on %s, and another may be opened', async (decision, status) => {
+    const endToEndId = await paid()
+    const id = idOf(await simulator.openInfraction({ endToEndId }))
+    expect(await simulator.openInfraction({ endToEndId })).toMatchObject({ code: 'already_open' })
+    await simulator.decideInfraction({ reference: id, decision })
+    expect(await statusOf(id)).toBe(status)
+    expect(await returnsOf(endToEndId)).toBeUndefined()
+    expect(await simulator.openInfraction({ endToEndId })).toMatchObject({ ok: true })
+  })
+
+  it('takes only what is not returned yet, and never more than all', async () => {
+    const endToEndId = await paid('10.00')
+    const id = idOf(await simulator.openInfraction({ endToEndId }))
+    await simulator.ask('PUT', `/pix/${endToEndId}/devolucao/a`, { body: { valor: '7.00' } })
+    await simulator.decideInfraction({ reference: id, decision: 'accept' })
+    const returned = await returnsOf(endToEndId)
+    expect(returned).toHaveLength(2)
+    expect(returned).toContainEqual(expect.objectContaining({ valor: '3.00', natureza: 'MED_FRAUDE' }))
+    const more = idOf(await simulator.openInfraction({ endToEndId }))
+    expect(await simulator.decideInfraction({ reference: more, decision: 'accept' })).toMatchObject({
+      code: 'nothing_left',
+    })
+    expect(await statusOf(more)).toBe('aberta')
+  })
+
+  it('is decided once by ten at once', async () => {
+    const endToEndId = await paid()
+    const reference = idOf(await simulator.openInfraction({ endToEndId }))
+    const all = await Promise.all(
+      Array.from({ length: 10 }, () => simulator.decideInfraction({ reference, decision: 'accept' })),
+    )
+    expect(all.filter(({ ok }) => ok)).toHaveLength(1)
+    expect(await returnsOf(endToEndId)).toHaveLength(1)
+  })
+
+  it('is refused when it cannot be', async () => {
+    const endToEndId = await paid()
+    const open = (more: object) => simulator.openInfraction({ endToEndId, ...more })
+    expect(await open({ endToEndId: `E${'0'.repeat(31)}` })).toMatchObject({ code: 'payment_unknown' })
+    expect(await open({ amount: cents(1001) })).toMatchObject({ code: 'amount_invalid' })
+    const unknown = { reference: '00000000-0000-0000-0000-000000000000', decision: 'accept' } as const
+    expect(await simulator.decideInfraction(unknown)).toMatchObject({ code: 'infraction_unknown' })
+    expect(await simulator.decideInfraction({ ...unknown, reference: 'x' })).toMatchObject({ ok: false })
+    simulator.clock.advance(contestWindowDays * day + 1)
+    expect(await open({})).toMatchObject({ code: 'too_late' })
+  })
+
+  it('is listed page by page, and only between two times', async () => {
+    simulator.clock.advance(200 * day)
+    for (let index = 0; index < 5; index++) idOf(await simulator.openInfraction({ endToEndId: await paid() }))
+    const pages = await Promise.all(
+      [0, 1, 2].map((page) => listed({ 'paginacao.itensPorPagina': '2', 'paginacao.paginaAtual': String(page) })),
+    )
+    const found = pages.map(({ body }) => (Array.isArray(body.infracoes) ? body.infracoes : []))
+    expect(found.map((page) => page.length)).toEqual([2, 2, 1])
+    expect(new Set(found.flat().map(({ idInfracao }) => idInfracao)).size).toBe(5)
+    expect(pages[0]?.body.parametros).toMatchObject({
+      paginacao: { quantidadeDePaginas: 3, quantidadeTotalDeItens: 5, itensPorPagina: 2 },
+    })
+    expect(await listed({ inicio: 'yesterday' })).toMatchObject({
+      status: 400,
+      body: { violacoes: [{ propriedade: 'inicio' }] },
+    })
+  })
+})
+
+describe('an unannounced return', () => {
+  it('takes what is left, or a part of it', async () => {
+    const endToEndId = await paid('10.00')
+    const part = idOf(await simulator.returnUnannounced({ endToEndId, amount: cents(1) }))
+    const rest = idOf(await simulator.returnUnannounced({ endToEndId }))
+    const returned = await returnsOf(endToEndId)
+    expect(returned).toHaveLength(2)
+    expect(returned).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ rtrId: part, valor: '0.01', natureza: 'MED_FRAUDE', status: 'DEVOLVIDO' }),
+        expect.objectContaining({ rtrId: rest, valor: '9.99', natureza: 'MED_FRAUDE', status: 'DEVOLVIDO' }),
+      ]),
+    )
+    expect(await simulator.returnUnannounced({ endToEndId })).toMatchObject({ code: 'nothing_left' })
+    const refund = await simulator.ask('PUT', `/pix/${endToEndId}/devolucao/a`, { body: { valor: '0.01' } })
+    expect(refund.body).toMatchObject({ status: 400, violacoes: [{ razao: expect.stringContaining('AM09') }] })
+  })
+
+  it('is refused for more than is left, and for a payment that is not there', async () => {
+    const endToEndId = await paid('10.00')
+    expect(await simulator.returnUnannounced({ endToEndId, amount: cents(1001) })).toMatchObject({
+      code: 'amount_invalid',
+    })
+    expect(await simulator.returnUnannounced({ endToEndId: 'x' })).toMatchObject({ code: 'payment_unknown' })
+  })
+})

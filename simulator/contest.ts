@@ -1,0 +1,123 @@
+import { randomUUID } from 'node:crypto'
+import type pg from 'pg'
+import type { Cents } from '../src/lib/money.ts'
+import { newReturnId } from '../src/pix/ids.ts'
+import { type ControlOutcome, refused } from './control.ts'
+import {
+  hasOpenInfraction,
+  type InfractionReason,
+  type InfractionRow,
+  insertInfraction,
+  lockInfraction,
+  updateInfraction,
+} from './infractions-store.ts'
+import type { Network } from './network.ts'
+import { receiverAccount } from './receiver-account.ts'
+import { tellOfReturn } from './returns.ts'
+import { insertReturnIn, lockLeft, type ReturnNature, type ReturnRow } from './returns-store.ts'
+import { inTransaction } from './transaction.ts'
+
+export type InfractionInput = {
+  endToEndId: string
+  /** The whole payment by default. */
+  amount?: Cents
+  /** Fraud by default. It is told by the nature of the return. */
+  reason?: InfractionReason
+}
+
+export type InfractionDecision = { reference: string; decision: 'accept' | 'reject' | 'cancel' }
+
+/** By the rules of MED, a payer contests within 80 days. */
+export const contestWindowDays = 80
+/** Between the acceptance of a contest and the money's leaving, by the clock, so that a reader can see the state between. */
+export const returnAfterAcceptanceMs = 1000
+
+/** Plays the payer's bank, which contests a payment. The answer's id is the contest's. */
+export function openInfraction(network: Network, input: InfractionInput): Promise<ControlOutcome> {
+  const openedAt = network.clock.now()
+  return inTransaction(network.pool, async (client) => {
+    const pix = await lockLeft(client, { endToEndId: input.endToEndId, now: openedAt })
+    if (!pix) return refused('payment_unknown')
+    const amount = input.amount ?? pix.whole
+    if (amount < 1 || amount > pix.whole) return refused('amount_invalid')
+    if (openedAt.getTime() - pix.paidAt.getTime() > contestWindowDays * 86_400_000) return refused('too_late')
+    if (await hasOpenInfraction(client, input.endToEndId)) return refused('already_open')
+    const id = randomUUID()
+    const { endToEndId, reason = 'fraud' } = input
+    await insertInfraction(client, { id, endToEndId, amount, reason, openedAt })
+    return { ok: true, id }
+  })
+}
+
+/** Decides an open contest. Accepted, as much of the amount as the payment still has goes back to the payer. */
+export async function decideInfraction(
+  network: Network,
+  { reference, decision }: InfractionDecision,
+): Promise<ControlOutcome> {
+  if (!uuidShape.test(reference)) return refused('infraction_unknown')
+  const changedAt = network.clock.now()
+  const decided = await inTransaction(network.pool, async (client) => {
+    const infraction = await lockInfraction(client, reference)
+    if (!infraction) return refused('infraction_unknown')
+    if (infraction.state !== 'open') return refused('not_open')
+    if (decision === 'accept') return accept(client, infraction, changedAt)
+    const state = decision === 'reject' ? 'rejected' : 'canceled'
+    await updateInfraction(client, { id: reference, state, changedAt, returnSettlesAt: null })
+    return null
+  })
+  if (decided && 'ok' in decided) return decided
+  if (decided) tellOfReturn(network, decided)
+  return { ok: true, id: reference }
+}
+
+/** A return under MED with nothing told before it, as at a PSP that speaks only the standard. The answer's id is the return's. */
+export async function returnUnannounced(
+  network: Network,
+  { endToEndId, amount }: { endToEndId: string; amount?: Cents },
+): Promise<ControlOutcome> {
+  const now = network.clock.now()
+  const outcome = await inTransaction(network.pool, async (client) => {
+    const pix = await lockLeft(client, { endToEndId, now })
+    if (!pix) return refused('payment_unknown')
+    if (pix.amount === 0) return refused('nothing_left')
+    const returned = amount ?? pix.amount
+    if (returned < 1 || returned > pix.amount) return refused('amount_invalid')
+    return insertMed(client, { endToEndId, amount: returned, nature: 'MED_FRAUDE', at: now, settlesAt: now })
+  })
+  if ('ok' in outcome) return outcome
+  tellOfReturn(network, outcome)
+  return { ok: true, id: outcome.returnId }
+}
+
+async function accept(client: pg.PoolClient, infraction: InfractionRow, at: Date) {
+  const { id, endToEndId, reason } = infraction
+  const pix = await lockLeft(client, { endToEndId, now: at })
+  if (!pix || pix.amount === 0) return refused('nothing_left')
+  const settlesAt = new Date(at.getTime() + returnAfterAcceptanceMs)
+  await updateInfraction(client, { id, state: 'accepted', changedAt: at, returnSettlesAt: settlesAt })
+  const amount = Math.min(infraction.amount, pix.amount)
+  return insertMed(client, { endToEndId, amount, nature: natures[reason], at, settlesAt })
+}
+
+async function insertMed(
+  client: pg.PoolClient,
+  input: { endToEndId: string; amount: number; nature: ReturnNature; at: Date; settlesAt: Date },
+): Promise<ReturnRow> {
+  const { at, settlesAt, ...others } = input
+  const row: ReturnRow = {
+    ...others,
+    // The PSP made it, so the id is the PSP's.
+    id: randomUUID().replaceAll('-', ''),
+    returnId: newReturnId({ ispb: receiverAccount.bankAccount.ispb, at }),
+    description: null,
+    requestedAt: at,
+    settlesAt,
+    rejection: null,
+  }
+  await insertReturnIn(client, row)
+  return row
+}
+
+const natures = { fraud: 'MED_FRAUDE', operational_failure: 'MED_OPERACIONAL' } as const
+
+const uuidShape = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i

@@ -1,0 +1,19 @@
+/** What became of something that a test or a developer has the network do. */
+export type ControlOutcome = { ok: true; id: string } | { ok: false; code: ControlRefusal; message: string }
+
+const messages = {
+  payment_unknown: 'There is no payment with this end-to-end id.',
+  payout_unknown: 'There is no payout with this id that has reached its receiver.',
+  infraction_unknown: 'There is no infraction with this reference.',
+  amount_invalid: 'The amount is more than there is, or nothing.',
+  nothing_left: 'All of the money was returned before.',
+  too_late: 'A payment can be contested within 80 days only.',
+  already_open: 'The payment is contested already, and it is not decided.',
+  not_open: 'The infraction is decided already.',
+}
+
+export type ControlRefusal = keyof typeof messages
+
+export function refused(code: ControlRefusal): Extract<ControlOutcome, { ok: false }> {
+  return { ok: false, code, message: messages[code] }
+}

@@ -1,0 +1,131 @@
+import { Type } from 'typebox'
+import { NoQuery, problems } from '../http/schemas.ts'
+import type { Server } from '../http/server.ts'
+import { AppError } from '../lib/errors.ts'
+
+/** `id` is what came of it: the infraction's reference, or the end-to-end id of a return. */
+export type SandboxControlled = { ok: true; id: string } | { ok: false; code: string; message: string }
+
+/** What else one can have the simulated network do: what payers, their banks and the receivers of payouts do on the real one. */
+export type SandboxControls = {
+  openInfraction(input: {
+    endToEndId: string
+    amount?: number
+    reason?: 'fraud' | 'operational_failure'
+  }): Promise<SandboxControlled>
+  decideInfraction(input: { reference: string; decision: 'accept' | 'reject' | 'cancel' }): Promise<SandboxControlled>
+  /** A return under MED with no infraction before it: the only signal that the standard API knows. */
+  returnUnannounced(input: { endToEndId: string; amount?: number }): Promise<SandboxControlled>
+  returnPayout(input: { payoutId: string; amount?: number }): Promise<SandboxControlled>
+}
+
+const amount = Type.Optional(
+  Type.Integer({ minimum: 1, maximum: 999_999_999_999, description: 'Cents; all that is left by default' }),
+)
+const endToEnd = Type.String({ minLength: 1, maxLength: 64, description: 'The endToEnd of a paid transaction' })
+
+const paid = 'E60701190202603021500a1B2c3D4e5F'
+
+const InfractionBody = Type.Object(
+  {
+    endToEnd,
+    amount,
+    reason: Type.Optional(Type.Enum(['fraud', 'operational_failure'], { description: 'fraud by default' })),
+  },
+  { examples: [{ endToEnd: paid }] },
+)
+const ReturnBody = Type.Object({ endToEnd, amount }, { examples: [{ endToEnd: paid }] })
+const PayoutReturnBody = Type.Object({ amount }, { examples: [{ amount: 500 }] })
+
+const DecisionParams = Type.Object({
+  reference: Type.String({ maxLength: 64, description: 'As it was answered when the infraction was opened' }),
+  decision: Type.Enum(['accept', 'reject', 'cancel']),
+})
+const PayoutParams = Type.Object({ payoutId: Type.String({ maxLength: 64, description: 'The id of a withdrawal' }) })
+
+const InfractionAnswer = { 200: Type.Object({ reference: Type.String() }), ...problems(401, 403, 404, 422, 500) }
+const ReturnAnswer = { 200: Type.Object({ endToEndId: Type.String() }), ...problems(401, 403, 404, 422, 500) }
+
+const shared = { tags: ['Sandbox'], querystring: NoQuery }
+const onlyHere = 'No real money moves. It exists only while the acquirer is the simulator.'
+
+export function registerControlRoutes(app: Server, sandbox: SandboxControls): void {
+  app.post(
+    '/sandbox/infraction',
+    {
+      config: { access: { scope: 'transaction.write' } },
+      schema: {
+        ...shared,
+        summary: 'Contest a payment at the simulated bank',
+        description: `Plays the bank of a payer who contests a payment under MED, within 80 days. ${onlyHere}`,
+        body: InfractionBody,
+        response: InfractionAnswer,
+      },
+    },
+    async ({ body: { endToEnd: endToEndId, ...others } }) => ({
+      reference: idOf(await sandbox.openInfraction({ endToEndId, ...others }), 'endToEnd'),
+    }),
+  )
+
+  app.post(
+    '/sandbox/infraction/:reference/:decision',
+    {
+      config: { access: { scope: 'transaction.write' } },
+      schema: {
+        ...shared,
+        summary: 'Decide a contest at the simulated network',
+        description: `Accepted, the money goes back to the payer a second later; rejected or canceled, it stays. ${onlyHere}`,
+        params: DecisionParams,
+        response: InfractionAnswer,
+      },
+    },
+    async ({ params }) => ({ reference: idOf(await sandbox.decideInfraction(params), 'reference') }),
+  )
+
+  app.post(
+    '/sandbox/return',
+    {
+      config: { access: { scope: 'transaction.write' } },
+      schema: {
+        ...shared,
+        summary: 'Return a payment under MED without a warning',
+        description: `What a bank that knows only the standard API tells of MED: the money is gone. ${onlyHere}`,
+        body: ReturnBody,
+        response: ReturnAnswer,
+      },
+    },
+    async ({ body: { endToEnd: endToEndId, ...others } }) => ({
+      endToEndId: idOf(await sandbox.returnUnannounced({ endToEndId, ...others }), 'endToEnd'),
+    }),
+  )
+
+  app.post(
+    '/sandbox/withdrawal/:payoutId/return',
+    {
+      config: { access: { scope: 'withdrawal.write' } },
+      schema: {
+        ...shared,
+        summary: 'Send a withdrawal back',
+        description: `Plays the receiver of a withdrawal, who sends it back or a part of it. ${onlyHere}`,
+        params: PayoutParams,
+        body: PayoutReturnBody,
+        response: ReturnAnswer,
+      },
+    },
+    async ({ params, body }) => {
+      // A payout's id has no hyphens, and a withdrawal's has.
+      const payoutId = params.payoutId.replaceAll('-', '')
+      return { endToEndId: idOf(await sandbox.returnPayout({ payoutId, ...body }), 'payoutId') }
+    },
+  )
+}
+
+const unknown = new Set(['payment_unknown', 'infraction_unknown', 'payout_unknown'])
+
+function idOf(outcome: SandboxControlled, field: string): string {
+  if (outcome.ok) return outcome.id
+  const { code, message } = outcome
+  if (unknown.has(code)) throw new AppError('not_found', { detail: message })
+  const at = code === 'amount_invalid' ? 'amount' : field
+  throw new AppError('validation_failed', { detail: message, fields: [{ field: at, code, message }] })
+}
