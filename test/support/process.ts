@@ -23,6 +23,8 @@ type Options = {
   dataDir: string
   port: number
   databaseUrl?: string
+  /** Where it is started; the data folder, if not given. */
+  cwd?: string
   environment?: Record<string, string>
   /** Another build than the one under test. */
   build?: string
@@ -55,10 +57,10 @@ export async function startAndKill(options: Options, afterMs: number): Promise<v
   await ended
 }
 
-function spawnService({ dataDir, port, databaseUrl, environment, build }: Options): ChildProcess {
+function spawnService({ dataDir, port, databaseUrl, cwd, environment, build }: Options): ChildProcess {
   return spawn(process.execPath, [join(build ?? inject('build'), 'src/main.js')], {
     // Nothing of this machine's own configuration.
-    cwd: dataDir,
+    cwd: cwd ?? dataDir,
     env: {
       PATH: process.env.PATH,
       DATA_DIR: dataDir,
