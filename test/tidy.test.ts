@@ -12,7 +12,7 @@ const ranks: string[][] = [
   ['http', 'jobs', 'acquirers', 'audit'],
   ['auth', 'ledger', 'webhooks', 'exchanges'],
   ['transactions', 'withdrawals'],
-  ['callbacks', 'sandbox', 'books.ts'],
+  ['callbacks', 'sandbox', 'explain', 'books.ts'],
   ['app.ts', 'worker.ts'],
   // What wires the others together, and may know each other.
   [

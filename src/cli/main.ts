@@ -10,6 +10,8 @@ import { keysCommands } from './keys.ts'
 import { ledgerCommands } from './ledger.ts'
 import { printError } from './print.ts'
 import { serviceCommands } from './service.ts'
+import { transactionCommands } from './transaction.ts'
+import { withdrawalCommands } from './withdrawal.ts'
 
 if (existsSync('.env')) process.loadEnvFile('.env')
 
@@ -22,6 +24,8 @@ const program = new Command('guiche')
 serviceCommands(program)
 clientCommands(program)
 keysCommands(program)
+transactionCommands(program)
+withdrawalCommands(program)
 feeCommands(program)
 ledgerCommands(program)
 auditCommands(program)

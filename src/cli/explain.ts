@@ -1,0 +1,35 @@
+import type { Command } from 'commander'
+import { type Explanation, explainRecord } from '../explain/explain.ts'
+import { inReais } from '../lib/money.ts'
+import { toId } from './arguments.ts'
+import { withContext } from './context.ts'
+import { print, write } from './print.ts'
+
+/** `… explain <id>`: the first thing to ask of a record that is not as it should be. */
+export function explainCommand(group: Command): void {
+  group
+    .command('explain')
+    .argument('<id>', 'of a transaction or a withdrawal, or its txid', toId)
+    .description('all that happened to it, in order, and where it stands and why')
+    .option('--json', 'print JSON')
+    .action(async (id: string, { json }: { json?: boolean }) => {
+      const explanation = await withContext(async (context) => await explainRecord(context, id))
+      if (!explanation) throw new Error(`There is neither a transaction nor a withdrawal ${id}.`)
+      if (json) print(explanation, { json })
+      else write(toText(explanation))
+    })
+}
+
+function toText({ type, id, amount, clientId, acquirer, endToEnd, timeline, summary }: Explanation): string {
+  const head = `${type} ${id}\n${inReais(amount)}, client ${clientId}, by ${acquirer}${endToEnd ? `, ${endToEnd}` : ''}; times are UTC\n`
+  const lines = timeline.map(
+    ({ at, kind, text }) =>
+      `${at.toISOString().replace('T', ' ').replace('Z', '')}  ${kind.padEnd(8)}  ${toPlain(text)}`,
+  )
+  return `${head}\n${lines.join('\n')}\n\n${toPlain(summary)}\n`
+}
+
+/** Some of it was written by shops and acquirers: nothing of that may steer a terminal. */
+function toPlain(text: string): string {
+  return text.replace(/\p{C}/gu, '?')
+}

@@ -1,0 +1,135 @@
+import type { Command } from 'commander'
+import { inReais } from '../lib/money.ts'
+import { approveWithdrawal } from '../withdrawals/approve.ts'
+import { type Limits, setWithdrawalLimits } from '../withdrawals/limits.ts'
+import { listForOperator, type OperatorRow } from '../withdrawals/operator-store.ts'
+import { rejectWithdrawal } from '../withdrawals/reject.ts'
+import { findOwner, type WithdrawalRow } from '../withdrawals/store.ts'
+import { recorded } from './actor.ts'
+import { toId, toLimit, toReason, toRowCount, toThreshold, toWindowSeconds } from './arguments.ts'
+import { findMerchant } from './client.ts'
+import { type Context, withContext } from './context.ts'
+import { explainCommand } from './explain.ts'
+import { print } from './print.ts'
+
+type Json = { json?: boolean }
+
+/** `guiche withdrawal …`: money that leaves, and what holds it up. */
+export function withdrawalCommands(program: Command): void {
+  const withdrawal = program.command('withdrawal').description('money that leaves, and what holds it up')
+  explainCommand(withdrawal)
+
+  withdrawal
+    .command('list')
+    .description('list the last withdrawals, newest first')
+    .option('--held', 'those that wait for somebody')
+    .option('--client <client-id>', 'those of one client')
+    .option('--last <count>', 'how many', toRowCount, 50)
+    .option('--json', 'print JSON')
+    .action(async ({ json, held, client, last }: Json & { held?: boolean; client?: string; last: number }) => {
+      const rows = await withContext(async (context) => {
+        const merchantId = client === undefined ? null : await findMerchant(context, client)
+        return await listForOperator(context.db, { merchantId, isHeld: held ?? false, limit: last })
+      })
+      const listed = rows.map(toView)
+      print(listed, {
+        json,
+        shown: listed.map((row) => ({ ...row, amount: inReais(row.amount), feeAmount: inReais(row.feeAmount ?? 0) })),
+        note: rows.some(({ hold }) => hold !== null)
+          ? '`npx guiche withdrawal approve <id>` sends one, `reject <id> --reason …` gives the money back.'
+          : undefined,
+      })
+    })
+
+  withdrawal
+    .command('approve')
+    .argument('<id>', 'of the withdrawal', toId)
+    .description('send a withdrawal that is held, for whatever reason')
+    .option('--json', 'print JSON')
+    .action(async (id: string, { json }: Json) => {
+      const row = await decide(program, { id, action: 'withdrawal.approve' }, approveWithdrawal)
+      printDecided(row, { json, note: 'The service sends it within seconds. Nothing need be restarted.' })
+    })
+
+  withdrawal
+    .command('reject')
+    .argument('<id>', 'of the withdrawal', toId)
+    .description('give the money of a withdrawal back of which nothing has been sent')
+    .requiredOption('--reason <reason>', 'why; the merchant reads it', toReason)
+    .option('--json', 'print JSON')
+    .action(async (id: string, { json, reason }: Json & { reason: string }) => {
+      const decision = { id, action: 'withdrawal.reject', details: { reason } }
+      const row = await decide(program, decision, async (deps) => await rejectWithdrawal(deps, { id, reason }))
+      printDecided(row, { json, note: 'Amount and fee are in its balance again, and the shop is told.' })
+    })
+
+  withdrawal
+    .command('limits')
+    .description('set or show what a client may withdraw; what is not named stays as it is')
+    .requiredOption('--client <client-id>', 'whose')
+    .option('--per-withdrawal <cents>', 'at most for one; none lifts it', toLimit)
+    .option('--per-day <cents>', 'at most from 06:00 to 20:00 in São Paulo; none lifts it', toLimit)
+    .option('--per-night <cents>', 'at most from 20:00 to 06:00; none lifts it', toLimit)
+    .option('--approval-above <cents>', 'what is above waits for the operator; none lifts it', toThreshold)
+    .option(
+      '--duplicate-window-seconds <seconds>',
+      'how long the same amount to the same key looks like a duplicate; 0 turns that off',
+      toWindowSeconds,
+    )
+    .option('--json', 'print JSON')
+    .action(async ({ json, client, ...changed }: Json & { client: string } & Partial<Limits>) => {
+      const limits = await withContext(async (context) => {
+        const merchantId = await findMerchant(context, client)
+        const isChange = Object.keys(changed).length > 0
+        const action = { action: 'withdrawal.limits', merchantId, recordId: merchantId, details: changed }
+        const db = isChange ? recorded(program, context, action) : context.db
+        return await setWithdrawalLimits(db, { merchantId, ...changed })
+      })
+      print({ clientId: client, ...limits }, { json, shown: { clientId: client, ...toShownLimits(limits) } })
+    })
+}
+
+type Decision = { id: string; action: string; details?: Record<string, unknown> }
+
+async function decide(
+  program: Command,
+  { id, ...action }: Decision,
+  operate: (deps: Context, input: { id: string }) => Promise<WithdrawalRow>,
+): Promise<WithdrawalRow> {
+  return await withContext(async (context) => {
+    const owner = await findOwner(context.db, id)
+    if (!owner)
+      throw new Error(`There is no withdrawal ${id}. \`npx guiche withdrawal list --held\` shows those that wait.`)
+    const db = recorded(program, context, { ...action, merchantId: owner.merchant_id, recordId: id })
+    return await operate({ ...context, db }, { id })
+  })
+}
+
+function printDecided(row: WithdrawalRow, { json, note }: Json & { note: string }): void {
+  const { id, status, hold, amount } = row
+  print({ id, status, hold, amount }, { json, shown: { id, status, amount: inReais(amount) }, note })
+}
+
+function toView(row: OperatorRow) {
+  return {
+    id: row.id,
+    clientId: row.client_id,
+    status: row.status,
+    hold: row.hold,
+    amount: row.amount,
+    feeAmount: row.fee_amount,
+    pixKey: row.pix_key,
+    createdAt: row.created_at,
+  }
+}
+
+function toShownLimits(limits: Limits) {
+  const inWords = (cents: number | null) => (cents === null ? 'none' : inReais(cents))
+  return {
+    perWithdrawal: inWords(limits.perWithdrawal),
+    perDay: inWords(limits.perDay),
+    perNight: inWords(limits.perNight),
+    approvalAbove: inWords(limits.approvalAbove),
+    duplicateWindowSeconds: limits.duplicateWindowSeconds,
+  }
+}

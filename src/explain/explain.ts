@@ -1,0 +1,50 @@
+import type { Db } from '../db/sql.ts'
+import type { Clock } from '../lib/clock.ts'
+import { type Facts, findFacts } from './facts.ts'
+import { type TimelineEntry, toTimeline } from './timeline.ts'
+import { summarizeTransaction } from './transaction.ts'
+import { summarizeWithdrawal } from './withdrawal.ts'
+
+export type Explanation = {
+  id: string
+  type: 'transaction' | 'withdrawal'
+  status: string
+  /** Cents. */
+  amount: number
+  merchantId: string
+  clientId: string
+  acquirer: string
+  endToEnd: string | null
+  timeline: TimelineEntry[]
+  /** Where it stands and why, and what happens next. */
+  summary: string
+}
+
+/**
+ * All that happened to a transaction or a withdrawal as one timeline, and a sentence that makes sense of it. It only reads, and nothing in it
+ * is about the payer or the customer. Null when there is no such record.
+ */
+export async function explainRecord(deps: { db: Db; clock: Clock }, id: string): Promise<Explanation | null> {
+  const facts = await findFacts(deps.db, id, deps.clock.now())
+  if (!facts) return null
+  const { record } = facts
+  return {
+    id: record.id,
+    type: record.type,
+    status: record.status,
+    amount: record.amount,
+    merchantId: record.merchant_id,
+    clientId: record.client_id,
+    acquirer: record.acquirer,
+    endToEnd: record.end_to_end,
+    timeline: toTimeline(facts),
+    summary: summarize(facts),
+  }
+}
+
+function summarize(facts: Facts): string {
+  const { record } = facts
+  return record.type === 'transaction'
+    ? summarizeTransaction({ ...facts, record })
+    : summarizeWithdrawal({ ...facts, record })
+}

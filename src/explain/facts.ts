@@ -1,0 +1,66 @@
+import { type ActionRow, listActions } from '../audit/store.ts'
+import type { Db } from '../db/sql.ts'
+import { type ExchangeRow, listExchanges } from '../exchanges/store.ts'
+import { type BrakeRow, findEngagedBrake } from '../ledger/store.ts'
+import { toTxid } from '../pix/ids.ts'
+import { type DeliveryRow, listDeliveries } from '../webhooks/read-store.ts'
+import {
+  findTransactionRecord,
+  findWithdrawalRecord,
+  type InfractionRecord,
+  listInfractionRecords,
+  listNoticeRecords,
+  listRefundRecords,
+  listTransferRecords,
+  type NoticeRecord,
+  type RefundRecord,
+  type TransactionRecord,
+  type TransferRecord,
+  type WithdrawalRecord,
+} from './store.ts'
+
+/** All that is known of how a record came to be as it is. */
+export type Facts<Record = TransactionRecord | WithdrawalRecord> = {
+  record: Record
+  refunds: RefundRecord[]
+  infractions: InfractionRecord[]
+  transfers: TransferRecord[]
+  notices: NoticeRecord[]
+  exchanges: ExchangeRow[]
+  /** In the order of their events. */
+  deliveries: DeliveryRow[]
+  actions: ActionRow[]
+  /** What keeps money from leaving at the moment. */
+  brake: BrakeRow | null
+  now: Date
+}
+
+/** A record that hangs is asked about every five minutes: a page of days, and the last ones matter. */
+const exchangesMax = 500
+const actionsMax = 500
+/** More events than a record can have. */
+const deliveriesMax = 100
+
+/** Null when there is neither a transaction nor a withdrawal with this id. */
+export async function findFacts(db: Db, id: string, now: Date): Promise<Facts | null> {
+  const record = (await findTransactionRecord(db, id)) ?? (await findWithdrawalRecord(db, id))
+  if (!record) return null
+  const { merchant_id: merchantId, acquirer, created_at: since, end_to_end: endToEnd } = record
+  const refunds = await listRefundRecords(db, { merchantId, id })
+  const infractions = await listInfractionRecords(db, { merchantId, id })
+  const recordIds = [id, ...refunds.map((refund) => refund.id), ...infractions.map((infraction) => infraction.id)]
+  const page = { page: 1, perPage: deliveriesMax, after: null }
+  const deliveries = await listDeliveries(db, merchantId, { recordId: id }, page)
+  return {
+    record,
+    refunds,
+    infractions,
+    transfers: await listTransferRecords(db, { merchantId, recordIds }),
+    notices: await listNoticeRecords(db, { acquirer, txid: toTxid(id), since }),
+    exchanges: await listExchanges(db, { recordIds, endToEnd, limit: exchangesMax }),
+    deliveries: deliveries.items.toSorted((left, right) => left.sequence - right.sequence),
+    actions: await listActions(db, { recordIds, limit: actionsMax }),
+    brake: await findEngagedBrake(db),
+    now,
+  }
+}

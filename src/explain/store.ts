@@ -1,0 +1,132 @@
+import { type Db, type Sql, sql } from '../db/sql.ts'
+import type { Account, TransferKind } from '../ledger/accounts.ts'
+import type { TransactionStatus } from '../transactions/status.ts'
+import type { WithdrawalStatus } from '../withdrawals/status.ts'
+
+/** What both kinds of records have. Nothing of the payer, the customer or the receiver is read here. */
+type CommonRow = {
+  id: string
+  merchant_id: string
+  client_id: string
+  client_name: string
+  acquirer: string
+  amount: number
+  fee_amount: number | null
+  external_code: string | null
+  webhook_url: string | null
+  created_at: Date
+  status_dates: Date[]
+  error_message: string | null
+  end_to_end: string | null
+  /** When the service looks at it of its own accord. */
+  check_at: Date | null
+}
+
+export type TransactionRecord = CommonRow & {
+  type: 'transaction'
+  status: TransactionStatus
+  statuses: TransactionStatus[]
+  amount_paid: number | null
+  payment_date: Date | null
+  pix_expires_at: Date | null
+}
+
+export type WithdrawalRecord = CommonRow & {
+  type: 'withdrawal'
+  status: WithdrawalStatus
+  statuses: WithdrawalStatus[]
+  pix_key_type: string
+  hold: 'approval' | 'duplicate' | null
+  hold_at_birth: 'approval' | 'duplicate' | null
+  processed_date: Date | null
+}
+
+export async function findTransactionRecord(db: Db, id: string): Promise<TransactionRecord | null> {
+  const rows = await db.query<TransactionRecord>(sql`
+    select 'transaction' as type, ${commonColumns}, amount_paid, payment_date, pix_expires_at
+    from transactions record join clients using (merchant_id) where record.id = ${id}`)
+  return rows[0] ?? null
+}
+
+export async function findWithdrawalRecord(db: Db, id: string): Promise<WithdrawalRecord | null> {
+  const rows = await db.query<WithdrawalRecord>(sql`
+    select 'withdrawal' as type, ${commonColumns}, pix_key_type, hold, hold_at_birth, processed_date
+    from withdrawals record join clients using (merchant_id) where record.id = ${id}`)
+  return rows[0] ?? null
+}
+
+const commonColumns: Sql = sql`
+  record.id, merchant_id, client_id, clients.name as client_name, acquirer, amount, fee_amount, external_code, webhook_url,
+  record.created_at, statuses, status_dates, status, error_message, end_to_end, check_at`
+
+type Key = { merchantId: string; id: string }
+
+export type RefundRecord = {
+  id: string
+  amount: number
+  status: 'PROCESSING' | 'REFUNDED' | 'FAILED'
+  error_message: string | null
+  created_at: Date
+  finished_at: Date | null
+  check_at: Date | null
+}
+
+export async function listRefundRecords(db: Db, { merchantId, id }: Key): Promise<RefundRecord[]> {
+  return await db.query(sql`
+    select id, amount, status, error_message, created_at, finished_at, check_at from refunds
+    where merchant_id = ${merchantId} and transaction_id = ${id} order by created_at, id`)
+}
+
+export type InfractionRecord = {
+  id: string
+  amount: number
+  state: 'open' | 'accepted' | 'returned' | 'rejected' | 'canceled'
+  opened_at: Date
+  decided_at: Date | null
+  finished_at: Date | null
+}
+
+export async function listInfractionRecords(db: Db, { merchantId, id }: Key): Promise<InfractionRecord[]> {
+  return await db.query(sql`
+    select id, amount, state, opened_at, decided_at, finished_at from infractions
+    where merchant_id = ${merchantId} and transaction_id = ${id} order by opened_at, id`)
+}
+
+export type TransferRecord = {
+  kind: TransferKind
+  debit: Account
+  credit: Account
+  amount: number
+  event_key: string
+  created_at: Date
+}
+
+export async function listTransferRecords(
+  db: Db,
+  { merchantId, recordIds }: { merchantId: string; recordIds: string[] },
+): Promise<TransferRecord[]> {
+  return await db.query(sql`
+    select kind, debit, credit, amount, event_key, created_at from ledger_transfers
+    where merchant_id = ${merchantId} and record_id = any(${recordIds}::uuid[]) order by id`)
+}
+
+export type NoticeRecord = {
+  end_to_end: string
+  state: 'received' | 'settled' | 'unconfirmed' | 'unmatched'
+  received_at: Date
+  finished_at: Date | null
+}
+
+/**
+ * Callbacks that named the record, as the acquirer wrote its txid. By a scan: an index would cost every payment, and this is asked by a
+ * person, now and then.
+ */
+export async function listNoticeRecords(
+  db: Db,
+  { acquirer, txid, since }: { acquirer: string; txid: string; since: Date },
+): Promise<NoticeRecord[]> {
+  return await db.query(sql`
+    select end_to_end, state, received_at, finished_at from callback_inbox
+    where acquirer = ${acquirer} and lower(txid) = ${txid} and received_at >= ${since}::timestamptz - interval '1 hour'
+    order by received_at, event_key`)
+}

@@ -1,0 +1,164 @@
+import { inReais } from '../lib/money.ts'
+import type { Facts } from './facts.ts'
+
+const kinds = [
+  'request',
+  'operator',
+  'callback',
+  'acquirer',
+  'refund',
+  'contest',
+  'status',
+  'ledger',
+  'delivery',
+] as const
+
+/** One thing that happened. The text is for people, the data for programs: amounts in cents. */
+export type TimelineEntry = { at: Date; kind: (typeof kinds)[number]; text: string; data: Record<string, unknown> }
+
+/** All that happened to a record, in order. What happened in the same millisecond stands with causes before effects. */
+export function toTimeline(facts: Facts): TimelineEntry[] {
+  const entries = [
+    toRequest(facts),
+    ...toOperatorEntries(facts),
+    ...toCallbackEntries(facts),
+    ...toAcquirerEntries(facts),
+    ...toRefundEntries(facts),
+    ...toContestEntries(facts),
+    ...toStatusEntries(facts),
+    ...toLedgerEntries(facts),
+    ...toDeliveryEntries(facts),
+  ]
+  return entries.toSorted(
+    (left, right) => left.at.getTime() - right.at.getTime() || kinds.indexOf(left.kind) - kinds.indexOf(right.kind),
+  )
+}
+
+function toRequest({ record }: Facts): TimelineEntry {
+  const what = record.type === 'transaction' ? 'a charge' : `a withdrawal to a PIX key (${record.pix_key_type})`
+  const code = record.external_code === null ? '' : `, external code ${record.external_code}`
+  const held = record.type === 'withdrawal' && record.hold_at_birth ? `; held: ${record.hold_at_birth}` : ''
+  return {
+    at: record.created_at,
+    kind: 'request',
+    text: `${record.client_name} asked for ${what} of ${inReais(record.amount)}${code}${held}`,
+    data: { clientId: record.client_id, amount: record.amount, externalCode: record.external_code },
+  }
+}
+
+function toOperatorEntries({ actions }: Facts): TimelineEntry[] {
+  return actions.map(({ at, actor, action, details }) => {
+    const reason = typeof details?.reason === 'string' ? `: ${details.reason}` : ''
+    return { at, kind: 'operator', text: `${actor} ${action}${reason}`, data: { actor, action, details } }
+  })
+}
+
+function toCallbackEntries({ record, notices }: Facts): TimelineEntry[] {
+  const ends = {
+    received: '',
+    settled: 'settled: the acquirer confirmed it',
+    unconfirmed: 'came to nothing: the acquirer did not confirm it',
+    unmatched: 'came to nothing: it is of a payment that is booked nowhere',
+  }
+  return notices.flatMap(({ end_to_end: endToEnd, state, received_at, finished_at }) => {
+    const data = { endToEnd, state }
+    const told: TimelineEntry = {
+      at: received_at,
+      kind: 'callback',
+      text: `${record.acquirer} told of ${endToEnd}`,
+      data,
+    }
+    const done: TimelineEntry[] = finished_at
+      ? [{ at: finished_at, kind: 'callback', text: `the callback of ${endToEnd} ${ends[state]}`, data }]
+      : []
+    return [told, ...done]
+  })
+}
+
+const questions: Record<string, string> = {
+  createCharge: 'was asked for a charge',
+  findCharge: 'was asked for the charge',
+  findPayment: 'was asked for the payment',
+  refund: 'was asked to refund',
+  findRefund: 'was asked about the refund',
+  sendPayout: 'was asked to send',
+  findPayout: 'was asked about the payout',
+}
+
+const answers = {
+  refused: 'it refused',
+  found: 'found',
+  nothing: 'it knows of none',
+  processing: 'under way',
+  done: 'done',
+  unknown: 'no answer, so nothing is known',
+  error: 'that failed on our side',
+}
+
+function toAcquirerEntries({ exchanges }: Facts): TimelineEntry[] {
+  return exchanges.map(({ at, acquirer, operation, outcome, error, duration_ms: durationMs }) => ({
+    at,
+    kind: 'acquirer',
+    text: `${acquirer} ${questions[operation] ?? operation}: ${answers[outcome]}${error ? ` (${error})` : ''}, ${durationMs} ms`,
+    data: { acquirer, operation, outcome, error, durationMs },
+  }))
+}
+
+function toRefundEntries({ refunds }: Facts): TimelineEntry[] {
+  return refunds.flatMap(({ id, amount, status, error_message: error, created_at, finished_at }) => {
+    const data = { id, amount, status, error }
+    const of = `refund of ${inReais(amount)}`
+    const asked: TimelineEntry = { at: created_at, kind: 'refund', text: `${of} asked for`, data }
+    const ended = status === 'REFUNDED' ? 'done' : `refused: ${error ?? 'no reason was given'}`
+    return [asked, ...(finished_at ? [{ ...asked, at: finished_at, text: `${of} ${ended}` }] : [])]
+  })
+}
+
+function toContestEntries({ infractions }: Facts): TimelineEntry[] {
+  return infractions.flatMap(({ id, amount, state, opened_at, decided_at, finished_at }) => {
+    const data = { id, amount, state }
+    const entry = (at: Date, what: string): TimelineEntry => ({
+      at,
+      kind: 'contest',
+      text: `contest (MED) of ${inReais(amount)} ${what}`,
+      data,
+    })
+    const wasAccepted = decided_at !== null && (state === 'accepted' || state === 'returned')
+    return [
+      entry(opened_at, 'opened'),
+      ...(wasAccepted ? [entry(decided_at, 'accepted')] : []),
+      ...(finished_at ? [entry(finished_at, state)] : []),
+    ]
+  })
+}
+
+function toStatusEntries({ record }: Facts): TimelineEntry[] {
+  const { statuses, status_dates: dates, error_message: error } = record
+  return statuses.map((status, index) => ({
+    at: dates[index] ?? record.created_at,
+    kind: 'status',
+    text: index === statuses.length - 1 && error !== null ? `${status}: ${error}` : status,
+    data: { status },
+  }))
+}
+
+function toLedgerEntries({ transfers }: Facts): TimelineEntry[] {
+  return transfers.map(({ created_at, kind, debit, credit, amount, event_key: eventKey }) => ({
+    at: created_at,
+    kind: 'ledger',
+    text: `${kind} ${inReais(amount)}, ${debit} → ${credit}`,
+    data: { kind, debit, credit, amount, eventKey },
+  }))
+}
+
+/** The address without its path and query, which may hold a secret. */
+function toDeliveryEntries({ deliveries }: Facts): TimelineEntry[] {
+  return deliveries.flatMap(({ id, type, url, attempts }) =>
+    attempts.map(({ number, started_at, duration_ms: durationMs, status, error }) => ({
+      at: started_at,
+      kind: 'delivery' as const,
+      text: `${type} to ${new URL(url).origin}: ${status ?? error ?? 'no answer'}, attempt ${number}, ${durationMs} ms`,
+      data: { eventId: id, type, attempt: number, status, error, durationMs },
+    })),
+  )
+}

@@ -1,0 +1,123 @@
+import { inReais } from '../lib/money.ts'
+import type { Facts } from './facts.ts'
+import { describeStop } from './stop.ts'
+import type { TransactionRecord } from './store.ts'
+import { describeTold } from './told.ts'
+import { atTime, due, sentences, withStop } from './words.ts'
+
+type TransactionFacts = Facts<TransactionRecord>
+
+/** Where a transaction stands and why, whether the shop knows, and what happens next. */
+export function summarizeTransaction(facts: TransactionFacts): string {
+  const { status } = facts.record
+  return sentences(`${status}: ${describeStanding(facts)}`, describeSurplus(facts), describeTold(facts))
+}
+
+function describeStanding(facts: TransactionFacts): string {
+  switch (facts.record.status) {
+    case 'PENDING':
+      return describePending(facts)
+    case 'PIX_QRCODE_GENERATED':
+      return describeUnpaid(facts)
+    case 'FAILED':
+      return sentences(
+        `${withStop(facts.record.error_message ?? 'the acquirer gave no reason')}`,
+        'Should a payment arrive after all, it is booked.',
+      )
+    case 'PAID':
+      return describePaid(facts)
+    case 'PROCESSING_REFUND':
+      return describeRefunding(facts)
+    case 'REFUNDED':
+      return `all of the ${inReais(facts.record.amount_paid ?? 0)} went back to the payer.`
+    default:
+      return describeContest(facts)
+  }
+}
+
+function describePending({ record, exchanges, now }: TransactionFacts): string {
+  const last = exchanges.findLast(({ outcome }) => outcome === 'unknown' || outcome === 'error')
+  const how = last ? ` (${last.error}, at ${atTime(last.at, now)})` : ''
+  return sentences(
+    `the acquirer did not answer${how}, so it is not known whether the charge exists.`,
+    due('It', 'asked again', { at: record.check_at, now }),
+  )
+}
+
+function describeUnpaid({ record, notices, now }: TransactionFacts): string {
+  const { pix_expires_at: expiresAt, check_at: at } = record
+  const told = notices.at(-1)
+  const claimed =
+    told === undefined
+      ? ''
+      : told.state === 'received'
+        ? 'A callback told of a payment, and the acquirer is being asked to confirm it.'
+        : 'A callback told of a payment, but the acquirer does not confirm it.'
+  const isExpired = expiresAt !== null && expiresAt <= now
+  return isExpired
+    ? sentences(
+        `the code expired at ${atTime(expiresAt, now)} and no payment is known.`,
+        claimed,
+        due('The acquirer', 'asked a last time', { at, now }),
+      )
+    : sentences(
+        `nobody has paid yet; the code is good until ${expiresAt ? atTime(expiresAt, now) : 'it expires'}.`,
+        claimed,
+        at
+          ? `Without a payment it fails soon after ${atTime(at, now)}, when the acquirer has been asked a last time.`
+          : '',
+      )
+}
+
+function describePaid({ record, refunds, infractions, now }: TransactionFacts): string {
+  const { amount_paid: paid, payment_date: at, fee_amount: fee } = record
+  const refunded = sumOf(refunds.filter(({ status }) => status === 'REFUNDED'))
+  const lastRefund = refunds.at(-1)
+  const isContestOver = infractions.some(({ state }) => state === 'rejected' || state === 'canceled')
+  return sentences(
+    `${inReais(paid ?? 0)} arrived at ${at ? atTime(at, now) : 'an unknown time'}${fee ? `, of which ${inReais(fee)} are the fee` : ''}.`,
+    refunded > 0 ? `${inReais(refunded)} of it went back to the payer.` : '',
+    lastRefund?.status === 'FAILED'
+      ? `The last refund, of ${inReais(lastRefund.amount)}, was refused: ${withStop(lastRefund.error_message ?? 'no reason was given')}`
+      : '',
+    isContestOver ? 'A contest of it came to nothing.' : '',
+  )
+}
+
+function describeRefunding({ refunds, brake, now }: TransactionFacts): string {
+  const refund = refunds.find(({ status }) => status === 'PROCESSING')
+  if (!refund) return 'a refund is under way.'
+  return sentences(
+    `a refund of ${inReais(refund.amount)} was asked for at ${atTime(refund.created_at, now)}, and what became of it is not known yet.`,
+    'What it needs is set aside.',
+    brake ? describeStop(brake, now) : due('The acquirer', 'asked about it', { at: refund.check_at, now }),
+  )
+}
+
+function describeContest({ record, infractions, now }: TransactionFacts): string {
+  const contest = infractions.at(-1)
+  const amount = contest ? inReais(contest.amount) : 'the payment'
+  switch (record.status) {
+    case 'BLOCKED':
+      return sentences(
+        `the payer's bank contests ${amount}${contest ? `, since ${atTime(contest.opened_at, now)}` : ''}; it is blocked until that is decided.`,
+        `Where the acquirer does not tell how: \`npx guiche infraction accept | reject --transaction ${record.id}\`.`,
+      )
+    case 'PROCESSING_INFRACTION':
+      return `the contest of ${amount} was accepted; it stays blocked until the acquirer tells that the money went back.`
+    default:
+      return `${amount} went back to the payer after a contest. This is final.`
+  }
+}
+
+/** Nobody books a second payment by itself: it belongs to no charge any more. */
+function describeSurplus({ record, notices }: TransactionFacts): string {
+  const others = notices.filter(({ state, end_to_end: id }) => state === 'unmatched' && id !== record.end_to_end)
+  if (record.end_to_end === null || others.length === 0) return ''
+  const ids = [...new Set(others.map(({ end_to_end: id }) => id))].join(', ')
+  return `It was paid more than once: ${ids} is booked nowhere, and has to be sent back by hand.`
+}
+
+function sumOf(parts: { amount: number }[]): number {
+  return parts.reduce((sum, { amount }) => sum + amount, 0)
+}
