@@ -35,6 +35,7 @@ export function createKeyRing(deps: { db: Db; clock: Clock; key: SecretKey }): K
   let keys: Key[] = []
   let loadedAt = Number.NEGATIVE_INFINITY
   let loading: Promise<void> | null = null
+  let making: Promise<void> | null = null
 
   async function load(): Promise<void> {
     loading ??= (async () => {
@@ -74,7 +75,11 @@ export function createKeyRing(deps: { db: Db; clock: Clock; key: SecretKey }): K
     async signingKey() {
       const [newest] = await freshKeys(copyAgeMaxMs)
       if (newest && !isSpent(newest.createdAt)) return newest
-      await rotate(isSpent)
+      // All who need it wait for one: each would else hold a connection to wait for the same lock.
+      making ??= rotate(isSpent).finally(() => {
+        making = null
+      })
+      await making
       const [made] = keys
       assert(made, 'there is a signing key after one was made')
       return made

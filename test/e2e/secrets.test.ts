@@ -1,7 +1,9 @@
 import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { revokeClient, rotateClientSecret } from '../../src/auth/clients.ts'
+import { createKeyRing } from '../../src/auth/keys.ts'
 import { loadSecretKey } from '../../src/auth/secret-key.ts'
+import type { Db } from '../../src/db/sql.ts'
 import { newSecretKey, parseSecretKey } from '../../src/lib/secrets.ts'
 import { createEmptyDatabase } from '../support/database.ts'
 import { keyRingOf } from '../support/forge.ts'
@@ -18,7 +20,7 @@ beforeAll(async () => {
 })
 afterAll(async () => await service.stop())
 
-async function depsOf({ db, clock }: TestService) {
+async function depsOf({ db, clock }: Pick<TestService, 'db' | 'clock'>) {
   return { db, clock, key: (await loadSecretKey(db, null)).key }
 }
 
@@ -107,8 +109,8 @@ describe("a client's secret", () => {
 
 describe('the key that tokens are signed with', () => {
   it('is replaced with an overlap: what was signed stays good, what is new is by the new key, and both are published', async () => {
-    const { db, connectionString, clock, baseUrl } = await startOwn()
-    const old = await startTestService({ database: { db, connectionString }, clock })
+    const old = await start()
+    const { db, clock } = old
     const shop = await registerShop({ db, clock })
     const before = await fetchToken(old.baseUrl, shop)
     const oldKid = decodeProtectedHeader(before).kid
@@ -116,7 +118,7 @@ describe('the key that tokens are signed with', () => {
     clock.advance(1000)
     const newKid = await (await keyRingOf({ db, clock })).rotate()
     // Another process, which reads the keys now.
-    const young = await startTestService({ database: { db, connectionString }, clock })
+    const young = await start(old)
     const after = await fetchToken(young.baseUrl, shop)
     expect(decodeProtectedHeader(after).kid).toBe(newKid)
     expect(newKid).not.toBe(oldKid)
@@ -130,17 +132,15 @@ describe('the key that tokens are signed with', () => {
       for (const token of [before, after])
         await jwtVerify(token, keys, { typ: 'at+jwt', audience: 'guiche', currentDate: clock.now() })
     }
-    expect(baseUrl).not.toBe(old.baseUrl)
 
     clock.advance(2 * dayMs)
     await sleepMs(550)
     const published = await young.call<{ keys: { kid: string }[] }>('/.well-known/jwks.json')
     expect(published.body.keys.map(({ kid }) => kid)).toEqual([newKid])
-    for (const one of [old, young]) await one.stop()
   })
 
   it('is replaced by itself after ninety days', async () => {
-    const { clock, baseUrl, sandbox } = await startOwn()
+    const { clock, baseUrl, sandbox } = await start()
     const kidNow = async () => decodeProtectedHeader(await fetchToken(baseUrl, sandbox)).kid
     const first = await kidNow()
     clock.advance(90 * dayMs - 1)
@@ -152,21 +152,54 @@ describe('the key that tokens are signed with', () => {
   })
 
   it('is the one that does not retire, even when a clock that is behind made it', async () => {
-    const { db, clock, connectionString, sandbox } = await startOwn()
+    const first = await start()
+    const { db, clock, sandbox, token } = first
     const behind = { now: () => new Date(clock.now().getTime() - hourMs) }
-    const { key } = await loadSecretKey(db, null)
-    const { createKeyRing } = await import('../../src/auth/keys.ts')
-    const kid = await createKeyRing({ db, clock: behind, key }).rotate()
-    const other = await startTestService({ database: { db, connectionString }, clock })
+    const kid = await createKeyRing({ ...(await depsOf({ db, clock })), clock: behind }).rotate()
+    expect(kid).not.toBe(decodeProtectedHeader(token).kid)
+    const other = await start(first)
     expect(decodeProtectedHeader(await fetchToken(other.baseUrl, sandbox)).kid).toBe(kid)
-    await other.stop()
+  })
+
+  it('is known to who made it, also when the keys were being read as it was committed', async () => {
+    const { db, clock } = await start()
+    const [committing, reading] = [gate(), gate()]
+    const slow: Db = {
+      ...db,
+      transaction: async (work) =>
+        await db.transaction(async (tx) => {
+          const result = await work(tx)
+          committing.arrive()
+          await committing.opened
+          return result
+        }),
+    }
+    const ring = createKeyRing({ ...(await depsOf({ db, clock })), db: slow })
+    const before = (await ring.signingKey()).kid
+    const rotated = ring.rotate()
+    await committing.arrived
+    slow.query = async (statement) => {
+      const rows = await db.query(statement)
+      reading.arrive()
+      await reading.opened
+      return rows as never
+    }
+    await sleepMs(550)
+    const strange = ring.findKey('strange')
+    await reading.arrived
+    committing.open()
+    await sleepMs(50)
+    reading.open()
+    expect(await strange).toBeNull()
+    const after = await rotated
+    expect(after).not.toBe(before)
+    expect((await ring.signingKey()).kid).toBe(after)
   })
 
   it('is made once when many ask for the first token at the same moment, while strange tokens come in', async () => {
-    const own = await startOwn()
+    const own = await start()
     await own.db.pool.query('delete from signing_keys')
-    const { db, connectionString, clock, sandbox } = own
-    const two = await Promise.all([1, 2].map(() => startTestService({ database: { db, connectionString }, clock })))
+    const two = await Promise.all([start(own), start(own)])
     const strange = own.token.replace(
       /^[^.]+/,
       Buffer.from('{"alg":"ES256","typ":"at+jwt","kid":"x"}').toString('base64url'),
@@ -175,23 +208,25 @@ describe('the key that tokens are signed with', () => {
       two.flatMap((at) =>
         Array.from({ length: 10 }, async () => {
           expect((await at.call('/transaction', { token: strange })).status).toBe(401)
-          return decodeProtectedHeader(await fetchToken(at.baseUrl, sandbox)).kid
+          return decodeProtectedHeader(await fetchToken(at.baseUrl, own.sandbox)).kid
         }),
       ),
     )
     expect(new Set(kids).size).toBe(1)
-    for (const one of two) await one.stop()
   })
 
   const started: TestService[] = []
-  async function startOwn(): Promise<TestService> {
-    const one = await startTestService()
+  afterEach(async () => {
+    for (const one of started.splice(0).reverse()) await one.stop()
+  })
+
+  /** A service with a few connections, since some tests run several; the second and third of a test share the first one's database. */
+  async function start(first?: TestService): Promise<TestService> {
+    const environment = { DATABASE_CONNECTIONS_MAX: '5' }
+    const one = await startTestService({ environment, ...(first && { database: first, clock: first.clock }) })
     started.push(one)
     return one
   }
-  afterAll(async () => {
-    for (const one of started) await one.stop()
-  })
 })
 
 describe('the key that secrets are kept under', () => {
@@ -236,4 +271,17 @@ describe('the key that secrets are kept under', () => {
 
 async function sleepMs(ms: number): Promise<void> {
   await new Promise((done) => setTimeout(done, ms))
+}
+
+/** A place where one waits until another lets it pass. */
+function gate() {
+  let arrive = () => {}
+  let open = () => {}
+  const arrived = new Promise<void>((done) => {
+    arrive = done
+  })
+  const opened = new Promise<void>((done) => {
+    open = done
+  })
+  return { arrive, arrived, open, opened }
 }

@@ -100,7 +100,11 @@ export async function startServiceWithProvider(
   // No sandbox client: the provider would not know it.
   await db.query(sql`insert into settings (name, value) values ('sandbox_client', 'yes')`)
   const clock = manualClock(new Date())
-  const service = await startTestService({ database: { db, connectionString }, clock, environment })
+  const service = await startTestService({
+    database: { db, connectionString },
+    clock,
+    environment: { DATABASE_CONNECTIONS_MAX: '5', ...environment },
+  })
   return {
     ...service,
     async stop() {
