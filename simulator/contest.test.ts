@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { cents } from '../src/lib/money.ts'
 import { createEmptyDatabase, type TestDatabase } from '../test/support/database.ts'
 import { type TestSimulator, testSimulator, txidOf } from '../test/support/simulator.ts'
@@ -18,9 +18,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await simulator.close()
   await database.drop()
-})
-beforeEach(() => {
-  simulator.callbacks.length = 0
 })
 
 const paid = async (amount = '10.00') => {
@@ -76,8 +73,10 @@ describe('an infraction', () => {
     expect(await returnsOf(endToEndId)).toMatchObject([
       { status: 'DEVOLVIDO', valor: '4.00', rtrId: expect.stringMatching(/^D/) },
     ])
-    await expect.poll(() => simulator.callbacks, { timeout: 5000 }).toHaveLength(2)
-    expect(simulator.callbacks.at(-1)?.body).toMatchObject({ pix: [{ endToEndId, devolucoes: [{ valor: '4.00' }] }] })
+    const told = () => simulator.callbacks.map(({ body }) => body)
+    const devolucoes = [expect.objectContaining({ valor: '4.00', status: 'DEVOLVIDO' })]
+    const pix = [expect.objectContaining({ endToEndId, devolucoes })]
+    await expect.poll(told, { timeout: 5000 }).toContainEqual({ pix })
     expect(await simulator.decideInfraction({ reference: id, decision: 'reject' })).toMatchObject({ code: 'not_open' })
   })
 

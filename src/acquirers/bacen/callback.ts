@@ -20,10 +20,13 @@ export function readCallback(body: unknown): CallbackNotice[] {
 }
 
 function readNotice(entry: unknown): CallbackNotice[] {
-  const endToEndId = isRecord(entry) ? text(entry, 'endToEndId') : null
-  if (!isRecord(entry) || !endToEndId || !endToEndIdShape.test(endToEndId)) return []
+  if (!isRecord(entry)) return []
+  const endToEndId = text(entry, 'endToEndId')
   const txid = shaped(text(entry, 'txid'))
   const payoutId = shaped(text(record(entry, 'gnExtras'), 'idEnvio'))
+  // A payout is known by our own id; a PSP's sandbox may give it an end-to-end id of another length.
+  const shape = payoutId === null ? endToEndIdShape : ownIdShape
+  if (!endToEndId || !shape.test(endToEndId)) return []
   return readEvents(entry, payoutId).map((event) => ({
     eventKey: [endToEndId, ...event].join(':'),
     endToEndId,

@@ -1,0 +1,234 @@
+import { describe, expect, it } from 'vitest'
+import { receiverAccount } from '../../../simulator/receiver-account.ts'
+import { manualClock } from '../../../test/support/clock.ts'
+import { txidOf } from '../../../test/support/simulator.ts'
+import { cents } from '../../lib/money.ts'
+import { type Acquirer, AcquirerUnavailable, type MoneyOut } from '../acquirer.ts'
+import { createBacenAcquirer } from './adapter.ts'
+import { type HttpRequest, type HttpResponse, tokenPath } from './http.ts'
+import { explainRejection } from './spi-codes.ts'
+
+/** What PSPs answer in their own ways, and what must not be made of it. */
+const clock = manualClock()
+const endToEndId = `E${'1'.repeat(31)}`
+const rtrId = `D${'1'.repeat(31)}`
+const id = txidOf(1)
+const pixKey = { key: '52998224725', type: 'CPF' } as const
+const now = clock.now().toISOString()
+
+const json = (status: number, body: unknown): HttpResponse => ({ status, headers: {}, body: JSON.stringify(body) })
+
+type Psp = { acquirer: Acquirer; asked: string[] }
+
+function psp(answer: (request: HttpRequest) => HttpResponse): Psp {
+  const asked: string[] = []
+  const acquirer = createBacenAcquirer({
+    name: 'psp',
+    send: async (request) => {
+      if (request.path === tokenPath) return json(200, { access_token: 't', expires_in: 3600 })
+      asked.push(`${request.method} ${request.path}`)
+      return answer(request)
+    },
+    credentials: { clientId: 'a', clientSecret: 'b' },
+    chave: receiverAccount.pix.key,
+    receiver: receiverAccount,
+    isRemote: true,
+    offers: { payouts: true, infractions: true },
+    clock,
+  })
+  return { acquirer, asked }
+}
+
+const devolucao = { id, rtrId, valor: '1.00', horario: { solicitacao: now }, status: 'EM_PROCESSAMENTO' }
+const enviado = { endToEndId, idEnvio: id, valor: '1.00', horario: {}, status: 'EM_PROCESSAMENTO' }
+
+const operations = [
+  {
+    name: 'a refund',
+    path: `/pix/${endToEndId}/devolucao/${id}`,
+    taken: devolucao,
+    done: 'DEVOLVIDO',
+    send: ({ acquirer }: Psp) => acquirer.refund({ endToEndId, refundId: id, amount: cents(100) }),
+    find: ({ acquirer }: Psp): Promise<MoneyOut | null> => acquirer.findRefund({ endToEndId, refundId: id }),
+  },
+  {
+    name: 'a payout',
+    path: `/v2/gn/pix/enviados/id-envio/${id}`,
+    taken: enviado,
+    done: 'REALIZADO',
+    send: async ({ acquirer }: Psp) => acquirer.payouts?.send({ payoutId: id, amount: cents(100), pixKey }),
+    find: async ({ acquirer }: Psp): Promise<MoneyOut | null> => (await acquirer.payouts?.find(id)) ?? null,
+  },
+]
+
+describe.each(operations)('$name', ({ path, taken, done, send, find }) => {
+  it('that is refused is looked for, and only then refused', async () => {
+    const refusing = psp(({ method }) =>
+      method === 'PUT' ? json(422, { mensagem: 'Não.' }) : json(404, { nome: 'x' }),
+    )
+    expect(await send(refusing)).toEqual({ outcome: 'refused', reason: 'Não.' })
+    expect(refusing.asked.at(-1)).toBe(`GET ${path}`)
+  })
+
+  it.each([400, 403, 404, 409, 422])(
+    'that is refused with %i because it is there already is not refused',
+    async (status) => {
+      const having = psp(({ method }) => (method === 'PUT' ? json(status, { nome: 'duplicado' }) : json(200, taken)))
+      expect(await send(having)).toMatchObject({ outcome: 'processing' })
+    },
+  )
+
+  it.each([401, 403, 408, 429, 500, 503])(
+    'that is refused, when looking for it gives %i, is not known',
+    async (status) => {
+      const blind = psp(({ method }) => (method === 'PUT' ? json(400, { nome: 'x' }) : json(status, { nome: 'x' })))
+      await expect(send(blind)).rejects.toBeInstanceOf(AcquirerUnavailable)
+    },
+  )
+
+  it.each([500, 502, 503, 504, 302])('that is answered with %i is not known', async (status) => {
+    await expect(send(psp(() => json(status, {})))).rejects.toBeInstanceOf(AcquirerUnavailable)
+    await expect(find(psp(() => json(status, {})))).rejects.toBeInstanceOf(AcquirerUnavailable)
+  })
+
+  it.each(['EM_PROCESSAMENTO', 'AGENDADO', '', null, 7, undefined])('of status %j is in process', async (status) => {
+    const answer = psp(() => json(200, { ...taken, status }))
+    expect(await send(answer)).toMatchObject({ outcome: 'processing' })
+    expect(await find(answer)).toMatchObject({ outcome: 'processing' })
+  })
+
+  it('that is done stays done without a time', async () => {
+    const answer = psp(() => json(200, { ...taken, horario: null, status: done }))
+    expect(await find(answer)).toMatchObject({ outcome: 'done', at: clock.now() })
+  })
+
+  it('that is rejected has a reason, whatever is said', async () => {
+    const bare = psp(() => json(200, { ...taken, status: 'NAO_REALIZADO' }))
+    expect(await find(bare)).toEqual({ outcome: 'refused', reason: 'The acquirer rejected it without a reason.' })
+    const coded = psp(() => json(200, { ...taken, status: 'NAO_REALIZADO', motivo: 'Rejeitado (AC07).' }))
+    expect(await find(coded)).toMatchObject({ reason: 'The receiver’s account is closed. (AC07)' })
+  })
+
+  it('of another amount or under another id is none of ours', async () => {
+    const others = [{ valor: '1.01' }, { valor: 1 }, { id: 'other', idEnvio: 'other' }]
+    for (const other of others) {
+      await expect(send(psp(() => json(200, { ...taken, ...other })))).rejects.toBeInstanceOf(AcquirerUnavailable)
+    }
+  })
+
+  it('is sought by its whole id, which has letters and digits only', async () => {
+    const { acquirer } = psp(() => json(404, {}))
+    await expect(acquirer.findRefund({ endToEndId, refundId: 'a-b' })).rejects.toThrow('letters and digits')
+    await expect(acquirer.payouts?.find('../x')).rejects.toThrow('letters and digits')
+  })
+})
+
+describe('the receiver of a payout', () => {
+  const favorecido = {
+    chave: '52998224725',
+    identificacao: { nome: 'João', cpf: '529.982.247-25' },
+    contaBanco: { codigoBanco: '09089356', agencia: '1', conta: '2', digito: '3', tipoConta: 'cc' },
+  }
+  const find = (receiver: unknown) =>
+    psp(() => json(200, { ...enviado, status: 'REALIZADO', favorecido: receiver })).acquirer.payouts?.find(id)
+
+  it('is told when all of it is known', async () => {
+    expect(await find(favorecido)).toMatchObject({ receiver: { document: '52998224725', pix: pixKey } })
+  })
+
+  it('is nobody when a part is missing or masked', async () => {
+    const masked = { ...favorecido, identificacao: { nome: 'João', cpf: '***.982.247-**' } }
+    for (const receiver of [masked, { ...favorecido, contaBanco: null }, { chave: '52998224725' }, null, 'x']) {
+      expect(await find(receiver)).toMatchObject({ outcome: 'done', receiver: null })
+    }
+  })
+})
+
+describe('callbacks', () => {
+  const { acquirer } = psp(() => json(200, {}))
+  const keysOf = (entry: object) => acquirer.readCallback({ pix: [entry] }).map(({ eventKey }) => eventKey)
+
+  it('of a payout are known by our id, though the end-to-end id be strange', () => {
+    const sent = { endToEndId: 'E090893562021030PIf25a7868', tipo: 'SOLICITACAO', status: 'REALIZADO' }
+    expect(acquirer.readCallback({ pix: [{ ...sent, gnExtras: { idEnvio: '123ABC' } }] })).toEqual([
+      { eventKey: `${sent.endToEndId}:REALIZADO`, endToEndId: sent.endToEndId, txid: null, payoutId: '123ABC' },
+    ])
+    expect(keysOf({ ...sent, status: 'x y', gnExtras: { idEnvio: 'a' } })).toEqual([
+      `${sent.endToEndId}:EM_PROCESSAMENTO`,
+    ])
+  })
+
+  it('of returns have an event for each, and another for each state', () => {
+    const devolucoes = [
+      { id: 'a', status: 'DEVOLVIDO' },
+      { id: 'b', status: 'NAO_REALIZADO' },
+      { rtrId, status: 'DEVOLVIDO' },
+    ]
+    expect(keysOf({ endToEndId, txid: id, devolucoes })).toEqual([
+      `${endToEndId}:a:DEVOLVIDO`,
+      `${endToEndId}:b:NAO_REALIZADO`,
+      `${endToEndId}:${rtrId}:DEVOLVIDO`,
+    ])
+    expect(keysOf({ endToEndId, devolucoes: [] })).toEqual([endToEndId])
+    expect(keysOf({ endToEndId, devolucoes: 'none' })).toEqual([endToEndId])
+  })
+})
+
+describe('infractions', () => {
+  const infracao = { idInfracao: 'i1', endToEndId, valor: '1.00', status: 'aberta', dataCriacao: now }
+  const list = async (...entries: unknown[]) => {
+    const { acquirer } = psp(() => json(200, { infracoes: entries }))
+    const found = []
+    for await (const one of acquirer.infractions?.list({ from: clock.now(), to: clock.now() }) ?? []) found.push(one)
+    return found
+  }
+
+  it('of a state that is not known are open', async () => {
+    expect(await list(infracao, { ...infracao, status: 'em análise' }, { ...infracao, status: null })).toMatchObject([
+      { reference: 'i1', endToEndId, amount: 100, reason: null, state: 'open', openedAt: clock.now() },
+      { state: 'open' },
+      { state: 'open' },
+    ])
+  })
+
+  it('that cannot be read are not passed over', async () => {
+    for (const other of [{ idInfracao: null }, { valor: 100 }, { endToEndId: '' }, { dataCriacao: 'today' }]) {
+      await expect(list({ ...infracao, ...other })).rejects.toBeInstanceOf(AcquirerUnavailable)
+    }
+    await expect(list(null)).rejects.toBeInstanceOf(AcquirerUnavailable)
+  })
+})
+
+describe('returns of a payment', () => {
+  const pix = { endToEndId, txid: id, valor: '10.00', horario: now }
+  const med = { ...devolucao, natureza: 'MED_FRAUDE', status: 'DEVOLVIDO' }
+  const find = (devolucoes: unknown) => psp(() => json(200, { ...pix, devolucoes })).acquirer.findPayment(endToEndId)
+
+  it('are those under MED that were not in vain', async () => {
+    const given = [med, { ...devolucao, natureza: 'ORIGINAL' }, devolucao, { ...med, status: 'NAO_REALIZADO' }]
+    expect(await find(given)).toMatchObject({
+      returns: [{ id, endToEndId: rtrId, amount: 100, nature: 'MED_FRAUDE', isDone: true, at: clock.now() }],
+    })
+    expect(await find([{ ...med, status: 'EM_PROCESSAMENTO' }])).toMatchObject({ returns: [{ isDone: false }] })
+    for (const none of [null, undefined, []]) expect(await find(none)).toMatchObject({ returns: [] })
+  })
+
+  it('that cannot be read are not passed over', async () => {
+    for (const broken of ['x', [{ ...med, valor: 1 }], [{ ...med, horario: null }], [{ ...med, id: '', rtrId: '' }]]) {
+      await expect(find(broken)).rejects.toBeInstanceOf(AcquirerUnavailable)
+    }
+  })
+})
+
+describe('a reason', () => {
+  it.each([
+    [{ code: 'AC03', said: 'x' }, 'The receiver’s account does not exist, or its number is wrong. (AC03)'],
+    [{ code: 'ZZ99', said: 'Não sei.' }, 'ZZ99: Não sei.'],
+    [{ code: null, said: 'Negado por timeout' }, 'Negado por timeout'],
+    [{ code: null, said: 'DUPL' }, 'The identifier of the payment was used before. (DUPL)'],
+    [{ code: 'toString', said: null }, 'toString'],
+    [{ code: null, said: '\u0000\n' }, 'The acquirer rejected it without a reason.'],
+  ])('of %j reads well', (given, reason) => {
+    expect(explainRejection(given)).toBe(reason)
+  })
+})
