@@ -47,7 +47,7 @@ export async function createApp(deps: AppDeps): Promise<Server> {
   const app = await createServer({
     log,
     registry,
-    trustProxy: config.trustProxy,
+    trustedProxies: config.trustedProxies,
     checkWebhookUrl: (url) => checkWebhookUrl(url, { allowPrivate: config.webhookAllowPrivate }),
   })
   await registerOpenApi(app, deps.version)

@@ -33,7 +33,7 @@ describe('an empty environment', () => {
     rateLimitToken: { perSecond: 20, burst: 100 },
     simulatorUrl: null,
     webhookAllowPrivate: true,
-    trustProxy: false,
+    trustedProxies: [],
     metricsToken: null,
     logLevel: 'info',
     logFormat: process.stdout.isTTY ? 'pretty' : 'json',
@@ -94,7 +94,7 @@ it('takes every variable', () => {
     RATE_LIMIT_TOKEN: '1',
     SIMULATOR_URL: 'http://simulator:4010',
     WEBHOOK_ALLOW_PRIVATE: 'true',
-    TRUST_PROXY: 'true',
+    TRUST_PROXY: '127.0.0.1, 10.0.0.0/8',
     METRICS_TOKEN: 'a-metrics-token',
     LOG_LEVEL: 'warn',
     LOG_FORMAT: 'pretty',
@@ -114,7 +114,7 @@ it('takes every variable', () => {
     rateLimitToken: { perSecond: 1, burst: 5 },
     simulatorUrl: 'http://simulator:4010',
     webhookAllowPrivate: true,
-    trustProxy: true,
+    trustedProxies: ['127.0.0.1', '10.0.0.0/8'],
     metricsToken: 'a-metrics-token',
     logLevel: 'warn',
     logFormat: 'pretty',
@@ -180,9 +180,11 @@ describe('addresses', () => {
 
 describe('the rest', () => {
   it('is one of what it may be', () => {
-    for (const name of ['TRUST_PROXY', 'WEBHOOK_ALLOW_PRIVATE'])
-      for (const text of ['yes', '1', 'TRUE'])
-        expect(faultsOf({ [name]: text })).toEqual([`${name} must be true or false`])
+    for (const text of ['yes', '1', 'TRUE'])
+      expect(faultsOf({ WEBHOOK_ALLOW_PRIVATE: text })).toEqual(['WEBHOOK_ALLOW_PRIVATE must be true or false'])
+    for (const text of ['true', '10.0.0.0/33', '10.0.0.1,proxy', '::1/129', '10.0.0.0/8/8'])
+      expect(faultsOf({ TRUST_PROXY: text })[0]).toContain('TRUST_PROXY must be addresses or networks')
+    expect(readConfig({ TRUST_PROXY: '::1, fd00::/8' }).trustedProxies).toEqual(['::1', 'fd00::/8'])
     expect(faultsOf({ LOG_LEVEL: 'loud' })).toEqual(['LOG_LEVEL must be one of debug, info, warn, error, silent'])
     expect(faultsOf({ LOG_FORMAT: 'xml' })).toEqual(['LOG_FORMAT must be one of auto, json, pretty'])
     expect(faultsOf({ METRICS_TOKEN: '1234567' })).toEqual(['METRICS_TOKEN must have at least 8 characters'])

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { Ajv } from 'ajv'
 import { type Static, Type } from 'typebox'
@@ -20,7 +21,7 @@ const Environment = Type.Object({
   RATE_LIMIT_TOKEN: Type.Number({ minimum: 0, maximum: 1_000_000, default: 20 }),
   SIMULATOR_URL: Type.Optional(Type.String({ minLength: 1 })),
   WEBHOOK_ALLOW_PRIVATE: Type.Optional(Type.Boolean()),
-  TRUST_PROXY: Type.Boolean({ default: false }),
+  TRUST_PROXY: Type.Optional(Type.String({ minLength: 1 })),
   METRICS_TOKEN: Type.Optional(Type.String({ minLength: 8 })),
   LOG_LEVEL: Type.Enum(['debug', 'info', 'warn', 'error', 'silent'], { default: 'info' }),
   LOG_FORMAT: Type.Enum(['auto', 'json', 'pretty'], { default: 'auto' }),
@@ -46,7 +47,8 @@ export type Config = Readonly<{
   rateLimitToken: { perSecond: number; burst: number }
   simulatorUrl: string | null
   webhookAllowPrivate: boolean
-  trustProxy: boolean
+  /** Addresses and networks of proxies whose X-Forwarded-For is believed; empty: nobody's. */
+  trustedProxies: string[]
   metricsToken: string | null
   logLevel: string
   logFormat: 'json' | 'pretty'
@@ -81,6 +83,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   const authIssuer = readBase('AUTH_ISSUER', text('AUTH_ISSUER'), faults)
   const simulatorUrl = readBase('SIMULATOR_URL', text('SIMULATOR_URL'), faults)
   const databaseUrl = readUrl('DATABASE_URL', text('DATABASE_URL'), ['postgres:', 'postgresql:'], faults)
+  const trustedProxies = readNetworks('TRUST_PROXY', text('TRUST_PROXY'), faults)
   if (!isValid || faults.length > 0) throw new ConfigError(faults)
 
   return Object.freeze({
@@ -101,7 +104,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     rateLimitToken: { perSecond: given.RATE_LIMIT_TOKEN, burst: Math.max(1, Math.ceil(given.RATE_LIMIT_TOKEN * 5)) },
     simulatorUrl,
     webhookAllowPrivate: given.WEBHOOK_ALLOW_PRIVATE ?? isLoopback(given.HOST),
-    trustProxy: given.TRUST_PROXY,
+    trustedProxies,
     metricsToken: given.METRICS_TOKEN ?? null,
     logLevel: given.LOG_LEVEL,
     logFormat:
@@ -133,6 +136,23 @@ function readUrl(name: string, text: string | undefined, protocols: string[], fa
   if (url && protocols.includes(url.protocol)) return text.replace(/\/+$/, '')
   faults.push(`${name} must be a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`)
   return null
+}
+
+/** Addresses and networks (CIDR), separated by commas. */
+function readNetworks(name: string, text: string | undefined, faults: string[]): string[] {
+  const networks = (text ?? '').split(',').flatMap((part) => part.trim() || [])
+  if (networks.every(isNetwork)) return networks
+  faults.push(`${name} must be addresses or networks of proxies, separated by commas, such as 127.0.0.1,10.0.0.0/8`)
+  return []
+}
+
+function isNetwork(text: string): boolean {
+  const [address = '', bits, ...rest] = text.split('/')
+  const family = isIP(address)
+  const bitsMax = family === 4 ? 32 : 128
+  return (
+    family !== 0 && rest.length === 0 && (bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= bitsMax))
+  )
 }
 
 /** True for addresses that only this machine can reach. */

@@ -1,3 +1,4 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Registry } from 'prom-client'
 import { Type } from 'typebox'
 import { AppError } from '../lib/errors.ts'
@@ -61,10 +62,19 @@ export function registerHealthRoutes(app: Server, options: Options): void {
       },
     },
     async (request, reply) => {
-      if (options.metricsToken !== null && request.headers.authorization !== `Bearer ${options.metricsToken}`) {
+      if (
+        options.metricsToken !== null &&
+        !isEqual(request.headers.authorization ?? '', `Bearer ${options.metricsToken}`)
+      ) {
         throw new AppError('invalid_token', { headers: { 'www-authenticate': 'Bearer realm="metrics"' } })
       }
       return await reply.type(options.registry.contentType).send(await options.registry.metrics())
     },
   )
+}
+
+/** In the same time wherever the two differ. */
+function isEqual(left: string, right: string): boolean {
+  const [one, other] = [left, right].map((text) => createHash('sha256').update(text).digest())
+  return one !== undefined && other !== undefined && timingSafeEqual(one, other)
 }

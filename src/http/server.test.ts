@@ -7,7 +7,7 @@ async function testServer() {
   return await createServer({
     log: pino({ level: 'silent' }),
     registry: new Registry(),
-    trustProxy: false,
+    trustedProxies: [],
     checkWebhookUrl: () => null,
   })
 }

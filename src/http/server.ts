@@ -46,7 +46,7 @@ const keepAliveTimeoutMs = 72_000
 type Options = {
   log: FastifyBaseLogger
   registry: Registry
-  trustProxy: boolean
+  trustedProxies: string[]
   checkWebhookUrl: (url: string) => string | null
 }
 
@@ -55,7 +55,8 @@ export async function createServer(options: Options): Promise<Server> {
   const app = fastify({
     loggerInstance: options.log,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
-    trustProxy: options.trustProxy,
+    // A list, not `true`: with that, a client could put any address first and escape the limits per address.
+    trustProxy: options.trustedProxies.length > 0 ? options.trustedProxies : false,
     bodyLimit: bodyBytesMax,
     requestTimeout: requestTimeoutMs,
     keepAliveTimeout: keepAliveTimeoutMs,
@@ -82,7 +83,8 @@ export async function createServer(options: Options): Promise<Server> {
   observeRequests(app, options.registry)
 
   app.addHook('onRequest', (request, reply, done) => {
-    void reply.header('x-request-id', request.id)
+    // Answers hold tokens, names and amounts: no cache on the way may keep one, unless its route says otherwise.
+    void reply.headers({ 'x-request-id': request.id, 'cache-control': 'no-store' })
     done()
   })
   app.setErrorHandler((error, request, reply) => {

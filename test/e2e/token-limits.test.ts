@@ -33,7 +33,7 @@ describe('the rate limit of the token endpoint', () => {
   })
 
   it('holds per client, from whatever addresses it is asked, and leaves other clients alone', async () => {
-    const limited = await startTestService({ environment: { RATE_LIMIT_TOKEN: '0.2', TRUST_PROXY: 'true' } })
+    const limited = await startTestService({ environment: { RATE_LIMIT_TOKEN: '0.2', TRUST_PROXY: '127.0.0.1' } })
     const from = (address: string) => ({ 'x-forwarded-for': address })
     const form = { client_id: 'attacked', client_secret: 'guess' }
     const statuses = []
@@ -49,7 +49,7 @@ describe('the rate limit of the token endpoint', () => {
   })
 
   it('takes the addresses of one IPv6 network for one, since one host has them all', async () => {
-    const limited = await startTestService({ environment: { RATE_LIMIT_TOKEN: '0.2', TRUST_PROXY: 'true' } })
+    const limited = await startTestService({ environment: { RATE_LIMIT_TOKEN: '0.2', TRUST_PROXY: '127.0.0.1' } })
     const statusFrom = async (address: string) =>
       (await askForToken(limited, { form: 'x', headers: { 'x-forwarded-for': address } })).status
     expect(await statusFrom('2001:db8:1:2::1')).toBe(400)

@@ -53,6 +53,8 @@ export async function startTestService(options: Options = {}): Promise<TestServi
     PORT: '0',
     DATA_DIR: dataDir,
     DATABASE_URL: connectionString,
+    // Many services share the one PostgreSQL of a test run.
+    DATABASE_CONNECTIONS_MAX: '8',
     RATE_LIMIT_CREATE: '0',
     RATE_LIMIT_TOKEN: '0',
     ...options.environment,
