@@ -1,7 +1,11 @@
 import { enqueueJob } from '../jobs/jobs.ts'
 import { fromTxid } from '../pix/ids.ts'
+import { checkRefundsOf } from '../transactions/refund-send.ts'
+import { checkReturns } from '../transactions/returns.ts'
 import { type SettleDeps, settleTransaction } from '../transactions/settle.ts'
 import { findOwners } from '../transactions/store.ts'
+import { settleToldWithdrawal } from '../withdrawals/check.ts'
+import { findOwner } from '../withdrawals/store.ts'
 import { type NoticePayload, processNoticeJob } from './receive.ts'
 import { findNotice, finishNotice, type InboxRow } from './store.ts'
 
@@ -35,15 +39,28 @@ async function findOut(deps: SettleDeps, notice: InboxRow): Promise<{ state: Fin
   const id = notice.txid === null ? null : fromTxid(notice.txid)
   if (id === null) return { state: 'unmatched', isFinal: true }
   const [owner] = await findOwners(deps.db, [id])
-  if (!owner) return { state: 'unmatched', isFinal: false }
+  if (!owner) return await findOutOfPayout(deps, id)
   const settled = await settleTransaction(deps, {
     merchantId: owner.merchant_id,
     id: owner.id,
     hint: notice.end_to_end,
   })
   if (settled === 'unpaid') return { state: 'unconfirmed', isFinal: false }
+  const isReturn = notice.event_key !== notice.end_to_end
+  if (isReturn && settled !== 'surplus') {
+    await checkRefundsOf(deps, owner)
+    await checkReturns(deps, { merchantId: owner.merchant_id, id: owner.id })
+  }
   // A second payment of a transaction is true and booked nowhere: it is left to the operator.
   return { state: settled === 'surplus' ? 'unmatched' : 'settled', isFinal: true }
+}
+
+async function findOutOfPayout(deps: SettleDeps, id: string): Promise<{ state: FinalState; isFinal: boolean }> {
+  const owner = await findOwner(deps.db, id)
+  if (!owner) return { state: 'unmatched', isFinal: false }
+  const looked = await settleToldWithdrawal(deps, { merchantId: owner.merchant_id, id })
+  const isSettled = looked === 'changed' || looked === 'settled'
+  return { state: isSettled ? 'settled' : 'unconfirmed', isFinal: isSettled }
 }
 
 async function finish(deps: SettleDeps, notice: InboxRow, state: FinalState): Promise<void> {

@@ -124,4 +124,5 @@ const problemTitles: Record<number, string> = {
   422: 'Invalid or missing data',
   429: 'Too many requests',
   500: 'Internal error',
+  503: 'Not at the moment; the code says why',
 }

@@ -10,6 +10,7 @@ export const errors = {
   payment_refused: { status: 422, title: 'The simulated bank refused the payment' },
   insufficient_balance: { status: 422, title: 'The balance does not cover it' },
   refund_not_possible: { status: 422, title: 'The transaction cannot be refunded' },
+  infraction_not_possible: { status: 422, title: 'The payment cannot be contested, or not decided on, like this' },
   withdrawal_not_possible: { status: 422, title: 'The withdrawal is not possible' },
   payouts_stopped: { status: 503, title: 'Money does not leave at the moment' },
   missing_token: { status: 401, title: 'An access token is needed' },

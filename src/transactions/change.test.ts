@@ -166,7 +166,7 @@ async function move(id: string, to: TransactionStatus, now: Date): Promise<void>
   })
 }
 
-function membersOf(to: TransactionStatus, now: Date, row: Changeable): Partial<Changeable> {
+function membersOf(to: TransactionStatus, now: Date, row: Pick<Changeable, 'end_to_end'>): Partial<Changeable> {
   switch (to) {
     case 'PAID':
       return row.end_to_end

@@ -2,7 +2,13 @@ import type { Tx } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
 import { enqueueEvents, type NewEvent } from '../webhooks/outbox.ts'
 import { mayMove, type TransactionStatus } from './status.ts'
-import { type Changeable, type NewTransaction, type TransactionRow, updateTransaction } from './store.ts'
+import {
+  type Changeable,
+  type NewTransaction,
+  type StoredTransaction,
+  type TransactionRow,
+  updateTransaction,
+} from './store.ts'
 
 /**
  * Moves a locked transaction to another status: the row, its history and the event, in the caller's commit. There is no other
@@ -10,7 +16,7 @@ import { type Changeable, type NewTransaction, type TransactionRow, updateTransa
  */
 export async function changeStatus(
   tx: Tx,
-  row: TransactionRow,
+  row: StoredTransaction,
   change: { to: TransactionStatus; now: Date; checkAt: Date | null; set: Partial<Changeable> },
 ): Promise<TransactionRow> {
   assert(mayMove(row.status, change.to), `a transaction may move from ${row.status} to ${change.to}`)
@@ -44,7 +50,7 @@ export function toEvent(row: TransactionRow | NewTransaction, snapshot: object |
 export function toSnapshot(row: Changeable): Changeable {
   const { pix_uri, pix_expires_at, statuses, status_dates, amount_paid, payment_date, end_to_end, payer, receiver } =
     row
-  const { fee_amount, infraction_date, error_message } = row
+  const { fee_amount, infraction_date, error_message, refunds } = row
   return {
     pix_uri,
     pix_expires_at,
@@ -58,6 +64,7 @@ export function toSnapshot(row: Changeable): Changeable {
     fee_amount,
     infraction_date,
     error_message,
+    refunds,
   }
 }
 
@@ -81,6 +88,7 @@ function atBirth(row: TransactionRow): Partial<Changeable> {
     fee_amount: null,
     infraction_date: null,
     error_message: null,
+    refunds: [],
   }
 }
 

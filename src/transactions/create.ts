@@ -232,6 +232,7 @@ function withNothingPaid(transaction: NewTransaction) {
     receiver: null,
     fee_amount: null,
     infraction_date: null,
+    refunds: [],
   }
 }
 

@@ -2,16 +2,27 @@ import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import type { Job, JobSchedule } from '../jobs/jobs.ts'
 import { checkDueTransactions } from './check.ts'
+import { pollInfractions } from './infraction-poll.ts'
 import { pollPayments, settleJob } from './poll.ts'
+import { sendRefundJob } from './refund.ts'
+import { checkDueRefunds, sendRefund } from './refund-send.ts'
+import { checkReturns, checkReturnsJob } from './returns.ts'
 import { type SettleDeps, settleTransaction } from './settle.ts'
 
 const SettlePayload = Type.Object({ merchantId: Type.String(), id: Type.String(), hint: Type.String() })
+const KeyPayload = Type.Object({ merchantId: Type.String(), id: Type.String() })
 
 /** What the worker runs for transactions. */
 export function transactionJobs(deps: SettleDeps): Record<string, Job> {
   return {
-    'transactions.check': async (_, stopping) => await checkDueTransactions(deps, stopping),
+    'transactions.check': async (_, stopping) => {
+      await checkDueTransactions(deps, stopping)
+      await checkDueRefunds(deps, stopping)
+    },
     'transactions.poll': async (_, stopping) => await pollPayments(deps, stopping),
+    'transactions.infractions': async (_, stopping) => await pollInfractions(deps, stopping),
+    [sendRefundJob]: async (payload) => await sendRefund(deps, Value.Parse(KeyPayload, payload)),
+    [checkReturnsJob]: async (payload) => await checkReturns(deps, Value.Parse(KeyPayload, payload)),
     [settleJob]: async (payload) => {
       await settleTransaction(deps, Value.Parse(SettlePayload, payload))
     },
@@ -21,4 +32,5 @@ export function transactionJobs(deps: SettleDeps): Record<string, Job> {
 export const transactionSchedules: Record<string, JobSchedule> = {
   'transactions.check': { everySeconds: 5 },
   'transactions.poll': { everySeconds: 15 },
+  'transactions.infractions': { everySeconds: 30 },
 }

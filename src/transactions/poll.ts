@@ -3,6 +3,7 @@ import { AcquirerUnavailable } from '../acquirers/acquirer.ts'
 import { enqueueJob } from '../jobs/jobs.ts'
 import { eachAtOnce } from '../lib/at-once.ts'
 import { fromTxid } from '../pix/ids.ts'
+import { settleReturns } from './returns.ts'
 import { type SettleDeps, settleTransaction, surplusMessage } from './settle.ts'
 import { findListedUntil, findOwners, saveListedUntil } from './store.ts'
 
@@ -48,12 +49,14 @@ async function settleMissing(deps: SettleDeps, payments: Payment[], stopping: Ab
   const ids = payments.flatMap(({ txid }) => (txid === null ? [] : (fromTxid(txid) ?? [])))
   if (ids.length === 0) return
   const owners = new Map((await findOwners(deps.db, ids)).map((owner) => [owner.id, owner]))
-  await eachAtOnce(payments, stopping, async ({ txid, endToEndId }) => {
+  await eachAtOnce(payments, stopping, async (payment) => {
+    const { txid, endToEndId } = payment
     const owner = txid === null ? undefined : owners.get(fromTxid(txid) ?? '')
     if (!owner) return
     if (owner.end_to_end === null) await settle(deps, { merchantId: owner.merchant_id, id: owner.id, hint: endToEndId })
     // Told of as often as it is listed, and not asked for again.
     else if (owner.end_to_end !== endToEndId) deps.log.error({ transactionId: owner.id, endToEndId }, surplusMessage)
+    else await settleReturns(deps, { merchantId: owner.merchant_id, id: owner.id, payment })
   })
 }
 

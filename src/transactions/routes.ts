@@ -1,6 +1,6 @@
 import { callerOf } from '../http/caller.ts'
 import { parseDateTime } from '../http/formats.ts'
-import { readIdempotencyKey } from '../http/idempotency-key.ts'
+import { readIdempotencyKey, takeIdempotencyKeyFromHeader } from '../http/idempotency-key.ts'
 import { readSlice, toEnvelope } from '../http/page.ts'
 import { enforceRateLimit, type RateLimiter } from '../http/rate-limit.ts'
 import { NoQuery, problems } from '../http/schemas.ts'
@@ -13,6 +13,8 @@ import { listEvents } from '../webhooks/read-store.ts'
 import { EventList, ListEventsQuery } from '../webhooks/schema.ts'
 import { toEventView } from '../webhooks/view.ts'
 import { type CreateDeps, createTransaction } from './create.ts'
+import { refundTransaction } from './refund.ts'
+import { RefundBody, RefundCreatedView } from './refund-schema.ts'
 import {
   CreateTransactionBody,
   type ListTransactionsFilters,
@@ -23,7 +25,7 @@ import {
   TransactionView,
 } from './schema.ts'
 import { findTransaction, listTransactions, type TransactionFilters } from './store.ts'
-import { toTransactionCreatedView, toTransactionView } from './view.ts'
+import { toRefundCreatedView, toTransactionCreatedView, toTransactionView } from './view.ts'
 
 export type TransactionRoutesDeps = CreateDeps & { createLimit: RateLimiter }
 
@@ -51,6 +53,34 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
       const created = await createTransaction(deps, { merchantId, input: request.body, idempotencyKey })
       if (created.isReplay) void reply.header('idempotent-replayed', 'true')
       return await reply.code(201).send(toTransactionCreatedView(created.row))
+    },
+  )
+
+  app.post(
+    '/transaction/:id/refund',
+    {
+      config: { access: { scope: 'refund.write' } },
+      preValidation: takeIdempotencyKeyFromHeader,
+      schema: {
+        summary: 'Refund a transaction',
+        description:
+          'All that is left of the payment or a part of it, within 90 days, one refund at a time. How it ends shows in the transaction.',
+        tags: ['Transactions'],
+        params: TransactionParams,
+        querystring: NoQuery,
+        body: RefundBody,
+        response: { 201: RefundCreatedView, ...problems(401, 403, 404, 422, 500, 503) },
+      },
+    },
+    async (request, reply) => {
+      const { merchantId } = callerOf(request)
+      const asked = await refundTransaction(deps, {
+        merchantId,
+        transactionId: request.params.id,
+        input: request.body,
+      })
+      if (asked.isReplay) void reply.header('idempotent-replayed', 'true')
+      return await reply.code(201).send(toRefundCreatedView(asked.refund))
     },
   )
 

@@ -17,6 +17,7 @@ import {
   WebhookUrl,
 } from '../http/schemas.ts'
 import { encodeDynamicBrCode } from '../pix/brcode.ts'
+import { RefundView } from './refund-schema.ts'
 import { transactionStatuses } from './status.ts'
 
 const nameLengthMax = 255
@@ -198,6 +199,8 @@ export const TransactionView = Type.Object(
     statusHistory: StatusHistory(transactionStatuses),
     updatedAt: DateTime('Last change'),
     amountPaid: Type.Optional(Type.Integer({ description: 'Cents that arrived' })),
+    amountRefunded: Type.Optional(Type.Integer({ description: 'Cents that were refunded; there from payment on' })),
+    refunds: Type.Optional(Type.Array(RefundView, { description: 'In the order of asking; there from payment on' })),
     paymentDate: Type.Optional(DateTime('When the payer paid')),
     infractionDate: Nullable('string', 'When a MED was opened', 'date-time'),
     pixResponse: Type.Optional(PixResponseView),

@@ -2,11 +2,15 @@ import type { Logger } from 'pino'
 import type { Acquirer, Charge, Payment } from '../acquirers/acquirer.ts'
 import type { Acquirers } from '../acquirers/registry.ts'
 import type { Db } from '../db/sql.ts'
+import { feeFor } from '../ledger/fees.ts'
+import { post } from '../ledger/post.ts'
+import { paid } from '../ledger/transfers.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { AccountHolder } from '../pix/holder.ts'
 import { fromTxid, toTxid } from '../pix/ids.ts'
 import { changeStatus } from './change.ts'
+import { bookReturns } from './returns.ts'
 import { findTransaction, lockTransaction } from './store.ts'
 
 export type SettleDeps = { db: Db; clock: Clock; acquirers: Acquirers; log: Logger; nudgeDeliveries: () => void }
@@ -18,8 +22,8 @@ export type Settled = 'settled' | 'already' | 'surplus' | 'unpaid'
 export const surplusMessage = 'a transaction was paid a second time, and the second payment is not booked'
 
 /**
- * Asks the acquirer whether a transaction was paid and, if so, makes it PAID: status, history and event in one commit. However
- * often it is called, one payment is booked once.
+ * Asks the acquirer whether a transaction was paid and, if so, makes it PAID: status, history, event and ledger in one commit.
+ * However often it is called, one payment is booked once.
  *
  * @param hint an endToEndId that a callback named. Asked for by itself, since some PSPs' charges do not list their payments.
  * @throws {AcquirerUnavailable} when the outcome is not known
@@ -66,24 +70,36 @@ async function bookPayment(
       return 'surplus'
     }
     const now = deps.clock.now()
+    const { amount } = payment
+    const fee = Math.min(amount, await feeFor(tx, { merchantId, operation: 'transaction', amount, now }))
     const code = charge && row.pix_uri === null ? { pix_uri: charge.uri, pix_expires_at: charge.expiresAt } : {}
     // Paid before the answer to our own request for a code was known.
     const coded =
       row.status === 'PENDING' ? { to: 'PIX_QRCODE_GENERATED' as const, now, checkAt: null, set: code } : null
-    await changeStatus(tx, coded ? await changeStatus(tx, row, coded) : row, {
+    const booked = await changeStatus(tx, coded ? await changeStatus(tx, row, coded) : row, {
       to: 'PAID',
       now,
       checkAt: null,
       set: {
         ...code,
-        amount_paid: payment.amount,
+        amount_paid: amount,
         payment_date: payment.paidAt,
         end_to_end: payment.endToEndId,
         payer: payment.payer,
         receiver,
+        fee_amount: fee,
         error_message: null,
       },
     })
+    await post(tx, {
+      merchantId,
+      eventKey: `transaction:${id}:paid`,
+      recordType: 'transaction',
+      recordId: id,
+      now,
+      transfers: paid(amount, fee),
+    })
+    await bookReturns(tx, booked, payment, now)
     return 'settled'
   })
   if (settled === 'settled') deps.nudgeDeliveries()

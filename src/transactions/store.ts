@@ -2,6 +2,7 @@ import { findPage } from '../db/page.ts'
 import { type Db, empty, join, type Sql, sql, type Tx } from '../db/sql.ts'
 import type { Page, Slice } from '../http/page.ts'
 import type { AccountHolder } from '../pix/holder.ts'
+import type { RefundStatus } from './refund-store.ts'
 import type { TransactionStatus } from './status.ts'
 
 type StoredDocument = { value: string; type: 'CPF' | 'CNPJ' }
@@ -60,9 +61,24 @@ export type Changeable = {
   fee_amount: number | null
   infraction_date: Date | null
   error_message: string | null
+  /** In the order in which they were asked for. Read with the row, and never under a lock that was waited for. */
+  refunds: ShownRefund[]
 }
 
-export type TransactionRow = Birth & Changeable & { status: TransactionStatus }
+/** A refund as the transaction's view shows it. */
+export type ShownRefund = {
+  id: string
+  amount: number
+  status: RefundStatus
+  endToEndRefund: string | null
+  reason: string | null
+  createdAt: string
+}
+
+/** A transaction as its own row has it. */
+export type StoredTransaction = Birth & Omit<Changeable, 'refunds'> & { status: TransactionStatus }
+
+export type TransactionRow = StoredTransaction & Pick<Changeable, 'refunds'>
 
 export type NewTransaction = Birth &
   Pick<Changeable, 'pix_uri' | 'pix_expires_at' | 'statuses' | 'status_dates' | 'error_message'> & {
@@ -74,10 +90,22 @@ export type NewTransaction = Birth &
     customer_mobile_digits: string | null
   }
 
-const columns = sql`
+const ownColumns = sql`
   id, merchant_id, acquirer, amount, idempotency_key, external_code, webhook_url, is_info_product, customer, seller, address,
   items, metadata, pix_expiration_seconds, created_at, pix_uri, pix_expires_at, statuses, status_dates, status, amount_paid,
   payment_date, end_to_end, payer, receiver, fee_amount, infraction_date, error_message`
+
+// Only what was paid can have any: the rest is spared the look.
+const columns = sql`${ownColumns},
+  case when end_to_end is null then '[]'::json else (
+    select coalesce(json_agg(json_build_object(
+      'id', refunds.id, 'amount', refunds.amount, 'status', refunds.status, 'endToEndRefund', refunds.end_to_end,
+      'reason', refunds.reason,
+      'createdAt', to_char(refunds.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
+      order by refunds.created_at), '[]'::json)
+    from refunds
+    where refunds.merchant_id = transactions.merchant_id and refunds.transaction_id = transactions.id
+  ) end as refunds`
 
 /**
  * Inserts any number of transactions at once and returns the ids of those that are new. One that is missing there met its
@@ -141,16 +169,19 @@ export async function findOwners(
   return await db.query(sql`select id, merchant_id, end_to_end from transactions where id = any(${ids}::uuid[])`)
 }
 
-export async function lockTransaction(tx: Tx, merchantId: string, id: string): Promise<TransactionRow | null> {
-  const rows = await tx.query<TransactionRow>(sql`
-    select ${columns} from transactions where id = ${id} and merchant_id = ${merchantId} for no key update`)
+/**
+ * Without its refunds: a statement that waited for the lock sees the row as it is by now, but other tables as they were before.
+ */
+export async function lockTransaction(tx: Tx, merchantId: string, id: string): Promise<StoredTransaction | null> {
+  const rows = await tx.query<StoredTransaction>(sql`
+    select ${ownColumns} from transactions where id = ${id} and merchant_id = ${merchantId} for no key update`)
   return rows[0] ?? null
 }
 
 /** Writes a new status with all that comes with it. The row must be locked and be as `row` says. */
 export async function updateTransaction(
   tx: Tx,
-  row: TransactionRow,
+  row: StoredTransaction,
   change: { to: TransactionStatus; at: Date; checkAt: Date | null; set: Partial<Changeable> },
 ): Promise<TransactionRow | null> {
   const next = { ...row, ...change.set }
@@ -247,7 +278,7 @@ function escapeLike(text: string): string {
   return text.replace(/[\\%_]/g, '\\$&')
 }
 
-/** Up to when an acquirer's list of payments has been read, or null before the first time. */
+/** Up to when a list of an acquirer's has been read, or null before the first time. */
 export async function findListedUntil(db: Db, acquirer: string): Promise<Date | null> {
   const rows = await db.query<{ listed_until: Date }>(sql`
     select listed_until from acquirer_cursors where acquirer = ${acquirer}`)

@@ -1,8 +1,9 @@
 import { toStatusHistoryView } from '../http/history.ts'
 import { assert } from '../lib/assert.ts'
 import { qrCodeDataUrl } from '../pix/qrcode.ts'
+import type { RefundRow } from './refund-store.ts'
 import type { TransactionWire } from './schema.ts'
-import type { Changeable, NewTransaction, StoredCustomer, TransactionRow } from './store.ts'
+import type { Changeable, NewTransaction, ShownRefund, StoredCustomer, TransactionRow } from './store.ts'
 
 /** A transaction as list, fetch and webhooks show it. The QR image is made here, never stored. */
 export function toTransactionView(row: TransactionRow): TransactionWire {
@@ -24,6 +25,7 @@ export function toTransactionView(row: TransactionRow): TransactionWire {
     statusHistory: toStatusHistoryView(row.statuses, row.status_dates),
     updatedAt: (row.status_dates.at(-1) ?? row.created_at).toISOString(),
     amountPaid: row.amount_paid ?? undefined,
+    ...(row.amount_paid !== null && toRefundsView(row.refunds)),
     paymentDate: row.payment_date?.toISOString(),
     infractionDate: row.infraction_date?.toISOString() ?? null,
     pixResponse: toPixResponseView(row),
@@ -32,6 +34,22 @@ export function toTransactionView(row: TransactionRow): TransactionWire {
     payer: row.payer ?? undefined,
     receiver: row.receiver ?? undefined,
     feeAmount: row.fee_amount ?? undefined,
+  }
+}
+
+function toRefundsView(refunds: ShownRefund[]) {
+  const done = refunds.filter(({ status }) => status === 'REFUNDED')
+  return { amountRefunded: done.reduce((sum, { amount }) => sum + amount, 0), refunds }
+}
+
+/** The answer to a refund: made of what it is born with, so a replay gives the same bytes. */
+export function toRefundCreatedView(refund: Pick<RefundRow, 'id' | 'transaction_id' | 'amount'>) {
+  return {
+    id: refund.id,
+    transactionId: refund.transaction_id,
+    amount: refund.amount,
+    type: 'REFUND' as const,
+    status: 'PROCESSING' as const,
   }
 }
 

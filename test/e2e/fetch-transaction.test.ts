@@ -45,6 +45,8 @@ const withCode = {
 }
 const paid = {
   amountPaid: 1000,
+  amountRefunded: 0,
+  refunds: [],
   paymentDate: isoDate,
   endToEnd: expect.stringMatching(/^E\d{8}/),
   payer: accountHolder,

@@ -1,0 +1,99 @@
+import { type Db, sql, type Tx } from '../db/sql.ts'
+
+export type RefundStatus = 'PROCESSING' | 'REFUNDED' | 'FAILED'
+
+export type RefundRow = {
+  merchant_id: string
+  id: string
+  transaction_id: string
+  amount: number
+  fee_amount: number
+  status: RefundStatus
+  end_to_end: string | null
+  reason: string | null
+  idempotency_key: string | null
+  error_message: string | null
+  created_at: Date
+  finished_at: Date | null
+}
+
+export type NewRefund = Pick<
+  RefundRow,
+  'merchant_id' | 'id' | 'transaction_id' | 'amount' | 'fee_amount' | 'reason' | 'idempotency_key' | 'created_at'
+> & { check_at: Date }
+
+const columns = sql`
+  merchant_id, id, transaction_id, amount, fee_amount, status, end_to_end, reason, idempotency_key, error_message, created_at,
+  finished_at`
+
+/** False when its idempotency key is taken. Of two at once the second waits for the first. */
+export async function insertRefund(tx: Tx, refund: NewRefund): Promise<boolean> {
+  const rows = await tx.query(sql`
+    insert into refunds (
+      merchant_id, id, transaction_id, amount, fee_amount, status, reason, idempotency_key, created_at, check_at)
+    values (
+      ${refund.merchant_id}, ${refund.id}, ${refund.transaction_id}, ${refund.amount}, ${refund.fee_amount}, 'PROCESSING',
+      ${refund.reason}, ${refund.idempotency_key}, ${refund.created_at}, ${refund.check_at})
+    on conflict (merchant_id, idempotency_key) do nothing
+    returning id`)
+  return rows.length === 1
+}
+
+export async function findRefund(db: Db | Tx, merchantId: string, id: string): Promise<RefundRow | null> {
+  const rows = await db.query<RefundRow>(sql`
+    select ${columns} from refunds where merchant_id = ${merchantId} and id = ${id}`)
+  return rows[0] ?? null
+}
+
+export async function findRefundByKey(
+  db: Db | Tx,
+  merchantId: string,
+  idempotencyKey: string,
+): Promise<RefundRow | null> {
+  const rows = await db.query<RefundRow>(sql`
+    select ${columns} from refunds where merchant_id = ${merchantId} and idempotency_key = ${idempotencyKey}`)
+  return rows[0] ?? null
+}
+
+/** All refunds of a transaction in the order in which they were asked for. They change under the transaction's lock only. */
+export async function listRefunds(
+  db: Db | Tx,
+  { merchant_id, id }: { merchant_id: string; id: string },
+): Promise<RefundRow[]> {
+  return await db.query<RefundRow>(sql`
+    select ${columns} from refunds where merchant_id = ${merchant_id} and transaction_id = ${id} order by created_at`)
+}
+
+/** Writes how a refund ended; false when that is known already. */
+export async function finishRefund(
+  tx: Tx,
+  refund: { merchant_id: string; id: string },
+  end: { status: 'REFUNDED' | 'FAILED'; endToEnd: string | null; errorMessage: string | null; at: Date },
+): Promise<boolean> {
+  const rows = await tx.query(sql`
+    update refunds set status = ${end.status}, end_to_end = coalesce(${end.endToEnd}, end_to_end),
+      error_message = ${end.errorMessage}, finished_at = ${end.at}, check_at = null
+    where merchant_id = ${refund.merchant_id} and id = ${refund.id} and status = 'PROCESSING'
+    returning id`)
+  return rows.length === 1
+}
+
+/** When a refund is looked at again, and its endToEndId as soon as it is known. */
+export async function updateRefundCheck(
+  db: Db,
+  refund: { merchant_id: string; id: string },
+  { checkAt, endToEnd }: { checkAt: Date; endToEnd: string | null },
+): Promise<void> {
+  await db.query(sql`
+    update refunds set check_at = ${checkAt}, end_to_end = coalesce(${endToEnd}, end_to_end)
+    where merchant_id = ${refund.merchant_id} and id = ${refund.id} and status = 'PROCESSING'`)
+}
+
+/** Takes refunds whose check is due; until the lease ends nobody else is given them. */
+export async function claimDueRefunds(db: Db, now: Date, leaseUntil: Date, limit: number): Promise<RefundRow[]> {
+  return await db.query<RefundRow>(sql`
+    update refunds set check_at = ${leaseUntil}
+    where (merchant_id, id) in (
+      select merchant_id, id from refunds where check_at <= ${now} order by check_at limit ${limit} for update skip locked)
+    returning ${columns}`)
+}

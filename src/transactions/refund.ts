@@ -1,0 +1,143 @@
+import type { Db, Tx } from '../db/sql.ts'
+import { idempotencyKeyReused } from '../http/idempotency-key.ts'
+import { enqueueJob } from '../jobs/jobs.ts'
+import { assertPayoutsAllowed } from '../ledger/brake.ts'
+import { feeFor } from '../ledger/fees.ts'
+import { post } from '../ledger/post.ts'
+import { reserved } from '../ledger/transfers.ts'
+import { assert } from '../lib/assert.ts'
+import type { Clock } from '../lib/clock.ts'
+import { AppError } from '../lib/errors.ts'
+import { differingPaths } from '../lib/json.ts'
+import { newUuid } from '../lib/secrets.ts'
+import { leftOf } from './after-refunds.ts'
+import { changeStatus } from './change.ts'
+import type { RefundInput } from './refund-schema.ts'
+import { findRefundByKey, insertRefund, listRefunds, type NewRefund, type RefundRow } from './refund-store.ts'
+import type { TransactionStatus } from './status.ts'
+import { lockTransaction, type StoredTransaction } from './store.ts'
+
+/** The Pix system takes returns of a payment for so long. */
+const refundableMs = 90 * 24 * 60 * 60_000
+/** A refund whose job was lost is found by the check. */
+const firstCheckMs = 60_000
+
+/** The job that sends one refund. */
+export const sendRefundJob = 'transactions.refund'
+export type SendRefundPayload = { merchantId: string; id: string }
+
+export type RefundDeps = { db: Db; clock: Clock; nudgeDeliveries: () => void }
+
+export type AskedRefund = { refund: NewRefund | RefundRow; isReplay: boolean }
+
+/**
+ * Takes a refund, the whole of what is left or a part of it: in one commit the refund, PROCESSING_REFUND, amount and fee set aside, and
+ * the job that sends it.
+ *
+ * @throws {AppError} `not_found`, `refund_not_possible`, `insufficient_balance`, `idempotency_key_reused`, `payouts_stopped`
+ */
+export async function refundTransaction(
+  deps: RefundDeps,
+  { merchantId, transactionId, input }: { merchantId: string; transactionId: string; input: RefundInput },
+): Promise<AskedRefund> {
+  const asked = await deps.db.transaction(async (tx): Promise<AskedRefund> => {
+    const row = await lockTransaction(tx, merchantId, transactionId)
+    if (!row) throw new AppError('not_found', { detail: 'There is no transaction with this id.' })
+    const first = await findRefundByKey(tx, merchantId, input.idempotencyKey)
+    if (first) return await replay(tx, first, row, input)
+    await assertPayoutsAllowed(tx)
+    const refunds = await listRefunds(tx, row)
+    const now = deps.clock.now()
+    const amount = checkPossible(row, refunds, input.amount, now)
+    const refund = await toRefund(tx, { row, refunds, amount, input, now })
+    if (await insertRefund(tx, refund)) {
+      await reserve(tx, row, refund, now)
+      return { refund, isReplay: false }
+    }
+    // Another transaction's refund took the key meanwhile.
+    const winner = await findRefundByKey(tx, merchantId, input.idempotencyKey)
+    assert(winner, 'what a request met is there')
+    return await replay(tx, winner, row, input)
+  })
+  if (!asked.isReplay) deps.nudgeDeliveries()
+  return asked
+}
+
+/** What may be refunded now of what is asked for; what is left when no amount was named. */
+function checkPossible(row: StoredTransaction, refunds: RefundRow[], amount: number | undefined, now: Date): number {
+  if (row.status !== 'PAID' || row.payment_date === null) throw refuse(whyNot[row.status] ?? notPaid)
+  if (now.getTime() - row.payment_date.getTime() > refundableMs) {
+    throw refuse('The payment is more than 90 days old, and the Pix system takes no returns of it any more.')
+  }
+  const left = leftOf(row, refunds, 'REFUNDED')
+  if (amount === undefined || amount <= left) return amount ?? left
+  throw new AppError('refund_not_possible', {
+    detail: `The amount is more than the ${left} cents that are left of the payment.`,
+    fields: [{ field: 'amount', code: 'too_large', message: `must be at most ${left}` }],
+    members: { amountLeft: left },
+  })
+}
+
+const notPaid = 'The transaction is not paid.'
+const contested = 'The payment is contested (MED): until that is decided it cannot be refunded.'
+
+const whyNot: Partial<Record<TransactionStatus, string>> = {
+  PROCESSING_REFUND: 'A refund of this transaction is under way. Ask again when it has ended.',
+  REFUNDED: 'All of the payment is refunded already.',
+  BLOCKED: contested,
+  PROCESSING_INFRACTION: contested,
+  INFRACTION: 'The payment was returned to the payer by a MED.',
+}
+
+function refuse(detail: string): AppError {
+  return new AppError('refund_not_possible', { detail })
+}
+
+type ToRefund = { row: StoredTransaction; refunds: RefundRow[]; amount: number; input: RefundInput; now: Date }
+
+async function toRefund(tx: Tx, { row, refunds, amount, input, now }: ToRefund): Promise<NewRefund> {
+  const last = refunds.at(-1)
+  // No two of a transaction at one moment: by their time they are told which came first.
+  const createdAt = new Date(Math.max(now.getTime(), (last?.created_at.getTime() ?? 0) + 1))
+  return {
+    merchant_id: row.merchant_id,
+    id: newUuid(),
+    transaction_id: row.id,
+    amount,
+    fee_amount: await feeFor(tx, { merchantId: row.merchant_id, operation: 'refund', amount, now }),
+    reason: input.reason ?? null,
+    idempotency_key: input.idempotencyKey,
+    created_at: createdAt,
+    check_at: new Date(now.getTime() + firstCheckMs),
+  }
+}
+
+async function reserve(tx: Tx, row: StoredTransaction, refund: NewRefund, now: Date): Promise<void> {
+  await changeStatus(tx, row, { to: 'PROCESSING_REFUND', now, checkAt: null, set: { error_message: null } })
+  const payload: SendRefundPayload = { merchantId: row.merchant_id, id: refund.id }
+  await enqueueJob(tx, { name: sendRefundJob, payload })
+  await post(tx, {
+    merchantId: row.merchant_id,
+    eventKey: `refund:${refund.id}:reserved`,
+    recordType: 'refund',
+    recordId: refund.id,
+    now,
+    transfers: reserved('refund_reserved', refund.amount, refund.fee_amount),
+  })
+}
+
+/** The first answer again, or a refusal when the key came with something else. */
+async function replay(tx: Tx, first: RefundRow, row: StoredTransaction, input: RefundInput): Promise<AskedRefund> {
+  if (first.transaction_id !== row.id) throw idempotencyKeyReused(['id'], 'refund')
+  const asked = { amount: first.amount, reason: first.reason }
+  const asks = { amount: input.amount ?? (await leftBefore(tx, first, row)), reason: input.reason ?? null }
+  const fields = differingPaths(asked, asks)
+  if (fields.length > 0) throw idempotencyKeyReused(fields, 'refund')
+  return { refund: first, isReplay: true }
+}
+
+/** What a request without an amount would have refunded when this one was asked for. */
+async function leftBefore(tx: Tx, refund: RefundRow, row: StoredTransaction): Promise<number> {
+  const before = (await listRefunds(tx, row)).filter(({ created_at }) => created_at < refund.created_at)
+  return leftOf(row, before, 'REFUNDED')
+}

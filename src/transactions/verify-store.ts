@@ -1,0 +1,150 @@
+import { type Db, sql } from '../db/sql.ts'
+
+export type UnequalTransfer = {
+  merchant_id: string
+  record_id: string
+  event_key: string
+  kind: string
+  debit: string
+  credit: string
+  expected: number | null
+  posted: number | null
+}
+
+/** Transfers that a payment or a refund must have by its state and has not, or not so; and those that it may not have, or of none. */
+export async function findUnequalTransfers(db: Db): Promise<UnequalTransfer[]> {
+  return await db.query<UnequalTransfer>(sql`
+    with expected as (
+      select t.merchant_id, t.id as record_id, 'transaction:' || t.id || ':paid' as event_key,
+        step.kind, step.debit, step.credit, step.amount
+      from transactions t
+      cross join lateral (
+        values ('payment', 'acquirer', 'available', t.amount_paid), ('fee', 'available', 'fees', t.fee_amount)
+      ) step (kind, debit, credit, amount)
+      where t.amount_paid is not null and step.amount > 0
+      union all
+      select r.merchant_id, r.id, 'refund:' || r.id || ':' || step.event, step.kind, step.debit, step.credit, step.amount
+      from refunds r
+      cross join lateral (
+        values
+          ('reserved', 'refund_reserved', 'available', 'reserved', r.amount + r.fee_amount, null),
+          ('sent', 'refund_sent', 'reserved', 'acquirer', r.amount, 'REFUNDED'),
+          ('sent', 'fee', 'reserved', 'fees', r.fee_amount, 'REFUNDED'),
+          ('released', 'refund_released', 'reserved', 'available', r.amount + r.fee_amount, 'FAILED')
+      ) step (event, kind, debit, credit, amount, status)
+      where step.amount > 0 and (step.status is null or step.status = r.status)
+    ), posted as (
+      -- As sums: a transfer that was added to a past event is not hidden by its like.
+      select merchant_id, record_id, event_key, kind, debit, credit, sum(amount) as amount
+      from ledger_transfers
+      where (record_type in ('transaction', 'refund') or kind = 'payment' or kind like 'refund_%') and kind <> 'debt_repaid'
+      group by merchant_id, record_id, event_key, kind, debit, credit
+    )
+    select merchant_id, record_id, event_key, kind, debit, credit, expected.amount as expected, posted.amount as posted
+    from expected full join posted using (merchant_id, record_id, event_key, kind, debit, credit)
+    where expected.amount is distinct from posted.amount`)
+}
+
+export type UnequalRepayment = { merchant_id: string; record_id: string; event_key: string; repaid: number }
+
+/** Repayments of debts out of payments and released refunds that are not all that was owed, or all that there was to repay it with. */
+export async function findUnequalRepayments(db: Db): Promise<UnequalRepayment[]> {
+  return await db.query<UnequalRepayment>(sql`
+    select merchant_id, record_id, event_key, coalesce(sum(amount) filter (where kind = 'debt_repaid'), 0) as repaid
+    from ledger_transfers
+    where record_type in ('transaction', 'refund')
+    group by merchant_id, record_id, event_key
+    having count(*) filter (where kind = 'debt_repaid') > 0 and (
+      count(*) filter (where kind = 'debt_repaid') > 1
+      or not bool_and(debit = 'available' and credit = 'debt') filter (where kind = 'debt_repaid')
+      -- All that is owed, or all that came in: what the event left of it for the merchant is then nothing.
+      or (
+        max(credit_balance) filter (where kind = 'debt_repaid') <> 0
+        and sum(case when credit = 'available' then amount when debit = 'available' then -amount else 0 end) <> 0
+      )
+      or sum(case when credit = 'available' then amount when debit = 'available' then -amount else 0 end) < 0)`)
+}
+
+export type UnequalInfraction = {
+  merchant_id: string
+  record_id: string
+  state: string | null
+  blocked: number
+  returned: number
+  released: number
+}
+
+/**
+ * Contests whose transfers are not those of their state. While undecided, as much is blocked as is contested and neither refunded nor on
+ * its way to be; returned, the amount has left and nothing is blocked any more; rejected or canceled, all of the blocked is released.
+ */
+export async function findUnequalInfractions(db: Db): Promise<UnequalInfraction[]> {
+  return await db.query<UnequalInfraction>(sql`
+    with sums as (
+      select merchant_id, record_id,
+        coalesce(sum(amount) filter (where kind = 'infraction_blocked' and credit = 'blocked'), 0) as blocked,
+        coalesce(sum(amount) filter (where kind = 'infraction_returned' and credit = 'acquirer'), 0) as returned,
+        coalesce(sum(amount) filter (where kind = 'infraction_returned' and debit = 'blocked'), 0) as returned_of_blocked,
+        coalesce(sum(amount) filter (where kind = 'infraction_released' and debit = 'blocked'), 0) as released,
+        bool_and(record_type = 'infraction' and event_key like 'infraction:' || record_id || ':%' and (kind, debit, credit) in (
+          ('infraction_blocked', 'available', 'blocked'), ('infraction_blocked', 'debt', 'blocked'),
+          ('infraction_returned', 'blocked', 'acquirer'), ('infraction_returned', 'available', 'acquirer'),
+          ('infraction_returned', 'debt', 'acquirer'),
+          ('infraction_released', 'blocked', 'available'), ('infraction_released', 'blocked', 'debt'))) as is_shaped
+      from ledger_transfers
+      where record_type = 'infraction' or kind like 'infraction_%'
+      group by merchant_id, record_id
+    ), contests as (
+      select i.merchant_id, i.id as record_id, i.state, i.amount, least(i.amount, t.amount_paid - coalesce((
+        select sum(r.amount) from refunds r
+        where r.merchant_id = t.merchant_id and r.transaction_id = t.id and r.status <> 'FAILED'), 0)) as contestable
+      from infractions i
+      join transactions t on t.id = i.transaction_id and t.merchant_id = i.merchant_id
+    ), compared as (
+      select merchant_id, record_id, state, amount, contestable, coalesce(is_shaped, true) as is_shaped,
+        coalesce(blocked, 0) as blocked, coalesce(returned, 0) as returned,
+        coalesce(returned_of_blocked, 0) as returned_of_blocked, coalesce(released, 0) as released
+      from contests full join sums using (merchant_id, record_id)
+    )
+    select merchant_id, record_id, state, blocked, returned, released from compared
+    where not is_shaped or not coalesce(case
+      when state in ('open', 'accepted') then blocked = contestable and returned = 0 and released = 0
+      when state = 'returned' then returned = amount and blocked = returned_of_blocked + released
+      when state in ('rejected', 'canceled') then blocked = released and returned = 0
+    end, false)`)
+}
+
+export type UnequalStatus = { merchant_id: string; record_id: string; status: string; expected: string }
+
+/** Transactions whose status is not the one that their payment, refunds and contests make. */
+export async function findUnequalStatuses(db: Db): Promise<UnequalStatus[]> {
+  return await db.query<UnequalStatus>(sql`
+    with of_refunds as (
+      select merchant_id, transaction_id as id, bool_or(status = 'PROCESSING') as is_processing,
+        coalesce(sum(amount) filter (where status = 'REFUNDED'), 0) as refunded,
+        coalesce(sum(amount) filter (where status <> 'FAILED'), 0) as refunding
+      from refunds group by merchant_id, transaction_id
+    ), of_infractions as (
+      select merchant_id, transaction_id as id, bool_or(state = 'returned') as is_returned, bool_or(state = 'open') as is_open,
+        bool_or(state = 'accepted') as is_accepted
+      from infractions group by merchant_id, transaction_id
+    ), paid as (
+      select t.merchant_id, t.id as record_id, t.status, case
+        when is_returned then 'INFRACTION'
+        when is_open then 'BLOCKED'
+        when is_accepted then 'PROCESSING_INFRACTION'
+        when refunding > amount_paid then 'refunded by no more than was paid'
+        when is_processing then 'PROCESSING_REFUND'
+        when refunded = amount_paid then 'REFUNDED'
+        else 'PAID'
+      end as expected
+      from transactions t
+      left join of_refunds using (merchant_id, id)
+      left join of_infractions using (merchant_id, id)
+      where amount_paid is not null
+    )
+    select merchant_id, record_id, status, expected from paid where status <> expected
+    union all
+    select merchant_id, id, status, 'paid' from transactions
+    where amount_paid is null and status not in ('PENDING', 'PIX_QRCODE_GENERATED', 'FAILED')`)
+}

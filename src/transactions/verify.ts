@@ -1,0 +1,40 @@
+import type { Db } from '../db/sql.ts'
+import type { Breach } from '../ledger/verify.ts'
+import {
+  findUnequalInfractions,
+  findUnequalRepayments,
+  findUnequalStatuses,
+  findUnequalTransfers,
+} from './verify-store.ts'
+
+/**
+ * What must hold between transactions and the ledger, at any moment, since row and transfers are of one commit: every payment, refund and
+ * contest has exactly the transfers of its state, none is without its record, and the status is the one that they make.
+ */
+export async function findTransactionBreaches(db: Db): Promise<Breach[]> {
+  const transfers = (await findUnequalTransfers(db)).map((row) => ({
+    rule: row.event_key.startsWith('refund:') ? 'refund_transfers' : 'payment_transfers',
+    merchantId: row.merchant_id,
+    recordId: row.record_id,
+    detail: `${row.kind} from ${row.debit} to ${row.credit} under ${row.event_key} is to be ${row.expected ?? 'none'}, and is ${row.posted ?? 'none'}`,
+  }))
+  const repayments = (await findUnequalRepayments(db)).map((row) => ({
+    rule: 'debt_repaid',
+    merchantId: row.merchant_id,
+    recordId: row.record_id,
+    detail: `${row.repaid} cents of a debt were repaid under ${row.event_key}, and that is not what was owed`,
+  }))
+  const infractions = (await findUnequalInfractions(db)).map((row) => ({
+    rule: 'infraction_transfers',
+    merchantId: row.merchant_id,
+    recordId: row.record_id,
+    detail: `an infraction that is ${row.state ?? 'not there'} has ${row.blocked} cents blocked, ${row.returned} returned and ${row.released} released`,
+  }))
+  const statuses = (await findUnequalStatuses(db)).map((row) => ({
+    rule: 'transaction_status',
+    merchantId: row.merchant_id,
+    recordId: row.record_id,
+    detail: `a transaction that is ${row.status} is to be ${row.expected}`,
+  }))
+  return [...transfers, ...repayments, ...infractions, ...statuses]
+}

@@ -1,0 +1,398 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { post } from '../../src/ledger/post.ts'
+import { charge, eventsOf, statusesOf, untilStatus } from '../support/payments.ts'
+import {
+  askForRefund,
+  fetchRefundable,
+  payOne,
+  type RefundAnswer,
+  refund,
+  returnsOf,
+  setFixedFee,
+  untilRefund,
+} from '../support/refunds.ts'
+import { addTestClient, refusedFields } from '../support/requests.ts'
+import { fetchToken, startTestService, type TestService } from '../support/service.ts'
+import { startTestReceiver } from '../support/webhooks.ts'
+import {
+  balancesOf,
+  countMoney,
+  expectBooksAgree,
+  letMoneyGo,
+  refusal,
+  stopMoney,
+  transfersOf,
+} from '../support/withdrawals.ts'
+
+let service: TestService
+beforeAll(async () => {
+  // Longer than all that the clock is moved.
+  service = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
+})
+afterEach(async () => await expectBooksAgree(service))
+afterAll(async () => await service.stop())
+
+const isReplay = (answer: RefundAnswer) => answer.headers.get('idempotent-replayed') === 'true'
+const whole = ['PENDING', 'PIX_QRCODE_GENERATED', 'PAID', 'PROCESSING_REFUND', 'REFUNDED']
+
+describe('a refund', () => {
+  it('of all that was paid is answered at once, sent, and ends the transaction', async () => {
+    const { id, endToEnd } = await payOne(service)
+    let refundId = ''
+    const money = await countMoney(service, async () => {
+      const answer = await askForRefund(service, id, { reason: 'Out of stock' })
+      expect(answer.status, answer.text).toBe(201)
+      refundId = answer.body.id
+      expect(answer.body).toEqual({
+        id: expect.any(String),
+        transactionId: id,
+        amount: 1000,
+        type: 'REFUND',
+        status: 'PROCESSING',
+      })
+      await untilStatus(service, id, 'REFUNDED')
+    })
+    expect(money).toEqual({ available: -1000, acquirer: 1000 })
+    const transaction = await fetchRefundable(service, id)
+    expect(transaction).toMatchObject({ amountRefunded: 1000, errorMessage: null })
+    expect(transaction.refunds).toEqual([
+      {
+        id: refundId,
+        amount: 1000,
+        status: 'REFUNDED',
+        endToEndRefund: expect.stringMatching(/^D/),
+        reason: 'Out of stock',
+        createdAt: service.clock.now().toISOString(),
+      },
+    ])
+    expect(statusesOf(transaction)).toEqual(whole)
+    expect(await eventsOf(service, id)).toEqual(whole.slice(1).map((status) => `transaction.${status.toLowerCase()}`))
+    expect(await returnsOf(service.db, endToEnd)).toEqual([
+      { id: refundId.replaceAll('-', ''), amount: 1000, nature: 'ORIGINAL' },
+    ])
+    expect(await transfersOf(service, refundId)).toEqual([
+      'refund_reserved available>reserved 1000',
+      'refund_sent reserved>acquirer 1000',
+    ])
+  })
+
+  it('of a part leaves it PAID, and the rest may follow until nothing is left', async () => {
+    const { id } = await payOne(service)
+    await untilRefund(service, id, await refund(service, id, { amount: 300 }), 'REFUNDED')
+    expect(await fetchRefundable(service, id)).toMatchObject({ status: 'PAID', amountRefunded: 300 })
+    await untilRefund(service, id, await refund(service, id, { amount: 200 }), 'REFUNDED')
+    const rest = await askForRefund(service, id)
+    expect(rest.body.amount).toBe(500)
+    await untilRefund(service, id, rest.body.id, 'REFUNDED')
+    const transaction = await fetchRefundable(service, id)
+    expect(transaction).toMatchObject({ status: 'REFUNDED', amountRefunded: 1000 })
+    expect(transaction.refunds.map(({ amount }) => amount)).toEqual([300, 200, 500])
+  })
+
+  it('is found by its endToEndRefund', async () => {
+    const { id } = await payOne(service)
+    const { refunds } = await untilRefund(service, id, await refund(service, id), 'REFUNDED')
+    const list = async (endToEnd: string) =>
+      (await service.call<{ data: { id: string }[] }>(`/transaction?endToEndRefund=${endToEnd}`)).body.data
+    expect((await list(refunds[0]?.endToEndRefund ?? '')).map((one) => one.id)).toEqual([id])
+    expect(await list('D0000000020260302150000000000000')).toEqual([])
+  })
+
+  it('is told to the webhook as GET answered at each moment', async () => {
+    const receiver = await startTestReceiver()
+    const { id } = await payOne(service, 1000, { more: { webhookUrl: receiver.url } })
+    await receiver.until(2)
+    const paid = await fetchRefundable(service, id)
+    await untilRefund(service, id, await refund(service, id, { amount: 400 }), 'REFUNDED')
+    await receiver.until(4)
+    const part = await fetchRefundable(service, id)
+    await untilRefund(service, id, await refund(service, id), 'REFUNDED')
+    await receiver.until(6)
+    const data = receiver.received.map(({ event }) => event.data)
+    expect(data[1]).toEqual({ ...paid, sequence: 2 })
+    expect(data[2]).toMatchObject({
+      status: 'PROCESSING_REFUND',
+      amountRefunded: 0,
+      refunds: [{ status: 'PROCESSING' }],
+    })
+    expect(data[3]).toEqual({ ...part, sequence: 4 })
+    expect(data[5]).toEqual({ ...(await fetchRefundable(service, id)), sequence: 6 })
+    await receiver.stop()
+  })
+
+  it('costs its fee on top, which is not given back with the money', async () => {
+    await setFixedFee(service, 'transaction', 70)
+    await setFixedFee(service, 'refund', 30)
+    try {
+      const { id } = await payOne(service)
+      expect(await fetchRefundable(service, id)).toMatchObject({ feeAmount: 70 })
+      expect(await transfersOf(service, id)).toEqual(['payment acquirer>available 1000', 'fee available>fees 70'])
+      const money = await countMoney(service, async () => {
+        await untilRefund(service, id, await refund(service, id, { amount: 900 }), 'REFUNDED')
+      })
+      expect(money).toEqual({ available: -930, fees: 30, acquirer: 900 })
+    } finally {
+      service.clock.advance(1)
+      await setFixedFee(service, 'transaction', 0)
+      await setFixedFee(service, 'refund', 0)
+    }
+  })
+
+  it('of a payment that costs more than it is takes the whole of it and no more', async () => {
+    await setFixedFee(service, 'transaction', 5000)
+    const { id } = await payOne(service, 1000)
+    service.clock.advance(1)
+    await setFixedFee(service, 'transaction', 0)
+    expect(await fetchRefundable(service, id)).toMatchObject({ feeAmount: 1000 })
+  })
+})
+
+describe('is refused', () => {
+  const refusedWith = async (id: string, body: Record<string, unknown> = {}) =>
+    refusal(await askForRefund(service, id, body))
+
+  it('for a transaction that is not there or is another client’s', async () => {
+    expect((await askForRefund(service, randomUUID())).status).toBe(404)
+    const { id } = await payOne(service)
+    const other = await addTestClient(service)
+    expect((await askForRefund(service, id, {}, { token: other.token })).status).toBe(404)
+    expect((await askForRefund(service, 'none')).status).toBe(422)
+  })
+
+  it('to a token without the scope', async () => {
+    const { token } = await addTestClient(service, ['transaction.read', 'transaction.write', 'withdrawal.write'])
+    const answer = await askForRefund(service, randomUUID(), {}, { token })
+    expect([answer.status, answer.body.code]).toEqual([403, 'insufficient_scope'])
+  })
+
+  it('for one that is not paid, is refunded, or has a refund under way', async () => {
+    const unpaid = await charge(service)
+    expect(await refusedWith(unpaid.id)).toEqual(['refund_not_possible'])
+    const { id } = await payOne(service, 800_002)
+    const slow = await refund(service, id)
+    expect(await refusedWith(id)).toEqual(['refund_not_possible'])
+    service.clock.advance(700_000)
+    await service.runJob('transactions.check')
+    await untilRefund(service, id, slow, 'REFUNDED')
+    expect(await refusedWith(id)).toEqual(['refund_not_possible'])
+  })
+
+  it('above what is left, and tells what is left', async () => {
+    const { id } = await payOne(service)
+    expect(await refusedWith(id, { amount: 1001 })).toEqual(['refund_not_possible', 'amount too_large'])
+    await untilRefund(service, id, await refund(service, id, { amount: 999 }), 'REFUNDED')
+    const answer = await askForRefund(service, id, { amount: 2 })
+    expect([answer.status, answer.body.amountLeft]).toEqual([422, 1])
+    await untilRefund(service, id, await refund(service, id, { amount: 1 }), 'REFUNDED')
+  })
+
+  it('from the ninety-first day on', async () => {
+    const own = await startTestService()
+    const [last, late] = [await payOne(own), await payOne(own)]
+    own.clock.advance(90 * 86_400_000)
+    const token = await fetchToken(own.baseUrl, own.sandbox)
+    expect((await askForRefund(own, last.id, {}, { token })).status).toBe(201)
+    own.clock.advance(1)
+    expect(refusal(await askForRefund(own, late.id, {}, { token }))).toEqual(['refund_not_possible'])
+    await own.stop()
+  })
+
+  it.each<[string, Record<string, unknown>]>([
+    ['amount', { amount: 0 }],
+    ['amount', { amount: -1 }],
+    ['amount', { amount: 1.5 }],
+    ['amount', { amount: '100' }],
+    ['amount', { amount: null }],
+    ['amount', { amount: true }],
+    ['reason', { reason: 'x' }],
+    ['reason', { reason: 'x'.repeat(141) }],
+    ['reason', { reason: 'a\u0000b' }],
+    ['reason', { reason: 7 }],
+    ['idempotencyKey', { idempotencyKey: undefined }],
+    ['idempotencyKey', { idempotencyKey: 'x'.repeat(7) }],
+    ['idempotencyKey', { idempotencyKey: 'x'.repeat(256) }],
+    ['idempotencyKey', { idempotencyKey: 12_345_678 }],
+  ])('when %s is not valid: %o', async (field, body) => {
+    expect(refusedFields(await askForRefund(service, randomUUID(), body))).toEqual([field])
+  })
+
+  it('with every fault at once', async () => {
+    const answer = await askForRefund(service, randomUUID(), { amount: 0, reason: 'x', idempotencyKey: undefined })
+    expect(refusedFields(answer).sort()).toEqual(['amount', 'idempotencyKey', 'reason'])
+  })
+
+  it('when amount and fee are more than the balance, and then uses up no key', async () => {
+    const shop = await addTestClient(service)
+    const { id } = await payOne(service, 1000, { token: shop.token })
+    await drain(shop.merchantId, 1)
+    const body = { idempotencyKey: randomUUID() }
+    const answer = await askForRefund(service, id, body, { token: shop.token })
+    expect([answer.status, answer.body.code]).toEqual([422, 'insufficient_balance'])
+    const { status } = (await service.call<{ status: string }>(`/transaction/${id}`, { token: shop.token })).body
+    expect(status).toBe('PAID')
+    await drain(shop.merchantId, -1)
+    expect((await askForRefund(service, id, body, { token: shop.token })).status).toBe(201)
+  })
+})
+
+describe('the same key', () => {
+  it('gives the first answer again, byte for byte, also when the refund has ended', async () => {
+    const { id, endToEnd } = await payOne(service)
+    const body = { amount: 400, reason: 'Broken', idempotencyKey: randomUUID() }
+    const first = await askForRefund(service, id, body)
+    await untilRefund(service, id, first.body.id, 'REFUNDED')
+    const second = await askForRefund(service, id, body)
+    expect([first.status, second.status, second.text]).toEqual([201, 201, first.text])
+    expect([isReplay(first), isReplay(second)]).toEqual([false, true])
+    expect(await returnsOf(service.db, endToEnd)).toHaveLength(1)
+  })
+
+  it('means the same as a header, and no amount the same as all that was left then', async () => {
+    const { id } = await payOne(service)
+    await untilRefund(service, id, await refund(service, id, { amount: 100 }), 'REFUNDED')
+    const key = randomUUID()
+    const header = { headers: { 'idempotency-key': key } }
+    const first = await askForRefund(service, id, { idempotencyKey: undefined }, header)
+    expect(first.status).toBe(201)
+    await untilRefund(service, id, first.body.id, 'REFUNDED')
+    for (const body of [{}, { amount: 900 }]) {
+      const again = await askForRefund(service, id, { ...body, idempotencyKey: key })
+      expect([again.text, isReplay(again)]).toEqual([first.text, true])
+    }
+  })
+
+  it('with another content is refused, and says what differs', async () => {
+    const [one, other] = [await payOne(service), await payOne(service)]
+    const idempotencyKey = randomUUID()
+    await untilRefund(service, one.id, await refund(service, one.id, { amount: 400, idempotencyKey }), 'REFUNDED')
+    const differing = async (id: string, body: Record<string, unknown>) =>
+      refusal(await askForRefund(service, id, { ...body, idempotencyKey }))
+    expect(await differing(one.id, { amount: 401 })).toEqual(['idempotency_key_reused', 'amount differs'])
+    // All that is left is by now 600, and was 1000 then: neither is what the first asked for.
+    expect(await differing(one.id, {})).toEqual(['idempotency_key_reused', 'amount differs'])
+    expect(await differing(one.id, { amount: 400, reason: 'Because' })).toEqual([
+      'idempotency_key_reused',
+      'reason differs',
+    ])
+    expect(await differing(other.id, { amount: 400 })).toEqual(['idempotency_key_reused', 'id differs'])
+  })
+
+  it('sent many times at once makes one refund', async () => {
+    const { id, endToEnd } = await payOne(service)
+    const body = { amount: 500, idempotencyKey: randomUUID() }
+    const answers = await Promise.all(Array.from({ length: 12 }, async () => await askForRefund(service, id, body)))
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
+    expect(answers.filter((answer) => !isReplay(answer))).toHaveLength(1)
+    await untilRefund(service, id, answers[0]?.body.id ?? '', 'REFUNDED')
+    expect(await returnsOf(service.db, endToEnd)).toHaveLength(1)
+  })
+
+  it('sent for two transactions at once refunds one of them', async () => {
+    const paid = [await payOne(service), await payOne(service)]
+    const body = { idempotencyKey: randomUUID() }
+    const answers = await Promise.all(paid.map(async ({ id }) => await askForRefund(service, id, body)))
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 422])
+    expect(answers.find(({ status }) => status === 422)?.body.code).toBe('idempotency_key_reused')
+  })
+})
+
+describe('at once', () => {
+  it('two refunds of one transaction are one after the other', async () => {
+    const { id } = await payOne(service)
+    const answers = await Promise.all([1, 2, 3].map(async () => await askForRefund(service, id, { amount: 600 })))
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 422, 422])
+    await untilStatus(service, id, 'PAID')
+    expect(await fetchRefundable(service, id)).toMatchObject({ amountRefunded: 600 })
+  })
+
+  it('sixteen refunds are as many as the balance covers', async () => {
+    const shop = await addTestClient(service)
+    const { token, merchantId } = shop
+    const paid = await Promise.all(Array.from({ length: 16 }, async () => await payOne(service, 1000, { token })))
+    await drain(merchantId, 10_500)
+    const answers = await Promise.all(paid.map(async ({ id }) => await askForRefund(service, id, {}, { token })))
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(5)
+    expect(new Set(answers.map(({ body }) => body.code).filter(Boolean))).toEqual(new Set(['insufficient_balance']))
+    expect((await balancesOf(service, merchantId)).available).toBe(500)
+  })
+})
+
+describe('the acquirer', () => {
+  it.each([
+    ['refuses at once', 800_004],
+    ['takes it and then does not carry it out', 800_001],
+  ])('%s: the money is given back, and the transaction is PAID and says why', async (_, amount) => {
+    const { id, endToEnd } = await payOne(service, amount)
+    const money = await countMoney(service, async () => {
+      await untilRefund(service, id, await refund(service, id), 'FAILED')
+    })
+    expect(money).toEqual({})
+    const transaction = await fetchRefundable(service, id)
+    expect(transaction).toMatchObject({ status: 'PAID', amountRefunded: 0, errorMessage: expect.stringMatching(/\w/) })
+    expect(await returnsOf(service.db, endToEnd)).toEqual([])
+    // It may be asked for again, and forgets the failure once it succeeds.
+    await untilRefund(service, id, await refund(service, id, { amount: 100 }), 'REFUNDED')
+    expect(await fetchRefundable(service, id)).toMatchObject({
+      status: 'PAID',
+      amountRefunded: 100,
+      errorMessage: null,
+    })
+  })
+
+  it('takes long: the money stays set aside until it is certain', async () => {
+    const { id } = await payOne(service, 800_002)
+    const before = await balancesOf(service)
+    const refundId = await refund(service, id)
+    await untilStatus(service, id, 'PROCESSING_REFUND')
+    for (const seconds of [6, 60, 300]) {
+      service.clock.advance(seconds * 1000)
+      await service.runJob('transactions.check')
+    }
+    expect(await fetchRefundable(service, id)).toMatchObject({ status: 'PROCESSING_REFUND', amountRefunded: 0 })
+    expect(await balancesOf(service)).toMatchObject({
+      available: before.available - 800_002,
+      reserved: before.reserved + 800_002,
+    })
+    service.clock.advance(700_000)
+    await service.runJob('transactions.check')
+    await untilRefund(service, id, refundId, 'REFUNDED')
+  })
+})
+
+describe('while money is stopped', () => {
+  it('no refund is taken, no key used, and a replay is answered', async () => {
+    const [one, other] = [await payOne(service), await payOne(service)]
+    const body = { idempotencyKey: randomUUID() }
+    const first = await askForRefund(service, one.id, body)
+    await untilStatus(service, one.id, 'REFUNDED')
+    await stopMoney(service)
+    const key = { idempotencyKey: randomUUID() }
+    const answer = await askForRefund(service, other.id, key)
+    expect([answer.status, answer.body.code, answer.headers.get('retry-after')]).toEqual([
+      503,
+      'payouts_stopped',
+      '300',
+    ])
+    expect((await askForRefund(service, one.id, body)).text).toBe(first.text)
+    await letMoneyGo(service)
+    expect((await askForRefund(service, other.id, key)).status).toBe(201)
+    await untilStatus(service, other.id, 'REFUNDED')
+  })
+})
+
+/** Takes from a merchant's available balance, as withdrawals would. */
+async function drain(merchantId: string, amount: number): Promise<void> {
+  const recordId = randomUUID()
+  const [debit, credit] = amount > 0 ? (['available', 'acquirer'] as const) : (['acquirer', 'available'] as const)
+  await service.db.transaction(async (tx) => {
+    await post(tx, {
+      merchantId,
+      eventKey: `correction:${recordId}`,
+      recordType: 'correction',
+      recordId,
+      now: service.clock.now(),
+      transfers: () => [{ kind: 'correction', debit, credit, amount: Math.abs(amount) }],
+    })
+  })
+}

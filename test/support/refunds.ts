@@ -1,0 +1,157 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from 'vitest'
+import type { Disturbance } from '../../simulator/disturb.ts'
+import { startSimulatorServer } from '../../simulator/server.ts'
+import { createSimulator } from '../../simulator/simulator.ts'
+import { type Db, sql } from '../../src/db/sql.ts'
+import { type FeeOperation, insertFeeRule } from '../../src/ledger/store.ts'
+import { manualClock } from './clock.ts'
+import { createTestDatabase } from './database.ts'
+import type { Transaction } from './payments.ts'
+import type { Problem } from './requests.ts'
+import { type Answer, smallestTransaction, startTestService, type TestService } from './service.ts'
+import { eventually } from './webhooks.ts'
+import { merchantOf } from './withdrawals.ts'
+
+type Refund = {
+  id: string
+  amount: number
+  status: string
+  endToEndRefund: string | null
+  reason: string | null
+  createdAt: string
+}
+
+export type Refundable = Transaction & {
+  amountRefunded: number
+  refunds: Refund[]
+  infractionDate: string | null
+  feeAmount: number
+}
+
+export type RefundAnswer = Answer<
+  Problem & { id: string; transactionId: string; amount: number; status: string; amountLeft?: number }
+>
+
+type PayOptions = { token?: string; more?: Record<string, unknown> }
+
+/** A transaction that is paid, and its payment's endToEndId. */
+export async function payOne(
+  service: TestService,
+  amount = 1000,
+  { token = service.token, more = {} }: PayOptions = {},
+): Promise<{ id: string; endToEnd: string }> {
+  const body = smallestTransaction({ amount, ...more })
+  const created = await service.call<{ id: string; pixResponse: { uri: string } }>('/transaction', { body, token })
+  expect(created.status, created.text.slice(0, 300)).toBe(201)
+  const { id, pixResponse } = created.body
+  const paid = await service.call<{ endToEndId: string }>('/sandbox/payment', { body: { uri: pixResponse.uri }, token })
+  expect(paid.status, paid.text.slice(0, 300)).toBe(200)
+  // A simulator that tells nothing is asked.
+  await service.runJob('transactions.poll')
+  await eventually(
+    async () => (await service.call(`/transaction/${id}`, { token })).body.status !== 'PIX_QRCODE_GENERATED',
+  )
+  return { id, endToEnd: paid.body.endToEndId }
+}
+
+export async function setFixedFee(service: TestService, operation: FeeOperation, fixed: number): Promise<void> {
+  const rule = { operation, fixed, basis_points: 0, minimum: 0, maximum: null, validFrom: service.clock.now() }
+  const merchantId = await merchantOf(service)
+  await service.db.transaction(async (tx) => await insertFeeRule(tx, { ...rule, merchantId }))
+}
+
+export type FaultyNetwork = {
+  service: TestService
+  /** The simulated bank's own database. */
+  bank: Db
+  /** What happens to the next questions, by method and a part of the path; later ones are answered. */
+  disturb(method: string, path: string, ...disturbances: Disturbance[]): void
+  /** How often it was asked so. */
+  asked(method: string, path: string): number
+  stop(): Promise<void>
+}
+
+/** A service whose bank is a process of its own that calls nobody back, and whose answers get lost when a test says so. */
+export async function startOnFaultyNetwork(): Promise<FaultyNetwork> {
+  const clock = manualClock()
+  const database = await createTestDatabase()
+  const requests: string[] = []
+  let faults: { method: string; path: string; disturbances: Disturbance[] }[] = []
+  const simulator = await createSimulator({
+    pool: database.db.pool,
+    clock,
+    publicBaseUrl: 'http://127.0.0.1:3999',
+    sendCallback: async () => 200,
+    log: { warn: () => {} },
+    disturb: ({ method, path }) => {
+      requests.push(`${method} ${path}`)
+      const fault = faults.find((one) => one.method === method && path.includes(one.path))
+      return fault?.disturbances.shift() ?? 'none'
+    },
+  })
+  const server = await startSimulatorServer({ simulator, host: '127.0.0.1', port: 0 })
+  const service = await startTestService({
+    clock,
+    environment: { SIMULATOR_URL: server.url, TOKEN_LIFETIME_SECONDS: '86400' },
+  })
+  return {
+    service,
+    bank: database.db,
+    disturb: (method, path, ...disturbances) => {
+      faults = [...faults.filter((one) => one.method !== method || one.path !== path), { method, path, disturbances }]
+    },
+    asked: (method, path) => requests.filter((one) => one.startsWith(method) && one.includes(path)).length,
+    stop: async () => {
+      await service.stop()
+      await server.close()
+      await simulator.close()
+      await database.drop()
+    },
+  }
+}
+
+export async function askForRefund(
+  service: TestService,
+  id: string,
+  more: Record<string, unknown> = {},
+  call: { token?: string; headers?: Record<string, string> } = {},
+): Promise<RefundAnswer> {
+  return await service.call(`/transaction/${id}/refund`, { body: { idempotencyKey: randomUUID(), ...more }, ...call })
+}
+
+/** Asks for a refund that must be accepted, and gives its id. */
+export async function refund(service: TestService, id: string, more: Record<string, unknown> = {}): Promise<string> {
+  const { status, text, body } = await askForRefund(service, id, more)
+  expect(status, text.slice(0, 300)).toBe(201)
+  return body.id
+}
+
+export async function fetchRefundable(service: TestService, id: string): Promise<Refundable> {
+  return (await service.call<Refundable>(`/transaction/${id}`)).body
+}
+
+/** Waits until a refund has ended or not, as it is told. */
+export async function untilRefund(
+  service: TestService,
+  transactionId: string,
+  refundId: string,
+  status: string,
+): Promise<Refundable> {
+  let now: Refundable | null = null
+  await eventually(
+    async () => {
+      now = await fetchRefundable(service, transactionId)
+      return now.refunds.some((one) => one.id === refundId && one.status === status)
+    },
+    () => `${refundId} is not ${status}: ${JSON.stringify(now?.refunds)}`,
+  )
+  return now ?? (await fetchRefundable(service, transactionId))
+}
+
+/** The returns that the simulated bank made of a payment. */
+export async function returnsOf(db: Db, endToEnd: string): Promise<{ id: string; amount: number; nature: string }[]> {
+  return await db.query(sql`
+    select id, amount, nature from simulator.returns
+    where end_to_end_id = ${endToEnd} and rejection is null order by requested_at, amount`)
+}
