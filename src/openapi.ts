@@ -17,7 +17,7 @@ export async function describeApi(): Promise<object> {
   assert(key, 'a new key can be read')
   const nowhere = createBacenAcquirer({
     name: 'nowhere',
-    send: () => Promise.reject(new Error('nobody is there')),
+    send: nobody,
     credentials: simulatorCredentials,
     chave: receiverKey,
     receiver: receiverAccount,
@@ -33,11 +33,22 @@ export async function describeApi(): Promise<object> {
     acquirers: createRegistry([nowhere], nowhere.name),
     baseUrl: 'http://127.0.0.1:3000',
     version,
-    sandbox: { pay: () => Promise.reject(new Error('nobody is there')), serve: null },
+    sandbox: {
+      pay: nobody,
+      openInfraction: nobody,
+      decideInfraction: nobody,
+      returnUnannounced: nobody,
+      returnPayout: nobody,
+      serve: null,
+    },
     nudgeDeliveries: () => {},
   })
   await app.ready()
   const document = app.swagger()
   await app.close()
   return document
+}
+
+function nobody(): Promise<never> {
+  return Promise.reject(new Error('nobody is there'))
 }

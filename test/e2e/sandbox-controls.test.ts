@@ -5,6 +5,9 @@ import { manualClock } from '../support/clock.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { smallestTransaction, startTestService, type TestService } from '../support/service.ts'
 
+const post = (url: string, body: unknown) =>
+  fetch(url, { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } })
+
 type Stop = () => Promise<void>
 
 async function inProcess(): Promise<{ service: TestService; stop: Stop }> {
@@ -25,7 +28,7 @@ async function overHttp(): Promise<{ service: TestService; stop: Stop }> {
     pool: database.db.pool,
     clock,
     publicBaseUrl: server.url,
-    sendCallback: async () => 200,
+    sendCallback: async (url, body) => (await post(url, body)).status,
     log: { warn: () => {} },
   })
   simulator = running
@@ -60,20 +63,20 @@ describe.each([
     const paid = await service.call<{ endToEndId: string }>('/sandbox/payment', { body: { uri } })
     return paid.body.endToEndId
   }
-  const post = (path: string, body?: unknown) =>
+  const control = (path: string, body?: unknown) =>
     service.call<Record<string, unknown>>(path, { method: 'POST', ...(body !== undefined && { body }) })
 
   it.each(['accept', 'reject', 'cancel'])('opens an infraction, and can %s it once', async (decision) => {
     const endToEnd = await pay()
-    const opened = await post('/sandbox/infraction', { endToEnd, amount: 400, reason: 'operational_failure' })
+    const opened = await control('/sandbox/infraction', { endToEnd, amount: 400, reason: 'operational_failure' })
     expect(opened).toMatchObject({ status: 200, body: { reference: expect.stringMatching(/^[\da-f-]{36}$/) } })
-    expect(await post('/sandbox/infraction', { endToEnd })).toMatchObject({
+    expect(await control('/sandbox/infraction', { endToEnd })).toMatchObject({
       status: 422,
       body: { errors: [{ code: 'already_open' }] },
     })
     const path = `/sandbox/infraction/${String(opened.body.reference)}/${decision}`
-    expect(await post(path)).toMatchObject({ status: 200, body: opened.body })
-    expect(await post(path)).toMatchObject({
+    expect(await control(path)).toMatchObject({ status: 200, body: opened.body })
+    expect(await control(path)).toMatchObject({
       status: 422,
       body: { code: 'validation_failed', errors: [{ field: 'reference', code: 'not_open' }] },
     })
@@ -81,12 +84,30 @@ describe.each([
 
   it('returns a payment with no warning', async () => {
     const endToEnd = await pay()
-    const returned = await post('/sandbox/return', { endToEnd, amount: 400 })
+    const returned = await control('/sandbox/return', { endToEnd, amount: 400 })
     expect(returned).toMatchObject({ status: 200, body: { endToEndId: expect.stringMatching(/^D.{31}$/) } })
-    expect(await post('/sandbox/return', { endToEnd, amount: 601 })).toMatchObject({
+    expect(await control('/sandbox/return', { endToEnd, amount: 601 })).toMatchObject({
       status: 422,
       body: { errors: [{ field: 'amount', code: 'amount_invalid' }] },
     })
+  })
+
+  it('sends a withdrawal back', async () => {
+    await pay()
+    const body = {
+      amount: 500,
+      method: 'PIX',
+      pixKey: { key: 'maria@example.com', type: 'EMAIL' },
+      idempotencyKey: 'sent-and-back',
+    }
+    // Refused until the payment is told of and booked.
+    const withdraw = () => service.call<{ id: string }>('/withdrawal', { body })
+    await expect.poll(async () => (await withdraw()).status, { timeout: 10_000 }).toBe(201)
+    const { id } = (await withdraw()).body
+    const path = `/sandbox/withdrawal/${id}/return`
+    await expect.poll(async () => (await control(path, { amount: 1 })).status, { timeout: 10_000 }).toBe(200)
+    expect(await control(path, {})).toMatchObject({ status: 200, body: { endToEndId: expect.stringMatching(/^D/) } })
+    expect(await control(path, {})).toMatchObject({ status: 422, body: { errors: [{ code: 'nothing_left' }] } })
   })
 
   it('answers 404 for what is not there', async () => {
@@ -97,14 +118,14 @@ describe.each([
       ['/sandbox/return', { endToEnd: 'E1' }],
       [`/sandbox/withdrawal/${nothing}/return`, {}],
     ] as const) {
-      expect(await post(path, body), path).toMatchObject({ status: 404, body: { code: 'not_found' } })
+      expect(await control(path, body), path).toMatchObject({ status: 404, body: { code: 'not_found' } })
     }
   })
 
   it('refuses what is no control', async () => {
-    expect((await post('/sandbox/infraction', { endToEnd: 1 })).status).toBe(422)
-    expect((await post('/sandbox/infraction/x/ponder')).status).toBe(422)
-    expect((await post('/sandbox/return', { endToEnd: 'E1', amount: 0 })).status).toBe(422)
+    expect((await control('/sandbox/infraction', { endToEnd: 1 })).status).toBe(422)
+    expect((await control('/sandbox/infraction/x/ponder')).status).toBe(422)
+    expect((await control('/sandbox/return', { endToEnd: 'E1', amount: 0 })).status).toBe(422)
     expect((await service.call('/sandbox/return', { body: { endToEnd: 'E1' }, token: null })).status).toBe(401)
   })
 })
