@@ -16,17 +16,17 @@ export function toCentsAboveZero(text: string): number {
   return cents
 }
 
-/** A limit, or null for `none`. */
-export function toLimit(text: string): number | null {
-  if (text === 'none') return null
+/** A limit, or none. Not null: the parser of options takes that for an empty text. */
+export function toLimit(text: string): number | 'none' {
+  if (text === 'none') return text
   const cents = Number(text)
   if (!/^\d+$/.test(text) || cents === 0 || cents > centsMax)
     throw new InvalidArgumentError('An amount in cents above 0, or none: 1050 is R$ 10,50.')
   return cents
 }
 
-/** A threshold, which may be 0, or null for `none`. */
-export function toThreshold(text: string): number | null {
+/** The same, and it may be 0. */
+export function toThreshold(text: string): number | 'none' {
   return text === '0' ? 0 : toLimit(text)
 }
 

@@ -23,8 +23,8 @@ export function explainCommand(group: Command): void {
 function toText({ type, id, amount, clientId, acquirer, endToEnd, timeline, summary }: Explanation): string {
   const head = `${type} ${id}\n${inReais(amount)}, client ${clientId}, by ${acquirer}${endToEnd ? `, ${endToEnd}` : ''}; times are UTC\n`
   const lines = timeline.map(
-    ({ at, kind, text }) =>
-      `${at.toISOString().replace('T', ' ').replace('Z', '')}  ${kind.padEnd(8)}  ${toPlain(text)}`,
+    ({ at, kind, what }) =>
+      `${at.toISOString().replace('T', ' ').replace('Z', '')}  ${kind.padEnd(8)}  ${toPlain(what)}`,
   )
   return `${head}\n${lines.join('\n')}\n\n${toPlain(summary)}\n`
 }

@@ -86,10 +86,15 @@ const stopNote = 'Payments go on coming in. `npx guiche ledger release` lets mon
 type Found = { merchants: number; transfers: number; breaches: Breach[]; brake: BrakeRow | null }
 
 function describe({ merchants, transfers, breaches, brake }: Found): string {
-  const size = `${transfers.toLocaleString('en')} transfers of ${merchants.toLocaleString('en')} merchants`
+  const size = `${count(transfers, 'transfer')} of ${count(merchants, 'merchant')}`
   const stopped = brake ? `\nWithdrawals and refunds are stopped, since ${describeBrake(brake)}\n` : ''
   if (breaches.length === 0) return `the books agree: ${size}\n${stopped}`
-  return `the books do not agree: ${breaches.length} breaches in ${size}\n\n${listBreaches(breaches)}\n${stopped}`
+  return `the books do not agree: ${count(breaches.length, 'breach')} in ${size}\n\n${listBreaches(breaches)}\n${stopped}`
+}
+
+function count(number: number, what: string): string {
+  const ending = number === 1 ? '' : what.endsWith('ch') ? 'es' : 's'
+  return `${number.toLocaleString('en')} ${what}${ending}`
 }
 
 function describeBrake({ engaged_at, reason }: BrakeRow): string {

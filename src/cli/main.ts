@@ -6,6 +6,7 @@ import { toActor } from './arguments.ts'
 import { auditCommands } from './audit.ts'
 import { clientCommands } from './client.ts'
 import { feeCommands } from './fee.ts'
+import { infractionCommands } from './infraction.ts'
 import { keysCommands } from './keys.ts'
 import { ledgerCommands } from './ledger.ts'
 import { printError } from './print.ts'
@@ -26,6 +27,7 @@ clientCommands(program)
 keysCommands(program)
 transactionCommands(program)
 withdrawalCommands(program)
+infractionCommands(program)
 feeCommands(program)
 ledgerCommands(program)
 auditCommands(program)

@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
 import { inReais } from '../lib/money.ts'
 import { approveWithdrawal } from '../withdrawals/approve.ts'
-import { type Limits, setWithdrawalLimits } from '../withdrawals/limits.ts'
+import { defaultLimits, type Limits, setWithdrawalLimits } from '../withdrawals/limits.ts'
+import { findLimits } from '../withdrawals/limits-store.ts'
 import { listForOperator, type OperatorRow } from '../withdrawals/operator-store.ts'
 import { rejectWithdrawal } from '../withdrawals/reject.ts'
 import { findOwner, type WithdrawalRow } from '../withdrawals/store.ts'
@@ -77,16 +78,24 @@ export function withdrawalCommands(program: Command): void {
       toWindowSeconds,
     )
     .option('--json', 'print JSON')
-    .action(async ({ json, client, ...changed }: Json & { client: string } & Partial<Limits>) => {
+    .action(async ({ json, client, ...given }: Json & { client: string } & GivenLimits) => {
+      const changed = toChangedLimits(given)
       const limits = await withContext(async (context) => {
         const merchantId = await findMerchant(context, client)
-        const isChange = Object.keys(changed).length > 0
+        if (Object.keys(changed).length === 0) return (await findLimits(context.db, merchantId)) ?? defaultLimits
         const action = { action: 'withdrawal.limits', merchantId, recordId: merchantId, details: changed }
-        const db = isChange ? recorded(program, context, action) : context.db
-        return await setWithdrawalLimits(db, { merchantId, ...changed })
+        return await setWithdrawalLimits(recorded(program, context, action), { merchantId, ...changed })
       })
       print({ clientId: client, ...limits }, { json, shown: { clientId: client, ...toShownLimits(limits) } })
     })
+}
+
+/** As options have them: `none` lifts a limit. */
+type GivenLimits = { [Name in keyof Limits]?: number | (null extends Limits[Name] ? 'none' : never) }
+
+function toChangedLimits({ duplicateWindowSeconds, ...given }: GivenLimits): Partial<Limits> {
+  const limits = Object.entries(given).map(([name, limit]) => [name, limit === 'none' ? null : limit])
+  return { ...Object.fromEntries(limits), ...(duplicateWindowSeconds !== undefined && { duplicateWindowSeconds }) }
 }
 
 type Decision = { id: string; action: string; details?: Record<string, unknown> }

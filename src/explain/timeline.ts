@@ -13,8 +13,8 @@ const kinds = [
   'delivery',
 ] as const
 
-/** One thing that happened. The text is for people, the data for programs: amounts in cents. */
-export type TimelineEntry = { at: Date; kind: (typeof kinds)[number]; text: string; data: Record<string, unknown> }
+/** One thing that happened: `what` for people, `data` for programs, with amounts in cents. */
+export type TimelineEntry = { at: Date; kind: (typeof kinds)[number]; what: string; data: Record<string, unknown> }
 
 /** All that happened to a record, in order. What happened in the same millisecond stands with causes before effects. */
 export function toTimeline(facts: Facts): TimelineEntry[] {
@@ -35,13 +35,13 @@ export function toTimeline(facts: Facts): TimelineEntry[] {
 }
 
 function toRequest({ record }: Facts): TimelineEntry {
-  const what = record.type === 'transaction' ? 'a charge' : `a withdrawal to a PIX key (${record.pix_key_type})`
+  const wish = record.type === 'transaction' ? 'a charge' : `a withdrawal to a PIX key (${record.pix_key_type})`
   const code = record.external_code === null ? '' : `, external code ${record.external_code}`
   const held = record.type === 'withdrawal' && record.hold_at_birth ? `; held: ${record.hold_at_birth}` : ''
   return {
     at: record.created_at,
     kind: 'request',
-    text: `${record.client_name} asked for ${what} of ${inReais(record.amount)}${code}${held}`,
+    what: `${record.client_name} asked for ${wish} of ${inReais(record.amount)}${code}${held}`,
     data: { clientId: record.client_id, amount: record.amount, externalCode: record.external_code },
   }
 }
@@ -49,7 +49,7 @@ function toRequest({ record }: Facts): TimelineEntry {
 function toOperatorEntries({ actions }: Facts): TimelineEntry[] {
   return actions.map(({ at, actor, action, details }) => {
     const reason = typeof details?.reason === 'string' ? `: ${details.reason}` : ''
-    return { at, kind: 'operator', text: `${actor} ${action}${reason}`, data: { actor, action, details } }
+    return { at, kind: 'operator', what: `${actor} ${action}${reason}`, data: { actor, action, details } }
   })
 }
 
@@ -65,11 +65,11 @@ function toCallbackEntries({ record, notices }: Facts): TimelineEntry[] {
     const told: TimelineEntry = {
       at: received_at,
       kind: 'callback',
-      text: `${record.acquirer} told of ${endToEnd}`,
+      what: `${record.acquirer} told of ${endToEnd}`,
       data,
     }
     const done: TimelineEntry[] = finished_at
-      ? [{ at: finished_at, kind: 'callback', text: `the callback of ${endToEnd} ${ends[state]}`, data }]
+      ? [{ at: finished_at, kind: 'callback', what: `the callback of ${endToEnd} ${ends[state]}`, data }]
       : []
     return [told, ...done]
   })
@@ -99,7 +99,7 @@ function toAcquirerEntries({ exchanges }: Facts): TimelineEntry[] {
   return exchanges.map(({ at, acquirer, operation, outcome, error, duration_ms: durationMs }) => ({
     at,
     kind: 'acquirer',
-    text: `${acquirer} ${questions[operation] ?? operation}: ${answers[outcome]}${error ? ` (${error})` : ''}, ${durationMs} ms`,
+    what: `${acquirer} ${questions[operation] ?? operation}: ${answers[outcome]}${error ? ` (${error})` : ''}, ${durationMs} ms`,
     data: { acquirer, operation, outcome, error, durationMs },
   }))
 }
@@ -107,20 +107,20 @@ function toAcquirerEntries({ exchanges }: Facts): TimelineEntry[] {
 function toRefundEntries({ refunds }: Facts): TimelineEntry[] {
   return refunds.flatMap(({ id, amount, status, error_message: error, created_at, finished_at }) => {
     const data = { id, amount, status, error }
-    const of = `refund of ${inReais(amount)}`
-    const asked: TimelineEntry = { at: created_at, kind: 'refund', text: `${of} asked for`, data }
-    const ended = status === 'REFUNDED' ? 'done' : `refused: ${error ?? 'no reason was given'}`
-    return [asked, ...(finished_at ? [{ ...asked, at: finished_at, text: `${of} ${ended}` }] : [])]
+    const of = inReais(amount)
+    const asked: TimelineEntry = { at: created_at, kind: 'refund', what: `${of} asked for`, data }
+    const ended = status === 'REFUNDED' ? 'sent back' : `refused: ${error ?? 'no reason was given'}`
+    return [asked, ...(finished_at ? [{ ...asked, at: finished_at, what: `${of} ${ended}` }] : [])]
   })
 }
 
 function toContestEntries({ infractions }: Facts): TimelineEntry[] {
   return infractions.flatMap(({ id, amount, state, opened_at, decided_at, finished_at }) => {
     const data = { id, amount, state }
-    const entry = (at: Date, what: string): TimelineEntry => ({
+    const entry = (at: Date, step: string): TimelineEntry => ({
       at,
       kind: 'contest',
-      text: `contest (MED) of ${inReais(amount)} ${what}`,
+      what: `of ${inReais(amount)} ${step}`,
       data,
     })
     const wasAccepted = decided_at !== null && (state === 'accepted' || state === 'returned')
@@ -137,7 +137,7 @@ function toStatusEntries({ record }: Facts): TimelineEntry[] {
   return statuses.map((status, index) => ({
     at: dates[index] ?? record.created_at,
     kind: 'status',
-    text: index === statuses.length - 1 && error !== null ? `${status}: ${error}` : status,
+    what: index === statuses.length - 1 && error !== null ? `${status}: ${error}` : status,
     data: { status },
   }))
 }
@@ -146,7 +146,7 @@ function toLedgerEntries({ transfers }: Facts): TimelineEntry[] {
   return transfers.map(({ created_at, kind, debit, credit, amount, event_key: eventKey }) => ({
     at: created_at,
     kind: 'ledger',
-    text: `${kind} ${inReais(amount)}, ${debit} → ${credit}`,
+    what: `${kind} ${inReais(amount)}, ${debit} → ${credit}`,
     data: { kind, debit, credit, amount, eventKey },
   }))
 }
@@ -157,7 +157,7 @@ function toDeliveryEntries({ deliveries }: Facts): TimelineEntry[] {
     attempts.map(({ number, started_at, duration_ms: durationMs, status, error }) => ({
       at: started_at,
       kind: 'delivery' as const,
-      text: `${type} to ${new URL(url).origin}: ${status ?? error ?? 'no answer'}, attempt ${number}, ${durationMs} ms`,
+      what: `${type} to ${new URL(url).origin}: ${status ?? error ?? 'no answer'}, attempt ${number}, ${durationMs} ms`,
       data: { eventId: id, type, attempt: number, status, error, durationMs },
     })),
   )

@@ -1,0 +1,87 @@
+import type { Command } from 'commander'
+import { decideInfraction, type InfractionDeps, openInfraction } from '../transactions/infraction.ts'
+import { findOwners } from '../transactions/store.ts'
+import { recorded } from './actor.ts'
+import { toCentsAboveZero, toId, toReason } from './arguments.ts'
+import { withContext } from './context.ts'
+import { print } from './print.ts'
+
+type Json = { json?: boolean }
+type Of = { transaction: string }
+
+/** `guiche infraction …`: contests of payments (MED), where the acquirer's API does not tell of them. */
+export function infractionCommands(program: Command): void {
+  const infraction = program
+    .command('infraction')
+    .description("contests of payments (MED), where the acquirer's API does not tell of them")
+
+  infraction
+    .command('open')
+    .description('enter a contest: the payment, or the part that is contested, is blocked')
+    .requiredOption('--transaction <id>', 'which payment', toId)
+    .option('--amount <cents>', 'what of it is contested (default: all that is not refunded)', toCentsAboveZero)
+    .option('--reason <reason>', 'what the bank says', toReason)
+    .option('--json', 'print JSON')
+    .action(async ({ json, transaction, ...more }: Json & Of & { amount?: number; reason?: string }) => {
+      const { id } = await act(
+        program,
+        { transaction, action: 'infraction.open', details: more },
+        async (deps, merchantId) => await openInfraction(deps, { merchantId, transactionId: transaction, ...more }),
+      )
+      const note = `\`npx guiche infraction accept | reject --transaction ${transaction}\` enters how it was decided.`
+      print({ id, transactionId: transaction, state: 'open' }, { json, note })
+    })
+
+  infraction
+    .command('accept')
+    .description('the payer is right: it stays blocked until the acquirer tells of the return')
+    .requiredOption('--transaction <id>', 'which payment', toId)
+    .option('--json', 'print JSON')
+    .action(async ({ json, transaction }: Json & Of) => {
+      const id = await enter(program, { transaction, decision: 'accept' })
+      print(
+        { id, transactionId: transaction, state: 'accepted' },
+        { json, note: 'The amount stays blocked until the acquirer tells that it went back.' },
+      )
+    })
+
+  infraction
+    .command('reject')
+    .description('the payer is not right: what was blocked is released')
+    .requiredOption('--transaction <id>', 'which payment', toId)
+    .option('--json', 'print JSON')
+    .action(async ({ json, transaction }: Json & Of) => {
+      const id = await enter(program, { transaction, decision: 'reject' })
+      print(
+        { id, transactionId: transaction, state: 'rejected' },
+        { json, note: 'What was blocked is in the balance again.' },
+      )
+    })
+}
+
+async function enter(
+  program: Command,
+  { transaction, decision }: Of & { decision: 'accept' | 'reject' },
+): Promise<string> {
+  const { id } = await act(
+    program,
+    { transaction, action: `infraction.${decision}` },
+    async (deps) => await decideInfraction(deps, { transactionId: transaction, decision }),
+  )
+  return id
+}
+
+async function act<Result>(
+  program: Command,
+  { transaction, ...action }: Of & { action: string; details?: Record<string, unknown> },
+  operate: (deps: InfractionDeps, merchantId: string) => Promise<Result>,
+): Promise<Result> {
+  return await withContext(async (context) => {
+    const [owner] = await findOwners(context.db, [transaction])
+    if (!owner) throw new Error(`There is no transaction ${transaction}.`)
+    const about = { ...action, merchantId: owner.merchant_id, recordId: transaction }
+    // The service finds the event to deliver by itself: nobody is to be nudged here.
+    const deps = { ...context, db: recorded(program, context, about), nudgeDeliveries: () => {} }
+    return await operate(deps, owner.merchant_id)
+  })
+}
