@@ -5,7 +5,7 @@ import { released, returned, sent } from '../ledger/transfers.ts'
 import { assert } from '../lib/assert.ts'
 import { enqueueEvents, type NewEvent } from '../webhooks/outbox.ts'
 import { type WithdrawalStatus, withdrawalMoves } from './status.ts'
-import { type Changeable, updateWithdrawal, type WithdrawalRow } from './store.ts'
+import { type Changeable, updateReturned, updateWithdrawal, type WithdrawalRow } from './store.ts'
 
 export type Change = {
   to: WithdrawalStatus
@@ -29,17 +29,33 @@ export async function changeStatus(tx: Tx, row: WithdrawalRow, change: Change): 
   assert(changed, 'a locked withdrawal is as it was read')
   await enqueueEvents(tx, [toEvent(changed)])
   const money = moneyOf(changed, change.returnedAmount ?? 0)
-  if (money) {
-    await post(tx, {
-      merchantId: row.merchant_id,
-      eventKey: `withdrawal:${row.id}:${money.event}`,
-      recordType: 'withdrawal',
-      recordId: row.id,
-      now: at,
-      transfers: money.transfers,
-    })
-  }
+  if (money) await postMoney(tx, row, money, at)
   return changed
+}
+
+/** More of a REFUNDED withdrawal came back: the money is the merchant's, the status and its history stay, and there is no event. */
+export async function addReturned(
+  tx: Tx,
+  row: WithdrawalRow,
+  change: Omit<Change, 'to'> & { returnedAmount: number; returnedInAll: number },
+): Promise<WithdrawalRow> {
+  const changed = await updateReturned(tx, row, change)
+  assert(changed, 'a locked withdrawal is as it was read')
+  // By the sum, which only grows: parts of one moment may be told of under the same identifier.
+  const event = `returned:${change.returnedInAll}`
+  await postMoney(tx, row, { event, transfers: returned(change.returnedAmount) }, change.now)
+  return changed
+}
+
+async function postMoney(tx: Tx, row: WithdrawalRow, money: Money, now: Date): Promise<void> {
+  await post(tx, {
+    merchantId: row.merchant_id,
+    eventKey: `withdrawal:${row.id}:${money.event}`,
+    recordType: 'withdrawal',
+    recordId: row.id,
+    now,
+    transfers: money.transfers,
+  })
 }
 
 type Money = { event: string; transfers: (balances: Balances) => Transfer[] }
@@ -58,7 +74,7 @@ function moneyOf({ status, amount, fee_amount }: WithdrawalRow, returnedAmount: 
     case 'REJECTED':
       return { event: 'released', transfers: released('withdrawal_released', amount, fee) }
     case 'REFUNDED':
-      assert(returnedAmount > 0 && returnedAmount <= amount, 'a receiver sends back what it got, or a part of it')
+      assert(returnedAmount > 0, 'what is REFUNDED came back')
       return { event: 'returned', transfers: returned(returnedAmount) }
   }
 }

@@ -4,20 +4,32 @@ import { toTxid } from '../pix/ids.ts'
 import { postponeCheck, scheduleCheck } from './postpone.ts'
 import { askToSend, isStopped, payoutsOf, sendLeaseMs, sendWithdrawal } from './send.ts'
 import { type Booked, book, type SettleWithdrawalDeps } from './settle.ts'
+import type { WithdrawalStatus } from './status.ts'
 import { claimDueWithdrawals, findWithdrawal, updateCheckAt, type WithdrawalRow } from './store.ts'
 
 /** Few enough to be asked about within the lease when each answer takes the adapter's ten seconds, eight at a time. */
 const claimedMax = 40
 const soonMs = 60_000
 
-/**
- * Looks at every withdrawal whose check is due: those that wait to be sent although nobody holds them, those whose outcome is open, and those
- * that the receiver may have sent back. Runs until none is due.
- */
-export async function checkDueWithdrawals(deps: SettleWithdrawalDeps, stopping: AbortSignal): Promise<void> {
+/** Looks at what waits to be sent although nobody holds it, and at what has an open outcome, until none is due. */
+export async function checkOpenWithdrawals(deps: SettleWithdrawalDeps, stopping: AbortSignal): Promise<void> {
+  await checkDue(deps, ['PENDING', 'PROCESSING'], stopping)
+}
+
+/** Looks whether receivers have sent back what they got. By itself, so that no open outcome waits behind these: they are many more. */
+export async function checkReturnedWithdrawals(deps: SettleWithdrawalDeps, stopping: AbortSignal): Promise<void> {
+  await checkDue(deps, ['PROCESSED', 'REFUNDED'], stopping)
+}
+
+async function checkDue(
+  deps: SettleWithdrawalDeps,
+  statuses: readonly WithdrawalStatus[],
+  stopping: AbortSignal,
+): Promise<void> {
   while (!stopping.aborted) {
     const now = deps.clock.now()
-    const rows = await claimDueWithdrawals(deps.db, now, new Date(now.getTime() + sendLeaseMs), claimedMax)
+    const leaseUntil = new Date(now.getTime() + sendLeaseMs)
+    const rows = await claimDueWithdrawals(deps.db, statuses, { now, leaseUntil, limit: claimedMax })
     await eachAtOnce(rows, stopping, async (row) => await check(deps, row))
     if (rows.length < claimedMax) return
   }

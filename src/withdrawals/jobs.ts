@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import type { Job, JobSchedule } from '../jobs/jobs.ts'
-import { checkDueWithdrawals } from './check.ts'
+import { checkOpenWithdrawals, checkReturnedWithdrawals } from './check.ts'
 import { sendWithdrawal } from './send.ts'
 import { sendJob } from './send-job.ts'
 import type { SettleWithdrawalDeps } from './settle.ts'
@@ -12,10 +12,12 @@ const SendPayload = Type.Object({ merchantId: Type.String(), id: Type.String() }
 export function withdrawalJobs(deps: SettleWithdrawalDeps): Record<string, Job> {
   return {
     [sendJob]: async (payload) => await sendWithdrawal(deps, Value.Parse(SendPayload, payload)),
-    'withdrawals.check': async (_, stopping) => await checkDueWithdrawals(deps, stopping),
+    'withdrawals.check': async (_, stopping) => await checkOpenWithdrawals(deps, stopping),
+    'withdrawals.returns': async (_, stopping) => await checkReturnedWithdrawals(deps, stopping),
   }
 }
 
 export const withdrawalSchedules: Record<string, JobSchedule> = {
   'withdrawals.check': { everySeconds: 5 },
+  'withdrawals.returns': { everySeconds: 30 },
 }

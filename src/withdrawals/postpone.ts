@@ -40,8 +40,8 @@ export async function postponeCheck(
 /** When it is looked at next, unless its status has changed meanwhile. */
 export async function scheduleCheck(deps: { db: Db; clock: Clock }, row: WithdrawalRow): Promise<void> {
   const now = deps.clock.now()
-  const checkAt =
-    row.status === 'PROCESSED' ? nextReturnLook(row.processed_date ?? row.created_at, now) : nextLook(row, now)
+  const { processed_date: processedAt } = row
+  const checkAt = processedAt === null ? nextLook(row, now) : nextReturnLook(processedAt, now)
   await updateCheckAt(deps.db, row, checkAt)
 }
 

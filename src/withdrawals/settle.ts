@@ -5,10 +5,10 @@ import type { Db, Tx } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { AccountHolder } from '../pix/holder.ts'
-import { changeStatus } from './change.ts'
+import { addReturned, changeStatus } from './change.ts'
 import { nextReturnLook } from './postpone.ts'
 import type { WithdrawalStatus } from './status.ts'
-import { lockWithdrawal, type WithdrawalRow } from './store.ts'
+import { lockWithdrawal, sumReturned, type WithdrawalRow } from './store.ts'
 
 export type SettleWithdrawalDeps = {
   db: Db
@@ -43,7 +43,7 @@ export async function book(
       'the acquirer sent a withdrawal out that was not to be sent',
     )
   }
-  if (after.status !== before.status) {
+  if (after !== before) {
     deps.nudgeDeliveries()
     return 'changed'
   }
@@ -59,17 +59,32 @@ async function move(
 ): Promise<WithdrawalRow> {
   const now = deps.clock.now()
   const row = locked.status === 'PROCESSING' ? await moveFromProcessing(deps, tx, locked, found, now) : locked
-  if (row.status !== 'PROCESSED' || !found.returned) return row
-  const { endToEndId, amount } = found.returned
-  const message =
-    amount < row.amount ? 'The receiver sent a part of the money back' : 'The receiver sent the money back'
-  return await changeStatus(tx, row, {
-    to: 'REFUNDED',
-    now,
-    checkAt: null,
-    set: { end_to_end_refund: endToEndId, error_message: message },
-    returnedAmount: amount,
-  })
+  if (!found.returned || !canHaveLeft.has(row.status)) return row
+  return await bookReturned(tx, row, { ...found.returned, now })
+}
+
+/**
+ * What came back of a withdrawal, by now and in all: it is REFUNDED with the first part, since that is money that the receiver did not
+ * want. What comes later is the merchant's too.
+ */
+async function bookReturned(
+  tx: Tx,
+  row: WithdrawalRow,
+  { endToEndId, amount, now }: { endToEndId: string; amount: number; now: Date },
+): Promise<WithdrawalRow> {
+  assert(amount <= row.amount, 'a receiver sends back what it got, or a part of it')
+  const isWhole = amount === row.amount
+  const set = {
+    end_to_end_refund: endToEndId,
+    error_message: isWhole ? 'The receiver sent the money back' : 'The receiver sent a part of the money back',
+  }
+  const checkAt = isWhole ? null : nextReturnLook(row.processed_date ?? row.created_at, now)
+  if (row.status === 'PROCESSED')
+    return await changeStatus(tx, row, { to: 'REFUNDED', now, checkAt, set, returnedAmount: amount })
+  const later = amount - (await sumReturned(tx, row))
+  return later > 0
+    ? await addReturned(tx, row, { now, checkAt, set, returnedAmount: later, returnedInAll: amount })
+    : row
 }
 
 async function moveFromProcessing(

@@ -119,6 +119,29 @@ export async function updateWithdrawal(
   return rows[0] ?? null
 }
 
+/** More of a locked REFUNDED withdrawal came back. */
+export async function updateReturned(
+  tx: Tx,
+  row: WithdrawalRow,
+  { checkAt, set }: { checkAt: Date | null; set: Partial<Changeable> },
+): Promise<WithdrawalRow | null> {
+  const next = { ...row, ...set }
+  const rows = await tx.query<WithdrawalRow>(sql`
+    update withdrawals set
+      end_to_end_refund = ${next.end_to_end_refund}, error_message = ${next.error_message}, check_at = ${checkAt}
+    where id = ${row.id} and merchant_id = ${row.merchant_id} and status = 'REFUNDED'
+    returning ${columns}`)
+  return rows[0] ?? null
+}
+
+/** What of a locked withdrawal has been booked as sent back. */
+export async function sumReturned(tx: Tx, row: WithdrawalRow): Promise<number> {
+  const rows = await tx.query<{ sum: number }>(sql`
+    select coalesce(sum(amount), 0) as sum from ledger_transfers
+    where merchant_id = ${row.merchant_id} and record_id = ${row.id} and kind = 'withdrawal_returned'`)
+  return rows[0]?.sum ?? 0
+}
+
 /** Lets a locked PENDING withdrawal go (null), or has it wait for another reason. */
 export async function updateHold(
   tx: Tx,
@@ -143,17 +166,17 @@ export async function updateCheckAt(
     where id = ${row.id} and merchant_id = ${row.merchant_id} and status = ${row.status} and check_at is not null`)
 }
 
-/** Takes withdrawals whose check is due; until the lease ends nobody else is given them. */
+/** Takes withdrawals in one of these statuses whose check is due; until the lease ends nobody else is given them. */
 export async function claimDueWithdrawals(
   db: Db,
-  now: Date,
-  leaseUntil: Date,
-  limit: number,
+  statuses: readonly WithdrawalStatus[],
+  { now, leaseUntil, limit }: { now: Date; leaseUntil: Date; limit: number },
 ): Promise<WithdrawalRow[]> {
   return await db.query<WithdrawalRow>(sql`
     update withdrawals set check_at = ${leaseUntil}
     where (id, merchant_id) in (
-      select id, merchant_id from withdrawals where check_at <= ${now} order by check_at limit ${limit} for update skip locked)
+      select id, merchant_id from withdrawals
+      where check_at <= ${now} and status = any (${[...statuses]}) order by check_at limit ${limit} for update skip locked)
     returning ${columns}`)
 }
 

@@ -7,7 +7,7 @@ import { engageBrake, releaseBrake } from '../../src/ledger/brake.ts'
 import { post } from '../../src/ledger/post.ts'
 import { findBalances } from '../../src/ledger/store.ts'
 import type { Problem } from './requests.ts'
-import type { Answer, TestService } from './service.ts'
+import { type Answer, fetchToken, type TestService } from './service.ts'
 import { eventually } from './webhooks.ts'
 
 export type Withdrawal = {
@@ -145,4 +145,43 @@ export async function letMoneyGo(service: TestService): Promise<void> {
 /** That the ledger and every record agree. */
 export async function expectBooksAgree(service: TestService): Promise<void> {
   expect(await findBreaches(service.db)).toEqual([])
+}
+
+/** The service with a token that is good whenever the clock has moved past the life of the last one. */
+export function keepSignedIn(service: TestService): TestService {
+  let { token } = service
+  let since = service.clock.now().getTime()
+  return {
+    ...service,
+    async call(path, call) {
+      const now = service.clock.now().getTime()
+      // Backwards too: a token from the future is good for nothing.
+      if (Math.abs(now - since) > 10 * 60_000) {
+        token = await fetchToken(service.baseUrl, service.sandbox)
+        since = now
+      }
+      return await service.call(path, { token, ...call })
+    },
+  }
+}
+
+/** Runs a job of the worker now and waits for its end. */
+export async function runToEnd(service: TestService, name: string): Promise<void> {
+  await service.runJob(name)
+  await eventually(async () => {
+    const rows = await service.db.query(sql`select from graphile_worker.jobs where task_identifier = ${name}`)
+    return rows.length === 0
+  })
+}
+
+const sweeps = ['withdrawals.check', 'withdrawals.returns']
+
+/** Moves the clock and has the sweeps look, until something is so. */
+export async function sweepUntil(service: TestService, isSo: () => Promise<boolean>, stepMs = 60_000): Promise<void> {
+  for (let steps = 0; steps < 100; steps++) {
+    if (await isSo()) return
+    service.clock.advance(stepMs)
+    for (const sweep of sweeps) await runToEnd(service, sweep)
+  }
+  throw new Error('Swept a hundred times in vain')
 }

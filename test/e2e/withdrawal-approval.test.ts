@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { approveWithdrawal } from '../../src/withdrawals/approve.ts'
+import { setWithdrawalLimits } from '../../src/withdrawals/limits.ts'
+import { rejectWithdrawal } from '../../src/withdrawals/reject.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { eventually } from '../support/webhooks.ts'
+import {
+  act,
+  askForWithdrawal,
+  countMoney,
+  expectBooksAgree,
+  fetchWithdrawal,
+  fund,
+  merchantOf,
+  refusal,
+  transfersOf,
+  untilWithdrawal,
+  withdraw,
+} from '../support/withdrawals.ts'
+
+let service: TestService
+
+beforeAll(async () => {
+  service = await startTestService()
+  await fund(service, 50_000_000)
+  await setWithdrawalLimits(service.db, { merchantId: await merchantOf(service), approvalAbove: 10_000 })
+})
+afterEach(async () => await expectBooksAgree(service))
+afterAll(async () => await service.stop())
+
+const approve = async (id: string) => await approveWithdrawal(service, { id })
+const reject = async (id: string) => await rejectWithdrawal(service, { id, reason: 'Ask the shop first' })
+/** Above the threshold, and asked for twice: a duplicate that needs approval too. */
+async function askTwice(amount: number): Promise<string> {
+  const pixKey = { key: randomUUID(), type: 'EVP' }
+  const first = await withdraw(service, { amount, pixKey })
+  const second = await askForWithdrawal(service, { amount, pixKey })
+  expect(second.body.hold).toBe('duplicate')
+  if (amount > 10_000) await act(service, first, 'cancel')
+  return second.body.id
+}
+
+it('waits for the operator above the threshold, and not at it', async () => {
+  await untilWithdrawal(service, await withdraw(service, { amount: 10_000 }), 'PROCESSED')
+  const held = await askForWithdrawal(service, { amount: 10_001 })
+  expect([held.status, held.body.hold, held.body.status]).toEqual([201, 'approval', 'PENDING'])
+  expect(await fetchWithdrawal(service, held.body.id)).toMatchObject({ status: 'PENDING', hold: 'approval' })
+  expect(await transfersOf(service, held.body.id)).toEqual(['withdrawal_reserved available>reserved 10001'])
+  const refused = await act(service, held.body.id, 'confirm')
+  expect([refused.status, ...refusal(refused)]).toEqual([422, 'withdrawal_not_possible', 'hold not_held'])
+  await approve(held.body.id)
+  expect(await untilWithdrawal(service, held.body.id, 'PROCESSED')).not.toHaveProperty('hold')
+})
+
+it('is rejected with a reason that the merchant reads, and amount and fee are given back', async () => {
+  const money = await countMoney(service, async () => {
+    const id = await withdraw(service, { amount: 20_000 })
+    await reject(id)
+    expect(await fetchWithdrawal(service, id)).toMatchObject({
+      status: 'REJECTED',
+      errorMessage: 'Ask the shop first',
+      statusHistory: [{ status: 'PENDING' }, { status: 'REJECTED', durationInMilliseconds: null }],
+    })
+    await expect(approve(id)).rejects.toMatchObject({ code: 'withdrawal_not_possible' })
+    await expect(reject(id)).rejects.toMatchObject({ code: 'withdrawal_not_possible' })
+    expect(refusal(await act(service, id, 'cancel'))).toEqual(['withdrawal_not_possible', 'status not_pending'])
+  })
+  expect(money).toEqual({})
+})
+
+it('needs both the merchant and the operator where it looks like a duplicate and is above the threshold', async () => {
+  const id = await askTwice(30_000)
+  expect((await act(service, id, 'confirm')).body).toMatchObject({ status: 'PENDING', hold: 'approval' })
+  expect((await act(service, id, 'confirm')).body).toMatchObject({ status: 'PENDING', hold: 'approval' })
+  await approve(id)
+  await untilWithdrawal(service, id, 'PROCESSED')
+})
+
+it.each([9_000, 31_000])('is let go by the operator alone, duplicate or not: %i', async (amount) => {
+  const id = await askTwice(amount)
+  await approve(id)
+  await untilWithdrawal(service, id, 'PROCESSED')
+  await expect(approve(id)).rejects.toMatchObject({ code: 'withdrawal_not_possible' })
+})
+
+it('is not approved when nothing holds it, nor when it does not exist', async () => {
+  const id = await withdraw(service)
+  await untilWithdrawal(service, id, 'PROCESSED')
+  for (const decide of [approve, reject]) {
+    await expect(decide(id)).rejects.toMatchObject({ code: 'withdrawal_not_possible' })
+    await expect(decide(randomUUID())).rejects.toMatchObject({ code: 'not_found' })
+  }
+})
+
+it('ends one way when it is approved, rejected and canceled at once', async () => {
+  for (let round = 0; round < 10; round++) {
+    const id = await withdraw(service, { amount: 40_000 + round })
+    const outcomes = await Promise.allSettled([approve(id), reject(id), act(service, id, 'cancel')])
+    expect(outcomes.some(({ status }) => status === 'fulfilled')).toBe(true)
+    await eventually(async () =>
+      ['PROCESSED', 'REJECTED', 'CANCELED'].includes((await fetchWithdrawal(service, id)).status),
+    )
+  }
+})

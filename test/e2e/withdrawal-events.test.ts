@@ -1,0 +1,105 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { approveWithdrawal } from '../../src/withdrawals/approve.ts'
+import { setWithdrawalLimits } from '../../src/withdrawals/limits.ts'
+import { rejectWithdrawal } from '../../src/withdrawals/reject.ts'
+import { addTestClient } from '../support/requests.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { eventually, startTestReceiver, type TestReceiver } from '../support/webhooks.ts'
+import {
+  act,
+  expectBooksAgree,
+  fetchWithdrawal,
+  fund,
+  merchantOf,
+  untilWithdrawal,
+  withdraw,
+} from '../support/withdrawals.ts'
+
+type EventItem = { type: string; recordId: string; sequence: number; delivery: string | null }
+
+let service: TestService
+let receiver: TestReceiver
+
+beforeAll(async () => {
+  service = await startTestService()
+  receiver = await startTestReceiver()
+  await fund(service, 50_000_000)
+  await setWithdrawalLimits(service.db, { merchantId: await merchantOf(service), approvalAbove: 5_000 })
+})
+afterEach(async () => await expectBooksAgree(service))
+afterAll(async () => {
+  await receiver.stop()
+  await service.stop()
+})
+
+const told = (id: string) => receiver.received.filter(({ event }) => event.data.id === id).map(({ event }) => event)
+async function untilTold(id: string, ...types: string[]) {
+  await eventually(
+    () => told(id).length >= types.length,
+    () => `told of ${told(id).length}`,
+  )
+  expect(told(id).map(({ type, data }) => [type, data.sequence])).toEqual(
+    types.map((type, index) => [`withdrawal.${type}`, index + 1]),
+  )
+  return told(id)
+}
+const start = async (more: Record<string, unknown>) =>
+  await withdraw(service, { webhookUrl: receiver.url, metadata: { batch: 1 }, externalCode: 'payout-0001', ...more })
+
+describe('a withdrawal tells', () => {
+  it('of each change, with what GET answers then', async () => {
+    const id = await start({})
+    const shown = await untilWithdrawal(service, id, 'PROCESSED')
+    const [processing, processed] = await untilTold(id, 'processing', 'processed')
+    expect(processed?.data).toEqual({ ...shown, sequence: 2 })
+    const { status, statusHistory } = { ...shown, ...processing?.data }
+    expect(status).toBe('PROCESSING')
+    expect(statusHistory.map((entry) => entry.status)).toEqual(['PENDING', 'PROCESSING'])
+    for (const member of ['endToEnd', 'processedDate', 'amountWithdrawn', 'receiver', 'payer'])
+      expect(processing?.data).not.toHaveProperty(member)
+
+    const back = await service.call(`/sandbox/withdrawal/${id}/return`, { body: {} })
+    expect(back.status, back.text).toBe(200)
+    const refunded = await untilWithdrawal(service, id, 'REFUNDED')
+    const events = await untilTold(id, 'processing', 'processed', 'refunded')
+    expect(events[2]?.data).toEqual({ ...refunded, sequence: 3 })
+  })
+
+  it('that it failed, was canceled or rejected', async () => {
+    const failed = await start({ amount: 900_005 })
+    await approveWithdrawal(service, { id: failed })
+    const shown = await untilWithdrawal(service, failed, 'FAILED')
+    const events = await untilTold(failed, 'processing', 'failed')
+    expect(events[1]?.data).toEqual({ ...shown, sequence: 2 })
+
+    const [canceled, rejected] = [await start({ amount: 6_000 }), await start({ amount: 7_000 })]
+    await act(service, canceled, 'cancel')
+    await rejectWithdrawal(service, { id: rejected, reason: 'No' })
+    for (const [id, type] of [
+      [canceled, 'canceled'],
+      [rejected, 'rejected'],
+    ] as const) {
+      const [event] = await untilTold(id, type)
+      expect(event?.data).toEqual({ ...(await fetchWithdrawal(service, id)), sequence: 1 })
+      expect(event?.data).not.toHaveProperty('hold')
+    }
+  })
+
+  it('nobody where it has no webhook, and lists its events all the same', async () => {
+    const id = await withdraw(service)
+    await untilWithdrawal(service, id, 'PROCESSED')
+    const list = async (token?: string) =>
+      await service.call<{ total: number; data: EventItem[] }>(`/withdrawal/${id}/event`, token ? { token } : {})
+    const { body } = await list()
+    expect(body.data.map(({ type, sequence, delivery }) => [type, sequence, delivery])).toEqual(
+      expect.arrayContaining([
+        ['withdrawal.processing', 1, null],
+        ['withdrawal.processed', 2, null],
+      ]),
+    )
+    expect(body.total).toBe(2)
+    expect((await list((await addTestClient(service)).token)).status).toBe(404)
+    const all = await service.call<{ data: EventItem[] }>('/event?perPage=100')
+    expect(all.body.data.filter(({ recordId }) => recordId === id)).toHaveLength(2)
+  })
+})

@@ -1,0 +1,211 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { defaultLimits, type Limits, setWithdrawalLimits } from '../../src/withdrawals/limits.ts'
+import { type Answer, startTestService, type TestService } from '../support/service.ts'
+import {
+  act,
+  askForWithdrawal,
+  expectBooksAgree,
+  fund,
+  keepSignedIn,
+  merchantOf,
+  refusal,
+  untilWithdrawal,
+} from '../support/withdrawals.ts'
+
+let service: TestService
+let merchantId: string
+/** São Paulo is three hours behind UTC: noon there. Each test has a day of its own, so that no sum is another's. */
+let noon = Date.parse('2026-03-02T15:00:00.000Z')
+const hour = 60 * 60_000
+
+beforeAll(async () => {
+  service = keepSignedIn(await startTestService())
+  merchantId = await merchantOf(service)
+  await fund(service, 500_000_000)
+})
+beforeEach(async () => {
+  noon += 72 * hour
+  service.clock.set(new Date(noon))
+  await limit(defaultLimits)
+})
+afterEach(async () => await expectBooksAgree(service))
+afterAll(async () => await service.stop())
+
+const limit = async (changed: Partial<Limits>) => await setWithdrawalLimits(service.db, { merchantId, ...changed })
+const ask = async (more: Record<string, unknown> = {}) => await askForWithdrawal(service, more)
+const at = (hours: number, ms = 0) => service.clock.set(new Date(noon + hours * hour + ms))
+
+async function expectAccepted(more: Record<string, unknown>): Promise<string> {
+  const answer = await ask(more)
+  expect([answer.status, answer.body.hold], answer.text).toEqual([201, undefined])
+  return answer.body.id
+}
+
+function expectRefused(answer: Answer<unknown>, ...codes: string[]): void {
+  expect(answer.status, answer.text).toBe(422)
+  expect(refusal(answer)).toEqual(['withdrawal_not_possible', ...codes.map((code) => `amount ${code}`)])
+}
+
+describe('the limit', () => {
+  it('of one withdrawal holds to the cent, and nothing is stored of what is beyond', async () => {
+    await limit({ perWithdrawal: 5_000 })
+    const before = await service.call<{ total: number }>('/withdrawal')
+    expectRefused(await ask({ amount: 5_001 }), 'limit_per_withdrawal')
+    expect((await service.call<{ total: number }>('/withdrawal')).body.total).toBe(before.body.total)
+    await expectAccepted({ amount: 5_000 })
+    await limit({ perWithdrawal: null })
+    await expectAccepted({ amount: 5_001 })
+  })
+
+  it('of a day counts what was asked for in it, and what may still leave', async () => {
+    await limit({ perDay: 10_000 })
+    await expectAccepted({ amount: 6_000 })
+    expectRefused(await ask({ amount: 4_001 }), 'limit_per_day')
+    await expectAccepted({ amount: 4_000 })
+    expectRefused(await ask({ amount: 10 }), 'limit_per_day')
+  })
+
+  it('does not count what was canceled or failed', async () => {
+    await limit({ perDay: 1_000_000 })
+    // What the simulated bank rejects.
+    const failed = await expectAccepted({ amount: 900_005 })
+    expectRefused(await ask({ amount: 900_000 }), 'limit_per_day')
+    await untilWithdrawal(service, failed, 'FAILED')
+    await limit({ approvalAbove: 0 })
+    const held = await ask({ amount: 900_000 })
+    expectRefused(await ask({ amount: 900_000 }), 'limit_per_day')
+    expect((await act(service, held.body.id, 'cancel')).body.status).toBe('CANCELED')
+    await limit({ approvalAbove: null })
+    await expectAccepted({ amount: 900_000 })
+  })
+
+  it('names every rule that is broken, and what is left', async () => {
+    await limit({ perWithdrawal: 1_000, perDay: 1_500 })
+    await expectAccepted({ amount: 1_000 })
+    const answer = await ask({ amount: 1_001 })
+    expectRefused(answer, 'limit_per_withdrawal', 'limit_per_day')
+    expect(answer.text).toContain('500 cents that are left of the limit of 1500 cents for this day')
+  })
+
+  it('is of the day from 06:00 and of the night from 20:00, in São Paulo', async () => {
+    await limit({ perDay: 2_000, perNight: 1_000 })
+    at(-6, -1)
+    expectRefused(await ask({ amount: 1_001 }), 'limit_per_night')
+    await expectAccepted({ amount: 1_000 })
+    at(-6)
+    await expectAccepted({ amount: 2_000 })
+    at(8, -1)
+    expectRefused(await ask({ amount: 10 }), 'limit_per_day')
+    at(8)
+    await expectAccepted({ amount: 600 })
+    // After midnight it is the same night still.
+    at(13)
+    expectRefused(await ask({ amount: 401 }), 'limit_per_night')
+    await expectAccepted({ amount: 400 })
+    at(18)
+    await expectAccepted({ amount: 2_000 })
+  })
+
+  it('lets no two at once through that it does not cover together', async () => {
+    await limit({ perDay: 5_000 })
+    const answers = await Promise.all(Array.from({ length: 16 }, async () => await ask({ amount: 1_000 })))
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(5)
+    for (const answer of answers.filter(({ status }) => status !== 201)) expectRefused(answer, 'limit_per_day')
+  })
+
+  it('keeps those that are not named when others are set', async () => {
+    await limit({ perWithdrawal: 1, perNight: 2 })
+    expect(await limit({ perNight: null, duplicateWindowSeconds: 0 })).toEqual({
+      ...defaultLimits,
+      perWithdrawal: 1,
+      duplicateWindowSeconds: 0,
+    })
+  })
+})
+
+describe('the guard against duplicates', () => {
+  const pair = async (afterMs: number, change: Record<string, unknown> = {}) => {
+    const pixKey = { key: randomUUID(), type: 'EVP' }
+    await expectAccepted({ pixKey })
+    service.clock.advance(afterMs)
+    return await ask({ pixKey, ...change })
+  }
+
+  it('holds the same amount to the same key under another idempotency key', async () => {
+    const { status, body } = await pair(1_000)
+    expect([status, body]).toEqual([
+      201,
+      { id: body.id, amount: 1_000, type: 'WITHDRAWAL', status: 'PENDING', hold: 'duplicate' },
+    ])
+    const shown = (await service.call(`/withdrawal/${body.id}`)).body
+    expect(shown).toMatchObject({ status: 'PENDING', hold: 'duplicate' })
+    const listed = await service.call<{ data: unknown[] }>('/withdrawal?status=PENDING')
+    expect(listed.body.data).toEqual([shown])
+    service.clock.advance(hour)
+    await service.runJob('withdrawals.check')
+    await new Promise((done) => setTimeout(done, 200))
+    expect((await service.call(`/withdrawal/${body.id}`)).body).toEqual(shown)
+    expect((await act(service, body.id, 'cancel')).body).toMatchObject({ status: 'CANCELED' })
+  })
+
+  it('holds it to the end of its window, and no longer', async () => {
+    expect((await pair(600_000 - 1)).body.hold).toBe('duplicate')
+    expect((await pair(600_000)).body.hold).toBeUndefined()
+    await limit({ duplicateWindowSeconds: 60 })
+    expect((await pair(60_000 - 1)).body.hold).toBe('duplicate')
+    expect((await pair(60_000)).body.hold).toBeUndefined()
+    await limit({ duplicateWindowSeconds: 0 })
+    expect((await pair(0)).body.hold).toBeUndefined()
+  })
+
+  it('knows a key that is written otherwise, and lets other amounts and keys pass', async () => {
+    await expectAccepted({ pixKey: { key: '529.982.247-25', type: 'CPF' } })
+    expect((await ask({ pixKey: { key: '52998224725', type: 'CPF' } })).body.hold).toBe('duplicate')
+    expect((await pair(0, { amount: 1_001 })).body.hold).toBeUndefined()
+    expect((await pair(0, { pixKey: { key: randomUUID(), type: 'EVP' } })).body.hold).toBeUndefined()
+  })
+
+  it('does not mind one that did not leave', async () => {
+    const pixKey = { key: randomUUID(), type: 'EVP' }
+    const failed = await expectAccepted({ pixKey, amount: 900_003 })
+    await untilWithdrawal(service, failed, 'FAILED')
+    await expectAccepted({ pixKey, amount: 900_003 })
+  })
+
+  it('holds all but one of many at once', async () => {
+    const pixKey = { key: randomUUID(), type: 'EVP' }
+    const answers = await Promise.all(Array.from({ length: 8 }, async () => await ask({ pixKey })))
+    expect(answers.map(({ body }) => body.hold ?? 'none').sort()).toEqual([...Array(7).fill('duplicate'), 'none'])
+  })
+
+  it('lets go what its merchant confirms, once, and says the same when it is asked again', async () => {
+    const held = await pair(1_000)
+    const body = { pixKey: { key: randomUUID(), type: 'EVP' } }
+    const confirmed = await act(service, held.body.id, 'confirm')
+    expect(confirmed.status).toBe(200)
+    expect(confirmed.body).not.toHaveProperty('hold')
+    await untilWithdrawal(service, held.body.id, 'PROCESSED')
+    expect((await act(service, held.body.id, 'confirm')).body.status).toBe('PROCESSED')
+    const never = await expectAccepted(body)
+    expect(refusal(await act(service, never, 'confirm'))).toEqual(['withdrawal_not_possible', 'hold not_held'])
+  })
+
+  it('repeats the first answer with its hold, also after it was confirmed', async () => {
+    const pixKey = { key: randomUUID(), type: 'EVP' }
+    await expectAccepted({ pixKey })
+    const again = { pixKey, idempotencyKey: randomUUID() }
+    const first = await ask(again)
+    expect(first.body.hold).toBe('duplicate')
+    await act(service, first.body.id, 'confirm')
+    await untilWithdrawal(service, first.body.id, 'PROCESSED')
+    expect((await ask(again)).text).toBe(first.text)
+  })
+
+  it('cannot be confirmed after it was canceled', async () => {
+    const held = await pair(1_000)
+    await act(service, held.body.id, 'cancel')
+    const refused = await act(service, held.body.id, 'confirm')
+    expect([refused.status, ...refusal(refused)]).toEqual([422, 'withdrawal_not_possible', 'status not_pending'])
+  })
+})

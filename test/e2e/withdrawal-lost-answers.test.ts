@@ -1,0 +1,51 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { Disturbance } from '../../simulator/disturb.ts'
+import { sql } from '../../src/db/sql.ts'
+import { toTxid } from '../../src/pix/ids.ts'
+import { type DistantBank, startDistantBank } from '../support/payouts.ts'
+import { countMoney, expectBooksAgree, fund, sweepUntil, withdraw } from '../support/withdrawals.ts'
+
+const count = 1_000
+const outcomes: Disturbance[] = ['none', 'time_out_before', 'time_out_after', 'error_500']
+
+let bank: DistantBank
+beforeAll(async () => {
+  bank = await startDistantBank()
+  await fund(bank.service, 1_000 * count)
+})
+afterAll(async () => await bank.stop())
+
+it('sends each of a thousand once, however many answers are lost', { timeout: 180_000 }, async () => {
+  const { service } = bank
+  bank.tell(false)
+  const draw = generator(20_260_302)
+  bank.disturb(({ path }) => (path.includes('/gn/pix/') ? (outcomes[draw() % outcomes.length] ?? 'none') : 'none'))
+  const money = await countMoney(service, async () => {
+    const ids: string[] = []
+    while (ids.length < count)
+      ids.push(...(await Promise.all(Array.from({ length: 50 }, async () => await withdraw(service)))))
+    const isSettled = async () => {
+      const { body } = await service.call<{ total: number }>('/withdrawal?status=PENDING&status=PROCESSING')
+      return body.total === 0
+    }
+    // Longer than any pause between two looks.
+    await sweepUntil(service, isSettled, 6 * 60_000)
+    const made = await bank.db.query(sql`select from simulator.payouts where id = any(${ids.map(toTxid)})`)
+    expect(made).toHaveLength(count)
+    const { body } = await service.call<{ total: number }>('/withdrawal?status=PROCESSED')
+    expect(body.total).toBe(count)
+  })
+  expect(money).toEqual({ available: -1_000 * count, acquirer: 1_000 * count })
+  await expectBooksAgree(service)
+})
+
+/** Whole numbers that look random, the same for the same seed (mulberry32): a failure can be repeated. */
+function generator(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return (mixed ^ (mixed >>> 14)) >>> 0
+  }
+}

@@ -1,0 +1,216 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { Disturb, Disturbance } from '../../simulator/disturb.ts'
+import { refusedPayoutAmount, slowPayoutAmount } from '../../simulator/payouts.ts'
+import { slowMs } from '../../simulator/settlement.ts'
+import { rejectedPayoutAmounts } from '../../simulator/spi-codes.ts'
+import { cents } from '../../src/lib/money.ts'
+import { toTxid } from '../../src/pix/ids.ts'
+import { eventsOf } from '../support/payments.ts'
+import { type DistantBank, startDistantBank } from '../support/payouts.ts'
+import type { TestService } from '../support/service.ts'
+import { eventually } from '../support/webhooks.ts'
+import {
+  act,
+  balancesOf,
+  countMoney,
+  expectBooksAgree,
+  fetchWithdrawal,
+  fund,
+  refusal,
+  runToEnd,
+  sweepUntil,
+  transfersOf,
+  untilWithdrawal,
+  withdraw,
+} from '../support/withdrawals.ts'
+
+let bank: DistantBank
+let service: TestService
+
+beforeAll(async () => {
+  bank = await startDistantBank()
+  service = bank.service
+  await fund(service, 500_000_000)
+})
+beforeEach(() => {
+  bank.disturb(() => 'none')
+  bank.tell(true)
+})
+afterEach(async () => await expectBooksAgree(service))
+afterAll(async () => await bank.stop())
+
+const isSend = ({ method, path }: Parameters<Disturb>[0]) => method === 'PUT' && path.startsWith('/v3/gn/pix/')
+const isFind = ({ path }: Parameters<Disturb>[0]) => path.includes('/enviados/')
+/** The first of these requests comes to this, later ones come through. */
+function once(isIt: typeof isSend, disturbance: Disturbance): Disturb {
+  let isOver = false
+  return (request) => {
+    if (isOver || !isIt(request)) return 'none'
+    isOver = true
+    return disturbance
+  }
+}
+
+const sweep = async (isSo: () => Promise<boolean>, stepMs?: number) => await sweepUntil(service, isSo, stepMs)
+const isIn = (id: string, status: string) => async () => (await fetchWithdrawal(service, id)).status === status
+
+describe('a payout that is refused', () => {
+  it.each([...rejectedPayoutAmounts])('of %i cents fails readably, and all is given back: %s', async (amount, code) => {
+    const money = await countMoney(service, async () => {
+      const id = await withdraw(service, { amount })
+      const failed = await untilWithdrawal(service, id, 'FAILED')
+      expect(failed.errorMessage).toMatch(new RegExp(`^[A-Z][a-zA-Z’ ,-]+.*\\. \\(${code}\\)$`))
+      expect(failed).not.toHaveProperty('amountWithdrawn')
+      expect(failed.statusHistory.map(({ status }) => status)).toEqual(['PENDING', 'PROCESSING', 'FAILED'])
+      expect(await transfersOf(service, id)).toEqual([
+        `withdrawal_reserved available>reserved ${amount}`,
+        `withdrawal_released reserved>available ${amount}`,
+      ])
+    })
+    expect(money).toEqual({})
+  })
+
+  it('at once fails too', async () => {
+    const id = await withdraw(service, { amount: refusedPayoutAmount })
+    expect((await untilWithdrawal(service, id, 'FAILED')).errorMessage).toMatch(/simulador/)
+  })
+})
+
+describe('a payout that takes its time', () => {
+  it('is PROCESSING, cannot be canceled, and is found when it is done', async () => {
+    const id = await withdraw(service, { amount: slowPayoutAmount })
+    await untilWithdrawal(service, id, 'PROCESSING')
+    const refused = await act(service, id, 'cancel')
+    expect([refused.status, ...refusal(refused)]).toEqual([422, 'withdrawal_not_possible', 'status not_pending'])
+    expect(refused.body.detail).toMatch(/PROCESSING/)
+    service.clock.advance(slowMs / 2)
+    await runToEnd(service, 'withdrawals.check')
+    expect(await isIn(id, 'PROCESSING')()).toBe(true)
+    await sweep(isIn(id, 'PROCESSED'))
+    expect(await bank.countPayouts(id)).toEqual({ asked: 1, made: 1 })
+    expect(await eventsOf(service, id)).toEqual(['withdrawal.processing', 'withdrawal.processed'])
+  })
+})
+
+describe('an answer that does not come', () => {
+  it.each<[Disturbance, number]>([
+    ['time_out_before', 2],
+    ['error_500', 2],
+    ['time_out_after', 1],
+  ])('by %s leaves the withdrawal PROCESSING, and nothing is sent twice', async (disturbance, asked) => {
+    bank.tell(false)
+    bank.disturb(once(isSend, disturbance))
+    const money = await countMoney(service, async () => {
+      const id = await withdraw(service)
+      await untilWithdrawal(service, id, 'PROCESSING')
+      await eventually(async () => (await bank.countPayouts(id)).asked === 1)
+      expect((await balancesOf(service)).reserved).toBe(1_000)
+      await sweep(isIn(id, 'PROCESSED'))
+      expect(await bank.countPayouts(id)).toEqual({ asked, made: 1 })
+    })
+    expect(money).toEqual({ available: -1_000, acquirer: 1_000 })
+  })
+
+  it('for hours releases nothing, and is settled when the bank is back', async () => {
+    // The bank knows us: a token that expired meanwhile would make for another request.
+    await untilWithdrawal(service, await withdraw(service), 'PROCESSED')
+    bank.tell(false)
+    let isAway = true
+    bank.disturb((request) => {
+      if (isSend(request) && isAway) return 'time_out_after'
+      return isAway && isFind(request) ? 'time_out_before' : 'none'
+    })
+    const id = await withdraw(service)
+    await untilWithdrawal(service, id, 'PROCESSING')
+    for (let hour = 0; hour < 12; hour++) {
+      service.clock.advance(60 * 60_000)
+      await runToEnd(service, 'withdrawals.check')
+    }
+    expect(await isIn(id, 'PROCESSING')()).toBe(true)
+    expect((await balancesOf(service)).reserved).toBe(1_000)
+    isAway = false
+    await sweep(isIn(id, 'PROCESSED'), 5 * 60_000)
+    expect(await bank.countPayouts(id)).toEqual({ asked: 1, made: 1 })
+  })
+
+  it('is settled by the callback, where one comes', async () => {
+    bank.disturb(once(isSend, 'time_out_after'))
+    const id = await withdraw(service)
+    await untilWithdrawal(service, id, 'PROCESSED')
+    expect(await bank.countPayouts(id)).toEqual({ asked: 1, made: 1 })
+  })
+})
+
+describe('a receiver that sends the money back', () => {
+  const sendBack = async (id: string, amount?: number) => {
+    const outcome = await bank.simulator.returnPayout({
+      payoutId: toTxid(id),
+      ...(amount !== undefined && { amount: cents(amount) }),
+    })
+    expect(outcome.ok).toBe(true)
+    return outcome.ok ? outcome.id : ''
+  }
+
+  it('makes it REFUNDED by the callback, with the money available again', async () => {
+    const money = await countMoney(service, async () => {
+      const id = await withdraw(service)
+      const processed = await untilWithdrawal(service, id, 'PROCESSED')
+      const returnId = await sendBack(id)
+      const refunded = await untilWithdrawal(service, id, 'REFUNDED')
+      expect(refunded).toEqual({
+        ...processed,
+        status: 'REFUNDED',
+        statusHistory: expect.any(Array),
+        updatedAt: expect.any(String),
+        errorMessage: 'The receiver sent the money back',
+      })
+      const { body } = await service.call<{ data: unknown[] }>(`/withdrawal?endToEndRefund=${returnId}`)
+      expect(body.data).toEqual([refunded])
+      expect(await eventsOf(service, id)).toEqual([
+        'withdrawal.processing',
+        'withdrawal.processed',
+        'withdrawal.refunded',
+      ])
+    })
+    expect(money).toEqual({})
+  })
+
+  it.each([0, 1, 20, 80])('is found without a callback after %i days', async (days) => {
+    bank.tell(false)
+    const id = await withdraw(service)
+    await sweep(isIn(id, 'PROCESSED'), 6_000)
+    service.clock.advance(days * 24 * 60 * 60_000)
+    await runToEnd(service, 'withdrawals.returns')
+    await sendBack(id)
+    await sweep(isIn(id, 'REFUNDED'), 8 * 24 * 60 * 60_000)
+  })
+
+  it('before its sending is known makes both known at once', async () => {
+    bank.tell(false)
+    bank.disturb(once(isSend, 'time_out_after'))
+    const id = await withdraw(service)
+    await eventually(async () => (await bank.countPayouts(id)).made === 1)
+    await sendBack(id)
+    await sweep(isIn(id, 'REFUNDED'))
+    const { statusHistory } = await fetchWithdrawal(service, id)
+    expect(statusHistory.map(({ status }) => status)).toEqual(['PENDING', 'PROCESSING', 'PROCESSED', 'REFUNDED'])
+  })
+
+  it('in parts gives each part back', async () => {
+    const id = await withdraw(service)
+    await untilWithdrawal(service, id, 'PROCESSED')
+    await sendBack(id, 300)
+    expect((await untilWithdrawal(service, id, 'REFUNDED')).errorMessage).toMatch(/a part of the money/)
+    await sendBack(id, 200)
+    await eventually(async () => (await transfersOf(service, id)).length === 4)
+    bank.tell(false)
+    await sendBack(id)
+    await sweep(async () => (await transfersOf(service, id)).length === 5, 24 * 60 * 60_000)
+    expect((await transfersOf(service, id)).slice(2)).toEqual([
+      'withdrawal_returned acquirer>available 300',
+      'withdrawal_returned acquirer>available 200',
+      'withdrawal_returned acquirer>available 500',
+    ])
+    expect((await fetchWithdrawal(service, id)).errorMessage).toBe('The receiver sent the money back')
+  })
+})

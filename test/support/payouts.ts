@@ -1,0 +1,77 @@
+import { request } from 'undici'
+import type { Disturb } from '../../simulator/disturb.ts'
+import { startSimulatorServer } from '../../simulator/server.ts'
+import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
+import { type Db, sql } from '../../src/db/sql.ts'
+import { manualClock } from './clock.ts'
+import { createTestDatabase } from './database.ts'
+import { startTestService, type TestService } from './service.ts'
+import { keepSignedIn } from './withdrawals.ts'
+
+export type DistantBank = {
+  service: TestService
+  simulator: Simulator
+  /** The bank's own database. */
+  db: Db
+  /** Decides what becomes of each request from now on. */
+  disturb(by: Disturb): void
+  /** Whether callbacks arrive. */
+  tell(isTelling: boolean): void
+  /** How often a payout was asked for, and how many there are. */
+  countPayouts(withdrawalId: string): Promise<{ asked: number; made: number }>
+  stop(): Promise<void>
+}
+
+/** The service with its bank in another place, where requests and callbacks can be lost. */
+export async function startDistantBank(): Promise<DistantBank> {
+  const clock = manualClock()
+  const database = await createTestDatabase()
+  const asked: string[] = []
+  let disturb: Disturb = () => 'none'
+  let isTelling = true
+  const simulator = await createSimulator({
+    pool: database.db.pool,
+    clock,
+    publicBaseUrl: 'http://127.0.0.1:1',
+    sendCallback: async (url, body) => (isTelling ? await post(url, body) : 200),
+    log: { warn: () => {} },
+    disturb: (asking) => {
+      if (asking.method === 'PUT') asked.push(asking.path)
+      return disturb(asking)
+    },
+  })
+  const server = await startSimulatorServer({ simulator, host: '127.0.0.1', port: 0 })
+  const service = keepSignedIn(await startTestService({ clock, environment: { SIMULATOR_URL: server.url } }))
+  return {
+    service,
+    simulator,
+    db: database.db,
+    disturb: (by) => {
+      disturb = by
+    },
+    tell: (does) => {
+      isTelling = does
+    },
+    async countPayouts(withdrawalId) {
+      const id = withdrawalId.replaceAll('-', '')
+      const rows = await database.db.query(sql`select from simulator.payouts where id = ${id}`)
+      return { asked: asked.filter((path) => path.endsWith(id)).length, made: rows.length }
+    },
+    async stop() {
+      await service.stop()
+      await server.close()
+      await simulator.close()
+      await database.drop()
+    },
+  }
+}
+
+async function post(url: string, body: unknown): Promise<number> {
+  const answer = await request(url, {
+    method: 'POST',
+    body: JSON.stringify(body),
+    headers: { 'content-type': 'application/json' },
+  })
+  await answer.body.dump()
+  return answer.statusCode
+}
