@@ -1,0 +1,83 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type Explanation, explainRecord } from '../../src/explain/explain.ts'
+import { type DistantBank, startDistantBank } from '../support/payouts.ts'
+import { payOne } from '../support/refunds.ts'
+import { smallestTransaction } from '../support/service.ts'
+import { eventually } from '../support/webhooks.ts'
+
+let bank: DistantBank
+
+beforeAll(async () => {
+  bank = await startDistantBank()
+})
+afterAll(async () => await bank.stop())
+
+async function explain(id: string): Promise<Explanation> {
+  const { db, clock } = bank.service
+  const explanation = await explainRecord({ db, clock }, id)
+  if (!explanation) throw new Error(`There is no ${id}`)
+  return explanation
+}
+
+async function untilSaid(id: string, part: string): Promise<Explanation> {
+  let now: Explanation | null = null
+  await eventually(
+    async () => {
+      now = await explain(id)
+      return now.summary.includes(part)
+    },
+    () => `it says: ${now?.summary}`,
+  )
+  return await explain(id)
+}
+
+/** What the acquirer was asked, as the timeline has it; how long it took is left out. */
+function askedOf({ timeline }: Explanation): string[] {
+  return timeline.filter(({ kind }) => kind === 'acquirer').map(({ what }) => what.replace(/, \d+ ms$/, ''))
+}
+
+it('tells of a charge that the acquirer did not answer for, when it is asked again, and what came of it', async () => {
+  bank.disturb(({ path }) => (path.startsWith('/cob/') ? 'time_out_after' : 'none'))
+  const body = smallestTransaction({ amount: 2590 })
+  const { status, body: answer } = await bank.service.call<{ transactionId: string }>('/transaction', { body })
+  expect(status).toBe(500)
+  const id = answer.transactionId
+  const pending = await untilSaid(id, 'AcquirerUnavailable 504')
+  expect(pending.summary).toBe(
+    'PENDING: the acquirer did not answer (AcquirerUnavailable 504, at 15:00:00), so it is not known whether the charge exists. It is asked again at 15:00:05. The shop gave no webhook URL, so it is told nothing.',
+  )
+  expect(askedOf(pending)).toEqual([
+    'simulator was asked for a charge: no answer, so nothing is known (AcquirerUnavailable 504)',
+  ])
+
+  bank.disturb(() => 'none')
+  bank.service.clock.advance(5_000)
+  await bank.service.runJob('transactions.check')
+  const generated = await untilSaid(id, 'PIX_QRCODE_GENERATED: nobody has paid yet')
+  // The charge that was made at last is told of by the status.
+  expect(askedOf(generated)).toHaveLength(1)
+})
+
+it('tells of a withdrawal whose outcome is open, and of the answer when it has come', async () => {
+  await payOne(bank.service, 10_000)
+  bank.tell(false)
+  bank.disturb(({ method }) => (method === 'PUT' ? 'time_out_after' : 'none'))
+  const pixKey = { key: 'a@example.com', type: 'EMAIL' }
+  const { body } = await bank.service.call<{ id: string }>('/withdrawal', {
+    body: { amount: 1000, method: 'PIX', pixKey, idempotencyKey: randomUUID() },
+  })
+  const open = await untilSaid(body.id, 'AcquirerUnavailable 504')
+  expect(open.summary).toContain(
+    'PROCESSING: the acquirer was asked to send R$ 10,00, and what became of it is not known yet (last: AcquirerUnavailable 504, at 15:00:05); it stays set aside until it is. The acquirer is asked again at ',
+  )
+  bank.disturb(() => 'none')
+  bank.service.clock.advance(60_000)
+  await bank.service.runJob('withdrawals.check')
+  const done = await untilSaid(body.id, 'PROCESSED: R$ 10,00 left at ')
+  expect(askedOf(done)).toEqual([
+    'simulator was asked to send: no answer, so nothing is known (AcquirerUnavailable 504)',
+    'simulator was asked about the payout: done',
+  ])
+  expect(JSON.stringify(done)).not.toContain('a@example.com')
+})
