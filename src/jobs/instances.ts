@@ -21,7 +21,19 @@ export type InstanceLock = {
  * Holds a lock in the database that ends with the connection, and so with the process: whoever can take it knows that the
  * instance is gone, without clocks or heartbeats. When the connection breaks it is taken again on another, however long that lasts.
  */
-export function holdInstanceLock(db: Db, { instance, log }: { instance: string; log: Logger }): InstanceLock {
+export function holdInstanceLock(
+  db: Db,
+  {
+    instance,
+    log,
+    onNewJob,
+  }: {
+    instance: string
+    log: Logger
+    /** Told when somebody enqueued a job, since the connection that holds the lock can listen as well. */
+    onNewJob: () => void
+  },
+): InstanceLock {
   const released = new AbortController()
   let gate = createGate()
   const holding = hold()
@@ -54,6 +66,7 @@ export function holdInstanceLock(db: Db, { instance, log }: { instance: string; 
     const connection = await db.pool.connect()
     try {
       const broken = new Promise<never>((_, reject) => connection.once('error', reject))
+      connection.on('notification', onNewJob)
       await Promise.race([take(connection, instance), broken])
       gate.open()
       while (!released.signal.aborted) {
@@ -75,6 +88,7 @@ async function take(connection: PoolClient, instance: string): Promise<void> {
   // A machine that is cut off never says goodbye: the server finds that out within half a minute instead of hours.
   await connection.query(`set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3`)
   await connection.query(sql`select pg_advisory_lock(${lockSpace}, hashtext(${instance}))`)
+  await connection.query('listen "jobs:insert"')
 }
 
 async function probe(connection: PoolClient): Promise<void> {
@@ -108,12 +122,11 @@ function createGate() {
 }
 
 /** Gives jobs that a dead instance had in hand back to the queue. Returns the instances. */
-export async function unlockJobsOfDeadInstances(db: Db): Promise<string[]> {
+export async function unlockJobsOfDeadInstances(db: Db, own: string): Promise<string[]> {
   return await db.transaction(async (tx) => {
     const rows = await tx.query<{ instance: string }>(sql`
       select instance from (
-        select locked_by as instance from graphile_worker._private_jobs where locked_by is not null
-        union select locked_by from graphile_worker._private_job_queues where locked_by is not null
+        select distinct locked_by as instance from graphile_worker._private_jobs where locked_by <> ${own}
       ) holders
       where pg_try_advisory_xact_lock(${lockSpace}, hashtext(instance))`)
     const instances = rows.map((row) => row.instance)

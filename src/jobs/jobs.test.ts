@@ -1,9 +1,11 @@
 import { pino } from 'pino'
+import { Registry } from 'prom-client'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
 import { eventually } from '../../test/support/webhooks.ts'
 import { connect, type Db, sql } from '../db/sql.ts'
 import { enqueueJob, enqueueJobs, type Job, type JobSchedule, startJobs } from './jobs.ts'
+import { observeJobs } from './metrics.ts'
 
 let database: TestDatabase
 let db: Db
@@ -72,19 +74,61 @@ it('tells of a failure with its cause, and tries again', async () => {
 })
 
 it('lets no job that failed wait longer than a minute', async () => {
-  await start({ other: async () => {} })
   await enqueueJob(db, { name: 'fragile', payload: {} })
-  await db.query(sql`update graphile_worker._private_jobs set attempts = 9, run_at = now() + '6 hours'`)
-  await enqueueJob(db, { name: 'later', payload: {}, runAt: new Date(Date.now() + 6 * 3_600_000) })
-  const minutes = async () =>
-    await db.query(sql`
-      select task_identifier as name, ceil(extract(epoch from run_at - now()) / 60)::int as minutes
-      from graphile_worker.jobs order by id`)
-  await eventually(async () => JSON.stringify(await minutes()).includes('"minutes":1}'))
-  expect(await minutes()).toEqual([
-    { name: 'fragile', minutes: 1 },
-    { name: 'later', minutes: 360 },
-  ])
+  await db.query(sql`update graphile_worker._private_jobs set attempts = 30`)
+  const { lines } = await start({
+    fragile: async () => {
+      throw new Error('again')
+    },
+  })
+  await eventually(() => lines.length > 0)
+  const [job] = await db.query(sql`
+    select attempts, last_error, round(extract(epoch from run_at - now()) / 10)::int * 10 as seconds from graphile_worker.jobs`)
+  expect(job).toEqual({ attempts: 31, last_error: 'again', seconds: 60 })
+})
+
+it('says aloud when a job has failed for good', async () => {
+  await enqueueJob(db, { name: 'hopeless', payload: { id: 1 } })
+  await db.query(sql`update graphile_worker._private_jobs set attempts = max_attempts - 1`)
+  const { lines } = await start({
+    hopeless: async () => {
+      throw new Error('a bug')
+    },
+  })
+  await eventually(() => lines.length > 0)
+  expect(lines).toMatchObject([{ level: 50, msg: 'a job failed for good', job: 'hopeless', payload: { id: 1 } }])
+})
+
+it('runs again what it claimed without hearing of it', async () => {
+  const done: string[] = []
+  let release = () => {}
+  const { lines } = await start({
+    lost: async () => void done.push('lost'),
+    slow: async () => {
+      await new Promise<void>((resolve) => {
+        release = resolve
+      })
+      done.push('slow')
+    },
+  })
+  await enqueueJob(db, { name: 'slow', payload: {} })
+  const findInstance = async () =>
+    (await db.query<{ by: string | null }>(sql`select locked_by as by from graphile_worker.jobs`))[0]?.by ?? null
+  await eventually(async () => (await findInstance()) !== null)
+  const instance = await findInstance()
+  await db.transaction(async (tx) => {
+    await enqueueJob(tx, { name: 'lost', payload: {} })
+    await tx.query(sql`
+      update graphile_worker._private_jobs set locked_by = ${instance}, locked_at = now(), attempts = 1 where locked_by is null`)
+  })
+  // Whatever a claim failed of: from then on it is not certain what was claimed.
+  await db.query(sql`alter table graphile_worker._private_tasks rename to tasks_away`)
+  await eventually(() => lines.some(({ msg }) => msg === 'jobs could not be claimed'))
+  await db.query(sql`alter table graphile_worker.tasks_away rename to _private_tasks`)
+  await eventually(() => done.includes('lost'))
+  release()
+  await eventually(async () => (await countJobs()) === 0)
+  expect(done).toEqual(['lost', 'slow'])
 })
 
 it('takes over what a dead process had in hand, and leaves alone what a living one has', async () => {
@@ -100,10 +144,12 @@ it('takes over what a dead process had in hand, and leaves alone what a living o
   await enqueueJob(db, { name: 'slow', payload: {} })
   await eventually(() => tries === 1)
   const other = await start({ slow, quick: async () => {} })
-  await enqueueJob(db, { name: 'quick', payload: {} })
-  await db.query(sql`
-    update graphile_worker._private_jobs set locked_by = 'a process that died', locked_at = now(), attempts = 1
-    where task_id = (select id from graphile_worker._private_tasks where identifier = 'quick')`)
+  await db.transaction(async (tx) => {
+    await enqueueJob(tx, { name: 'quick', payload: {} })
+    await tx.query(sql`
+      update graphile_worker._private_jobs set locked_by = 'a process that died', locked_at = now(), attempts = 1
+      where task_id = (select id from graphile_worker._private_tasks where identifier = 'quick')`)
+  })
   await eventually(async () => (await countJobs()) === 1)
   expect(other.lines.concat(living.lines).filter(({ level }) => level >= 40)).toMatchObject([
     { msg: 'took over the jobs of processes that ended' },
@@ -168,4 +214,29 @@ it('stops while the database is away', async () => {
   expect(Date.now() - startedAt).toBeLessThan(10_000)
   await server.pool.query(`alter database ${name} allow_connections true`)
   await server.pool.end()
+})
+
+it('counts in its metrics what waits, what failed, and what was given up', async () => {
+  const registry = new Registry()
+  observeJobs({ db, registry })
+  await enqueueJobs(
+    db,
+    ['waiting', 'running', 'failed', 'hopeless', 'later'].map((name) => ({
+      name,
+      payload: {},
+      ...(name === 'later' && { runAt: new Date(Date.now() + 3_600_000) }),
+    })),
+  )
+  const set = async (name: string, columns: ReturnType<typeof sql>) =>
+    await db.query(sql`
+      update graphile_worker._private_jobs set ${columns}
+      where task_id = (select id from graphile_worker._private_tasks where identifier = ${name})`)
+  await set('running', sql`attempts = 1, locked_at = now(), locked_by = 'somebody'`)
+  await set('failed', sql`attempts = 2, last_error = 'away', run_at = now() - interval '90 seconds'`)
+  await set('hopeless', sql`attempts = max_attempts, last_error = 'a bug'`)
+  const value = async (name: string) => (await registry.getSingleMetric(name)?.get())?.values[0]?.value
+  expect(await value('jobs_due')).toBe(3)
+  expect(await value('jobs_failing')).toBe(1)
+  expect(await value('jobs_given_up')).toBe(1)
+  expect(await value('jobs_oldest_due_seconds')).toBeGreaterThanOrEqual(90)
 })

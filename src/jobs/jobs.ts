@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { Logger, runMigrations } from 'graphile-worker'
 import type { Logger as Log } from 'pino'
 import { type Db, sql, type Tx } from '../db/sql.ts'
 import { unlockJobsOfDeadInstances } from './instances.ts'
-import { migrateQueue, type QueueRunner, startQueueRunner } from './runner.ts'
+import { startQueueRunner } from './runner.ts'
 
 /**
  * What the worker runs under a name. It may be run again after a crash, so it does its work once however often it is called. A long
@@ -28,10 +28,7 @@ export type NewJob = {
 
 /** About a week of tries, a minute apart: as far as the poller of payments reaches back. */
 const attemptsMax = 10_000
-/** The library's own pauses grow to six hours, and the acquirer may be back after a minute. */
-const retryPauseMaxSeconds = 60
-const upkeepEveryMs = 2_000
-const restartPauseMs = 1_000
+const unlockEveryMs = 2_000
 
 /** Puts a job into the queue in the caller's transaction. */
 export async function enqueueJob(db: Db | Tx, job: NewJob): Promise<void> {
@@ -49,7 +46,7 @@ export async function enqueueJobs(db: Db | Tx, jobs: NewJob[]): Promise<void> {
 
 /** Creates or updates the queue's own tables. */
 export async function migrateJobs(db: Db, log: Log): Promise<void> {
-  await migrateQueue(db, log)
+  await runMigrations({ pgPool: db.pool, logger: new Logger(() => (_, message) => log.debug(message)) })
 }
 
 type Options = { db: Db; log: Log; jobs: Record<string, Job>; schedules: Record<string, JobSchedule> }
@@ -58,12 +55,14 @@ type Options = { db: Db; log: Log; jobs: Record<string, Job>; schedules: Record<
  * Runs jobs until stopped. A job that throws is tried again after pauses of up to a minute; one whose process died is taken over
  * within seconds, since each process holds a lock in the database for as long as it lives.
  */
-export async function startJobs(options: Options): Promise<Jobs> {
-  const { db, log, schedules } = options
+export async function startJobs({ db, log, jobs, schedules }: Options): Promise<Jobs> {
   const stopping = new AbortController()
-  const runner = await keepRunning(options, stopping.signal)
+  const runner = startQueueRunner({ db, log, jobs, recurring: Object.keys(schedules), stopping: stopping.signal })
   const recurring = [
-    repeat(upkeepEveryMs, log, async () => await keepUp(db, log)),
+    repeat(unlockEveryMs, log, async () => {
+      const unlocked = await unlockJobsOfDeadInstances(db, runner.instance)
+      if (unlocked.length > 0) log.warn({ instances: unlocked }, 'took over the jobs of processes that ended')
+    }),
     ...Object.entries(schedules).map(([name, { everySeconds }]) =>
       // Under a key of its own it waits or runs once, however many processes ask for it.
       repeat(everySeconds * 1000, log, async () => {
@@ -75,52 +74,9 @@ export async function startJobs(options: Options): Promise<Jobs> {
     async stop() {
       stopping.abort()
       await Promise.all(recurring.map(async (one) => await one.stop()))
-      await runner.stop()
+      await runner.ended()
     },
   }
-}
-
-/** Where the library gives up running (it does when a job's end cannot be written), it is started again. */
-async function keepRunning(
-  { db, log, jobs, schedules }: Options,
-  stopping: AbortSignal,
-): Promise<{ stop(): Promise<void> }> {
-  const start = async () => await startQueueRunner({ db, log, jobs, recurring: Object.keys(schedules), stopping })
-  let runner: QueueRunner | null = await start()
-  const supervision = supervise()
-  return {
-    async stop() {
-      await runner?.stop()
-      await supervision
-    },
-  }
-
-  async function supervise(): Promise<void> {
-    while (!stopping.aborted) {
-      await runner?.ended
-      if (stopping.aborted) return
-      log.error('the job worker ended and is started again')
-      await sleep(restartPauseMs, undefined, { signal: stopping }).catch(() => {})
-      runner = await start().catch((error: unknown) => {
-        log.error({ err: error }, 'the job worker could not be started')
-        return null
-      })
-    }
-    // A start that was under way when the stop began.
-    await runner?.stop()
-  }
-}
-
-async function keepUp(db: Db, log: Log): Promise<void> {
-  const unlocked = await unlockJobsOfDeadInstances(db)
-  if (unlocked.length > 0) log.warn({ instances: unlocked }, 'took over the jobs of processes that ended')
-  await db.query(sql`
-    select graphile_worker.reschedule_jobs(
-      array(
-        select id from graphile_worker.jobs
-        where attempts between 1 and max_attempts - 1 and locked_at is null
-          and run_at > now() + make_interval(secs => ${retryPauseMaxSeconds})),
-      run_at => now() + make_interval(secs => ${retryPauseMaxSeconds}))`)
 }
 
 /** Does something again and again, never twice at a time. */

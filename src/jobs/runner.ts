@@ -1,15 +1,16 @@
-import { EventEmitter } from 'node:events'
-import { Logger, type Runner, run, runMigrations, type Task } from 'graphile-worker'
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger as Log } from 'pino'
 import type { Db } from '../db/sql.ts'
 import { holdInstanceLock } from './instances.ts'
 import type { Job } from './jobs.ts'
+import { type ClaimedJob, claimJobs, deleteJob, postponeJob, releaseJobs } from './store.ts'
 
 export type QueueRunner = {
-  /** Resolves when it runs no more, asked to or not. */
-  ended: Promise<void>
+  /** The name under which jobs are claimed. */
+  instance: string
   /** Takes no more jobs and waits for those in hand. */
-  stop(): Promise<void>
+  ended(): Promise<void>
 }
 
 type Options = {
@@ -21,88 +22,128 @@ type Options = {
   stopping: AbortSignal
 }
 
-const concurrency = 8
-const pollIntervalMs = 1_000
+const atOnceMax = 8
+/** A notification tells of a new job at once; one that was postponed is seen when it is looked for. */
+const lookEveryMs = 1_000
+/** A pause after the database failed, so that its return is not met by a storm. */
+const faultPauseMs = 1_000
+/** The acquirer may be back after a minute. */
+const retryPauseMaxSeconds = 60
 
-/** The library's worker, with the lock that shows others that it lives. */
-export async function startQueueRunner(options: Options): Promise<QueueRunner> {
-  const { db, log, stopping } = options
-  let instance = ''
-  const events = new EventEmitter()
-  events.on('pool:create', ({ workerPool }: { workerPool: { id: string } }) => {
-    instance = workerPool.id
+/**
+ * Runs jobs of graphile-worker's queue until it is told to stop. Not by the library's own worker: that one awaits nobody's answer to
+ * "this job is done", so that a connection which breaks at that moment ends the process, or, with its batches, stops the worker for ever.
+ */
+export function startQueueRunner({ db, log, jobs, recurring, stopping }: Options): QueueRunner {
+  const instance = `guiche-${randomUUID()}`
+  const bell = createBell()
+  const lock = holdInstanceLock(db, { instance, log, onNewJob: bell.ring })
+  const names = Object.keys(jobs)
+  const inHand = new Map<number, Promise<void>>()
+  // After an error nobody knows what the database did: jobs may be claimed that we do not know of.
+  let isInDoubt = false
+  const stopped = new Promise<void>((resolve) => {
+    const stop = () => {
+      bell.ring()
+      resolve()
+    }
+    if (stopping.aborted) stop()
+    else stopping.addEventListener('abort', stop, { once: true })
   })
-  let open = () => {}
-  const lockKnown = new Promise<void>((resolve) => {
-    open = resolve
-  })
-  const stop = new Promise<void>((resolve) => {
-    if (stopping.aborted) resolve()
-    stopping.addEventListener('abort', () => resolve(), { once: true })
-  })
+  const running = runRounds()
 
-  const runner: Runner = await run({
-    preset: {
-      worker: {
-        // Unbatched, the library awaits nobody's answer to "this job is done": a connection lost at that moment would end the process.
-        completeJobBatchDelay: 0,
-        failJobBatchDelay: 0,
-      },
-    },
-    pgPool: db.pool,
-    taskList: Object.fromEntries(Object.keys(options.jobs).map((name) => [name, toTask(name, options)])),
-    concurrency,
-    pollInterval: pollIntervalMs,
-    noHandleSignals: true,
-    logger: toJobLogger(log),
-    events,
-    crontab: '',
-    // Asked before each claim: a job is taken only while the lock is held, or it would be taken from us again.
-    forbiddenFlags: async () => {
-      await Promise.race([lockKnown.then(async () => await lock.held()), stop])
-      return null
-    },
-  })
-  const lock = holdInstanceLock(db, { instance, log })
-  open()
-  const ended = runner.promise.then(
-    async () => await lock.release(),
-    async () => await lock.release(),
-  )
   return {
-    ended,
-    async stop() {
-      // It rejects when the runner has ended by itself, which `ended` tells as well.
-      await runner.stop().catch(() => {})
-      await ended
+    instance,
+    async ended() {
+      await running
+      await Promise.all(inHand.values())
+      await lock.release()
     },
   }
-}
 
-function toTask(name: string, { log, jobs, recurring, stopping }: Options): Task {
-  return async (payload, { job: { attempts, max_attempts: attemptsMax } }) => {
+  async function runRounds(): Promise<void> {
+    while (!stopping.aborted) {
+      // A job is taken only while the lock is held, or it would be taken from us again.
+      await Promise.race([lock.held(), stopped])
+      const hasMore = await runRound().catch(async (error: unknown) => {
+        isInDoubt = true
+        log.error({ err: error }, 'jobs could not be claimed')
+        await sleep(faultPauseMs, undefined, { signal: stopping }).catch(() => {})
+        return false
+      })
+      if (!hasMore) await bell.wait(lookEveryMs)
+    }
+  }
+
+  /** True when there may be more that is due. */
+  async function runRound(): Promise<boolean> {
+    if (stopping.aborted) return false
+    if (isInDoubt) {
+      isInDoubt = false
+      await releaseJobs(db, { instance, inHand: [...inHand.keys()] })
+    }
+    const limit = atOnceMax - inHand.size
+    if (limit === 0) return false
+    const claimed = await claimJobs(db, { instance, names, limit })
+    for (const job of claimed) {
+      const work = runJob(job).finally(() => {
+        inHand.delete(job.id)
+        bell.ring()
+      })
+      inHand.set(job.id, work)
+    }
+    return claimed.length === limit
+  }
+
+  async function runJob({ id, name, payload, attempts, attemptsMax }: ClaimedJob): Promise<void> {
+    const failure = await attempt(jobs[name], payload)
     try {
-      await jobs[name]?.(payload, stopping)
+      if (failure === null || recurring.includes(name)) await deleteJob(db, { instance, id })
+      else {
+        const pauseSeconds = Math.min(retryPauseMaxSeconds, 2 ** (attempts - 1))
+        await postponeJob(db, { instance, id, pauseSeconds, error: failure.message })
+      }
     } catch (error) {
-      if (recurring.includes(name)) return log.error({ err: error, job: name }, 'a recurring job failed')
-      if (attempts < attemptsMax)
-        log.warn({ err: error, job: name, attempt: attempts }, 'a job failed and will be tried again')
-      else log.error({ err: error, job: name, payload }, 'a job failed for good')
-      throw error
+      isInDoubt = true
+      log.error({ err: error, job: name }, 'the end of a job could not be written, so it will be run again')
+    }
+    if (failure === null) return
+    const data = { err: failure, job: name, attempt: attempts }
+    if (recurring.includes(name)) log.error(data, 'a recurring job failed')
+    else if (attempts < attemptsMax) log.warn(data, 'a job failed and will be tried again')
+    else log.error({ ...data, payload }, 'a job failed for good')
+  }
+
+  async function attempt(job: Job | undefined, payload: unknown): Promise<Error | null> {
+    try {
+      await job?.(payload, stopping)
+      return null
+    } catch (error) {
+      return error instanceof Error ? error : new Error(String(error))
     }
   }
 }
 
-export async function migrateQueue(db: Db, log: Log): Promise<void> {
-  await runMigrations({ pgPool: db.pool, logger: toJobLogger(log) })
-}
-
-function toJobLogger(log: Log): Logger {
-  return new Logger(() => (level, message, meta) => {
-    // A job that failed was told of above, with its cause.
-    if (meta?.failure === true) return
-    if (level === 'error') log.error(message)
-    else if (level === 'warning') log.warn(message)
-    else log.debug(message)
-  })
+/** Something to wait at, until it rings or the time is over. A ring that nobody heard is kept for the next to wait. */
+function createBell() {
+  let isRung = false
+  let wake = () => {}
+  return {
+    ring(): void {
+      isRung = true
+      wake()
+    },
+    async wait(ms: number): Promise<void> {
+      if (!isRung) {
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, ms)
+          wake = () => {
+            clearTimeout(timer)
+            resolve()
+          }
+        })
+      }
+      isRung = false
+    },
+  }
 }

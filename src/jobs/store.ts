@@ -1,0 +1,43 @@
+import { type Db, sql } from '../db/sql.ts'
+
+export type ClaimedJob = { id: number; name: string; payload: unknown; attempts: number; attemptsMax: number }
+
+/** Takes jobs that are due. They are the instance's until it finishes, postpones or releases them. */
+export async function claimJobs(
+  db: Db,
+  { instance, names, limit }: { instance: string; names: string[]; limit: number },
+): Promise<ClaimedJob[]> {
+  return await db.query<ClaimedJob>(sql`
+    with chosen as (
+      select id from graphile_worker._private_jobs
+      where is_available and run_at <= now()
+        and task_id in (select id from graphile_worker._private_tasks where identifier = any(${names}))
+      order by priority, run_at limit ${limit} for update skip locked
+    )
+    update graphile_worker._private_jobs job
+    set attempts = job.attempts + 1, locked_by = ${instance}, locked_at = now()
+    from chosen, graphile_worker._private_tasks task
+    where job.id = chosen.id and task.id = job.task_id
+    returning job.id, task.identifier as name, job.payload, job.attempts, job.max_attempts as "attemptsMax"`)
+}
+
+export async function deleteJob(db: Db, { instance, id }: { instance: string; id: number }): Promise<void> {
+  await db.query(sql`delete from graphile_worker._private_jobs where id = ${id} and locked_by = ${instance}`)
+}
+
+export async function postponeJob(
+  db: Db,
+  { instance, id, pauseSeconds, error }: { instance: string; id: number; pauseSeconds: number; error: string },
+): Promise<void> {
+  await db.query(sql`
+    update graphile_worker._private_jobs
+    set locked_by = null, locked_at = null, last_error = ${error}, run_at = now() + make_interval(secs => ${pauseSeconds})
+    where id = ${id} and locked_by = ${instance}`)
+}
+
+/** Gives back what an instance has claimed, as the database sees it, and does not have in hand. */
+export async function releaseJobs(db: Db, { instance, inHand }: { instance: string; inHand: number[] }): Promise<void> {
+  await db.query(sql`
+    update graphile_worker._private_jobs set locked_by = null, locked_at = null
+    where locked_by = ${instance} and id <> all(${inHand}::bigint[])`)
+}
