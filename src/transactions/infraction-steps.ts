@@ -89,7 +89,7 @@ export async function returnContest(
 export async function returnUnannounced(
   tx: Tx,
   row: StoredTransaction,
-  returned: { amount: number; reference: string; at: Date },
+  returned: { amount: number; reference: string | null; at: Date },
   now: Date,
 ): Promise<Contest> {
   const infraction: InfractionRow = {

@@ -1,4 +1,4 @@
-import type { Payment } from '../acquirers/acquirer.ts'
+import type { Payment, PaymentReturn } from '../acquirers/acquirer.ts'
 import type { Tx } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
 import { isUndecided, returnContest, returnUnannounced } from './infraction-steps.ts'
@@ -21,17 +21,22 @@ export async function bookReturns(
   now: Date,
 ): Promise<StoredTransaction> {
   const returns = returnsUnderMed(payment)
-  const last = returns.at(-1)
-  if (!last || row.end_to_end !== payment.endToEndId) return row
+  if (returns.length === 0 || row.end_to_end !== payment.endToEndId) return row
   const infractions = await listInfractions(tx, row)
   const booked = infractions.filter(({ state }) => state === 'returned')
   const amount = sumOf(returns) - sumOf(booked)
   if (amount <= 0) return row
   const open = infractions.find(isUndecided)
-  const reference = `${payment.endToEndId}/${last.id}`
+  const references = new Set(infractions.map(({ acquirer_reference }) => acquirer_reference))
+  const fresh = returns.find((one) => !references.has(toReference(payment, one)))
   const contest = open
     ? await returnContest(tx, { row, infraction: open }, amount, now)
-    : await returnUnannounced(tx, row, { amount, reference, at: last.at }, now)
+    : await returnUnannounced(
+        tx,
+        row,
+        { amount, reference: fresh ? toReference(payment, fresh) : null, at: fresh?.at ?? now },
+        now,
+      )
   return contest.row
 }
 
@@ -56,6 +61,10 @@ export async function settleReturns(
     if (row) await bookReturns(tx, row, payment, deps.clock.now())
   })
   deps.nudgeDeliveries()
+}
+
+function toReference(payment: Payment, { id }: PaymentReturn): string {
+  return `${payment.endToEndId}/${id}`
 }
 
 function returnsUnderMed(payment: Payment) {

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { post } from '../../src/ledger/post.ts'
 import { charge, eventsOf, statusesOf, untilStatus } from '../support/payments.ts'
 import {
   askForRefund,
+  drain,
   fetchRefundable,
   payOne,
   type RefundAnswer,
@@ -11,6 +11,7 @@ import {
   returnsOf,
   setFixedFee,
   untilRefund,
+  untilSent,
 } from '../support/refunds.ts'
 import { addTestClient, refusedFields } from '../support/requests.ts'
 import { fetchToken, startTestService, type TestService } from '../support/service.ts'
@@ -171,6 +172,7 @@ describe('is refused', () => {
     expect(await refusedWith(unpaid.id)).toEqual(['refund_not_possible'])
     const { id } = await payOne(service, 800_002)
     const slow = await refund(service, id)
+    await untilSent(service, slow)
     expect(await refusedWith(id)).toEqual(['refund_not_possible'])
     service.clock.advance(700_000)
     await service.runJob('transactions.check')
@@ -225,13 +227,13 @@ describe('is refused', () => {
   it('when amount and fee are more than the balance, and then uses up no key', async () => {
     const shop = await addTestClient(service)
     const { id } = await payOne(service, 1000, { token: shop.token })
-    await drain(shop.merchantId, 1)
+    await drain(service, 1, shop.merchantId)
     const body = { idempotencyKey: randomUUID() }
     const answer = await askForRefund(service, id, body, { token: shop.token })
     expect([answer.status, answer.body.code]).toEqual([422, 'insufficient_balance'])
     const { status } = (await service.call<{ status: string }>(`/transaction/${id}`, { token: shop.token })).body
     expect(status).toBe('PAID')
-    await drain(shop.merchantId, -1)
+    await drain(service, -1, shop.merchantId)
     expect((await askForRefund(service, id, body, { token: shop.token })).status).toBe(201)
   })
 })
@@ -292,7 +294,7 @@ describe('the same key', () => {
     const paid = [await payOne(service), await payOne(service)]
     const body = { idempotencyKey: randomUUID() }
     const answers = await Promise.all(paid.map(async ({ id }) => await askForRefund(service, id, body)))
-    expect(answers.map(({ status }) => status).sort()).toEqual([201, 422])
+    expect(answers.map(({ status }) => `${status}`).sort()).toEqual(['201', '422'])
     expect(answers.find(({ status }) => status === 422)?.body.code).toBe('idempotency_key_reused')
   })
 })
@@ -301,7 +303,7 @@ describe('at once', () => {
   it('two refunds of one transaction are one after the other', async () => {
     const { id } = await payOne(service)
     const answers = await Promise.all([1, 2, 3].map(async () => await askForRefund(service, id, { amount: 600 })))
-    expect(answers.map(({ status }) => status).sort()).toEqual([201, 422, 422])
+    expect(answers.map(({ status }) => `${status}`).sort()).toEqual(['201', '422', '422'])
     await untilStatus(service, id, 'PAID')
     expect(await fetchRefundable(service, id)).toMatchObject({ amountRefunded: 600 })
   })
@@ -310,7 +312,7 @@ describe('at once', () => {
     const shop = await addTestClient(service)
     const { token, merchantId } = shop
     const paid = await Promise.all(Array.from({ length: 16 }, async () => await payOne(service, 1000, { token })))
-    await drain(merchantId, 10_500)
+    await drain(service, 10_500, merchantId)
     const answers = await Promise.all(paid.map(async ({ id }) => await askForRefund(service, id, {}, { token })))
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(5)
     expect(new Set(answers.map(({ body }) => body.code).filter(Boolean))).toEqual(new Set(['insufficient_balance']))
@@ -344,7 +346,7 @@ describe('the acquirer', () => {
     const { id } = await payOne(service, 800_002)
     const before = await balancesOf(service)
     const refundId = await refund(service, id)
-    await untilStatus(service, id, 'PROCESSING_REFUND')
+    await untilSent(service, refundId)
     for (const seconds of [6, 60, 300]) {
       service.clock.advance(seconds * 1000)
       await service.runJob('transactions.check')
@@ -380,19 +382,3 @@ describe('while money is stopped', () => {
     await untilStatus(service, other.id, 'REFUNDED')
   })
 })
-
-/** Takes from a merchant's available balance, as withdrawals would. */
-async function drain(merchantId: string, amount: number): Promise<void> {
-  const recordId = randomUUID()
-  const [debit, credit] = amount > 0 ? (['available', 'acquirer'] as const) : (['acquirer', 'available'] as const)
-  await service.db.transaction(async (tx) => {
-    await post(tx, {
-      merchantId,
-      eventKey: `correction:${recordId}`,
-      recordType: 'correction',
-      recordId,
-      now: service.clock.now(),
-      transfers: () => [{ kind: 'correction', debit, credit, amount: Math.abs(amount) }],
-    })
-  })
-}

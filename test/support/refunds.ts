@@ -4,6 +4,7 @@ import type { Disturbance } from '../../simulator/disturb.ts'
 import { startSimulatorServer } from '../../simulator/server.ts'
 import { createSimulator } from '../../simulator/simulator.ts'
 import { type Db, sql } from '../../src/db/sql.ts'
+import { post } from '../../src/ledger/post.ts'
 import { type FeeOperation, insertFeeRule } from '../../src/ledger/store.ts'
 import { manualClock } from './clock.ts'
 import { createTestDatabase } from './database.ts'
@@ -149,9 +150,35 @@ export async function untilRefund(
   return now ?? (await fetchRefundable(service, transactionId))
 }
 
+/** Waits until a refund has arrived at the bank of this process. */
+export async function untilSent(service: TestService, refundId: string): Promise<void> {
+  await eventually(async () => {
+    const id = refundId.replaceAll('-', '')
+    return (await service.db.query(sql`select from simulator.returns where id = ${id}`)).length === 1
+  })
+}
+
 /** The returns that the simulated bank made of a payment. */
 export async function returnsOf(db: Db, endToEnd: string): Promise<{ id: string; amount: number; nature: string }[]> {
   return await db.query(sql`
     select id, amount, nature from simulator.returns
     where end_to_end_id = ${endToEnd} and rejection is null order by requested_at, amount`)
+}
+
+/** Takes from a merchant's available balance, as withdrawals would; or gives, when it is below zero. */
+export async function drain(service: TestService, amount: number, merchantId?: string): Promise<void> {
+  if (amount === 0) return
+  const owner = merchantId ?? (await merchantOf(service))
+  const recordId = randomUUID()
+  const [debit, credit] = amount > 0 ? (['available', 'acquirer'] as const) : (['acquirer', 'available'] as const)
+  await service.db.transaction(async (tx) => {
+    await post(tx, {
+      merchantId: owner,
+      eventKey: `correction:${recordId}`,
+      recordType: 'correction',
+      recordId,
+      now: service.clock.now(),
+      transfers: () => [{ kind: 'correction', debit, credit, amount: Math.abs(amount) }],
+    })
+  })
 }

@@ -1,0 +1,216 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { sql } from '../../src/db/sql.ts'
+import { contest, decide, infractionsOf, pollUntil, returnUnannounced } from '../support/infractions.ts'
+import { eventsOf, statusesOf, untilStatus } from '../support/payments.ts'
+import {
+  drain,
+  type FaultyNetwork,
+  fetchRefundable,
+  payOne,
+  refund,
+  startOnFaultyNetwork,
+  untilRefund,
+  untilSent,
+} from '../support/refunds.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { eventually } from '../support/webhooks.ts'
+import { balancesOf, countMoney, expectBooksAgree } from '../support/withdrawals.ts'
+
+const bought = ['PENDING', 'PIX_QRCODE_GENERATED', 'PAID']
+
+describe('a return under MED without a warning, told by callback', () => {
+  let service: TestService
+  beforeAll(async () => {
+    service = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
+  })
+  afterEach(async () => await expectBooksAgree(service))
+  afterAll(async () => await service.stop())
+
+  it('of a transaction that is PAID', async () => {
+    const { id, endToEnd } = await payOne(service)
+    const money = await countMoney(service, async () => {
+      await returnUnannounced(service, endToEnd)
+      await untilStatus(service, id, 'INFRACTION')
+    })
+    expect(money).toEqual({ available: -1000, acquirer: 1000 })
+    const transaction = await fetchRefundable(service, id)
+    expect(transaction).toMatchObject({ infractionDate: service.clock.now().toISOString(), amountRefunded: 0 })
+    expect(statusesOf(transaction)).toEqual([...bought, 'INFRACTION'])
+    // However often it is told: by the list of payments, and by callbacks.
+    for (let told = 0; told < 3; told += 1) await service.runJob('transactions.poll')
+    await sleep(200)
+    expect(await infractionsOf(service, id)).toEqual([{ state: 'returned', amount: 1000 }])
+    expect(await eventsOf(service, id)).toHaveLength(3)
+  })
+
+  it('of one that is PAID, in two parts', async () => {
+    const { id, endToEnd } = await payOne(service)
+    await returnUnannounced(service, endToEnd, 300)
+    await untilStatus(service, id, 'INFRACTION')
+    const money = await countMoney(service, async () => {
+      await returnUnannounced(service, endToEnd, 200)
+      await eventually(async () => (await infractionsOf(service, id)).length === 2)
+    })
+    expect(money).toEqual({ available: -200, acquirer: 200 })
+    expect(await eventsOf(service, id)).toHaveLength(3)
+  })
+
+  it('of one whose money is spent, which is then owed', async () => {
+    const { id, endToEnd } = await payOne(service)
+    await drain(service, (await balancesOf(service)).available - 100)
+    await returnUnannounced(service, endToEnd)
+    await untilStatus(service, id, 'INFRACTION')
+    expect(await balancesOf(service)).toMatchObject({ available: 0, debt: -900 })
+    await payOne(service, 1000)
+    expect(await balancesOf(service)).toMatchObject({ available: 100, debt: 0 })
+  })
+
+  it('of one that is REFUNDED', async () => {
+    const { id, endToEnd } = await payOne(service)
+    await untilRefund(service, id, await refund(service, id), 'REFUNDED')
+    await payOne(service, 5000)
+    const money = await countMoney(service, async () => {
+      await forgeReturn(endToEnd, 400)
+      await service.runJob('transactions.poll')
+      await untilStatus(service, id, 'INFRACTION')
+    })
+    expect(money).toEqual({ available: -400, acquirer: 400 })
+  })
+
+  it('of one that is BLOCKED takes the blocked money, and releases what it leaves', async () => {
+    const { id, endToEnd } = await payOne(service)
+    await contest(service, endToEnd)
+    await pollUntil(service, id, 'BLOCKED')
+    const money = await countMoney(service, async () => {
+      await returnUnannounced(service, endToEnd, 600)
+      await untilStatus(service, id, 'INFRACTION')
+    })
+    expect(money).toEqual({ available: 400, blocked: -1000, acquirer: 600 })
+    expect(await infractionsOf(service, id)).toEqual([{ state: 'returned', amount: 600 }])
+  })
+
+  it('of one that is PROCESSING_REFUND, whose refund still ends', async () => {
+    const slow = 800_002
+    const { id, endToEnd } = await payOne(service, slow + 1000)
+    const refundId = await refund(service, id, { amount: slow })
+    await untilSent(service, refundId)
+    await returnUnannounced(service, endToEnd)
+    await untilStatus(service, id, 'INFRACTION')
+    service.clock.advance(700_000)
+    await service.runJob('transactions.check')
+    await untilRefund(service, id, refundId, 'REFUNDED')
+    expect(await fetchRefundable(service, id)).toMatchObject({ status: 'INFRACTION', amountRefunded: slow })
+    expect(await infractionsOf(service, id)).toEqual([{ state: 'returned', amount: 1000 }])
+  })
+
+  /** A bank that returns more than there is: the simulator would not. */
+  async function forgeReturn(endToEnd: string, amount: number): Promise<void> {
+    await service.db.query(sql`
+      insert into simulator.returns (end_to_end_id, id, return_id, amount, nature, requested_at, settles_at)
+      values (${endToEnd}, 'forged', 'D0908935620260302150000000000000', ${amount}, 'MED_FRAUDE', ${service.clock.now()},
+        ${service.clock.now()})`)
+  }
+})
+
+describe('at a bank that calls nobody', () => {
+  let network: FaultyNetwork
+  beforeAll(async () => {
+    network = await startOnFaultyNetwork()
+  })
+  afterEach(async () => await expectBooksAgree(network.service))
+  afterAll(async () => await network.stop())
+
+  it('a payment that was returned before it was known is PAID and INFRACTION', async () => {
+    const { service } = network
+    const { body } = await service.call<{ id: string; pixResponse: { uri: string } }>('/transaction', {
+      body: { amount: 1000, paymentMethod: 'PIX', pix: {} },
+    })
+    const paid = await service.call<{ endToEndId: string }>('/sandbox/payment', { body: { uri: body.pixResponse.uri } })
+    await returnUnannounced(service, paid.body.endToEndId)
+    await service.runJob('transactions.poll')
+    const transaction = await untilStatus(service, body.id, 'INFRACTION')
+    expect(statusesOf(transaction)).toEqual([...bought, 'INFRACTION'])
+    expect(await eventsOf(service, body.id)).toHaveLength(3)
+  })
+
+  it('a contest that ran its course before it was known is followed step by step', async () => {
+    const { service } = network
+    const { id, endToEnd } = await payOne(service)
+    await decide(service, await contest(service, endToEnd), 'accept')
+    service.clock.advance(2_000)
+    await pollUntil(service, id, 'INFRACTION')
+    const statuses = [...bought, 'BLOCKED', 'PROCESSING_INFRACTION', 'INFRACTION']
+    expect(statusesOf(await fetchRefundable(service, id))).toEqual(statuses)
+  })
+
+  it('a contest that had come to nothing before it was known changes nothing', async () => {
+    const { service } = network
+    const { id, endToEnd } = await payOne(service)
+    await decide(service, await contest(service, endToEnd), 'reject')
+    const other = await payOne(service)
+    await contest(service, other.endToEnd)
+    await pollUntil(service, other.id, 'BLOCKED')
+    expect(await fetchRefundable(service, id)).toMatchObject({ status: 'PAID', infractionDate: null })
+  })
+
+  it('a contest of a payment that is not booked yet books it first', async () => {
+    const { service } = network
+    const { body } = await service.call<{ id: string; pixResponse: { uri: string } }>('/transaction', {
+      body: { amount: 1000, paymentMethod: 'PIX', pix: {} },
+    })
+    const paid = await service.call<{ endToEndId: string }>('/sandbox/payment', { body: { uri: body.pixResponse.uri } })
+    await contest(service, paid.body.endToEndId)
+    await pollUntil(service, body.id, 'BLOCKED')
+  })
+
+  it('a refund that is refused while its payment is contested leaves its money blocked', async () => {
+    const { service } = network
+    // Refused at once, when it arrives.
+    const { id, endToEnd } = await payOne(service, 800_004)
+    const refundId = await askInVain(id)
+    const reference = await contest(service, endToEnd)
+    expect(await countMoney(service, async () => await pollUntil(service, id, 'BLOCKED'))).toEqual({})
+    const money = await countMoney(service, async () => await askAgain(id, refundId, 'FAILED'))
+    expect(money).toEqual({ reserved: -800_004, blocked: 800_004 })
+    expect((await fetchRefundable(service, id)).status).toBe('BLOCKED')
+    await decide(service, reference, 'reject')
+    await pollUntil(service, id, 'PAID')
+    expect(await fetchRefundable(service, id)).toMatchObject({
+      errorMessage: expect.stringMatching(/\w/),
+      amountRefunded: 0,
+    })
+  })
+
+  it('a refund that is refused because MED was faster finds that out', async () => {
+    const { service } = network
+    const { id, endToEnd } = await payOne(service)
+    const refundId = await askInVain(id)
+    await returnUnannounced(service, endToEnd)
+    const money = await countMoney(service, async () => {
+      await askAgain(id, refundId, 'FAILED')
+      await untilStatus(service, id, 'INFRACTION')
+    })
+    expect(money).toEqual({ reserved: -1000, acquirer: 1000 })
+  })
+
+  /** Asks for a refund that does not arrive at the bank. */
+  async function askInVain(id: string): Promise<string> {
+    const put = ['PUT', '/devolucao/'] as const
+    const before = network.asked(...put)
+    network.disturb(...put, 'time_out_before')
+    const refundId = await refund(network.service, id)
+    await eventually(() => network.asked(...put) > before)
+    return refundId
+  }
+
+  async function askAgain(id: string, refundId: string, status: string): Promise<void> {
+    await eventually(async () => {
+      network.service.clock.advance(60_000)
+      await network.service.runJob('transactions.check')
+      await sleep(40)
+      const { refunds } = await fetchRefundable(network.service, id)
+      return refunds.some((one) => one.id === refundId && one.status === status)
+    })
+  }
+})

@@ -1,0 +1,235 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { decideInfraction, openInfraction } from '../../src/transactions/infraction.ts'
+import { contest, decide, infractionsOf, pollUntil } from '../support/infractions.ts'
+import { eventsOf, statusesOf, untilStatus } from '../support/payments.ts'
+import { askForRefund, drain, fetchRefundable, payOne, refund, untilRefund, untilSent } from '../support/refunds.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { balancesOf, countMoney, expectBooksAgree, merchantOf, refusal } from '../support/withdrawals.ts'
+
+let service: TestService
+beforeAll(async () => {
+  service = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
+})
+afterEach(async () => await expectBooksAgree(service))
+afterAll(async () => await service.stop())
+
+const bought = ['PENDING', 'PIX_QRCODE_GENERATED', 'PAID']
+
+/** A paid transaction whose payment is contested. */
+async function contested({ amount = 1000, of }: { amount?: number; of?: number } = {}) {
+  const paid = await payOne(service, amount)
+  const reference = await contest(service, paid.endToEnd, of)
+  await pollUntil(service, paid.id, 'BLOCKED')
+  return { ...paid, reference }
+}
+
+describe('a payment that is contested', () => {
+  it('is blocked, once however often the acquirer tells of it', async () => {
+    const paid = await payOne(service)
+    const money = await countMoney(service, async () => {
+      await contest(service, paid.endToEnd)
+      for (let told = 0; told < 3; told += 1) await pollUntil(service, paid.id, 'BLOCKED')
+    })
+    expect(money).toEqual({ available: -1000, blocked: 1000 })
+    expect(await fetchRefundable(service, paid.id)).toMatchObject({ infractionDate: service.clock.now().toISOString() })
+    expect(await infractionsOf(service, paid.id)).toEqual([{ state: 'open', amount: 1000 }])
+    expect(refusal(await askForRefund(service, paid.id))).toEqual(['refund_not_possible'])
+  })
+
+  it.each(['reject', 'cancel'] as const)('and then is not (%s) is the merchant’s again', async (decision) => {
+    const { id, reference } = await contested()
+    const money = await countMoney(service, async () => {
+      await decide(service, reference, decision)
+      await pollUntil(service, id, 'PAID')
+    })
+    expect(money).toEqual({ available: 1000, blocked: -1000 })
+    expect(statusesOf(await fetchRefundable(service, id))).toEqual([...bought, 'BLOCKED', 'PAID'])
+    await untilRefund(service, id, await refund(service, id), 'REFUNDED')
+  })
+
+  it('rightly is returned to the payer', async () => {
+    const { id, reference } = await contested()
+    const money = await countMoney(service, async () => {
+      await decide(service, reference, 'accept')
+      await pollUntil(service, id, 'PROCESSING_INFRACTION')
+      expect(refusal(await askForRefund(service, id))).toEqual(['refund_not_possible'])
+      service.clock.advance(2_000)
+      await pollUntil(service, id, 'INFRACTION')
+    })
+    expect(money).toEqual({ blocked: -1000, acquirer: 1000 })
+    const statuses = [...bought, 'BLOCKED', 'PROCESSING_INFRACTION', 'INFRACTION']
+    expect(statusesOf(await fetchRefundable(service, id))).toEqual(statuses)
+    expect(await eventsOf(service, id)).toEqual(statuses.slice(1).map((one) => `transaction.${one.toLowerCase()}`))
+    expect(refusal(await askForRefund(service, id))).toEqual(['refund_not_possible'])
+    expect(await infractionsOf(service, id)).toEqual([{ state: 'returned', amount: 1000 }])
+  })
+
+  it('in part has that part blocked', async () => {
+    const { id, reference } = await contested({ of: 400 })
+    expect((await balancesOf(service)).blocked).toBeGreaterThanOrEqual(400)
+    const money = await countMoney(service, async () => {
+      await decide(service, reference, 'accept')
+      service.clock.advance(2_000)
+      await pollUntil(service, id, 'INFRACTION')
+    })
+    expect(money).toEqual({ blocked: -400, acquirer: 400 })
+  })
+
+  it('after a part was refunded has the rest blocked', async () => {
+    const { id, endToEnd } = await payOne(service)
+    await untilRefund(service, id, await refund(service, id, { amount: 300 }), 'REFUNDED')
+    const money = await countMoney(service, async () => {
+      await contest(service, endToEnd)
+      await pollUntil(service, id, 'BLOCKED')
+    })
+    expect(money).toEqual({ available: -700, blocked: 700 })
+  })
+})
+
+describe('a merchant that has spent the money already', () => {
+  it('owes what is not there, and later payments fill it first', async () => {
+    const { id, endToEnd } = await payOne(service)
+    await drain(service, (await balancesOf(service)).available - 300)
+    await contest(service, endToEnd)
+    await pollUntil(service, id, 'BLOCKED')
+    const before = await balancesOf(service)
+    expect(before).toMatchObject({ available: 0, debt: -700 })
+    await payOne(service, 500)
+    expect(await balancesOf(service)).toMatchObject({ available: 0, debt: -200, blocked: before.blocked })
+    await payOne(service, 500)
+    expect(await balancesOf(service)).toMatchObject({ available: 300, debt: 0 })
+  })
+
+  it('owes nothing any more when the contest comes to nothing', async () => {
+    const { id, endToEnd } = await payOne(service)
+    await drain(service, (await balancesOf(service)).available)
+    const reference = await contest(service, endToEnd)
+    await pollUntil(service, id, 'BLOCKED')
+    await payOne(service, 600)
+    expect(await balancesOf(service)).toMatchObject({ available: 0, debt: -400 })
+    await decide(service, reference, 'reject')
+    await pollUntil(service, id, 'PAID')
+    expect(await balancesOf(service)).toMatchObject({ available: 600, debt: 0 })
+  })
+})
+
+describe('a refund that is under way when its payment is contested', () => {
+  // Stays in process for ten minutes.
+  const slow = 800_002
+
+  it('is spared by the block, and is booked while the transaction is BLOCKED', async () => {
+    const { id, endToEnd } = await payOne(service, slow + 1000)
+    const refundId = await refund(service, id, { amount: slow })
+    await untilSent(service, refundId)
+    const reference = await contest(service, endToEnd)
+    const money = await countMoney(service, async () => await pollUntil(service, id, 'BLOCKED'))
+    expect(money).toEqual({ available: -1000, blocked: 1000 })
+    await finishSlowRefund(id, refundId)
+    expect(await fetchRefundable(service, id)).toMatchObject({ status: 'BLOCKED', amountRefunded: slow })
+    await decide(service, reference, 'reject')
+    await pollUntil(service, id, 'PAID')
+    expect(await fetchRefundable(service, id)).toMatchObject({ amountRefunded: slow, errorMessage: null })
+  })
+
+  it('goes on when the contest ends first', async () => {
+    const { id, endToEnd } = await payOne(service, slow)
+    const refundId = await refund(service, id)
+    await untilSent(service, refundId)
+    const reference = await contest(service, endToEnd)
+    expect(await countMoney(service, async () => await pollUntil(service, id, 'BLOCKED'))).toEqual({})
+    await decide(service, reference, 'cancel')
+    await pollUntil(service, id, 'PROCESSING_REFUND')
+    await finishSlowRefund(id, refundId)
+    await untilStatus(service, id, 'REFUNDED')
+  })
+
+  it('of all that was paid ends in REFUNDED once the contest has come to nothing', async () => {
+    const { id, endToEnd } = await payOne(service, slow)
+    const refundId = await refund(service, id)
+    await untilSent(service, refundId)
+    const reference = await contest(service, endToEnd)
+    await pollUntil(service, id, 'BLOCKED')
+    await finishSlowRefund(id, refundId)
+    await decide(service, reference, 'reject')
+    await pollUntil(service, id, 'REFUNDED')
+    const statuses = [...bought, 'PROCESSING_REFUND', 'BLOCKED', 'PROCESSING_REFUND', 'REFUNDED']
+    expect(statusesOf(await fetchRefundable(service, id))).toEqual(statuses)
+    expect(await eventsOf(service, id)).toHaveLength(statuses.length - 1)
+  })
+
+  it('does not keep the rest from being returned', async () => {
+    const { id, endToEnd } = await payOne(service, slow + 1000)
+    const refundId = await refund(service, id, { amount: slow })
+    await untilSent(service, refundId)
+    const reference = await contest(service, endToEnd)
+    await decide(service, reference, 'accept')
+    service.clock.advance(2_000)
+    await pollUntil(service, id, 'INFRACTION')
+    await finishSlowRefund(id, refundId)
+    expect(await fetchRefundable(service, id)).toMatchObject({ status: 'INFRACTION', amountRefunded: slow })
+    expect(await infractionsOf(service, id)).toEqual([{ state: 'returned', amount: 1000 }])
+  })
+
+  async function finishSlowRefund(id: string, refundId: string): Promise<void> {
+    service.clock.advance(700_000)
+    await service.runJob('transactions.check')
+    await untilRefund(service, id, refundId, 'REFUNDED')
+  }
+})
+
+describe('the operator', () => {
+  const deps = () => ({ db: service.db, clock: service.clock, nudgeDeliveries: () => {} })
+  const open = async (transactionId: string, more: { amount?: number; reason?: string; merchantId?: string } = {}) =>
+    await openInfraction(deps(), { merchantId: await merchantOf(service), transactionId, ...more })
+
+  it('enters a contest that the acquirer tells of by other ways, and decides it', async () => {
+    const { id } = await payOne(service)
+    await open(id, { amount: 400, reason: 'A letter from the bank' })
+    expect((await fetchRefundable(service, id)).status).toBe('BLOCKED')
+    await decideInfraction(deps(), { transactionId: id, decision: 'accept' })
+    expect((await fetchRefundable(service, id)).status).toBe('PROCESSING_INFRACTION')
+    await decideInfraction(deps(), { transactionId: id, decision: 'reject' })
+    expect((await fetchRefundable(service, id)).status).toBe('PAID')
+    expect(await infractionsOf(service, id)).toEqual([{ state: 'rejected', amount: 400 }])
+  })
+
+  it('and the acquirer after it mean the same contest', async () => {
+    const { id, endToEnd } = await payOne(service)
+    await open(id)
+    const reference = await contest(service, endToEnd)
+    await pollUntil(service, id, 'BLOCKED')
+    await decide(service, reference, 'reject')
+    await pollUntil(service, id, 'PAID')
+    expect(await infractionsOf(service, id)).toEqual([{ state: 'rejected', amount: 1000 }])
+  })
+
+  it('is told what is not possible', async () => {
+    const { id } = await payOne(service)
+    const codeOf = async (work: Promise<unknown>) => await work.then(String, ({ code }: { code: string }) => code)
+    expect(await codeOf(decideInfraction(deps(), { transactionId: id, decision: 'accept' }))).toBe(
+      'infraction_not_possible',
+    )
+    for (const amount of [0, -1, 1.5, 1001, Number.NaN]) {
+      expect(await codeOf(open(id, { amount }))).toBe('infraction_not_possible')
+    }
+    const nowhere = '00000000-0000-4000-8000-000000000000'
+    expect(await codeOf(open(nowhere))).toBe('not_found')
+    expect(await codeOf(open(id, { merchantId: nowhere }))).toBe('not_found')
+    expect(await codeOf(decideInfraction(deps(), { transactionId: nowhere, decision: 'reject' }))).toBe('not_found')
+    await open(id)
+    expect(await codeOf(open(id))).toBe('infraction_not_possible')
+    await decideInfraction(deps(), { transactionId: id, decision: 'accept' })
+    expect(await codeOf(decideInfraction(deps(), { transactionId: id, decision: 'accept' }))).toBe(
+      'infraction_not_possible',
+    )
+  })
+
+  it('and a refund at once leave one of the two', async () => {
+    const { id } = await payOne(service)
+    const [refunded, opened] = await Promise.allSettled([askForRefund(service, id), open(id)])
+    const { status } = await fetchRefundable(service, id)
+    expect(opened.status).toBe('fulfilled')
+    expect(refunded.status).toBe('fulfilled')
+    expect(['BLOCKED', 'PROCESSING_REFUND', 'REFUNDED']).toContain(status)
+  })
+})

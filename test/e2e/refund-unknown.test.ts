@@ -1,0 +1,117 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import type { Disturbance } from '../../simulator/disturb.ts'
+import {
+  type FaultyNetwork,
+  fetchRefundable,
+  payOne,
+  refund,
+  returnsOf,
+  startOnFaultyNetwork,
+} from '../support/refunds.ts'
+import { eventually } from '../support/webhooks.ts'
+import { balancesOf, expectBooksAgree, letMoneyGo, stopMoney } from '../support/withdrawals.ts'
+
+let network: FaultyNetwork
+beforeAll(async () => {
+  network = await startOnFaultyNetwork()
+})
+afterEach(async () => await expectBooksAgree(network.service))
+afterAll(async () => await network.stop())
+
+const put = ['PUT', '/devolucao/'] as const
+const get = ['GET', '/devolucao/'] as const
+
+/** Lets the time come for what is open to be asked about again, as often as it takes. */
+async function askUntil(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  await eventually(async () => {
+    network.service.clock.advance(60_000)
+    await network.service.runJob('transactions.check')
+    await sleep(40)
+    return await isSo()
+  })
+}
+
+async function askUntilRefunded(id: string): Promise<void> {
+  await askUntil(async () => (await fetchRefundable(network.service, id)).status === 'REFUNDED')
+}
+
+/** Asks for a refund whose job has asked the acquirer for the first time when it returns. */
+async function askOnce(id: string): Promise<string> {
+  const before = network.asked(...put)
+  const refundId = await refund(network.service, id)
+  await eventually(() => network.asked(...put) > before)
+  return refundId
+}
+
+describe('a refund whose outcome is unknown', () => {
+  it('because the answer was lost stays as it is, is found, and is made once', async () => {
+    const { service, bank } = network
+    const { id, endToEnd } = await payOne(service)
+    network.disturb(...put, 'time_out_after')
+    network.disturb(...get, 'error_500', 'time_out_before')
+    const before = await balancesOf(service)
+    await askOnce(id)
+    await askUntil(() => network.asked(...get) === 2)
+    expect(await fetchRefundable(service, id)).toMatchObject({ status: 'PROCESSING_REFUND', amountRefunded: 0 })
+    expect(await balancesOf(service)).toMatchObject({
+      available: before.available - 1000,
+      reserved: before.reserved + 1000,
+    })
+    await askUntilRefunded(id)
+    expect(await returnsOf(bank, endToEnd)).toHaveLength(1)
+  })
+
+  it('because it never arrived is sent again under the same id', async () => {
+    const { service, bank } = network
+    const { id, endToEnd } = await payOne(service)
+    network.disturb(...put, 'time_out_before', 'error_500')
+    const refundId = await askOnce(id)
+    await askUntilRefunded(id)
+    expect(await returnsOf(bank, endToEnd)).toEqual([
+      { id: refundId.replaceAll('-', ''), amount: 1000, nature: 'ORIGINAL' },
+    ])
+  })
+
+  it('is never made twice, however many answers are lost', async () => {
+    const { service, bank } = network
+    const paid = await Promise.all(Array.from({ length: 30 }, async () => await payOne(service)))
+    const lost = Array.from({ length: 45 }, (_, n): Disturbance => (n % 3 === 0 ? 'time_out_before' : 'time_out_after'))
+    network.disturb(...put, ...lost)
+    network.disturb(...get, ...Array.from({ length: 20 }, () => 'time_out_before' as const))
+    for (const { id } of paid) await refund(service, id)
+    await askUntil(async () => {
+      const now = await Promise.all(paid.map(async ({ id }) => (await fetchRefundable(service, id)).status))
+      return now.every((status) => status === 'REFUNDED')
+    })
+    for (const { endToEnd } of paid) expect(await returnsOf(bank, endToEnd)).toHaveLength(1)
+  })
+})
+
+describe('while money is stopped', () => {
+  it('a refund that was taken waits, and is sent when it is let go', async () => {
+    const { service, bank } = network
+    const { id, endToEnd } = await payOne(service)
+    network.disturb(...put, 'time_out_before')
+    await askOnce(id)
+    await stopMoney(service)
+    const [asked, looked] = [network.asked(...put), network.asked(...get)]
+    await askUntil(() => network.asked(...get) >= looked + 3)
+    expect(network.asked(...put)).toBe(asked)
+    expect(await returnsOf(bank, endToEnd)).toEqual([])
+    expect((await fetchRefundable(service, id)).status).toBe('PROCESSING_REFUND')
+    await letMoneyGo(service)
+    await askUntilRefunded(id)
+    expect(await returnsOf(bank, endToEnd)).toHaveLength(1)
+  })
+
+  it('one that had left before is booked all the same', async () => {
+    const { service } = network
+    const { id } = await payOne(service)
+    network.disturb(...put, 'time_out_after')
+    await askOnce(id)
+    await stopMoney(service)
+    await askUntilRefunded(id)
+    await letMoneyGo(service)
+  })
+})

@@ -1,0 +1,42 @@
+import { expect } from 'vitest'
+import { sql } from '../../src/db/sql.ts'
+import type { TestService } from './service.ts'
+import { eventually } from './webhooks.ts'
+
+/** Plays the payer's bank: contests a payment, and gives the contest's reference. */
+export async function contest(service: TestService, endToEnd: string, amount?: number): Promise<string> {
+  const answer = await service.call<{ reference: string }>('/sandbox/infraction', { body: { endToEnd, amount } })
+  expect(answer.status, answer.text).toBe(200)
+  return answer.body.reference
+}
+
+export async function decide(service: TestService, reference: string, decision: 'accept' | 'reject' | 'cancel') {
+  const answer = await service.call(`/sandbox/infraction/${reference}/${decision}`, { method: 'POST' })
+  expect(answer.status, answer.text).toBe(200)
+}
+
+/** Plays the bank that returns a payment under MED without a word before. */
+export async function returnUnannounced(service: TestService, endToEnd: string, amount?: number): Promise<void> {
+  const answer = await service.call('/sandbox/return', { body: { endToEnd, amount } })
+  expect(answer.status, answer.text).toBe(200)
+}
+
+/** Reads the acquirer's contests, as the schedule does, until a transaction is where it should be. */
+export async function pollUntil(service: TestService, id: string, status: string): Promise<void> {
+  let now = ''
+  await eventually(
+    async () => {
+      await service.runJob('transactions.infractions')
+      const { body } = await service.call<{ status: string }>(`/transaction/${id}`)
+      now = body.status
+      return now === status
+    },
+    () => `${id} is ${now}, not ${status}`,
+  )
+}
+
+/** A transaction's contests, by their state and amount. */
+export async function infractionsOf(service: TestService, id: string): Promise<{ state: string; amount: number }[]> {
+  return await service.db.query(sql`
+    select state, amount from infractions where transaction_id = ${id} order by opened_at, amount`)
+}
