@@ -7,8 +7,8 @@ import { type Booked, book, type SettleWithdrawalDeps } from './settle.ts'
 import type { WithdrawalStatus } from './status.ts'
 import { claimDueWithdrawals, findWithdrawal, updateCheckAt, type WithdrawalRow } from './store.ts'
 
-/** Few enough to be asked about within the lease when each answer takes the adapter's ten seconds, eight at a time. */
-const claimedMax = 40
+/** Few enough to be done with within the lease, eight at a time, when every question of each takes the adapter's ten seconds. */
+const claimedMax = 16
 const soonMs = 60_000
 
 /** Looks at what waits to be sent although nobody holds it, and at what has an open outcome, until none is due. */
@@ -57,7 +57,11 @@ export async function settleToldWithdrawal(
 
 async function check(deps: SettleWithdrawalDeps, row: WithdrawalRow): Promise<void> {
   try {
-    if (row.status === 'PENDING') return await sendWithdrawal(deps, { merchantId: row.merchant_id, id: row.id })
+    if (row.status === 'PENDING') {
+      await sendWithdrawal(deps, { merchantId: row.merchant_id, id: row.id })
+      // Only if it is PENDING still: money is stopped.
+      return await scheduleCheck(deps, row)
+    }
     const looked = await settle(deps, row)
     // It never arrived there: our process ended before it asked, or the request was lost.
     if (looked === 'missing' && row.status === 'PROCESSING' && !(await isStopped(deps.db)))

@@ -10,8 +10,8 @@ import { postponeCheck, scheduleCheck } from './postpone.ts'
 import { book, type SettleWithdrawalDeps } from './settle.ts'
 import { lockWithdrawal, type WithdrawalRow } from './store.ts'
 
-/** While an answer may still come nobody else looks; longer than the adapter waits for one. */
-export const sendLeaseMs = 60_000
+/** While an answer may still come nobody else looks: longer than all that the adapter asks for one, ten seconds each at most. */
+export const sendLeaseMs = 120_000
 
 /**
  * Sends a PENDING withdrawal that nothing holds: PROCESSING in one commit, then the acquirer is asked outside of any, then what it said is

@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Disturb, Disturbance } from '../../simulator/disturb.ts'
 import { refusedPayoutAmount, slowPayoutAmount } from '../../simulator/payouts.ts'
 import { slowMs } from '../../simulator/settlement.ts'
 import { rejectedPayoutAmounts } from '../../simulator/spi-codes.ts'
+import { sql } from '../../src/db/sql.ts'
 import { cents } from '../../src/lib/money.ts'
 import { toTxid } from '../../src/pix/ids.ts'
 import { eventsOf } from '../support/payments.ts'
@@ -89,6 +91,45 @@ describe('a payout that takes its time', () => {
     await sweep(isIn(id, 'PROCESSED'))
     expect(await bank.countPayouts(id)).toEqual({ asked: 1, made: 1 })
     expect(await eventsOf(service, id)).toEqual(['withdrawal.processing', 'withdrawal.processed'])
+  })
+})
+
+describe('a callback', () => {
+  const untilHeard = async (id: string, state: string) =>
+    await eventually(async () => {
+      const rows = await service.db.query<{ state: string }>(sql`
+        select state from callback_inbox where txid = ${toTxid(id)} and state = ${state}`)
+      return rows.length > 0
+    })
+
+  it('is a hint: it settles what the bank confirms, at once, and nothing else', async () => {
+    bank.tell(false)
+    const id = await withdraw(service, { amount: slowPayoutAmount })
+    await untilWithdrawal(service, id, 'PROCESSING')
+    expect(await bank.claim(id)).toBe(200)
+    await untilHeard(id, 'received')
+    await new Promise((done) => setTimeout(done, 200))
+    expect(await isIn(id, 'PROCESSING')()).toBe(true)
+    service.clock.advance(slowMs)
+    await bank.claim(id, { endToEndId: `E${'1'.repeat(31)}` })
+    await untilWithdrawal(service, id, 'PROCESSED')
+    await untilHeard(id, 'settled')
+  })
+
+  it('sends nothing that is held, and returns nothing that was not', async () => {
+    const pixKey = { key: randomUUID(), type: 'EVP' }
+    const sent = await withdraw(service, { pixKey })
+    await untilWithdrawal(service, sent, 'PROCESSED')
+    const held = await withdraw(service, { pixKey })
+    const devolucoes = [{ rtrId: `D${'2'.repeat(31)}`, valor: '10.00', status: 'DEVOLVIDO' }]
+    await bank.claim(sent, { endToEndId: `E${'2'.repeat(31)}`, devolucoes })
+    await untilHeard(sent, 'settled')
+    await bank.claim(held, { endToEndId: `E${'3'.repeat(31)}`, devolucoes })
+    await bank.claim(randomUUID(), { endToEndId: `E${'4'.repeat(31)}` })
+    await untilHeard(held, 'received')
+    await new Promise((done) => setTimeout(done, 200))
+    expect([await isIn(sent, 'PROCESSED')(), await isIn(held, 'PENDING')()]).toEqual([true, true])
+    await act(service, held, 'cancel')
   })
 })
 

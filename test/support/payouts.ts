@@ -17,6 +17,8 @@ export type DistantBank = {
   disturb(by: Disturb): void
   /** Whether callbacks arrive. */
   tell(isTelling: boolean): void
+  /** Posts a callback about a payout, whether or not it is true. */
+  claim(withdrawalId: string, more?: object): Promise<number>
   /** How often a payout was asked for, and how many there are. */
   countPayouts(withdrawalId: string): Promise<{ asked: number; made: number }>
   stop(): Promise<void>
@@ -51,6 +53,12 @@ export async function startDistantBank(): Promise<DistantBank> {
     },
     tell: (does) => {
       isTelling = does
+    },
+    async claim(withdrawalId, more) {
+      const [row] = await database.db.query<{ url: string }>(sql`select url from simulator.webhooks`)
+      const gnExtras = { idEnvio: withdrawalId.replaceAll('-', '') }
+      const entry = { endToEndId: `E${'0'.repeat(31)}`, status: 'REALIZADO', gnExtras, ...more }
+      return await post(`${row?.url}/pix`, { pix: [entry] })
     },
     async countPayouts(withdrawalId) {
       const id = withdrawalId.replaceAll('-', '')

@@ -1,0 +1,182 @@
+import { randomUUID } from 'node:crypto'
+import { pino } from 'pino'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { receiverAccount, receiverKey, simulatorCredentials } from '../../simulator/receiver-account.ts'
+import { manualClock } from '../../test/support/clock.ts'
+import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
+import { type TestSimulator, testSimulator } from '../../test/support/simulator.ts'
+import { createBacenAcquirer } from '../acquirers/bacen/adapter.ts'
+import { createRegistry } from '../acquirers/registry.ts'
+import { type Db, sql } from '../db/sql.ts'
+import { post } from '../ledger/post.ts'
+import { findLedgerBreaches } from '../ledger/verify.ts'
+import { toTxid } from '../pix/ids.ts'
+import { checkOpenWithdrawals } from './check.ts'
+import { createWithdrawal } from './create.ts'
+import { sendWithdrawal } from './send.ts'
+import type { SettleWithdrawalDeps } from './settle.ts'
+import { findWithdrawal } from './store.ts'
+import { findWithdrawalBreaches } from './verify.ts'
+
+/** No worker runs here: each step is ours, and the process can end after any of them. */
+const clock = manualClock()
+const merchantId = randomUUID()
+let database: TestDatabase
+let simulator: TestSimulator
+let deps: SettleWithdrawalDeps
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  simulator = await testSimulator(database.db.pool, { clock })
+  const acquirer = createBacenAcquirer({
+    send: simulator.handle,
+    isRemote: false,
+    clock,
+    name: 'simulator',
+    credentials: simulatorCredentials,
+    chave: receiverKey,
+    receiver: receiverAccount,
+    offers: { payouts: true, infractions: true },
+  })
+  const acquirers = createRegistry([acquirer], 'simulator')
+  deps = { db: database.db, clock, acquirers, log: pino({ level: 'silent' }), nudgeDeliveries: () => {} }
+  await database.db.transaction(async (tx) => {
+    const transfers = () => [
+      { kind: 'correction' as const, debit: 'acquirer' as const, credit: 'available' as const, amount: 1_000_000 },
+    ]
+    const recordId = randomUUID()
+    const event = { eventKey: 'correction:test', recordType: 'correction' as const, recordId, now: clock.now() }
+    await post(tx, { merchantId, ...event, transfers })
+  })
+})
+afterEach(async () => {
+  expect([...(await findLedgerBreaches(database.db)), ...(await findWithdrawalBreaches(database.db))]).toEqual([])
+})
+afterAll(async () => {
+  await simulator.close()
+  await database.drop()
+})
+
+const input = () => ({
+  amount: 1_000,
+  method: 'PIX' as const,
+  pixKey: { key: randomUUID(), type: 'EVP' as const },
+  idempotencyKey: randomUUID(),
+})
+
+class Ended extends Error {}
+
+/** A database that this process loses before its n-th statement, and for good. Counts them too. */
+function losing(db: Db, before: number): { db: Db; statements: () => number } {
+  let statements = 0
+  const step = () => {
+    statements += 1
+    if (statements > before) throw new Ended()
+  }
+  return {
+    statements: () => statements,
+    db: {
+      pool: db.pool,
+      query: async (statement) => {
+        step()
+        return await db.query(statement)
+      },
+      transaction: async (work) =>
+        await db.transaction(async (tx) => {
+          const result = await work({
+            ...tx,
+            query: async (statement) => {
+              step()
+              return await tx.query(statement)
+            },
+          })
+          // Before the commit too.
+          step()
+          return result
+        }),
+    },
+  }
+}
+
+async function sweep(): Promise<void> {
+  clock.advance(10 * 60_000)
+  await checkOpenWithdrawals(deps, new AbortController().signal)
+}
+
+async function countPayouts(id: string): Promise<number> {
+  return (await database.db.query(sql`select from simulator.payouts where id = ${toTxid(id)}`)).length
+}
+
+describe('a process that ends', () => {
+  it('before any statement of the sending leaves a withdrawal that is sent once all the same', async () => {
+    for (let before = 0; ; before++) {
+      const { row } = await createWithdrawal(deps, { merchantId, input: input() })
+      const lost = losing(database.db, before)
+      await sendWithdrawal({ ...deps, db: lost.db }, { merchantId, id: row.id }).catch((error: unknown) => {
+        if (!(error instanceof Ended)) throw error
+      })
+      const isWhole = lost.statements() <= before
+      // Its answer is EM_PROCESSAMENTO, and the sweep reads how it ended.
+      await sweep()
+      await sweep()
+      expect((await findWithdrawal(database.db, merchantId, row.id))?.status, `before statement ${before}`).toBe(
+        'PROCESSED',
+      )
+      expect(await countPayouts(row.id)).toBe(1)
+      if (isWhole) return
+    }
+  })
+
+  it('before any statement of the sweep leaves it to the next one', async () => {
+    for (let before = 0; ; before++) {
+      const { row } = await createWithdrawal(deps, { merchantId, input: input() })
+      await sendWithdrawal(deps, { merchantId, id: row.id })
+      clock.advance(10 * 60_000)
+      const lost = losing(database.db, before)
+      await checkOpenWithdrawals({ ...deps, db: lost.db }, new AbortController().signal).catch((error: unknown) => {
+        if (!(error instanceof Ended)) throw error
+      })
+      const isWhole = lost.statements() <= before
+      await sweep()
+      expect((await findWithdrawal(database.db, merchantId, row.id))?.status).toBe('PROCESSED')
+      expect(await countPayouts(row.id)).toBe(1)
+      if (isWhole) return
+    }
+  })
+
+  it('before any statement of a request leaves nothing, or all of it', async () => {
+    const count = async () => (await database.db.query(sql`select from withdrawals`)).length
+    for (let before = 0; ; before++) {
+      const asked = input()
+      const already = await count()
+      const lost = losing(database.db, before)
+      const created = await createWithdrawal({ ...deps, db: lost.db }, { merchantId, input: asked }).catch(
+        (error: unknown) => {
+          if (!(error instanceof Ended)) throw error
+          return null
+        },
+      )
+      expect((await count()) - already).toBe(created ? 1 : 0)
+      const again = await createWithdrawal(deps, { merchantId, input: asked })
+      expect(again.isReplay).toBe(created !== null)
+      if (created) break
+    }
+    await sweep()
+    await sweep()
+  })
+})
+
+it('sends nothing a second time when its job runs again, or many run at once', async () => {
+  const { row } = await createWithdrawal(deps, { merchantId, input: input() })
+  const job = async () => await sendWithdrawal(deps, { merchantId, id: row.id })
+  await Promise.all(Array.from({ length: 8 }, job))
+  await job()
+  await sweep()
+  await job()
+  expect(await countPayouts(row.id)).toBe(1)
+  expect((await findWithdrawal(database.db, merchantId, row.id))?.statuses).toEqual([
+    'PENDING',
+    'PROCESSING',
+    'PROCESSED',
+  ])
+})
