@@ -79,16 +79,19 @@ export async function startJobs({ db, log, jobs, schedules }: Options): Promise<
   }
 }
 
-/** Does something again and again, never twice at a time. */
+/** Does something now and again and again, never twice at a time. */
 function repeat(everyMs: number, log: Log, work: () => Promise<void>): { stop(): Promise<void> } {
   let running: Promise<void> | null = null
-  const timer = setInterval(() => {
+  const begin = () => {
     running ??= work()
       .catch((error: unknown) => log.error({ err: error }, 'a recurring task failed'))
       .finally(() => {
         running = null
       })
-  }, everyMs)
+  }
+  // After a crash nobody shall wait for the first round.
+  begin()
+  const timer = setInterval(begin, everyMs)
   return {
     async stop() {
       clearInterval(timer)
