@@ -22,7 +22,8 @@ export async function openContest(tx: Tx, row: StoredTransaction, opening: Openi
     id: newUuid(),
     transaction_id: row.id,
     acquirer_reference: opening.reference,
-    amount: Math.min(contestable, opening.amount ?? contestable),
+    // Where no amount is told, or nothing, it is the whole.
+    amount: Math.min(contestable, opening.amount || contestable),
     reason: opening.reason,
     state: 'open',
     opened_at: opening.openedAt,

@@ -76,16 +76,20 @@ type Told = { merchantId: string; id: string; found: InfractionFound; payment: P
 
 /** Brings a transaction to where the acquirer says that its contest is, however often it says so. */
 export async function followInfraction(deps: SettleDeps, { merchantId, id, found, payment }: Told): Promise<void> {
-  await deps.db.transaction(async (tx) => {
+  const isBooked = await deps.db.transaction(async (tx) => {
     const row = await lockTransaction(tx, merchantId, id)
+    if (row?.end_to_end !== found.endToEndId) return false
     const now = deps.clock.now()
-    const contest = row?.end_to_end === found.endToEndId ? await findOrOpen(tx, row, found, now) : null
-    if (contest) await follow(tx, contest, { found, payment }, now)
-    // Refunded or returned before, contested twice at once, or a second payment of the transaction: somebody has to look.
-    else if (isUndecided(found))
-      deps.log.error({ transactionId: id, reference: found.reference }, 'a contest could not be opened')
+    const contest = await findOrOpen(tx, row, found, now)
+    if (contest && isUndecided(contest.infraction)) await follow(tx, contest, { found, payment }, now)
+    // Whatever was thought of the contest: what went back to the payer is gone.
+    else await bookReturns(tx, row, payment, now)
+    return contest !== null
   })
   deps.nudgeDeliveries()
+  // Refunded or returned before, contested twice at once, or a second payment of the transaction: somebody has to look.
+  if (!isBooked && isUndecided(found))
+    deps.log.error({ transactionId: id, reference: found.reference }, 'a contest could not be opened')
 }
 
 /** The contest under the acquirer's reference; or the one that the operator entered before the acquirer told; or a new one. */
@@ -110,7 +114,6 @@ async function follow(
   { found, payment }: Pick<Told, 'found' | 'payment'>,
   now: Date,
 ): Promise<void> {
-  if (!isUndecided(contest.infraction)) return
   if (found.state === 'rejected' || found.state === 'canceled') {
     await releaseContest(tx, contest, found.state, now)
     return

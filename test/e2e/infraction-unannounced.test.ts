@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
+import { decideInfraction } from '../../src/transactions/infraction.ts'
 import { contest, decide, infractionsOf, pollUntil, returnUnannounced } from '../support/infractions.ts'
 import { eventsOf, statusesOf, untilStatus } from '../support/payments.ts'
 import {
@@ -152,6 +153,20 @@ describe('at a bank that calls nobody', () => {
     await contest(service, other.endToEnd)
     await pollUntil(service, other.id, 'BLOCKED')
     expect(await fetchRefundable(service, id)).toMatchObject({ status: 'PAID', infractionDate: null })
+  })
+
+  it('a contest that the operator had rejected is returned all the same', async () => {
+    const { service } = network
+    const { id, endToEnd } = await payOne(service)
+    const reference = await contest(service, endToEnd)
+    await pollUntil(service, id, 'BLOCKED')
+    const deps = { db: service.db, clock: service.clock, nudgeDeliveries: () => {} }
+    await decideInfraction(deps, { transactionId: id, decision: 'reject' })
+    service.clock.advance(60_000)
+    await decide(service, reference, 'accept')
+    service.clock.advance(2_000)
+    await pollUntil(service, id, 'INFRACTION')
+    expect((await infractionsOf(service, id)).map(({ state }) => state).sort()).toEqual(['rejected', 'returned'])
   })
 
   it('a contest of a payment that is not booked yet books it first', async () => {
