@@ -162,9 +162,8 @@ describe('a callback', () => {
     const { id, uri } = await charge(service)
     const payment = await bank.payQuietly(uri)
     await service.db.query(sql`alter table callback_inbox rename to inbox_away`)
-    const status = await tell(service, { pix: [payment] }).finally(
-      async () => await service.db.query(sql`alter table inbox_away rename to callback_inbox`),
-    )
+    const status = await tell(service, { pix: [payment] })
+    await service.db.query(sql`alter table inbox_away rename to callback_inbox`)
     expect(status).toBe(500)
     await service.runJob('transactions.poll')
     await expectPaidOnce(id)
@@ -272,7 +271,11 @@ describe('the poller', () => {
     const before = service.clock.now()
     await service.runJob('transactions.poll')
     const listedUntil = async () =>
-      (await service.db.query<{ at: Date }>(sql`select listed_until as at from acquirer_cursors`))[0]?.at ?? new Date(0)
+      (
+        await service.db.query<{ at: Date }>(
+          sql`select listed_until as at from acquirer_cursors where acquirer = 'simulator'`,
+        )
+      )[0]?.at ?? new Date(0)
     await eventually(async () => (await listedUntil()) >= before)
   })
 })
