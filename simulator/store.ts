@@ -119,8 +119,16 @@ export async function ensureSchema(pool: pg.Pool): Promise<void> {
     `select to_regclass('simulator.infractions_opened_at') is not null as found`,
   )
   if (found.rows[0]?.found) return
-  // One string of several statements is one transaction, so the lock is held to the end of all of them.
-  await pool.query(`set local client_min_messages = warning; select pg_advisory_xact_lock(${schemaLock}); ${schema}`)
+  const client = await pool.connect()
+  try {
+    // Taken before the transaction begins: within one, a process that waited would still believe that there is no schema.
+    await client.query(`select pg_advisory_lock(${schemaLock})`)
+    // One string of several statements is one transaction.
+    await client.query(`set local client_min_messages = warning; ${schema}`)
+  } finally {
+    // The lock ends with the connection, whatever happened.
+    client.release(true)
+  }
 }
 
 /** The secrets of the network; `made` are used where none are kept yet. */

@@ -61,6 +61,9 @@ export class ConfigError extends Error {
   }
 }
 
+/** A BR Code has 77 characters for a location, and 29 of them are the path (simulator/location.ts). */
+const baseUrlLengthMax = 48
+
 const ajv = new Ajv({ coerceTypes: true, useDefaults: true, allErrors: true })
 const validate = ajv.compile<Static<typeof Environment>>(Environment)
 
@@ -83,6 +86,11 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   const authIssuer = readBase('AUTH_ISSUER', text('AUTH_ISSUER'), faults)
   const simulatorUrl = readBase('SIMULATOR_URL', text('SIMULATOR_URL'), faults)
   const databaseUrl = readUrl('DATABASE_URL', text('DATABASE_URL'), ['postgres:', 'postgresql:'], faults)
+  if (text('HOST') && !isHost(text('HOST') ?? '')) faults.push('HOST must be an IP address or a host name')
+  if (baseUrl !== null && simulatorUrl === null && baseUrl.replace(/^https?:\/\//, '').length > baseUrlLengthMax)
+    faults.push(
+      `BASE_URL must have at most ${baseUrlLengthMax} characters after the scheme: it stands in every QR code`,
+    )
   const trustedProxies = readNetworks('TRUST_PROXY', text('TRUST_PROXY'), faults)
   if (!isValid || faults.length > 0) throw new ConfigError(faults)
 
@@ -136,6 +144,12 @@ function readUrl(name: string, text: string | undefined, protocols: string[], fa
   if (url && protocols.includes(url.protocol)) return text.replace(/\/+$/, '')
   faults.push(`${name} must be a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`)
   return null
+}
+
+function isHost(text: string): boolean {
+  // What looks like an address must be one: 999.1.1.1 is no host name either.
+  if (/^[\d.]+$|:/.test(text)) return isIP(text) !== 0
+  return /^(?!-)[a-z\d-]{1,63}(?:\.(?!-)[a-z\d-]{1,63})*\.?$/i.test(text)
 }
 
 /** Addresses and networks (CIDR), separated by commas. */

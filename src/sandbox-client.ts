@@ -13,13 +13,12 @@ export type SandboxFile = { baseUrl: string; clientId: string; clientSecret: str
 type Deps = { db: Db; clock: Clock; key: SecretKey; dataDir: string; baseUrl: string }
 
 /**
- * At the first start on a database, makes one client to play with and keeps its credentials in DATA_DIR/sandbox.json. Returns them
- * then, to be shown once; null at any later start.
+ * At the first start on a database, makes one client to play with and keeps its credentials in DATA_DIR/sandbox.json.
  */
-export async function makeSandboxClient(deps: Deps): Promise<SandboxFile | null> {
+export async function makeSandboxClient(deps: Deps): Promise<void> {
   const path = join(deps.dataDir, 'sandbox.json')
-  const made = await deps.db.transaction(async (tx) => {
-    if (!(await claimSetting(tx, 'sandbox_client'))) return null
+  const isMade = await deps.db.transaction(async (tx) => {
+    if (!(await claimSetting(tx, 'sandbox_client'))) return false
     const { clientId, clientSecret, webhookSecret } = await createMerchant(tx, deps, {
       name: 'Sandbox',
       scopes: [...scopes],
@@ -27,10 +26,17 @@ export async function makeSandboxClient(deps: Deps): Promise<SandboxFile | null>
     const file = { baseUrl: deps.baseUrl, clientId, clientSecret, webhookSecret }
     // Within the transaction: credentials that cannot be kept are not made.
     await write(path, file)
-    return file
+    return true
   })
-  if (!made) await refreshBaseUrl(path, deps.baseUrl)
-  return made
+  if (!isMade) await refreshBaseUrl(path, deps.baseUrl)
+}
+
+/** The sandbox client's credentials, once: at the first start that came so far as to serve. Null at any later one. */
+export async function takeSandboxToShow({ db, dataDir }: Pick<Deps, 'db' | 'dataDir'>): Promise<SandboxFile | null> {
+  const path = join(dataDir, 'sandbox.json')
+  if (!existsSync(path)) return null
+  const isFirst = await db.transaction(async (tx) => await claimSetting(tx, 'sandbox_shown'))
+  return isFirst ? JSON.parse(readFileSync(path, 'utf8')) : null
 }
 
 /** The address may have changed since the client was made. */

@@ -13,13 +13,13 @@ import { createExchangeWriter } from './exchanges/write.ts'
 import type { Server } from './http/server.ts'
 import { type Clock, systemClock } from './lib/clock.ts'
 import { openSimulatedNetwork, simulatorName } from './network.ts'
-import { makeSandboxClient, type SandboxFile } from './sandbox-client.ts'
+import { makeSandboxClient, type SandboxFile, takeSandboxToShow } from './sandbox-client.ts'
 import { version } from './version.ts'
 import { startWorker, type Worker } from './worker.ts'
 
 export type Service = {
   baseUrl: string
-  /** The sandbox client's credentials when this start made it; shown once. */
+  /** The sandbox client's credentials at the first start that serves; shown once. */
   newSandbox: SandboxFile | null
   /** Answers what has been asked, takes no more, and ends. The database is the last to stop. */
   stop(): Promise<void>
@@ -72,12 +72,13 @@ export async function startService({
     const deps = { config, db, clock, key, log, registry, acquirers, baseUrl, version }
 
     app = await createApp({ ...deps, sandbox: network.sandbox, nudgeDeliveries: () => worker?.nudgeDeliveries() })
-    const newSandbox = await makeSandboxClient({ ...deps, dataDir: config.dataDir })
+    await makeSandboxClient({ ...deps, dataDir: config.dataDir })
     await acquirers.current.registerCallback(`${baseUrl}${callbackPath(key, simulatorName)}`)
     worker = await startWorker({ ...deps, webhookAllowPrivate: config.webhookAllowPrivate })
     stops.push(worker.stop)
     stops.push(app.close.bind(app))
     await app.listen({ host: config.host, port })
+    const newSandbox = await takeSandboxToShow({ db, dataDir: config.dataDir })
     return { baseUrl, newSandbox, stop }
   } catch (error) {
     await stop()

@@ -5,13 +5,15 @@ import { booksJobs, booksSchedules, observeBooks } from './books.ts'
 import { callbackJobs } from './callbacks/jobs.ts'
 import type { Db } from './db/sql.ts'
 import { exchangeJobs, exchangeSchedules } from './exchanges/jobs.ts'
+import { whenAlone } from './jobs/instances.ts'
 import { startJobs } from './jobs/jobs.ts'
 import { observeJobs } from './jobs/metrics.ts'
 import type { Clock } from './lib/clock.ts'
 import type { SecretKey } from './lib/secrets.ts'
 import { transactionJobs, transactionSchedules } from './transactions/jobs.ts'
 import { loadTransactionMoments } from './transactions/load.ts'
-import { startDeliveries } from './webhooks/deliver.ts'
+import { type Deliveries, startDeliveries } from './webhooks/deliver.ts'
+import { releaseAllLeases } from './webhooks/store.ts'
 import { withdrawalJobs, withdrawalSchedules } from './withdrawals/jobs.ts'
 import { loadWithdrawalMoments } from './withdrawals/load.ts'
 
@@ -30,16 +32,10 @@ export type Worker = { nudgeDeliveries(): void; stop(): Promise<void> }
 /** All that goes on without a request: jobs and deliveries of webhooks. Any number of processes may run one each. */
 export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   const { db, log, registry } = deps
-  const deliveries = startDeliveries({
-    ...deps,
-    allowPrivate: deps.webhookAllowPrivate,
-    metrics: registry,
-    loadRecords: {
-      transaction: async (moments) => await loadTransactionMoments(db, moments),
-      withdrawal: async (moments) => await loadWithdrawalMoments(db, moments),
-    },
-  })
-  const settleDeps = { ...deps, nudgeDeliveries: () => deliveries.nudge() }
+  // The first process after a crash need not wait for the leases of the dead to run out.
+  await whenAlone(db, async (tx) => await releaseAllLeases(tx, deps.clock.now()))
+  let deliveries: Deliveries | null = null
+  const settleDeps = { ...deps, nudgeDeliveries: () => deliveries?.nudge() }
   const jobs = await startJobs({
     db,
     log,
@@ -52,12 +48,23 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     },
     schedules: { ...transactionSchedules, ...withdrawalSchedules, ...booksSchedules, ...exchangeSchedules },
   })
+  // After the jobs: now every other process sees that this one is alive.
+  const started = startDeliveries({
+    ...deps,
+    allowPrivate: deps.webhookAllowPrivate,
+    metrics: registry,
+    loadRecords: {
+      transaction: async (moments) => await loadTransactionMoments(db, moments),
+      withdrawal: async (moments) => await loadWithdrawalMoments(db, moments),
+    },
+  })
+  deliveries = started
   observeJobs({ db, registry })
   observeBooks({ db, registry })
   return {
-    nudgeDeliveries: () => deliveries.nudge(),
+    nudgeDeliveries: () => started.nudge(),
     async stop() {
-      await Promise.all([jobs.stop(), deliveries.stop()])
+      await Promise.all([jobs.stop(), started.stop()])
     },
   }
 }

@@ -40,6 +40,7 @@ export async function registerAuthRoutes(app: Server, deps: Deps): Promise<void>
       scoped.route({
         method,
         url: '/auth/token',
+        exposeHeadRoute: false,
         bodyLimit: formBytesMax,
         config: { access: { public: true } },
         schema: {

@@ -22,7 +22,7 @@ export async function runSimulator({ host, port }: { host: string; port: number 
   const db = connect({
     connectionString: server?.connectionString ?? config.databaseUrl ?? '',
     connectionsMax: config.databaseConnectionsMax,
-    onError: (error) => log.error({ err: error }, 'an idle database connection broke'),
+    onError: ({ name, message }) => log.warn({ name, reason: message }, 'an idle database connection broke'),
   })
   const simulator = await createSimulator({
     pool: db.pool,

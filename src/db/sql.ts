@@ -54,8 +54,12 @@ export function connect(options: ConnectOptions): Db {
     lock_timeout: 10_000,
     idle_in_transaction_session_timeout: 60_000,
   })
-  pool.on('error', options.onError)
-  pool.on('connect', (client) => client.on('error', options.onError))
+  // While the pool ends, its connections may be cut by a server that ends too: that is no news.
+  const onError = (error: Error) => {
+    if (!pool.ending) options.onError(error)
+  }
+  pool.on('error', onError)
+  pool.on('connect', (client) => client.on('error', onError))
   return toDb(pool)
 }
 

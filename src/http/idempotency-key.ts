@@ -1,21 +1,19 @@
 import type { FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
 import { AppError } from '../lib/errors.ts'
 
-/** The key of the body, or of the header, which means the same; both only when they are equal. */
-export function readIdempotencyKey(header: string | string[] | undefined, body: string | undefined): string | null {
-  if (header === undefined) return body ?? null
-  if (typeof header !== 'string' || !/^[\x20-\x7e]*$/.test(header))
-    throw refuse('invalid_text', 'must be one header of printable ASCII')
-  if (header.length < 8) throw refuse('too_short', 'must have at least 8 characters')
-  if (header.length > 255) throw refuse('too_long', 'must have at most 255 characters')
-  if (body !== undefined && body !== header)
-    throw refuse('differs', 'must be equal to idempotencyKey of the body when both are sent')
-  return header
-}
+/** The header that means the same as `idempotencyKey` of the body, for the API reference; its limits are those of the body's. */
+export const IdempotencyHeaders = Type.Object({
+  'idempotency-key': Type.Optional(
+    Type.String({
+      description: 'The same as `idempotencyKey` of the body; both only when they are equal. Compared as it is sent.',
+    }),
+  ),
+})
 
 /**
- * For routes whose schema requires `idempotencyKey`: one that came as a header is put into a body that has none, before the body is
- * checked, so that a missing key is told together with all other faults. The handler then finds it in the body.
+ * A key that came as a header is put into a body that has none, before the body is checked, so that what is wrong with it is told
+ * together with all other faults. The handler then finds it in the body.
  */
 export async function takeIdempotencyKeyFromHeader(request: FastifyRequest): Promise<void> {
   const { body } = request
@@ -23,8 +21,13 @@ export async function takeIdempotencyKeyFromHeader(request: FastifyRequest): Pro
   const own = 'idempotencyKey' in body ? body.idempotencyKey : undefined
   // A key of another type is left to the schema.
   if (own !== undefined && typeof own !== 'string') return
-  const key = readIdempotencyKey(request.headers['idempotency-key'], own)
-  if (own === undefined && key !== null) Object.assign(body, { idempotencyKey: key })
+  const header = request.headers['idempotency-key']
+  if (header === undefined) return
+  if (typeof header !== 'string' || !/^[\x20-\x7e]*$/.test(header)) {
+    throw refuse('invalid_text', 'must be one header of printable ASCII')
+  }
+  if (own === undefined) Object.assign(body, { idempotencyKey: header })
+  else if (own !== header) throw refuse('differs', 'must be equal to idempotencyKey of the body when both are sent')
 }
 
 /** The refusal of a key that came with another content before. It names the fields that differ, never what was stored. */

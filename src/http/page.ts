@@ -4,8 +4,8 @@ import { Defaulted, Nullable } from './schemas.ts'
 
 export const perPageMax = 100
 const perPageDefault = 20
-/** Past it `offset` would be slower than it is worth; a reader that goes so deep follows the cursor. */
-const pageMax = 1_000_000
+/** No list comes near it: past the end is an empty page, but a number that PostgreSQL cannot count to is a mistake. */
+const pageMax = 1_000_000_000
 
 export const PageQuery = {
   page: Type.Optional(Type.Integer({ minimum: 1, maximum: pageMax, description: 'Page, from 1 (the default)' })),

@@ -35,7 +35,11 @@ export const WebhookUrl = Type.String({
   description: 'Told of every change; https, a public host, no fragment',
 })
 
-export const DateTimeFilter = (description: string) => Type.String({ format: 'iso-date-time', description })
+export const DateTimeFilter = (description: string) =>
+  Type.String({
+    format: 'iso-date-time',
+    description: `${description}; ISO 8601 with time, UTC where it names no offset`,
+  })
 export const Amount = (minimum: number, description: string) =>
   Type.Integer({ minimum, maximum: amountMax, description })
 

@@ -17,7 +17,7 @@ import { AppError } from '../lib/errors.ts'
 import { answerBrokenRequest } from './broken-request.ts'
 import { observeRequests } from './observe.ts'
 import { sendProblem, toAppError } from './problem.ts'
-import { createValidator } from './validate.ts'
+import { createValidator, describeFaults } from './validate.ts'
 
 /** Who may call a route. Every route says so; one that says nothing stops the start. */
 export type Access = { public: true } | { scope: string }
@@ -42,6 +42,8 @@ const bodyBytesMax = 64 * 1024
 const requestTimeoutMs = 30_000
 /** Longer than the 60 s of most proxies, so that it is the proxy that closes an idle connection. */
 const keepAliveTimeoutMs = 72_000
+/** During a stop, so often are connections looked for that have nothing more to answer. */
+const idleLookMs = 50
 
 type Options = {
   log: FastifyBaseLogger
@@ -70,8 +72,6 @@ export async function createServer(options: Options): Promise<Server> {
     clientErrorHandler: answerBrokenRequest,
     // A longer one would be no route at all, and be called unknown instead of wrong. No address is longer.
     routerOptions: { maxParamLength: maxHeaderSize },
-    // Fastify would turn a missing handler for HEAD into one; here each method is declared.
-    exposeHeadRoutes: false,
   }).withTypeProvider<TypeBoxTypeProvider>()
 
   app.setValidatorCompiler(createValidator(options))
@@ -81,6 +81,7 @@ export async function createServer(options: Options): Promise<Server> {
   useStrictJson(app)
   requireDeclaredAccess(app)
   observeRequests(app, options.registry)
+  letGoOfConnections(app)
 
   app.addHook('onRequest', (request, reply, done) => {
     // Answers hold tokens, names and amounts: no cache on the way may keep one, unless its route says otherwise.
@@ -88,12 +89,43 @@ export async function createServer(options: Options): Promise<Server> {
     done()
   })
   app.setErrorHandler((error, request, reply) => {
-    const appError = toAppError(error)
+    const appError = withOtherParts(toAppError(error), request)
     if (appError.code === 'internal_error') request.log.error({ err: error }, 'a request failed')
     return sendProblem(appError, request, reply)
   })
   answerUnknownRoutes(app)
   return app
+}
+
+/** A connection that is busy when the stop begins would else be kept for as long as its client likes, and the stop with it. */
+function letGoOfConnections(app: Server): void {
+  let isStopping = false
+  app.addHook('preClose', async () => {
+    isStopping = true
+    const timer = setInterval(() => app.server.closeIdleConnections(), idleLookMs)
+    app.server.once('close', () => clearInterval(timer))
+  })
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    if (isStopping) void reply.header('connection', 'close')
+    done(null, payload)
+  })
+}
+
+/** Fastify stops at the first part of a request that is not valid; the caller is told of every fault at once. */
+function withOtherParts(error: AppError, request: FastifyRequest): AppError {
+  if (error.code !== 'validation_failed' || !error.details.fields) return error
+  const fields = [...error.details.fields]
+  for (const part of ['params', 'body', 'querystring'] as const) {
+    const data = { params: request.params, body: request.body, querystring: request.query }[part]
+    const checked: unknown = request.getValidationFunction(part)?.(data)
+    const fault = typeof checked === 'object' && checked !== null && 'error' in checked ? checked.error : null
+    if (!(fault instanceof AppError)) continue
+    for (const one of fault.details.fields ?? []) {
+      if (!fields.some(({ field, code }) => field === one.field && code === one.code)) fields.push(one)
+    }
+  }
+  if (fields.length === error.details.fields.length) return error
+  return new AppError(error.code, { ...error.details, fields, detail: describeFaults(fields) })
 }
 
 /** Well-formed UTF-8 only: a decoder that replaces broken bytes would store something else than was sent. */
@@ -102,6 +134,8 @@ function useStrictJson(app: Server): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     if (!isUtf8(body)) return done(new AppError('malformed_json', { detail: 'The body is not well-formed UTF-8.' }))
+    // Many clients name a media type with every request. Where no body is expected, none is no fault.
+    if (body.length === 0 && !request.routeOptions.schema?.body) return done(null, undefined)
     return parse(request, body.toString('utf8'), done)
   })
 }

@@ -32,7 +32,7 @@ export function createValidator(options: Options) {
       const errors = isValid ? [] : (validate.errors ?? []).slice(0, faultsMax)
       const faults = [...textFaults, ...errors.flatMap((error) => toFieldError(error, part, options))]
       const fields = unique(part === 'querystring' ? faults.map(withoutIndex) : faults)
-      return { error: new AppError('validation_failed', { fields, detail: summary(fields) }) }
+      return { error: new AppError('validation_failed', { fields, detail: describeFaults(fields) }) }
     }
   }
 }
@@ -156,7 +156,13 @@ function toFieldError(error: ErrorObject, part: Part, options: Options): FieldEr
     case 'maximum':
       return [{ field, code: 'too_large', message: `must be at most ${params.limit}` }]
     case 'minLength':
-      return [{ field, code: 'too_short', message: `must have at least ${params.limit} characters` }]
+      return [
+        {
+          field,
+          code: 'too_short',
+          message: `must have at least ${params.limit} ${params.limit === 1 ? 'character' : 'characters'}`,
+        },
+      ]
     case 'maxLength':
       return [{ field, code: 'too_long', message: `must have at most ${params.limit} characters` }]
     case 'minItems':
@@ -175,7 +181,11 @@ function toFieldError(error: ErrorObject, part: Part, options: Options): FieldEr
           ([low, high]) =>
             !isNotAbove((error.data as Record<string, unknown>)[low], (error.data as Record<string, unknown>)[high]),
         )
-        .map(([low, high]) => ({ field: high, code: 'out_of_order', message: `may not be before or below ${low}` }))
+        .map(([low, high]) => ({
+          field: high,
+          code: 'out_of_order',
+          message: `may not be ${low.endsWith('Date') ? 'before' : 'below'} ${low}`,
+        }))
     default:
       return [{ field, code: 'invalid', message: error.message ?? 'is not valid' }]
   }
@@ -217,7 +227,8 @@ function article(type: string): string {
   return /^[aeio]/.test(type) ? `an ${type}` : `a ${type}`
 }
 
-function summary(fields: FieldError[]): string {
+/** The one sentence for all of them. */
+export function describeFaults(fields: FieldError[]): string {
   const first = fields[0]
   if (!first) return 'The request is not valid.'
   const rest =

@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PoolClient } from 'pg'
 import type { Logger } from 'pino'
-import { type Db, sql } from '../db/sql.ts'
+import { type Db, sql, type Tx } from '../db/sql.ts'
 
 /** The first half of an advisory lock's name; the second is a hash of the instance. */
 const lockSpace = 0x6775_6963
+/** The lock that all living instances share. */
+const presenceLock = sql`${lockSpace + 1}, 0`
 
 /** How often the connection that holds the lock is tried, and how long it may take to answer. */
 const probeEveryMs = 5_000
@@ -88,6 +90,7 @@ async function take(connection: PoolClient, instance: string): Promise<void> {
   // A machine that is cut off never says goodbye: the server finds that out within half a minute instead of hours.
   await connection.query(`set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3`)
   await connection.query(sql`select pg_advisory_lock(${lockSpace}, hashtext(${instance}))`)
+  await connection.query(sql`select pg_advisory_lock_shared(${presenceLock})`)
   await connection.query('listen "jobs:insert"')
 }
 
@@ -119,6 +122,15 @@ function createGate() {
       resolve()
     },
   }
+}
+
+/** Does something if no instance is alive, and lets none come to life meanwhile. */
+export async function whenAlone(db: Db, work: (tx: Tx) => Promise<void>): Promise<void> {
+  await db.transaction(async (tx) => {
+    const [row] = await tx.query<{ is_alone: boolean }>(sql`
+      select pg_try_advisory_xact_lock(${presenceLock}) as is_alone`)
+    if (row?.is_alone) await work(tx)
+  })
 }
 
 /** Gives jobs that a dead instance had in hand back to the queue. Returns the instances. */

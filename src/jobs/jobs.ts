@@ -58,6 +58,8 @@ type Options = { db: Db; log: Log; jobs: Record<string, Job>; schedules: Record<
 export async function startJobs({ db, log, jobs, schedules }: Options): Promise<Jobs> {
   const stopping = new AbortController()
   const runner = startQueueRunner({ db, log, jobs, recurring: Object.keys(schedules), stopping: stopping.signal })
+  // Whoever is told that we have started may rely on it that others see us.
+  await runner.alive()
   const recurring = [
     repeat(unlockEveryMs, log, async () => {
       const unlocked = await unlockJobsOfDeadInstances(db, runner.instance)

@@ -9,6 +9,8 @@ import { type ClaimedJob, claimJobs, deleteJob, postponeJob, releaseJobs } from 
 export type QueueRunner = {
   /** The name under which jobs are claimed. */
   instance: string
+  /** Resolves when the lock is held that shows others that this process is alive. */
+  alive(): Promise<void>
   /** Takes no more jobs and waits for those in hand. */
   ended(): Promise<void>
 }
@@ -54,6 +56,7 @@ export function startQueueRunner({ db, log, jobs, recurring, stopping }: Options
 
   return {
     instance,
+    alive: async () => await Promise.race([lock.held(), stopped]),
     async ended() {
       await running
       await Promise.all(inHand.values())

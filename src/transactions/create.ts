@@ -45,13 +45,10 @@ export type Created = { row: NewTransaction | TransactionRow; isReplay: boolean 
  */
 export async function createTransaction(
   deps: CreateDeps,
-  {
-    merchantId,
-    input,
-    idempotencyKey,
-  }: { merchantId: string; input: CreateTransactionInput; idempotencyKey: string | null },
+  { merchantId, input }: { merchantId: string; input: CreateTransactionInput },
 ): Promise<Created> {
   const content = toContent(input)
+  const idempotencyKey = input.idempotencyKey ?? null
   const acquirer = deps.acquirers.current
   // Where asking costs a trip over the network, a key that is taken is found before.
   if (idempotencyKey !== null && acquirer.isRemote) {

@@ -1,6 +1,6 @@
 import { callerOf } from '../http/caller.ts'
 import { parseDateTime } from '../http/formats.ts'
-import { readIdempotencyKey, takeIdempotencyKeyFromHeader } from '../http/idempotency-key.ts'
+import { IdempotencyHeaders, takeIdempotencyKeyFromHeader } from '../http/idempotency-key.ts'
 import { readSlice, toEnvelope } from '../http/page.ts'
 import { enforceRateLimit, type RateLimiter } from '../http/rate-limit.ts'
 import { NoQuery, problems } from '../http/schemas.ts'
@@ -39,18 +39,19 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
         enforceRateLimit(deps.createLimit, callerOf(request).merchantId, reply)
         return payload
       },
+      preValidation: takeIdempotencyKeyFromHeader,
       schema: {
         summary: 'Create a transaction',
         tags: ['Transactions'],
+        headers: IdempotencyHeaders,
         querystring: NoQuery,
         body: CreateTransactionBody,
         response: { 201: TransactionCreatedView, ...problems(401, 403, 422, 429, 500) },
       },
     },
     async (request, reply) => {
-      const idempotencyKey = readIdempotencyKey(request.headers['idempotency-key'], request.body.idempotencyKey)
       const { merchantId } = callerOf(request)
-      const created = await createTransaction(deps, { merchantId, input: request.body, idempotencyKey })
+      const created = await createTransaction(deps, { merchantId, input: request.body })
       if (created.isReplay) void reply.header('idempotent-replayed', 'true')
       return await reply.code(201).send(toTransactionCreatedView(created.row))
     },
@@ -63,6 +64,7 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
       preValidation: takeIdempotencyKeyFromHeader,
       schema: {
         summary: 'Refund a transaction',
+        headers: IdempotencyHeaders,
         description:
           'All that is left of the payment or a part of it, within 90 days, one refund at a time. How it ends shows in the transaction.',
         tags: ['Transactions'],

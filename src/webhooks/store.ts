@@ -207,6 +207,13 @@ export async function releaseLeases(tx: Tx, { leases, now }: { leases: Lease[]; 
     where d.merchant_id = lease."merchantId" and d.event_id = lease."eventId" and d.leased_until = lease."leasedUntil"`)
 }
 
+/** Lets go of all that dead workers had in hand. Only where no worker is alive. */
+export async function releaseAllLeases(tx: Tx, now: Date): Promise<void> {
+  await tx.query(sql`
+    update webhook_deliveries set leased_until = null, next_attempt_at = ${now}
+    where state = 'pending' and leased_until > ${now}`)
+}
+
 /** Locks deliveries in the order in which the outbox does. */
 export async function lockDeliveries(tx: Tx, keys: { merchantId: string; eventId: string }[]): Promise<void> {
   await tx.query(sql`

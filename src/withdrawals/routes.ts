@@ -1,6 +1,6 @@
 import { callerOf } from '../http/caller.ts'
 import { parseDateTime } from '../http/formats.ts'
-import { takeIdempotencyKeyFromHeader } from '../http/idempotency-key.ts'
+import { IdempotencyHeaders, takeIdempotencyKeyFromHeader } from '../http/idempotency-key.ts'
 import { readSlice, toEnvelope } from '../http/page.ts'
 import { NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
@@ -34,6 +34,7 @@ export function registerWithdrawalRoutes(app: Server, deps: WithdrawalRoutesDeps
       preValidation: takeIdempotencyKeyFromHeader,
       schema: {
         summary: 'Withdraw to a PIX key',
+        headers: IdempotencyHeaders,
         description:
           'Amount and fee are set aside at once, and given back if the money does not leave. What becomes of it is told by webhook, and by fetching it.',
         tags: ['Withdrawals'],

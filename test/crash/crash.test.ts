@@ -15,8 +15,8 @@ import { findBrokenPromises, type Observation } from './observation.ts'
 import { fetchSandboxToken, observe, openShops } from './shops.ts'
 
 const shopsCount = 6
-/** A delivery that a killed process had in hand is taken up again when its lease of 20 s has run out. */
-const quietMaxMs = 45_000
+/** Enough for a slow machine: it takes less than a second. */
+const quietMaxMs = 15_000
 
 const cleanups: (() => Promise<unknown>)[] = []
 afterEach(async () => {

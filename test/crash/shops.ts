@@ -8,8 +8,6 @@ import type { Found, Observation } from './observation.ts'
 export type Shops = {
   /** Requests that were sent and not answered yet, by the address they were sent to. */
   underWay(): { baseUrl: string; answered: Promise<number | null> }[]
-  /** Sends nothing more over the connections to this address, and closes each when it has its answer: what a load balancer does. */
-  leave(baseUrl: string): void
   /** Lets every shop finish what it has begun; a service must be there. */
   stop(): Promise<void>
   acknowledged: Observation['acknowledged']
@@ -54,10 +52,6 @@ export function openShops({ addresses, token, webhookUrl, name }: Options): Shop
     acknowledged,
     paid,
     surprises,
-    leave(baseUrl) {
-      void connections.get(baseUrl)?.close()
-      connections.delete(baseUrl)
-    },
     async stop() {
       isOpen = false
       await Promise.all(shops)

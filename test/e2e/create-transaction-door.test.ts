@@ -63,20 +63,30 @@ describe('webhookUrl', () => {
 
 describe('the door', () => {
   it.each([
-    ['DELETE', '/transaction', 'GET, POST'],
-    ['PUT', '/transaction', 'GET, POST'],
-    ['HEAD', '/transaction', 'GET, POST'],
-    ['OPTIONS', '/transaction', 'GET, POST'],
-    ['POST', `/transaction/${randomUUID()}`, 'GET'],
-    ['PATCH', `/transaction/${randomUUID()}`, 'GET'],
-    ['POST', '/withdrawal', 'GET'],
+    ['DELETE', '/transaction', 'GET, HEAD, POST'],
+    ['PUT', '/transaction', 'GET, HEAD, POST'],
+    ['OPTIONS', '/transaction', 'GET, HEAD, POST'],
+    ['POST', `/transaction/${randomUUID()}`, 'GET, HEAD'],
+    ['PATCH', `/transaction/${randomUUID()}`, 'GET, HEAD'],
+    ['POST', '/balance', 'GET, HEAD'],
   ])('answers %s %s with 405 and what is allowed', async (method, path, allow) => {
     const answer = await service.call(path, { method })
     expect([answer.status, answer.headers.get('allow')?.split(', ').sort().join(', ')]).toEqual([405, allow])
   })
 
+  it('answers HEAD as GET, without the body', async () => {
+    for (const path of ['/transaction', '/health/live', '/openapi.json']) {
+      const answer = await service.call(path, { method: 'HEAD' })
+      expect([answer.status, answer.text], path).toEqual([200, ''])
+    }
+  })
+
+  it('leads a browser from its root to the reference', async () => {
+    const answer = await fetch(`${service.baseUrl}/`, { redirect: 'manual' })
+    expect([answer.status, answer.headers.get('location')]).toEqual([302, '/docs'])
+  })
+
   it.each([
-    ['GET', '/'],
     ['GET', '/transactions'],
     ['POST', '/transaction/'],
     ['GET', '/transaction/a/b'],

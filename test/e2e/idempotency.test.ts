@@ -127,16 +127,23 @@ describe('the same key and content', () => {
   })
 
   it.each([
-    ['is not that of the body', 'order-key-of-another', 'order-key-of-this'],
-    ['differs in its case', 'ORDER-KEY-CASE', 'order-key-case'],
-    ['is too short', '1234567', undefined],
-    ['is too long', 'x'.repeat(256), undefined],
-    ['is empty', '', undefined],
-    ['is no ASCII', 'order-key-é', undefined],
-  ])('are refused when the header %s', async (_, header, idempotencyKey) => {
-    expect(refusedFields(await post(smallestTransaction({ idempotencyKey }), { 'idempotency-key': header }))).toEqual([
-      'Idempotency-Key',
-    ])
+    ['is not that of the body', 'order-key-of-another', 'order-key-of-this', 'Idempotency-Key'],
+    ['differs in its case', 'ORDER-KEY-CASE', 'order-key-case', 'Idempotency-Key'],
+    ['is no ASCII', 'order-key-é', undefined, 'Idempotency-Key'],
+    ['is too short', '1234567', undefined, 'idempotencyKey'],
+    ['is too long', 'x'.repeat(256), undefined, 'idempotencyKey'],
+    ['is empty', '', undefined, 'idempotencyKey'],
+  ])('are refused when the header %s', async (_, header, idempotencyKey, field) => {
+    const answer = await post(smallestTransaction({ idempotencyKey }), { 'idempotency-key': header })
+    expect(refusedFields(answer)).toEqual([field])
+  })
+
+  it('are refused together with all that is wrong in body and query', async () => {
+    const answer = await service.call('/transaction?page=1', {
+      body: smallestTransaction({ amount: 0 }),
+      headers: { 'idempotency-key': '1234567' },
+    })
+    expect(refusedFields(answer).sort()).toEqual(['amount', 'idempotencyKey', 'page'])
   })
 
   it('may be as long as the interface allows, in any script', async () => {

@@ -58,7 +58,7 @@ export function describePages(path: string, open: () => TestService): void {
       ['?page=1.5', 'page'],
       ['?page=one', 'page'],
       ['?page=', 'page'],
-      ['?page=1000001', 'page'],
+      ['?page=1000000001', 'page'],
       ['?page=1&page=2', 'page'],
       ['?perPage=0', 'perPage'],
       ['?perPage=101', 'perPage'],
