@@ -1,0 +1,118 @@
+import type { Account } from '../../src/ledger/accounts.ts'
+import { type Seen, sum } from './read.ts'
+import type { World } from './world.ts'
+
+/** Each merchant's accounts, worked out once more from its records alone and from what the bank holds, to the cent. */
+export function findAccountFaults({ merchants }: World, seen: Seen): string[] {
+  return merchants.flatMap((merchantId) => {
+    const rows = seen.balances.filter(({ merchant_id }) => merchant_id === merchantId)
+    const balances = new Map<string, number>(rows.map(({ account, balance }) => [account, balance]))
+    const [available, debt] = [balances.get('available') ?? 0, balances.get('debt') ?? 0]
+    const own = ofMerchant(seen, merchantId)
+    const booked = holdsByRecords(own)
+    const { known, underWay } = holdsByBank(own, seen)
+    const expected: Partial<Record<Account, number>> = {
+      reserved: reservedBy(own),
+      blocked: blockedBy(own),
+      fees: feesBy(own),
+      acquirer: 0 - booked,
+      suspense: 0,
+    }
+    const rest = 0 - sum(Object.values(expected), (amount) => amount)
+    const faults = Object.entries(expected).flatMap(([account, amount]) => {
+      const there = balances.get(account) ?? 0
+      return there === amount ? [] : [`${account} of ${merchantId} is ${there}, not ${amount}`]
+    })
+    if (available + debt !== rest) faults.push(`available and debt of ${merchantId} are not ${rest}`)
+    if (available > 0 && debt < 0) faults.push(`${merchantId} owes while it has money`)
+    if (known - underWay !== booked)
+      faults.push(
+        `the bank holds ${known} for ${merchantId}, ${underWay} of it not booked yet, and the books ${booked}`,
+      )
+    return faults
+  })
+}
+
+type Own = Pick<Seen, 'transactions' | 'refunds' | 'infractions' | 'withdrawals'>
+
+function ofMerchant(seen: Seen, merchantId: string): Own {
+  const isOwn = ({ merchant_id }: { merchant_id: string }) => merchant_id === merchantId
+  return {
+    transactions: seen.transactions.filter(isOwn),
+    refunds: seen.refunds.filter(isOwn),
+    infractions: seen.infractions.filter(isOwn),
+    withdrawals: seen.withdrawals.filter(isOwn),
+  }
+}
+
+const hasLeft = ({ status }: { status: string }) => status === 'PROCESSED' || status === 'REFUNDED'
+const isUndecided = ({ state }: { state: string }) => state === 'open' || state === 'accepted'
+const withFee = ({ amount, fee_amount }: { amount: number; fee_amount: number }) => amount + fee_amount
+
+function reservedBy({ refunds, withdrawals }: Own): number {
+  const open = withdrawals.filter(({ status }) => status === 'PENDING' || status === 'PROCESSING')
+  return (
+    sum(open, withFee) +
+    sum(
+      refunds.filter(({ status }) => status === 'PROCESSING'),
+      withFee,
+    )
+  )
+}
+
+/** Of what is contested, what is neither refunded nor on its way to be. */
+function blockedBy({ transactions, refunds, infractions }: Own): number {
+  return sum(infractions.filter(isUndecided), (infraction) => {
+    const paid = transactions.find(({ id }) => id === infraction.transaction_id)?.amount_paid ?? 0
+    const given = refunds.filter((one) => one.transaction_id === infraction.transaction_id && one.status !== 'FAILED')
+    return Math.min(infraction.amount, paid - sum(given, ({ amount }) => amount))
+  })
+}
+
+function feesBy({ transactions, refunds, withdrawals }: Own): number {
+  return (
+    sum(transactions, ({ fee_amount, amount_paid }) => (amount_paid === null ? 0 : (fee_amount ?? 0))) +
+    sum(refunds, ({ fee_amount, status }) => (status === 'REFUNDED' ? fee_amount : 0)) +
+    sum(withdrawals.filter(hasLeft), ({ fee_amount }) => fee_amount)
+  )
+}
+
+function holdsByRecords({ transactions, refunds, infractions, withdrawals }: Own): number {
+  return (
+    sum(transactions, ({ amount_paid }) => amount_paid ?? 0) -
+    sum(refunds, ({ amount, status }) => (status === 'REFUNDED' ? amount : 0)) -
+    sum(infractions, ({ amount, state }) => (state === 'returned' ? amount : 0)) -
+    sum(withdrawals.filter(hasLeft), ({ amount }) => amount) +
+    sum(withdrawals, ({ returned }) => returned)
+  )
+}
+
+/** What the bank really received and really sent for a merchant, and the part that the books cannot know yet. */
+function holdsByBank({ transactions, refunds, infractions, withdrawals }: Own, { bank }: Seen) {
+  const pix = transactions.flatMap((row) =>
+    bank.pix.filter(({ txid }) => txid === row.txid).map((one) => ({ ...one, isBooked: row.end_to_end !== null })),
+  )
+  const endToEnds = new Map(pix.map((one) => [one.end_to_end_id, one]))
+  const returns = bank.returns.filter(
+    (one) => endToEnds.has(one.end_to_end_id) && one.is_settled && one.rejection === null,
+  )
+  const med = returns.filter(({ nature }) => nature !== 'ORIGINAL')
+  const refunded = returns.filter(({ nature }) => nature === 'ORIGINAL')
+  const sent = withdrawals.flatMap((row) => {
+    const there = bank.payouts.find(({ id }) => id === row.payout)
+    return there?.is_settled && there.rejection === null ? [{ ...there, row }] : []
+  })
+  const known =
+    sum(pix, ({ amount }) => amount) -
+    sum(returns, ({ amount }) => amount) -
+    sum(sent, ({ amount, returned }) => amount - returned)
+  const underWay =
+    sum(pix, ({ amount, isBooked }) => (isBooked ? 0 : amount)) -
+    sum(refunded, ({ id, amount }) =>
+      refunds.some((one) => one.payout === id && one.status === 'REFUNDED') ? 0 : amount,
+    ) -
+    (sum(med, ({ amount }) => amount) - sum(infractions, ({ amount, state }) => (state === 'returned' ? amount : 0))) -
+    sum(sent, ({ amount, row }) => (hasLeft(row) ? 0 : amount)) +
+    sum(sent, ({ returned, row }) => returned - row.returned)
+  return { known, underWay }
+}

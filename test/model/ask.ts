@@ -1,0 +1,98 @@
+import { createTransaction } from '../../src/transactions/create.ts'
+import { refundTransaction } from '../../src/transactions/refund.ts'
+import { createWithdrawal } from '../../src/withdrawals/create.ts'
+import { type Attempted, attempt, describe, Unexpected } from './attempt.ts'
+import { type Expected, expectRefund, expectWithdrawal } from './expect.ts'
+import type { Asked } from './memory.ts'
+import type { World } from './world.ts'
+
+type Answer = { id: string; isReplay: boolean; hold: string | null }
+
+/**
+ * Sends a request under an idempotency key, new or once more, and compares the answer with what it must be. While other steps go on at
+ * the same time only what holds in any order is compared.
+ */
+export async function ask(world: World, asked: Asked, { isAlone }: { isAlone: boolean }): Promise<string> {
+  const expected = isAlone && asked.id === null ? await foresee(world, asked) : null
+  const answered = await attempt(async () => await send(world, asked))
+  if (answered.did === 'done') {
+    const { id, isReplay, hold } = answered.value
+    if (asked.id !== null && (asked.id !== id || !isReplay))
+      throw new Unexpected(`the key ${asked.input.idempotencyKey} gave ${asked.id} and then ${id}`)
+    asked.id = id
+    if (asked.kind === 'withdrawal' && hold === null) world.memory.free.add(id)
+  } else if (answered.did === 'refused' && asked.id !== null) {
+    throw new Unexpected(
+      `the key ${asked.input.idempotencyKey} gave ${asked.id} and was then refused: ${answered.code}`,
+    )
+  }
+  compare(expected, answered)
+  return `${asked.kind} ${JSON.stringify(asked.input)}: ${describe(answered)} ${asked.id ?? ''}`
+}
+
+/** The same key with other content, of a request that was answered: refused, whatever the time. */
+export async function askOther(world: World, asked: Asked): Promise<string> {
+  const answered = await attempt(async () => await send(world, withOtherAmount(asked)))
+  const isRight = answered.did === 'lost' || (answered.did === 'refused' && isRefusalOfKey(asked, answered.code))
+  if (!isRight)
+    throw new Unexpected(
+      `the key ${asked.input.idempotencyKey} of ${asked.id} came with other content: ${describe(answered)}`,
+    )
+  return `${asked.kind} with the key of another: ${describe(answered)}`
+}
+
+function withOtherAmount(asked: Asked): Asked {
+  // No payment of the model is as large: what is left of one is never this.
+  const amount = (asked.input.amount ?? 5_000_000) + 1
+  switch (asked.kind) {
+    case 'transaction':
+      return { ...asked, input: { ...asked.input, amount } }
+    case 'refund':
+      return { ...asked, input: { ...asked.input, amount } }
+    case 'withdrawal':
+      return { ...asked, input: { ...asked.input, amount } }
+  }
+}
+
+function isRefusalOfKey({ kind }: Asked, code: string): boolean {
+  // A charge is asked for before the key is looked at, and the bank may not answer or refuse that.
+  return code === 'idempotency_key_reused' || (kind === 'transaction' && /^acquirer_/.test(code))
+}
+
+async function foresee(world: World, asked: Asked): Promise<Expected | null> {
+  if (asked.kind === 'transaction') return null
+  return asked.kind === 'refund' ? await expectRefund(world, asked) : await expectWithdrawal(world, asked)
+}
+
+function compare(expected: Expected | null, answered: Attempted<Answer>): void {
+  if (expected === null || answered.did === 'lost') return
+  if (answered.did === 'refused') {
+    if (expected.code !== answered.code)
+      throw new Unexpected(`refused with ${answered.code}, expected ${expected.code ?? 'a yes'}`)
+    return
+  }
+  // One that was cut short may have come about all the same.
+  if (answered.value.isReplay) return
+  if (expected.code !== null) throw new Unexpected(`accepted, expected ${expected.code}`)
+  if (expected.hold !== answered.value.hold)
+    throw new Unexpected(`held for ${answered.value.hold}, expected ${expected.hold}`)
+}
+
+async function send({ process: { deps } }: World, asked: Asked): Promise<Answer> {
+  const { merchantId } = asked
+  switch (asked.kind) {
+    case 'transaction': {
+      const { row, isReplay } = await createTransaction(deps, { merchantId, input: asked.input })
+      return { id: row.id, isReplay, hold: null }
+    }
+    case 'refund': {
+      const { transactionId, input } = asked
+      const { refund, isReplay } = await refundTransaction(deps, { merchantId, transactionId, input })
+      return { id: refund.id, isReplay, hold: null }
+    }
+    case 'withdrawal': {
+      const { row, isReplay } = await createWithdrawal(deps, { merchantId, input: asked.input })
+      return { id: row.id, isReplay, hold: row.hold_at_birth }
+    }
+  }
+}

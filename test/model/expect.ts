@@ -1,0 +1,61 @@
+import { sql } from '../../src/db/sql.ts'
+import { type Asked, feeBy } from './memory.ts'
+import { readAll, sum } from './read.ts'
+import type { World } from './world.ts'
+
+/** What the answer to a request must be, while nothing else goes on. */
+export type Expected = { code: string | null; hold: string | null }
+
+const refundableMs = 90 * 86_400_000
+const duplicateWindowMs = 600_000
+/** Both merchants have an approval above this. */
+export const approvalAbove = 50_000
+
+const yes: Expected = { code: null, hold: null }
+const no = (code: string): Expected => ({ code, hold: null })
+
+export async function expectRefund(
+  { db, clock, memory }: World,
+  { merchantId, transactionId, input }: Extract<Asked, { kind: 'refund' }>,
+): Promise<Expected> {
+  const now = clock.now()
+  const seen = await readAll(db, now)
+  const row = seen.transactions.find(({ id }) => id === transactionId)
+  if (memory.isStopped) return no('payouts_stopped')
+  if (row?.status !== 'PAID' || now.getTime() - (row.payment_date?.getTime() ?? 0) > refundableMs)
+    return no('refund_not_possible')
+  const given = seen.refunds.filter((one) => one.transaction_id === row.id && one.status === 'REFUNDED')
+  const left = (row.amount_paid ?? 0) - sum(given, ({ amount }) => amount)
+  const amount = input.amount ?? left
+  if (amount > left) return no('refund_not_possible')
+  const fee = feeBy(memory.rules, merchantId, 'refund', amount, now)
+  return (await findAvailable(db, merchantId)) < amount + fee ? no('insufficient_balance') : yes
+}
+
+export async function expectWithdrawal(
+  { db, clock, memory }: World,
+  { merchantId, input }: Extract<Asked, { kind: 'withdrawal' }>,
+): Promise<Expected> {
+  if (memory.isStopped) return no('payouts_stopped')
+  const now = clock.now()
+  const { amount } = input
+  const fee = feeBy(memory.rules, merchantId, 'withdrawal', amount, now)
+  if ((await findAvailable(db, merchantId)) < amount + fee) return no('insufficient_balance')
+  const { withdrawals } = await readAll(db, now)
+  const isAlike = withdrawals.some(
+    (one) =>
+      one.merchant_id === merchantId &&
+      one.pix_key === input.pixKey.key &&
+      one.amount === amount &&
+      now.getTime() - one.created_at.getTime() < duplicateWindowMs &&
+      /^(?:PENDING|PROCESSING|PROCESSED)$/.test(one.status),
+  )
+  if (isAlike) return { code: null, hold: 'duplicate' }
+  return { code: null, hold: amount > approvalAbove ? 'approval' : null }
+}
+
+async function findAvailable(db: World['db'], merchantId: string): Promise<number> {
+  const [row] = await db.query<{ balance: number }>(sql`
+    select balance from ledger_accounts where merchant_id = ${merchantId} and account = 'available'`)
+  return row?.balance ?? 0
+}

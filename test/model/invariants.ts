@@ -1,0 +1,147 @@
+import { findBreaches } from '../../src/books.ts'
+import { findEngagedBrake } from '../../src/ledger/store.ts'
+import { findAccountFaults } from './accounts.ts'
+import { feeBy } from './memory.ts'
+import { readAll, type Seen, sum } from './read.ts'
+import type { World } from './world.ts'
+
+/** Every move of "Statuses" in the decisions, written down once more: a slip in the service's own table shows. */
+const moves: Record<string, string[]> = {
+  PENDING: ['PIX_QRCODE_GENERATED', 'FAILED', 'PROCESSING', 'CANCELED', 'REJECTED'],
+  PIX_QRCODE_GENERATED: ['PAID', 'FAILED'],
+  FAILED: ['PAID'],
+  PAID: ['PROCESSING_REFUND', 'BLOCKED', 'INFRACTION'],
+  PROCESSING_REFUND: ['REFUNDED', 'PAID', 'BLOCKED', 'INFRACTION'],
+  REFUNDED: ['INFRACTION'],
+  BLOCKED: ['PROCESSING_INFRACTION', 'PAID', 'PROCESSING_REFUND', 'INFRACTION'],
+  PROCESSING_INFRACTION: ['INFRACTION', 'PAID', 'PROCESSING_REFUND'],
+  INFRACTION: [],
+  PROCESSING: ['PROCESSED', 'FAILED'],
+  PROCESSED: ['REFUNDED'],
+}
+
+/** Everything that must hold after any step, whatever was cut short: sentences of what does not. */
+export async function findFaults(world: World): Promise<string[]> {
+  const seen = await readAll(world.db, world.clock.now())
+  const breaches = (await findBreaches(world.db)).map(({ rule, detail }) => `the verifier: ${rule}: ${detail}`)
+  return [
+    ...breaches,
+    ...findPaymentFaults(world, seen),
+    ...findRefundFaults(world, seen),
+    ...findWithdrawalFaults(world, seen),
+    ...findContestFaults(seen),
+    ...findAccountFaults(world, seen),
+    ...findHistoryFaults(world, seen),
+    ...(await findBrakeFaults(world, seen)),
+    ...world.process.errors.flatMap(({ message }) => (message.startsWith('Broken invariant') ? [message] : [])),
+  ]
+}
+
+function findPaymentFaults({ memory }: World, { transactions, bank }: Seen): string[] {
+  const credited = transactions.filter(({ end_to_end }) => end_to_end !== null)
+  const twice = credited.filter(
+    (one, index) => credited.findIndex((other) => other.end_to_end === one.end_to_end) < index,
+  )
+  return [
+    ...twice.map(({ end_to_end }) => `payment ${end_to_end} is credited twice`),
+    ...credited.flatMap((row) => {
+      const pix = bank.pix.find(({ end_to_end_id }) => end_to_end_id === row.end_to_end)
+      if (pix?.txid !== row.txid || pix.amount !== row.amount_paid)
+        return [`transaction ${row.id} is paid with ${row.amount_paid}, and the bank has ${pix?.amount ?? 'nothing'}`]
+      const at = row.status_dates[row.statuses.indexOf('PAID')] ?? new Date(0)
+      const fee = Math.min(pix.amount, feeBy(memory.rules, row.merchant_id, 'transaction', pix.amount, at))
+      return fee === row.fee_amount ? [] : [`transaction ${row.id} has a fee of ${row.fee_amount}, not ${fee}`]
+    }),
+  ]
+}
+
+function findRefundFaults({ memory }: World, { transactions, refunds, bank }: Seen): string[] {
+  const sent = bank.returns.filter(({ nature }) => nature === 'ORIGINAL')
+  const endToEndOf = new Map(transactions.map(({ id, end_to_end }) => [id, end_to_end]))
+  return [
+    ...refunds.flatMap((row) => {
+      const there = sent.find(({ id }) => id === row.payout)
+      const fee = feeBy(memory.rules, row.merchant_id, 'refund', row.amount, row.created_at)
+      if (fee !== row.fee_amount) return [`refund ${row.id} has a fee of ${row.fee_amount}, not ${fee}`]
+      const isDone = there?.is_settled === true && there.rejection === null
+      if (row.status === 'REFUNDED' && !isDone) return [`refund ${row.id} is REFUNDED and has not left the bank`]
+      if (row.status === 'FAILED' && there && !(there.is_settled && there.rejection !== null))
+        return [`refund ${row.id} is FAILED and left the bank`]
+      return []
+    }),
+    ...sent.flatMap(({ id, end_to_end_id, amount }) => {
+      const row = refunds.find(({ payout }) => payout === id)
+      const isOurs = row?.amount === amount && endToEndOf.get(row.transaction_id) === end_to_end_id
+      return isOurs ? [] : [`the bank sent a return ${id} of ${amount} that nobody asked for`]
+    }),
+  ]
+}
+
+function findWithdrawalFaults({ memory }: World, { withdrawals, bank }: Seen): string[] {
+  return [
+    ...withdrawals.flatMap((row) => {
+      const there = bank.payouts.find(({ id }) => id === row.payout)
+      const fee = feeBy(memory.rules, row.merchant_id, 'withdrawal', row.amount, row.created_at)
+      if (fee !== row.fee_amount) return [`withdrawal ${row.id} has a fee of ${row.fee_amount}, not ${fee}`]
+      const isDone = there?.is_settled === true && there.rejection === null
+      if (/^(?:PROCESSED|REFUNDED)$/.test(row.status) && !isDone)
+        return [`withdrawal ${row.id} is ${row.status} and has not left the bank`]
+      if (row.status === 'FAILED' && there && !(there.is_settled && there.rejection !== null))
+        return [`withdrawal ${row.id} is FAILED and left the bank`]
+      if (/^(?:PENDING|CANCELED|REJECTED)$/.test(row.status) && there)
+        return [`withdrawal ${row.id} is ${row.status} and was sent`]
+      if (row.returned > (there?.returned ?? 0)) return [`withdrawal ${row.id} got more back than its receiver sent`]
+      return []
+    }),
+    ...bank.payouts.flatMap(({ id, amount, pix_key }) => {
+      const row = withdrawals.find(({ payout }) => payout === id)
+      if (row?.amount !== amount || row.pix_key !== pix_key)
+        return [`the bank sent a payout ${id} that nobody asked for`]
+      return memory.free.has(row.id) ? [] : [`withdrawal ${row.id} was sent although it was held`]
+    }),
+  ]
+}
+
+function findContestFaults({ transactions, infractions, bank }: Seen): string[] {
+  return transactions.flatMap((row) => {
+    const booked = infractions.filter((one) => one.transaction_id === row.id && one.state === 'returned')
+    const returned = bank.returns.filter(
+      (one) => one.end_to_end_id === row.end_to_end && one.nature !== 'ORIGINAL' && one.is_settled,
+    )
+    const isMore = sum(booked, ({ amount }) => amount) > sum(returned, ({ amount }) => amount)
+    return isMore ? [`transaction ${row.id} has more returned under MED than the bank`] : []
+  })
+}
+
+function findHistoryFaults({ memory }: World, { transactions, withdrawals, events }: Seen): string[] {
+  const counts = new Map(events.map(({ record_id, count, last }) => [record_id, { count, last }]))
+  return [...transactions, ...withdrawals].flatMap(({ id, statuses }) => {
+    const before = memory.histories.get(id) ?? ['PENDING']
+    memory.histories.set(id, statuses)
+    const faults: string[] = []
+    if (before.some((status, index) => statuses[index] !== status)) faults.push(`the past of ${id} was rewritten`)
+    const wrong = statuses.slice(1).findIndex((to, index) => !moves[statuses[index] ?? '']?.includes(to))
+    if (wrong >= 0) faults.push(`${id} moved from ${statuses[wrong]} to ${statuses[wrong + 1]}`)
+    const { count, last } = counts.get(id) ?? { count: 0, last: 0 }
+    const changes = statuses.length - 1
+    if (count !== changes || last !== changes) faults.push(`${id} has ${count} events of ${changes} changes`)
+    return faults
+  })
+}
+
+/** Money leaves only while nothing stops it, and what stops it is the model: the service's own look finds nothing. */
+async function findBrakeFaults({ memory, db }: World, { bank }: Seen): Promise<string[]> {
+  const brake = await findEngagedBrake(db)
+  const left = countLeft(bank)
+  return [
+    ...((brake !== null) === memory.isStopped
+      ? []
+      : [`money is ${brake ? `stopped: ${brake.reason}` : 'not stopped'}`]),
+    ...(memory.isStopped && left > memory.leftWhenStopped ? ['money left while it was stopped'] : []),
+  ]
+}
+
+/** How many payouts and refunds the bank has taken. */
+export function countLeft({ payouts, returns }: Seen['bank']): number {
+  return payouts.length + returns.filter(({ nature }) => nature === 'ORIGINAL').length
+}

@@ -1,0 +1,58 @@
+import type { RefundInput } from '../../src/transactions/refund-schema.ts'
+import type { CreateTransactionInput } from '../../src/transactions/schema.ts'
+import type { CreateWithdrawalInput } from '../../src/withdrawals/schema.ts'
+
+/** A request under an idempotency key, as it may be sent again. */
+export type Asked = { merchantId: string; id: string | null } & (
+  | { kind: 'transaction'; input: CreateTransactionInput }
+  | { kind: 'refund'; transactionId: string; input: RefundInput }
+  | { kind: 'withdrawal'; input: CreateWithdrawalInput }
+)
+
+export type Operation = 'transaction' | 'refund' | 'withdrawal'
+export type Rule = {
+  merchantId: string
+  operation: Operation
+  from: Date
+  fixed: number
+  points: number
+  minimum: number
+  maximum: number
+}
+
+/** What the model knows by itself: nothing of it is read from the service's tables. */
+export type Memory = {
+  asked: Asked[]
+  rules: Rule[]
+  /** Withdrawals that nothing holds, by what the model did: only these may be at the bank. */
+  free: Set<string>
+  isStopped: boolean
+  /** How much had left the bank when money was stopped. */
+  leftWhenStopped: number
+  /** How far each history was when it was last seen. */
+  histories: Map<string, string[]>
+  /** What was done, the last at the end. */
+  trail: string[]
+}
+
+export function createMemory(): Memory {
+  return {
+    asked: [],
+    rules: [],
+    free: new Set(),
+    isStopped: false,
+    leftWhenStopped: 0,
+    histories: new Map(),
+    trail: [],
+  }
+}
+
+/** The fee by the rules that the model has set, at a moment: fixed part and share, rounded half up, within minimum and maximum. */
+export function feeBy(rules: Rule[], merchantId: string, operation: Operation, amount: number, at: Date): number {
+  const rule = rules
+    .filter((one) => one.merchantId === merchantId && one.operation === operation && one.from <= at)
+    .at(-1)
+  if (!rule) return 0
+  const share = (BigInt(amount) * BigInt(rule.points) * 2n + 10_000n) / 20_000n
+  return Math.min(rule.maximum, Math.max(rule.minimum, rule.fixed + Number(share)))
+}

@@ -1,0 +1,19 @@
+import { expect, it } from 'vitest'
+import { runModel } from './run.ts'
+
+/**
+ * The seed is part of each test's name. MODEL_SEED repeats one run, MODEL_RUNS makes more of them, each from the next seed, and
+ * MODEL_STEPS longer ones.
+ */
+const firstSeed = Number(process.env.MODEL_SEED ?? Math.floor(Date.now() / 1000))
+const runs = Number(process.env.MODEL_RUNS ?? (process.env.MODEL_SEED ? 1 : 8))
+const steps = Number(process.env.MODEL_STEPS ?? 250)
+
+it.each(Array.from({ length: runs }, (_, index) => firstSeed + index))(
+  'no cent is lost or made, whatever happens, in any order, and however often it is cut short: seed %i',
+  { timeout: 60_000 + 500 * steps },
+  async (seed) => {
+    const { histories } = await runModel({ seed, steps })
+    expect(histories.length).toBeGreaterThan(0)
+  },
+)

@@ -1,0 +1,67 @@
+import { enqueueJob } from '../../src/jobs/jobs.ts'
+import { claimJobs, deleteJob, postponeJob } from '../../src/jobs/store.ts'
+import { isInjected } from './attempt.ts'
+import type { World } from './world.ts'
+
+/** What a schedule asks for. The look at the books is a step of its own. */
+export const sweeps = [
+  'transactions.check',
+  'transactions.poll',
+  'transactions.infractions',
+  'withdrawals.check',
+  'withdrawals.returns',
+]
+
+/**
+ * Takes some jobs of the queue and runs them, at once or one after the other: the program's own statements and jobs, without the timers
+ * between them. A job that its process did not live to finish is there for the next process.
+ */
+export async function work(world: World, { limit, isAtOnce }: { limit: number; isAtOnce: boolean }): Promise<string[]> {
+  const { instance, deps, jobs } = world.process
+  const run: string[] = []
+  try {
+    const claimed = await claimJobs(deps.db, { instance, names: Object.keys(jobs), limit })
+    const runOne = async ({ id, name, payload }: (typeof claimed)[number]) => {
+      run.push(name)
+      const error = await runJob(world, name, payload)
+      if (error === null) await deleteJob(deps.db, { instance, id })
+      else await postponeJob(deps.db, { instance, id, pauseSeconds: 0, error: error.message })
+    }
+    if (isAtOnce) await settleAll(world.random.shuffle(claimed).map(runOne))
+    else for (const job of world.random.shuffle(claimed)) await runOne(job)
+  } catch (error) {
+    if (!isInjected(error)) throw error
+    // Alive, it does not know what it has in hand; as the runner does, it gives back what it took.
+    if (!world.process.life.isDead()) await world.revive()
+  }
+  return run
+}
+
+export async function sweep(world: World, name: string): Promise<void> {
+  try {
+    await enqueueJob(world.process.deps.db, { name, payload: {}, key: name, whenThere: 'keep' })
+  } catch (error) {
+    if (!isInjected(error)) throw error
+  }
+}
+
+/** Runs all that there is to run, until nothing is left or what is left fails every time. */
+export async function workUntilQuiet(world: World): Promise<void> {
+  for (const name of sweeps) await sweep(world, name)
+  for (let rounds = 0; rounds < 40; rounds++)
+    if ((await work(world, { limit: 40, isAtOnce: false })).length === 0) return
+}
+
+async function runJob({ process: { jobs } }: World, name: string, payload: unknown): Promise<Error | null> {
+  try {
+    await jobs[name]?.(payload, new AbortController().signal)
+    return null
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error))
+  }
+}
+
+/** All of them have ended before the first failure is told: nothing of a step goes on in the next. */
+export async function settleAll(works: Promise<void>[]): Promise<void> {
+  for (const one of await Promise.allSettled(works)) if (one.status === 'rejected') throw one.reason
+}

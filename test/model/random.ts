@@ -1,0 +1,31 @@
+/** Draws that look random and are the same for the same seed, so that a run can be repeated. */
+export type Random = {
+  /** A whole number from 0 to below the bound. */
+  below(bound: number): number
+  /** True so often of a hundred times. */
+  percent(chance: number): boolean
+  pick<Item>(items: readonly Item[]): Item | undefined
+  shuffle<Item>(items: readonly Item[]): Item[]
+}
+
+/** mulberry32: small, and good enough to choose steps with. */
+export function createRandom(seed: number): Random {
+  let state = seed
+  const next = () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return (mixed ^ (mixed >>> 14)) >>> 0
+  }
+  const below = (bound: number) => next() % bound
+  return {
+    below,
+    percent: (chance) => below(100) < chance,
+    pick: (items) => items[below(Math.max(1, items.length))],
+    shuffle: (items) =>
+      items
+        .map((item) => ({ item, order: next() }))
+        .sort((a, b) => a.order - b.order)
+        .map(({ item }) => item),
+  }
+}

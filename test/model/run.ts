@@ -1,0 +1,110 @@
+import { assert } from '../../src/lib/assert.ts'
+import { setWithdrawalLimits } from '../../src/withdrawals/limits.ts'
+import { approvalAbove } from './expect.ts'
+import { findFaults } from './invariants.ts'
+import { settleAll, workUntilQuiet } from './queue.ts'
+import type { Random } from './random.ts'
+import { settleAllOpen } from './settle.ts'
+import type { Step } from './steps.ts'
+import * as people from './steps.ts'
+import * as network from './steps-bank.ts'
+import * as machine from './steps-machine.ts'
+import { openWorld, type World } from './world.ts'
+
+/** How often each step comes, of their sum. */
+const weights: [string, number, Step][] = [
+  ['create', 10, people.create],
+  ['pay', 14, people.pay],
+  ['refund', 9, people.refund],
+  ['withdraw', 10, people.withdraw],
+  ['repeat', 5, people.repeat],
+  ['insist', 2, people.insist],
+  ['cancel', 2, people.cancel],
+  ['confirm', 3, people.confirm],
+  ['approve', 3, people.approve],
+  ['reject', 1, people.reject],
+  ['callback', 9, network.callback],
+  ['sendBack', 2, network.sendBack],
+  ['contest', 4, network.contest],
+  ['decide', 4, network.decide],
+  ['takeBack', 1, network.takeBack],
+  ['enter', 2, network.enter],
+  ['decideHere', 2, network.decideHere],
+  ['runJobs', 18, machine.runJobs],
+  ['runSweep', 10, machine.runSweep],
+  ['wait', 7, machine.wait],
+  ['harm', 9, machine.harm],
+  ['lose', 3, machine.lose],
+  ['setFee', 2, machine.setFee],
+  ['stopMoney', 1, machine.stopMoney],
+  ['letMoneyGo', 2, machine.letMoneyGo],
+]
+const deck = weights.flatMap(([name, weight, step]) => Array.from({ length: weight }, () => ({ name, step })))
+/** What many do at once in life. The clock, fees and the brake are moved while nothing else goes on. */
+const crowd = deck.filter(({ name }) =>
+  /^(?:create|pay|refund|withdraw|repeat|cancel|confirm|approve|callback|runJobs|runSweep|enter)$/.test(name),
+)
+/** Of a hundred steps so many are several at once. */
+const crowdPercent = 8
+
+/** One random life of the service from its seed. Throws with the seed and what was done before when anything does not hold. */
+export async function runModel({ seed, steps }: { seed: number; steps: number }): Promise<{ histories: string[] }> {
+  const world = await openWorld(seed)
+  try {
+    for (const merchantId of world.merchants) await setWithdrawalLimits(world.db, { merchantId, approvalAbove })
+    await beginPaid(world)
+    for (let number = 1; number <= steps; number++) {
+      await takeStep(world, number)
+      expectNone(await findFaults(world))
+    }
+    world.memory.trail.push('the end')
+    expectNone(await settleAllOpen(world))
+    return { histories: [...world.memory.histories.values()].map((statuses) => statuses.join(' ')) }
+  } catch (error) {
+    const trail = world.memory.trail.slice(-60).join('\n  ')
+    throw new Error(`MODEL_SEED=${seed} MODEL_STEPS=${steps}: ${String(error)}\n  ${trail}`, { cause: error })
+  } finally {
+    await world.close()
+  }
+}
+
+/** Money to begin with, so that few steps find nothing to do. */
+async function beginPaid(world: World): Promise<void> {
+  for (let count = 0; count < 8; count++) await people.create(world, { isAlone: true })
+  for (let count = 0; count < 8; count++) await people.pay(world, { isAlone: true })
+  await workUntilQuiet(world)
+  expectNone(await findFaults(world))
+}
+
+async function takeStep(world: World, number: number): Promise<void> {
+  const { random, memory } = world
+  const isCrowd = random.percent(crowdPercent)
+  const said: string[] = []
+  try {
+    if (isCrowd) {
+      const steps = Array.from({ length: 2 + random.below(4) }, () => drawFrom(random, crowd))
+      await settleAll(steps.map(async (step) => void said.push(await step(world, { isAlone: false }))))
+    } else {
+      // Where there is nothing to do it to yet, something else is done.
+      do said[0] = await drawFrom(random, deck)(world, { isAlone: true })
+      while (said[0].startsWith('nothing'))
+    }
+  } finally {
+    memory.trail.push(`${number}${isCrowd ? ' at once' : ''}. ${said.join(' | ') || 'cut short'}`)
+    // A dead one is followed by another: a crash is between two steps of the service, not the end of the model.
+    if (world.process.life.isDead()) {
+      memory.trail.push('  (the process had ended, and another one began)')
+      await world.revive()
+    }
+  }
+}
+
+function drawFrom(random: Random, steps: typeof deck): Step {
+  const drawn = random.pick(steps)
+  assert(drawn, 'there are steps to draw from')
+  return drawn.step
+}
+
+function expectNone(faults: string[]): void {
+  if (faults.length > 0) throw new Error(faults.join('\n'))
+}

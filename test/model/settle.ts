@@ -1,0 +1,95 @@
+import { decideInfraction } from '../../src/transactions/infraction.ts'
+import { attempt } from './attempt.ts'
+import { findFaults } from './invariants.ts'
+import { workUntilQuiet } from './queue.ts'
+import { readAll, type Seen } from './read.ts'
+import { tellAll } from './steps-bank.ts'
+import { releaseMoney } from './steps-machine.ts'
+import type { World } from './world.ts'
+
+const minute = 60_000
+const day = 24 * 60 * minute
+/** Longer than any pause between two looks: minutes for what is open, then days for what receivers sent back, a week at most. */
+const pauses = [
+  0,
+  minute,
+  6 * minute,
+  11 * minute,
+  31 * minute,
+  2 * 60 * minute,
+  day,
+  day,
+  2 * day,
+  8 * day,
+  8 * day,
+  16 * day,
+]
+
+/** Lets all that is open come to its end, with nothing lost on the way any more, and tells what has not, or not rightly. */
+export async function settleAllOpen(world: World): Promise<string[]> {
+  world.process.life.disarm()
+  await world.revive()
+  world.setLosses(0)
+  await releaseMoney(world)
+  await decideContests(world)
+  for (const pause of pauses) {
+    world.clock.advance(pause)
+    // A PSP repeats a callback until it is taken.
+    await tellAll(world)
+    await workUntilQuiet(world)
+  }
+  return [...(await findFaults(world)), ...findOpen(await readAll(world.db, world.clock.now()))]
+}
+
+/** The bank decides what it has open; what only the operator had heard of came to nothing. */
+async function decideContests(world: World): Promise<void> {
+  const { random, clock, db } = world
+  const { bank } = await readAll(db, clock.now())
+  for (const { id, state } of bank.contests) {
+    const decision = random.pick(['accept', 'reject', 'cancel'] as const) ?? 'reject'
+    if (state === 'open') await world.bank.decideInfraction({ reference: id, decision })
+  }
+  clock.advance(minute)
+  await tellAll(world)
+  await workUntilQuiet(world)
+  const { infractions } = await readAll(db, clock.now())
+  for (const one of infractions.filter(({ state }) => state === 'open' || state === 'accepted')) {
+    const input = { transactionId: one.transaction_id, decision: 'reject' } as const
+    await attempt(async () => await decideInfraction(world.process.deps, input))
+  }
+}
+
+function findOpen({ transactions, refunds, infractions, withdrawals, bank }: Seen): string[] {
+  const settledStatus = /^(?:PAID|REFUNDED|INFRACTION|FAILED)$/
+  const paid = new Set(bank.pix.map(({ txid }) => txid))
+  return [
+    ...transactions.flatMap(({ id, txid, status, end_to_end }) => [
+      ...(settledStatus.test(status) ? [] : [`transaction ${id} is still ${status}`]),
+      ...(paid.has(txid) === (end_to_end !== null)
+        ? []
+        : [`transaction ${id} is ${status} and its payment is not booked`]),
+    ]),
+    ...refunds.flatMap(({ id, status }) => (status === 'PROCESSING' ? [`refund ${id} is still PROCESSING`] : [])),
+    ...infractions.flatMap(({ id, state }) =>
+      state === 'open' || state === 'accepted' ? [`contest ${id} is still ${state}`] : [],
+    ),
+    ...withdrawals.flatMap(({ id, payout, status, hold, returned }) => [
+      ...(status === 'PROCESSING' || (status === 'PENDING' && hold === null)
+        ? [`withdrawal ${id} is still ${status}`]
+        : []),
+      ...((bank.payouts.find((one) => one.id === payout)?.returned ?? 0) === returned
+        ? []
+        : [`withdrawal ${id} has not all booked that was sent back`]),
+    ]),
+    ...findMissingReturns({ transactions, infractions, bank }),
+  ]
+}
+
+function findMissingReturns({ transactions, infractions, bank }: Pick<Seen, 'transactions' | 'infractions' | 'bank'>) {
+  return transactions.flatMap(({ id, end_to_end }) => {
+    const booked = infractions.filter((one) => one.transaction_id === id && one.state === 'returned')
+    const returned = bank.returns.filter((one) => one.end_to_end_id === end_to_end && one.nature !== 'ORIGINAL')
+    const total = (items: { amount: number }[]) => items.reduce((all, { amount }) => all + amount, 0)
+    return total(booked) === total(returned) ? [] : [`transaction ${id} has not all booked that was returned under MED`]
+  })
+}

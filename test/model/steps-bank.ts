@@ -1,0 +1,124 @@
+import { findPayout } from '../../simulator/payouts-store.ts'
+import { toPix } from '../../simulator/pix.ts'
+import { toSentPixCallback } from '../../simulator/sent-pix.ts'
+import { findPix } from '../../simulator/store.ts'
+import { receiveCallback } from '../../src/callbacks/receive.ts'
+import { cents } from '../../src/lib/money.ts'
+import { decideInfraction, openInfraction } from '../../src/transactions/infraction.ts'
+import { attempt, describe } from './attempt.ts'
+import { readAll } from './read.ts'
+import { pickPaid, type Step } from './steps.ts'
+import type { World } from './world.ts'
+
+/** A callback of something that happened, or of several, in any order and as often as it comes; now and then of what never happened. */
+export const callback: Step = async (world) => {
+  const { random, db, clock } = world
+  const { bank, transactions } = await readAll(db, clock.now())
+  const pix = random.shuffle(bank.pix).slice(0, 3)
+  const payouts = random.shuffle(bank.payouts).slice(0, 2)
+  const entries: unknown[] = [
+    ...(await Promise.all(pix.map(async ({ end_to_end_id }) => await pixEntry(world, end_to_end_id)))),
+    ...(await Promise.all(payouts.map(async ({ id }) => await payoutEntry(world, id)))),
+  ]
+  const unpaid = random.pick(transactions.filter(({ end_to_end }) => end_to_end === null))
+  if (unpaid && random.percent(15)) entries.push(forge(unpaid.txid, random.below(1_000_000)))
+  const sent = random.shuffle([...entries, ...entries]).slice(0, 1 + random.below(4))
+  const said = []
+  for (const entry of sent) said.push(describe(await tell(world, entry)))
+  return `callbacks: ${said.join(' ')}`
+}
+
+/** All that the bank has to tell, once: in the end each callback arrives. */
+export async function tellAll(world: World): Promise<void> {
+  const { bank } = await readAll(world.db, world.clock.now())
+  for (const { end_to_end_id } of bank.pix) await tell(world, await pixEntry(world, end_to_end_id))
+  for (const { id } of bank.payouts) await tell(world, await payoutEntry(world, id))
+}
+
+async function tell({ process: { deps } }: World, entry: unknown) {
+  const acquirer = deps.acquirers.current
+  const notices = acquirer.readCallback({ pix: [entry] })
+  return await attempt(async () => await receiveCallback(deps, { acquirer: acquirer.name, notices }))
+}
+
+async function pixEntry({ db, clock }: World, endToEndId: string): Promise<unknown> {
+  const pix = await findPix(db.pool, endToEndId)
+  return pix && toPix(pix, clock.now())
+}
+
+async function payoutEntry({ db, clock }: World, id: string): Promise<unknown> {
+  const payout = await findPayout(db.pool, id)
+  return payout && toSentPixCallback(payout, clock.now())
+}
+
+/** From nobody's bank: a payment that was never made. */
+function forge(txid: string, number: number): unknown {
+  const endToEndId = `E12345678202603021500${String(number).padStart(11, '0')}`
+  return { endToEndId, txid, valor: '1.00', horario: '2026-03-02T15:00:00.000Z' }
+}
+
+/** The receiver of a payout sends it back, or a part. */
+export const sendBack: Step = async (world) => {
+  const { random } = world
+  const { bank } = await readAll(world.db, world.clock.now())
+  const payout = random.pick(bank.payouts)
+  if (!payout) return 'nothing to send back'
+  const amount = random.percent(50) ? undefined : cents(1 + random.below(payout.amount))
+  const back = await world.bank.returnPayout({ payoutId: payout.id, ...(amount !== undefined && { amount }) })
+  return `send back ${amount ?? 'all'} of ${payout.id}: ${back.ok ? 'done' : back.code}`
+}
+
+/** The payer's bank contests a payment. */
+export const contest: Step = async (world) => {
+  const { random } = world
+  const { bank } = await readAll(world.db, world.clock.now())
+  const pix = random.pick(bank.pix)
+  if (!pix) return 'nothing to contest'
+  const amount = random.percent(60) ? undefined : cents(1 + random.below(pix.amount))
+  const input = { endToEndId: pix.end_to_end_id, ...(amount !== undefined && { amount }) }
+  const opened = await world.bank.openInfraction(input)
+  return `contest ${amount ?? 'all'} of ${pix.end_to_end_id}: ${opened.ok ? opened.id : opened.code}`
+}
+
+export const decide: Step = async (world) => {
+  const { random } = world
+  const { bank } = await readAll(world.db, world.clock.now())
+  const open = random.pick(bank.contests.filter(({ state }) => state === 'open'))
+  if (!open) return 'nothing to decide'
+  const decision = random.pick(['accept', 'accept', 'reject', 'cancel'] as const) ?? 'accept'
+  const decided = await world.bank.decideInfraction({ reference: open.id, decision })
+  return `${decision} ${open.id}: ${decided.ok ? 'done' : decided.code}`
+}
+
+/** The bank returns a payment under MED without a word before. */
+export const takeBack: Step = async (world) => {
+  const { random } = world
+  const { bank } = await readAll(world.db, world.clock.now())
+  const pix = random.pick(bank.pix)
+  if (!pix) return 'nothing to take back'
+  const amount = random.percent(60) ? undefined : cents(1 + random.below(pix.amount))
+  const input = { endToEndId: pix.end_to_end_id, ...(amount !== undefined && { amount }) }
+  const taken = await world.bank.returnUnannounced(input)
+  return `take back ${amount ?? 'all'} of ${pix.end_to_end_id}: ${taken.ok ? 'done' : taken.code}`
+}
+
+/** The operator heard of a contest, or of how one ended, before the acquirer told. */
+export const enter: Step = async (world) => {
+  const { random, process } = world
+  const { transactions } = await readAll(world.db, world.clock.now())
+  const row = pickPaid(world, transactions)
+  if (!row) return 'nothing to enter'
+  const amount = random.percent(60) ? undefined : 1 + random.below(row.amount_paid ?? 1)
+  const input = { merchantId: row.merchant_id, transactionId: row.id, ...(amount !== undefined && { amount }) }
+  return `the operator contests ${row.id}: ${describe(await attempt(async () => await openInfraction(process.deps, input)))}`
+}
+
+export const decideHere: Step = async (world) => {
+  const { random, process } = world
+  const { infractions } = await readAll(world.db, world.clock.now())
+  const open = random.pick(infractions.filter(({ state }) => state === 'open' || state === 'accepted'))
+  if (!open) return 'nothing to decide here'
+  const decision = random.percent(50) ? 'accept' : 'reject'
+  const input = { transactionId: open.transaction_id, decision } as const
+  return `the operator decides ${decision}: ${describe(await attempt(async () => await decideInfraction(process.deps, input)))}`
+}

@@ -1,0 +1,77 @@
+import { engageBrake, releaseBrake } from '../../src/ledger/brake.ts'
+import { insertFeeRule } from '../../src/ledger/store.ts'
+import { countLeft } from './invariants.ts'
+import { sweep, sweeps, work } from './queue.ts'
+import { readAll } from './read.ts'
+import type { Step } from './steps.ts'
+import type { World } from './world.ts'
+
+const second = 1_000
+const pauses = [1, 1, 5, 5, 20, 60, 60, 301, 601, 3_600, 86_400].map((seconds) => seconds * second)
+
+export const runJobs: Step = async (world, { isAlone }) => {
+  const limit = 1 + world.random.below(6)
+  const isAtOnce = !isAlone || world.random.percent(40)
+  return `jobs${isAtOnce ? ' at once' : ''}: ${(await work(world, { limit, isAtOnce })).join(' ')}`
+}
+
+export const runSweep: Step = async (world) => {
+  const name = world.random.pick([...sweeps, 'books.verify']) ?? 'books.verify'
+  await sweep(world, name)
+  return `${name}, with ${(await work(world, { limit: 10, isAtOnce: false })).join(' ')}`
+}
+
+export const wait: Step = async ({ clock, random }) => {
+  const ms = random.pick(pauses) ?? second
+  clock.advance(ms)
+  return `wait ${ms / second} s`
+}
+
+/** The process ends, or a step of it fails, somewhere in what comes next. */
+export const harm: Step = async ({ process: { life }, random }) => {
+  const kind = random.percent(70) ? 'crash' : 'fault'
+  const steps = 1 + random.below(40)
+  life.arm(kind, steps)
+  return `${kind} in ${steps} steps`
+}
+
+export const lose: Step = async (world) => {
+  const percent = world.random.pick([0, 0, 20, 60]) ?? 0
+  world.setLosses(percent)
+  return `${percent} of 100 questions are lost`
+}
+
+export const setFee: Step = async (world) => {
+  const { random, db, clock, memory, merchants } = world
+  const merchantId = random.pick(merchants) ?? ''
+  const operation = random.pick(['transaction', 'refund', 'withdrawal'] as const) ?? 'transaction'
+  const [fixed, points, minimum] = [random.below(60), random.below(300), random.below(40)]
+  const maximum = minimum + random.below(5_000)
+  // No two rules of one moment, and nothing else at the moment of a rule.
+  clock.advance(second)
+  const from = clock.now()
+  await db.transaction(async (tx) => {
+    const rule = { merchantId, operation, validFrom: from, fixed, basis_points: points, minimum, maximum }
+    await insertFeeRule(tx, rule)
+  })
+  memory.rules.push({ merchantId, operation, from, fixed, points, minimum, maximum })
+  return `fee of a ${operation}: ${fixed} + ${points} points, ${minimum} to ${maximum}`
+}
+
+export const stopMoney: Step = async (world) => {
+  const { db, clock, memory } = world
+  memory.leftWhenStopped = countLeft((await readAll(db, clock.now())).bank)
+  memory.isStopped = true
+  await engageBrake(db, { reason: 'the model', now: clock.now() })
+  return 'money is stopped'
+}
+
+export const letMoneyGo: Step = async (world) => {
+  await releaseMoney(world)
+  return 'money goes again'
+}
+
+export async function releaseMoney({ db, clock, memory }: World): Promise<void> {
+  memory.isStopped = false
+  await db.transaction(async (tx) => await releaseBrake(tx, { by: 'the model', now: clock.now() }))
+}

@@ -1,0 +1,151 @@
+import { randomUUID } from 'node:crypto'
+import { cents } from '../../src/lib/money.ts'
+import { approveWithdrawal } from '../../src/withdrawals/approve.ts'
+import { cancelWithdrawal } from '../../src/withdrawals/cancel.ts'
+import { confirmWithdrawal } from '../../src/withdrawals/confirm.ts'
+import { rejectWithdrawal } from '../../src/withdrawals/reject.ts'
+import { ask, askOther } from './ask.ts'
+import { attempt, describe } from './attempt.ts'
+import { approvalAbove } from './expect.ts'
+import type { Asked } from './memory.ts'
+import { readAll, type TransactionSeen } from './read.ts'
+import type { World } from './world.ts'
+
+/** isAlone: nothing else goes on at the same time, so that the answer can be foreseen. Gives what was done, for the trail. */
+export type Step = (world: World, mode: { isAlone: boolean }) => Promise<string>
+
+/** 9999999 is refused by the bank; from the large ones the odd refunds can be taken. */
+const payments = [1, 99, 1_000, 2_590, 10_000, 60_000, 900_000, 1_700_000, 2_000_000, 2_500_000, 9_999_999]
+/** Returns that the bank rejects, processes slowly and refuses. */
+const oddRefunds = [800_001, 800_002, 800_004]
+/** Payouts that the bank rejects with SPI's codes, refuses and processes slowly. */
+const oddPayouts = [900_001, 900_005, 900_024, 900_090, 900_091]
+const payoutAmounts = [10, 1_000, 2_590, 9_990, 50_001, 100_000]
+const pixKeys = ['shop@example.com', 'supplier@example.com', '2f1c4b5e-7a0d-4a5b-9d3e-1f2a3b4c5d6e'] as const
+
+export const create: Step = async (world, mode) => {
+  const { random } = world
+  const expirationSeconds = random.pick([60, 1_800, 86_400, 86_400]) ?? 60
+  const input = {
+    amount: random.pick(payments) ?? 1,
+    paymentMethod: 'PIX' as const,
+    isInfoProduct: true,
+    pix: { expirationSeconds },
+    idempotencyKey: randomUUID(),
+  }
+  return await askNew(world, { kind: 'transaction', input }, mode)
+}
+
+export const pay: Step = async (world) => {
+  const { random, bank } = world
+  const { transactions } = await readAll(world.db, world.clock.now())
+  // Paid or expired ones too: the bank has to refuse them.
+  const open = transactions.filter(({ status }) => status === 'PIX_QRCODE_GENERATED')
+  const row = random.pick(random.percent(90) ? open : transactions)
+  if (!row?.pix_uri) return 'nothing to pay'
+  const amount = random.percent(15) ? cents(1 + random.below(100_000)) : undefined
+  const paid = await bank.pay({ uri: row.pix_uri, ...(amount !== undefined && { amount }) })
+  return `pay ${row.id}${amount === undefined ? '' : ` with ${amount}`}: ${paid.ok ? paid.endToEndId : paid.code}`
+}
+
+export const refund: Step = async (world, mode) => {
+  const { random } = world
+  const { transactions } = await readAll(world.db, world.clock.now())
+  const row = pickPaid(world, transactions)
+  if (!row) return 'nothing to refund'
+  const paid = row.amount_paid ?? 1
+  const amount = random.percent(40) ? undefined : random.percent(25) ? random.pick(oddRefunds) : 1 + random.below(paid)
+  const input = { idempotencyKey: randomUUID(), ...(amount !== undefined && { amount }) }
+  return await askNew(world, { kind: 'refund', merchantId: row.merchant_id, transactionId: row.id, input }, mode)
+}
+
+/** Mostly one that is PAID; else any, since whoever is refused must be refused whatever the status. */
+export function pickPaid({ random }: World, transactions: TransactionSeen[]): TransactionSeen | undefined {
+  const isPaid = ({ status }: TransactionSeen) => status === 'PAID'
+  return random.pick(random.percent(85) ? transactions.filter(isPaid) : transactions)
+}
+
+export const withdraw: Step = async (world, mode) => {
+  const { random } = world
+  const amount = random.pick(random.percent(30) ? oddPayouts : payoutAmounts) ?? 10
+  const key = random.pick(pixKeys) ?? pixKeys[0]
+  const pixKey = { key, type: key.includes('@') ? ('EMAIL' as const) : ('EVP' as const) }
+  const input = { amount, method: 'PIX' as const, pixKey, idempotencyKey: randomUUID() }
+  return await askNew(world, { kind: 'withdrawal', input }, mode)
+}
+
+/** A request that was made before, as it was or with other content. */
+export const repeat: Step = async (world, mode) => {
+  const { random, memory } = world
+  const unknown = memory.asked.filter(({ id }) => id === null)
+  const asked = random.pick(random.percent(50) ? unknown : memory.asked)
+  if (!asked) return 'nothing to repeat'
+  if (asked.id !== null && random.percent(30)) return await askOther(world, asked)
+  return `again: ${await ask(world, asked, mode)}`
+}
+
+/** The same request several times at once. */
+export const insist: Step = async (world) => {
+  const before = world.memory.asked.length
+  const first = await (world.random.pick([create, withdraw, refund]) ?? create)(world, { isAlone: true })
+  const asked = world.memory.asked[before]
+  if (!asked) return first
+  const said = await Promise.all([1, 2, 3].map(async () => await ask(world, asked, { isAlone: false })))
+  return [first, ...said].join('; ')
+}
+
+type NewRequest = {
+  [Kind in Asked['kind']]: Omit<Extract<Asked, { kind: Kind }>, 'merchantId' | 'id'>
+}[Asked['kind']]
+
+async function askNew(
+  world: World,
+  request: NewRequest & { merchantId?: string },
+  mode: { isAlone: boolean },
+): Promise<string> {
+  const merchantId = request.merchantId ?? world.random.pick(world.merchants) ?? ''
+  const asked: Asked = { ...request, merchantId, id: null }
+  world.memory.asked.push(asked)
+  return await ask(world, asked, mode)
+}
+
+export const cancel: Step = async (world) => {
+  const row = await pickWaiting(world)
+  if (!row) return 'nothing to cancel'
+  const { deps } = world.process
+  const done = await attempt(async () => await cancelWithdrawal(deps, { merchantId: row.merchant_id, id: row.id }))
+  return `cancel ${row.id}: ${describe(done)}`
+}
+
+export const confirm: Step = async (world) => {
+  const row = await pickWaiting(world)
+  if (!row) return 'nothing to confirm'
+  const { deps } = world.process
+  const isLetGo = row.hold === 'duplicate' && row.amount <= approvalAbove
+  // Cut short, it may have come about; noted before, since a job may run at the same time.
+  if (isLetGo) world.memory.free.add(row.id)
+  const done = await attempt(async () => await confirmWithdrawal(deps, { merchantId: row.merchant_id, id: row.id }))
+  return `confirm ${row.id}, held for ${row.hold}: ${describe(done)}`
+}
+
+export const approve: Step = async (world) => {
+  const row = await pickWaiting(world)
+  if (!row) return 'nothing to approve'
+  world.memory.free.add(row.id)
+  return `approve ${row.id}: ${describe(await attempt(async () => await approveWithdrawal(world.process.deps, row)))}`
+}
+
+export const reject: Step = async (world) => {
+  const row = await pickWaiting(world)
+  if (!row) return 'nothing to reject'
+  const reason = 'Not today'
+  return `reject ${row.id}: ${describe(await attempt(async () => await rejectWithdrawal(world.process.deps, { id: row.id, reason })))}`
+}
+
+/** Mostly one that waits; else any. */
+async function pickWaiting({ random, db, clock }: World) {
+  const { withdrawals } = await readAll(db, clock.now())
+  const waiting = withdrawals.filter(({ status }) => status === 'PENDING')
+  const held = waiting.filter(({ hold }) => hold !== null)
+  return random.pick(random.percent(60) ? held : random.percent(80) ? waiting : withdrawals)
+}

@@ -1,0 +1,147 @@
+import { randomUUID } from 'node:crypto'
+import { pino } from 'pino'
+import type { Disturbance } from '../../simulator/disturb.ts'
+import { receiverAccount, receiverKey, simulatorCredentials } from '../../simulator/receiver-account.ts'
+import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
+import { createBacenAcquirer } from '../../src/acquirers/bacen/adapter.ts'
+import { createRegistry } from '../../src/acquirers/registry.ts'
+import { scopes } from '../../src/auth/scopes.ts'
+import { loadSecretKey } from '../../src/auth/secret-key.ts'
+import { booksJobs } from '../../src/books.ts'
+import { callbackJobs } from '../../src/callbacks/jobs.ts'
+import type { Db } from '../../src/db/sql.ts'
+import type { Job } from '../../src/jobs/jobs.ts'
+import { releaseJobs } from '../../src/jobs/store.ts'
+import type { SecretKey } from '../../src/lib/secrets.ts'
+import { createMerchant } from '../../src/merchant.ts'
+import { simulatorName } from '../../src/network.ts'
+import { type CreateDeps, createTransactionWriter } from '../../src/transactions/create.ts'
+import { transactionJobs } from '../../src/transactions/jobs.ts'
+import type { SettleDeps } from '../../src/transactions/settle.ts'
+import { withdrawalJobs } from '../../src/withdrawals/jobs.ts'
+import { type ManualClock, manualClock } from '../support/clock.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { createLife, type Life, mortalDb, mortalSend } from './life.ts'
+import { createMemory, type Memory } from './memory.ts'
+import { createRandom, type Random } from './random.ts'
+
+/** One life of the service: its operations' dependencies and its jobs, all of which end with it. */
+export type Process = {
+  instance: string
+  life: Life
+  deps: SettleDeps & CreateDeps
+  jobs: Record<string, Job>
+  /** Errors that it logged: its own broken promises would show here. */
+  errors: Error[]
+}
+
+/** A bank, a database that outlives every process on it, and one process at a time. */
+export type World = {
+  seed: number
+  random: Random
+  clock: ManualClock
+  /** Never harmed: for the model's own look. */
+  db: Db
+  bank: Simulator
+  merchants: string[]
+  memory: Memory
+  process: Process
+  /** Of a hundred requests that reach the bank, how many are lost on their way in or out. */
+  setLosses(percent: number, kinds?: readonly Disturbance[]): void
+  /** Starts another process in place of one that has ended. */
+  revive(): Promise<void>
+  close(): Promise<void>
+}
+
+const anyLoss: readonly Disturbance[] = ['time_out_before', 'time_out_after', 'error_500']
+/** What is asked about money; without a token nothing would be asked at all. */
+const disturbed = /^\/(?:cob|pix|v2|v3)(?:\/|$)/
+
+export async function openWorld(seed: number): Promise<World> {
+  const random = createRandom(seed)
+  const clock = manualClock()
+  const database = await createTestDatabase()
+  const { db } = database
+  const { key } = await loadSecretKey(db, null)
+  let losses = { percent: 0, kinds: anyLoss }
+  const bank = await createSimulator({
+    pool: db.pool,
+    clock,
+    publicBaseUrl: 'http://127.0.0.1:3999',
+    // The model carries callbacks itself: late, twice, in any order.
+    sendCallback: async () => 200,
+    log: { warn: () => {} },
+    disturb: ({ path }) =>
+      disturbed.test(path) && random.percent(losses.percent) ? (random.pick(losses.kinds) ?? 'none') : 'none',
+  })
+  const merchants = [await addMerchant(db, key, clock), await addMerchant(db, key, clock)]
+  const begin = () => startProcess({ db, bank, clock, key, isRemote: random.percent(50) })
+  const world: World = {
+    seed,
+    random,
+    clock,
+    db,
+    bank,
+    merchants,
+    memory: createMemory(),
+    process: begin(),
+    setLosses: (percent, kinds = anyLoss) => {
+      losses = { percent, kinds }
+    },
+    async revive() {
+      // What another process does when it can take the dead one's lock.
+      await releaseJobs(db, { instance: world.process.instance, inHand: [] })
+      world.process = begin()
+    },
+    async close() {
+      await bank.close()
+      await database.drop()
+    },
+  }
+  return world
+}
+
+async function addMerchant(db: Db, key: SecretKey, clock: ManualClock): Promise<string> {
+  const input = { name: 'A shop', scopes: [...scopes] }
+  return (await db.transaction(async (tx) => await createMerchant(tx, { clock, key }, input))).merchantId
+}
+
+type Place = { db: Db; bank: Simulator; clock: ManualClock; key: SecretKey; isRemote: boolean }
+
+function startProcess({ db: whole, bank, clock, key, isRemote }: Place): Process {
+  const life = createLife()
+  const db = mortalDb(whole, life)
+  const acquirer = createBacenAcquirer({
+    name: simulatorName,
+    send: mortalSend(bank.handle, life),
+    isRemote,
+    clock,
+    credentials: simulatorCredentials,
+    chave: receiverKey,
+    receiver: receiverAccount,
+    offers: { payouts: true, infractions: true },
+  })
+  const errors: Error[] = []
+  const deps = {
+    db,
+    clock,
+    key,
+    acquirers: createRegistry([acquirer], simulatorName),
+    log: keepErrors(errors),
+    nudgeDeliveries: () => {},
+    insertTransaction: createTransactionWriter(db),
+  }
+  const jobs = { ...transactionJobs(deps), ...withdrawalJobs(deps), ...callbackJobs(deps), ...booksJobs(deps) }
+  return { instance: `model-${randomUUID()}`, life, deps, jobs, errors }
+}
+
+/** Writes nothing, and keeps the errors that come with a line of the log. */
+function keepErrors(errors: Error[]) {
+  const nowhere = { write: () => {} }
+  const hooks = {
+    logMethod(this: unknown, [data]: unknown[]) {
+      if (typeof data === 'object' && data !== null && 'err' in data && data.err instanceof Error) errors.push(data.err)
+    },
+  }
+  return pino({ level: 'error', hooks }, nowhere)
+}
