@@ -1,6 +1,7 @@
 import { assert } from '../lib/assert.ts'
 import { parseDocument } from '../lib/document.ts'
 import { differingPaths } from '../lib/json.ts'
+import { phoneDigits } from '../lib/phone.ts'
 import type { CreateTransactionInput } from './schema.ts'
 import type { TransactionRow } from './store.ts'
 
@@ -47,10 +48,25 @@ export function contentOf(row: TransactionRow): TransactionContent {
   }
 }
 
+/** Two spellings of one postal code or phone ask for the same thing. What is stored, and shown, is as it came. */
+export function toNormalForm(content: TransactionContent) {
+  const { customer, address } = content
+  const digits = (phone: string | undefined) => (phone === undefined ? undefined : phoneDigits(phone))
+  return {
+    ...content,
+    customer: customer && {
+      ...customer,
+      landline: digits(customer.landline),
+      mobilePhone: digits(customer.mobilePhone),
+    },
+    address: address && { ...address, zipCode: address.zipCode.replace('-', '') },
+  }
+}
+
 /** The members in which two contents differ, named as in a request. Never their values. */
 export function differingFields(left: TransactionContent, right: TransactionContent): string[] {
   // A document is one text there and two members here.
-  const fields = differingPaths(left, right).map((path) =>
+  const fields = differingPaths(toNormalForm(left), toNormalForm(right)).map((path) =>
     path.replace(/^(customer|seller)\.document\..*/, '$1.document'),
   )
   return [...new Set(fields)]

@@ -15,7 +15,7 @@ import { toTxid } from '../pix/ids.ts'
 import { enqueueEvents } from '../webhooks/outbox.ts'
 import { toEvent, toSnapshot } from './change.ts'
 import { expiryGraceMs } from './check.ts'
-import { contentOf, differingFields, type TransactionContent, toContent } from './content.ts'
+import { contentOf, differingFields, type TransactionContent, toContent, toNormalForm } from './content.ts'
 import type { CreateTransactionInput } from './schema.ts'
 import { findTransactionByKey, insertTransactions, type NewTransaction, type TransactionRow } from './store.ts'
 
@@ -159,7 +159,7 @@ function toRow(birth: Birth, outcome: Outcome, now: Date): NewTransaction {
 /** Random; or, with an idempotency key, the same for every try of the same request, so that the acquirer's charge is the same too. */
 function toId(key: SecretKey, merchantId: string, idempotencyKey: string | null, content: TransactionContent): string {
   if (idempotencyKey === null) return newUuid()
-  return newUuid(keyedHash(key, 'transaction-id', canonicalJson([merchantId, idempotencyKey, content])))
+  return newUuid(keyedHash(key, 'transaction-id', canonicalJson([merchantId, idempotencyKey, toNormalForm(content)])))
 }
 
 type BirthInput = {

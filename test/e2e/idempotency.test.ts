@@ -104,6 +104,11 @@ describe('the same key and content', () => {
       { items: [{ title: 'One', unitPrice: 1, quantity: 1 }] },
       { items: [{ title: 'One', unitPrice: 1 }] },
     ],
+    [
+      'a postal code and phones spelt otherwise',
+      { customer: customerWith('(11) 3333-4444', '+55 11 98765-4321'), address: addressAt('01310-100') },
+      { customer: customerWith('1133334444', '11987654321'), address: addressAt('01310100') },
+    ],
     ['isInfoProduct true and none', { isInfoProduct: true }, {}],
     ['an expiry of 1800 and none', { pix: { expirationSeconds: 1800 } }, {}],
     [
@@ -337,3 +342,18 @@ describe('an acquirer', () => {
     expect(made).toEqual({ transactions: 1, charges: 2, events: 2 })
   })
 })
+
+function customerWith(landline: string, mobilePhone: string) {
+  return { name: 'Maria', document: '52998224725', email: 'maria@example.com', landline, mobilePhone }
+}
+
+function addressAt(zipCode: string) {
+  const place = {
+    street: 'Avenida Paulista',
+    neighborhood: 'Bela Vista',
+    city: 'São Paulo',
+    state: 'SP',
+    country: 'Brasil',
+  }
+  return { zipCode, number: '1000', ...place }
+}
