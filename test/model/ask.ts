@@ -4,6 +4,7 @@ import { createWithdrawal } from '../../src/withdrawals/create.ts'
 import { type Attempted, attempt, describe, Unexpected } from './attempt.ts'
 import { type Expected, expectRefund, expectWithdrawal } from './expect.ts'
 import type { Asked } from './memory.ts'
+import { readAll } from './read.ts'
 import type { World } from './world.ts'
 
 type Answer = { id: string; isReplay: boolean; hold: string | null }
@@ -21,13 +22,23 @@ export async function ask(world: World, asked: Asked, { isAlone }: { isAlone: bo
       throw new Unexpected(`the key ${asked.input.idempotencyKey} gave ${asked.id} and then ${id}`)
     asked.id = id
     if (asked.kind === 'withdrawal' && hold === null) world.memory.free.add(id)
-  } else if (answered.did === 'refused' && asked.id !== null) {
+  } else if (answered.did === 'lost') {
+    await noteIfCommitted(world, asked, expected)
+  } else if (asked.id !== null) {
     throw new Unexpected(
       `the key ${asked.input.idempotencyKey} gave ${asked.id} and was then refused: ${answered.code}`,
     )
   }
   compare(expected, answered)
   return `${asked.kind} ${JSON.stringify(asked.input)}: ${describe(answered)} ${asked.id ?? ''}`
+}
+
+/** A request that was cut short after its commit has come about all the same: it may be sent if nothing was to hold it. */
+async function noteIfCommitted({ db, clock, memory }: World, asked: Asked, expected: Expected | null): Promise<void> {
+  if (asked.kind !== 'withdrawal') return
+  const { withdrawals } = await readAll(db, clock.now())
+  const row = withdrawals.find(({ idempotency_key }) => idempotency_key === asked.input.idempotencyKey)
+  if (row && (expected ?? { hold: row.hold_at_birth }).hold === null) memory.free.add(row.id)
 }
 
 /** The same key with other content, of a request that was answered: refused, whatever the time. */

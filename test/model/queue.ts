@@ -52,12 +52,14 @@ export async function workUntilQuiet(world: World): Promise<void> {
     if ((await work(world, { limit: 40, isAtOnce: false })).length === 0) return
 }
 
-async function runJob({ process: { jobs } }: World, name: string, payload: unknown): Promise<Error | null> {
+async function runJob({ process: { jobs, errors } }: World, name: string, payload: unknown): Promise<Error | null> {
   try {
     await jobs[name]?.(payload, new AbortController().signal)
     return null
-  } catch (error) {
-    return error instanceof Error ? error : new Error(String(error))
+  } catch (thrown) {
+    const error = thrown instanceof Error ? thrown : new Error(String(thrown))
+    errors.push(error)
+    return error
   }
 }
 

@@ -47,6 +47,7 @@ export type WithdrawalSeen = {
   status: string
   hold: string | null
   hold_at_birth: string | null
+  idempotency_key: string | null
   created_at: Date
   returned: number
 }
@@ -83,7 +84,7 @@ export async function readAll(db: Db, now: Date) {
     infractions: await db.query<InfractionSeen>(sql`
       select merchant_id, id, transaction_id, acquirer_reference, amount, state from infractions order by opened_at, id`),
     withdrawals: await db.query<WithdrawalSeen>(sql`
-      select merchant_id, id, replace(id::text, '-', '') as payout, amount, fee_amount, pix_key, statuses, status, hold, hold_at_birth,
+      select merchant_id, id, replace(id::text, '-', '') as payout, amount, fee_amount, pix_key, statuses, status, hold, hold_at_birth, idempotency_key,
         created_at, coalesce((
           select sum(amount) from ledger_transfers t where t.record_id = w.id and t.kind = 'withdrawal_returned'), 0) as returned
       from withdrawals w order by created_at, id`),
