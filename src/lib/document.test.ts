@@ -49,13 +49,15 @@ describe('parseDocument', () => {
     )
   })
 
-  it('refuses every single mistyped digit of a CPF', () => {
-    fc.assert(
-      fc.property(cpf, fc.nat(10), fc.integer({ min: 1, max: 9 }), (value, at, by) => {
-        const wrong = value.slice(0, at) + ((Number(value[at]) + by) % 10) + value.slice(at + 1)
-        expect(parseDocument(wrong)).toBeNull()
-      }),
-    )
+  // Not of every CPF: where a check digit stands for two remainders of 11, one slip in some thousands goes unseen.
+  it('refuses every single mistyped digit of this CPF', () => {
+    const right = '52998224725'
+    for (let at = 0; at < right.length; at += 1) {
+      for (let by = 1; by < 10; by += 1) {
+        const wrong = right.slice(0, at) + ((Number(right[at]) + by) % 10) + right.slice(at + 1)
+        expect(parseDocument(wrong), wrong).toBeNull()
+      }
+    }
   })
 })
 
