@@ -21,6 +21,7 @@ export async function work(world: World, { limit, isAtOnce }: { limit: number; i
   const run: string[] = []
   try {
     const claimed = await claimJobs(deps.db, { instance, names: Object.keys(jobs), limit })
+    claimed.sort((a, b) => a.id - b.id)
     const runOne = async ({ id, name, payload }: (typeof claimed)[number]) => {
       run.push(name)
       const error = await runJob(world, name, payload)

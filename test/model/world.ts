@@ -59,6 +59,8 @@ const disturbed = /^\/(?:cob|pix|v2|v3)(?:\/|$)/
 
 export async function openWorld(seed: number): Promise<World> {
   const random = createRandom(seed)
+  // Of its own: how often the bank is asked differs with how things at once go.
+  const luck = createRandom(seed + 1)
   const clock = manualClock()
   const database = await createTestDatabase()
   const { db } = database
@@ -72,7 +74,7 @@ export async function openWorld(seed: number): Promise<World> {
     sendCallback: async () => 200,
     log: { warn: () => {} },
     disturb: ({ path }) =>
-      disturbed.test(path) && random.percent(losses.percent) ? (random.pick(losses.kinds) ?? 'none') : 'none',
+      disturbed.test(path) && luck.percent(losses.percent) ? (luck.pick(losses.kinds) ?? 'none') : 'none',
   })
   const merchants = [await addMerchant(db, key, clock), await addMerchant(db, key, clock)]
   const begin = () => startProcess({ db, bank, clock, key, isRemote: random.percent(50) })
