@@ -1,0 +1,101 @@
+import { execFile } from 'node:child_process'
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { afterAll, afterEach, beforeEach, expect, it } from 'vitest'
+import { type Mutation, modelTest, mutations } from './mutations.ts'
+
+/** What the tests need of the tree. */
+const copied = [
+  'migrations',
+  'package.json',
+  'simulator',
+  'src',
+  'test/model',
+  'test/support',
+  'tsconfig.build.json',
+  'tsconfig.json',
+  'vitest.config.ts',
+]
+/** The same every time: a fault that is caught today is caught tomorrow. */
+const seeds = { MODEL_SEED: '1', MODEL_RUNS: process.env.MUTATION_RUNS ?? '16', MODEL_STEPS: '250' }
+const runMaxMs = 180_000
+
+const table: string[] = []
+let folder: string
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'guiche-mutation-'))
+  for (const one of copied) await cp(one, join(folder, one), { recursive: true })
+  await symlink(resolve('node_modules'), join(folder, 'node_modules'))
+})
+afterEach(async () => await rm(folder, { recursive: true, force: true }))
+afterAll(() => {
+  process.stdout.write(`\n| planted fault | caught by |\n|---|---|\n${table.join('\n')}\n\n`)
+})
+
+it('the program as it is passes', { timeout: runMaxMs + 10_000 }, async () => {
+  expect(await runTest(modelTest)).toBe(null)
+})
+
+it.each(mutations)('$name', { timeout: runMaxMs + 10_000 }, async (mutation) => {
+  await plant(mutation)
+  const fault = await runTest(mutation.caughtBy ?? modelTest)
+  table.push(`| ${mutation.name} | ${fault ?? '**nothing**'} |`)
+  expect(fault, 'nothing caught it').not.toBe(null)
+})
+
+async function plant({ edits }: Mutation): Promise<void> {
+  for (const { file, from, to } of edits) {
+    const path = join(folder, file)
+    const source = await readFile(path, 'utf8')
+    expect(source.split(from), `${file} has "${from}" once`).toHaveLength(2)
+    // A function: a dollar in the text means nothing.
+    await writeFile(
+      path,
+      source.replace(from, () => to),
+    )
+  }
+}
+
+/** What a test said when it failed, in a line; null when it passed. */
+async function runTest(test: string): Promise<string | null> {
+  const report = join(folder, 'report.json')
+  const args = [
+    'node_modules/vitest/vitest.mjs',
+    'run',
+    test,
+    '--bail',
+    '1',
+    '--reporter',
+    'json',
+    '--outputFile',
+    report,
+  ]
+  const env = { ...process.env, ...seeds, GUICHE_TEST_REPORT: '' }
+  const isOver = await new Promise<boolean>((done) => {
+    const running = execFile(process.execPath, args, { cwd: folder, env, timeout: runMaxMs }, () =>
+      done(!running.killed),
+    )
+  })
+  if (!isOver) return `no end within ${runMaxMs / 1000} s`
+  const { success, testResults } = readReport(await readFile(report, 'utf8'))
+  if (success) return null
+  const messages = testResults.flatMap(({ assertionResults }) => assertionResults.flatMap((one) => one.failureMessages))
+  // A test that did not run has caught nothing.
+  expect(messages, 'the test ran').not.toEqual([])
+  return toLine(messages[0] ?? '')
+}
+
+type Report = { success: boolean; testResults: { assertionResults: { failureMessages: string[] }[] }[] }
+
+function readReport(text: string): Report {
+  return JSON.parse(text)
+}
+
+/** The first sentence of a failure, without what differs from run to run. */
+function toLine(message: string): string {
+  const [line = ''] = message.split('\n')
+  const name = /^(?:Error: )*(?:MODEL_SEED=(\d+) MODEL_STEPS=\d+: )?(?:\w*Error: )*(.*)$/.exec(line)
+  const said = (name?.[2] ?? line).replace(/[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}/g, '…').replaceAll('|', '/')
+  return `${name?.[1] ? `seed ${name[1]}: ` : ''}${said.slice(0, 140)}`
+}

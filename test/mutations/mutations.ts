@@ -1,0 +1,174 @@
+/** A fault as somebody could make it: one or more places of the program, each a text that stands there once, and what stands there then. */
+export type Mutation = { name: string; edits: Edit[]; caughtBy?: string }
+type Edit = { file: string; from: string; to: string }
+
+/** What looks for a fault unless it names another test. */
+export const modelTest = 'test/model/model.test.ts'
+
+const edit = (file: string, from: string, to: string): Edit => ({ file, from, to })
+
+/** Faults of the kinds that lose, make or move money twice. */
+export const mutations: Mutation[] = [
+  {
+    name: 'the fee is not reserved',
+    edits: [
+      edit('src/ledger/transfers.ts', "credit: 'reserved', amount: amount + fee }]", "credit: 'reserved', amount }]"),
+    ],
+  },
+  {
+    name: 'a debt is not filled by what comes in',
+    edits: [edit('src/ledger/transfers.ts', 'amount: upTo(-balances.debt, amount) }', 'amount: 0 }')],
+  },
+  {
+    name: 'shares are cut off, not rounded half up',
+    edits: [edit('src/ledger/fees.ts', '+ 5_000) /', '+ 0) /')],
+  },
+  {
+    name: 'the accounts are not locked',
+    edits: [edit('src/ledger/store.ts', 'order by account for no key update', 'order by account')],
+  },
+  {
+    name: 'an overdraft is left to the database alone',
+    edits: [edit('src/ledger/post.ts', 'if (balances.available < 0) throw insufficientBalance()', '')],
+  },
+  {
+    name: 'the brake is ignored',
+    edits: [edit('src/ledger/brake.ts', 'if ((await findEngagedBrake(db)) === null) return', 'if (db) return')],
+  },
+  {
+    name: 'the brake is not looked at again before a refund is sent',
+    edits: [edit('src/transactions/refund-send.ts', 'await assertPayoutsAllowed(deps.db)', '')],
+  },
+  {
+    name: 'a payment is booked with the amount of the charge',
+    edits: [edit('src/transactions/settle.ts', 'const { amount } = payment', 'const { amount } = row')],
+  },
+  {
+    name: 'a callback is believed without asking the acquirer',
+    edits: [
+      edit(
+        'src/transactions/settle.ts',
+        'await acquirer.findPayment(hint)',
+        '{ endToEndId: hint, txid: toTxid(id), amount: 100, paidAt: new Date(0), payer: null, returns: [] }',
+      ),
+    ],
+  },
+  {
+    name: 'the sum of refunds is not checked',
+    edits: [
+      edit(
+        'src/transactions/refund.ts',
+        'if (amount === undefined || amount <= left)',
+        'if (amount === undefined || left > 0)',
+      ),
+    ],
+  },
+  {
+    name: 'a refund is released when the acquirer does not answer',
+    edits: [
+      edit(
+        'src/transactions/refund-send.ts',
+        'await wait(null)',
+        "await book(deps, refund, { outcome: 'refused', reason: 'no answer' })",
+      ),
+    ],
+  },
+  {
+    name: 'a refund is released after it was sent',
+    edits: [edit('src/transactions/refund-send.ts', 'else await giveBack(', 'await giveBack(')],
+  },
+  {
+    name: 'an event may be posted twice, and the end of a refund is not looked at under the lock',
+    edits: [
+      edit(
+        'migrations/0002_money_that_moves.sql',
+        'constraint ledger_posted_once unique (merchant_id, event_key, position),',
+        '',
+      ),
+      edit('src/transactions/refund-send.ts', 'if (!isFirst) return', ''),
+    ],
+  },
+  {
+    name: 'a refund has another id at each try',
+    edits: [
+      edit('src/transactions/refund-send.ts', 'refundId: toTxid(refund.id)', 'refundId: toTxid(crypto.randomUUID())'),
+    ],
+  },
+  {
+    name: 'a contest blocks what is on its way to be refunded',
+    edits: [
+      edit(
+        'src/transactions/infraction-steps.ts',
+        "leftOf(row, refunds, 'REFUNDED', 'PROCESSING')",
+        "leftOf(row, refunds, 'REFUNDED')",
+      ),
+    ],
+  },
+  {
+    name: 'a return under MED is booked as often as it is told of',
+    edits: [
+      edit('src/transactions/returns.ts', 'sumOf(returns) - sumOf(booked)', 'sumOf(returns) + 0 * sumOf(booked)'),
+    ],
+  },
+  {
+    name: 'a withdrawal is released when the acquirer does not answer',
+    edits: [
+      edit(
+        'src/withdrawals/send.ts',
+        'await postponeCheck(deps, row, error)',
+        "await book(deps, row, { outcome: 'refused', reason: String(error) })",
+      ),
+    ],
+  },
+  {
+    name: 'a payout has another id at each try',
+    edits: [edit('src/withdrawals/send.ts', 'payoutId: toTxid(id)', 'payoutId: toTxid(crypto.randomUUID())')],
+  },
+  {
+    name: 'the bank is asked to pay out before PROCESSING is committed',
+    edits: [
+      edit(
+        'src/withdrawals/send.ts',
+        'const checkAt = new Date(now.getTime() + sendLeaseMs)',
+        `const checkAt = new Date(now.getTime() + sendLeaseMs)
+  const pixKey = { key: row.pix_key, type: row.pix_key_type }
+  await payoutsOf(deps, row).payouts.send({ payoutId: toTxid(row.id), amount: cents(row.amount), pixKey }).catch(() => {})`,
+      ),
+    ],
+  },
+  {
+    name: 'a held duplicate is sent all the same',
+    edits: [
+      edit('src/withdrawals/create.ts', 'if (row.hold === null) await enqueueSend', 'await enqueueSend'),
+      edit('src/withdrawals/send.ts', 'row.hold !== null || ', ''),
+    ],
+  },
+  {
+    name: 'duplicates are not held',
+    edits: [edit('src/withdrawals/limits.ts', 'if (windowMs > 0 &&', 'if (windowMs < 0 &&')],
+  },
+  {
+    name: 'the status is not looked at again under the lock when a payout is booked',
+    edits: [
+      edit(
+        'src/withdrawals/settle.ts',
+        "locked.status === 'PROCESSING' ? await moveFromProcessing",
+        'locked.id ? await moveFromProcessing',
+      ),
+    ],
+  },
+  {
+    name: 'what a receiver sent back in parts is booked in full each time',
+    edits: [edit('src/withdrawals/settle.ts', 'amount - (await sumReturned(tx, row))', 'amount')],
+  },
+  {
+    name: 'a change of a withdrawal enqueues no event',
+    edits: [edit('src/withdrawals/change.ts', 'await enqueueEvents(tx, [toEvent(changed)])', 'toEvent(changed)')],
+  },
+  {
+    name: 'an idempotency key gives the first withdrawal to any content',
+    edits: [
+      edit('src/withdrawals/create.ts', "if (fields.length > 0) throw idempotencyKeyReused(fields, 'withdrawal')", ''),
+    ],
+  },
+]
