@@ -30,9 +30,11 @@ export async function findUnequalTransfers(db: Db): Promise<UnequalTransfer[]> {
       ) step (event, kind, debit, credit, amount, statuses)
       where step.amount > 0 and (step.statuses is null or w.status = any (step.statuses))
     ), posted as (
-      select merchant_id, record_id, event_key, kind, debit, credit, amount
+      -- As sums: a transfer that was added to a past event is not hidden by its like.
+      select merchant_id, record_id, event_key, kind, debit, credit, sum(amount) as amount
       from ledger_transfers
       where (record_type = 'withdrawal' or kind like 'withdrawal_%') and kind not in ('debt_repaid', 'withdrawal_returned')
+      group by merchant_id, record_id, event_key, kind, debit, credit
     )
     select merchant_id, record_id, w.status, event_key, kind, expected.amount as expected, posted.amount as posted
     from expected
@@ -50,8 +52,8 @@ export type Returned = {
 }
 
 /**
- * Withdrawals that are REFUNDED with nothing back, or with more than was sent, or that got something back without being so; and debts
- * that were repaid with more than came back or was released.
+ * Withdrawals that are REFUNDED with nothing back, or with more than was sent, or that got something back without being so; debts that
+ * were repaid with more than came back or was released; and either of them twice in one event.
  */
 export async function findReturnsOutOfRange(db: Db): Promise<Returned[]> {
   return await db.query<Returned>(sql`
@@ -59,7 +61,10 @@ export async function findReturnsOutOfRange(db: Db): Promise<Returned[]> {
       select merchant_id, record_id,
         coalesce(sum(amount) filter (where kind = 'withdrawal_returned' and debit = 'acquirer' and credit = 'available'), 0) as returned,
         coalesce(sum(amount) filter (where kind = 'withdrawal_released'), 0) as released,
-        coalesce(sum(amount) filter (where kind = 'debt_repaid'), 0) as repaid
+        coalesce(sum(amount) filter (where kind = 'debt_repaid'), 0) as repaid,
+        -- How much came back stands nowhere else, so the sums alone would hide it.
+        count(*) filter (where kind in ('withdrawal_returned', 'debt_repaid'))
+          > count(distinct (event_key, kind)) filter (where kind in ('withdrawal_returned', 'debt_repaid')) as is_doubled
       from ledger_transfers
       where record_type = 'withdrawal' or kind = 'withdrawal_returned'
       group by merchant_id, record_id
@@ -69,5 +74,6 @@ export async function findReturnsOutOfRange(db: Db): Promise<Returned[]> {
     full join (select merchant_id, id as record_id, status, amount from withdrawals) w using (merchant_id, record_id)
     where (w.status = 'REFUNDED') is distinct from (coalesce(returned, 0) > 0)
       or coalesce(returned, 0) > w.amount
-      or repaid > returned + released`)
+      or repaid > returned + released
+      or is_doubled`)
 }

@@ -102,6 +102,10 @@ it.each<[string, string, Transfer[]]>([
     [reserved, ['sent', 'withdrawal_sent', 'available', 'acquirer', 1_000], fee],
   ],
   ['was released under another event', 'FAILED', [reserved, ['sent', ...released.slice(1)] as Transfer]],
+  ['was reserved twice in one event', 'PENDING', [reserved, reserved]],
+  ['was sent twice in one event', 'PROCESSED', [reserved, sent, sent, fee]],
+  ['paid its fee twice in one event', 'PROCESSED', [reserved, sent, fee, fee]],
+  ['was released twice in one event', 'FAILED', [reserved, released, released]],
 ])('finds one that %s', async (_, status, transfers) => {
   await withdrawal(status)
   expect(await breachesWith(transfers)).toContain('withdrawal_transfers')
@@ -112,6 +116,8 @@ it.each<[string, string, Transfer[]]>([
   ['got back more than was sent', 'REFUNDED', [reserved, sent, fee, of(returned, 1_001)]],
   ['got something back and is not REFUNDED', 'PROCESSED', [reserved, sent, fee, returned]],
   ['repaid a debt with nothing', 'PROCESSED', [reserved, sent, fee, repaid]],
+  ['got a part back twice in one event', 'REFUNDED', [reserved, sent, fee, of(returned, 400), of(returned, 400)]],
+  ['repaid a debt twice in one event', 'CANCELED', [reserved, released, of(repaid, 500), of(repaid, 500)]],
 ])('finds one that %s', async (_, status, transfers) => {
   await withdrawal(status)
   expect(await breachesWith(transfers)).toContain('withdrawal_returned')
