@@ -3,7 +3,7 @@ import { AcquirerUnavailable } from '../acquirers/acquirer.ts'
 import { enqueueJob } from '../jobs/jobs.ts'
 import { eachAtOnce } from '../lib/at-once.ts'
 import { fromTxid } from '../pix/ids.ts'
-import { settleReturns } from './returns.ts'
+import { type CheckReturnsPayload, checkReturnsJob, settleReturns } from './returns.ts'
 import { type SettleDeps, settleTransaction, surplusMessage } from './settle.ts'
 import { findListedUntil, findOwners, saveListedUntil } from './store.ts'
 
@@ -56,7 +56,7 @@ async function settleMissing(deps: SettleDeps, payments: Payment[], stopping: Ab
     if (owner.end_to_end === null) await settle(deps, { merchantId: owner.merchant_id, id: owner.id, hint: endToEndId })
     // Told of as often as it is listed, and not asked for again.
     else if (owner.end_to_end !== endToEndId) deps.log.error({ transactionId: owner.id, endToEndId }, surplusMessage)
-    else await settleReturns(deps, { merchantId: owner.merchant_id, id: owner.id, payment })
+    else await settleReturned(deps, { merchantId: owner.merchant_id, id: owner.id }, payment)
   })
 }
 
@@ -71,6 +71,21 @@ async function settle(deps: SettleDeps, payload: SettlePayload): Promise<void> {
       name: settleJob,
       payload,
       key: `${settleJob} ${payload.hint}`,
+      whenThere: 'keep',
+    })
+  }
+}
+
+/** A return that cannot be booked keeps nobody waiting either. */
+async function settleReturned(deps: SettleDeps, key: CheckReturnsPayload, payment: Payment): Promise<void> {
+  try {
+    await settleReturns(deps, { ...key, payment })
+  } catch (error) {
+    deps.log.error({ err: error, transactionId: key.id }, 'a return could not be booked and will be tried again')
+    await enqueueJob(deps.db, {
+      name: checkReturnsJob,
+      payload: key,
+      key: `${checkReturnsJob} ${key.id}`,
       whenThere: 'keep',
     })
   }

@@ -135,6 +135,29 @@ describe('at a bank that calls nobody', () => {
     expect(await eventsOf(service, body.id)).toHaveLength(3)
   })
 
+  it('a return that cannot be booked keeps no other waiting, and is booked when it can be', async () => {
+    const { service } = network
+    const [bad, good] = [await payOne(service), await payOne(service)]
+    await returnUnannounced(service, bad.endToEnd)
+    await returnUnannounced(service, good.endToEnd)
+    // The place of its event is taken: the database refuses it.
+    await service.db.query(sql`
+      insert into events (merchant_id, id, type, record_type, record_id, sequence, occurred_at)
+      select merchant_id, gen_random_uuid(), 'transaction.infraction', 'transaction', id, 3, now()
+      from transactions where id = ${bad.id}`)
+    const unpaid = await service.call<{ id: string; pixResponse: { uri: string } }>('/transaction', {
+      body: { amount: 1000, paymentMethod: 'PIX', pix: {} },
+    })
+    await service.call('/sandbox/payment', { body: { uri: unpaid.body.pixResponse.uri } })
+    await service.runJob('transactions.poll')
+    await untilStatus(service, good.id, 'INFRACTION')
+    await untilStatus(service, unpaid.body.id, 'PAID')
+    expect(await fetchRefundable(service, bad.id)).toMatchObject({ status: 'PAID' })
+    await service.db.query(sql`delete from events where record_id = ${bad.id} and sequence = 3`)
+    // Without another poll: by a job of its own.
+    await untilStatus(service, bad.id, 'INFRACTION')
+  })
+
   it('a contest that ran its course before it was known is followed step by step', async () => {
     const { service } = network
     const { id, endToEnd } = await payOne(service)
