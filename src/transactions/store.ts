@@ -197,10 +197,15 @@ export async function updateTransaction(
   return rows[0] ?? null
 }
 
-export async function updateCheckAt(db: Db, row: { id: string; merchant_id: string }, checkAt: Date): Promise<void> {
+/** Unless it has moved on meanwhile: the next check is then another's. */
+export async function updateCheckAt(
+  db: Db,
+  row: Pick<StoredTransaction, 'id' | 'merchant_id' | 'status'>,
+  checkAt: Date,
+): Promise<void> {
   await db.query(sql`
     update transactions set check_at = ${checkAt}
-    where id = ${row.id} and merchant_id = ${row.merchant_id} and check_at is not null`)
+    where id = ${row.id} and merchant_id = ${row.merchant_id} and status = ${row.status} and check_at is not null`)
 }
 
 /** Takes transactions whose check is due; until the lease ends nobody else is given them. */
