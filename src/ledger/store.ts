@@ -29,12 +29,17 @@ export async function updateBalances(tx: Tx, merchantId: string, balances: Balan
 
 type TransferToInsert = Transfer & { position: number; debitBalance: number; creditBalance: number }
 
+/**
+ * Under the lock of the accounts. Never dated before the last ones: who began earlier may be posted later, and clocks of several machines
+ * differ; a past moment would else have one account as it was before a posting and another as it was after.
+ */
 export async function insertTransfers(tx: Tx, posting: Posting, transfers: TransferToInsert[]): Promise<void> {
   await tx.query(sql`
     insert into ledger_transfers (
       merchant_id, event_key, position, kind, debit, credit, amount, debit_balance, credit_balance, record_type, record_id, created_at)
     select ${posting.merchantId}, ${posting.eventKey}, position, kind, debit, credit, amount, "debitBalance", "creditBalance",
-      ${posting.recordType}, ${posting.recordId}, ${posting.now}
+      ${posting.recordType}, ${posting.recordId}, greatest(${posting.now}::timestamptz, (
+        select created_at from ledger_transfers where merchant_id = ${posting.merchantId} order by id desc limit 1))
     from json_to_recordset(${JSON.stringify(transfers)}::json) as given (
       position smallint, kind text, debit text, credit text, amount bigint, "debitBalance" bigint, "creditBalance" bigint)
     order by position`)
