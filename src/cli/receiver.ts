@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
+import { inReais } from '../lib/money.ts'
 import { findSignatureFault, secretPrefix } from '../webhooks/sign.ts'
 
 const defaultPort = 4000
@@ -71,7 +72,7 @@ function describe(body: Buffer, fault: string | null): string[] {
   const event = asMembers(parse(body))
   const data = asMembers(event.data)
   return [
-    `${text(event.type)}  ${text(data.status)}  ${inReais(data.amount)}  signature valid`,
+    `${text(event.type)}  ${text(data.status)}  ${money(data.amount)}  signature valid`,
     `  event ${text(event.id)}  record ${text(data.id)}  sequence ${text(data.sequence)}  at ${text(event.timestamp)}`,
   ]
 }
@@ -94,10 +95,8 @@ function text(value: unknown): string {
   return isPlain ? String(value).replace(/\p{C}/gu, '?') : '-'
 }
 
-const reais = new Intl.NumberFormat('pt-BR', { style: 'currency', currency: 'BRL' })
-
-function inReais(amount: unknown): string {
-  return typeof amount === 'number' ? reais.format(amount / 100).replace(/\s/g, ' ') : '-'
+function money(amount: unknown): string {
+  return typeof amount === 'number' ? inReais(amount) : '-'
 }
 
 async function main(): Promise<void> {

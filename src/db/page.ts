@@ -1,7 +1,8 @@
 import type { Db } from './sql.ts'
 import { empty, type Sql, sql } from './sql.ts'
 
-type Position = { createdAt: Date; id: string }
+/** Where an item stands in a list: newest first, then by id. */
+export type Position = { createdAt: Date; id: string }
 
 /**
  * One slice of a merchant's table, newest first, with the exact total, all from one snapshot. The page's places come from an index

@@ -1,4 +1,5 @@
 import { type Static, type TSchema, Type } from 'typebox'
+import type { Position } from '../db/page.ts'
 import { AppError } from '../lib/errors.ts'
 import { Defaulted, Nullable } from './schemas.ts'
 
@@ -31,9 +32,6 @@ export const Envelope = <Item extends TSchema>(item: Item) =>
     data: Type.Array(item),
     nextCursor: Nullable('string', 'Send it as `cursor` for the next page; null at the end'),
   })
-
-/** Where an item stands in a list: newest first, then by id. */
-export type Position = { createdAt: Date; id: string }
 
 /** Which slice of a list is asked for: by number, or after an item. */
 export type Slice = { page: number; perPage: number; after: Position | null }

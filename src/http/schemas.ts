@@ -59,12 +59,10 @@ export const StatusHistory = <Status extends string>(statuses: readonly Status[]
     }),
   )
 
-const PixKeyVo = Type.Object({
+export const PixKeyView = Type.Object({
   key: Type.String(),
   type: Type.Enum(['CPF', 'CNPJ', 'EMAIL', 'PHONE', 'EVP']),
 })
-
-export const PixKeyView = PixKeyVo
 
 export const AccountHolderView = Type.Object({
   type: Type.Enum(['PF', 'PJ']),
@@ -77,7 +75,7 @@ export const AccountHolderView = Type.Object({
     digit: Type.String(),
     ispb: Type.String({ description: 'ISPB code of the bank' }),
   }),
-  pix: PixKeyVo,
+  pix: PixKeyView,
 })
 
 /** RFC 9457. `errors` stands there for 422. */
