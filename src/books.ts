@@ -43,7 +43,7 @@ export const booksSchedules: Record<string, JobSchedule> = { 'books.verify': { e
 export function observeBooks({ db, registry }: { db: Db; registry: Registry }): void {
   new Gauge({
     name: 'payouts_stopped',
-    help: '1 while withdrawals and refunds are stopped because the books do not agree',
+    help: '1 while withdrawals and refunds are stopped: the books do not agree, or an operator did it',
     registers: [registry],
     async collect() {
       this.set((await findEngagedBrake(db)) === null ? 0 : 1)

@@ -30,7 +30,7 @@ async function authorize(deps: Deps, request: FastifyRequest, scope: string): Pr
   const client = await deps.directory.find(claims.clientId)
   if (!client) {
     throw new AppError('client_not_registered', {
-      detail: 'The token is good, but its client is not registered at this gateway.',
+      detail: 'The token is good, but its client is not registered at this gateway. Have the operator register it.',
     })
   }
   // Where a provider makes the tokens, a client that is shut out here may well have a new one.

@@ -38,7 +38,7 @@ export type Facts<Record = TransactionRecord | WithdrawalRecord> = {
 /** A record that hangs is asked about every five minutes: a page of days, and the last ones matter. */
 const exchangesMax = 500
 const actionsMax = 500
-/** More events than a record can have. */
+/** Few records have ten events. Of one that was refunded in very many parts these are the last. */
 const deliveriesMax = 100
 
 /** Null when there is neither a transaction nor a withdrawal with this id. */

@@ -66,7 +66,10 @@ export function registerHealthRoutes(app: Server, options: Options): void {
         options.metricsToken !== null &&
         !isEqual(request.headers.authorization ?? '', `Bearer ${options.metricsToken}`)
       ) {
-        throw new AppError('invalid_token', { headers: { 'www-authenticate': 'Bearer realm="metrics"' } })
+        throw new AppError('invalid_token', {
+          detail: 'Send the header "Authorization: Bearer <METRICS_TOKEN>", with what the service was configured with.',
+          headers: { 'www-authenticate': 'Bearer realm="metrics"' },
+        })
       }
       return await reply.type(options.registry.contentType).send(await options.registry.metrics())
     },
