@@ -3,11 +3,11 @@ import { Value } from 'typebox/value'
 import type { Job, JobSchedule } from '../jobs/jobs.ts'
 import { checkDueTransactions } from './check.ts'
 import { pollInfractions } from './infraction-poll.ts'
-import { pollPayments, settleJob } from './poll.ts'
+import { pollPayments, settleJob, settleListedPayment } from './poll.ts'
 import { sendRefundJob } from './refund.ts'
 import { checkDueRefunds, sendRefund } from './refund-send.ts'
 import { checkReturns, checkReturnsJob } from './returns.ts'
-import { type SettleDeps, settleTransaction } from './settle.ts'
+import type { SettleDeps } from './settle.ts'
 
 const SettlePayload = Type.Object({ merchantId: Type.String(), id: Type.String(), hint: Type.String() })
 const KeyPayload = Type.Object({ merchantId: Type.String(), id: Type.String() })
@@ -24,7 +24,7 @@ export function transactionJobs(deps: SettleDeps): Record<string, Job> {
     [sendRefundJob]: async (payload) => await sendRefund(deps, Value.Parse(KeyPayload, payload)),
     [checkReturnsJob]: async (payload) => await checkReturns(deps, Value.Parse(KeyPayload, payload)),
     [settleJob]: async (payload) => {
-      await settleTransaction(deps, Value.Parse(SettlePayload, payload))
+      await settleListedPayment(deps, Value.Parse(SettlePayload, payload))
     },
   }
 }

@@ -62,17 +62,35 @@ async function settleMissing(deps: SettleDeps, payments: Payment[], stopping: Ab
 
 async function settle(deps: SettleDeps, payload: SettlePayload): Promise<void> {
   try {
-    await settleTransaction(deps, payload)
+    await settleListedPayment(deps, payload)
   } catch (error) {
-    if (error instanceof AcquirerUnavailable) throw error
     // One that fails of its own must not keep all later payments waiting: it gets a job of its own.
-    deps.log.error({ err: error, transactionId: payload.id }, 'a payment could not be booked and will be tried again')
+    if (error instanceof ListedOnly) deps.log.warn({ transactionId: payload.id }, error.message)
+    else if (error instanceof AcquirerUnavailable) throw error
+    else
+      deps.log.error({ err: error, transactionId: payload.id }, 'a payment could not be booked and will be tried again')
     await enqueueJob(deps.db, {
       name: settleJob,
       payload,
       key: `${settleJob} ${payload.hint}`,
       whenThere: 'keep',
     })
+  }
+}
+
+/**
+ * Settles what stands in an acquirer's list. One that it cannot show by itself yet may be out of the list's reach once it can: it must not
+ * count as unpaid.
+ *
+ * @throws {AcquirerUnavailable} when it cannot be confirmed now
+ */
+export async function settleListedPayment(deps: SettleDeps, payload: SettlePayload): Promise<void> {
+  if ((await settleTransaction(deps, payload)) === 'unpaid') throw new ListedOnly()
+}
+
+class ListedOnly extends AcquirerUnavailable {
+  constructor() {
+    super('a payment is in the acquirer’s list and not yet to be found by itself')
   }
 }
 

@@ -8,6 +8,7 @@ import {
   openQuietBank,
   type QuietBank,
   statusesOf,
+  untilStatus,
 } from '../../test/support/payments.ts'
 import { startTestService, type TestService } from '../../test/support/service.ts'
 import { createBacenAcquirer } from '../acquirers/bacen/adapter.ts'
@@ -15,6 +16,7 @@ import type { HttpRequest, HttpResponse, Send } from '../acquirers/bacen/http.ts
 import { createRegistry } from '../acquirers/registry.ts'
 import { sql } from '../db/sql.ts'
 import { toTxid } from '../pix/ids.ts'
+import { pollPayments } from './poll.ts'
 import { type SettleDeps, settleTransaction } from './settle.ts'
 
 let service: TestService
@@ -94,6 +96,19 @@ describe('with an acquirer that', () => {
     const deps = depsWith((request, answer) => (isCharge(request) ? change(answer, { pix: undefined }) : answer))
     expect(await settleTransaction(deps, { merchantId, id })).toBe('unpaid')
     expect(await settleTransaction(deps, { merchantId, id, hint })).toBe('settled')
+  })
+
+  it('lists a payment that it cannot show by itself yet, it asks again until it can', async () => {
+    const { id, uri } = await charge(service)
+    await bank.payQuietly(uri)
+    const lagging = depsWith((request, answer) => {
+      if (isCharge(request)) return change(answer, { pix: undefined })
+      return request.path.startsWith('/pix/') ? { ...answer, status: 404 } : answer
+    })
+    await pollPayments(lagging, new AbortController().signal)
+    expect((await fetchTransaction(service, id)).status).toBe('PIX_QRCODE_GENERATED')
+    // Without another poll: by a job of its own, which asks an acquirer that knows by now.
+    await untilStatus(service, id, 'PAID')
   })
 
   it('gives a txid back in capital letters, it knows its own', async () => {
