@@ -45,7 +45,7 @@ const crowd = deck.filter(({ name }) =>
   /^(?:create|pay|refund|withdraw|repeat|cancel|confirm|approve|callback|runJobs|runSweep|enter)$/.test(name),
 )
 /** Of a hundred steps so many are several at once. */
-const crowdPercent = 8
+const crowdPercent = 15
 
 /** One random life of the service from its seed. Throws with the seed and what was done before when anything does not hold. */
 export async function runModel({ seed, steps }: { seed: number; steps: number }): Promise<{ histories: string[] }> {
