@@ -6,7 +6,7 @@ import { runModel } from './run.ts'
  * MODEL_STEPS longer ones.
  */
 const firstSeed = Number(process.env.MODEL_SEED ?? Math.floor(Date.now() / 1000))
-const runs = Number(process.env.MODEL_RUNS ?? (process.env.MODEL_SEED ? 1 : 6))
+const runs = Number(process.env.MODEL_RUNS ?? (process.env.MODEL_SEED ? 1 : 4))
 const steps = Number(process.env.MODEL_STEPS ?? 250)
 
 it.each(Array.from({ length: runs }, (_, index) => firstSeed + index))(
