@@ -30,6 +30,9 @@ export type RefundDeps = { db: Db; clock: Clock; nudgeDeliveries: () => void }
 
 export type AskedRefund = { refund: NewRefund | RefundRow; isReplay: boolean }
 
+/** Each adds to the transaction's history, which every event shows whole. No sale is returned in so many parts. */
+export const refundsMax = 100
+
 /**
  * Takes a refund, the whole of what is left or a part of it: in one commit the refund, PROCESSING_REFUND, amount and fee set aside, and
  * the job that sends it.
@@ -69,6 +72,7 @@ function checkPossible(row: StoredTransaction, refunds: RefundRow[], amount: num
   if (now.getTime() - row.payment_date.getTime() > refundableMs) {
     throw refuse('The payment is more than 90 days old, and the Pix system takes no returns of it any more.')
   }
+  if (refunds.length >= refundsMax) throw refuse(`A transaction takes ${refundsMax} refunds at most.`)
   const left = leftOf(row, refunds, 'REFUNDED')
   if (amount === undefined || amount <= left) return amount ?? left
   throw new AppError('refund_not_possible', {

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { sql } from '../../src/db/sql.ts'
+import { refundsMax } from '../../src/transactions/refund.ts'
 import { charge, eventsOf, statusesOf, untilStatus } from '../support/payments.ts'
 import {
   askForRefund,
@@ -187,6 +189,17 @@ describe('is refused', () => {
     const answer = await askForRefund(service, id, { amount: 2 })
     expect([answer.status, answer.body.amountLeft]).toEqual([422, 1])
     await untilRefund(service, id, await refund(service, id, { amount: 1 }), 'REFUNDED')
+  })
+
+  it('after as many refunds as a transaction takes', async () => {
+    const { id } = await payOne(service)
+    await service.db.query(sql`
+      insert into refunds (merchant_id, id, transaction_id, amount, status, created_at, finished_at, idempotency_key)
+      select merchant_id, gen_random_uuid(), id, 1, 'FAILED', created_at + n * interval '1 ms', created_at, 'filler-' || id || n
+      from transactions, generate_series(1, ${refundsMax}) n where id = ${id}`)
+    const answer = await askForRefund(service, id, { amount: 1 })
+    expect([answer.status, answer.text]).toEqual([422, expect.stringContaining(`${refundsMax} refunds at most`)])
+    await service.db.query(sql`delete from refunds where transaction_id = ${id}`)
   })
 
   it('from the ninety-first day on', async () => {
