@@ -10,14 +10,14 @@ import { merchantCity, merchantName, receiverKey } from './receiver-account.ts'
 import { type ChargeRow, type ChargeWithPix, findCharge } from './store.ts'
 import { type ChargeRequest, isRecord, isTxid, parseChargeRequest } from './validate.ts'
 
-/** A charge of R$ 99,999.99 is refused, so that a shop can see what a refusal looks like. */
-export const refusedAmount = cents(9_999_999)
+/** A charge of R$ 42,204.22 is refused, so that a shop can see what a refusal looks like. */
+export const refusedAmount = cents(4_220_422)
 /**
- * A charge of R$ 99,999.98 is created, but the answer to the request that created it comes only after
+ * A charge of R$ 50,405.04 is created, but the answer to the request that created it comes only after
  * {@link lateAnswerMs}, longer than any client waits: its outcome is unknown until it is asked for. Any further request
  * about it is answered at once.
  */
-export const lateAmount = cents(9_999_998)
+export const lateAmount = cents(5_040_504)
 export const lateAnswerMs = 30_000
 
 const expiresInSecondsDefault = 86_400

@@ -177,7 +177,7 @@ describe('a charge', () => {
 
   it('is refused for the amount that is there to be refused, and leaves nothing', async () => {
     const txid = newTxid()
-    expect(await simulator.ask('PUT', `/cob/${txid}`, { body: cob('99999.99') })).toMatchObject({
+    expect(await simulator.ask('PUT', `/cob/${txid}`, { body: cob('42204.22') })).toMatchObject({
       status: 400,
       body: { violacoes: [{ propriedade: 'cob.valor.original' }] },
     })
@@ -188,11 +188,11 @@ describe('a charge', () => {
     const own = await testSimulator(database.db.pool)
     const txid = newTxid()
     let answered: number | undefined
-    const late = own.ask('PUT', `/cob/${txid}`, { body: cob('99999.98') }).then(({ status }) => {
+    const late = own.ask('PUT', `/cob/${txid}`, { body: cob('50405.04') }).then(({ status }) => {
       answered = status
     })
     await expect.poll(async () => (await own.ask('GET', `/cob/${txid}`)).status).toBe(200)
-    expect((await own.ask('PUT', `/cob/${txid}`, { body: cob('99999.98') })).status).toBe(200)
+    expect((await own.ask('PUT', `/cob/${txid}`, { body: cob('50405.04') })).status).toBe(200)
     expect(answered).toBeUndefined()
     await own.close()
     await late

@@ -46,7 +46,7 @@ export type Simulator = Controls & {
  * A Pix network to play with: a PSP that answers the Central Bank's API Pix, and a payer's bank. It knows nothing of
  * the gateway, and the gateway knows it only as one more PSP.
  *
- * Some amounts misbehave on purpose: of charges (charges.ts) 9999999 cents is refused, and 9999998 is created but answered
+ * Some amounts misbehave on purpose: of charges (charges.ts) 4220422 cents is refused, and 5040504 is created but answered
  * too late; of returns (returns.ts) 800001 to 800004; of payouts 900001 to 900024 (spi-codes.ts) and 900090 to 900092
  * (payouts.ts).
  */

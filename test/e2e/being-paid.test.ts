@@ -355,12 +355,12 @@ describe('a code that expires', () => {
 it('is paid before its creation was told: the callback overtakes the commit of its transaction', async () => {
   // The simulator makes a charge of this amount and answers after the adapter has stopped waiting.
   const created = service.call<{ code: string; transactionId: string }>('/transaction', {
-    body: { amount: 9_999_998, paymentMethod: 'PIX', pix: {} },
+    body: { amount: 5_040_504, paymentMethod: 'PIX', pix: {} },
   })
   let txid = ''
   await eventually(async () => {
     const rows = await service.db.query<{ txid: string }>(
-      sql`select txid from simulator.charges where amount = 9999998`,
+      sql`select txid from simulator.charges where amount = 5040504`,
     )
     txid = rows[0]?.txid ?? ''
     return txid !== ''

@@ -16,7 +16,7 @@ const atOnce = 4
 /** What HTTP itself says, before an operation is asked. */
 const statusesOfHttp = [400, 404, 405, 413, 415, 431]
 /** The simulator answers a charge of this amount after half a minute, on purpose. */
-const slowAmount = '9999998'
+const slowAmount = '5040504'
 
 let service: TestService
 let client: Client

@@ -287,8 +287,8 @@ describe('many at once over two processes', () => {
 
 describe('an acquirer', () => {
   // What the simulator plays by their amounts.
-  const refused = 9_999_999
-  const late = 9_999_998
+  const refused = 4_220_422
+  const late = 5_040_504
 
   it('that refuses leaves a FAILED transaction and the key free', async () => {
     const idempotencyKey = newKey()

@@ -158,7 +158,7 @@ it('waits for what is under way when it is asked to end once, and not when it is
   const house = await open()
   const [leaving] = house.processes
   // The simulator makes this charge and does not answer for as long as anybody waits.
-  const waiting = post(house, `${leaving.baseUrl}/transaction`, { amount: 9_999_998, paymentMethod: 'PIX', pix: {} })
+  const waiting = post(house, `${leaving.baseUrl}/transaction`, { amount: 5_040_504, paymentMethod: 'PIX', pix: {} })
   const outcome = waiting.then(
     () => 'answered',
     () => 'cut',

@@ -14,8 +14,8 @@ import type { World } from './world.ts'
 /** isAlone: nothing else goes on at the same time, so that the answer can be foreseen. Gives what was done, for the trail. */
 export type Step = (world: World, mode: { isAlone: boolean }) => Promise<string>
 
-/** 9999999 is refused by the bank; from the large ones the odd refunds can be taken. */
-const payments = [1, 99, 1_000, 2_590, 10_000, 60_000, 900_000, 1_700_000, 2_000_000, 2_500_000, 9_999_999]
+/** 4220422 is refused by the bank; from the large ones the odd refunds can be taken. */
+const payments = [1, 99, 1_000, 2_590, 10_000, 60_000, 900_000, 1_700_000, 2_000_000, 2_500_000, 4_220_422]
 /** Returns that the bank rejects, processes slowly and refuses. */
 const oddRefunds = [800_001, 800_002, 800_004]
 /** Payouts that the bank rejects with SPI's codes, refuses and processes slowly. */
