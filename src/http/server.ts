@@ -42,6 +42,8 @@ const bodyBytesMax = 64 * 1024
 const requestTimeoutMs = 30_000
 /** Longer than the 60 s of most proxies, so that it is the proxy that closes an idle connection. */
 const keepAliveTimeoutMs = 72_000
+/** Each costs memory and a file descriptor; what is above is refused at once instead of slowing down all others. */
+const connectionsMax = 10_000
 /** During a stop, so often are connections looked for that have nothing more to answer. */
 const idleLookMs = 50
 
@@ -74,6 +76,7 @@ export async function createServer(options: Options): Promise<Server> {
     routerOptions: { maxParamLength: maxHeaderSize },
   }).withTypeProvider<TypeBoxTypeProvider>()
 
+  app.server.maxConnections = connectionsMax
   app.setValidatorCompiler(createValidator(options))
   await app.register(helmet, {
     contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
