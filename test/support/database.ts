@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
 import { inject } from 'vitest'
 import { connect, type Db, raw } from '../../src/db/sql.ts'
 
@@ -25,14 +27,33 @@ async function createDatabase(how: string): Promise<TestDatabase> {
     connectionString: url.href,
     drop: async () => {
       await db.pool.end()
-      // By force: a worker under test may have connections of its own.
-      await runOnServer(`drop database ${name} with (force)`)
+      await dropDatabase(name)
     },
+  }
+}
+
+/**
+ * By force: a worker under test may have connections of its own. Autovacuum may have one too, which only a superuser may end: it is
+ * waited for. One that stays is left to the end of the run, when the whole server goes.
+ */
+async function dropDatabase(name: string): Promise<void> {
+  const triesMax = 20
+  for (let tries = 1; tries <= triesMax; tries += 1) {
+    try {
+      return await runOnServer(`drop database ${name} with (force)`)
+    } catch (error) {
+      const isAutovacuum = error instanceof pg.DatabaseError && error.code === '42501'
+      if (!isAutovacuum) throw error
+      await sleep(100)
+    }
   }
 }
 
 async function runOnServer(statement: string): Promise<void> {
   const server = connect({ connectionString: inject('postgres'), connectionsMax: 1, onError: () => {} })
-  await server.query(raw(statement))
-  await server.pool.end()
+  try {
+    await server.query(raw(statement))
+  } finally {
+    await server.pool.end()
+  }
 }
