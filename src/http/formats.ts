@@ -96,3 +96,8 @@ function isCalendarDate(text: string): boolean {
   const date = new Date(`${text}T00:00:00Z`)
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text)
 }
+
+/** The moment that a date filter names, once its format was checked; undefined where none was given. */
+export function toDate(text: string | undefined): Date | undefined {
+  return text === undefined ? undefined : (parseDateTime(text) ?? undefined)
+}

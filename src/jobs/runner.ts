@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger as Log } from 'pino'
 import type { Db } from '../db/sql.ts'
+import { createBell } from '../lib/bell.ts'
 import { holdInstanceLock } from './instances.ts'
 import type { Job } from './jobs.ts'
 import { type ClaimedJob, claimJobs, deleteJob, postponeJob, releaseJobs } from './store.ts'
@@ -124,29 +125,5 @@ export function startQueueRunner({ db, log, jobs, recurring, stopping }: Options
     } catch (error) {
       return error instanceof Error ? error : new Error(String(error))
     }
-  }
-}
-
-/** Something to wait at, until it rings or the time is over. A ring that nobody heard is kept for the next to wait. */
-function createBell() {
-  let isRung = false
-  let wake = () => {}
-  return {
-    ring(): void {
-      isRung = true
-      wake()
-    },
-    async wait(ms: number): Promise<void> {
-      if (!isRung) {
-        await new Promise<void>((resolve) => {
-          const timer = setTimeout(resolve, ms)
-          wake = () => {
-            clearTimeout(timer)
-            resolve()
-          }
-        })
-      }
-      isRung = false
-    },
   }
 }

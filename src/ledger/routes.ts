@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import type { Db } from '../db/sql.ts'
 import { callerOf } from '../http/caller.ts'
-import { parseDateTime } from '../http/formats.ts'
+import { toDate } from '../http/formats.ts'
 import { readSlice, toEnvelope } from '../http/page.ts'
 import { problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
@@ -71,8 +71,4 @@ function sendCsv(reply: FastifyReply, lines: AsyncGenerator<string>): FastifyRep
     .type('text/csv; charset=utf-8')
     .header('content-disposition', 'attachment; filename="statement.csv"')
     .send(Readable.from(lines))
-}
-
-function toDate(text: string | undefined): Date | undefined {
-  return text === undefined ? undefined : (parseDateTime(text) ?? undefined)
 }

@@ -1,5 +1,5 @@
 import { callerOf } from '../http/caller.ts'
-import { parseDateTime } from '../http/formats.ts'
+import { toDate } from '../http/formats.ts'
 import { IdempotencyHeaders, takeIdempotencyKeyFromHeader } from '../http/idempotency-key.ts'
 import { readSlice, toEnvelope } from '../http/page.ts'
 import { enforceRateLimit, type RateLimiter } from '../http/rate-limit.ts'
@@ -151,10 +151,9 @@ function unknownTransaction(): AppError {
 }
 
 function toFilters(query: ListTransactionsFilters): TransactionFilters {
-  const date = (text: string | undefined) => (text === undefined ? undefined : (parseDateTime(text) ?? undefined))
   return {
-    startDate: date(query.startDate),
-    endDate: date(query.endDate),
+    startDate: toDate(query.startDate),
+    endDate: toDate(query.endDate),
     statuses: query.status,
     customerEmail: query.customerEmail?.toLowerCase(),
     customerName: query.customerName === undefined ? undefined : toSearchText(query.customerName),

@@ -5,6 +5,7 @@ import type { Registry } from 'prom-client'
 import type { Agent } from 'undici'
 import { createBatch } from '../db/batch.ts'
 import type { Db } from '../db/sql.ts'
+import { createBell } from '../lib/bell.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { SecretKey } from '../lib/secrets.ts'
 import { type Answer, attemptDelivery } from './attempt.ts'
@@ -203,30 +204,5 @@ export function startDeliveries(deps: Deps): Deliveries {
     const data = { merchantId, eventId, receiver, attempt: delivery.attempts + 1, status, error, durationMs, state }
     if (state === 'pending') log.info(data, 'A webhook attempt failed and will be repeated')
     else log.warn(data, 'A webhook was given up')
-  }
-}
-
-/** Something to wait at, until it rings or the time is over. A ring that nobody heard is kept for the next to wait. */
-function createBell() {
-  let isRung = false
-  let wake: (() => void) | null = null
-  return {
-    ring(): void {
-      isRung = true
-      wake?.()
-    },
-    async wait(ms: number): Promise<void> {
-      if (!isRung) {
-        await new Promise<void>((done) => {
-          const timer = setTimeout(done, ms)
-          wake = () => {
-            clearTimeout(timer)
-            done()
-          }
-        })
-      }
-      wake = null
-      isRung = false
-    },
   }
 }

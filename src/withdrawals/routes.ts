@@ -1,5 +1,5 @@
 import { callerOf } from '../http/caller.ts'
-import { parseDateTime } from '../http/formats.ts'
+import { toDate } from '../http/formats.ts'
 import { IdempotencyHeaders, takeIdempotencyKeyFromHeader } from '../http/idempotency-key.ts'
 import { readSlice, toEnvelope } from '../http/page.ts'
 import { NoQuery, problems } from '../http/schemas.ts'
@@ -158,10 +158,9 @@ function registerStopping(app: Server, deps: WithdrawalRoutesDeps): void {
 }
 
 function toFilters(query: ListWithdrawalsFilters): WithdrawalFilters {
-  const date = (text: string | undefined) => (text === undefined ? undefined : (parseDateTime(text) ?? undefined))
   return {
-    startDate: date(query.startDate),
-    endDate: date(query.endDate),
+    startDate: toDate(query.startDate),
+    endDate: toDate(query.endDate),
     statuses: query.status,
     id: query.id,
     pixKey: query.pixKey === undefined ? undefined : detectPixKey(query.pixKey)?.key,
