@@ -1,6 +1,5 @@
 import { type Network, waited } from './network.ts'
 import { receiverKey } from './receiver-account.ts'
-import { findWebhook } from './store.ts'
 
 // Short: who misses all three finds the payment in the list, as with any PSP.
 const pausesMs = [0, 250, 1000]
@@ -8,7 +7,7 @@ const pausesMs = [0, 250, 1000]
 /** Tells the receiver of one Pix, if a callback is registered. Never throws: what fails is only logged. */
 export async function tellReceiver(network: Network, pix: { endToEndId: string }): Promise<void> {
   try {
-    const webhook = await findWebhook(network.pool, receiverKey)
+    const webhook = await network.findWebhook(receiverKey)
     if (!webhook) return
     const body = { pix: [pix] }
     for (const pauseMs of pausesMs) {

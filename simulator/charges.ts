@@ -7,7 +7,7 @@ import { toChargeId, toLocation } from './location.ts'
 import { type Network, waited } from './network.ts'
 import { toPix } from './pix.ts'
 import { merchantCity, merchantName, receiverKey } from './receiver-account.ts'
-import { type ChargeRow, type ChargeWithPix, findCharge } from './store.ts'
+import type { ChargeRow, ChargeWithPix } from './store.ts'
 import { type ChargeRequest, isRecord, isTxid, parseChargeRequest } from './validate.ts'
 
 /** A charge of R$ 42,204.22 is refused, so that a shop can see what a refusal looks like. */
@@ -37,7 +37,7 @@ export async function putCharge(network: Network, txid: string, request: HttpReq
       return json(201, toCob(charge, charge.createdAt))
     return problem('ServicoIndisponivel', 'O simulador foi encerrado.')
   }
-  const existing = await findCharge(network.pool, charge.id)
+  const existing = await network.findCharge(charge.id)
   assert(existing, 'a charge that was there is gone')
   if (isSameContent(existing, charge)) return json(200, toCob(existing, network.clock.now()))
   return invalidCharge([
@@ -51,7 +51,7 @@ export async function getCharge(network: Network, txid: string, request: HttpReq
     const razao = 'O parâmetro revisao corresponde a uma revisão inexistente.'
     return problem('CobConsultaInvalida', razao, [{ razao, propriedade: 'revisao' }])
   }
-  const charge = isTxid(txid) ? await findCharge(network.pool, toChargeId(network, txid)) : null
+  const charge = isTxid(txid) ? await network.findCharge(toChargeId(network, txid)) : null
   if (!charge) return problem('CobNaoEncontrado', 'Não há cobrança com o txid informado.')
   return json(200, toCob(charge, network.clock.now()))
 }

@@ -9,7 +9,7 @@ const tokenLength = 22
  * The id under which a charge is kept: a keyed hash of its txid. So a location tells nothing of the txid, as on the real
  * network, and yet one index serves both to find a charge and to refuse a second one.
  */
-export function toChargeId(network: Network, txid: string): string {
+export function toChargeId(network: Pick<Network, 'secrets'>, txid: string): string {
   return createHmac('sha256', network.secrets.locationKey).update(txid).digest('hex').slice(0, 32)
 }
 

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Clock } from '../src/lib/clock.ts'
 import type { Signer } from './payload.ts'
-import type { ChargeRow, NetworkSecrets } from './store.ts'
+import type { ChargeRow, ChargeWithPix, NetworkSecrets, NewPix, PixFilter, WebhookRow } from './store.ts'
 
 /** As much of pino as is needed here. */
 export type Log = { warn(data: object, message: string): void }
@@ -16,8 +16,18 @@ export type Network = {
   baseUrl: string
   secrets: NetworkSecrets
   signer: Signer
+  // What is asked for often, by many at a time: each shares a statement with the others.
   /** True when the charge is new. */
   insertCharge(row: ChargeRow): Promise<boolean>
+  findCharge(id: string): Promise<ChargeWithPix | null>
+  /** Marks a charge as paid; false when it was already. */
+  insertPix(pix: NewPix): Promise<boolean>
+  /** Every address under which the network has been reached: the participants' directory of this small world. */
+  listBaseUrls(nothing: undefined): Promise<string[]>
+  /** How many Pix a list has, of which a page is asked for. */
+  countPix(filter: PixFilter, page: number): Promise<number>
+  /** Where the callbacks about a key are posted. */
+  findWebhook(chave: string): Promise<WebhookRow | null>
   /** Posts a callback and resolves with the status of the answer. */
   sendCallback(url: string, body: unknown): Promise<number>
   /** Does something after the answer. `close` waits for it. */

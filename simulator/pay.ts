@@ -8,7 +8,7 @@ import { readLocationPath, resolveLocation, toKeysUrl } from './location.ts'
 import type { Network } from './network.ts'
 import { completePayer, type PayerInput } from './payer.ts'
 import { signingAlgorithm } from './payload.ts'
-import { insertPix, listBaseUrls, type PixRow } from './store.ts'
+import type { PixRow } from './store.ts'
 import { isRecord } from './validate.ts'
 
 export type PayInput = {
@@ -55,7 +55,7 @@ export async function pay(
   const code = decodeBrCode(input.uri)
   if (!code.ok) return refused('br_code_invalid', brCodeFaults[code.reason])
   if (code.code.kind !== 'dynamic' || !code.code.location) return refused('static_not_supported')
-  const place = resolveLocation(code.code.location, await listBaseUrls(network.pool))
+  const place = resolveLocation(code.code.location, await network.listBaseUrls(undefined))
   const chargeId = place && readLocationPath(place.path)
   if (!place) return refused('not_of_this_network')
   if (!chargeId) return refused('charge_unknown')
@@ -70,7 +70,7 @@ export async function pay(
     payer,
     returns: [],
   }
-  if (!(await insertPix(network.pool, chargeId, pix))) return refused('already_paid')
+  if (!(await network.insertPix({ ...pix, chargeId }))) return refused('already_paid')
   deps.onPaid(pix)
   return { ok: true, endToEndId: pix.endToEndId }
 }
@@ -104,13 +104,23 @@ export async function verifyPayload(fetch: Fetch, baseUrl: string, jws: string):
   try {
     const { jku } = decodeProtectedHeader(jws)
     if (jku !== toKeysUrl(baseUrl)) return null
-    const keys = parseJson((await fetch('/qr/jwks.json')).body)
-    if (!isKeySet(keys)) return null
-    const { payload } = await compactVerify(jws, createLocalJWKSet(keys), { algorithms: [signingAlgorithm] })
+    const keys = (await fetch('/qr/jwks.json')).body
+    const { payload } = await compactVerify(jws, toKeySet(keys), { algorithms: [signingAlgorithm] })
     return parseJson(Buffer.from(payload).toString('utf8')) ?? null
   } catch {
     return null
   }
+}
+
+let known = { text: '', keySet: createLocalJWKSet({ keys: [] }) }
+
+/** As a bank keeps the keys that it read, made ready once. */
+function toKeySet(text: string): typeof known.keySet {
+  if (known.text === text) return known.keySet
+  const keys = parseJson(text)
+  if (!isKeySet(keys)) throw new Error('These are no keys')
+  known = { text, keySet: createLocalJWKSet(keys) }
+  return known.keySet
 }
 
 function isKeySet(value: unknown): value is JSONWebKeySet {

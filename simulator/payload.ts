@@ -4,7 +4,7 @@ import { toCobBase } from './charges.ts'
 import { type HttpResponse, json, parseJson, problem } from './http.ts'
 import { readLocationPath, toKeysUrl } from './location.ts'
 import type { Network } from './network.ts'
-import { type ChargeRow, findCharge } from './store.ts'
+import type { ChargeRow } from './store.ts'
 import { isRecord } from './validate.ts'
 
 export const signingAlgorithm = 'ES256'
@@ -37,7 +37,7 @@ export function getKeys(network: Network): HttpResponse {
  */
 export async function getPayload(network: Network, path: string): Promise<HttpResponse> {
   const id = readLocationPath(path)
-  const charge = id && (await findCharge(network.pool, id))
+  const charge = id && (await network.findCharge(id))
   if (!charge) {
     return problem('CobPayloadNaoEncontrado', 'A cobrança em questão não foi encontrada para a location requisitada.')
   }

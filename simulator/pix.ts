@@ -1,10 +1,11 @@
 import { cents, toReais } from '../src/lib/money.ts'
 import { toDevolucao } from './devolucao.ts'
 import { type HttpRequest, type HttpResponse, json, problem, type Violation } from './http.ts'
+import { toChargeId } from './location.ts'
 import type { Network } from './network.ts'
 import { type Page, parsePage, toParameters } from './page.ts'
 import { receiverKey } from './receiver-account.ts'
-import { countPix, findPix, listPix, type PixFilter, type PixRow } from './store.ts'
+import { findPix, listPix, type PixFilter, type PixRow } from './store.ts'
 import { isEndToEndIdShape, isTxid } from './validate.ts'
 
 /** `GET /pix/{e2eid}` */
@@ -17,12 +18,12 @@ export async function getPix(network: Network, endToEndId: string): Promise<Http
 
 /** `GET /pix?inicio&fim`: what arrived between the two, oldest first, in pages that count from zero. */
 export async function getPixList(network: Network, request: HttpRequest): Promise<HttpResponse> {
-  const parsed = parseQuery(request.query)
+  const parsed = parseQuery(network, request.query)
   if ('violacoes' in parsed)
     return problem('PixConsultaInvalida', 'Os parâmetros não respeitam o schema.', parsed.violacoes)
   const { filter, asked, isEmpty } = parsed
   const { page, pageSize } = asked
-  const total = isEmpty ? 0 : await countPix(network.pool, filter)
+  const total = isEmpty ? 0 : await network.countPix(filter, page)
   const rows = isEmpty ? [] : await listPix(network.pool, filter, { limit: pageSize, offset: page * pageSize })
   const now = network.clock.now()
   return json(200, {
@@ -61,7 +62,7 @@ export function toPix(pix: PixRow, now: Date) {
 
 type PixQuery = { filter: PixFilter; asked: Page; isEmpty: boolean }
 
-function parseQuery(query: Record<string, string>): PixQuery | { violacoes: Violation[] } {
+function parseQuery(network: Network, query: Record<string, string>): PixQuery | { violacoes: Violation[] } {
   const isBoolean = (text: string | undefined) => text === undefined || text === 'true' || text === 'false'
   const asked = parsePage(query, {
     txid: query.txid !== undefined && !isTxid(query.txid),
@@ -74,7 +75,7 @@ function parseQuery(query: Record<string, string>): PixQuery | { violacoes: Viol
   const filter = {
     from: asked.from,
     to: asked.to,
-    txid: query.txid ?? null,
+    chargeId: query.txid === undefined ? null : toChargeId(network, query.txid),
     payerDocument: query.cpf ?? query.cnpj ?? null,
     hasReturn: query.devolucaoPresente === undefined ? null : query.devolucaoPresente === 'true',
   }

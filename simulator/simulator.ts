@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import type pg from 'pg'
+import { createBatch } from '../src/lib/batch.ts'
 import type { Clock } from '../src/lib/clock.ts'
 import { tellReceiver } from './callbacks.ts'
 import { getCharge, putCharge } from './charges.ts'
@@ -7,7 +8,6 @@ import { decideInfraction, openInfraction, returnUnannounced } from './contest.t
 import { type Disturb, disturbed } from './disturb.ts'
 import { type HttpRequest, type HttpResponse, problem } from './http.ts'
 import { getInfractions } from './infractions.ts'
-import { createInsertQueue } from './insert-queue.ts'
 import { parseBaseUrl } from './location.ts'
 import type { Log, Network } from './network.ts'
 import { hasValidToken, issueToken } from './oauth.ts'
@@ -18,7 +18,20 @@ import { getPix, getPixList, toPix } from './pix.ts'
 import { returnPayout } from './return-payout.ts'
 import { getReturn, putReturn } from './returns.ts'
 import { type Controls, postControl } from './sandbox.ts'
-import { ensureSchema, insertBaseUrl, insertCharges, loadSecrets, type PixRow } from './store.ts'
+import {
+  type ChargeRow,
+  countPix,
+  ensureSchema,
+  findCharges,
+  findWebhooks,
+  insertBaseUrl,
+  insertCharges,
+  insertPixes,
+  listBaseUrls,
+  loadSecrets,
+  type NewPix,
+  type PixRow,
+} from './store.ts'
 import { getWebhook, putWebhook } from './webhooks.ts'
 
 export type SimulatorOptions = {
@@ -99,8 +112,46 @@ async function openNetwork(
   await insertBaseUrl(pool, baseUrl)
   const secrets = await loadSecrets(pool, await newSigningJwk())
   const signer = await readSigningJwk(secrets.signingJwk)
-  const insertCharge = createInsertQueue((rows) => insertCharges(pool, rows))
-  return { pool, clock, log, sendCallback, baseUrl, secrets, signer, insertCharge, ...life }
+  return { pool, clock, log, sendCallback, baseUrl, secrets, signer, ...openQueues(pool), ...life }
+}
+
+function openQueues(pool: pg.Pool) {
+  return {
+    insertCharge: together(async (rows: ChargeRow[]) => {
+      const inserted = await insertCharges(pool, rows)
+      // Of two with the same id in one batch the first is the one that made it: `delete` tells true once.
+      return rows.map(({ id }) => inserted.delete(id))
+    }),
+    findCharge: together(async (ids: string[]) => {
+      const found = await findCharges(pool, ids)
+      return ids.map((id) => found.get(id) ?? null)
+    }),
+    insertPix: together(async (pixes: NewPix[]) => {
+      const inserted = await insertPixes(pool, pixes)
+      return pixes.map(({ endToEndId }) => inserted.has(endToEndId))
+    }),
+    countPix: createPixCounter(pool),
+    listBaseUrls: together(async (asked: undefined[]) => {
+      const urls = await listBaseUrls(pool)
+      return asked.map(() => urls)
+    }),
+    findWebhook: together(async (chaves: string[]) => {
+      const found = await findWebhooks(pool, chaves)
+      return chaves.map((chave) => found.get(chave) ?? null)
+    }),
+  }
+}
+
+/** Who reads page after page is told at each what was counted at the first: to count 20,000 anew for each hundred took most of the time. */
+function createPixCounter(pool: pg.Pool): Network['countPix'] {
+  let last = { list: '', total: 0 }
+  return async (filter, page) => {
+    const list = JSON.stringify(filter)
+    if (page > 0 && last.list === list) return last.total
+    const total = await countPix(pool, filter)
+    last = { list, total }
+    return total
+  }
 }
 
 async function answer(network: Network, controls: Controls, request: HttpRequest): Promise<HttpResponse> {
@@ -158,4 +209,9 @@ function decode(segment: string): string {
   } catch {
     return segment
   }
+}
+
+/** PostgreSQL is asked once for all that is asked for while another statement is under way. Beyond this many it gains nothing more. */
+function together<Item, Result>(run: (items: Item[]) => Promise<Result[]>): (item: Item) => Promise<Result> {
+  return createBatch({ run, itemsMax: 128, flightsMax: 1, restMs: 2, isolates: () => false })
 }

@@ -30,7 +30,7 @@ export type ChargeWithPix = ChargeRow & { pix: PixRow | null }
 export type PixFilter = {
   from: Date
   to: Date
-  txid: string | null
+  chargeId: string | null
   payerDocument: string | null
   hasReturn: boolean | null
 }
@@ -155,7 +155,6 @@ export async function insertBaseUrl(pool: pg.Pool, url: string): Promise<void> {
   await pool.query({ text: `insert into simulator.base_urls (url) values ($1) on conflict do nothing`, values: [url] })
 }
 
-/** Every address under which the network has been reached: the participants' directory of this small world. */
 export async function listBaseUrls(pool: pg.Pool): Promise<string[]> {
   const { rows } = await pool.query<{ url: string }>(`select url from simulator.base_urls`)
   return rows.map((row) => row.url)
@@ -199,22 +198,25 @@ const pixReturns = `
   (select json_agg(returned order by returned.requested_at, returned.id)
    from simulator.returns returned where returned.end_to_end_id = pix.end_to_end_id) as returns`
 
-export async function findCharge(pool: pg.Pool, id: string): Promise<ChargeWithPix | null> {
+/** By their ids. */
+export async function findCharges(pool: pg.Pool, ids: string[]): Promise<Map<string, ChargeWithPix>> {
   const { rows } = await pool.query<ChargeRecord & Partial<PixRecord>>({
-    name: 'simulator-find-charge',
+    name: 'simulator-find-charges',
     text: `
-      select charge.txid, charge.amount::text as charge_amount, charge.expires_in, charge.created_at, charge.base_url,
+      select charge.id, charge.txid, charge.amount::text as charge_amount, charge.expires_in, charge.created_at, charge.base_url,
         charge.details::text as details, pix.end_to_end_id, pix.amount::text as amount, pix.paid_at, pix.payer,
         ${pixReturns}
       from simulator.charges charge left join simulator.pix on pix.charge_id = charge.id
-      where charge.id = $1`,
-    values: [id],
+      where charge.id = any($1::uuid[])`,
+    values: [ids],
   })
-  const row = rows[0]
-  if (!row) return null
+  return new Map(rows.map(toChargeWithPix).map((charge) => [charge.id, charge]))
+}
+
+function toChargeWithPix(row: ChargeRecord & Partial<PixRecord>): ChargeWithPix {
   const { end_to_end_id, amount, paid_at, payer, returns = null } = row
   return {
-    id,
+    id: row.id.replaceAll('-', ''),
     txid: row.txid,
     amount: Number(row.charge_amount),
     expiresInSeconds: row.expires_in,
@@ -228,19 +230,31 @@ export async function findCharge(pool: pg.Pool, id: string): Promise<ChargeWithP
   }
 }
 
+export type NewPix = PixRow & { chargeId: string }
+
 /**
- * Marks a charge as paid; false when it was already. Of two at once the second waits for the first and is told. This
- * commit does wait for the disk: the payer is told that the money went, and nothing of ours need ever follow.
+ * Marks charges as paid and returns the endToEndIds of those that were not yet. Of two at once the second waits for the first and is
+ * told. This commit does wait for the disk: the payer is told that the money went, and nothing of ours need ever follow.
  */
-export async function insertPix(pool: pg.Pool, chargeId: string, pix: PixRow): Promise<boolean> {
-  const { rowCount } = await pool.query({
-    name: 'simulator-insert-pix',
+export async function insertPixes(pool: pg.Pool, pixes: NewPix[]): Promise<Set<string>> {
+  // Sorted, for the same reason as charges.
+  const rows = pixes.toSorted((a, b) => (a.chargeId < b.chargeId ? -1 : 1))
+  const inserted = await pool.query<{ end_to_end_id: string }>({
+    name: 'simulator-insert-pixes',
     text: `
-      insert into simulator.pix (end_to_end_id, charge_id, amount, paid_at, payer) values ($1, $2, $3, $4, $5)
-      on conflict (charge_id) do nothing`,
-    values: [pix.endToEndId, chargeId, pix.amount, pix.paidAt.toISOString(), JSON.stringify(pix.payer)],
+      insert into simulator.pix (end_to_end_id, charge_id, amount, paid_at, payer)
+      select * from unnest($1::text[], $2::uuid[], $3::bigint[], $4::timestamptz[], $5::json[])
+      on conflict (charge_id) do nothing
+      returning end_to_end_id`,
+    values: [
+      rows.map((row) => row.endToEndId),
+      rows.map((row) => row.chargeId),
+      rows.map((row) => row.amount),
+      rows.map((row) => row.paidAt.toISOString()),
+      rows.map((row) => JSON.stringify(row.payer)),
+    ],
   })
-  return rowCount === 1
+  return new Set(inserted.rows.map((row) => row.end_to_end_id))
 }
 
 const pixColumns = `pix.end_to_end_id, pix.amount::text as amount, pix.paid_at, pix.payer, charge.txid, ${pixReturns}`
@@ -256,13 +270,13 @@ export async function findPix(pool: pg.Pool, endToEndId: string): Promise<PixRow
 
 const pixFilter = `
   pix.paid_at between $1 and $2
-  and ($3::text is null or charge.txid = $3)
+  and ($3::uuid is null or pix.charge_id = $3)
   and ($4::text is null or pix.payer ->> 'document' = $4)
   and ($5::boolean is null or $5 = exists (select from simulator.returns where end_to_end_id = pix.end_to_end_id))`
 
 export async function countPix(pool: pg.Pool, filter: PixFilter): Promise<number> {
   const { rows } = await pool.query<{ count: string }>({
-    text: `select count(*)::text as count from ${pixTables} where ${pixFilter}`,
+    text: `select count(*)::text as count from simulator.pix where ${pixFilter}`,
     values: toValues(filter),
   })
   return Number(rows[0]?.count)
@@ -275,8 +289,11 @@ export async function listPix(
 ): Promise<PixRow[]> {
   const { rows } = await pool.query<PixRecord>({
     text: `
-      select ${pixColumns} from ${pixTables} where ${pixFilter}
-      order by pix.paid_at, pix.end_to_end_id limit $6 offset $7`,
+      select ${pixColumns}
+      from (
+        select * from simulator.pix where ${pixFilter} order by paid_at, end_to_end_id limit $6 offset $7
+      ) pix join simulator.charges charge on charge.id = pix.charge_id
+      order by pix.paid_at, pix.end_to_end_id`,
     values: [...toValues(filter), page.limit, page.offset],
   })
   return rows.map(toPixRow)
@@ -294,16 +311,21 @@ export async function upsertWebhook(
   })
 }
 
-export async function findWebhook(pool: pg.Pool, chave: string): Promise<{ url: string; createdAt: Date } | null> {
-  const { rows } = await pool.query<{ url: string; created_at: Date }>({
-    text: `select url, created_at from simulator.webhooks where chave = $1`,
-    values: [chave],
+export type WebhookRow = { url: string; createdAt: Date }
+
+/** By the keys that they are about. */
+export async function findWebhooks(pool: pg.Pool, chaves: string[]): Promise<Map<string, WebhookRow>> {
+  const { rows } = await pool.query<{ chave: string; url: string; created_at: Date }>({
+    name: 'simulator-find-webhooks',
+    text: `select chave, url, created_at from simulator.webhooks where chave = any($1)`,
+    values: [chaves],
   })
-  return rows[0] ? { url: rows[0].url, createdAt: rows[0].created_at } : null
+  return new Map(rows.map((row) => [row.chave, { url: row.url, createdAt: row.created_at }]))
 }
 
 // Amounts come as text, whatever the pool's own parser for int8 makes of them.
 type ChargeRecord = {
+  id: string
   txid: string
   charge_amount: string
   expires_in: number
@@ -326,5 +348,5 @@ function toPixRow(row: PixRecord): PixRow {
 }
 
 function toValues(filter: PixFilter): (string | boolean | null)[] {
-  return [filter.from.toISOString(), filter.to.toISOString(), filter.txid, filter.payerDocument, filter.hasReturn]
+  return [filter.from.toISOString(), filter.to.toISOString(), filter.chargeId, filter.payerDocument, filter.hasReturn]
 }

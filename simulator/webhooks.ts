@@ -1,7 +1,7 @@
 import { type HttpRequest, type HttpResponse, json, parseJson, problem } from './http.ts'
 import type { Network } from './network.ts'
 import { receiverAccount, receiverKey } from './receiver-account.ts'
-import { findWebhook, upsertWebhook } from './store.ts'
+import { upsertWebhook } from './store.ts'
 import { parseWebhookUrl } from './validate.ts'
 
 /** `PUT /webhook/{chave}`: where callbacks about this key are posted, with `/pix` appended. */
@@ -21,7 +21,7 @@ export async function putWebhook(network: Network, chave: string, request: HttpR
 
 /** `GET /webhook/{chave}` */
 export async function getWebhook(network: Network, chave: string): Promise<HttpResponse> {
-  const webhook = chave === receiverKey ? await findWebhook(network.pool, chave) : null
+  const webhook = chave === receiverKey ? await network.findWebhook(chave) : null
   if (!webhook) return problem('WebhookNaoEncontrado', 'Não há webhook estabelecido para a chave informada.')
   const { url: webhookUrl, createdAt } = webhook
   return json(200, { webhookUrl, chave, cnpj: receiverAccount.document, criacao: createdAt.toISOString() })

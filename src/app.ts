@@ -7,6 +7,7 @@ import { createKeyRing } from './auth/keys.ts'
 import { createProvider } from './auth/provider.ts'
 import { registerAuthRoutes } from './auth/routes.ts'
 import { createTokenVerifier, rememberVerified } from './auth/token.ts'
+import { createNoticeWriter, type ReceiveDeps } from './callbacks/receive.ts'
 import { registerCallbackRoutes } from './callbacks/routes.ts'
 import type { Config } from './config.ts'
 import { type Db, ping } from './db/sql.ts'
@@ -39,6 +40,8 @@ export type AppDeps = {
   sandbox: Sandbox | null
   /** Called after a commit that enqueued a webhook. */
   nudgeDeliveries: () => void
+  /** Called with notices of callbacks that were kept. */
+  workOn: ReceiveDeps['workOn']
 }
 
 /** The HTTP service: the kit, and each feature's routes. */
@@ -83,7 +86,7 @@ export async function createApp(deps: AppDeps): Promise<Server> {
   registerWithdrawalRoutes(app, deps)
   registerLedgerRoutes(app, deps)
   registerWebhookRoutes(app, deps)
-  registerCallbackRoutes(app, deps)
+  registerCallbackRoutes(app, { ...deps, keepNotices: createNoticeWriter(deps) })
   if (deps.sandbox) registerSandboxRoutes(app, deps.sandbox)
   registerHealthRoutes(app, {
     registry,

@@ -21,6 +21,9 @@ const Environment = Type.Object({
   RATE_LIMIT_TOKEN: Type.Number({ minimum: 0, maximum: 1_000_000, default: 20 }),
   SIMULATOR_URL: Type.Optional(Type.String({ minLength: 1 })),
   WEBHOOK_ALLOW_PRIVATE: Type.Optional(Type.Boolean()),
+  RETENTION_ATTEMPTS_DAYS: Type.Integer({ minimum: 7, maximum: 3650, default: 30 }),
+  RETENTION_CALLBACKS_DAYS: Type.Integer({ minimum: 8, maximum: 3650, default: 30 }),
+  RETENTION_EXCHANGES_DAYS: Type.Integer({ minimum: 1, maximum: 3650, default: 30 }),
   TRUST_PROXY: Type.Optional(Type.String({ minLength: 1 })),
   METRICS_TOKEN: Type.Optional(Type.String({ minLength: 8 })),
   LOG_LEVEL: Type.Enum(['debug', 'info', 'warn', 'error', 'silent'], { default: 'info' }),
@@ -47,6 +50,8 @@ export type Config = Readonly<{
   rateLimitToken: { perSecond: number; burst: number }
   simulatorUrl: string | null
   webhookAllowPrivate: boolean
+  /** For how many days what is kept. */
+  retention: { attemptsDays: number; callbacksDays: number; exchangesDays: number }
   /** Addresses and networks of proxies whose X-Forwarded-For is believed; empty: nobody's. */
   trustedProxies: string[]
   metricsToken: string | null
@@ -112,6 +117,11 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     rateLimitToken: { perSecond: given.RATE_LIMIT_TOKEN, burst: Math.max(1, Math.ceil(given.RATE_LIMIT_TOKEN * 5)) },
     simulatorUrl,
     webhookAllowPrivate: given.WEBHOOK_ALLOW_PRIVATE ?? isLoopback(given.HOST),
+    retention: {
+      attemptsDays: given.RETENTION_ATTEMPTS_DAYS,
+      callbacksDays: given.RETENTION_CALLBACKS_DAYS,
+      exchangesDays: given.RETENTION_EXCHANGES_DAYS,
+    },
     trustedProxies,
     metricsToken: given.METRICS_TOKEN ?? null,
     logLevel: given.LOG_LEVEL,

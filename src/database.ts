@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { findSetting } from './auth/store.ts'
 import type { Config } from './config.ts'
 import { checkDurability } from './db/durability.ts'
 import { attachEmbeddedPostgres, startEmbeddedPostgres } from './db/embedded.ts'
@@ -17,7 +18,7 @@ type Options = {
 
 /** Connects to PostgreSQL: that of DATABASE_URL, or the one that ships with Guichê, started here. The schema is brought up to date. */
 export async function openDatabase(options: Options): Promise<OpenDatabase> {
-  const { config, log } = options
+  const { config, log, isTool } = options
   const server = await findServer(options)
   const db = connect({
     connectionString: server.connectionString,
@@ -34,11 +35,19 @@ export async function openDatabase(options: Options): Promise<OpenDatabase> {
     await checkDurability(db)
     await migrate(db, { folder: migrationsFolder(), log })
     await migrateJobs(db, log)
+    if (!isTool) await refuseHalfSeeded(db)
     return { db, close }
   } catch (error) {
     await close()
     throw error
   }
+}
+
+/** While a database is seeded it has no indexes, and keeps nothing unique: no money may come near it. */
+async function refuseHalfSeeded(db: Db): Promise<void> {
+  const seed: { state?: string } = JSON.parse((await findSetting(db, 'seed')) ?? '{}')
+  if (seed.state === 'running')
+    throw new Error('This database is being seeded, or a seed was cut short: wait, or run `npx guiche seed` again.')
 }
 
 async function findServer({

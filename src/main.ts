@@ -7,7 +7,24 @@ import { startService } from './service.ts'
 /** A stop that takes longer than this is cut short: nothing is lost, since whatever was acknowledged is committed. */
 const stopMaxMs = 30_000
 
+/** What to do about errors of the operating system and of PostgreSQL, by their codes. */
+const hints: Record<string, string> = {
+  EADDRINUSE: 'Something listens there already: stop it, or set PORT to another port.',
+  EADDRNOTAVAIL: 'This machine does not have that address: set HOST to one of its own, or to 0.0.0.0.',
+  EACCES: 'This user may not do that: see HOST and PORT (below 1024 is for root) and DATA_DIR.',
+  EEXIST: 'DATA_DIR is a file: set it to a folder.',
+  ENOTDIR: 'DATA_DIR lies under a file: set it to a folder.',
+  EROFS: 'DATA_DIR cannot be written: set it to a folder that can.',
+  ECONNREFUSED: 'Nobody listens there: check DATABASE_URL and SIMULATOR_URL, and that what they name runs.',
+  ENOTFOUND: 'There is no such host: check DATABASE_URL and SIMULATOR_URL.',
+  '3D000': 'Make that database, or name another in DATABASE_URL.',
+  '28P01': 'Check user and password in DATABASE_URL.',
+  '28000': 'Check the user in DATABASE_URL.',
+  '42501': 'The user of DATABASE_URL needs the right to create schemas and tables in that database.',
+}
+
 if (existsSync('.env')) process.loadEnvFile('.env')
+// After the tables above, which it reads.
 await main()
 
 async function main(): Promise<void> {
@@ -55,22 +72,6 @@ function explain(error: Error): string {
   if (hint) return `${error.message}\n${hint}`
   // Our own sentences say what to do; the rest needs its stack.
   return error.name === 'Error' || error.name === 'ConfigError' ? `${error.message}${cause}` : `${error.stack}${cause}`
-}
-
-/** What to do about errors of the operating system and of PostgreSQL, by their codes. */
-const hints: Record<string, string> = {
-  EADDRINUSE: 'Something listens there already: stop it, or set PORT to another port.',
-  EADDRNOTAVAIL: 'This machine does not have that address: set HOST to one of its own, or to 0.0.0.0.',
-  EACCES: 'This user may not do that: see HOST and PORT (below 1024 is for root) and DATA_DIR.',
-  EEXIST: 'DATA_DIR is a file: set it to a folder.',
-  ENOTDIR: 'DATA_DIR lies under a file: set it to a folder.',
-  EROFS: 'DATA_DIR cannot be written: set it to a folder that can.',
-  ECONNREFUSED: 'Nobody listens there: check DATABASE_URL and SIMULATOR_URL, and that what they name runs.',
-  ENOTFOUND: 'There is no such host: check DATABASE_URL and SIMULATOR_URL.',
-  '3D000': 'Make that database, or name another in DATABASE_URL.',
-  '28P01': 'Check user and password in DATABASE_URL.',
-  '28000': 'Check the user in DATABASE_URL.',
-  '42501': 'The user of DATABASE_URL needs the right to create schemas and tables in that database.',
 }
 
 function welcome(sandbox: SandboxFile, dataDir: string): string {

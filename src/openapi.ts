@@ -42,6 +42,7 @@ export async function describeApi(): Promise<object> {
       serve: null,
     },
     nudgeDeliveries: () => {},
+    workOn: () => {},
   })
   await app.ready()
   const document = app.swagger()

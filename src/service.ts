@@ -71,10 +71,19 @@ export async function startService({
     const acquirers = createRegistry([acquirer], simulatorName)
     const deps = { config, db, clock, key, log, registry, acquirers, baseUrl, version }
 
-    app = await createApp({ ...deps, sandbox: network.sandbox, nudgeDeliveries: () => worker?.nudgeDeliveries() })
+    app = await createApp({
+      ...deps,
+      sandbox: network.sandbox,
+      nudgeDeliveries: () => worker?.nudgeDeliveries(),
+      workOn: (notices) => worker?.workOn(notices),
+    })
     await makeSandboxClient({ ...deps, dataDir: config.dataDir })
     await acquirers.current.registerCallback(`${baseUrl}${callbackPath(key, simulatorName)}`)
-    worker = await startWorker({ ...deps, webhookAllowPrivate: config.webhookAllowPrivate })
+    worker = await startWorker({
+      ...deps,
+      webhookAllowPrivate: config.webhookAllowPrivate,
+      retention: config.retention,
+    })
     stops.push(worker.stop)
     stops.push(app.close.bind(app))
     await app.listen({ host: config.host, port })

@@ -2,18 +2,23 @@ import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { Acquirers } from './acquirers/registry.ts'
 import { booksJobs, booksSchedules, observeBooks } from './books.ts'
-import { callbackJobs } from './callbacks/jobs.ts'
+import { startInbox } from './callbacks/inbox.ts'
+import { observeInbox } from './callbacks/metrics.ts'
+import { createLookWriter } from './callbacks/process.ts'
+import { leaseMs, type ReceiveDeps } from './callbacks/receive.ts'
+import { releaseAllNotices } from './callbacks/store.ts'
 import type { Db } from './db/sql.ts'
-import { exchangeJobs, exchangeSchedules } from './exchanges/jobs.ts'
 import { whenAlone } from './jobs/instances.ts'
 import { startJobs } from './jobs/jobs.ts'
 import { observeJobs } from './jobs/metrics.ts'
 import type { Clock } from './lib/clock.ts'
 import type { SecretKey } from './lib/secrets.ts'
+import { type Retention, retentionJobs, retentionSchedules } from './retention/jobs.ts'
 import { transactionJobs, transactionSchedules } from './transactions/jobs.ts'
 import { loadTransactionMoments } from './transactions/load.ts'
+import { createSettlement } from './transactions/settle.ts'
 import { type Deliveries, startDeliveries } from './webhooks/deliver.ts'
-import { releaseAllLeases } from './webhooks/store.ts'
+import { releaseAllLeases } from './webhooks/queue-store.ts'
 import { withdrawalJobs, withdrawalSchedules } from './withdrawals/jobs.ts'
 import { loadWithdrawalMoments } from './withdrawals/load.ts'
 
@@ -25,28 +30,32 @@ export type WorkerDeps = {
   registry: Registry
   acquirers: Acquirers
   webhookAllowPrivate: boolean
+  retention: Retention
 }
 
-export type Worker = { nudgeDeliveries(): void; stop(): Promise<void> }
+export type Worker = { nudgeDeliveries(): void; workOn: ReceiveDeps['workOn']; stop(): Promise<void> }
 
 /** All that goes on without a request: jobs and deliveries of webhooks. Any number of processes may run one each. */
 export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   const { db, log, registry } = deps
   // The first process after a crash need not wait for the leases of the dead to run out.
-  await whenAlone(db, async (tx) => await releaseAllLeases(tx, deps.clock.now()))
+  await whenAlone(db, async (tx) => {
+    const now = deps.clock.now()
+    await releaseAllNotices(tx, { now, leaseUntil: new Date(now.getTime() + leaseMs) })
+    await releaseAllLeases(tx, now)
+  })
   let deliveries: Deliveries | null = null
-  const settleDeps = { ...deps, nudgeDeliveries: () => deliveries?.nudge() }
+  const settleDeps = { ...deps, settlement: createSettlement(deps), nudgeDeliveries: () => deliveries?.nudge() }
   const jobs = await startJobs({
     db,
     log,
     jobs: {
       ...transactionJobs(settleDeps),
       ...withdrawalJobs(settleDeps),
-      ...callbackJobs(settleDeps),
       ...booksJobs(deps),
-      ...exchangeJobs(deps),
+      ...retentionJobs(deps),
     },
-    schedules: { ...transactionSchedules, ...withdrawalSchedules, ...booksSchedules, ...exchangeSchedules },
+    schedules: { ...transactionSchedules, ...withdrawalSchedules, ...booksSchedules, ...retentionSchedules },
   })
   // After the jobs: now every other process sees that this one is alive.
   const started = startDeliveries({
@@ -59,12 +68,15 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     },
   })
   deliveries = started
+  const inbox = startInbox({ ...settleDeps, writeLook: createLookWriter(db) })
   observeJobs({ db, registry })
+  observeInbox({ ...deps })
   observeBooks({ db, registry })
   return {
     nudgeDeliveries: () => started.nudge(),
+    workOn: inbox.workOn,
     async stop() {
-      await Promise.all([jobs.stop(), started.stop()])
+      await Promise.all([jobs.stop(), inbox.stop(), started.stop()])
     },
   }
 }

@@ -10,7 +10,7 @@ const ranks: string[][] = [
   ['lib'],
   ['pix', 'db', 'config.ts'],
   ['http', 'jobs', 'acquirers', 'audit'],
-  ['auth', 'ledger', 'webhooks', 'exchanges'],
+  ['auth', 'ledger', 'webhooks', 'exchanges', 'retention'],
   ['transactions', 'withdrawals'],
   ['callbacks', 'sandbox', 'explain', 'books.ts'],
   ['app.ts', 'worker.ts'],
@@ -26,12 +26,17 @@ const ranks: string[][] = [
     'service.ts',
     'version.ts',
   ],
+  ['seed'],
   ['cli'],
 ]
 const wiring = 7
 
 /** Where a program begins. Tests begin too, but a file that only its own test knows is dead. */
-const entries = ['src/main.ts', 'src/cli/main.ts', 'src/cli/receiver.ts']
+const entries = [
+  ...['src/main.ts', 'src/cli/main.ts', 'src/cli/receiver.ts'],
+  // What measures, and the processes that it starts.
+  ...['main', 'hello', 'profile-hook', 'load/main', 'load/shop', 'floor/main'].map((name) => `bench/${name}.ts`),
+]
 
 const linesMax = 400
 
@@ -41,6 +46,8 @@ const sqlPlaces = /(?:^|[/-])store\.ts$|^src\/(?:db|jobs)\/|^simulator\/transact
 const files = walk('.').sort()
 const code = files.filter((file) => /^(?:(?:src|simulator|test|scripts|bench)\/.*|[^/]*)\.ts$/.test(file))
 const program = code.filter((file) => /^(?:src|simulator)\//.test(file) && !file.endsWith('.test.ts'))
+/** What measures the program. The peers that it is compared with stand by themselves. */
+const bench = code.filter((file) => /^bench\/(?!peers\/)/.test(file) && !file.endsWith('.test.ts'))
 const sources = new Map(code.map((file) => [file, readFileSync(file, 'utf8')]))
 const read = (file: string) => sources.get(file) ?? ''
 
@@ -66,6 +73,10 @@ describe('the walls', () => {
     },
   )
 
+  it('keeps the program free of what measures it', () => {
+    expect(program.filter((file) => importsOf(file).some((imported) => imported.startsWith('bench/')))).toEqual([])
+  })
+
   it('leaves SQL to the stores', () => {
     const written = /\bsql`|\.query(?:<[^>]*>)?\(\s*['"`{]|\btext: `/
     expect(program.filter((file) => !sqlPlaces.test(file) && written.test(withoutComments(read(file))))).toEqual([])
@@ -87,13 +98,13 @@ describe('every file', () => {
     }
     for (const file of [...entries, ...code.filter((one) => one.startsWith('test/') && one.endsWith('.test.ts'))])
       follow(file)
-    expect(program.filter((file) => !reached.has(file))).toEqual([])
+    expect([...program, ...bench].filter((file) => !reached.has(file))).toEqual([])
   })
 
   it('exports nothing that nobody uses', () => {
     const uses = new Map<string, number>()
     for (const word of code.flatMap((file) => read(file).match(/\w+/g) ?? [])) uses.set(word, (uses.get(word) ?? 0) + 1)
-    const unused = program.flatMap((file) =>
+    const unused = [...program, ...bench].flatMap((file) =>
       exportsOf(file).flatMap((name) => (uses.get(name) === 1 ? [`${file}: ${name}`] : [])),
     )
     expect(unused).toEqual([])

@@ -16,7 +16,8 @@ export type Exchange = {
   at: Date
 }
 
-type Subject = Pick<Exchange, 'operation' | 'recordId'> & { endToEndId?: string }
+/** `id` is that of one of our records, as the acquirer knows it. Null where that is not known. */
+type Subject = { operation: string; id: string | null; endToEndId?: string }
 type Deps = { write: (exchange: Exchange) => void; clock: Clock }
 
 /**
@@ -35,25 +36,21 @@ export function recordExchanges(acquirer: Acquirer, deps: Deps): Acquirer {
     ...acquirer,
     createCharge: async (input) =>
       await tell(
-        { operation: 'createCharge', recordId: toRecordId(input.txid) },
+        { operation: 'createCharge', id: input.txid },
         (answer) => (answer.outcome === 'created' ? null : answer.outcome),
         () => acquirer.createCharge(input),
       ),
     findCharge: async (txid) =>
-      await tell({ operation: 'findCharge', recordId: toRecordId(txid) }, foundOrNot, () => acquirer.findCharge(txid)),
+      await tell({ operation: 'findCharge', id: txid }, foundOrNot, () => acquirer.findCharge(txid)),
     findPayment: async (endToEndId) =>
-      await tell({ operation: 'findPayment', recordId: null, endToEndId }, foundOrNot, () =>
+      await tell({ operation: 'findPayment', id: null, endToEndId }, foundOrNot, () =>
         acquirer.findPayment(endToEndId),
       ),
     listPayments: (range) => recordFailure(deps, acquirer.name, 'listPayments', acquirer.listPayments(range)),
     refund: async (input) =>
-      await tell({ operation: 'refund', recordId: toRecordId(input.refundId) }, outcomeOf, () =>
-        acquirer.refund(input),
-      ),
+      await tell({ operation: 'refund', id: input.refundId }, outcomeOf, () => acquirer.refund(input)),
     findRefund: async (input) =>
-      await tell({ operation: 'findRefund', recordId: toRecordId(input.refundId) }, outcomeOf, () =>
-        acquirer.findRefund(input),
-      ),
+      await tell({ operation: 'findRefund', id: input.refundId }, outcomeOf, () => acquirer.findRefund(input)),
     payouts: payouts && recordPayouts(payouts, tell),
     infractions: infractions && recordInfractions(infractions, deps, acquirer.name),
   }
@@ -69,11 +66,9 @@ function recordPayouts(payouts: Payouts, tell: Tell): Payouts {
   return {
     ...payouts,
     send: async (input) =>
-      await tell({ operation: 'sendPayout', recordId: toRecordId(input.payoutId) }, outcomeOf, () =>
-        payouts.send(input),
-      ),
+      await tell({ operation: 'sendPayout', id: input.payoutId }, outcomeOf, () => payouts.send(input)),
     find: async (payoutId) =>
-      await tell({ operation: 'findPayout', recordId: toRecordId(payoutId) }, outcomeOf, () => payouts.find(payoutId)),
+      await tell({ operation: 'findPayout', id: payoutId }, outcomeOf, () => payouts.find(payoutId)),
   }
 }
 
@@ -111,7 +106,7 @@ async function record<Result>(
     write({
       acquirer,
       operation: subject.operation,
-      recordId: subject.recordId,
+      recordId: subject.id === null ? null : toRecordId(subject.id),
       endToEndId: subject.endToEndId ?? null,
       outcome,
       error,

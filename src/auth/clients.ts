@@ -16,9 +16,9 @@ export type NewClient = { merchantId: string; clientId: string; clientSecret: st
 export async function registerClient(
   tx: Tx,
   { clock, key }: Pick<Deps, 'clock' | 'key'>,
-  input: { name: string; scopes: Scope[]; clientId?: string },
+  input: { name: string; scopes: Scope[]; clientId?: string; merchantId?: string },
 ): Promise<NewClient> {
-  const merchantId = newUuid()
+  const merchantId = input.merchantId ?? newUuid()
   const clientId = input.clientId ?? `gc_${randomBytes(12).toString('hex')}`
   const clientSecret = newSecret()
   const now = clock.now()

@@ -92,7 +92,7 @@ async function readBody(request: FastifyRequest): Promise<URLSearchParams> {
 
 function sendOAuthError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const { status, code, description, headers } = toOAuthError(error)
-  if (status >= 500) request.log.error({ err: error }, 'a request for a token failed')
+  if (status >= 500) request.log.error({ requestId: request.id, err: error }, 'a request for a token failed')
   return reply
     .code(status)
     .headers(headers)

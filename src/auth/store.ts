@@ -126,6 +126,11 @@ export async function insertSetting(db: Db, name: string, value: string): Promis
   await db.query(sql`insert into settings (name, value) values (${name}, ${value}) on conflict do nothing`)
 }
 
+export async function saveSetting(db: Db, name: string, value: string): Promise<void> {
+  await db.query(sql`
+    insert into settings (name, value) values (${name}, ${value}) on conflict (name) do update set value = excluded.value`)
+}
+
 /** True for the one process that first marks a thing as done. */
 export async function claimSetting(tx: Tx, name: string): Promise<boolean> {
   const rows = await tx.query(

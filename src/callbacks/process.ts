@@ -1,50 +1,75 @@
-import { enqueueJob } from '../jobs/jobs.ts'
+import { type Db, mayBeOneRowsFault } from '../db/sql.ts'
+import { createBatch } from '../lib/batch.ts'
 import { fromTxid } from '../pix/ids.ts'
 import { checkRefundsOf } from '../transactions/refund-send.ts'
 import { checkReturns } from '../transactions/returns.ts'
-import { type SettleDeps, settleTransaction } from '../transactions/settle.ts'
-import { findOwners } from '../transactions/store.ts'
+import { type SettleDeps, settleOwned } from '../transactions/settle.ts'
 import { settleToldWithdrawal } from '../withdrawals/check.ts'
 import { findOwner } from '../withdrawals/store.ts'
-import { type NoticePayload, processNoticeJob } from './receive.ts'
-import { findNotice, finishNotice, type InboxRow } from './store.ts'
+import { type InboxRow, type InboxState, type NoticeLook, updateNotices } from './store.ts'
 
 /**
  * A PSP's own reading may lag behind its callback, and a callback may overtake the commit of its transaction: so often, and after such
  * pauses, is it looked at again before a notice counts as untrue.
  */
 const pausesSeconds = [2, 10, 60, 300]
+/** While the acquirer does not answer it is asked again, however long that lasts. It may be back after a minute. */
+const retryMinMs = 1_000
+const retryMaxMs = 60_000
+/** Notices that are written in one commit, and commits under way at once. */
+const batchNoticesMax = 128
+const batchesMax = 2
+/** Nobody waits for these. */
+const restMs = 10
 
-/**
- * Works on one notice: finds whose transaction it is and has the acquirer confirm it.
- *
- * @throws {AcquirerUnavailable} when the acquirer cannot be asked; the job is then tried again
- */
-export async function processNotice(deps: SettleDeps, payload: NoticePayload): Promise<void> {
-  const notice = await findNotice(deps.db, payload.acquirer, payload.eventKey)
-  if (notice?.state !== 'received') return
-  const { state, isFinal } = await findOut(deps, notice)
-  const pause = pausesSeconds[payload.pausesTaken]
-  if (isFinal || pause === undefined) return await finish(deps, notice, state)
-  await enqueueJob(deps.db, {
-    name: processNoticeJob,
-    payload: { ...payload, pausesTaken: payload.pausesTaken + 1 },
-    runAt: new Date(deps.clock.now().getTime() + pause * 1000),
+export type ProcessDeps = SettleDeps & {
+  /** Writes what a look at a notice has come to. */
+  writeLook: (look: NoticeLook) => Promise<null>
+}
+
+/** Works on one notice: finds whose transaction it is and has the acquirer confirm it. It is there again where that was not to be had. */
+export async function processNotice(deps: ProcessDeps, notice: InboxRow): Promise<void> {
+  try {
+    const { state, isFinal } = await findOut(deps, notice)
+    const pause = pausesSeconds[notice.looks]
+    if (isFinal || pause === undefined) await finish(deps, notice, state)
+    else await lookAgain(deps, notice, { afterMs: pause * 1000, looks: notice.looks + 1, error: null })
+  } catch (error) {
+    const { acquirer, end_to_end: endToEndId, received_at } = notice
+    deps.log.warn(
+      { err: error, acquirer, endToEndId },
+      'a callback could not be looked into and will be looked at again',
+    )
+    // The longer it lasts, the longer the pauses: a tenth of the age, within bounds.
+    const age = deps.clock.now().getTime() - received_at.getTime()
+    const afterMs = Math.min(retryMaxMs, Math.max(retryMinMs, age / 10))
+    await lookAgain(deps, notice, { afterMs, looks: notice.looks, error: String(error) })
+  }
+}
+
+/** One commit for all looks that end while another commit is under way. */
+export function createLookWriter(db: Db): ProcessDeps['writeLook'] {
+  return createBatch({
+    itemsMax: batchNoticesMax,
+    flightsMax: batchesMax,
+    besideMin: batchNoticesMax,
+    restMs,
+    isolates: mayBeOneRowsFault,
+    run: async (looks: NoticeLook[]) => {
+      await updateNotices(db, looks)
+      return looks.map(() => null)
+    },
   })
 }
 
-type FinalState = 'settled' | 'unconfirmed' | 'unmatched'
+type FinalState = Exclude<InboxState, 'received'>
 
 async function findOut(deps: SettleDeps, notice: InboxRow): Promise<{ state: FinalState; isFinal: boolean }> {
   const id = notice.txid === null ? null : fromTxid(notice.txid)
   if (id === null) return { state: 'unmatched', isFinal: true }
-  const [owner] = await findOwners(deps.db, [id])
+  const owner = await deps.settlement.findOwner(id)
   if (!owner) return await findOutOfPayout(deps, id)
-  const settled = await settleTransaction(deps, {
-    merchantId: owner.merchant_id,
-    id: owner.id,
-    hint: notice.end_to_end,
-  })
+  const settled = await settleOwned(deps, owner, notice.end_to_end)
   if (settled === 'unpaid') return { state: 'unconfirmed', isFinal: false }
   const isReturn = notice.event_key !== notice.end_to_end
   if (isReturn && settled !== 'surplus') {
@@ -63,9 +88,27 @@ async function findOutOfPayout(deps: SettleDeps, id: string): Promise<{ state: F
   return { state: isSettled ? 'settled' : 'unconfirmed', isFinal: isSettled }
 }
 
-async function finish(deps: SettleDeps, notice: InboxRow, state: FinalState): Promise<void> {
-  await finishNotice(deps.db, notice, state, deps.clock.now())
+async function finish(deps: ProcessDeps, notice: InboxRow, state: FinalState): Promise<void> {
+  const { acquirer, event_key, end_to_end: endToEndId, looks } = notice
+  const now = deps.clock.now()
+  await deps.writeLook({ acquirer, event_key, looks, state, finished_at: now, look_at: now, last_error: null })
   if (state === 'settled') return
-  const { acquirer, end_to_end: endToEndId } = notice
   deps.log.warn({ acquirer, endToEndId, state }, 'a callback told of nothing that could be booked')
+}
+
+async function lookAgain(
+  deps: ProcessDeps,
+  { acquirer, event_key }: InboxRow,
+  { afterMs, looks, error }: { afterMs: number; looks: number; error: string | null },
+): Promise<void> {
+  const lookAt = new Date(deps.clock.now().getTime() + afterMs)
+  await deps.writeLook({
+    acquirer,
+    event_key,
+    looks,
+    state: 'received',
+    finished_at: null,
+    look_at: lookAt,
+    last_error: error,
+  })
 }

@@ -1,18 +1,16 @@
 import { Type } from 'typebox'
 import { type Acquirer, type CallbackNotice, UnreadableCallback } from '../acquirers/acquirer.ts'
 import type { Acquirers } from '../acquirers/registry.ts'
-import type { Db } from '../db/sql.ts'
 import type { Server } from '../http/server.ts'
-import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
 import type { SecretKey } from '../lib/secrets.ts'
 import { isCallbackSecret } from './path.ts'
-import { receiveCallback } from './receive.ts'
+import { type ReceiveDeps, receiveCallback } from './receive.ts'
 
 /** A PSP may put many payments into one callback. */
 const bodyBytesMax = 1024 * 1024
 
-export type CallbackRoutesDeps = { db: Db; clock: Clock; key: SecretKey; acquirers: Acquirers }
+export type CallbackRoutesDeps = ReceiveDeps & { key: SecretKey; acquirers: Acquirers }
 
 /** Where acquirers tell of payments: with or without the standard's suffix `/pix`. Not part of the shops' API. */
 export function registerCallbackRoutes(app: Server, deps: CallbackRoutesDeps): void {

@@ -1,47 +1,128 @@
 import type { CallbackNotice } from '../acquirers/acquirer.ts'
+import { givenRows } from '../db/given.ts'
 import { type Db, sql, type Tx } from '../db/sql.ts'
 
 export type InboxState = 'received' | 'settled' | 'unconfirmed' | 'unmatched'
+
+/** A notice that is still to be looked into. */
 export type InboxRow = {
   acquirer: string
   event_key: string
   end_to_end: string
   /** What we gave the acquirer: the txid of a charge, or our own id of a payout. Both are a record's id without hyphens. */
   txid: string | null
-  state: InboxState
+  received_at: Date
+  /** How often the acquirer has answered that it does not know of it. */
+  looks: number
 }
+
+const openColumns = sql`inbox.acquirer, inbox.event_key, inbox.end_to_end, inbox.txid, inbox.received_at, inbox.looks`
+
+export type NewNotice = CallbackNotice & { acquirer: string }
+
+const givenNotices = givenRows<NewNotice>({
+  acquirer: 'text',
+  eventKey: 'text',
+  endToEndId: 'text',
+  txid: 'text',
+  payoutId: 'text',
+})
 
 /**
- * Keeps what is new of a callback and returns it. A repeated event is there already; told again after it came to nothing, it is
- * looked at anew, since the acquirer seems to know better by now.
+ * Keeps what is new of callbacks and returns it, in hand of the caller until the lease ends. A repeated event is there already; told
+ * again after it came to nothing, it is looked at anew, since the acquirer seems to know better by now.
  */
 export async function insertNotices(
-  tx: Tx,
-  acquirer: string,
-  notices: CallbackNotice[],
+  db: Db,
+  notices: NewNotice[],
+  { now, leaseUntil }: { now: Date; leaseUntil: Date },
+): Promise<InboxRow[]> {
+  return await db.query<InboxRow>(
+    sql`
+      insert into callback_inbox as inbox (acquirer, event_key, end_to_end, txid, received_at, state, look_at)
+      select distinct on (acquirer, "eventKey")
+        acquirer, "eventKey", "endToEndId", coalesce("payoutId", txid), ${now}::timestamptz, 'received', ${leaseUntil}::timestamptz
+      from ${givenNotices(notices)}
+      order by acquirer, "eventKey"
+      on conflict (acquirer, event_key) do update
+        set txid = excluded.txid, state = 'received', finished_at = null, look_at = excluded.look_at, looks = 0, last_error = null
+        where inbox.state in ('unconfirmed', 'unmatched')
+      returning ${openColumns}`,
+    'insert-notices',
+  )
+}
+
+/** Takes notices that are due. Those whose process died are due when its lease has ended. */
+export async function claimNotices(
+  db: Db,
+  { now, leaseUntil, limit }: { now: Date; leaseUntil: Date; limit: number },
+): Promise<InboxRow[]> {
+  return await db.query<InboxRow>(
+    sql`
+      update callback_inbox inbox set look_at = ${leaseUntil}
+      where (acquirer, event_key) in (
+        select acquirer, event_key from callback_inbox
+        where state = 'received' and look_at <= ${now} order by look_at limit ${limit} for update skip locked)
+      returning ${openColumns}`,
+    'claim-notices',
+  )
+}
+
+/** What a look at a notice has come to. */
+export type NoticeLook = Pick<InboxRow, 'acquirer' | 'event_key' | 'looks'> & {
+  state: InboxState
+  finished_at: Date | null
+  look_at: Date
+  last_error: string | null
+}
+
+const givenLooks = givenRows<NoticeLook>({
+  acquirer: 'text',
+  event_key: 'text',
+  looks: 'integer',
+  state: 'text',
+  finished_at: 'timestamptz',
+  look_at: 'timestamptz',
+  last_error: 'text',
+})
+
+/**
+ * Writes what looks came to, unless somebody else has finished meanwhile. Locked in the order in which callbacks are kept. The commit does
+ * not wait for the disk: what is lost with the machine's power is looked at once more, and found done.
+ */
+export async function updateNotices(db: Db, looks: NoticeLook[]): Promise<void> {
+  await db.query(
+    sql`
+      with given as (
+        select given.* from (select set_config('synchronous_commit', 'off', true)) unhurried, ${givenLooks(looks)}
+      ), locked as (
+        select inbox.acquirer, inbox.event_key from callback_inbox inbox join given using (acquirer, event_key)
+        where inbox.state = 'received' order by inbox.acquirer, inbox.event_key for no key update of inbox
+      )
+      update callback_inbox inbox
+      set state = given.state, finished_at = given.finished_at, look_at = given.look_at, looks = given.looks,
+        last_error = given.last_error
+      from locked join given using (acquirer, event_key)
+      where inbox.acquirer = locked.acquirer and inbox.event_key = locked.event_key`,
+    'update-notices',
+  )
+}
+
+/** Lets go of what dead processes had in hand, with what is paused for no longer than a lease. Only where no process is alive. */
+export async function releaseAllNotices(tx: Tx, { now, leaseUntil }: { now: Date; leaseUntil: Date }): Promise<void> {
+  await tx.query(sql`
+    update callback_inbox set look_at = ${now}
+    where state = 'received' and look_at > ${now} and look_at <= ${leaseUntil}`)
+}
+
+/** What waits to be looked at, since when, and how much of all that is open could not be asked about. */
+export async function findInboxBacklog(
+  db: Db,
   now: Date,
-): Promise<{ event_key: string }[]> {
-  return await tx.query<{ event_key: string }>(sql`
-    insert into callback_inbox as inbox (acquirer, event_key, end_to_end, txid, received_at, state)
-    select distinct on ("eventKey")
-      ${acquirer}, "eventKey", "endToEndId", coalesce("payoutId", txid), ${now}::timestamptz, 'received'
-    from json_to_recordset(${JSON.stringify(notices)}::json)
-      as given ("eventKey" text, "endToEndId" text, txid text, "payoutId" text)
-    order by "eventKey"
-    on conflict (acquirer, event_key) do update set txid = excluded.txid, state = 'received', finished_at = null
-    where inbox.state in ('unconfirmed', 'unmatched')
-    returning event_key`)
-}
-
-export async function findNotice(db: Db, acquirer: string, eventKey: string): Promise<InboxRow | null> {
-  const rows = await db.query<InboxRow>(sql`
-    select acquirer, event_key, end_to_end, txid, state from callback_inbox
-    where acquirer = ${acquirer} and event_key = ${eventKey}`)
-  return rows[0] ?? null
-}
-
-export async function finishNotice(db: Db, notice: InboxRow, state: InboxState, now: Date): Promise<void> {
-  await db.query(sql`
-    update callback_inbox set state = ${state}, finished_at = ${now}
-    where acquirer = ${notice.acquirer} and event_key = ${notice.event_key}`)
+): Promise<{ due: number; oldest: Date | null; failing: number }> {
+  const [row] = await db.query<{ due: number; oldest: Date | null; failing: number }>(sql`
+    select count(*) filter (where look_at <= ${now}) as due, min(look_at) filter (where look_at <= ${now}) as oldest,
+      count(last_error) as failing
+    from callback_inbox where state = 'received'`)
+  return row ?? { due: 0, oldest: null, failing: 0 }
 }

@@ -10,6 +10,7 @@ import { infractionCommands } from './infraction.ts'
 import { keysCommands } from './keys.ts'
 import { ledgerCommands } from './ledger.ts'
 import { printError } from './print.ts'
+import { seedCommands } from './seed.ts'
 import { serviceCommands } from './service.ts'
 import { transactionCommands } from './transaction.ts'
 import { withdrawalCommands } from './withdrawal.ts'
@@ -31,6 +32,7 @@ infractionCommands(program)
 feeCommands(program)
 ledgerCommands(program)
 auditCommands(program)
+seedCommands(program)
 
 try {
   await program.parseAsync()

@@ -4,33 +4,52 @@ import { empty, type Sql, sql } from './sql.ts'
 /** Where an item stands in a list: newest first, then by id. */
 export type Position = { createdAt: Date; id: string }
 
+/** A merchant's part of a table, filtered. */
+export type List = { table: Sql; columns: Sql; merchantId: string; where: Sql }
+
+/** To pass over fewer takes no time. */
+const deepFrom = 1000
+
 /**
- * One slice of a merchant's table, newest first, with the exact total, all from one snapshot. The page's places come from an index
- * alone and only then the rows: on a deep page of a large table 5 ms where reading whole rows takes 400. A row is found again by both
- * halves of its place, since not every table has an index that begins with the id alone.
+ * One slice of a list, newest first, with the exact total, all from one snapshot. The page's places come from an index alone and only then
+ * the rows: on a deep page of a large table 5 ms where reading whole rows takes 400. A row is found again by both halves of its place,
+ * since not every table has an index that begins with the id alone.
  */
 export async function findPage<Row extends { id: string; created_at: Date }>(
   db: Db,
-  list: {
-    table: Sql
-    columns: Sql
-    merchantId: string
-    where: Sql
+  list: List & {
     page: number
     perPage: number
     after: Position | null
+    /** An expression for the total, where counting what matches can be spared. */
+    total?: Sql | undefined
+    /** A statement that knows where a deep page begins, where passing over all before it can be spared: from `before` on, after `rest`. */
+    start?: ((offset: number) => Sql) | undefined
+    /**
+     * Few match: they are found once, by their own index, then counted and sorted. Otherwise the index of the newest is read until the
+     * page is full, and again to count, which on the way to a few would pass over all the others twice.
+     */
+    isNarrow?: boolean
   },
 ): Promise<{ total: number; items: Row[]; next: Position | null }> {
   const { table, columns, merchantId, where, after } = list
-  const position = after ? sql`and (created_at, id) < (${after.createdAt}, ${after.id})` : empty
   const offset = after ? 0 : (list.page - 1) * list.perPage
+  const ofMerchant = sql`${table} where merchant_id = ${merchantId} ${where}`
+  const matching = list.isNarrow ? sql`matching where true` : ofMerchant
+  const start = offset >= deepFrom ? list.start?.(offset) : undefined
+  const prepared = list.isNarrow
+    ? sql`with matching as materialized (select created_at, id from ${ofMerchant})`
+    : start && sql`with start as materialized (${start})`
   const rows = await db.query<{ total: number } & (Row | { id: null })>(sql`
+    ${prepared ?? empty}
     select counted.total, listed.*
-    from (select count(*) as total from ${table} where merchant_id = ${merchantId} ${where}) counted
+    from (select ${list.total ?? sql`(select count(*) from ${matching})`} as total) counted
     left join lateral (
       select ${columns} from ${table} join (
-        select created_at, id from ${table} where merchant_id = ${merchantId} ${where} ${position}
-        order by created_at desc, id desc limit ${list.perPage + 1} offset ${offset}
+        select created_at, id from ${matching}
+          ${start ? sql`and created_at < (select before from start)` : isAfter(after)}
+        order by created_at desc, id desc
+        limit ${list.perPage + 1} offset ${start ? sql`(select rest from start)` : offset}
       ) places using (created_at, id)
       where merchant_id = ${merchantId}
     ) listed on true
@@ -43,4 +62,28 @@ export async function findPage<Row extends { id: string; created_at: Date }>(
     items,
     next: last && found.length > list.perPage ? { createdAt: last.created_at, id: last.id } : null,
   }
+}
+
+/** At once: some milliseconds of a process that creates are waiting for. */
+const rowsAtOnce = 500
+
+/** All of a list, in its order, some rows at a time and without counting: for an export, which holds no connection in between. */
+export async function* walkList<Row extends { id: string; created_at: Date }>(
+  db: Db,
+  { table, columns, merchantId, where }: List,
+): AsyncGenerator<Row[]> {
+  for (let after: Position | null = null; ; ) {
+    const rows: Row[] = await db.query<Row>(sql`
+      select ${columns} from ${table}
+      where merchant_id = ${merchantId} ${where} ${isAfter(after)}
+      order by created_at desc, id desc limit ${rowsAtOnce}`)
+    yield rows
+    const last = rows.at(-1)
+    if (!last || rows.length < rowsAtOnce) return
+    after = { createdAt: last.created_at, id: last.id }
+  }
+}
+
+function isAfter(position: Position | null): Sql {
+  return position ? sql`and (created_at, id) < (${position.createdAt}, ${position.id})` : empty
 }

@@ -1,12 +1,18 @@
 import pg from 'pg'
 import type { Sql } from 'sql-template-tag'
-import { assert } from '../lib/assert.ts'
+import { assert, BrokenInvariant } from '../lib/assert.ts'
 
-export { default as sql, empty, join, raw, type Sql } from 'sql-template-tag'
+export { default as sql, empty, join, raw, Sql } from 'sql-template-tag'
+
+/**
+ * Runs a statement and gives its rows. One with a name is parsed and planned once per connection: for those that run often and whose
+ * text never varies.
+ */
+type Query = <Row extends object>(statement: Sql, name?: string) => Promise<Row[]>
 
 /** Where statements run on their own. Stores take a `Db` or a `Tx` and never open a transaction. */
 export type Db = {
-  query<Row extends object>(statement: Sql): Promise<Row[]>
+  query: Query
   /** Runs `work` in one transaction at READ COMMITTED; any error thrown rolls all of it back. */
   transaction<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result>
   readonly pool: pg.Pool
@@ -14,7 +20,7 @@ export type Db = {
 
 /** "Inside your transaction". A type of its own, so that a `Db` cannot be passed where a `Tx` is meant. */
 export type Tx = {
-  query<Row extends object>(statement: Sql): Promise<Row[]>
+  query: Query
   readonly inTransaction: true
 }
 
@@ -66,16 +72,13 @@ export function connect(options: ConnectOptions): Db {
 export function toDb(pool: pg.Pool): Db {
   return {
     pool,
-    query: async <Row extends object>(statement: Sql) => (await pool.query<Row>(statement)).rows,
+    query: toQuery(pool),
     transaction: async (work) => {
       const client = await pool.connect()
       let broken: Error | undefined
       try {
         await client.query('begin')
-        const result = await work({
-          inTransaction: true,
-          query: async <Row extends object>(statement: Sql) => (await client.query<Row>(statement)).rows,
-        })
+        const result = await work({ inTransaction: true, query: toQuery(client) })
         await client.query('commit')
         return result
       } catch (error) {
@@ -91,12 +94,21 @@ export function toDb(pool: pg.Pool): Db {
   }
 }
 
+function toQuery(on: pg.Pool | pg.PoolClient): Query {
+  return async <Row extends object>({ text, values }: Sql, name?: string) =>
+    (await on.query<Row>({ name, text, values })).rows
+}
+
 /** Resolves when the database answers. */
 export async function ping(db: Db): Promise<void> {
   await db.pool.query('select 1')
 }
 
-/** True when PostgreSQL refused the data of a statement, so that one row of many may be to blame (SQLSTATE classes 22 and 23). */
-export function isDataFault(error: unknown): boolean {
+/**
+ * True when one row of many may be to blame: PostgreSQL refused the data of a statement (SQLSTATE classes 22 and 23), or a row could not even
+ * be written into it.
+ */
+export function mayBeOneRowsFault(error: unknown): boolean {
+  if (error instanceof BrokenInvariant) return true
   return error instanceof pg.DatabaseError && /^2[23]/.test(error.code ?? '')
 }

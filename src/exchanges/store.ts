@@ -39,12 +39,3 @@ export async function listExchanges(
     order by at desc, id desc limit ${limit}`)
   return rows.reverse()
 }
-
-/** Deletes some of those before a moment, the oldest first. Gives their number. */
-export async function deleteExchangesBefore(db: Db, before: Date, limit: number): Promise<number> {
-  const rows = await db.query(sql`
-    delete from acquirer_exchanges where (at, id) in (
-      select at, id from acquirer_exchanges where at < ${before} order by at, id limit ${limit})
-    returning 1 as one`)
-  return rows.length
-}

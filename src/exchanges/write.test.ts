@@ -7,7 +7,6 @@ import { createTestDatabase, type TestDatabase } from '../../test/support/databa
 import { eventually } from '../../test/support/webhooks.ts'
 import type { Exchange } from '../acquirers/record.ts'
 import { sql, type Tx } from '../db/sql.ts'
-import { exchangeJobs } from './jobs.ts'
 import { insertExchanges, listExchanges } from './store.ts'
 import { createExchangeWriter } from './write.ts'
 
@@ -65,14 +64,4 @@ it('neither throws nor rejects without a database, and drops what is too much', 
   await gone.drop()
   for (let count = 0; count < 5_000; count += 1) write(exchange({ recordId: randomUUID() }))
   await sleep(100)
-})
-
-it('forgets after 30 days, and not before', async () => {
-  const write = createExchangeWriter({ db: database.db, log })
-  const recordId = randomUUID()
-  const daysAgo = (days: number) => new Date(clock.now().getTime() - days * 24 * 60 * 60_000)
-  for (const days of [29.9, 30.1, 400]) write(exchange({ recordId, at: daysAgo(days) }))
-  await eventually(async () => (await listOf(recordId)).length === 3)
-  await exchangeJobs({ db: database.db, clock })['exchanges.forget']?.({}, new AbortController().signal)
-  expect((await listOf(recordId)).map(({ at }) => at)).toEqual([daysAgo(29.9)])
 })

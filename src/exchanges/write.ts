@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Exchange } from '../acquirers/record.ts'
-import { createBatch } from '../db/batch.ts'
 import type { Db } from '../db/sql.ts'
+import { createBatch } from '../lib/batch.ts'
 import { insertExchanges } from './store.ts'
 
 const batchRowsMax = 200

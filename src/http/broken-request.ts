@@ -10,7 +10,11 @@ const codes: Record<string, ErrorCode> = {
 }
 
 /** Answers what cannot be read as HTTP, which neither a route nor a hook ever sees, and hangs up. */
-export function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
+export function answerBrokenRequest(
+  error: Error & { code?: string },
+  socket: Socket,
+  headers: Record<string, string>,
+): void {
   if (error.code !== 'ECONNRESET' && socket.writable) {
     const code = codes[error.code ?? ''] ?? 'bad_request'
     const { status } = errors[code]
@@ -22,6 +26,7 @@ export function answerBrokenRequest(error: Error & { code?: string }, socket: So
         `Content-Type: ${problemType}`,
         `Content-Length: ${Buffer.byteLength(body)}`,
         `X-Request-Id: ${requestId}`,
+        ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
         'Connection: close',
         '',
         body,

@@ -91,10 +91,10 @@ export function parseDateTime(text: string): Date | null {
 }
 
 function isCalendarDate(text: string): boolean {
-  const match = /^(\d{4})-(\d{2})-(\d{2})$/.exec(text)
-  if (!match) return false
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false
   const date = new Date(`${text}T00:00:00Z`)
-  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text)
+  // A day that the month does not have is read as one of the next.
+  return date.getUTCDate() === Number(text.slice(8))
 }
 
 /** The moment that a date filter names, once its format was checked; undefined where none was given. */

@@ -40,7 +40,7 @@ export function registerHealthRoutes(app: Server, options: Options): void {
         await options.checkReady()
         return { status: 'ready' }
       } catch (error) {
-        request.log.warn({ err: error }, 'not ready')
+        request.log.warn({ requestId: request.id, err: error }, 'not ready')
         return await reply.code(503).send({ status: 'not ready' })
       }
     },

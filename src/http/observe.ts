@@ -16,15 +16,23 @@ export function observeRequests(app: FastifyInstance, registry: Registry): void 
     labelNames: ['method', 'route'],
     registers: [registry],
   })
+  // There is nothing in the line that could be redacted, and to look for it takes a copy: an eighth of all that a request allocates.
+  const log = app.log.child({}, { redact: [] })
+  // As many as there are routes and statuses. To find one by its labels costs the library more than to observe.
+  const durations = new Map<string, { observe(seconds: number): void }>()
+  const durationOf = (method: string, route: string, status: number) => {
+    const key = `${method} ${route} ${status}`
+    const known = durations.get(key) ?? duration.labels({ method, route, status })
+    durations.set(key, known)
+    return known
+  }
   app.addHook('onResponse', (request, reply, done) => {
     const route = request.routeOptions.url ?? 'unknown'
     const { method } = request
-    duration.observe({ method, route, status: reply.statusCode }, reply.elapsedTime / 1000)
+    durationOf(method, route, reply.statusCode).observe(reply.elapsedTime / 1000)
     if (reply.statusCode >= 500) failures.inc({ method, route })
-    request.log.info(
-      { method, route, status: reply.statusCode, ms: Math.round(reply.elapsedTime * 10) / 10 },
-      'answered',
-    )
+    const ms = Math.round(reply.elapsedTime * 10) / 10
+    log.info({ requestId: request.id, method, route, status: reply.statusCode, ms }, 'answered')
     done()
   })
 }

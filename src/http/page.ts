@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { type Static, type TSchema, Type } from 'typebox'
 import type { Position } from '../db/page.ts'
 import { AppError } from '../lib/errors.ts'
@@ -17,7 +18,7 @@ export const PageQuery = {
     Type.String({
       minLength: 1,
       maxLength: 255,
-      description: 'In place of `page`: the `nextCursor` of the page before',
+      description: 'In place of `page`: the `nextCursor` of the page before, with the same filters',
     }),
   ),
 }
@@ -36,50 +37,68 @@ export const Envelope = <Item extends TSchema>(item: Item) =>
 /** Which slice of a list is asked for: by number, or after an item. */
 export type Slice = { page: number; perPage: number; after: Position | null }
 
+/** The slice of a request, with what its cursors are good for: the same list under the same filters. */
+export type AskedSlice = Slice & { list: string }
+
 export type Page<Item> = { total: number; items: Item[]; next: Position | null }
 
-/** @throws {AppError} `validation_failed` when the cursor is none of ours, or comes with a page */
-export function readSlice(
-  query: { page?: number; perPage: number; cursor?: string },
-  ids: 'uuid' | 'number' = 'uuid',
-): Slice {
-  if (query.cursor === undefined) return { page: query.page ?? 1, perPage: query.perPage, after: null }
-  const slice = query.page === undefined ? readCursor(query.cursor, idForms[ids]) : null
-  if (slice) return { ...slice, perPage: query.perPage }
-  throw new AppError('validation_failed', {
-    detail: 'cursor must be a nextCursor from a page of this list, without page beside it.',
-    fields: [
-      {
-        field: 'cursor',
-        code: 'invalid_cursor',
-        message: 'must be a nextCursor from a page of this list, without page beside it',
-      },
-    ],
+type PagedRequest = { url: string; query: { page?: number; perPage: number; cursor?: string } }
+
+/** @throws {AppError} `validation_failed` when the cursor is none of this list's, or comes with a page */
+export function readSlice({ url, query }: PagedRequest, ids: 'uuid' | 'number' = 'uuid'): AskedSlice {
+  const { page, perPage, cursor, ...filters } = query
+  const list = nameList(url, filters)
+  if (cursor === undefined) return { page: page ?? 1, perPage, after: null, list }
+  if (page !== undefined) throw invalidCursor('stands in place of page, not beside it')
+  const read = readCursor(cursor, idForms[ids])
+  if (read === null) throw invalidCursor('must be a nextCursor from a page of this list')
+  if (read.list !== list) {
+    throw invalidCursor('comes from a list with other filters: send those, or begin without a cursor')
+  }
+  return { ...read, perPage }
+}
+
+/** Some letters that differ where path or filters do. */
+function nameList(url: string, filters: object): string {
+  const sorted = Object.entries(filters).sort(([a], [b]) => (a < b ? -1 : 1))
+  const text = JSON.stringify([url.split('?', 1), sorted])
+  return createHash('sha256').update(text).digest('base64url').slice(0, 8)
+}
+
+function invalidCursor(message: string): AppError {
+  return new AppError('validation_failed', {
+    detail: `cursor ${message}.`,
+    fields: [{ field: 'cursor', code: 'invalid_cursor', message }],
   })
 }
 
-export function toEnvelope<Item, View>(page: Page<Item>, slice: Slice, toView: (item: Item) => View) {
+export function toEnvelope<Item, View>(page: Page<Item>, slice: AskedSlice, toView: (item: Item) => View) {
   return {
     total: page.total,
     totalPages: Math.ceil(page.total / slice.perPage),
     currentPage: slice.page,
     perPage: slice.perPage,
     data: page.items.map(toView),
-    nextCursor: page.next ? writeCursor(page.next, slice.page + 1) : null,
+    nextCursor: page.next ? writeCursor({ page: slice.page + 1, after: page.next, list: slice.list }) : null,
   } satisfies Static<ReturnType<typeof Envelope<TSchema>>>
 }
 
-function writeCursor(position: Position, page: number): string {
-  return Buffer.from(`${page}.${position.createdAt.getTime()}.${position.id}`).toString('base64url')
+type Cursor = { page: number; after: Position; list: string }
+
+function writeCursor({ page, after, list }: Cursor): string {
+  return Buffer.from(`${page}.${after.createdAt.getTime()}.${after.id}.${list}`).toString('base64url')
 }
 
 const idForms = { uuid: /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/, number: /^\d{1,15}$/ }
 
-function readCursor(cursor: string, idForm: RegExp): Omit<Slice, 'perPage'> | null {
-  const match = /^(\d{1,7})\.(\d{1,15})\.([0-9a-f-]+)$/.exec(Buffer.from(cursor, 'base64url').toString('utf8'))
-  const [, page, time, id] = match ?? []
-  if (page === undefined || time === undefined || id === undefined || !idForm.test(id)) return null
-  const position = { createdAt: new Date(Number(time)), id }
+function readCursor(text: string, idForm: RegExp): Cursor | null {
+  const match = /^(\d{1,7})\.(\d{1,15})\.([0-9a-f-]+)\.([\w-]{8})$/.exec(
+    Buffer.from(text, 'base64url').toString('utf8'),
+  )
+  const [, page, time, id, list] = match ?? []
+  if (page === undefined || time === undefined || id === undefined || list === undefined || !idForm.test(id))
+    return null
+  const cursor = { page: Number(page), after: { createdAt: new Date(Number(time)), id }, list }
   // Base64 is decoded loosely: only what we would write ourselves is one of ours.
-  return writeCursor(position, Number(page)) === cursor ? { page: Number(page), after: position } : null
+  return writeCursor(cursor) === text ? cursor : null
 }

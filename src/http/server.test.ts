@@ -1,6 +1,9 @@
+import { once } from 'node:events'
+import { get } from 'node:http'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { expect, it } from 'vitest'
+import { sendCsv } from './csv.ts'
 import { createServer } from './server.ts'
 
 async function testServer() {
@@ -31,4 +34,26 @@ it('does not start with a route that says nothing of who may call it, wherever t
     scoped.post('/deep', { config: {} }, async () => 'no')
   })
   await expect(nested.ready()).rejects.toThrow('route POST /deep declares who may call it')
+})
+
+it('stops although a reader of an export has paused, who sees that the end is missing', async () => {
+  const app = await testServer()
+  let ended = false
+  app.get('/export', { config: { access: { public: true } } }, async (_, reply) => sendCsv(reply, 'endless', endless()))
+  async function* endless(): AsyncGenerator<string> {
+    try {
+      for (;;) yield 'x'.repeat(100_000)
+    } finally {
+      ended = true
+    }
+  }
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const [answer] = await once(get(`${app.listeningOrigin}/export`), 'response')
+  answer.pause()
+
+  const begin = performance.now()
+  await app.close()
+  expect(performance.now() - begin).toBeLessThan(2000)
+  expect(ended).toBe(true)
+  await expect(answer.resume().toArray()).rejects.toThrow('aborted')
 })

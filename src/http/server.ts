@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 import { type IncomingMessage, maxHeaderSize, type ServerResponse } from 'node:http'
-import helmet from '@fastify/helmet'
+import { Readable } from 'node:stream'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import fastify, {
   type FastifyBaseLogger,
@@ -11,6 +11,7 @@ import fastify, {
   type RawServerDefault,
   type RouteOptions,
 } from 'fastify'
+import helmet from 'helmet'
 import type { Registry } from 'prom-client'
 import { assert } from '../lib/assert.ts'
 import { AppError } from '../lib/errors.ts'
@@ -56,9 +57,13 @@ type Options = {
 
 /** The HTTP kit: what all routes have in common. It names no feature. */
 export async function createServer(options: Options): Promise<Server> {
+  // Answers hold tokens, names and amounts: no cache on the way may keep one, unless its route says otherwise.
+  const headers = { ...collectSecurityHeaders(), 'cache-control': 'no-store' }
   const app = fastify({
     loggerInstance: options.log,
-    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
+    logController: new LogController({ disableRequestLogging: true }),
+    // Nearly no request has anything to say but that it was answered: a logger of its own would cost each as much as that line.
+    childLoggerFactory: (logger) => logger,
     // A list, not `true`: with that, a client could put any address first and escape the limits per address.
     trustProxy: options.trustedProxies.length > 0 ? options.trustedProxies : false,
     bodyLimit: bodyBytesMax,
@@ -69,47 +74,74 @@ export async function createServer(options: Options): Promise<Server> {
     forceCloseConnections: 'idle',
     genReqId: (request) => toRequestId(request.headers['x-request-id']),
     frameworkErrors: (error, request, reply) => {
-      sendProblem(toAppError(error), request, reply)
+      // What the router refuses meets no hook.
+      sendProblem(toAppError(error), request, reply.headers(headers))
     },
-    clientErrorHandler: answerBrokenRequest,
+    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, headers),
     // A longer one would be no route at all, and be called unknown instead of wrong. No address is longer.
     routerOptions: { maxParamLength: maxHeaderSize },
   }).withTypeProvider<TypeBoxTypeProvider>()
 
   app.server.maxConnections = connectionsMax
   app.setValidatorCompiler(createValidator(options))
-  await app.register(helmet, {
-    contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
-  })
   useStrictJson(app)
   requireDeclaredAccess(app)
   observeRequests(app, options.registry)
   letGoOfConnections(app)
 
   app.addHook('onRequest', (request, reply, done) => {
-    // Answers hold tokens, names and amounts: no cache on the way may keep one, unless its route says otherwise.
-    void reply.headers({ 'x-request-id': request.id, 'cache-control': 'no-store' })
+    void reply.headers(headers).header('x-request-id', request.id)
     done()
   })
   app.setErrorHandler((error, request, reply) => {
     const appError = withOtherParts(toAppError(error), request)
-    if (appError.code === 'internal_error') request.log.error({ err: error }, 'a request failed')
+    if (appError.code === 'internal_error') request.log.error({ requestId: request.id, err: error }, 'a request failed')
     return sendProblem(appError, request, reply)
   })
   answerUnknownRoutes(app)
   return app
 }
 
-/** A connection that is busy when the stop begins would else be kept for as long as its client likes, and the stop with it. */
+/** What helmet puts on an answer. It is the same on all, so it is asked once: asked every time it costs as much as the QR code's PNG. */
+function collectSecurityHeaders(): Record<string, string> {
+  const headers: Record<string, string> = {}
+  const answer = {
+    setHeader: (name: string, value: string) => {
+      headers[name.toLowerCase()] = value
+    },
+    removeHeader: () => {},
+  }
+  const contentSecurityPolicy = {
+    useDefaults: false,
+    directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
+  }
+  helmet({ contentSecurityPolicy })({} as IncomingMessage, answer as unknown as ServerResponse, (error) => {
+    assert(error === undefined, 'helmet has headers for every answer')
+  })
+  return headers
+}
+
+/**
+ * A connection that is busy when the stop begins would else be kept for as long as its client likes, and the stop with it. An export goes
+ * at the pace of its reader, who may have paused: it is cut, which the reader sees, since its end is missing.
+ */
 function letGoOfConnections(app: Server): void {
   let isStopping = false
+  const streams = new Set<Readable>()
   app.addHook('preClose', async () => {
     isStopping = true
-    const timer = setInterval(() => app.server.closeIdleConnections(), idleLookMs)
+    const timer = setInterval(() => {
+      app.server.closeIdleConnections()
+      for (const stream of streams) stream.destroy(new Error('cut: the service stops'))
+    }, idleLookMs)
     app.server.once('close', () => clearInterval(timer))
   })
   app.addHook('onSend', (_request, reply, payload, done) => {
     if (isStopping) void reply.header('connection', 'close')
+    if (payload instanceof Readable) {
+      streams.add(payload)
+      payload.once('close', () => streams.delete(payload))
+    }
     done(null, payload)
   })
 }

@@ -26,7 +26,7 @@ export function createValidator(options: Options) {
     const validate = (part === 'body' ? strict : lenient).compile(schema)
     return (data: unknown) => {
       const textFaults: FieldError[] = []
-      if (part !== 'headers') collectTextFaults(textFaults, data, '', 0)
+      if (part !== 'headers' && !isSound(data, 0)) collectTextFaults(textFaults, data, '', 0)
       const isValid = validate(data)
       if (isValid && textFaults.length === 0) return { value: data }
       const errors = isValid ? [] : (validate.errors ?? []).slice(0, faultsMax)
@@ -92,6 +92,17 @@ function toComparable(value: unknown): number | null {
   const number = typeof value === 'string' && value !== '' ? Number(value) : value
   if (typeof number === 'number' && !Number.isNaN(number)) return number
   return typeof value === 'string' ? (parseDateTime(value)?.getTime() ?? null) : null
+}
+
+/** True where {@link collectTextFaults} would find nothing, as in nearly all requests: it names no place and is four times as quick. */
+function isSound(data: unknown, depth: number): boolean {
+  if (typeof data === 'string') return !hasForbiddenCharacters(data)
+  if (typeof data === 'number') return Number.isFinite(data)
+  if (typeof data !== 'object' || data === null) return true
+  if (depth === depthMax) return false
+  const members: Record<string, unknown> = data as Record<string, unknown>
+  for (const name in members) if (hasForbiddenCharacters(name) || !isSound(members[name], depth + 1)) return false
+  return true
 }
 
 /** Control characters, lone surrogates and numbers that JSON cannot give back, wherever they stand. */

@@ -2,7 +2,7 @@ import type { Tx } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
 import { AppError } from '../lib/errors.ts'
 import type { Account, Balances, RecordType, TransferKind } from './accounts.ts'
-import { insertTransfers, lockBalances, updateBalances } from './store.ts'
+import { insertTransfers, lockBalances, type TransferToInsert } from './store.ts'
 
 export type Transfer = { kind: TransferKind; debit: Account; credit: Account; amount: number }
 
@@ -23,21 +23,41 @@ export type Posting = {
  *
  * @throws {AppError} `insufficient_balance` when an account that may not would go below zero
  */
-export async function post(tx: Tx, posting: Posting): Promise<Transfer[]> {
-  const balances = await lockBalances(tx, posting.merchantId)
+export async function post(tx: Tx, posting: Posting): Promise<void> {
+  await postAll(tx, [posting])
+}
+
+/**
+ * Posts any number of events in their order, of many merchants at once: the accounts of all are locked in one order, and the transfers of a
+ * merchant follow from one another in memory. A merchant with many payments is locked once for all of them.
+ *
+ * @throws {AppError} `insufficient_balance` when an account that may not would go below zero; nothing is posted then
+ */
+export async function postAll(tx: Tx, postings: Posting[]): Promise<void> {
+  if (postings.length === 0) return
+  const balancesOf = await lockBalances(tx, [...new Set(postings.map(({ merchantId }) => merchantId))])
+  const rows = postings.flatMap((posting) => {
+    const balances = balancesOf.get(posting.merchantId)
+    assert(balances, 'a merchant has accounts')
+    return applyPosting(posting, balances)
+  })
+  if (rows.length > 0) await insertTransfers(tx, rows)
+}
+
+/** Changes the balances, and gives the transfers with what each left. */
+function applyPosting(posting: Posting, balances: Balances): TransferToInsert[] {
+  const { merchantId, eventKey, recordType, recordId, now } = posting
   const transfers = posting.transfers(balances).filter(({ amount }) => amount !== 0)
   const rows = transfers.map((transfer, position) => {
     assert(Number.isSafeInteger(transfer.amount) && transfer.amount > 0, 'a transfer is of a positive amount')
     balances[transfer.debit] -= transfer.amount
     balances[transfer.credit] += transfer.amount
-    return { ...transfer, position, debitBalance: balances[transfer.debit], creditBalance: balances[transfer.credit] }
+    const left = { debitBalance: balances[transfer.debit], creditBalance: balances[transfer.credit] }
+    return { ...transfer, ...left, merchantId, eventKey, recordType, recordId, now, position }
   })
   // The database refuses an overdraft as well (ledger_no_overdraft); here it has a sentence for the caller.
   if (balances.available < 0) throw insufficientBalance()
-  if (rows.length === 0) return []
-  await insertTransfers(tx, posting, rows)
-  await updateBalances(tx, posting.merchantId, balances)
-  return transfers
+  return rows
 }
 
 export function insufficientBalance(): AppError {

@@ -1,8 +1,6 @@
-import { Readable } from 'node:stream'
-import type { FastifyReply } from 'fastify'
-import { Type } from 'typebox'
 import type { Db } from '../db/sql.ts'
 import { callerOf } from '../http/caller.ts'
+import { csvDescription, pageOrCsv, sendCsv, wantsCsv } from '../http/csv.ts'
 import { toDate } from '../http/formats.ts'
 import { readSlice, toEnvelope } from '../http/page.ts'
 import { problems } from '../http/schemas.ts'
@@ -39,36 +37,19 @@ export function registerLedgerRoutes(app: Server, deps: { db: Db; clock: Clock }
       config: { access: { scope: 'balance.read' } },
       schema: {
         summary: 'List what changed the available balance',
-        description:
-          'The last booked first, each with the balance after it. With `Accept: text/csv` all entries that match, as CSV, and no pages.',
+        description: `The last booked first, each with the balance after it. ${csvDescription}`,
         tags: ['Balance'],
         querystring: StatementQuery,
-        response: {
-          200: {
-            description: 'A page of entries, or all of them as CSV',
-            content: { 'application/json': { schema: Statement }, 'text/csv': { schema: Type.String() } },
-          },
-          ...problems(401, 403, 422, 500),
-        },
+        response: { 200: pageOrCsv(Statement), ...problems(401, 403, 422, 500) },
       },
     },
     async (request, reply) => {
       const { merchantId } = callerOf(request)
       const { startDate, endDate, kind } = request.query
       const filters = { startDate: toDate(startDate), endDate: toDate(endDate), kinds: kind }
-      if (/\btext\/csv\b/.test(request.headers.accept ?? '')) {
-        return sendCsv(reply, writeStatementCsv(deps.db, merchantId, filters))
-      }
-      const slice = readSlice(request.query, 'number')
+      if (wantsCsv(request)) return sendCsv(reply, 'statement', writeStatementCsv(deps.db, merchantId, filters))
+      const slice = readSlice(request, 'number')
       return toEnvelope(await listStatement(deps.db, merchantId, filters, slice), slice, toStatementEntryView)
     },
   )
-}
-
-/** Sent as it is read: an export of years needs no more memory than a page. */
-function sendCsv(reply: FastifyReply, lines: AsyncGenerator<string>): FastifyReply {
-  return reply
-    .type('text/csv; charset=utf-8')
-    .header('content-disposition', 'attachment; filename="statement.csv"')
-    .send(Readable.from(lines))
 }

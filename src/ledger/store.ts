@@ -1,48 +1,91 @@
-import { type Db, empty, type Sql, sql, type Tx } from '../db/sql.ts'
+import { givenRows } from '../db/given.ts'
+import { type Db, empty, raw, type Sql, sql, type Tx } from '../db/sql.ts'
 import type { Page, Slice } from '../http/page.ts'
 import { type Account, accounts, type Balances, type RecordType, type TransferKind } from './accounts.ts'
 import type { Posting, Transfer } from './post.ts'
 
-/** Locks all accounts of a merchant, in one order, and gives their balances. Accounts that it has not used yet are made. */
-export async function lockBalances(tx: Tx, merchantId: string): Promise<Balances> {
-  const locked = await tx.query<{ account: Account; balance: number }>(lockStatement(merchantId))
-  if (locked.length === accounts.length) return toBalances(locked)
+/** Locks all accounts of these merchants, in one order, and gives their balances. Accounts that were not used yet are made. */
+export async function lockBalances(tx: Tx, merchantIds: string[]): Promise<Map<string, Balances>> {
+  const locked = await tx.query<AccountRow>(lockStatement(merchantIds), 'lock-balances')
+  if (locked.length === merchantIds.length * accounts.length) return toBalancesOf(locked)
   await tx.query(sql`
     insert into ledger_accounts (merchant_id, account)
-    select ${merchantId}, account from unnest(${[...accounts]}::text[]) account order by account
+    select merchant_id, account from unnest(${merchantIds}::uuid[]) merchant_id, unnest(${[...accounts]}::text[]) account
+    order by merchant_id, account
     on conflict do nothing`)
-  return toBalances(await tx.query<{ account: Account; balance: number }>(lockStatement(merchantId)))
+  return toBalancesOf(await tx.query<AccountRow>(lockStatement(merchantIds), 'lock-balances'))
 }
 
-function lockStatement(merchantId: string): Sql {
+type AccountRow = { merchant_id: string; account: Account; balance: number }
+
+function lockStatement(merchantIds: string[]): Sql {
   return sql`
-    select account, balance from ledger_accounts where merchant_id = ${merchantId} order by account for no key update`
+    select merchant_id, account, balance from ledger_accounts where merchant_id = any(${merchantIds}::uuid[])
+    order by merchant_id, account for no key update`
 }
 
-export async function updateBalances(tx: Tx, merchantId: string, balances: Balances): Promise<void> {
-  await tx.query(sql`
-    update ledger_accounts set balance = given.balance
-    from json_to_recordset(${JSON.stringify(toRows(balances))}::json) as given (account text, balance bigint)
-    where ledger_accounts.merchant_id = ${merchantId} and ledger_accounts.account = given.account
-      and ledger_accounts.balance <> given.balance`)
-}
+export type TransferToInsert = Transfer &
+  Pick<Posting, 'merchantId' | 'eventKey' | 'recordType' | 'recordId' | 'now'> & {
+    position: number
+    debitBalance: number
+    creditBalance: number
+  }
 
-type TransferToInsert = Transfer & { position: number; debitBalance: number; creditBalance: number }
+const givenTransfers = givenRows<TransferToInsert & { place: number }>({
+  place: 'integer',
+  merchantId: 'uuid',
+  eventKey: 'text',
+  position: 'integer',
+  kind: 'text',
+  debit: 'text',
+  credit: 'text',
+  amount: 'bigint',
+  debitBalance: 'bigint',
+  creditBalance: 'bigint',
+  recordType: 'text',
+  recordId: 'uuid',
+  now: 'timestamptz',
+})
+
+const givenBalances = givenRows<AccountRow>({ merchant_id: 'uuid', account: 'text', balance: 'bigint' })
 
 /**
- * Under the lock of the accounts. Never dated before the last ones: who began earlier may be posted later, and clocks of several machines
- * differ; a past moment would else have one account as it was before a posting and another as it was after.
+ * Writes transfers and the balances that the last of them left; under the lock of the accounts, in the order given. Never dated before the
+ * merchant's last ones: who began earlier may be posted later, and clocks of several machines differ; a past moment would else have one
+ * account as it was before a posting and another as it was after.
  */
-export async function insertTransfers(tx: Tx, posting: Posting, transfers: TransferToInsert[]): Promise<void> {
-  await tx.query(sql`
-    insert into ledger_transfers (
-      merchant_id, event_key, position, kind, debit, credit, amount, debit_balance, credit_balance, record_type, record_id, created_at)
-    select ${posting.merchantId}, ${posting.eventKey}, position, kind, debit, credit, amount, "debitBalance", "creditBalance",
-      ${posting.recordType}, ${posting.recordId}, greatest(${posting.now}::timestamptz, (
-        select created_at from ledger_transfers where merchant_id = ${posting.merchantId} order by id desc limit 1))
-    from json_to_recordset(${JSON.stringify(transfers)}::json) as given (
-      position smallint, kind text, debit text, credit text, amount bigint, "debitBalance" bigint, "creditBalance" bigint)
-    order by position`)
+export async function insertTransfers(tx: Tx, transfers: TransferToInsert[]): Promise<void> {
+  const rows = transfers.map((transfer, place) => ({ ...transfer, place }))
+  await tx.query(
+    sql`
+      with transfer as (
+        select * from ${givenTransfers(rows)}
+      ), last as (
+        select "merchantId", (
+          select created_at from ledger_transfers where merchant_id = "merchantId" order by id desc limit 1) as created_at
+        from transfer group by "merchantId"
+      ), inserted as (
+        insert into ledger_transfers (
+          merchant_id, event_key, position, kind, debit, credit, amount, debit_balance, credit_balance, record_type, record_id,
+          created_at)
+        select "merchantId", "eventKey", position, kind, debit, credit, amount, "debitBalance", "creditBalance", "recordType",
+          "recordId", greatest(created_at, max(now) over (partition by "merchantId" order by place))
+        from transfer join last using ("merchantId")
+        order by place
+      )
+      update ledger_accounts set balance = given.balance from ${givenBalances(balancesAfter(transfers))}
+      where ledger_accounts.merchant_id = given.merchant_id and ledger_accounts.account = given.account`,
+    'insert-transfers',
+  )
+}
+
+function balancesAfter(transfers: TransferToInsert[]): AccountRow[] {
+  const after = new Map<string, AccountRow>()
+  for (const { merchantId: merchant_id, debit, debitBalance, credit, creditBalance } of transfers) {
+    after.set(`${merchant_id} ${debit}`, { merchant_id, account: debit, balance: debitBalance })
+    after.set(`${merchant_id} ${credit}`, { merchant_id, account: credit, balance: creditBalance })
+  }
+  return [...after.values()]
 }
 
 export async function findBalances(db: Db | Tx, merchantId: string): Promise<Balances> {
@@ -94,15 +137,18 @@ export async function listStatement(
   filters: StatementFilters,
   slice: Slice,
 ): Promise<Page<StatementRow>> {
-  const where = toConditions(merchantId, filters)
-  const before = slice.after ? sql`and id < ${Number(slice.after.id)}` : empty
+  const entries = entriesOf(merchantId, filters)
   const offset = slice.after ? 0 : (slice.page - 1) * slice.perPage
   const rows = await db.query<{ total: number } & (StatementRow | { id: null })>(sql`
     select counted.total, listed.*
-    from (select count(*) as total from ledger_transfers where ${where}) counted
+    from (
+      select (select count(*) ${entries('debit')}) + (select count(*) ${entries('credit')}) as total
+    ) counted
     left join lateral (
-      select ${statementColumns} from ledger_transfers where ${where} ${before}
-      order by id desc limit ${slice.perPage + 1} offset ${offset}
+      select ${statementColumns} from ledger_transfers join (
+        ${lastIds(entries, { before: slice.after ? Number(slice.after.id) : null, limit: slice.perPage + 1, offset })}
+      ) places using (id)
+      where merchant_id = ${merchantId}
     ) listed on true
     order by listed.id desc`)
   const found = rows.filter((row): row is { total: number } & StatementRow => row.id !== null)
@@ -123,38 +169,56 @@ export async function listStatementBefore(
   filters: StatementFilters,
   { beforeId, limit }: { beforeId: number | null; limit: number },
 ): Promise<StatementRow[]> {
+  const ids = lastIds(entriesOf(merchantId, filters), { before: beforeId, limit, offset: 0 })
   return await db.query<StatementRow>(sql`
-    select ${statementColumns} from ledger_transfers
-    where ${toConditions(merchantId, filters)} ${beforeId === null ? empty : sql`and id < ${beforeId}`}
-    order by id desc limit ${limit}`)
+    select ${statementColumns} from ledger_transfers join (${ids}) places using (id)
+    where merchant_id = ${merchantId}
+    order by id desc`)
 }
 
 const statementColumns = sql`
   id, kind, case when debit = 'available' then -amount else amount end as amount,
   case when debit = 'available' then debit_balance else credit_balance end as balance, record_type, record_id, created_at`
 
-function toConditions(merchantId: string, { startDate, endDate, kinds }: StatementFilters): Sql {
+/** A transfer has the account on one side or on the other, and each side has an index with all that a filter asks for. */
+type Entries = (side: 'debit' | 'credit') => Sql
+
+function entriesOf(merchantId: string, { startDate, endDate, kinds }: StatementFilters): Entries {
+  return (side) => sql`
+    from ledger_transfers where merchant_id = ${merchantId} and ${raw(side)} = 'available'
+      ${startDate ? sql`and created_at >= ${startDate}` : empty}
+      ${endDate ? sql`and created_at <= ${endDate}` : empty}
+      ${kinds ? sql`and kind = any(${kinds})` : empty}`
+}
+
+/** The last of either side, and of those the last: sorted before they are put together, or all would be read. */
+function lastIds(entries: Entries, slice: { before: number | null; limit: number; offset: number }): Sql {
+  const lastOf = (side: 'debit' | 'credit') => sql`
+    select id ${entries(side)} ${slice.before === null ? empty : sql`and id < ${slice.before}`}
+    order by id desc limit ${slice.limit + slice.offset}`
   return sql`
-    merchant_id = ${merchantId} and (debit = 'available' or credit = 'available')
-    ${startDate ? sql`and created_at >= ${startDate}` : empty}
-    ${endDate ? sql`and created_at <= ${endDate}` : empty}
-    ${kinds ? sql`and kind = any(${kinds})` : empty}`
+    select id from ((${lastOf('debit')}) union all (${lastOf('credit')})) entries
+    order by id desc limit ${slice.limit} offset ${slice.offset}`
 }
 
 export type FeeOperation = 'transaction' | 'refund' | 'withdrawal'
 export type FeeRule = { fixed: number; basis_points: number; minimum: number; maximum: number | null }
 
-export async function findFeeRule(
+/** The rules of these merchants that count at this moment; one without a rule is not in the answer. */
+export async function findFeeRules(
   db: Db | Tx,
-  merchantId: string,
+  merchantIds: string[],
   operation: FeeOperation,
   now: Date,
-): Promise<FeeRule | null> {
-  const rows = await db.query<FeeRule>(sql`
-    select fixed, basis_points, minimum, maximum from fee_rules
-    where merchant_id = ${merchantId} and operation = ${operation} and valid_from <= ${now}
-    order by valid_from desc limit 1`)
-  return rows[0] ?? null
+): Promise<Map<string, FeeRule>> {
+  const rows = await db.query<FeeRule & { merchant_id: string }>(
+    sql`
+      select distinct on (merchant_id) merchant_id, fixed, basis_points, minimum, maximum from fee_rules
+      where merchant_id = any(${merchantIds}::uuid[]) and operation = ${operation} and valid_from <= ${now}
+      order by merchant_id, valid_from desc`,
+    'find-fee-rules',
+  )
+  return new Map(rows.map((row) => [row.merchant_id, row]))
 }
 
 export async function insertFeeRule(
@@ -174,8 +238,14 @@ function toBalances(rows: { account: Account; balance: number }[]): Balances {
   return balances
 }
 
-function toRows(balances: Balances) {
-  return accounts.map((account) => ({ account, balance: balances[account] }))
+function toBalancesOf(rows: AccountRow[]): Map<string, Balances> {
+  const found = new Map<string, Balances>()
+  for (const { merchant_id, account, balance } of rows) {
+    const balances = found.get(merchant_id) ?? toBalances([])
+    balances[account] = balance
+    found.set(merchant_id, balances)
+  }
+  return found
 }
 
 export type BrakeRow = { id: string; reason: string; engaged_at: Date }

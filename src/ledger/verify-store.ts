@@ -1,15 +1,15 @@
-import { type Db, sql } from '../db/sql.ts'
+import { type Db, sql, type Tx } from '../db/sql.ts'
 
 type Merchant = { merchant_id: string }
 
-export async function findUnevenMerchants(db: Db): Promise<(Merchant & { sum: number })[]> {
+export async function findUnevenMerchants(db: Db | Tx): Promise<(Merchant & { sum: number })[]> {
   return await db.query(sql`
     select merchant_id, sum(balance) as sum from ledger_accounts group by merchant_id having sum(balance) <> 0`)
 }
 
 /** Balances that are not the sum of their transfers, and accounts with transfers that have no balance. */
 export async function findUnequalBalances(
-  db: Db,
+  db: Db | Tx,
 ): Promise<(Merchant & { account: string; balance: number; sum: number })[]> {
   return await db.query(sql`
     with sums as (
@@ -27,7 +27,7 @@ export async function findUnequalBalances(
 }
 
 export async function findChainBreaches(
-  db: Db,
+  db: Db | Tx,
 ): Promise<(Merchant & { record_id: string; account: string; id: number })[]> {
   return await db.query(sql`
     with sides as (
@@ -42,7 +42,7 @@ export async function findChainBreaches(
     select merchant_id, id, record_id, account from chained where before + amount <> balance`)
 }
 
-export async function findOverdrafts(db: Db): Promise<(Merchant & { account: string; balance: number })[]> {
+export async function findOverdrafts(db: Db | Tx): Promise<(Merchant & { account: string; balance: number })[]> {
   return await db.query(sql`
     select merchant_id, account, balance from ledger_accounts
     where (balance < 0 and account not in ('acquirer', 'debt')) or (balance > 0 and account = 'debt')`)

@@ -1,11 +1,11 @@
-import type { Db } from '../db/sql.ts'
+import type { Db, Tx } from '../db/sql.ts'
 import { findChainBreaches, findOverdrafts, findUnequalBalances, findUnevenMerchants } from './verify-store.ts'
 
 /** Something in the books that cannot be right. */
 export type Breach = { rule: string; merchantId: string; recordId: string | null; detail: string }
 
 /** Looks for breaches of one kind. Features add their own: the ledger does not know what a payment is. */
-export type FindBreaches = (db: Db) => Promise<Breach[]>
+export type FindBreaches = (db: Db | Tx) => Promise<Breach[]>
 
 /**
  * What must hold in the ledger by itself:
@@ -14,7 +14,7 @@ export type FindBreaches = (db: Db) => Promise<Breach[]>
  * - the running balances in the transfers follow from one another;
  * - no account that may not is below zero.
  */
-export async function findLedgerBreaches(db: Db): Promise<Breach[]> {
+export async function findLedgerBreaches(db: Db | Tx): Promise<Breach[]> {
   const found = [
     (await findUnevenMerchants(db)).map(({ merchant_id, sum }) => ({
       rule: 'trial_balance',

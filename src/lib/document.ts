@@ -1,4 +1,6 @@
-import { isValidCnpj, isValidCpf } from '@brazilian-utils/brazilian-utils'
+// Not the whole library, whose tables of cities and banks take 3 MB.
+import { isValidCnpj } from '@brazilian-utils/brazilian-utils/is-valid-cnpj'
+import { isValidCpf } from '@brazilian-utils/brazilian-utils/is-valid-cpf'
 
 /** A Brazilian taxpayer's number, bare: eleven digits, or fourteen characters of which the last two are digits. */
 export type TaxDocument = { value: string; type: 'CPF' | 'CNPJ' }

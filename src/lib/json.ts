@@ -1,6 +1,11 @@
-/** JSON with the members of every object in one order, so that equal contents give equal text. */
+/** JSON with the members of every object in one order, so that equal contents give equal text. Members without a value are left out. */
 export function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_name, member: unknown) => (isObject(member) ? sortMembers(member) : member))
+  if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(',')}]`
+  if (!isObject(value)) return JSON.stringify(value)
+  const members = Object.keys(value)
+    .sort()
+    .flatMap((name) => (value[name] === undefined ? [] : `${JSON.stringify(name)}:${canonicalJson(value[name])}`))
+  return `{${members.join(',')}}`
 }
 
 /**
@@ -15,10 +20,4 @@ export function differingPaths(left: unknown, right: unknown, path = ''): string
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function sortMembers(object: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(object).sort(([left], [right]) => (left < right ? -1 : left > right ? 1 : 0)),
-  )
 }

@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import parsePhoneNumber from 'libphonenumber-js/max'
 import { describe, expect, it } from 'vitest'
 import { isLandlinePhone, isMobilePhone, phoneDigits } from './phone.ts'
 
@@ -50,6 +51,32 @@ describe('isMobilePhone and isLandlinePhone', () => {
         isLandlinePhone(text)
       }),
     )
+  })
+})
+
+describe('the usual spellings of Brazilian mobiles', () => {
+  it('are judged as the library judges them, in every area code', () => {
+    const differing: string[] = []
+    for (let area = 10; area < 100; area += 1) {
+      for (const local of ['900000000', '912345678', '987654321', '999999999', '887654321', '9876543210', '98765432']) {
+        const [head, tail] = [local.slice(0, -4), local.slice(-4)]
+        for (const country of ['', '+55', '+55 ', '55', '55 ']) {
+          for (const text of [
+            `${country}${area}${local}`,
+            `${country}(${area})${local}`,
+            `${country}(${area}) ${head}-${tail}`,
+            `${country}${area} ${head}-${tail}`,
+            `${country}${area} ${local}`,
+          ]) {
+            const type = parsePhoneNumber(text, { defaultCountry: 'BR', extract: false })?.getType()
+            if (isMobilePhone(text) !== (type === 'MOBILE' || type === 'FIXED_LINE_OR_MOBILE')) differing.push(text)
+            if (isLandlinePhone(text) !== (type === 'FIXED_LINE' || type === 'FIXED_LINE_OR_MOBILE'))
+              differing.push(text)
+          }
+        }
+      }
+    }
+    expect(differing).toEqual([])
   })
 })
 

@@ -2,11 +2,15 @@ import parsePhoneNumber from 'libphonenumber-js/max'
 
 // What people write in a phone number. The library would also read letters, extensions and digits of other scripts.
 const CUSTOMARY = /^\+?[\d ().-]+$/
+// What nearly all customers' numbers look like, in the area codes that there are. The library takes 8 µs to say the same.
+const BRAZILIAN_MOBILE =
+  /^(?:\+?55 ?)?(?:\((?:[14689][1-9]|2[12478]|3[1-578]|5[1345]|7[134579])\)|(?:[14689][1-9]|2[12478]|3[1-578]|5[1345]|7[134579])) ?9\d{4}-?\d{4}$/
 // Longer than any spelling of fifteen digits: the library's work is bounded.
 const LENGTH_MAX = 40
 
 /** True for a mobile phone's number, Brazilian (`(11) 98765-4321`) or `+` and any country's. */
 export function isMobilePhone(text: string): boolean {
+  if (BRAZILIAN_MOBILE.test(text)) return true
   const type = phoneType(text)
   return type === 'MOBILE' || type === 'FIXED_LINE_OR_MOBILE'
 }

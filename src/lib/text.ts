@@ -11,13 +11,15 @@ export function isInternationalName(text: string): boolean {
 }
 
 const FORBIDDEN = /[\p{Cc}\p{Cs}]/u
+// Most texts, told in a quarter of the time.
+const PLAIN = /^[\x20-\x7e]*$/
 
 /**
  * True for control characters and lone surrogates: PostgreSQL refuses NUL, UTF-8 cannot carry half a pair, and one such
  * row would fail the whole batch that it is written with.
  */
 export function hasForbiddenCharacters(text: string): boolean {
-  return FORBIDDEN.test(text)
+  return !PLAIN.test(text) && FORBIDDEN.test(text)
 }
 
 /**
@@ -26,6 +28,7 @@ export function hasForbiddenCharacters(text: string): boolean {
  * neighbours and would hide a part of a word from a search.
  */
 export function toSearchText(text: string): string {
+  if (PLAIN.test(text)) return text.toLowerCase()
   const folded = text.normalize('NFKD').toLowerCase().toUpperCase().toLowerCase().replaceAll('ς', 'σ')
   return folded.normalize('NFKD').replace(/\p{M}/gu, '')
 }

@@ -1,36 +1,53 @@
 import type { Tx } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
 import { enqueueEvents, type NewEvent } from '../webhooks/outbox.ts'
-import { mayMove, type TransactionStatus } from './status.ts'
+import { mayMove } from './status.ts'
 import {
+  type Change,
   type Changeable,
+  type ChangedTransaction,
+  type LockedTransaction,
   type NewTransaction,
-  type StoredTransaction,
   type TransactionRow,
-  updateTransaction,
+  updateTransactions,
 } from './store.ts'
 
-/**
- * Moves a locked transaction to another status: the row, its history and the event, in the caller's commit. There is no other
- * way for a status to change.
- */
+/** Moves one locked transaction to another status, as {@link changeStatuses} does. */
 export async function changeStatus(
   tx: Tx,
-  row: StoredTransaction,
-  change: { to: TransactionStatus; now: Date; checkAt: Date | null; set: Partial<Changeable> },
-): Promise<TransactionRow> {
-  assert(mayMove(row.status, change.to), `a transaction may move from ${row.status} to ${change.to}`)
-  // Clocks of several machines differ a little; a history never runs backwards.
-  const last = row.status_dates.at(-1)
-  const at = last && last > change.now ? last : change.now
-  const changed = await updateTransaction(tx, row, { ...change, at })
-  assert(changed, 'a locked transaction is as it was read')
-  await enqueueEvents(tx, [toEvent(changed, toSnapshot(changed))])
+  row: LockedTransaction,
+  change: Omit<Move, 'row'>,
+): Promise<ChangedTransaction> {
+  const [changed] = await changeStatuses(tx, [{ ...change, row }])
+  assert(changed, 'what was changed is given back')
+  return changed
+}
+
+export type Move = Omit<Change, 'at'> & { now: Date }
+
+/**
+ * Moves locked transactions to other statuses: the rows, their histories and the events, in the caller's commit. There is no other way
+ * for a status to change.
+ */
+export async function changeStatuses(tx: Tx, moves: Move[]): Promise<ChangedTransaction[]> {
+  if (moves.length === 0) return []
+  const changes = moves.map(({ now, ...change }) => {
+    const { row, to } = change
+    assert(mayMove(row.status, to), `a transaction may move from ${row.status} to ${to}`)
+    // Clocks of several machines differ a little; a history never runs backwards.
+    const last = row.status_dates.at(-1)
+    return { ...change, at: last && last > now ? last : now }
+  })
+  const changed = await updateTransactions(tx, changes)
+  await enqueueEvents(
+    tx,
+    changed.map((row) => toEvent(row, toSnapshot(row))),
+  )
   return changed
 }
 
 /** The event of a transaction's last status change. They count from 1: being born PENDING is no change. */
-export function toEvent(row: TransactionRow | NewTransaction, snapshot: object | null): NewEvent {
+export function toEvent(row: ChangedTransaction | NewTransaction, snapshot: object | null): NewEvent {
   const status = row.statuses.at(-1)
   const occurredAt = row.status_dates.at(-1)
   assert(status && occurredAt, 'a transaction has a history')

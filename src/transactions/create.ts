@@ -1,10 +1,11 @@
 import { type Acquirer, AcquirerUnavailable, type Charge } from '../acquirers/acquirer.ts'
 import type { Acquirers } from '../acquirers/registry.ts'
-import { createBatch } from '../db/batch.ts'
-import { type Db, isDataFault } from '../db/sql.ts'
+import { type Db, mayBeOneRowsFault } from '../db/sql.ts'
 import { idempotencyKeyReused } from '../http/idempotency-key.ts'
 import { assert } from '../lib/assert.ts'
+import { createBatch } from '../lib/batch.ts'
 import type { Clock } from '../lib/clock.ts'
+import { compare } from '../lib/compare.ts'
 import { AppError } from '../lib/errors.ts'
 import { canonicalJson } from '../lib/json.ts'
 import { cents } from '../lib/money.ts'
@@ -12,7 +13,6 @@ import { phoneDigits } from '../lib/phone.ts'
 import { keyedHash, newUuid, type SecretKey } from '../lib/secrets.ts'
 import { toSearchText } from '../lib/text.ts'
 import { toTxid } from '../pix/ids.ts'
-import { enqueueEvents } from '../webhooks/outbox.ts'
 import { toEvent, toSnapshot } from './change.ts'
 import { expiryGraceMs } from './check.ts'
 import { contentOf, differingFields, type TransactionContent, toContent, toNormalForm } from './content.ts'
@@ -24,6 +24,8 @@ const askAgainMs = 5_000
 /** Rows in one commit, and commits under way at once: measured best for throughput, and an idle service waits for nothing. */
 const batchRowsMax = 64
 const batchesMax = 2
+const besideRowsMin = 16
+const restMs = 3
 
 export type CreateDeps = {
   db: Db
@@ -59,8 +61,8 @@ export async function createTransaction(
   const id = toId(deps.key, merchantId, idempotencyKey, content)
   const createdAt = deps.clock.now()
   const outcome = await askForCharge(acquirer, id, content)
-  const birth = toBirth({ id, merchantId, acquirer: acquirer.name, content, idempotencyKey, createdAt })
-  const row = toRow(birth, outcome, deps.clock.now())
+  const asked = { id, merchantId, acquirer: acquirer.name, content, idempotencyKey, createdAt }
+  const row = toRow(asked, outcome, deps.clock.now())
   const isNew = await deps.insertTransaction(row)
   // Without a key it can only have met itself: a commit whose confirmation was lost, tried again.
   if (!isNew && idempotencyKey !== null) {
@@ -77,22 +79,21 @@ export function createTransactionWriter(db: Db): (transaction: NewTransaction) =
   return createBatch({
     itemsMax: batchRowsMax,
     flightsMax: batchesMax,
-    isolates: isDataFault,
-    sort: (left: NewTransaction, right: NewTransaction) => compare(sortKey(left), sortKey(right)),
+    besideMin: besideRowsMin,
+    restMs,
+    isolates: mayBeOneRowsFault,
+    sort: byKey,
     run: async (transactions: NewTransaction[]) => {
-      const inserted = await db.transaction(async (tx) => {
-        const ids = await insertTransactions(tx, transactions)
-        const born = transactions.filter((transaction) => ids.has(transaction.id) && transaction.statuses.length > 1)
-        await enqueueEvents(
-          tx,
-          born.map((transaction) =>
-            toEvent(transaction, transaction.pix_uri === null ? toSnapshot(withNothingPaid(transaction)) : null),
-          ),
-        )
-        return ids
-      })
-      // Two equal requests can be in one batch: the row was inserted for the first of them only.
-      return transactions.map((transaction) => inserted.delete(transaction.id))
+      // Two equal requests can be in one batch: the row is inserted for the first of them only.
+      const ids = new Set<string>()
+      const unique = transactions.filter(({ id }) => !ids.has(id) && ids.add(id))
+      const coded = unique.filter(({ statuses }) => statuses.length > 1)
+      const inserted = await insertTransactions(
+        db,
+        unique,
+        coded.map((row) => toEvent(row, row.pix_uri === null ? toSnapshot(withNothingPaid(row)) : null)),
+      )
+      return transactions.map(({ id }) => inserted.delete(id))
     },
   })
 }
@@ -115,41 +116,44 @@ async function askForCharge(acquirer: Acquirer, id: string, content: Transaction
   }
 }
 
-type Birth = Omit<
+type Fate = Pick<
   NewTransaction,
-  'pix_uri' | 'pix_expires_at' | 'statuses' | 'status_dates' | 'error_message' | 'check_at'
+  'id' | 'idempotency_key' | 'pix_uri' | 'pix_expires_at' | 'statuses' | 'status_dates' | 'error_message' | 'check_at'
 >
 
-function toRow(birth: Birth, outcome: Outcome, now: Date): NewTransaction {
-  const nothingYet = { pix_uri: null, pix_expires_at: null, error_message: null }
+function toFate({ id, idempotencyKey, createdAt }: Asked, outcome: Outcome, now: Date): Fate {
   switch (outcome.kind) {
     case 'created':
       return {
-        ...birth,
-        ...nothingYet,
+        id,
+        idempotency_key: idempotencyKey,
         pix_uri: outcome.charge.uri,
         pix_expires_at: outcome.charge.expiresAt,
         statuses: ['PENDING', 'PIX_QRCODE_GENERATED'],
-        status_dates: [birth.created_at, now],
+        status_dates: [createdAt, now],
+        error_message: null,
         check_at: new Date(outcome.charge.expiresAt.getTime() + expiryGraceMs),
       }
     case 'unknown':
       return {
-        ...birth,
-        ...nothingYet,
+        id,
+        idempotency_key: idempotencyKey,
+        pix_uri: null,
+        pix_expires_at: null,
         statuses: ['PENDING'],
-        status_dates: [birth.created_at],
+        status_dates: [createdAt],
+        error_message: null,
         check_at: new Date(now.getTime() + askAgainMs),
       }
     case 'refused':
       return {
-        ...birth,
-        ...nothingYet,
         // A refused request uses up no key: the same key may be tried again, and would derive the same id.
         id: newUuid(),
         idempotency_key: null,
+        pix_uri: null,
+        pix_expires_at: null,
         statuses: ['PENDING', 'FAILED'],
-        status_dates: [birth.created_at, now],
+        status_dates: [createdAt, now],
         error_message: outcome.reason,
         check_at: null,
       }
@@ -159,10 +163,12 @@ function toRow(birth: Birth, outcome: Outcome, now: Date): NewTransaction {
 /** Random; or, with an idempotency key, the same for every try of the same request, so that the acquirer's charge is the same too. */
 function toId(key: SecretKey, merchantId: string, idempotencyKey: string | null, content: TransactionContent): string {
   if (idempotencyKey === null) return newUuid()
-  return newUuid(keyedHash(key, 'transaction-id', canonicalJson([merchantId, idempotencyKey, toNormalForm(content)])))
+  // Its members stand in one order as they are, but for those of the shop's own.
+  const normal = { ...toNormalForm(content), metadata: canonicalJson(content.metadata) }
+  return newUuid(keyedHash(key, 'transaction-id', JSON.stringify([merchantId, idempotencyKey, normal])))
 }
 
-type BirthInput = {
+type Asked = {
   id: string
   merchantId: string
   acquirer: string
@@ -171,14 +177,17 @@ type BirthInput = {
   createdAt: Date
 }
 
-function toBirth({ id, merchantId, acquirer, content, idempotencyKey, createdAt }: BirthInput): Birth {
+/** Each member by its name: to spread one object into another takes as long as to encode the BR Code. */
+function toRow(asked: Asked, outcome: Outcome, now: Date): NewTransaction {
+  const { merchantId, acquirer, content, createdAt } = asked
   const { customer } = content
+  const fate = toFate(asked, outcome, now)
   return {
-    id,
+    id: fate.id,
     merchant_id: merchantId,
     acquirer,
     amount: content.amount,
-    idempotency_key: idempotencyKey,
+    idempotency_key: fate.idempotency_key,
     external_code: content.externalCode,
     webhook_url: content.webhookUrl,
     is_info_product: content.isInfoProduct,
@@ -194,6 +203,12 @@ function toBirth({ id, merchantId, acquirer, content, idempotencyKey, createdAt 
     customer_document: customer ? customer.document.value : null,
     customer_landline_digits: customer?.landline ? phoneDigits(customer.landline) : null,
     customer_mobile_digits: customer?.mobilePhone ? phoneDigits(customer.mobilePhone) : null,
+    pix_uri: fate.pix_uri,
+    pix_expires_at: fate.pix_expires_at,
+    statuses: fate.statuses,
+    status_dates: fate.status_dates,
+    error_message: fate.error_message,
+    check_at: fate.check_at,
   }
 }
 
@@ -233,10 +248,11 @@ function withNothingPaid(transaction: NewTransaction) {
   }
 }
 
-function sortKey(transaction: NewTransaction): string {
-  return `${transaction.merchant_id} ${transaction.idempotency_key ?? ''} ${transaction.id}`
-}
-
-function compare(left: string, right: string): number {
-  return left < right ? -1 : left > right ? 1 : 0
+/** One order for everyone: two statements that insert the same keys in opposite order deadlock. */
+function byKey(left: NewTransaction, right: NewTransaction): number {
+  return (
+    compare(left.merchant_id, right.merchant_id) ||
+    compare(left.idempotency_key ?? '', right.idempotency_key ?? '') ||
+    compare(left.id, right.id)
+  )
 }

@@ -6,15 +6,15 @@ import { leftOf, moveByRefunds } from './after-refunds.ts'
 import { changeStatus } from './change.ts'
 import { type InfractionRow, insertInfraction, listInfractions, updateInfraction } from './infraction-store.ts'
 import { listRefunds, type RefundRow } from './refund-store.ts'
-import type { StoredTransaction } from './store.ts'
+import type { LockedTransaction } from './store.ts'
 
 /** The steps of a contest, each within the caller's commit and under the transaction's lock. */
-export type Contest = { row: StoredTransaction; infraction: InfractionRow }
+export type Contest = { row: LockedTransaction; infraction: InfractionRow }
 
 type Opening = { amount: number | null; reason: string | null; reference: string | null; openedAt: Date }
 
 /** Blocks what is contested: of the payment, what is neither refunded nor on its way to be. */
-export async function openContest(tx: Tx, row: StoredTransaction, opening: Opening, now: Date): Promise<Contest> {
+export async function openContest(tx: Tx, row: LockedTransaction, opening: Opening, now: Date): Promise<Contest> {
   const refunds = await listRefunds(tx, row)
   const contestable = leftOf(row, refunds, 'REFUNDED')
   const infraction: InfractionRow = {
@@ -89,7 +89,7 @@ export async function returnContest(
 /** A return under MED that nobody had announced. */
 export async function returnUnannounced(
   tx: Tx,
-  row: StoredTransaction,
+  row: LockedTransaction,
   returned: { amount: number; reference: string | null; at: Date },
   now: Date,
 ): Promise<Contest> {
@@ -114,7 +114,7 @@ export async function returnUnannounced(
 }
 
 /** A refund was refused while its payment is contested: the contest takes hold of what it had spared for that refund. */
-export async function blockWhatIsFree(tx: Tx, row: StoredTransaction, refund: RefundRow, now: Date): Promise<void> {
+export async function blockWhatIsFree(tx: Tx, row: LockedTransaction, refund: RefundRow, now: Date): Promise<void> {
   const infraction = (await listInfractions(tx, row)).find(isUndecided)
   if (!infraction) return
   const refunds = await listRefunds(tx, row)
@@ -130,7 +130,7 @@ export function isUndecided({ state }: Pick<InfractionRow, 'state'>): boolean {
 /** What a contest that is not decided keeps blocked: no more than is neither refunded nor on its way to be. */
 function blockedBy(
   infraction: InfractionRow,
-  row: StoredTransaction,
+  row: LockedTransaction,
   refunds: Pick<RefundRow, 'amount' | 'status'>[],
 ): number {
   return Math.min(infraction.amount, leftOf(row, refunds, 'REFUNDED', 'PROCESSING'))

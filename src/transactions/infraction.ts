@@ -15,7 +15,7 @@ import { listInfractions, updateInfraction } from './infraction-store.ts'
 import { listRefunds } from './refund-store.ts'
 import { bookReturns } from './returns.ts'
 import type { SettleDeps } from './settle.ts'
-import { findOwners, lockTransaction, type StoredTransaction } from './store.ts'
+import { findOwners, type LockedTransaction, lockTransaction } from './store.ts'
 
 export type InfractionDeps = { db: Db; clock: Clock; nudgeDeliveries: () => void }
 
@@ -93,7 +93,7 @@ export async function followInfraction(deps: SettleDeps, { merchantId, id, found
 }
 
 /** The contest under the acquirer's reference; or the one that the operator entered before the acquirer told; or a new one. */
-async function findOrOpen(tx: Tx, row: StoredTransaction, found: InfractionFound, now: Date): Promise<Contest | null> {
+async function findOrOpen(tx: Tx, row: LockedTransaction, found: InfractionFound, now: Date): Promise<Contest | null> {
   const infractions = await listInfractions(tx, row)
   const known = infractions.find(({ acquirer_reference }) => acquirer_reference === found.reference)
   if (known) return { row, infraction: known }
@@ -126,7 +126,7 @@ async function follow(
   if (row.status !== 'INFRACTION') await returnContest(tx, accepted, null, now)
 }
 
-function mayOpen(row: StoredTransaction): boolean {
+function mayOpen(row: LockedTransaction): boolean {
   return row.status === 'PAID' || row.status === 'PROCESSING_REFUND'
 }
 

@@ -2,6 +2,8 @@ import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import type { Job, JobSchedule } from '../jobs/jobs.ts'
 import { checkDueTransactions } from './check.ts'
+import { foldCounts } from './count-store.ts'
+import { verifyCountsDaily } from './counts.ts'
 import { pollInfractions } from './infraction-poll.ts'
 import { pollPayments, settleJob, settleListedPayment } from './poll.ts'
 import { sendRefundJob } from './refund.ts'
@@ -21,6 +23,8 @@ export function transactionJobs(deps: SettleDeps): Record<string, Job> {
     },
     'transactions.poll': async (_, stopping) => await pollPayments(deps, stopping),
     'transactions.infractions': async (_, stopping) => await pollInfractions(deps, stopping),
+    'transactions.fold-counts': async (_, stopping) => await foldCounts(deps.db, stopping),
+    'transactions.verify-counts': async (_, stopping) => await verifyCountsDaily(deps, stopping),
     [sendRefundJob]: async (payload) => await sendRefund(deps, Value.Parse(KeyPayload, payload)),
     [checkReturnsJob]: async (payload) => await checkReturns(deps, Value.Parse(KeyPayload, payload)),
     [settleJob]: async (payload) => {
@@ -33,4 +37,8 @@ export const transactionSchedules: Record<string, JobSchedule> = {
   'transactions.check': { everySeconds: 5 },
   'transactions.poll': { everySeconds: 15 },
   'transactions.infractions': { everySeconds: 30 },
+  // A list adds up what is not folded yet: at 300 batches per second of one merchant 1,500 rows, a third of a millisecond.
+  'transactions.fold-counts': { everySeconds: 5 },
+  // How often is asked whether it is due, once a day.
+  'transactions.verify-counts': { everySeconds: 3_600 },
 }

@@ -11,8 +11,10 @@ import { findListedUntil, findOwners, saveListedUntil } from './store.ts'
 export const settleJob = 'transactions.settle'
 export type SettlePayload = { merchantId: string; id: string; hint: string }
 
-/** A payment may appear in the acquirer's list a little after its own time. */
-const overlapMs = 2 * 60_000
+/** Each reading begins so much before the end of the last one. */
+const overlapMs = 5_000
+/** A payment may appear in the acquirer's list later than that after its own time: what was read is read once more, so much later. */
+const lateMs = 2 * 60_000
 /** How far back the first reading goes, and one after a long stop at most. */
 const reachMs = 7 * 24 * 60 * 60_000
 const chunkMax = 100
@@ -34,15 +36,26 @@ async function pollAcquirer(deps: SettleDeps, acquirer: Acquirer, stopping: Abor
   const to = deps.clock.now()
   const listedUntil = await findListedUntil(deps.db, acquirer.name)
   const from = new Date(Math.max(to.getTime() - reachMs, (listedUntil?.getTime() ?? 0) - overlapMs))
+  await settleListed(deps, acquirer.listPayments(toLate({ from, to })), stopping)
+  await settleListed(deps, acquirer.listPayments({ from, to }), stopping)
+  // Not after a stop in between: the next poll begins where this one did.
+  if (!stopping.aborted) await saveListedUntil(deps.db, acquirer.name, to)
+}
+
+/** What was read a while ago, as far as it was not since. At the usual pace it is as long as what is new. */
+function toLate({ from, to }: { from: Date; to: Date }): { from: Date; to: Date } {
+  const until = Math.min(from.getTime(), to.getTime() - lateMs)
+  return { from: new Date(from.getTime() - lateMs), to: new Date(until) }
+}
+
+async function settleListed(deps: SettleDeps, payments: AsyncIterable<Payment>, stopping: AbortSignal): Promise<void> {
   const chunk: Payment[] = []
-  for await (const payment of acquirer.listPayments({ from, to })) {
+  for await (const payment of payments) {
     chunk.push(payment)
     if (chunk.length === chunkMax) await settleMissing(deps, chunk.splice(0), stopping)
     if (stopping.aborted) return
   }
   await settleMissing(deps, chunk, stopping)
-  // Not after a stop in between: the next poll begins where this one did.
-  if (!stopping.aborted) await saveListedUntil(deps.db, acquirer.name, to)
 }
 
 async function settleMissing(deps: SettleDeps, payments: Payment[], stopping: AbortSignal): Promise<void> {

@@ -21,7 +21,7 @@ import {
 } from './refund-store.ts'
 import { type CheckReturnsPayload, checkReturnsJob } from './returns.ts'
 import type { SettleDeps } from './settle.ts'
-import { findTransaction, lockTransaction, type StoredTransaction } from './store.ts'
+import { findTransaction, type LockedTransaction, lockTransaction } from './store.ts'
 
 /** As for transactions: few enough to be asked about within the lease. */
 const claimedMax = 40
@@ -108,7 +108,7 @@ async function book(deps: SettleDeps, refund: RefundRow, outcome: Certain): Prom
   deps.nudgeDeliveries()
 }
 
-async function giveBack(tx: Tx, row: StoredTransaction, refund: RefundRow, now: Date): Promise<void> {
+async function giveBack(tx: Tx, row: LockedTransaction, refund: RefundRow, now: Date): Promise<void> {
   // It may have been refused because a MED took the money first: then the payment tells.
   const payload: CheckReturnsPayload = { merchantId: row.merchant_id, id: row.id }
   await enqueueJob(tx, { name: checkReturnsJob, payload })

@@ -15,7 +15,7 @@ import { changeStatus } from './change.ts'
 import type { RefundInput } from './refund-schema.ts'
 import { findRefundByKey, insertRefund, listRefunds, type NewRefund, type RefundRow } from './refund-store.ts'
 import type { TransactionStatus } from './status.ts'
-import { lockTransaction, type StoredTransaction } from './store.ts'
+import { type LockedTransaction, lockTransaction } from './store.ts'
 
 /** The Pix system takes returns of a payment for so long. */
 const refundableMs = 90 * 24 * 60 * 60_000
@@ -67,7 +67,7 @@ export async function refundTransaction(
 }
 
 /** What may be refunded now of what is asked for; what is left when no amount was named. */
-function checkPossible(row: StoredTransaction, refunds: RefundRow[], amount: number | undefined, now: Date): number {
+function checkPossible(row: LockedTransaction, refunds: RefundRow[], amount: number | undefined, now: Date): number {
   if (row.status !== 'PAID' || row.payment_date === null) throw refuse(whyNot[row.status] ?? notPaid)
   if (now.getTime() - row.payment_date.getTime() > refundableMs) {
     throw refuse('The payment is more than 90 days old, and the Pix system takes no returns of it any more.')
@@ -97,7 +97,7 @@ function refuse(detail: string): AppError {
   return new AppError('refund_not_possible', { detail })
 }
 
-type ToRefund = { row: StoredTransaction; refunds: RefundRow[]; amount: number; input: RefundInput; now: Date }
+type ToRefund = { row: LockedTransaction; refunds: RefundRow[]; amount: number; input: RefundInput; now: Date }
 
 async function toRefund(tx: Tx, { row, refunds, amount, input, now }: ToRefund): Promise<NewRefund> {
   const last = refunds.at(-1)
@@ -116,7 +116,7 @@ async function toRefund(tx: Tx, { row, refunds, amount, input, now }: ToRefund):
   }
 }
 
-async function reserve(tx: Tx, row: StoredTransaction, refund: NewRefund, now: Date): Promise<void> {
+async function reserve(tx: Tx, row: LockedTransaction, refund: NewRefund, now: Date): Promise<void> {
   await changeStatus(tx, row, { to: 'PROCESSING_REFUND', now, checkAt: null, set: { error_message: null } })
   const payload: SendRefundPayload = { merchantId: row.merchant_id, id: refund.id }
   await enqueueJob(tx, { name: sendRefundJob, payload })
@@ -131,7 +131,7 @@ async function reserve(tx: Tx, row: StoredTransaction, refund: NewRefund, now: D
 }
 
 /** The first answer again, or a refusal when the key came with something else. */
-async function replay(tx: Tx, first: RefundRow, row: StoredTransaction, input: RefundInput): Promise<AskedRefund> {
+async function replay(tx: Tx, first: RefundRow, row: LockedTransaction, input: RefundInput): Promise<AskedRefund> {
   if (first.transaction_id !== row.id) throw idempotencyKeyReused(['id'], 'refund')
   const asked = { amount: first.amount, reason: first.reason }
   const asks = { amount: input.amount ?? (await leftBefore(tx, first, row)), reason: input.reason ?? null }
@@ -141,7 +141,7 @@ async function replay(tx: Tx, first: RefundRow, row: StoredTransaction, input: R
 }
 
 /** What a request without an amount would have refunded when this one was asked for. */
-async function leftBefore(tx: Tx, refund: RefundRow, row: StoredTransaction): Promise<number> {
+async function leftBefore(tx: Tx, refund: RefundRow, row: LockedTransaction): Promise<number> {
   const before = (await listRefunds(tx, row)).filter(({ created_at }) => created_at < refund.created_at)
   return leftOf(row, before, 'REFUNDED')
 }

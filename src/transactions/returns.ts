@@ -4,7 +4,7 @@ import { assert } from '../lib/assert.ts'
 import { isUndecided, returnContest, returnUnannounced } from './infraction-steps.ts'
 import { listInfractions } from './infraction-store.ts'
 import type { SettleDeps } from './settle.ts'
-import { findTransaction, lockTransaction, type StoredTransaction } from './store.ts'
+import { findTransaction, type LockedTransaction, lockTransaction } from './store.ts'
 
 /** The job that looks whether a payment was returned. */
 export const checkReturnsJob = 'transactions.returns'
@@ -16,10 +16,10 @@ export type CheckReturnsPayload = { merchantId: string; id: string }
  */
 export async function bookReturns(
   tx: Tx,
-  row: StoredTransaction,
+  row: LockedTransaction,
   payment: Payment,
   now: Date,
-): Promise<StoredTransaction> {
+): Promise<LockedTransaction> {
   const returns = returnsUnderMed(payment)
   if (returns.length === 0 || row.end_to_end !== payment.endToEndId) return row
   const infractions = await listInfractions(tx, row)

@@ -1,4 +1,5 @@
 import { callerOf } from '../http/caller.ts'
+import { csvDescription, pageOrCsv, sendCsv, wantsCsv } from '../http/csv.ts'
 import { toDate } from '../http/formats.ts'
 import { IdempotencyHeaders, takeIdempotencyKeyFromHeader } from '../http/idempotency-key.ts'
 import { readSlice, toEnvelope } from '../http/page.ts'
@@ -13,6 +14,8 @@ import { listEvents } from '../webhooks/read-store.ts'
 import { EventList, ListEventsQuery } from '../webhooks/schema.ts'
 import { toEventView } from '../webhooks/view.ts'
 import { type CreateDeps, createTransaction } from './create.ts'
+import { writeTransactionsCsv } from './export.ts'
+import { listTransactions, type TransactionFilters } from './list-store.ts'
 import { refundTransaction } from './refund.ts'
 import { RefundBody, RefundCreatedView } from './refund-schema.ts'
 import {
@@ -24,7 +27,7 @@ import {
   TransactionParams,
   TransactionView,
 } from './schema.ts'
-import { findTransaction, listTransactions, type TransactionFilters } from './store.ts'
+import { findTransaction } from './store.ts'
 import { toRefundCreatedView, toTransactionCreatedView, toTransactionView } from './view.ts'
 
 export type TransactionRoutesDeps = CreateDeps & { createLimit: RateLimiter }
@@ -92,15 +95,18 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
       config: { access: { scope: 'transaction.read' } },
       schema: {
         summary: 'List transactions',
-        description: 'Newest first. Dates filter `createdAt`, both ends inclusive.',
+        description: `Newest first. Dates filter \`createdAt\`, both ends inclusive. ${csvDescription}`,
         tags: ['Transactions'],
         querystring: ListTransactionsQuery,
-        response: { 200: TransactionList, ...problems(401, 403, 422, 500) },
+        response: { 200: pageOrCsv(TransactionList), ...problems(401, 403, 422, 500) },
       },
     },
-    async (request) => {
-      const slice = readSlice(request.query)
-      const page = await listTransactions(deps.db, callerOf(request).merchantId, toFilters(request.query), slice)
+    async (request, reply) => {
+      const { merchantId } = callerOf(request)
+      const filters = toFilters(request.query)
+      if (wantsCsv(request)) return sendCsv(reply, 'transactions', writeTransactionsCsv(deps.db, merchantId, filters))
+      const slice = readSlice(request)
+      const page = await listTransactions(deps.db, merchantId, filters, slice)
       return toEnvelope(page, slice, toTransactionView)
     },
   )
@@ -140,7 +146,7 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
       const { merchantId } = callerOf(request)
       const row = await findTransaction(deps.db, merchantId, request.params.id)
       if (!row) throw unknownTransaction()
-      const slice = readSlice(request.query)
+      const slice = readSlice(request)
       return toEnvelope(await listEvents(deps.db, merchantId, { recordId: row.id }, slice), slice, toEventView)
     },
   )

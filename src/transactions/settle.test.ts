@@ -1,8 +1,9 @@
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { receiverAccount, receiverKey, simulatorCredentials } from '../../simulator/receiver-account.ts'
+import { settleDepsWith } from '../../test/support/acquirer.ts'
 import {
   charge,
+  chargeMany,
   eventsOf,
   fetchTransaction,
   openQuietBank,
@@ -11,13 +12,12 @@ import {
   untilStatus,
 } from '../../test/support/payments.ts'
 import { startTestService, type TestService } from '../../test/support/service.ts'
-import { createBacenAcquirer } from '../acquirers/bacen/adapter.ts'
-import type { HttpRequest, HttpResponse, Send } from '../acquirers/bacen/http.ts'
-import { createRegistry } from '../acquirers/registry.ts'
+import type { HttpRequest, HttpResponse } from '../acquirers/bacen/http.ts'
 import { sql } from '../db/sql.ts'
+import { findLedgerBreaches } from '../ledger/verify.ts'
 import { toTxid } from '../pix/ids.ts'
 import { pollPayments } from './poll.ts'
-import { type SettleDeps, settleTransaction } from './settle.ts'
+import { createSettlement, type SettleDeps, settleTransaction } from './settle.ts'
 
 let service: TestService
 let bank: QuietBank
@@ -38,23 +38,11 @@ afterAll(async () => {
 function depsWith(
   change: (request: HttpRequest, answer: HttpResponse) => HttpResponse | Promise<HttpResponse>,
 ): SettleDeps {
-  const send: Send = async (request) => await change(request, await bank.handle(request))
-  const acquirer = createBacenAcquirer({
-    name: 'simulator',
-    send,
-    credentials: simulatorCredentials,
-    chave: receiverKey,
-    receiver: receiverAccount,
-    isRemote: true,
-    clock: service.clock,
-  })
-  return {
-    db: service.db,
-    clock: service.clock,
-    acquirers: createRegistry([acquirer], 'simulator'),
-    log: pino({ level: 'warn' }, { write: (line: string) => told.push(line) }),
-    nudgeDeliveries: () => {},
-  }
+  return settleDepsWith(
+    service,
+    async (request) => await change(request, await bank.handle(request)),
+    pino({ level: 'warn' }, { write: (line: string) => told.push(line) }),
+  )
 }
 const asItIs = () => depsWith((_, answer) => answer)
 
@@ -111,6 +99,22 @@ describe('with an acquirer that', () => {
     await untilStatus(service, id, 'PAID')
   })
 
+  it('shows a payment in its list only a minute after its own time, it finds it when it reads once more', async () => {
+    const stopping = new AbortController().signal
+    const { id, uri } = await charge(service)
+    await bank.payQuietly(uri)
+    const hiding = depsWith((request, answer) => (request.path === '/pix' ? change(answer, { pix: [] }) : answer))
+    for (let polls = 0; polls < 5; polls++) {
+      await pollPayments(hiding, stopping)
+      service.clock.advance(15_000)
+    }
+    for (let polls = 0; polls < 5; polls++) {
+      await pollPayments(asItIs(), stopping)
+      service.clock.advance(15_000)
+    }
+    expect((await fetchTransaction(service, id)).status).toBe('PAID')
+  })
+
   it('gives a txid back in capital letters, it knows its own', async () => {
     const { id, uri } = await charge(service)
     const { endToEndId: hint } = await bank.payQuietly(uri)
@@ -157,3 +161,67 @@ function isCharge(request: HttpRequest): boolean {
 function change(answer: HttpResponse, members: Record<string, unknown>): HttpResponse {
   return { ...answer, body: JSON.stringify({ ...JSON.parse(answer.body), ...members }) }
 }
+
+describe('payments that are confirmed at the same time', () => {
+  /** Paid at the bank, and confirmed, but not booked. */
+  async function confirmMany(count: number) {
+    const acquirer = asItIs().acquirers.current
+    const confirmed = []
+    for (const { id, uri } of await chargeMany(service, count)) {
+      await bank.payQuietly(uri)
+      const found = await acquirer.findCharge(toTxid(id))
+      const payment = found?.payments[0]
+      if (payment) confirmed.push({ merchantId, id, payment, charge: found, receiver: acquirer.receiver })
+    }
+    expect(confirmed).toHaveLength(count)
+    return confirmed
+  }
+  const idsOf = (confirmed: { id: string }[]) => confirmed.map(({ id }) => id)
+  const findRows = async (ids: string[]) =>
+    await service.db.query<{ status: string; commit: string }>(sql`
+      select status, xmin::text as commit from transactions where id = any(${ids})`)
+
+  it('are one commit, each with its own history, event and transfers', async () => {
+    const confirmed = await confirmMany(12)
+    const { bookPayment } = createSettlement(service)
+    // One of them is told of twice, and one is not this merchant's.
+    const [first] = confirmed
+    const told = [...confirmed, ...(first ? [first, { ...first, merchantId: first.id }] : [])]
+    expect(await Promise.all(told.map(bookPayment))).toEqual([...confirmed.map(() => 'settled'), 'already', null])
+    expect(new Set((await findRows(idsOf(confirmed))).map(({ commit }) => commit)).size).toBe(1)
+    for (const { id } of confirmed) {
+      expect(statusesOf(await fetchTransaction(service, id))).toEqual(['PENDING', 'PIX_QRCODE_GENERATED', 'PAID'])
+      expect(await eventsOf(service, id)).toEqual(['transaction.pix_qrcode_generated', 'transaction.paid'])
+    }
+    const [posted] = await service.db.query(sql`
+      select count(*) as count, sum(amount) as sum from ledger_transfers where record_id = any(${idsOf(confirmed)})`)
+    expect(posted).toEqual({ count: 12, sum: 12_000 })
+    expect(await findLedgerBreaches(service.db)).toEqual([])
+  })
+
+  it('are booked without the one that cannot be', async () => {
+    const confirmed = await confirmMany(5)
+    const [bad, ...others] = confirmed
+    const thief = await charge(service)
+    await service.db.query(sql`
+      update transactions set end_to_end = ${bad?.payment.endToEndId ?? ''}, amount_paid = 1, payment_date = now()
+      where id = ${thief.id}`)
+    const outcomes = await Promise.allSettled(confirmed.map(createSettlement(service).bookPayment))
+    expect(outcomes.map((one) => (one.status === 'fulfilled' ? one.value : String(one.reason)))).toEqual([
+      expect.stringContaining('transactions_end_to_end'),
+      ...others.map(() => 'settled'),
+    ])
+  })
+
+  it('by two processes, in opposite orders, are each booked once', async () => {
+    const confirmed = await confirmMany(24)
+    const [one, other] = [createSettlement(service), createSettlement(service)]
+    const outcomes = await Promise.all([
+      ...confirmed.map(one.bookPayment),
+      ...confirmed.toReversed().map(other.bookPayment),
+    ])
+    expect(outcomes.sort()).toEqual([...Array(24).fill('already'), ...Array(24).fill('settled')])
+    expect((await findRows(idsOf(confirmed))).every(({ status }) => status === 'PAID')).toBe(true)
+    expect(await findLedgerBreaches(service.db)).toEqual([])
+  })
+})

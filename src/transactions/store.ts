@@ -1,7 +1,8 @@
-import { findPage } from '../db/page.ts'
-import { type Db, empty, join, type Sql, sql, type Tx } from '../db/sql.ts'
-import type { Page, Slice } from '../http/page.ts'
+import { givenRows } from '../db/given.ts'
+import { type Db, sql, type Tx } from '../db/sql.ts'
+import { assert } from '../lib/assert.ts'
 import type { AccountHolder } from '../pix/holder.ts'
+import { firstEvents, type NewEvent } from '../webhooks/outbox.ts'
 import type { RefundStatus } from './refund-store.ts'
 import type { TransactionStatus } from './status.ts'
 
@@ -75,10 +76,14 @@ export type ShownRefund = {
   createdAt: string
 }
 
-/** A transaction as its own row has it. */
-export type StoredTransaction = Birth & Omit<Changeable, 'refunds'> & { status: TransactionStatus }
+/** A transaction under its lock: whose it is, and what of it changes. */
+export type LockedTransaction = Pick<Birth, 'id' | 'merchant_id' | 'acquirer' | 'webhook_url'> &
+  Omit<Changeable, 'refunds'> & { status: TransactionStatus }
 
-export type TransactionRow = StoredTransaction & Pick<Changeable, 'refunds'>
+/** After a change of its status. */
+export type ChangedTransaction = LockedTransaction & Pick<Changeable, 'refunds'>
+
+export type TransactionRow = Birth & ChangedTransaction
 
 export type NewTransaction = Birth &
   Pick<Changeable, 'pix_uri' | 'pix_expires_at' | 'statuses' | 'status_dates' | 'error_message'> & {
@@ -90,65 +95,106 @@ export type NewTransaction = Birth &
     customer_mobile_digits: string | null
   }
 
-const ownColumns = sql`
-  id, merchant_id, acquirer, amount, idempotency_key, external_code, webhook_url, is_info_product, customer, seller, address,
-  items, metadata, pix_expiration_seconds, created_at, pix_uri, pix_expires_at, statuses, status_dates, status, amount_paid,
-  payment_date, end_to_end, payer, receiver, fee_amount, infraction_date, error_message`
+const lockedColumns = sql`
+  id, merchant_id, acquirer, webhook_url, pix_uri, pix_expires_at, statuses, status_dates, status, amount_paid, payment_date,
+  end_to_end, payer, receiver, fee_amount, infraction_date, error_message`
+
+const refunds = sql`(
+  select coalesce(json_agg(json_build_object(
+    'id', refunds.id, 'amount', refunds.amount, 'status', refunds.status, 'endToEndRefund', refunds.end_to_end,
+    'reason', refunds.reason,
+    'createdAt', to_char(refunds.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
+    order by refunds.created_at), '[]'::json)
+  from refunds
+  where refunds.merchant_id = transactions.merchant_id and refunds.transaction_id = transactions.id)`
 
 // Only what was paid can have any: the rest is spared the look.
-const columns = sql`${ownColumns},
-  case when end_to_end is null then '[]'::json else (
-    select coalesce(json_agg(json_build_object(
-      'id', refunds.id, 'amount', refunds.amount, 'status', refunds.status, 'endToEndRefund', refunds.end_to_end,
-      'reason', refunds.reason,
-      'createdAt', to_char(refunds.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
-      order by refunds.created_at), '[]'::json)
-    from refunds
-    where refunds.merchant_id = transactions.merchant_id and refunds.transaction_id = transactions.id
-  ) end as refunds`
+export const transactionColumns = sql`${lockedColumns},
+  amount, idempotency_key, external_code, is_info_product, customer, seller, address, items, metadata, pix_expiration_seconds,
+  created_at, case when end_to_end is null then '[]'::json else ${refunds} end as refunds`
+
+const given = givenRows<NewTransaction>({
+  id: 'uuid',
+  merchant_id: 'uuid',
+  acquirer: 'text',
+  amount: 'bigint',
+  idempotency_key: 'text',
+  external_code: 'text',
+  webhook_url: 'text',
+  is_info_product: 'boolean',
+  customer: 'json',
+  seller: 'json',
+  address: 'json',
+  items: 'json',
+  metadata: 'json',
+  customer_search_name: 'text',
+  customer_search_email: 'text',
+  customer_document: 'text',
+  customer_landline_digits: 'text',
+  customer_mobile_digits: 'text',
+  pix_expiration_seconds: 'integer',
+  pix_uri: 'text',
+  pix_expires_at: 'timestamptz',
+  created_at: 'timestamptz',
+  statuses: 'text[]',
+  status_dates: 'timestamptz[]',
+  error_message: 'text',
+  check_at: 'timestamptz',
+})
 
 /**
- * Inserts any number of transactions at once and returns the ids of those that are new. One that is missing there met its
- * idempotency key or id: it stands already. Give them sorted by merchant and key, or two statements may deadlock.
+ * Inserts any number of transactions and the events of their births in one statement, hence in one commit, and returns the ids of those
+ * that are new. One that is missing there met its idempotency key or id: it stands already. Give them sorted by merchant and key, or
+ * two statements may deadlock.
  */
-export async function insertTransactions(tx: Tx, transactions: NewTransaction[]): Promise<Set<string>> {
-  const rows = await tx.query<{ id: string }>(sql`
-    insert into transactions (
-      id, merchant_id, acquirer, amount, idempotency_key, external_code, webhook_url, is_info_product, customer, seller, address,
-      items, metadata, customer_search_name, customer_search_email, customer_document, customer_landline_digits,
-      customer_mobile_digits, pix_expiration_seconds, pix_uri, pix_expires_at, created_at, statuses, status_dates, error_message,
-      check_at)
-    select
-      id, merchant_id, acquirer, amount, idempotency_key, external_code, webhook_url, is_info_product, customer, seller, address,
-      items, metadata, customer_search_name, customer_search_email, customer_document, customer_landline_digits,
-      customer_mobile_digits, pix_expiration_seconds, pix_uri, pix_expires_at, created_at, statuses, status_dates, error_message,
-      check_at
-    from json_to_recordset(${JSON.stringify(transactions)}::json) as given (
-      id uuid, merchant_id uuid, acquirer text, amount bigint, idempotency_key text, external_code text, webhook_url text,
-      is_info_product boolean, customer json, seller json, address json, items json, metadata json, customer_search_name text,
-      customer_search_email text, customer_document text, customer_landline_digits text, customer_mobile_digits text,
-      pix_expiration_seconds integer, pix_uri text, pix_expires_at timestamptz, created_at timestamptz, statuses text[],
-      status_dates timestamptz[], error_message text, check_at timestamptz)
-    on conflict do nothing
-    returning id`)
+export async function insertTransactions(
+  db: Db,
+  transactions: NewTransaction[],
+  events: NewEvent[],
+): Promise<Set<string>> {
+  const rows = await db.query<{ id: string }>(
+    sql`
+      with born as (
+        insert into transactions (
+          id, merchant_id, acquirer, amount, idempotency_key, external_code, webhook_url, is_info_product, customer, seller, address,
+          items, metadata, customer_search_name, customer_search_email, customer_document, customer_landline_digits,
+          customer_mobile_digits, pix_expiration_seconds, pix_uri, pix_expires_at, created_at, statuses, status_dates,
+          error_message, check_at)
+        select
+          id, merchant_id, acquirer, amount, idempotency_key, external_code, webhook_url, is_info_product, customer, seller, address,
+          items, metadata, customer_search_name, customer_search_email, customer_document, customer_landline_digits,
+          customer_mobile_digits, pix_expiration_seconds, pix_uri, pix_expires_at, created_at, statuses::text[],
+          status_dates::timestamptz[], error_message, check_at
+        from ${given(transactions)}
+        on conflict do nothing
+        returning id, merchant_id
+      ), ${firstEvents(events)}
+      select id from born`,
+    'insert-transactions',
+  )
   return new Set(rows.map((row) => row.id))
 }
 
 export async function findTransaction(db: Db | Tx, merchantId: string, id: string): Promise<TransactionRow | null> {
-  const rows = await db.query<TransactionRow>(sql`
-    select ${columns} from transactions where id = ${id} and merchant_id = ${merchantId}`)
+  const rows = await db.query<TransactionRow>(
+    sql`select ${transactionColumns} from transactions where id = ${id} and merchant_id = ${merchantId}`,
+    'find-transaction',
+  )
   return rows[0] ?? null
 }
+
+const givenMoments = givenRows<{ merchantId: string; recordId: string }>({ merchantId: 'uuid', recordId: 'uuid' })
 
 export async function findTransactions(
   db: Db,
   keys: { merchantId: string; recordId: string }[],
 ): Promise<TransactionRow[]> {
-  return await db.query<TransactionRow>(sql`
-    select ${columns} from transactions
-    where (id, merchant_id) in (
-      select "recordId", "merchantId"
-      from json_to_recordset(${JSON.stringify(keys)}::json) as given ("recordId" uuid, "merchantId" uuid))`)
+  return await db.query<TransactionRow>(
+    sql`
+    select ${transactionColumns} from transactions
+    where (id, merchant_id) in (select "recordId", "merchantId" from ${givenMoments(keys)})`,
+    'find-transactions',
+  )
 }
 
 export async function findTransactionByKey(
@@ -157,50 +203,110 @@ export async function findTransactionByKey(
   idempotencyKey: string,
 ): Promise<TransactionRow | null> {
   const rows = await db.query<TransactionRow>(sql`
-    select ${columns} from transactions where merchant_id = ${merchantId} and idempotency_key = ${idempotencyKey}`)
+    select ${transactionColumns} from transactions where merchant_id = ${merchantId} and idempotency_key = ${idempotencyKey}`)
   return rows[0] ?? null
 }
+
+export type Owner = Pick<LockedTransaction, 'id' | 'merchant_id' | 'acquirer' | 'end_to_end'>
 
 /** Whose these transactions are, where all that is known is a txid. */
-export async function findOwners(
-  db: Db,
-  ids: string[],
-): Promise<{ id: string; merchant_id: string; end_to_end: string | null }[]> {
-  return await db.query(sql`select id, merchant_id, end_to_end from transactions where id = any(${ids}::uuid[])`)
+export async function findOwners(db: Db, ids: string[]): Promise<Owner[]> {
+  return await db.query<Owner>(
+    sql`select id, merchant_id, acquirer, end_to_end from transactions where id = any(${ids}::uuid[])`,
+    'find-owners',
+  )
 }
+
+export async function lockTransaction(tx: Tx, merchantId: string, id: string): Promise<LockedTransaction | null> {
+  const [row] = await lockTransactions(tx, [{ merchantId, id }])
+  return row ?? null
+}
+
+const givenKeys = givenRows<{ merchantId: string; id: string }>({ merchantId: 'uuid', id: 'uuid' })
 
 /**
- * Without its refunds: a statement that waited for the lock sees the row as it is by now, but other tables as they were before.
+ * In one order for everyone. Without their refunds: a statement that waited for a lock sees the row as it is by now, but other tables as
+ * they were before.
  */
-export async function lockTransaction(tx: Tx, merchantId: string, id: string): Promise<StoredTransaction | null> {
-  const rows = await tx.query<StoredTransaction>(sql`
-    select ${ownColumns} from transactions where id = ${id} and merchant_id = ${merchantId} for no key update`)
-  return rows[0] ?? null
+export async function lockTransactions(
+  tx: Tx,
+  keys: { merchantId: string; id: string }[],
+): Promise<LockedTransaction[]> {
+  return await tx.query<LockedTransaction>(
+    sql`
+      select ${lockedColumns} from transactions
+      where (id, merchant_id) in (select given.id, "merchantId" from ${givenKeys(keys)})
+      order by id, merchant_id for no key update`,
+    'lock-transactions',
+  )
 }
 
-/** Writes a new status with all that comes with it. The row must be locked and be as `row` says. */
-export async function updateTransaction(
-  tx: Tx,
-  row: StoredTransaction,
-  change: { to: TransactionStatus; at: Date; checkAt: Date | null; set: Partial<Changeable> },
-): Promise<TransactionRow | null> {
-  const next = { ...row, ...change.set }
-  const rows = await tx.query<TransactionRow>(sql`
-    update transactions set
-      statuses = statuses || ${change.to}::text, status_dates = status_dates || ${change.at}::timestamptz,
-      pix_uri = ${next.pix_uri}, pix_expires_at = ${next.pix_expires_at}, amount_paid = ${next.amount_paid},
-      payment_date = ${next.payment_date}, end_to_end = ${next.end_to_end}, payer = ${next.payer}, receiver = ${next.receiver},
-      fee_amount = ${next.fee_amount}, infraction_date = ${next.infraction_date}, error_message = ${next.error_message},
-      check_at = ${change.checkAt}
-    where id = ${row.id} and merchant_id = ${row.merchant_id} and status = ${row.status}
-    returning ${columns}`)
-  return rows[0] ?? null
+/** A move to another status, and all that comes with it. */
+export type Change = {
+  row: LockedTransaction
+  to: TransactionStatus
+  at: Date
+  checkAt: Date | null
+  set: Partial<Changeable>
+}
+
+type GivenChange = Omit<ChangedTransaction, 'status' | 'statuses' | 'status_dates' | 'refunds'> &
+  Pick<Change, 'to' | 'at' | 'checkAt'> & { place: number; from: TransactionStatus; isPaid: boolean }
+
+const givenChanges = givenRows<GivenChange>({
+  place: 'integer',
+  id: 'uuid',
+  merchant_id: 'uuid',
+  from: 'text',
+  isPaid: 'boolean',
+  to: 'text',
+  at: 'timestamptz',
+  checkAt: 'timestamptz',
+  pix_uri: 'text',
+  pix_expires_at: 'timestamptz',
+  amount_paid: 'bigint',
+  payment_date: 'timestamptz',
+  end_to_end: 'text',
+  payer: 'json',
+  receiver: 'json',
+  fee_amount: 'bigint',
+  infraction_date: 'timestamptz',
+  error_message: 'text',
+})
+
+/** Writes new statuses, and gives the rows as they are then, in the order of the changes. Each must be locked and be as `row` says. */
+export async function updateTransactions(tx: Tx, changes: Change[]): Promise<ChangedTransaction[]> {
+  const given = changes.map(({ row, to, at, checkAt, set }, place) => {
+    return { ...row, ...set, place, from: row.status, isPaid: row.end_to_end !== null, to, at, checkAt }
+  })
+  const updated = await tx.query<{ place: number; refunds: ShownRefund[] }>(
+    sql`
+      update transactions set
+        statuses = statuses || given."to", status_dates = status_dates || given.at, pix_uri = given.pix_uri,
+        pix_expires_at = given.pix_expires_at, amount_paid = given.amount_paid, payment_date = given.payment_date,
+        end_to_end = given.end_to_end, payer = given.payer, receiver = given.receiver, fee_amount = given.fee_amount,
+        infraction_date = given.infraction_date, error_message = given.error_message, check_at = given."checkAt"
+      from ${givenChanges(given)}
+      where transactions.id = given.id and transactions.merchant_id = given.merchant_id and status = given."from"
+      returning place, case when "isPaid" then ${refunds} else '[]'::json end as refunds`,
+    'update-transactions',
+  )
+  assert(updated.length === changes.length, 'a locked transaction is as it was read')
+  const refundsAt = new Map(updated.map((row) => [row.place, row.refunds]))
+  return changes.map(({ row, to, at, set }, place) => ({
+    ...row,
+    ...set,
+    statuses: [...row.statuses, to],
+    status_dates: [...row.status_dates, at],
+    status: to,
+    refunds: refundsAt.get(place) ?? [],
+  }))
 }
 
 /** Unless it has moved on meanwhile: the next check is then another's. */
 export async function updateCheckAt(
   db: Db,
-  row: Pick<StoredTransaction, 'id' | 'merchant_id' | 'status'>,
+  row: Pick<LockedTransaction, 'id' | 'merchant_id' | 'status'>,
   checkAt: Date,
 ): Promise<void> {
   await db.query(sql`
@@ -219,68 +325,7 @@ export async function claimDueTransactions(
     update transactions set check_at = ${leaseUntil}
     where (id, merchant_id) in (
       select id, merchant_id from transactions where check_at <= ${now} order by check_at limit ${limit} for update skip locked)
-    returning ${columns}`)
-}
-
-export type TransactionFilters = {
-  startDate?: Date
-  endDate?: Date
-  statuses?: TransactionStatus[]
-  customerEmail?: string
-  /** In the form that lib/text's toSearchText gives. */
-  customerName?: string
-  customerDocument?: string
-  phoneDigits?: string
-  id?: string
-  endToEnd?: string
-  endToEndRefund?: string
-  externalCode?: string
-  minAmount?: number
-  maxAmount?: number
-}
-
-export async function listTransactions(
-  db: Db,
-  merchantId: string,
-  filters: TransactionFilters,
-  slice: Slice,
-): Promise<Page<TransactionRow>> {
-  return await findPage<TransactionRow>(db, {
-    table: sql`transactions`,
-    columns,
-    merchantId,
-    where: toConditions(filters, merchantId),
-    ...slice,
-  })
-}
-
-/** Only the filters that are there: one statement for all of them would use none of the indexes. */
-function toConditions(filters: TransactionFilters, merchantId: string): Sql {
-  const { startDate, endDate, statuses, customerEmail, customerName, customerDocument, phoneDigits, id, endToEnd } =
-    filters
-  const { endToEndRefund, externalCode, minAmount, maxAmount } = filters
-  const conditions = [
-    startDate && sql`created_at >= ${startDate}`,
-    endDate && sql`created_at <= ${endDate}`,
-    statuses && sql`status = any(${statuses})`,
-    customerEmail && sql`customer_search_email = ${customerEmail}`,
-    // Of a name that is but an accent nothing is left to search for: it is a part of every name.
-    customerName !== undefined && sql`customer_search_name like ${`%${escapeLike(customerName)}%`}`,
-    customerDocument && sql`customer_document = ${customerDocument}`,
-    phoneDigits && sql`(customer_landline_digits = ${phoneDigits} or customer_mobile_digits = ${phoneDigits})`,
-    id && sql`id = ${id}`,
-    endToEnd && sql`end_to_end = ${endToEnd}`,
-    endToEndRefund &&
-      sql`id in (select transaction_id from refunds where merchant_id = ${merchantId} and end_to_end = ${endToEndRefund})`,
-    externalCode && sql`external_code = ${externalCode}`,
-    minAmount !== undefined && sql`amount >= ${minAmount}`,
-    maxAmount !== undefined && sql`amount <= ${maxAmount}`,
-  ].filter((condition) => typeof condition === 'object')
-  return conditions.length === 0 ? empty : join(conditions, ' and ', ' and ')
-}
-
-function escapeLike(text: string): string {
-  return text.replace(/[\\%_]/g, '\\$&')
+    returning ${transactionColumns}`)
 }
 
 /** Up to when a list of an acquirer's has been read, or null before the first time. */

@@ -1,4 +1,4 @@
-import { type Db, sql } from '../db/sql.ts'
+import { type Db, sql, type Tx } from '../db/sql.ts'
 
 export type UnequalTransfer = {
   merchant_id: string
@@ -12,7 +12,7 @@ export type UnequalTransfer = {
 }
 
 /** Transfers that a payment or a refund must have by its state and has not, or not so; and those that it may not have, or of none. */
-export async function findUnequalTransfers(db: Db): Promise<UnequalTransfer[]> {
+export async function findUnequalTransfers(db: Db | Tx): Promise<UnequalTransfer[]> {
   return await db.query<UnequalTransfer>(sql`
     with expected as (
       select t.merchant_id, t.id as record_id, 'transaction:' || t.id || ':paid' as event_key,
@@ -48,7 +48,7 @@ export async function findUnequalTransfers(db: Db): Promise<UnequalTransfer[]> {
 export type UnequalRepayment = { merchant_id: string; record_id: string; event_key: string; repaid: number }
 
 /** Repayments of debts out of payments and released refunds that are not all that was owed, or all that there was to repay it with. */
-export async function findUnequalRepayments(db: Db): Promise<UnequalRepayment[]> {
+export async function findUnequalRepayments(db: Db | Tx): Promise<UnequalRepayment[]> {
   return await db.query<UnequalRepayment>(sql`
     select merchant_id, record_id, event_key, coalesce(sum(amount) filter (where kind = 'debt_repaid'), 0) as repaid
     from ledger_transfers
@@ -78,7 +78,7 @@ export type UnequalInfraction = {
  * Contests whose transfers are not those of their state. While undecided, as much is blocked as is contested and neither refunded nor on
  * its way to be; returned, the amount has left and nothing is blocked any more; rejected or canceled, all of the blocked is released.
  */
-export async function findUnequalInfractions(db: Db): Promise<UnequalInfraction[]> {
+export async function findUnequalInfractions(db: Db | Tx): Promise<UnequalInfraction[]> {
   return await db.query<UnequalInfraction>(sql`
     with sums as (
       select merchant_id, record_id,
@@ -117,7 +117,7 @@ export async function findUnequalInfractions(db: Db): Promise<UnequalInfraction[
 export type UnequalStatus = { merchant_id: string; record_id: string; status: string; expected: string }
 
 /** Transactions whose status is not the one that their payment, refunds and contests make. */
-export async function findUnequalStatuses(db: Db): Promise<UnequalStatus[]> {
+export async function findUnequalStatuses(db: Db | Tx): Promise<UnequalStatus[]> {
   return await db.query<UnequalStatus>(sql`
     with of_refunds as (
       select merchant_id, transaction_id as id, bool_or(status = 'PROCESSING') as is_processing,

@@ -151,7 +151,7 @@ it.each<[what: string, rule: string, sql: string]>([
     const named = text.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? '')
     const changed = await tx.query(raw(`with changed as (${named} returning 1) select 1 from changed`))
     expect(changed).toHaveLength(1)
-    return await findTransactionBreaches({ ...service.db, query: tx.query })
+    return await findTransactionBreaches(tx)
   })
   expect(found.map((breach) => breach.rule)).toContain(rule)
 })

@@ -1,4 +1,4 @@
-import type { Db } from '../db/sql.ts'
+import type { Db, Tx } from '../db/sql.ts'
 import type { Breach } from '../ledger/verify.ts'
 import {
   findUnequalInfractions,
@@ -11,7 +11,7 @@ import {
  * What must hold between transactions and the ledger, at any moment, since row and transfers are of one commit: every payment, refund and
  * contest has exactly the transfers of its state, none is without its record, and the status is the one that they make.
  */
-export async function findTransactionBreaches(db: Db): Promise<Breach[]> {
+export async function findTransactionBreaches(db: Db | Tx): Promise<Breach[]> {
   const transfers = (await findUnequalTransfers(db)).map((row) => ({
     rule: row.event_key.startsWith('refund:') ? 'refund_transfers' : 'payment_transfers',
     merchantId: row.merchant_id,

@@ -1,4 +1,4 @@
-import { type Agent, request } from 'undici'
+import type { Agent, Dispatcher } from 'undici'
 import { parseRetryAfter } from './schedule.ts'
 
 const userAgent = 'Guiche-Webhooks/1'
@@ -6,18 +6,6 @@ const userAgent = 'Guiche-Webhooks/1'
 /** What is read of an answer's body, and for how long: only so that the connection can be used again. */
 const bodyMaxBytes = 16 * 1024
 const bodyMaxMs = 1_000
-
-type Input = {
-  dialler: Agent
-  url: string
-  headers: Record<string, string>
-  body: string
-  /** For everything: name, connection, request and the head of the answer. */
-  deadlineMs: number
-  now: () => Date
-  /** Aborted when the process can wait no longer. */
-  signal: AbortSignal
-}
 
 export type Answer = {
   /** `hung`: not answered within the deadline. `stopped`: given up by us, and not to be counted. */
@@ -29,62 +17,103 @@ export type Answer = {
   durationMs: number
 }
 
-/** Makes one attempt over the network. Never throws: whatever happens is an answer. */
-export async function attemptDelivery(input: Input): Promise<Answer> {
-  const started = performance.now()
-  const controller = new AbortController()
-  const timer = setTimeout(() => controller.abort(), input.deadlineMs)
-  const stop = () => controller.abort()
-  input.signal.addEventListener('abort', stop)
-  if (input.signal.aborted) controller.abort()
-  try {
-    return finish(await post(input, controller.signal))
-  } catch (error) {
-    if (input.signal.aborted) return finish({ outcome: 'stopped', status: null, error: null, retryAfter: null })
-    if (controller.signal.aborted) return finish(failure('hung', 'No answer in time'))
-    return finish(failure('unreachable', describe(error)))
-  } finally {
-    clearTimeout(timer)
-    input.signal.removeEventListener('abort', stop)
-  }
+type Ending = Omit<Answer, 'durationMs'>
 
-  function finish(answer: Omit<Answer, 'durationMs'>): Answer {
-    return { ...answer, durationMs: Math.round(performance.now() - started) }
-  }
+export type Sender = {
+  /** Makes one attempt over the network. Never rejects: whatever happens is an answer. */
+  send(request: { url: string; headers: Record<string, string>; body: Buffer }): Promise<Answer>
+  /** The process can wait no longer: all attempts under way end as `stopped`. */
+  stop(): void
 }
 
-async function post({ dialler, url, headers, body, now, deadlineMs }: Input, signal: AbortSignal) {
-  const answer = await request(url, {
-    dispatcher: dialler,
-    method: 'POST',
-    headers: { ...headers, 'content-type': 'application/json', 'user-agent': userAgent },
-    body,
-    signal,
-    headersTimeout: deadlineMs,
-    bodyTimeout: deadlineMs,
-  })
-  await discard(answer.body)
-  const status = answer.statusCode
-  const retryAfter = answer.headers['retry-after']
+type Options = {
+  dialler: Agent
+  /** For everything: name, connection, request and the head of the answer. */
+  deadlineMs: number
+  now: () => Date
+}
+
+/**
+ * Sends by undici's `dispatch`, with one handler and one timer per attempt: its `request` would make a stream, a signal and their
+ * listeners for each. A response that comes to its end gives its connection back; any other is closed with it.
+ */
+export function createSender({ dialler, deadlineMs, now }: Options): Sender {
+  const underWay = new Set<() => void>()
+
   return {
-    outcome: outcomeOf(status),
-    status,
-    error: describeStatus(status),
-    retryAfter: parseRetryAfter(typeof retryAfter === 'string' ? retryAfter : undefined, now()),
+    send: ({ url, headers, body }) =>
+      new Promise((resolve) => {
+        const startedAt = performance.now()
+        let controller: Dispatcher.DispatchController | undefined
+        let answer: Ending | undefined
+        let bodyBytes = 0
+        let timer = setTimeout(() => breakOff(failure('hung', 'No answer in time')), deadlineMs)
+        const stop = () => breakOff(answer ?? failure('stopped', null))
+        underWay.add(stop)
+
+        try {
+          const { origin, pathname, search } = new URL(url)
+          dialler.dispatch(
+            {
+              origin,
+              path: pathname + search,
+              method: 'POST',
+              headers: { ...headers, 'content-type': 'application/json', 'user-agent': userAgent },
+              body,
+              // Ours is for everything.
+              headersTimeout: 0,
+              bodyTimeout: 0,
+            },
+            {
+              // When the connection is made, which may be too late.
+              onRequestStart(started) {
+                controller = started
+                if (!underWay.has(stop)) started.abort(brokenOff)
+              },
+              onResponseStart(_, status, { 'retry-after': retryAfter }) {
+                if (status < 200) return
+                const at = parseRetryAfter(typeof retryAfter === 'string' ? retryAfter : undefined, now())
+                const head: Ending = {
+                  outcome: outcomeOf(status),
+                  status,
+                  error: describeStatus(status),
+                  retryAfter: at,
+                }
+                answer = head
+                clearTimeout(timer)
+                timer = setTimeout(() => breakOff(head), bodyMaxMs)
+              },
+              // The status has said it all. A body that is long, slow or breaks off changes nothing: the connection is closed.
+              onResponseData(_, chunk) {
+                bodyBytes += chunk.length
+                if (answer && bodyBytes > bodyMaxBytes) breakOff(answer)
+              },
+              onResponseEnd: () => end(answer ?? failure('unreachable', describe(null))),
+              onResponseError: (_, error) => end(answer ?? failure('unreachable', describe(error))),
+            },
+          )
+        } catch (error) {
+          end(failure('unreachable', describe(error)))
+        }
+
+        function end(ending: Ending): void {
+          if (!underWay.delete(stop)) return
+          clearTimeout(timer)
+          resolve({ ...ending, durationMs: Math.round(performance.now() - startedAt) })
+        }
+
+        function breakOff(ending: Ending): void {
+          end(ending)
+          controller?.abort(brokenOff)
+        }
+      }),
+    stop() {
+      for (const stop of underWay) stop()
+    },
   }
 }
 
-/** The status has said it all. A body that is long, slow or breaks off changes nothing: the connection is closed. */
-async function discard(body: { dump(options: { limit: number }): Promise<void>; destroy(): void }): Promise<void> {
-  const timer = setTimeout(() => body.destroy(), bodyMaxMs)
-  try {
-    await body.dump({ limit: bodyMaxBytes })
-  } catch {
-    // The status was received; how the rest of the answer ended does not matter.
-  } finally {
-    clearTimeout(timer)
-  }
-}
+const brokenOff = new Error('The attempt was broken off')
 
 function outcomeOf(status: number): 'success' | 'gone' | 'refused' {
   if (status >= 200 && status < 300) return 'success'
@@ -98,7 +127,7 @@ function describeStatus(status: number): string | null {
   return `The receiver answered ${status}`
 }
 
-function failure(outcome: 'hung' | 'unreachable', error: string): Omit<Answer, 'durationMs'> {
+function failure(outcome: 'hung' | 'unreachable' | 'stopped', error: string | null): Ending {
   return { outcome, status: null, error, retryAfter: null }
 }
 

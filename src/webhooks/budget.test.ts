@@ -1,62 +1,94 @@
 import { describe, expect, it } from 'vitest'
 import { createBudget } from './budget.ts'
 
-const quick = { durationMs: 5, hung: false }
+const swift = { durationMs: 5, hung: false }
+const quick = { durationMs: 500, hung: false }
 const hung = { durationMs: 15_000, hung: true }
 const slow = { durationMs: 8_000, hung: false }
 
-function roomAfter(answers: { durationMs: number; hung: boolean }[]): number | undefined {
-  const budget = createBudget({ perReceiverMax: 16, totalMax: 256 })
-  for (const answer of answers) {
-    budget.take('a')
-    budget.give('a', answer)
-  }
-  // One more in flight, or a receiver in its first state would not be listed.
+type Answer = typeof swift
+type Budget = ReturnType<typeof createBudget>
+
+const create = () => createBudget({ perReceiverMax: 16, totalMax: 256 })
+
+function answer(budget: Budget, receiver: string, how: Answer): void {
+  budget.take(receiver)
+  budget.begin(receiver)
+  budget.end(receiver, how)
+  budget.give(receiver)
+}
+
+/** How many connections the receiver may have at once, and how many deliveries more may be claimed for it beside one. */
+function standing(answers: Answer[]): { window: number; room: number | undefined } {
+  const budget = create()
+  for (const one of answers) answer(budget, 'a', one)
   budget.take('a')
-  return budget.loads().find(({ receiver }) => receiver === 'a')?.room
+  const room = budget.loads().find(({ receiver }) => receiver === 'a')?.room
+  let window = 0
+  while (budget.begin('a')) window += 1
+  return { window, room }
 }
 
 describe('the budget', () => {
   it('starts a receiver with four, and shrinks to one when it hangs, by halves', () => {
-    expect(roomAfter([])).toBe(3)
-    expect(roomAfter([hung])).toBe(1)
-    expect(roomAfter([hung, hung])).toBe(0)
-    expect(roomAfter([hung, hung, hung, hung])).toBe(0)
+    expect(standing([])).toEqual({ window: 4, room: 3 })
+    expect(standing([hung])).toEqual({ window: 2, room: 1 })
+    expect(standing([hung, hung])).toEqual({ window: 1, room: 0 })
+    expect(standing([hung, hung, hung, hung])).toEqual({ window: 1, room: 0 })
   })
 
   it('recovers by one for each quick answer', () => {
-    expect(roomAfter([hung, hung, quick, quick])).toBe(2)
+    expect(standing([hung, hung, quick, quick])).toEqual({ window: 3, room: 2 })
   })
 
   it('does not punish a receiver that is merely slow below the start', () => {
-    expect(roomAfter([slow, slow, slow])).toBe(3)
+    expect(standing([slow, slow, slow])).toEqual({ window: 4, room: 3 })
   })
 
-  it('grows with quick answers to the limit while the receiver is busy', () => {
-    const budget = createBudget({ perReceiverMax: 16, totalMax: 256 })
+  it('grows with quick answers to the limit', () => {
+    expect(standing(Array.from({ length: 50 }, () => quick))).toEqual({ window: 16, room: 15 })
+  })
+
+  it('holds more ready than there are connections for a receiver that answers at once, and not for one that stopped to', () => {
+    expect(standing([swift])).toEqual({ window: 5, room: 19 })
+    expect(standing([swift, quick])).toEqual({ window: 6, room: 5 })
+    const budget = create()
+    answer(budget, 'a', swift)
     budget.take('a')
-    for (let i = 0; i < 50; i += 1) {
-      budget.take('a')
-      budget.give('a', quick)
-    }
-    expect(budget.loads()).toEqual([{ receiver: 'a', inFlight: 1, room: 15 }])
+    budget.stall('a')
+    expect(budget.loads()).toEqual([{ receiver: 'a', held: 1, room: 4 }])
   })
 
-  it('forgets receivers that are as new, and remembers the last thousand that are not', () => {
-    const budget = createBudget({ perReceiverMax: 16, totalMax: 256 })
+  it('lists who has something in hand, and who is remembered to be unlike a newcomer', () => {
+    const budget = create()
+    answer(budget, 'quick', quick)
+    answer(budget, 'hung', hung)
+    answer(budget, 'slow', slow)
+    budget.take('busy')
+    expect(budget.loads()).toEqual([
+      { receiver: 'busy', held: 1, room: 3 },
+      { receiver: 'hung', held: 0, room: 2 },
+      { receiver: 'quick', held: 0, room: 5 },
+    ])
+    expect(budget.free()).toBe(255)
+  })
+
+  it('remembers the last thousand that hung and the last hundred that were quick', () => {
+    const budget = create()
     for (let i = 0; i < 2_000; i += 1) {
-      for (const [name, answer] of Object.entries({ quick, slow, hung })) {
-        budget.take(`${name} ${i}`)
-        budget.give(`${name} ${i}`, answer)
-      }
+      for (const [name, how] of Object.entries({ quick, slow, hung })) answer(budget, `${name} ${i}`, how)
     }
-    expect(budget.loads()).toHaveLength(1_000)
-    expect(budget.loads().some(({ receiver }) => receiver.startsWith('slow'))).toBe(false)
-    expect(budget.loads().some(({ receiver }) => receiver === 'hung 1999')).toBe(true)
+    const remembered = budget.loads().map(({ receiver }) => receiver)
+    expect(remembered).toHaveLength(1_100)
+    expect(remembered.at(0)).toBe('hung 1000')
+    expect(remembered.at(-1)).toBe('quick 1999')
     expect(budget.free()).toBe(256)
   })
 
-  it('remembers a window that has grown, though all that was in flight is booked at once', () => {
-    expect(roomAfter([quick, quick, quick])).toBe(6)
+  it('knows one that it remembers when there is something for it again', () => {
+    const budget = create()
+    for (const _ of Array.from({ length: 12 })) answer(budget, 'a', quick)
+    budget.take('a')
+    expect(budget.loads()).toEqual([{ receiver: 'a', held: 1, room: 15 }])
   })
 })

@@ -1,8 +1,8 @@
-/** What one receiver may have in flight at most: enough for 1,600 deliveries a second at 10 ms each. */
-export const perReceiverMax = 16
+/** Requests to one receiver at once at most: enough for 1,600 deliveries a second at 20 ms each, as it takes when all hands are full. */
+export const perReceiverMax = 32
 
-/** What one process may have in flight: sockets and memory, about 50 kB each with TLS. */
-export const totalMax = 256
+/** What one process may have in hand: bodies of some kilobytes, and for those under way sockets, about 50 kB each with TLS. */
+export const totalMax = 512
 
 /**
  * A receiver begins with this much and gains one for each quick answer. Without a slow start sixteen receivers that hang, of
@@ -10,23 +10,33 @@ export const totalMax = 256
  */
 const startWindow = 4
 
-/** Receivers whose window is remembered though nothing is in flight to them. Each claim carries the list: 60 kB at most. */
-const rememberedMax = 1_000
+/** Receivers that are remembered though nothing is in hand for them: those that hang, and those that were quick. A claim carries them. */
+const hangingMax = 1_000
+const quickMax = 100
 
 /** A failure as quick as this holds nobody up either, so it counts as well. */
 const quickMs = 1_000
 const slowMs = 5_000
 
-type Line = { inFlight: number; window: number }
+/**
+ * For a receiver that answers as soon as this, more is held ready than it has connections: the next is then at hand when one answers,
+ * and the database is asked for many at a time. What is ready waits for 0.3 s at most.
+ */
+const swiftMs = 100
+const depthOfSwift = 4
 
-export type Load = { receiver: string; inFlight: number; room: number }
+type Line = { held: number; underWay: number; window: number; isSwift: boolean }
 
 /**
- * Shares connections among receivers, so that one that hangs, or one with a hundred thousand deliveries due, delays no
- * other: a receiver's window halves with each time-out, down to one, and grows with each quick answer.
+ * Shares what a process can do among receivers, so that one that hangs, or one with a hundred thousand deliveries due, delays no
+ * other: a receiver's window halves with each time-out, down to one, and grows with each quick answer. What was claimed for it is
+ * held until it is booked, and under way from the request to the answer.
  */
 export function createBudget(limits: { perReceiverMax: number; totalMax: number }) {
   const lines = new Map<string, Line>()
+  // Nothing in hand, longest so first.
+  const hanging = new Map<string, Line>()
+  const quick = new Map<string, Line>()
   const start = Math.min(startWindow, limits.perReceiverMax)
   let total = 0
 
@@ -34,43 +44,65 @@ export function createBudget(limits: { perReceiverMax: number; totalMax: number 
     /** What a receiver that is not among {@link loads} may be given. */
     start,
     free: () => limits.totalMax - total,
-    inFlight: () => total,
     /** The receivers that may not simply be given `start`. */
-    loads(): Load[] {
-      return [...lines].map(([receiver, { inFlight, window }]) => ({
+    loads(): { receiver: string; held: number; room: number }[] {
+      return [...lines, ...hanging, ...quick].map(([receiver, { held, window, isSwift }]) => ({
         receiver,
-        inFlight,
-        room: Math.max(0, window - inFlight),
+        held,
+        room: Math.max(0, window * (isSwift ? depthOfSwift : 1) - held),
       }))
     },
-    take(receiver: string) {
-      const line = lines.get(receiver) ?? { inFlight: 0, window: start }
-      line.inFlight += 1
+    take(receiver: string): void {
+      const line = lineOf(receiver)
+      line.held += 1
       total += 1
-      lines.set(receiver, line)
+    },
+    /** Lets one more be under way, if the receiver may have it. */
+    begin(receiver: string): boolean {
+      const line = lineOf(receiver)
+      if (line.underWay >= line.window) return false
+      line.underWay += 1
+      return true
     },
     /** `hung` is a receiver that did not answer at all in the time it had. */
-    give(receiver: string, { durationMs, hung }: { durationMs: number; hung: boolean }) {
-      const line = lines.get(receiver)
-      if (!line) return
-      line.inFlight -= 1
-      total -= 1
+    end(receiver: string, { durationMs, hung }: { durationMs: number; hung: boolean }): void {
+      const line = lineOf(receiver)
+      line.underWay -= 1
+      line.isSwift = durationMs <= swiftMs
       if (durationMs <= quickMs) line.window = Math.min(limits.perReceiverMax, line.window + 1)
       if (durationMs >= slowMs || hung) line.window = Math.max(hung ? 1 : start, Math.floor(line.window / 2))
-      if (line.inFlight === 0) forget(receiver, line)
+    },
+    /** What was held ready for the receiver could not be begun in time. */
+    stall(receiver: string): void {
+      lineOf(receiver).isSwift = false
+    },
+    give(receiver: string): void {
+      const line = lineOf(receiver)
+      line.held -= 1
+      total -= 1
+      if (line.held === 0) forget(receiver, line)
     },
   }
 
-  function forget(receiver: string, line: Line) {
-    lines.delete(receiver)
-    if (line.window === start) return
-    // Put back at the end, so that the map's order is "longest not heard of first".
+  function lineOf(receiver: string): Line {
+    const busy = lines.get(receiver)
+    if (busy) return busy
+    const line = hanging.get(receiver) ?? quick.get(receiver) ?? { held: 0, underWay: 0, window: start, isSwift: false }
+    hanging.delete(receiver)
+    quick.delete(receiver)
     lines.set(receiver, line)
-    if (lines.size <= rememberedMax) return
-    for (const [oldest, { inFlight }] of lines) {
-      if (inFlight > 0) continue
-      lines.delete(oldest)
-      return
+    return line
+  }
+
+  function forget(receiver: string, line: Line): void {
+    lines.delete(receiver)
+    if (line.window < start) remember(hanging, hangingMax)
+    else if (line.window > start) remember(quick, quickMax)
+
+    function remember(some: Map<string, Line>, max: number): void {
+      some.set(receiver, line)
+      const [oldest] = some.keys()
+      if (some.size > max && oldest !== undefined) some.delete(oldest)
     }
   }
 }

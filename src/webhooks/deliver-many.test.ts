@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
 import { deliveryBench } from '../../test/support/delivery-bench.ts'
-import { commitEvents, eventually, testEvent } from '../../test/support/webhooks.ts'
-import { sql } from '../db/sql.ts'
+import { commitEvents, eventually, type TestReceiver, testEvent } from '../../test/support/webhooks.ts'
+import { type Db, sql } from '../db/sql.ts'
+import { claimDue } from './queue-store.ts'
 import { resendDelivery } from './resend.ts'
-import { claimDue } from './store.ts'
 
 const second = 1000
 const minute = 60 * second
@@ -102,6 +102,27 @@ describe('the order of a record', () => {
   })
 })
 
+it('are not tried to be booked one by one when none of them can be', async () => {
+  await setUp()
+  const { db } = bench.database
+  let transactions = 0
+  const counting: Db = {
+    ...db,
+    transaction: async (work) => {
+      transactions += 1
+      return await db.transaction(work)
+    },
+  }
+  await db.query(sql`alter table webhook_attempts rename to elsewhere`)
+  const receiver = await receive()
+  await Promise.all(Array.from({ length: 50 }, () => enqueue(receiver.url)))
+  work({}, { db: counting })
+  await receiver.until(50)
+  await eventually(() => bench.logged.length >= 50)
+  expect(transactions).toBeLessThan(50)
+  await db.query(sql`alter table elsewhere rename to webhook_attempts`)
+})
+
 describe('receivers', () => {
   it('that hang, with much due, delay no other and hold few connections', async () => {
     await setUp()
@@ -127,6 +148,81 @@ describe('receivers', () => {
   })
 })
 
+describe('what is ready ahead of a receiver’s connections', () => {
+  const ahead = { perReceiverMax: 5, deadlineMs: 60_000, leaseMs: 120_000, startMaxMs: 60_000 }
+
+  it('is begun as soon as one answers, while the database is not asked', async () => {
+    await setUp()
+    const { receiver, answerAll } = await inHand()
+    work(ahead)
+    await fill(receiver, answerAll)
+    await bench.database.db.transaction(async (tx) => {
+      await tx.query(sql`lock table webhook_deliveries in exclusive mode`)
+      answerAll()
+      await receiver.until(11)
+      answerAll()
+      await receiver.until(13)
+    })
+    answerAll()
+    await eventually(async () => (await states()).delivered === 13)
+  })
+
+  it('is given back when the receiver no longer answers, and no more is claimed ahead for it', async () => {
+    await setUp()
+    const { receiver, answerAll } = await inHand()
+    work({ ...ahead, startMaxMs: 400 })
+    await fill(receiver, answerAll)
+    await eventually(async () => (await leased()) === 5)
+    await new Promise((done) => setTimeout(done, 100))
+    expect({ leased: await leased(), requests: receiver.requests() }).toEqual({ leased: 5, requests: 6 })
+    // Another worker may take them at once.
+    work(ahead)
+    await eventually(async () => {
+      answerAll()
+      return (await states()).delivered === 13
+    })
+    expect(receiver.requests()).toBe(13)
+  })
+
+  it('is given back when the worker stops, uncounted', async () => {
+    await setUp()
+    const { receiver, answerAll } = await inHand()
+    const worker = work({ ...ahead, graceMs: 10 })
+    await fill(receiver, answerAll)
+    await worker.stop()
+    expect(await leased()).toBe(0)
+    expect((await deliveries()).filter(({ attempts }) => attempts.length > 0)).toHaveLength(1)
+  })
+
+  /** A receiver that answers when it is told. */
+  async function inHand() {
+    const answers: (() => void)[] = []
+    const receiver = await receive((response) => answers.push(() => response.writeHead(204).end()))
+    const answerAll = () => {
+      for (const answer of answers.splice(0)) answer()
+    }
+    return { receiver, answerAll }
+  }
+
+  /** One quick answer, and then twelve: five are under way and seven ready. */
+  async function fill(receiver: TestReceiver, answerAll: () => void): Promise<void> {
+    await enqueue(receiver.url)
+    await receiver.until(1)
+    answerAll()
+    await until('delivered')
+    await Promise.all(Array.from({ length: 12 }, () => enqueue(receiver.url)))
+    await eventually(async () => (await leased()) === 12)
+    await receiver.until(6)
+    expect(receiver.requests()).toBe(6)
+  }
+
+  async function leased(): Promise<number> {
+    const [row] = await bench.database.db.query<{ count: number }>(sql`
+      select count(*) as count from webhook_deliveries where leased_until is not null`)
+    return row?.count ?? 0
+  }
+})
+
 describe('workers', () => {
   it('two on one database deliver each thing once', async () => {
     await setUp()
@@ -145,7 +241,7 @@ describe('workers', () => {
     await enqueue(receiver.url)
     const now = clock.now()
     const leasedUntil = new Date(now.getTime() + 20 * second)
-    const all = { afterReceiver: '', receiversMax: 10, perReceiverMax: 16, start: 4, loads: [], limit: 10 }
+    const all = { afterReceiver: '', receiversMax: 10, start: 4, loads: [], limit: 10 }
     const { claimed } = await claimDue(bench.database.db, { now, leasedUntil, ...all })
     expect(claimed).toHaveLength(1)
     work()

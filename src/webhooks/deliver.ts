@@ -1,22 +1,21 @@
-import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { Agent } from 'undici'
-import { createBatch } from '../db/batch.ts'
-import type { Db } from '../db/sql.ts'
+import { type Db, mayBeOneRowsFault } from '../db/sql.ts'
+import { createBatch } from '../lib/batch.ts'
 import { createBell } from '../lib/bell.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { SecretKey } from '../lib/secrets.ts'
-import { type Answer, attemptDelivery } from './attempt.ts'
+import { type Answer, createSender } from './attempt.ts'
 import { createBudget, perReceiverMax, totalMax } from './budget.ts'
 import { createDialler } from './dial.ts'
 import { createMetrics } from './metrics.ts'
 import { buildBodies, type LoadRecords } from './payload.ts'
-import { type BookedAttempt, bookAttempts, giveBack, toResult } from './result.ts'
+import { type Claimed, claimDue, claimedMax, releaseLeases } from './queue-store.ts'
+import { type BookedAttempt, bookAttempts, toResult } from './result.ts'
 import { findSigningSecrets } from './secrets.ts'
 import { signDelivery } from './sign.ts'
-import { type Claimed, claimDue } from './store.ts'
 
 export type Deliveries = {
   /** Something was enqueued and committed: look now instead of at the next poll. */
@@ -71,25 +70,37 @@ const defaults: Options = {
 /** A pause after the database failed, so that its return is not met by a storm. */
 const faultPauseMs = 1_000
 
+/**
+ * A rest after each claim, and after a booking where few others wait, in which more come together. To one receiver, 5 ms cost least: 225 µs of CPU per delivery
+ * here and in PostgreSQL, against 272 at 2 ms and 237 at 10.
+ */
+const restMs = 5
+
+/** Claimed, built, and begun as soon as its receiver has a connection free. */
+type Ready = { delivery: Claimed; body: Buffer; secrets: string[]; claimedAt: number }
+
 /** Starts the delivery worker. Any number of them, in any number of processes, share one database. */
 export function startDeliveries(deps: Deps): Deliveries {
   const { db, key, clock, log } = deps
   const options = { ...defaults, ...deps.options }
   const budget = createBudget(options)
   const dialler = options.dialler ?? createDialler({ allowPrivate: deps.allowPrivate })
+  const sender = createSender({ dialler, deadlineMs: options.deadlineMs, now: () => clock.now() })
   const metrics = deps.metrics && createMetrics({ registry: deps.metrics, db, clock })
   const book = createBatch<BookedAttempt, null>({
     run: (attempts) => bookAttempts(db, attempts),
     itemsMax: 128,
     flightsMax: 1,
+    isolates: mayBeOneRowsFault,
+    restMs,
   })
-  const halt = new AbortController()
-  // Each attempt listens; Node would warn of a leak at the eleventh.
-  setMaxListeners(0, halt.signal)
+  const ready = new Map<string, Ready[]>()
   const inFlight = new Set<Promise<void>>()
   const bell = createBell()
   let isStopping = false
   let afterReceiver = ''
+  // What stands before that has not been looked at since the bell rang.
+  let isAmid = false
   const running = run()
 
   return {
@@ -98,8 +109,11 @@ export function startDeliveries(deps: Deps): Deliveries {
       isStopping = true
       bell.ring()
       await running
+      await letGo(() => true).catch((error: unknown) => {
+        log.error({ err: error }, 'Webhook deliveries were not given back: they are taken up when their lease lapses')
+      })
       await Promise.race([Promise.all(inFlight), sleep(options.graceMs, undefined, { ref: false })])
-      halt.abort()
+      sender.stop()
       await Promise.all(inFlight)
       await dialler.destroy()
     },
@@ -112,16 +126,21 @@ export function startDeliveries(deps: Deps): Deliveries {
         await bell.wait(faultPauseMs)
         return false
       })
-      if (!hasMore) await bell.wait(options.pollMs)
+      await sleep(restMs)
+      if (hasMore) continue
+      await bell.wait(options.pollMs)
+      isAmid = afterReceiver !== ''
     }
   }
 
   /**
-   * One claim and the start of what it gave. True when there are receivers that it did not come to. Those that it did
-   * come to have what they may have, until an attempt ends or an event is committed, and either rings.
+   * One claim and the start of what it gave. True when there may be more that it did not come to. The receivers that it did
+   * come to have what they may have, until an attempt is booked or an event is committed, and either rings.
    */
   async function round(): Promise<boolean> {
-    if (budget.free() <= 0) return false
+    await letGo(isStale)
+    const limit = Math.min(budget.free(), claimedMax)
+    if (limit <= 0) return false
     const now = clock.now()
     const claimedAt = performance.now()
     const { claimed, lastReceiver } = await claimDue(db, {
@@ -129,71 +148,102 @@ export function startDeliveries(deps: Deps): Deliveries {
       leasedUntil: new Date(now.getTime() + options.leaseMs),
       afterReceiver,
       receiversMax: options.receiversMax,
-      perReceiverMax: options.perReceiverMax,
       start: budget.start,
       loads: budget.loads(),
-      limit: budget.free(),
+      limit,
     })
     afterReceiver = lastReceiver ?? ''
-    if (claimed.length > 0) await begin(claimed, claimedAt)
-    return lastReceiver !== null
+    if (claimed.length > 0) await build(claimed, claimedAt)
+    if (lastReceiver !== null || claimed.length * 2 >= limit) return true
+    const wasAmid = isAmid
+    isAmid = false
+    return wasAmid
   }
 
-  async function begin(claimed: Claimed[], claimedAt: number): Promise<void> {
+  async function build(claimed: Claimed[], claimedAt: number): Promise<void> {
     const merchantIds = [...new Set(claimed.map(({ merchantId }) => merchantId))]
-    const secrets = await findSigningSecrets(db, { key, merchantIds, now: clock.now() })
-    const bodies = await buildBodies(deps.loadRecords, claimed, ({ merchantId, eventId }, error) => {
-      // Not an attempt, because it is our fault: it is claimed again when its lease lapses.
-      log.error({ merchantId, eventId, err: error }, 'The payload of a webhook could not be built')
-    })
-    const isLate = isStopping || performance.now() - claimedAt > options.startMaxMs
-    if (isLate) return giveBack(db, { leases: claimed, now: clock.now() })
+    const [secretsOf, bodies] = await Promise.all([
+      findSigningSecrets(db, { key, merchantIds, now: clock.now() }),
+      buildBodies(deps.loadRecords, claimed, ({ merchantId, eventId }, error) => {
+        // Not an attempt, because it is our fault: it is claimed again when its lease lapses.
+        log.error({ merchantId, eventId, err: error }, 'The payload of a webhook could not be built')
+      }),
+    ])
+    if (isStopping || isStale({ claimedAt })) return releaseLeases(db, { leases: claimed, now: clock.now() })
     for (const [index, delivery] of claimed.entries()) {
       const body = bodies[index] ?? null
-      const signing = secrets.get(delivery.merchantId)
-      if (!signing) log.error({ merchantId: delivery.merchantId }, 'A client has no webhook secret to sign with')
-      else if (body !== null) start(delivery, body, signing)
+      const secrets = secretsOf.get(delivery.merchantId)
+      if (!secrets) log.error({ merchantId: delivery.merchantId }, 'A client has no webhook secret to sign with')
+      else if (body !== null) hold({ delivery, body, secrets, claimedAt })
     }
+    for (const receiver of new Set(claimed.map((delivery) => delivery.receiver))) begin(receiver)
   }
 
-  function start(delivery: Claimed, body: string, secrets: string[]): void {
-    budget.take(delivery.receiver)
-    const work = deliver(delivery, body, secrets)
-      .catch((error: unknown) => {
-        // Delivered or not, it is not booked: it will be tried again, and its id tells the receiver that it is the same.
-        log.error(
-          { merchantId: delivery.merchantId, eventId: delivery.eventId, err: error },
-          'A webhook was not booked',
-        )
-      })
-      .finally(() => {
-        inFlight.delete(work)
-        bell.ring()
-      })
-    inFlight.add(work)
+  function hold(one: Ready): void {
+    const { receiver } = one.delivery
+    budget.take(receiver)
+    const line = ready.get(receiver)
+    if (line) line.push(one)
+    else ready.set(receiver, [one])
   }
 
-  async function deliver(delivery: Claimed, body: string, secrets: string[]): Promise<void> {
+  function isStale({ claimedAt }: { claimedAt: number }): boolean {
+    return performance.now() - claimedAt > options.startMaxMs
+  }
+
+  /** Begins what is ready for a receiver, for as long as it may have another connection. */
+  function begin(receiver: string): void {
+    const line = ready.get(receiver)
+    if (!line) return
+    let begun = 0
+    for (const one of line) {
+      if (isStopping || isStale(one) || !budget.begin(receiver)) break
+      begun += 1
+      const work = deliver(one).finally(() => inFlight.delete(work))
+      inFlight.add(work)
+    }
+    line.splice(0, begun)
+    if (line.length === 0) ready.delete(receiver)
+  }
+
+  /** Gives back what is ready and not to be begun: its receiver became slow, or we stop. Another worker may take it at once. */
+  async function letGo(which: (one: Ready) => boolean): Promise<void> {
+    const leases: Claimed[] = []
+    for (const [receiver, line] of ready) {
+      const kept = line.filter((one) => !which(one))
+      if (kept.length === line.length) continue
+      leases.push(...line.filter(which).map(({ delivery }) => delivery))
+      ready.set(receiver, kept)
+      if (kept.length === 0) ready.delete(receiver)
+    }
+    for (const { receiver } of leases) {
+      budget.stall(receiver)
+      budget.give(receiver)
+    }
+    if (leases.length > 0) await releaseLeases(db, { leases, now: clock.now() })
+  }
+
+  async function deliver({ delivery, body, secrets }: Ready): Promise<void> {
+    const { merchantId, eventId, receiver, url } = delivery
     const startedAt = clock.now()
-    const headers = signDelivery({ secrets, id: delivery.eventId, timestamp: startedAt, body })
-    const answer = await attemptDelivery({
-      dialler,
-      url: delivery.url,
-      headers,
-      body,
-      deadlineMs: options.deadlineMs,
-      signal: halt.signal,
-      now: () => clock.now(),
-    })
+    const headers = signDelivery({ secrets, id: eventId, timestamp: startedAt, body })
+    const answer = await sender.send({ url, headers, body })
+    budget.end(receiver, { durationMs: answer.durationMs, hung: answer.outcome === 'hung' })
+    // Not before undici has taken its connection back, or it would open another.
+    setImmediate(() => begin(receiver))
     try {
-      if (answer.outcome === 'stopped') return await giveBack(db, { leases: [delivery], now: clock.now() })
+      if (answer.outcome === 'stopped') return await releaseLeases(db, { leases: [delivery], now: clock.now() })
       const result = toResult(delivery, answer, { startedAt, finishedAt: clock.now(), random: options.random() })
       metrics?.observe(answer)
       tell(delivery, answer, result.state)
       await book({ ...result, recordId: delivery.recordId })
+    } catch (error) {
+      // Delivered or not, it is not booked: it will be tried again, and its id tells the receiver that it is the same.
+      log.error({ merchantId, eventId, err: error }, 'A webhook was not booked')
     } finally {
       // After the commit: so what is in hand, and not yet written, stays bounded as well.
-      budget.give(delivery.receiver, { durationMs: answer.durationMs, hung: answer.outcome === 'hung' })
+      budget.give(receiver)
+      bell.ring()
     }
   }
 

@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Db } from '../db/sql.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Answer } from './attempt.ts'
-import { findBacklog } from './store.ts'
+import { findBacklog } from './queue-store.ts'
 
 export type DeliveryMetrics = { observe(answer: Answer): void }
 

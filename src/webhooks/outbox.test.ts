@@ -4,9 +4,9 @@ import { createTestDatabase, type TestDatabase } from '../../test/support/databa
 import { commitEvents, createTestMerchant, testEvent, testSecretKey } from '../../test/support/webhooks.ts'
 import { sql } from '../db/sql.ts'
 import { enqueueEvents } from './outbox.ts'
+import { type Claimed, claimDue, insertAttempts, promoteWaiting } from './queue-store.ts'
 import { listDeliveries, listEvents } from './read-store.ts'
 import { type BookedAttempt, bookAttempts } from './result.ts'
-import { type Claimed, claimDue, lockDeliveries, promoteWaiting, updateAttempted } from './store.ts'
 
 const now = new Date('2026-03-02T15:00:00.000Z')
 const url = 'https://shop.example:8443/hook?a=b'
@@ -121,8 +121,7 @@ describe('an event that is committed while the one before it is being booked', (
     let committed = Promise.resolve()
     await database.db.transaction(async (tx) => {
       const results = claimed.map(delivered)
-      await lockDeliveries(tx, results)
-      await updateAttempted(tx, results)
+      await insertAttempts(tx, results)
       await promoteWaiting(tx, { records: results, now })
       committed = commitEvents(database.db, second)
       await aMoment()
@@ -143,6 +142,25 @@ describe('an event that is committed while the one before it is being booked', (
     })
     await booked
     expect(await statesInOrder()).toEqual(['delivered', 'pending'])
+  })
+})
+
+describe('a schedule that begins anew while a failure is being booked', () => {
+  it('is what counts, though the booking read the row before it waited for the lock', async () => {
+    const [first, second] = pair()
+    await commitEvents(database.db, first)
+    await bookAttempts(database.db, (await claim()).map(failed))
+    const later = new Date(now.getTime() + 5_000)
+    const claimed = await claim(later)
+    let booked: Promise<unknown> = Promise.resolve()
+    await database.db.transaction(async (tx) => {
+      await enqueueEvents(tx, [{ ...second, occurredAt: later }])
+      booked = bookAttempts(database.db, claimed.map(failed))
+      await aMoment()
+    })
+    await booked
+    const [delivery] = (await all()).items.filter(({ sequence }) => sequence === 1)
+    expect(delivery).toMatchObject({ state: 'pending', next_attempt_at: now, attempts: [{ number: 1 }, { number: 2 }] })
   })
 })
 
@@ -173,13 +191,19 @@ function aMoment(): Promise<void> {
 
 async function claim(at = now): Promise<Claimed[]> {
   const leasedUntil = new Date(at.getTime() + 20_000)
-  const limits = { afterReceiver: '', receiversMax: 10, perReceiverMax: 16, start: 16, loads: [], limit: 16 }
+  const limits = { afterReceiver: '', receiversMax: 10, start: 16, loads: [], limit: 16 }
   return (await claimDue(database.db, { now: at, leasedUntil, ...limits })).claimed
 }
 
 function delivered(claimed: Claimed): BookedAttempt {
   const attempt = { startedAt: now, finishedAt: now, durationMs: 1, status: 200, error: null }
   return { ...claimed, ...attempt, state: 'delivered', nextAttemptAt: now, retryAfter: null }
+}
+
+/** Its next attempt, by its schedule, is after five seconds. */
+function failed(claimed: Claimed): BookedAttempt {
+  const nextAttemptAt = new Date(now.getTime() + 5_000)
+  return { ...delivered(claimed), status: 500, state: 'pending', nextAttemptAt }
 }
 
 /** A worker without a network: what it claims is delivered. */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import type { Tx } from '../db/sql.ts'
-import { insertDeliveries, insertEvents, lockUnfinished } from './store.ts'
+import type { Sql, Tx } from '../db/sql.ts'
+import { compare } from '../lib/compare.ts'
+import { insertDeliveries, insertEvents, insertOfBorn, lockUnfinished } from './store.ts'
 
 export type RecordType = 'transaction' | 'withdrawal'
 
@@ -41,6 +42,18 @@ export async function enqueueEvents(tx: Tx, events: NewEvent[]): Promise<void> {
   await insertDeliveries(tx, deliveries)
 }
 
+/**
+ * The same for records that the statement itself inserts, and so in one commit without a round trip more: further parts of its `with`,
+ * after one named `born` that returns `id` and `merchant_id` of the records which are new. Nothing is before a first event.
+ */
+export function firstEvents(events: NewEvent[]): Sql {
+  const rows = events.map(toRow)
+  const deliveries = rows.flatMap((row) =>
+    row.webhookUrl === null ? [] : [{ ...row, ...splitUrl(row.webhookUrl), state: 'pending' }],
+  )
+  return insertOfBorn(rows, deliveries)
+}
+
 /** The scheme, host and port of a URL: what shares a budget of connections. */
 function splitUrl(url: string): { url: string; receiver: string } {
   return { url, receiver: new URL(url).origin }
@@ -53,8 +66,4 @@ function toRow(event: NewEvent) {
 /** Rows in one order for everyone: two batches in opposite order deadlock. */
 function byRecord(a: NewEvent, b: NewEvent): number {
   return compare(a.merchantId, b.merchantId) || compare(a.recordId, b.recordId) || a.sequence - b.sequence
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0
 }

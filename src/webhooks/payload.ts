@@ -23,8 +23,8 @@ export async function buildBodies(
   loadRecords: LoadRecords,
   events: EventToSend[],
   onError: (event: EventToSend, error: unknown) => void,
-): Promise<(string | null)[]> {
-  const bodies = new Map<string, string>()
+): Promise<(Buffer | null)[]> {
+  const bodies = new Map<string, Buffer>()
   for (const recordType of ['transaction', 'withdrawal'] as const) {
     const ofType = events.filter((event) => event.recordType === recordType)
     if (ofType.length === 0) continue
@@ -44,12 +44,13 @@ export async function buildBodies(
   }
 }
 
-function toBody(event: EventToSend, record: unknown): string {
+function toBody(event: EventToSend, record: unknown): Buffer {
   assert(typeof record === 'object' && record !== null, 'an event has no record')
-  return JSON.stringify({
+  const body = {
     id: event.eventId,
     type: event.type,
     timestamp: event.occurredAt.toISOString(),
     data: { ...record, sequence: event.sequence },
-  })
+  }
+  return Buffer.from(JSON.stringify(body))
 }

@@ -34,6 +34,7 @@ export async function listEvents(
     columns: sql`id, type, record_type, record_id, sequence, created_at, delivery`,
     merchantId,
     where: ofRecord(filters.recordId),
+    isNarrow: filters.recordId !== undefined,
     ...slice,
   })
 }
@@ -77,29 +78,47 @@ export async function listDeliveries(
   filters: DeliveryFilters,
   slice: Slice,
 ): Promise<Page<DeliveryRow>> {
+  const { recordId, eventId, state } = filters
+  const ofState = state === undefined ? empty : sql`and state = ${state}`
+  // Few are of a record, or are not delivered, and indexes know which. The others lie as their events do, whose time they bear: by the
+  // events' index of the newest 0.1 ms for a page of 200,000, where sorting them took 160.
+  const isNarrow = recordId !== undefined || eventId !== undefined || (state !== undefined && state !== 'delivered')
+  const joined = isNarrow
+    ? sql`webhook_deliveries d
+      left join events e on e.merchant_id = d.merchant_id and e.record_id = d.record_id and e.sequence = d.sequence`
+    : sql`events e join webhook_deliveries d on d.merchant_id = e.merchant_id and d.event_id = e.id`
   const page = await findPage<Omit<DeliveryRow, 'attempts'>>(db, {
-    // A delivery bears the time of its event. Only the type is read there, by a left join, which PostgreSQL leaves out where it
-    // counts and finds the places: with 200,000 of them an inner join took twice as long.
     table: sql`(
       select d.merchant_id, d.event_id as id, e.type, d.record_id, d.sequence, d.url, d.state,
         case when d.state = 'pending' then d.next_attempt_at end as next_attempt_at,
-        d.last_status, d.last_error, d.created_at, d.finished_at
-      from webhook_deliveries d
-      left join events e on e.merchant_id = d.merchant_id and e.record_id = d.record_id and e.sequence = d.sequence
+        d.last_status, d.last_error, ${isNarrow ? sql`d.created_at` : sql`e.occurred_at as created_at`}, d.finished_at
+      from ${joined}
     ) listed_deliveries`,
     columns: sql`
       id, type, record_id, sequence, url, state, next_attempt_at, last_status, last_error, created_at, finished_at`,
     merchantId,
-    where: sql`
-      ${ofRecord(filters.recordId)}
-      ${filters.eventId === undefined ? empty : sql`and id = ${filters.eventId}`}
-      ${filters.state === undefined ? empty : sql`and state = ${filters.state}`}`,
+    where: sql`${ofRecord(recordId)} ${eventId === undefined ? empty : sql`and id = ${eventId}`} ${ofState}`,
+    isNarrow,
+    total: isNarrow ? undefined : countMany(merchantId, state),
     ...slice,
   })
   const eventIds = page.items.map(({ id }) => id)
   const attempts = await listAttempts(db, { merchantId, eventIds })
   const attemptsOf = (id: string) => attempts.filter((attempt) => attempt.event_id === id)
   return { ...page, items: page.items.map((item) => ({ ...item, attempts: attemptsOf(item.id) })) }
+}
+
+/**
+ * All of a merchant's deliveries, or those that were delivered: all but the few that were not, since no index tells which were, and to have
+ * one would cost each of them a write.
+ */
+function countMany(merchantId: string, state: DeliveryState | undefined): Sql {
+  const count = (which: Sql) =>
+    sql`(select count(*) from webhook_deliveries where merchant_id = ${merchantId} ${which})`
+  if (state === undefined) return count(empty)
+  // As the partial indexes have them.
+  return sql`
+    ${count(empty)} - ${count(sql`and state in ('waiting', 'exhausted', 'gone')`)} - ${count(sql`and state = 'pending'`)}`
 }
 
 function ofRecord(recordId: string | undefined): Sql {

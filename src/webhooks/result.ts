@@ -1,15 +1,7 @@
 import type { Db } from '../db/sql.ts'
 import type { Answer } from './attempt.ts'
+import { type AttemptResult, type Claimed, insertAttempts, promoteWaiting } from './queue-store.ts'
 import { nextAttempt } from './schedule.ts'
-import {
-  type AttemptResult,
-  type Claimed,
-  type Lease,
-  lockDeliveries,
-  promoteWaiting,
-  releaseLeases,
-  updateAttempted,
-} from './store.ts'
 
 type When = { startedAt: Date; finishedAt: Date; random: number }
 
@@ -44,18 +36,10 @@ function stateAfter({ outcome }: Answer, next: Date | null): AttemptResult['stat
 /** Writes attempts and what became of their deliveries in one commit, and lets the next of each record go. */
 export function bookAttempts(db: Db, attempts: BookedAttempt[]): Promise<null[]> {
   return db.transaction(async (tx) => {
-    await lockDeliveries(tx, attempts)
-    await updateAttempted(tx, attempts)
+    await insertAttempts(tx, attempts)
     const finished = attempts.filter(({ state }) => state !== 'pending')
     if (finished.length > 0) await promoteWaiting(tx, { records: finished, now: latest(finished) })
     return attempts.map(() => null)
-  })
-}
-
-export function giveBack(db: Db, { leases, now }: { leases: Lease[]; now: Date }): Promise<void> {
-  return db.transaction(async (tx) => {
-    await lockDeliveries(tx, leases)
-    await releaseLeases(tx, { leases, now })
   })
 }
 

@@ -26,7 +26,7 @@ export function registerWebhookRoutes(app: Server, deps: Deps): void {
       },
     },
     async (request) => {
-      const slice = readSlice(request.query)
+      const slice = readSlice(request)
       return toEnvelope(await listEvents(deps.db, callerOf(request).merchantId, {}, slice), slice, toEventView)
     },
   )
@@ -43,7 +43,7 @@ export function registerWebhookRoutes(app: Server, deps: Deps): void {
       },
     },
     async (request) => {
-      const slice = readSlice(request.query)
+      const slice = readSlice(request)
       const page = await listDeliveries(deps.db, callerOf(request).merchantId, request.query, slice)
       return toEnvelope(page, slice, toDeliveryView)
     },

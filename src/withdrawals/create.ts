@@ -41,7 +41,7 @@ export async function createWithdrawal(
   const acquirer = deps.acquirers.current
   return await deps.db.transaction(async (tx) => {
     // First of all: of requests at once each sees what those before it did. A key that another one uses is so found, not met.
-    await lockBalances(tx, merchantId)
+    await lockBalances(tx, [merchantId])
     const first = await findWithdrawalByKey(tx, merchantId, idempotencyKey)
     if (first) return replay(first, content)
     await assertPayoutsAllowed(tx)

@@ -1,4 +1,5 @@
 import { callerOf } from '../http/caller.ts'
+import { csvDescription, pageOrCsv, sendCsv, wantsCsv } from '../http/csv.ts'
 import { toDate } from '../http/formats.ts'
 import { IdempotencyHeaders, takeIdempotencyKeyFromHeader } from '../http/idempotency-key.ts'
 import { readSlice, toEnvelope } from '../http/page.ts'
@@ -11,6 +12,8 @@ import { toEventView } from '../webhooks/view.ts'
 import { cancelWithdrawal } from './cancel.ts'
 import { confirmWithdrawal } from './confirm.ts'
 import { type CreateWithdrawalDeps, createWithdrawal } from './create.ts'
+import { writeWithdrawalsCsv } from './export.ts'
+import { listWithdrawals, type WithdrawalFilters } from './list-store.ts'
 import { unknownWithdrawal } from './refusals.ts'
 import {
   CreateWithdrawalBody,
@@ -21,7 +24,7 @@ import {
   WithdrawalParams,
   WithdrawalView,
 } from './schema.ts'
-import { findWithdrawal, listWithdrawals, type WithdrawalFilters } from './store.ts'
+import { findWithdrawal } from './store.ts'
 import { toWithdrawalCreatedView, toWithdrawalView } from './view.ts'
 
 export type WithdrawalRoutesDeps = CreateWithdrawalDeps & { nudgeDeliveries: () => void }
@@ -62,15 +65,18 @@ function registerReading(app: Server, deps: WithdrawalRoutesDeps): void {
       config: { access: { scope: 'withdrawal.read' } },
       schema: {
         summary: 'List withdrawals',
-        description: 'Newest first. Dates filter `createdAt`, both ends inclusive.',
+        description: `Newest first. Dates filter \`createdAt\`, both ends inclusive. ${csvDescription}`,
         tags: ['Withdrawals'],
         querystring: ListWithdrawalsQuery,
-        response: { 200: WithdrawalList, ...problems(401, 403, 422, 500) },
+        response: { 200: pageOrCsv(WithdrawalList), ...problems(401, 403, 422, 500) },
       },
     },
-    async (request) => {
-      const slice = readSlice(request.query)
-      const page = await listWithdrawals(deps.db, callerOf(request).merchantId, toFilters(request.query), slice)
+    async (request, reply) => {
+      const { merchantId } = callerOf(request)
+      const filters = toFilters(request.query)
+      if (wantsCsv(request)) return sendCsv(reply, 'withdrawals', writeWithdrawalsCsv(deps.db, merchantId, filters))
+      const slice = readSlice(request)
+      const page = await listWithdrawals(deps.db, merchantId, filters, slice)
       return toEnvelope(page, slice, toWithdrawalView)
     },
   )
@@ -110,7 +116,7 @@ function registerReading(app: Server, deps: WithdrawalRoutesDeps): void {
       const { merchantId } = callerOf(request)
       const row = await findWithdrawal(deps.db, merchantId, request.params.id)
       if (!row) throw unknownWithdrawal()
-      const slice = readSlice(request.query)
+      const slice = readSlice(request)
       return toEnvelope(await listEvents(deps.db, merchantId, { recordId: row.id }, slice), slice, toEventView)
     },
   )

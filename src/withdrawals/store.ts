@@ -1,6 +1,4 @@
-import { findPage } from '../db/page.ts'
-import { type Db, empty, join, type Sql, sql, type Tx } from '../db/sql.ts'
-import type { Page, Slice } from '../http/page.ts'
+import { type Db, sql, type Tx } from '../db/sql.ts'
 import type { AccountHolder } from '../pix/holder.ts'
 import type { PixKeyType } from '../pix/key.ts'
 import type { WithdrawalHold, WithdrawalStatus } from './status.ts'
@@ -42,7 +40,7 @@ export type WithdrawalRow = Birth & Changeable & { status: WithdrawalStatus; hol
 /** It is born PENDING, and waits for what `hold_at_birth` says. */
 export type NewWithdrawal = Birth & { check_at: Date | null }
 
-const columns = sql`
+export const withdrawalColumns = sql`
   id, merchant_id, acquirer, amount, fee_amount, idempotency_key, external_code, webhook_url, pix_key, pix_key_type, metadata,
   created_at, hold_at_birth, hold, statuses, status_dates, status, amount_withdrawn, processed_date, error_message, end_to_end,
   end_to_end_refund, payer, receiver`
@@ -57,13 +55,13 @@ export async function insertWithdrawal(tx: Tx, row: NewWithdrawal): Promise<With
       ${row.id}, ${row.merchant_id}, ${row.acquirer}, ${row.amount}, ${row.fee_amount}, ${row.idempotency_key},
       ${row.external_code}, ${row.webhook_url}, ${row.pix_key}, ${row.pix_key_type}, ${metadata}, ${row.created_at},
       ${row.hold_at_birth}, ${row.hold_at_birth}, array['PENDING'], array[${row.created_at}::timestamptz], ${row.check_at})
-    returning ${columns}`)
+    returning ${withdrawalColumns}`)
   return rows[0] ?? null
 }
 
 export async function findWithdrawal(db: Db | Tx, merchantId: string, id: string): Promise<WithdrawalRow | null> {
   const rows = await db.query<WithdrawalRow>(sql`
-    select ${columns} from withdrawals where id = ${id} and merchant_id = ${merchantId}`)
+    select ${withdrawalColumns} from withdrawals where id = ${id} and merchant_id = ${merchantId}`)
   return rows[0] ?? null
 }
 
@@ -72,7 +70,7 @@ export async function findWithdrawals(
   keys: { merchantId: string; recordId: string }[],
 ): Promise<WithdrawalRow[]> {
   return await db.query<WithdrawalRow>(sql`
-    select ${columns} from withdrawals
+    select ${withdrawalColumns} from withdrawals
     where (id, merchant_id) in (
       select "recordId", "merchantId"
       from json_to_recordset(${JSON.stringify(keys)}::json) as given ("recordId" uuid, "merchantId" uuid))`)
@@ -84,7 +82,7 @@ export async function findWithdrawalByKey(
   idempotencyKey: string,
 ): Promise<WithdrawalRow | null> {
   const rows = await db.query<WithdrawalRow>(sql`
-    select ${columns} from withdrawals where merchant_id = ${merchantId} and idempotency_key = ${idempotencyKey}`)
+    select ${withdrawalColumns} from withdrawals where merchant_id = ${merchantId} and idempotency_key = ${idempotencyKey}`)
   return rows[0] ?? null
 }
 
@@ -97,7 +95,7 @@ export async function findOwner(db: Db | Tx, id: string): Promise<{ id: string; 
 
 export async function lockWithdrawal(tx: Tx, merchantId: string, id: string): Promise<WithdrawalRow | null> {
   const rows = await tx.query<WithdrawalRow>(sql`
-    select ${columns} from withdrawals where id = ${id} and merchant_id = ${merchantId} for no key update`)
+    select ${withdrawalColumns} from withdrawals where id = ${id} and merchant_id = ${merchantId} for no key update`)
   return rows[0] ?? null
 }
 
@@ -115,7 +113,7 @@ export async function updateWithdrawal(
       end_to_end = ${next.end_to_end}, end_to_end_refund = ${next.end_to_end_refund}, payer = ${next.payer},
       receiver = ${next.receiver}, check_at = ${change.checkAt}
     where id = ${row.id} and merchant_id = ${row.merchant_id} and status = ${row.status}
-    returning ${columns}`)
+    returning ${withdrawalColumns}`)
   return rows[0] ?? null
 }
 
@@ -130,7 +128,7 @@ export async function updateReturned(
     update withdrawals set
       end_to_end_refund = ${next.end_to_end_refund}, error_message = ${next.error_message}, check_at = ${checkAt}
     where id = ${row.id} and merchant_id = ${row.merchant_id} and status = 'REFUNDED'
-    returning ${columns}`)
+    returning ${withdrawalColumns}`)
   return rows[0] ?? null
 }
 
@@ -151,7 +149,7 @@ export async function updateHold(
   const rows = await tx.query<WithdrawalRow>(sql`
     update withdrawals set hold = ${change.hold}, check_at = ${change.checkAt}
     where id = ${row.id} and merchant_id = ${row.merchant_id} and status = 'PENDING'
-    returning ${columns}`)
+    returning ${withdrawalColumns}`)
   return rows[0] ?? null
 }
 
@@ -177,52 +175,5 @@ export async function claimDueWithdrawals(
     where (id, merchant_id) in (
       select id, merchant_id from withdrawals
       where check_at <= ${now} and status = any (${[...statuses]}) order by check_at limit ${limit} for update skip locked)
-    returning ${columns}`)
-}
-
-export type WithdrawalFilters = {
-  startDate?: Date
-  endDate?: Date
-  statuses?: WithdrawalStatus[]
-  id?: string
-  /** In its normal form. */
-  pixKey?: string
-  endToEnd?: string
-  endToEndRefund?: string
-  externalCode?: string
-  minAmount?: number
-  maxAmount?: number
-}
-
-export async function listWithdrawals(
-  db: Db,
-  merchantId: string,
-  filters: WithdrawalFilters,
-  slice: Slice,
-): Promise<Page<WithdrawalRow>> {
-  return await findPage<WithdrawalRow>(db, {
-    table: sql`withdrawals`,
-    columns,
-    merchantId,
-    where: toConditions(filters),
-    ...slice,
-  })
-}
-
-function toConditions(filters: WithdrawalFilters): Sql {
-  const { startDate, endDate, statuses, id, pixKey, endToEnd, endToEndRefund, externalCode, minAmount, maxAmount } =
-    filters
-  const conditions = [
-    startDate && sql`created_at >= ${startDate}`,
-    endDate && sql`created_at <= ${endDate}`,
-    statuses && sql`status = any(${statuses})`,
-    id && sql`id = ${id}`,
-    pixKey && sql`pix_key = ${pixKey}`,
-    endToEnd && sql`end_to_end = ${endToEnd}`,
-    endToEndRefund && sql`end_to_end_refund = ${endToEndRefund}`,
-    externalCode && sql`external_code = ${externalCode}`,
-    minAmount !== undefined && sql`amount >= ${minAmount}`,
-    maxAmount !== undefined && sql`amount <= ${maxAmount}`,
-  ].filter((condition) => typeof condition === 'object')
-  return conditions.length === 0 ? empty : join(conditions, ' and ', ' and ')
+    returning ${withdrawalColumns}`)
 }

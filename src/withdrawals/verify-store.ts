@@ -1,4 +1,4 @@
-import { type Db, sql } from '../db/sql.ts'
+import { type Db, sql, type Tx } from '../db/sql.ts'
 
 export type UnequalTransfer = {
   merchant_id: string
@@ -14,7 +14,7 @@ export type UnequalTransfer = {
  * Transfers that a withdrawal must have by its status and has not, or not so; and those of withdrawals that it may not have, or of none.
  * What a debt took of money that came back, and how much a receiver sent back, are looked at by {@link findReturnsOutOfRange}.
  */
-export async function findUnequalTransfers(db: Db): Promise<UnequalTransfer[]> {
+export async function findUnequalTransfers(db: Db | Tx): Promise<UnequalTransfer[]> {
   return await db.query<UnequalTransfer>(sql`
     with expected as (
       select w.merchant_id, w.id as record_id, 'withdrawal:' || w.id || ':' || step.event as event_key,
@@ -55,7 +55,7 @@ export type Returned = {
  * Withdrawals that are REFUNDED with nothing back, or with more than was sent, or that got something back without being so; debts that
  * were repaid with more than came back or was released; and either of them twice in one event.
  */
-export async function findReturnsOutOfRange(db: Db): Promise<Returned[]> {
+export async function findReturnsOutOfRange(db: Db | Tx): Promise<Returned[]> {
   return await db.query<Returned>(sql`
     with sums as (
       select merchant_id, record_id,

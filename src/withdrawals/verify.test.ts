@@ -62,7 +62,7 @@ async function breachesWith(transfers: Transfer[]): Promise<string[]> {
             ${merchant_id}, ${`withdrawal:${id}:${event}`}, ${position}, ${kind}, ${debit}, ${credit}, ${amount}, 0, 0,
             'withdrawal', ${id}, ${now})`)
       }
-      const breaches = await findWithdrawalBreaches({ ...database.db, query: tx.query })
+      const breaches = await findWithdrawalBreaches(tx)
       found.push(...breaches.map(({ rule, recordId }) => `${rule}${recordId === id ? '' : ' of another'}`))
       throw undo
     })

@@ -1,4 +1,4 @@
-import type { Db } from '../db/sql.ts'
+import type { Db, Tx } from '../db/sql.ts'
 import type { Breach } from '../ledger/verify.ts'
 import { findReturnsOutOfRange, findUnequalTransfers } from './verify-store.ts'
 
@@ -6,7 +6,7 @@ import { findReturnsOutOfRange, findUnequalTransfers } from './verify-store.ts'
  * What must hold between withdrawals and the ledger: each has exactly the transfers of its status, and there are none without their
  * withdrawal. Status and transfers are of one commit, so it holds at any moment.
  */
-export async function findWithdrawalBreaches(db: Db): Promise<Breach[]> {
+export async function findWithdrawalBreaches(db: Db | Tx): Promise<Breach[]> {
   const unequal = (await findUnequalTransfers(db)).map((row) => ({
     rule: 'withdrawal_transfers',
     merchantId: row.merchant_id,

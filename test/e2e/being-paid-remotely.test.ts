@@ -84,12 +84,13 @@ it('loses no payment whose acquirer goes away before it is confirmed', async () 
   expect(await post(`${row?.url}/pix`, { pix: [{ endToEndId: body.endToEndId, txid: id.replaceAll('-', '') }] })).toBe(
     200,
   )
-  // The job has failed and will be tried again.
-  await eventually(async () => (await failingJobs()) === 1)
+  await eventually(async () => (await failingNotices()) === 1)
   expect((await fetchTransaction(service, id)).status).toBe('PIX_QRCODE_GENERATED')
   await open()
+  // It is asked again by and by.
+  clock.advance(10_000)
   expect(statusesOf(await untilStatus(service, id, 'PAID'))).toEqual(['PENDING', 'PIX_QRCODE_GENERATED', 'PAID'])
-  await eventually(async () => (await failingJobs()) === 0)
+  await eventually(async () => (await failingNotices()) === 0)
   isTelling = true
 })
 
@@ -164,9 +165,9 @@ async function post(url: string, body: unknown): Promise<number> {
   return answer.statusCode
 }
 
-async function failingJobs(): Promise<number> {
+async function failingNotices(): Promise<number> {
   const [row] = await service.db.query<{ count: number }>(sql`
-    select count(*) from graphile_worker.jobs where attempts > 0 and task_identifier = 'callbacks.process' and locked_at is null`)
+    select count(*) from callback_inbox where state = 'received' and last_error is not null`)
   return row?.count ?? 0
 }
 

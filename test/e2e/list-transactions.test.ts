@@ -296,6 +296,19 @@ describe('a filter', () => {
     expect(refusedFields(await list(query))).toEqual([field])
   })
 
+  it('finds a customer whose name becomes longer, in its search form, than an entry of an index may be', async () => {
+    const client = await addTestClient(service)
+    // One of these letters becomes eighteen, the others three of three bytes each: PostgreSQL has to compress them.
+    const name = `${'ﷺ'.repeat(24)}${Array.from({ length: 231 }, (_, index) => String.fromCodePoint(0xac00 + ((index * 4793) % 11_172))).join('')}`
+    const created = await service.call('/transaction', {
+      token: client.token,
+      body: smallestTransaction({ customer: customer({ name }) }),
+    })
+    expect(created.status, created.text).toBe(201)
+    const query = `customerName=${encodeURIComponent(name.slice(0, 40))}`
+    expect((await service.call<Page>(`/transaction?${query}`, { token: client.token })).body.total).toBe(1)
+  })
+
   it('is told of with all other faults at once', async () => {
     const query = 'status=x&minAmount=2&maxAmount=1&startDate=x&id=1&page=0&unknown=1&customerName=%00'
     expect(refusedFields(await list(query)).sort()).toEqual([

@@ -1,3 +1,6 @@
+import { processNotice } from '../../src/callbacks/process.ts'
+import { leaseMs } from '../../src/callbacks/receive.ts'
+import { claimNotices } from '../../src/callbacks/store.ts'
 import { enqueueJob } from '../../src/jobs/jobs.ts'
 import { claimJobs, deleteJob, postponeJob } from '../../src/jobs/store.ts'
 import { isInjected } from './attempt.ts'
@@ -13,8 +16,8 @@ export const sweeps = [
 ]
 
 /**
- * Takes some jobs of the queue and runs them, at once or one after the other: the program's own statements and jobs, without the timers
- * between them. A job that its process did not live to finish is there for the next process.
+ * Takes some jobs of the queue, and callbacks of the inbox, and works on them, at once or one after the other: the program's own statements
+ * and jobs, without the timers between them. What its process did not live to finish is there for the next process.
  */
 export async function work(world: World, { limit, isAtOnce }: { limit: number; isAtOnce: boolean }): Promise<string[]> {
   const { instance, deps, jobs } = world.process
@@ -28,14 +31,28 @@ export async function work(world: World, { limit, isAtOnce }: { limit: number; i
       if (error === null) await deleteJob(deps.db, { instance, id })
       else await postponeJob(deps.db, { instance, id, pauseSeconds: 0, error: error.message })
     }
-    if (isAtOnce) await settleAll(world.random.shuffle(claimed).map(runOne))
-    else for (const job of world.random.shuffle(claimed)) await runOne(job)
+    const works = [
+      ...claimed.map((job) => async () => await runOne(job)),
+      ...(await takeNotices(world, limit)).map((notice) => async () => {
+        run.push('callback')
+        await processNotice(deps, notice)
+      }),
+    ]
+    if (isAtOnce) await settleAll(world.random.shuffle(works).map(async (one) => await one()))
+    else for (const one of world.random.shuffle(works)) await one()
   } catch (error) {
     if (!isInjected(error)) throw error
     // Alive, it does not know what it has in hand; as the runner does, it gives back what it took.
     if (!world.process.life.isDead()) await world.revive()
   }
   return run
+}
+
+/** Those in the process' hands, and those that are due: a dead process' when its lease is over. */
+async function takeNotices({ process: { deps, inHand }, clock }: World, limit: number) {
+  const now = clock.now()
+  const leaseUntil = new Date(now.getTime() + leaseMs)
+  return [...inHand.splice(0, limit), ...(await claimNotices(deps.db, { now, leaseUntil, limit }))]
 }
 
 export async function sweep(world: World, name: string): Promise<void> {

@@ -8,7 +8,9 @@ import { createRegistry } from '../../src/acquirers/registry.ts'
 import { scopes } from '../../src/auth/scopes.ts'
 import { loadSecretKey } from '../../src/auth/secret-key.ts'
 import { booksJobs } from '../../src/books.ts'
-import { callbackJobs } from '../../src/callbacks/jobs.ts'
+import { createLookWriter, type ProcessDeps } from '../../src/callbacks/process.ts'
+import { createNoticeWriter, type ReceiveDeps } from '../../src/callbacks/receive.ts'
+import type { InboxRow } from '../../src/callbacks/store.ts'
 import type { Db } from '../../src/db/sql.ts'
 import type { Job } from '../../src/jobs/jobs.ts'
 import { releaseJobs } from '../../src/jobs/store.ts'
@@ -17,7 +19,7 @@ import { createMerchant } from '../../src/merchant.ts'
 import { simulatorName } from '../../src/network.ts'
 import { type CreateDeps, createTransactionWriter } from '../../src/transactions/create.ts'
 import { transactionJobs } from '../../src/transactions/jobs.ts'
-import type { SettleDeps } from '../../src/transactions/settle.ts'
+import { createSettlement } from '../../src/transactions/settle.ts'
 import { withdrawalJobs } from '../../src/withdrawals/jobs.ts'
 import { type ManualClock, manualClock } from '../support/clock.ts'
 import { createTestDatabase } from '../support/database.ts'
@@ -29,8 +31,10 @@ import { createRandom, type Random } from './random.ts'
 export type Process = {
   instance: string
   life: Life
-  deps: SettleDeps & CreateDeps
+  deps: ProcessDeps & ReceiveDeps & CreateDeps
   jobs: Record<string, Job>
+  /** Notices of callbacks that it kept, and looks into next. */
+  inHand: InboxRow[]
   /** Errors that it logged: its own broken promises would show here. */
   errors: Error[]
 }
@@ -124,6 +128,7 @@ function startProcess({ db: whole, bank, clock, key, isRemote }: Place): Process
     offers: { payouts: true, infractions: true },
   })
   const errors: Error[] = []
+  const inHand: InboxRow[] = []
   const deps = {
     db,
     clock,
@@ -132,9 +137,13 @@ function startProcess({ db: whole, bank, clock, key, isRemote }: Place): Process
     log: keepErrors(errors),
     nudgeDeliveries: () => {},
     insertTransaction: createTransactionWriter(db),
+    settlement: createSettlement({ db, clock }),
+    keepNotices: createNoticeWriter({ db, clock }),
+    workOn: (notices: InboxRow[]) => void inHand.push(...notices),
+    writeLook: createLookWriter(db),
   }
-  const jobs = { ...transactionJobs(deps), ...withdrawalJobs(deps), ...callbackJobs(deps), ...booksJobs(deps) }
-  return { instance: `model-${randomUUID()}`, life, deps, jobs, errors }
+  const jobs = { ...transactionJobs(deps), ...withdrawalJobs(deps), ...booksJobs(deps) }
+  return { instance: `model-${randomUUID()}`, life, deps, jobs, inHand, errors }
 }
 
 /** Writes nothing, and keeps the errors that come with a line of the log. */

@@ -25,7 +25,12 @@ export const mutations: Mutation[] = [
   },
   {
     name: 'the accounts are not locked',
-    edits: [edit('src/ledger/store.ts', 'order by account for no key update', 'order by account')],
+    edits: [edit('src/ledger/store.ts', 'account for no key update', 'account')],
+  },
+  {
+    name: 'of payments that are posted together each sees the balances as they were before all of them',
+    edits: [edit('src/ledger/post.ts', 'applyPosting(posting, balances)', 'applyPosting(posting, { ...balances })')],
+    caughtBy: 'src/ledger/post.test.ts',
   },
   {
     name: 'an overdraft is left to the database alone',
@@ -41,7 +46,13 @@ export const mutations: Mutation[] = [
   },
   {
     name: 'a payment is booked with the amount of the charge',
-    edits: [edit('src/transactions/settle.ts', 'const { amount } = payment', 'const { amount } = row')],
+    edits: [
+      edit(
+        'src/transactions/settle.ts',
+        'const { amount } = one.payment',
+        'const { amount } = one.charge ?? one.payment',
+      ),
+    ],
   },
   {
     name: 'a callback is believed without asking the acquirer',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { refusedFields } from './requests.ts'
+import { type Problem, refusedFields } from './requests.ts'
 import type { TestService } from './service.ts'
 
 export type Page<Item = Listed> = {
@@ -107,6 +107,18 @@ export function describePages(path: string, open: () => TestService): void {
       expect(second.total).toBe(first.total)
     })
 
+    it('belongs to its filters, in whatever order they are sent, and may change the size of its pages', async () => {
+      const [newest] = await listAll()
+      const ended = `endDate=${newest?.createdAt}`
+      const { nextCursor } = await list(`?perPage=1&${ended}&minAmount=10`)
+      expect((await list(`?minAmount=10&cursor=${nextCursor}&perPage=100&${ended}`)).data).toHaveLength(44)
+      for (const filters of ['', 'minAmount=10', `${ended}&minAmount=11`, `${ended}&minAmount=10&maxAmount=10000000`]) {
+        const refused = await open().call<Problem>(`${path}?${filters}&cursor=${nextCursor}`)
+        expect(refusedFields(refused), filters).toEqual(['cursor'])
+        expect(refused.body.detail).toContain('other filters')
+      }
+    })
+
     it('stands beside no page', async () => {
       const { nextCursor } = await list('?perPage=1')
       expect(await refuse(`?page=2&cursor=${nextCursor}`)).toEqual(['cursor'])
@@ -115,7 +127,7 @@ export function describePages(path: string, open: () => TestService): void {
     it('is refused when it is none of ours', async () => {
       const { nextCursor } = await list('?perPage=1')
       const cursor = String(nextCursor)
-      const [page, time, id] = Buffer.from(cursor, 'base64url').toString().split('.')
+      const [page, time, id, name] = Buffer.from(cursor, 'base64url').toString().split('.')
       const write = (...parts: unknown[]) => Buffer.from(parts.join('.')).toString('base64url')
       const others = [
         '',
@@ -129,21 +141,27 @@ export function describePages(path: string, open: () => TestService): void {
         'x'.repeat(256),
         '%00',
         write(page, time),
-        write(page, time, 'id'),
-        write('-1', time, id),
-        write(page, '1e3', id),
-        write(page, '9'.repeat(15), id).repeat(2),
-        write(page, 'NaN', id),
-        write(page, time, `${id}' or true --`),
-        write(page, time, id, 'more'),
-        write(page, `0${time}`, id),
+        write(page, time, id),
+        write(page, time, 'id', name),
+        write('-1', time, id, name),
+        write(page, '1e3', id, name),
+        write(page, '9'.repeat(15), id, name).repeat(2),
+        write(page, 'NaN', id, name),
+        write(page, time, `${id}' or true --`, name),
+        write(page, time, id, name, 'more'),
+        write(page, time, id, 'others00'),
+        write(page, `0${time}`, id, name),
       ]
       for (const other of others) expect(await refuse(`?cursor=${other}`), other).toEqual(['cursor'])
       expect(await refuse(`?cursor=${cursor}&cursor=${cursor}`)).toEqual(['cursor'])
     })
 
     it('beyond every record leads to none', async () => {
-      const cursor = Buffer.from('9.0.00000000-0000-4000-8000-000000000000').toString('base64url')
+      const name = Buffer.from(String((await list('?perPage=1')).nextCursor), 'base64url')
+        .toString()
+        .split('.')
+        .at(-1)
+      const cursor = Buffer.from(`9.0.00000000-0000-4000-8000-000000000000.${name}`).toString('base64url')
       expect(await list(`?cursor=${cursor}`)).toMatchObject({ total: 45, data: [], nextCursor: null })
     })
   })

@@ -1,22 +1,30 @@
-import { assert } from '../lib/assert.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { assert } from './assert.ts'
 
 export type BatchOptions<Item, Result> = {
   /** Does the work of a batch in one go; gives the results in the order of its items. Runs again, item by item, after an error. */
   run: (items: Item[]) => Promise<Result[]>
   itemsMax: number
   flightsMax: number
+  /** As many as must wait before one more flight leaves while others are under way: one is not worth a commit of its own then. */
+  besideMin?: number
   /** The order within a batch: two that lock the same rows in opposite order would deadlock. */
   sort?: (a: Item, b: Item) => number
   /** Whether an error may be the fault of one item. When a connection is lost, repeating helps nobody. All errors, if not given. */
   isolates?: (error: unknown) => boolean
+  /**
+   * How long those wait for more who came while a flight was under way, where they are few. A statement for one costs as much as for ten, and
+   * a busy process pays it for everyone else's time. Not at all, if not given.
+   */
+  restMs?: number
 }
 
 type Waiting<Item, Result> = { item: Item; resolve: (result: Result) => void; reject: (error: unknown) => void }
 
 /**
- * Lets callers share a commit. An item that finds a free flight leaves at once; those that come while all are busy go together
- * into the next. There is no timer, so nothing is added when idle, and the batch grows by itself under load (6,000 rows
- * per second one by one, 31,000 at 32).
+ * Lets callers share a commit. An item that finds no flight under way leaves at once; those that come meanwhile go together
+ * into the next. So nothing is added when idle, and the batch grows by itself under load (6,000 rows per second one by one,
+ * 31,000 at 32).
  *
  * An error of a batch is not everyone's: its items are repeated one by one, so that a bad one fails alone. `run` must
  * therefore bear to see an item again whose first try is in doubt.
@@ -26,13 +34,18 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
   let flights = 0
   let boarding = false
 
+  function mayDepart(): boolean {
+    if (waiting.length === 0 || flights >= options.flightsMax) return false
+    return flights === 0 || waiting.length >= (options.besideMin ?? 1)
+  }
+
   function board(): void {
-    if (boarding || waiting.length === 0 || flights >= options.flightsMax) return
+    if (boarding || !mayDepart()) return
     boarding = true
     // After the I/O of this turn: requests that came in together are all seen before the first one leaves.
     setImmediate(() => {
       boarding = false
-      while (waiting.length > 0 && flights < options.flightsMax) depart()
+      while (mayDepart()) depart()
     })
   }
 
@@ -40,10 +53,17 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
     const passengers = waiting.slice(0, options.itemsMax)
     waiting = waiting.slice(options.itemsMax)
     flights += 1
-    void fly(options, passengers).finally(() => {
-      flights -= 1
-      board()
-    })
+    void fly(options, passengers)
+      .then(rest)
+      .finally(() => {
+        flights -= 1
+        board()
+      })
+  }
+
+  async function rest(): Promise<void> {
+    const isEnough = waiting.length >= (options.besideMin ?? options.itemsMax)
+    if (options.restMs !== undefined && waiting.length > 0 && !isEnough) await sleep(options.restMs)
   }
 
   return (item) =>

@@ -39,6 +39,54 @@ describe('a batch', () => {
     expect(await later).toEqual(['#2', '#3'])
   })
 
+  it('lets one more flight leave beside others only when it is well filled, and at once when there is none', async () => {
+    const { flights, run } = createAirport()
+    const add = createBatch({ run, itemsMax: 10, flightsMax: 2, besideMin: 3 })
+    const results = [add(1)]
+    await turn()
+    results.push(add(2), add(3))
+    await turn()
+    await turn()
+    expect(flights.map(({ items }) => items)).toEqual([[1]])
+    results.push(add(4))
+    await turn()
+    await turn()
+    expect(flights.map(({ items }) => items)).toEqual([[1], [2, 3, 4]])
+    results.push(add(5))
+    flights[0]?.land()
+    flights[1]?.land()
+    await vi.waitFor(() => expect(flights[2]?.items).toEqual([5]))
+    flights[2]?.land()
+    expect(await Promise.all(results)).toEqual(['#1', '#2', '#3', '#4', '#5'])
+  })
+
+  it('has those wait for more who came meanwhile, where they are few, and who comes alone for nobody', async () => {
+    const { flights, run } = createAirport()
+    const add = createBatch({ run, itemsMax: 10, flightsMax: 1, besideMin: 3, restMs: 50 })
+    const alone = async (item: number) => {
+      const result = add(item)
+      await turn()
+      flights.at(-1)?.land()
+      const landed = await result
+      await turn()
+      return landed
+    }
+    // Each leaves in the turn in which it comes.
+    expect([await alone(1), await alone(2)]).toEqual(['#1', '#2'])
+
+    const first = add(3)
+    await turn()
+    const second = add(4)
+    flights[2]?.land()
+    await first
+    const third = add(5)
+    await turn()
+    expect(flights).toHaveLength(3)
+    await vi.waitFor(() => expect(flights[3]?.items).toEqual([4, 5]))
+    flights[3]?.land()
+    expect(await Promise.all([second, third])).toEqual(['#4', '#5'])
+  })
+
   it('never carries more than itemsMax, nor flies more than flightsMax at once', async () => {
     let now = 0
     let flightsSeen = 0

@@ -1,0 +1,68 @@
+import { type Card, median, type Row, toErrors, toMs } from './card.ts'
+import type { Job, Report } from './load/job.ts'
+import { cpuOfFamily, generate, seesUsage, usageOf } from './processes.ts'
+import type { Server } from './servers.ts'
+import type { Merchant, Service } from './service.ts'
+
+/** What every case is given. */
+export type Bench = {
+  card: Card
+  isFull: boolean
+  /** Each thing is measured so often, in turn with what it is compared to: the machine does not stay the same. */
+  rounds: number
+  /** Of one measurement. */
+  seconds: number
+  service: Service
+  merchants: Merchant[]
+  hello: Server
+  /** Empty with --no-peers. */
+  peers: Server[]
+  /** Tells the person who waits. */
+  say(text: string): void
+}
+
+export type Measured = Report & { guicheMicros: number; postgresMicros: number }
+
+/** Runs a job against the service, and sees what it cost in processor time. */
+export async function measure(service: Service, job: Job): Promise<Measured> {
+  const node = usageOf(service.pid).cpuMicros
+  const postgres = cpuOfFamily(service.postgresPid)
+  const report = await generate(job)
+  // Warm-up is work too.
+  const requests = report.count * (1 + job.warmUpSeconds / report.seconds)
+  return {
+    ...report,
+    guicheMicros: (usageOf(service.pid).cpuMicros - node) / requests,
+    postgresMicros: (cpuOfFamily(service.postgresPid) - postgres) / requests,
+  }
+}
+
+/** Rates, with latencies and, where they were seen, costs. */
+export function toRow(name: string, reports: (Report | Measured)[], note?: string): Row {
+  const errors = toErrors(reports)
+  const measured = reports.filter((report): report is Measured => 'guicheMicros' in report)
+  return {
+    name,
+    unit: '/s',
+    values: reports.map(rateOf),
+    p50Ms: reports.map((report) => toMs(report, 50)),
+    p99Ms: reports.map((report) => toMs(report, 99)),
+    ...(reports.every(({ cpuMicros }) => cpuMicros > 0) && {
+      loadMicros: reports.map(({ cpuMicros, count }) => cpuMicros / count),
+    }),
+    ...(seesUsage &&
+      measured.length > 0 && {
+        guicheMicros: measured.map((report) => report.guicheMicros),
+        postgresMicros: measured.map((report) => report.postgresMicros),
+      }),
+    note: [note, errors].filter(Boolean).join('; ') || undefined,
+  }
+}
+
+export function rateOf(report: { count: number; seconds: number }): number {
+  return report.count / report.seconds
+}
+
+export function medianRate(reports: { count: number; seconds: number }[]): number {
+  return median(reports.map(rateOf))
+}

@@ -1,0 +1,124 @@
+import { percentile } from './load/histogram.ts'
+import type { Report } from './load/job.ts'
+import { describeMachine } from './machine.ts'
+
+/** One figure for each round. */
+export type Series = number[]
+
+export type Row = {
+  name: string
+  /** Operations per second, or whatever `unit` says. */
+  values: Series
+  unit: string
+  p50Ms?: Series
+  p99Ms?: Series
+  /** Microseconds of processor time per operation. */
+  guicheMicros?: Series
+  postgresMicros?: Series
+  loadMicros?: Series
+  note?: string
+}
+
+type Target = { name: string; kind: 'at least' | 'at most'; wanted: number; seen: number; unit: string }
+
+export type Card = {
+  section(title: string, text: string): void
+  row(row: Row): void
+  /** Compares with what the case must show. A figure that falls short is shown, and fails nothing. */
+  target(target: Target): void
+  /** What could not be measured, and why. */
+  skip(name: string, reason: string): void
+  toMarkdown(): string
+}
+
+export function newCard(): Card {
+  const startedAt = new Date()
+  const sections: { title: string; text: string; rows: Row[] }[] = []
+  const targets: Target[] = []
+  const skipped: string[] = []
+  return {
+    section: (title, text) => void sections.push({ title, text, rows: [] }),
+    row: (row) => void sections.at(-1)?.rows.push(row),
+    target: (target) => void targets.push(target),
+    skip: (name, reason) => void skipped.push(`- ${name}: ${reason}`),
+    toMarkdown: () =>
+      [
+        '# Capacity card',
+        '',
+        describeMachine(startedAt),
+        '',
+        ...(targets.length > 0
+          ? [
+              '## What it must show',
+              '',
+              '| case | wanted | seen | |',
+              '|---|---|---|---|',
+              ...targets.map(toTargetLine),
+              '',
+            ]
+          : []),
+        ...sections.flatMap(({ title, text, rows }) => [`## ${title}`, '', text, '', ...toTable(rows), '']),
+        ...(skipped.length > 0 ? ['## Not measured', '', ...skipped, ''] : []),
+      ].join('\n'),
+  }
+}
+
+function toTargetLine({ name, kind, wanted, seen, unit }: Target): string {
+  const isReached = kind === 'at least' ? seen >= wanted : seen <= wanted
+  const shown = (value: number) => `${toNumber(value)}${unit && ` ${unit}`}`
+  const verdict = isReached ? 'reached' : `**short of ${shown(wanted)}: ${shown(seen)}**`
+  return `| ${name} | ${kind} ${shown(wanted)} | ${shown(seen)} | ${verdict} |`
+}
+
+function toTable(rows: Row[]): string[] {
+  const columns: { title: string; cell: (row: Row) => string | undefined }[] = [
+    { title: 'case', cell: (row) => row.name },
+    { title: 'median', cell: (row) => `${toNumber(median(row.values))} ${row.unit}` },
+    {
+      title: 'spread',
+      cell: ({ values }) =>
+        values.length > 1 ? `${toNumber(Math.min(...values))}–${toNumber(Math.max(...values))}` : '',
+    },
+    { title: 'p50 ms', cell: ({ p50Ms }) => p50Ms && toNumber(median(p50Ms)) },
+    { title: 'p99 ms', cell: ({ p99Ms }) => p99Ms && toNumber(median(p99Ms)) },
+    { title: 'µs Guichê', cell: ({ guicheMicros }) => guicheMicros && toNumber(median(guicheMicros)) },
+    { title: 'µs PostgreSQL', cell: ({ postgresMicros }) => postgresMicros && toNumber(median(postgresMicros)) },
+    { title: 'µs load', cell: ({ loadMicros }) => loadMicros && toNumber(median(loadMicros)) },
+    { title: 'note', cell: (row) => row.note },
+  ]
+  // A column in which nothing stands is left out.
+  const used = columns.filter(({ cell }) => rows.some((row) => cell(row)))
+  const line = (cells: string[]) => `| ${cells.join(' | ')} |`
+  return [
+    line(used.map(({ title }) => title)),
+    line(used.map(() => '---')),
+    ...rows.map((row) => line(used.map(({ cell }) => cell(row) ?? ''))),
+  ]
+}
+
+export function median(values: Series): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  const middle = sorted.length >> 1
+  const upper = sorted[middle] ?? Number.NaN
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2
+}
+
+export function toMs(report: Pick<Report, 'latency'>, percent: number): number {
+  return percentile(report.latency, percent) / 1000
+}
+
+/** Errors of a run, in words; a run with errors is marked by them. */
+export function toErrors(reports: Pick<Report, 'errors'>[]): string | undefined {
+  const sums = new Map<string, number>()
+  for (const { errors } of reports)
+    for (const [reason, count] of Object.entries(errors)) sums.set(reason, (sums.get(reason) ?? 0) + count)
+  return sums.size === 0
+    ? undefined
+    : `**errors: ${[...sums].map(([reason, count]) => `${count} × ${reason}`).join(', ')}**`
+}
+
+function toNumber(value: number): string {
+  if (Number.isNaN(value)) return 'none'
+  if (value >= 100) return Math.round(value).toLocaleString('en')
+  return value.toFixed(value >= 10 ? 1 : 2)
+}

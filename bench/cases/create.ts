@@ -1,0 +1,111 @@
+import { type Bench, type Measured, measure, medianRate, rateOf, toRow } from '../bench.ts'
+import { median, toMs } from '../card.ts'
+import { type Floor, openFloor } from '../floor/run.ts'
+import { type Job, type Report, toRequest } from '../load/job.ts'
+import { toOrder } from '../orders.ts'
+import { generate, seesUsage } from '../processes.ts'
+import type { Server } from '../servers.ts'
+
+const ordersPerMerchant = 20
+const warmUpSeconds = 1
+
+/** Creates for all merchants in turn, each with a key of its own. */
+export function createJob(options: {
+  port: number
+  merchants: { token: string }[]
+  connections: number
+  seconds: number
+  warmUpSeconds?: number
+  webhookUrls?: string[]
+}): Job {
+  const { merchants, webhookUrls, ...others } = options
+  const requests = Array.from({ length: merchants.length * ordersPerMerchant }, (_, index) =>
+    toRequest({
+      method: 'POST',
+      path: '/transaction',
+      token: merchants[index % merchants.length]?.token,
+      body: toOrder(index, webhookUrls?.[index % webhookUrls.length]),
+    }),
+  )
+  return { warmUpSeconds, ...others, perSecond: null, requests, once: false, keep: null }
+}
+
+/** Create against what PostgreSQL does with the same rows, against the peers, and against a server that does nothing. */
+export async function create(bench: Bench): Promise<void> {
+  const { card, service, merchants, seconds, say } = bench
+  say('create: warming up, and looking for how many clients PostgreSQL is fastest with')
+  const job = (connections: number) => createJob({ port: service.port, merchants, connections, seconds })
+  await generate({ ...job(64), seconds: Math.min(seconds, 3) })
+  const floor = await openFloor(service, seconds)
+  const seen = {
+    ours: [] as Measured[],
+    oneStatement: [] as Awaited<ReturnType<Floor['measure']>>[],
+    beginCommit: [] as Awaited<ReturnType<Floor['measure']>>[],
+    hello: [] as Report[],
+    peers: bench.peers.map((): Report[] => []),
+  }
+  for (let round = 1; round <= bench.rounds; round += 1) {
+    say(`create at 64 connections beside limits and peers, round ${round} of ${bench.rounds}`)
+    seen.oneStatement.push(await floor.measure('oneStatement', seconds))
+    seen.ours.push(await measure(service, job(64)))
+    seen.beginCommit.push(await floor.measure('beginCommit', seconds))
+    seen.hello.push(await generate(helloJob(bench.hello, seconds)))
+    for (const [index, peer] of bench.peers.entries()) seen.peers[index]?.push(await generate(peerJob(peer, seconds)))
+    await service.emptyLog()
+  }
+
+  card.section(
+    'Create',
+    `${merchants.length} merchants in turn; full body, a row of ${floor.rowBytes} bytes; rate limits, log, metrics, history and event on; answered after the commit. The limits insert the same rows into tables of the same schema.`,
+  )
+  card.row(toRow('Guichê, 64 connections', seen.ours))
+  for (const kind of ['oneStatement', 'beginCommit'] as const) {
+    const name = kind === 'oneStatement' ? 'one statement per create' : 'BEGIN, an INSERT per row, COMMIT'
+    card.row({
+      name: `PostgreSQL, ${name}`,
+      unit: '/s',
+      values: seen[kind].map(rateOf),
+      p50Ms: seen[kind].map((report) => toMs(report, 50)),
+      p99Ms: seen[kind].map((report) => toMs(report, 99)),
+      ...(seesUsage && { postgresMicros: seen[kind].map(({ postgresMicros }) => postgresMicros) }),
+      loadMicros: seen[kind].map(({ cpuMicros, count }) => cpuMicros / count),
+      note: `${floor.clients[kind]} clients, the best of 8 to 64`,
+    })
+  }
+  card.row(toRow('Fastify hello, POST and JSON back', seen.hello))
+  for (const [index, peer] of bench.peers.entries()) card.row(toRow(peer.name, seen.peers[index] ?? []))
+
+  for (const connections of [1, 8, 256]) {
+    const reports: Measured[] = []
+    for (let round = 1; round <= bench.rounds; round += 1) {
+      say(`create at ${connections} connections, round ${round} of ${bench.rounds}`)
+      reports.push(await measure(service, job(connections)))
+      await service.emptyLog()
+    }
+    card.row(toRow(`Guichê, ${connections} connection${connections === 1 ? '' : 's'}`, reports))
+  }
+
+  const ours = medianRate(seen.ours)
+  const atLeast = (name: string, wanted: number, other: number) =>
+    card.target({ name, kind: 'at least', wanted, seen: ours / other, unit: '×' })
+  atLeast('create, of PostgreSQL’s one-statement rate', 0.8, medianRate(seen.oneStatement))
+  atLeast('create, of PostgreSQL’s BEGIN…COMMIT rate', 1.5, medianRate(seen.beginCommit))
+  for (const [index, peer] of bench.peers.entries())
+    atLeast(`create, of ${peer.name}`, index === 0 ? 40 : 45, medianRate(seen.peers[index] ?? []))
+  card.target({
+    name: 'create, p99 / p50 at 64 connections',
+    kind: 'at most',
+    wanted: 3,
+    seen: median(seen.ours.map((report) => toMs(report, 99) / toMs(report, 50))),
+    unit: '',
+  })
+}
+
+function peerJob(peer: Server, seconds: number): Job {
+  return createJob({ port: peer.port, merchants: [peer], connections: 64, seconds })
+}
+
+function helloJob({ port }: Server, seconds: number): Job {
+  const requests = [toRequest({ method: 'POST', path: '/echo', body: toOrder(1) })]
+  return { port, connections: 64, seconds, warmUpSeconds, perSecond: null, requests, once: false, keep: null }
+}

@@ -1,0 +1,118 @@
+import { raw } from '../../src/db/sql.ts'
+import { enqueueEvents } from '../../src/webhooks/outbox.ts'
+import type { Bench } from '../bench.ts'
+import { median, toErrors, toMs } from '../card.ts'
+import type { Report } from '../load/job.ts'
+import type { ShopAnswer } from '../load/shop.ts'
+import { generate } from '../processes.ts'
+import { createCharges, openShop } from '../shop.ts'
+import { createJob } from './create.ts'
+
+const receivers = 100
+const createsPerSecond = 500
+
+/** How fast a pile of webhooks goes out to one good receiver; and what the others notice of one that hangs. */
+export async function deliveries(bench: Bench): Promise<void> {
+  bench.card.section(
+    'Deliveries',
+    `A pile of webhooks to one receiver, committed at once: from the first arrival to the last. Then ${createsPerSecond} creates a second whose webhooks go to ${receivers} receivers in turn: from the change to the first byte, with all of them well, and with one that never answers.`,
+  )
+  await toOneReceiver(bench)
+  await besideOneThatHangs(bench)
+}
+
+async function toOneReceiver({ card, service, merchants, rounds, isFull, say }: Bench): Promise<void> {
+  const count = isFull ? 30_000 : 10_000
+  say(`deliveries: ${count} to one receiver`)
+  const { ids } = await createCharges({ port: service.port, merchants, count })
+  const rows = await service.db.query<{ id: string; merchant_id: string }>(
+    raw(`select id, merchant_id from transactions where id = any ('{${ids.join(',')}}'::uuid[])`),
+  )
+  const shop = await openShop(1)
+  const seen: ShopAnswer[] = []
+  try {
+    for (let round = 1; round <= rounds; round += 1) {
+      await service.db.transaction(
+        async (tx) =>
+          await enqueueEvents(
+            tx,
+            rows.map(({ id, merchant_id: merchantId }) => ({
+              merchantId,
+              recordType: 'transaction' as const,
+              recordId: id,
+              // Its birth was the first.
+              sequence: 1 + round,
+              status: 'PIX_QRCODE_GENERATED',
+              occurredAt: new Date(),
+              snapshot: null,
+              webhookUrl: shop.urls[0] ?? null,
+            })),
+          ),
+      )
+      seen.push(await shop.worker.ask({ task: 'read', waitFor: count, waitMs: 60_000 }))
+    }
+  } finally {
+    shop.worker.end()
+  }
+  const rates = seen.map((answer) => answer.count / answer.seconds)
+  const lost = seen.reduce((sum, answer) => sum + count - answer.count, 0)
+  card.row({
+    name: 'to one good receiver',
+    unit: '/s',
+    values: rates,
+    note: lost > 0 ? `**${lost} did not arrive within a minute**` : undefined,
+  })
+  card.target({
+    name: 'deliveries to a healthy receiver',
+    kind: 'at least',
+    wanted: 3000,
+    seen: median(rates),
+    unit: '/s',
+  })
+}
+
+async function besideOneThatHangs(bench: Bench): Promise<void> {
+  const { card, rounds, say } = bench
+  const seen = { well: [] as Told[], hanging: [] as Told[] }
+  for (let round = 1; round <= rounds; round += 1) {
+    say(`deliveries to ${receivers} receivers, round ${round} of ${rounds}`)
+    seen.well.push(await tellAll(bench, 0))
+    seen.hanging.push(await tellAll(bench, 1))
+  }
+  for (const [kind, answers] of Object.entries(seen)) {
+    card.row({
+      name:
+        kind === 'well'
+          ? `to ${receivers} good receivers`
+          : `to ${receivers - 1} good receivers, beside one that hangs`,
+      unit: '/s',
+      values: answers.map(({ told }) => told.count / told.seconds),
+      p50Ms: answers.map(({ told }) => toMs(told, 50)),
+      p99Ms: answers.map(({ told }) => toMs(told, 99)),
+      note: toErrors(answers.map(({ creates }) => creates)),
+    })
+  }
+  const p99 = (answers: Told[]) => median(answers.map(({ told }) => toMs(told, 99)))
+  card.target({
+    name: 'deliveries, p99 beside one hanging receiver of a hundred, of that without',
+    kind: 'at most',
+    wanted: 1.1,
+    seen: p99(seen.hanging) / p99(seen.well),
+    unit: '×',
+  })
+}
+
+type Told = { told: ShopAnswer; creates: Report }
+
+async function tellAll({ service, merchants, seconds }: Bench, hanging: number): Promise<Told> {
+  const shop = await openShop(receivers, hanging)
+  try {
+    const job = createJob({ port: service.port, merchants, connections: 32, seconds, webhookUrls: shop.urls })
+    const creates = await generate({ ...job, perSecond: createsPerSecond })
+    await service.emptyLog()
+    const sent = Math.floor(creates.count * (1 - hanging / receivers))
+    return { creates, told: await shop.worker.ask({ task: 'read', waitFor: sent, waitMs: 10_000 }) }
+  } finally {
+    shop.worker.end()
+  }
+}

@@ -1,0 +1,49 @@
+import { type Bench, type Measured, measure, medianRate, toRow } from '../bench.ts'
+import { type Job, type Report, toRequest } from '../load/job.ts'
+import { generate } from '../processes.ts'
+import { createJob } from './create.ts'
+
+const known = 2000
+const connections = 64
+
+/** One transaction by its id, the QR image made anew for each answer. */
+export async function fetchById(bench: Bench): Promise<void> {
+  const { card, service, merchants, peers, rounds, say } = bench
+  say('fetch: creating what is fetched')
+  const [merchant] = merchants
+  if (!merchant) return
+  const ours = await fetchJob(bench, { port: service.port, token: merchant.token })
+  const theirs = []
+  for (const peer of peers) theirs.push(await fetchJob(bench, peer))
+  const hello: Job = { ...ours, port: bench.hello.port, requests: [toRequest({ method: 'GET', path: '/hello' })] }
+
+  const seen = { ours: [] as Measured[], hello: [] as Report[], peers: peers.map((): Report[] => []) }
+  for (let round = 1; round <= rounds; round += 1) {
+    say(`fetch, round ${round} of ${rounds}`)
+    seen.ours.push(await measure(service, ours))
+    seen.hello.push(await generate(hello))
+    for (const [index, job] of theirs.entries()) seen.peers[index]?.push(await generate(job))
+    await service.emptyLog()
+  }
+  card.section('Fetch by id', `${connections} connections, ${known} transactions of one merchant, QR image included.`)
+  card.row(toRow('Guichê', seen.ours))
+  card.row(toRow('Fastify hello, GET', seen.hello))
+  for (const [index, peer] of peers.entries()) {
+    const reports = seen.peers[index] ?? []
+    card.row(toRow(peer.name, reports))
+    const ratio = medianRate(seen.ours) / medianRate(reports)
+    card.target({ name: `fetch, of ${peer.name}`, kind: 'at least', wanted: 35, seen: ratio, unit: '×' })
+  }
+}
+
+async function fetchJob(bench: Bench, { port, token }: { port: number; token: string }): Promise<Job> {
+  const create = createJob({ port, merchants: [{ token }], connections: 64, seconds: 60, warmUpSeconds: 0 })
+  const requests = Array.from({ length: known }, (_, index) => create.requests[index % create.requests.length] ?? '')
+  const { kept } = await generate({ ...create, requests, once: true, keep: { pattern: '"id":"([^"]+)"', max: known } })
+  return {
+    ...create,
+    seconds: bench.seconds,
+    warmUpSeconds: 1,
+    requests: kept.map(([id]) => toRequest({ method: 'GET', path: `/transaction/${id}`, token })),
+  }
+}

@@ -1,0 +1,160 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { type Bench, type Measured, measure, toRow } from '../bench.ts'
+import { median, toMs } from '../card.ts'
+import { type Job, toRequest } from '../load/job.ts'
+import { fetchToken, makeDataDir, removeDataDir, type Service, startService } from '../service.ts'
+
+type Seeded = { onePercent: { clientId: string; clientSecret: string; transactions: number } }
+type Shown = {
+  createdAt: string
+  amount: number
+  customer?: { name: string; email: string; document: { value: string } }
+}
+type Listed = { total: number; totalPages: number; data: Shown[]; nextCursor: string | null }
+
+/** A service whose database was filled, and what is asked of it as the merchant that has one in a hundred of all transactions. */
+type Filled = {
+  size: number
+  own: number
+  service: Service
+  paths: Map<string, string>
+  token: string
+  close(): Promise<void>
+}
+
+const small = 10_000
+const ratioMax = 1.5
+
+/** Pages of twenty with exact totals, one at a time, in a small database and in large ones beside it. */
+export async function lists(bench: Bench): Promise<void> {
+  const { card, isFull, rounds, say } = bench
+  const few = await fill(bench, small)
+  try {
+    if (!isFull) card.skip('lists at 1 M and 10 M transactions', 'with --full')
+    for (const size of isFull ? [1_000_000, 10_000_000] : [small]) {
+      const many = size === small ? few : await fill(bench, size)
+      try {
+        const seen = new Map<string, { few: Measured[]; many: Measured[] }>()
+        for (let round = 1; round <= rounds; round += 1) {
+          say(`lists at ${size.toLocaleString('en')} transactions, round ${round} of ${rounds}`)
+          for (const name of many.paths.keys()) {
+            const both = seen.get(name) ?? { few: [], many: [] }
+            // The small one in turn with the large one, each time.
+            if (many !== few) both.few.push(await ask(few, name))
+            both.many.push(await ask(many, name))
+            seen.set(name, both)
+          }
+        }
+        show(bench, few, many, seen)
+      } finally {
+        if (many !== few) await many.close()
+      }
+    }
+  } finally {
+    await few.close()
+  }
+}
+
+function show(
+  { card, isFull }: Bench,
+  few: Filled,
+  many: Filled,
+  seen: Map<string, { few: Measured[]; many: Measured[] }>,
+): void {
+  const number = (count: number) => count.toLocaleString('en')
+  card.section(
+    `Lists of ${number(many.size)} transactions`,
+    `Twenty of a merchant that has ${number(many.own)} of them, with the exact total, over one connection.`,
+  )
+  const p50 = (reports: Measured[]) => median(reports.map((report) => toMs(report, 50)))
+  for (const [name, both] of seen) {
+    const ratio = p50(both.many) / p50(both.few)
+    const isCompared = both.few.length > 0
+    card.row(toRow(name, both.many, isCompared ? `p50 ${ratio.toFixed(2)} × that of ${number(few.size)}` : undefined))
+    if (isFull && many.size === 10_000_000) {
+      card.target({
+        name: `list (${name}), p50 in ${number(many.size)} rows, of that in ${number(few.size)}`,
+        kind: 'at most',
+        wanted: ratioMax,
+        seen: ratio,
+        unit: '×',
+      })
+    }
+  }
+}
+
+async function ask({ service, paths, token }: Filled, name: string): Promise<Measured> {
+  const job: Job = {
+    port: service.port,
+    connections: 1,
+    seconds: 1,
+    warmUpSeconds: 0.5,
+    perSecond: null,
+    requests: [toRequest({ method: 'GET', path: paths.get(name) ?? '', token })],
+    once: false,
+    keep: null,
+  }
+  return await measure(service, job)
+}
+
+async function fill({ say }: Bench, size: number): Promise<Filled> {
+  const dataDir = await makeDataDir()
+  try {
+    say(`filling a database with ${size.toLocaleString('en')} transactions`)
+    const startedAt = performance.now()
+    const cli = join(import.meta.dirname, '../../src/cli/main.js')
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      [cli, 'seed', '--transactions', String(size), '--json'],
+      { cwd: dataDir, env: { PATH: process.env.PATH, DATA_DIR: dataDir } },
+    )
+    say(`filled in ${Math.round((performance.now() - startedAt) / 1000)} s`)
+    const { onePercent }: Seeded = JSON.parse(stdout)
+    const service = await startService({ dataDir })
+    const token = await fetchToken(service.port, onePercent)
+    const close = async () => {
+      await service.stop()
+      await removeDataDir(dataDir)
+    }
+    return { size, own: onePercent.transactions, service, token, close, paths: await choosePaths(service, token) }
+  } catch (error) {
+    await removeDataDir(dataDir)
+    throw error
+  }
+}
+
+/** Filters that find something: what is asked for is taken from the middle of the merchant's list. */
+async function choosePaths({ port }: Service, token: string): Promise<Map<string, string>> {
+  const get = async (query: Record<string, string>): Promise<Listed> => {
+    const answer = await fetch(`http://127.0.0.1:${port}/transaction?${new URLSearchParams(query)}`, {
+      headers: { authorization: `Bearer ${token}` },
+    })
+    if (!answer.ok) throw new Error(`the list answered ${answer.status}: ${await answer.text()}`)
+    return (await answer.json()) as Listed
+  }
+  const first = await get({})
+  const middle = String(Math.ceil(first.totalPages / 2))
+  const { data } = await get({ page: middle })
+  const example = data.find(({ customer }) => customer)
+  if (!example?.customer) throw new Error('no transaction of the seed has a customer')
+  const { customer, amount } = example
+  const at = Date.parse(example.createdAt)
+  const day = 24 * 60 * 60_000
+  const queries: Record<string, Record<string, string>> = {
+    'no filter': {},
+    'a common status': { status: 'PAID' },
+    'a rare status': { status: 'BLOCKED' },
+    document: { customerDocument: customer.document.value },
+    'e-mail': { customerEmail: customer.email },
+    name: { customerName: customer.name },
+    'a day': { startDate: new Date(at - day / 2).toISOString(), endDate: new Date(at + day / 2).toISOString() },
+    'a range of amounts': { minAmount: String(Math.floor(amount * 0.9)), maxAmount: String(Math.ceil(amount * 1.1)) },
+    'the page in the middle': { page: middle },
+    'a cursor': { cursor: first.nextCursor ?? '' },
+  }
+  return new Map(
+    Object.entries(queries).map(([name, query]) => [name, `/transaction?${new URLSearchParams(query)}`] as const),
+  )
+}

@@ -1,0 +1,76 @@
+import type { Bench } from '../bench.ts'
+import { toErrors, toMs } from '../card.ts'
+import { percentile } from '../load/histogram.ts'
+import { generate } from '../processes.ts'
+import { createCharges, openShop } from '../shop.ts'
+import { createJob } from './create.ts'
+
+const createsPerSecond = 1000
+const paymentsPerSecond = 50
+const waitMs = 30_000
+
+/**
+ * From the moment when a payer's bank is told to pay to the first byte of `transaction.paid` at the shop, while creates go on. In
+ * between lie the bank's check of the code, the callback, the question to the acquirer, the commit and the delivery.
+ */
+export async function paid(bench: Bench): Promise<void> {
+  const { card, service, merchants, say } = bench
+  const seconds = bench.isFull ? 60 : 20
+  say(`paid: ${paymentsPerSecond} payments a second beside ${createsPerSecond} creates a second, for ${seconds} s`)
+  const shop = await openShop(1)
+  try {
+    const count = paymentsPerSecond * seconds
+    const { ids, payments } = await createCharges({ port: service.port, merchants, count, webhookUrls: shop.urls })
+    // Their births are told first, so that nothing waits behind them.
+    await shop.worker.ask({ task: 'read', waitFor: count, waitMs })
+    const creates = createJob({ port: service.port, merchants, connections: 64, seconds: seconds + 1 })
+    const [background, told] = await Promise.all([
+      generate({ ...creates, perSecond: createsPerSecond }),
+      shop.worker.ask({
+        task: 'pay',
+        job: { ...payments, connections: 16, perSecond: paymentsPerSecond, warmUpSeconds: 0 },
+        ids,
+        waitMs,
+      }),
+    ])
+    card.section(
+      'Paid and told',
+      `${paymentsPerSecond} payments a second at the simulated bank for ${seconds} s, from the request to the bank to the first byte of the webhook, beside ${createsPerSecond} creates a second of ${merchants.length} merchants.`,
+    )
+    card.row({
+      name: 'pay → PAID → first byte of the webhook',
+      unit: 'ms',
+      values: [toMs(told, 50)],
+      p50Ms: [toMs(told, 50)],
+      p99Ms: [toMs(told, 99)],
+      note: [told.missing > 0 ? `**${told.missing} of ${count} were not told of**` : undefined, toErrors([told])]
+        .filter(Boolean)
+        .join('; '),
+    })
+    card.row({
+      name: 'of which from PAID to the first byte',
+      unit: 'ms',
+      values: [percentile(told.sincePaid, 50) / 1000],
+      p50Ms: [percentile(told.sincePaid, 50) / 1000],
+      p99Ms: [percentile(told.sincePaid, 99) / 1000],
+    })
+    card.row({
+      name: 'the creates beside it',
+      unit: '/s',
+      values: [background.count / background.seconds],
+      p50Ms: [toMs(background, 50)],
+      p99Ms: [toMs(background, 99)],
+      note: toErrors([background]),
+    })
+    card.target({
+      name: 'paid → first byte of the webhook, p99',
+      kind: 'at most',
+      wanted: 100,
+      seen: toMs(told, 99),
+      unit: 'ms',
+    })
+    await service.emptyLog()
+  } finally {
+    shop.worker.end()
+  }
+}

@@ -1,0 +1,68 @@
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Bench, type Measured, measure, medianRate, toRow } from '../bench.ts'
+import { addMerchants, endWithUs, findFreePort, makeDataDir, removeDataDir, startService } from '../service.ts'
+import { createJob } from './create.ts'
+
+const readyMaxMs = 60_000
+
+/** Create where the acquirer is another process and is asked over HTTP, as a real one is, but answers at once. */
+export async function remote(bench: Bench): Promise<void> {
+  const { card, service, merchants, rounds, seconds, say } = bench
+  const dataDir = await makeDataDir()
+  try {
+    const simulator = await startSimulator(dataDir)
+    const gateway = await startService({
+      dataDir,
+      environment: { SIMULATOR_URL: `http://127.0.0.1:${simulator.port}` },
+    })
+    try {
+      const others = await addMerchants(gateway, merchants.length)
+      const seen = { here: [] as Measured[], remote: [] as Measured[] }
+      for (let round = 1; round <= rounds; round += 1) {
+        say(`create with an acquirer over HTTP, round ${round} of ${rounds}`)
+        const job = (port: number, of: typeof merchants) => createJob({ port, merchants: of, connections: 64, seconds })
+        seen.here.push(await measure(service, job(service.port, merchants)))
+        seen.remote.push(await measure(gateway, job(gateway.port, others)))
+      }
+      const share = medianRate(seen.remote) / medianRate(seen.here)
+      card.section(
+        'Create with an acquirer over HTTP',
+        'The simulated network as a process of its own (`guiche simulator`), with a PostgreSQL of its own, asked over loopback; 64 connections.',
+      )
+      card.row(toRow('acquirer in the same process', seen.here))
+      card.row(toRow('acquirer over HTTP', seen.remote, `${share.toFixed(2)} ×`))
+    } finally {
+      await gateway.stop()
+      await simulator.stop()
+    }
+  } finally {
+    await removeDataDir(dataDir)
+  }
+}
+
+async function startSimulator(dataDir: string): Promise<{ port: number; stop(): Promise<void> }> {
+  const port = await findFreePort()
+  const cli = join(import.meta.dirname, '../../src/cli/main.js')
+  const child = spawn(process.execPath, [cli, 'simulator', '--port', String(port)], {
+    cwd: dataDir,
+    env: { PATH: process.env.PATH, NODE_ENV: 'production', DATA_DIR: dataDir, LOG_LEVEL: 'warn' },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  endWithUs(child)
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  const stop = async () => {
+    child.kill('SIGTERM')
+    await ended
+  }
+  const giveUpAt = performance.now() + readyMaxMs
+  while (child.exitCode === null && performance.now() < giveUpAt) {
+    const answer = await fetch(`http://127.0.0.1:${port}/qr/jwks.json`).catch(() => null)
+    await answer?.body?.cancel()
+    if (answer?.ok) return { port, stop }
+    await sleep(20)
+  }
+  await stop()
+  throw new Error('the simulator did not start')
+}

@@ -1,0 +1,79 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { raw } from '../../src/db/sql.ts'
+import type { Bench } from '../bench.ts'
+import { median, toErrors } from '../card.ts'
+import { generate } from '../processes.ts'
+import { addMerchants, type Merchant } from '../service.ts'
+import { createCharges } from '../shop.ts'
+
+const waitMs = 60_000
+
+/** Payments that become PAID, all of one merchant (whose accounts each of them changes) or spread over a thousand. */
+export async function settle(bench: Bench): Promise<void> {
+  const { card, service, rounds, isFull, say } = bench
+  say('settle: making a thousand merchants')
+  const many = await addMerchants(service, 1000)
+  const count = isFull ? 10_000 : 3000
+  const seen = { one: [] as Settled[], many: [] as Settled[] }
+  for (let round = 1; round <= rounds; round += 1) {
+    say(`settle: ${count} payments to one merchant, and to a thousand, round ${round} of ${rounds}`)
+    seen.many.push(await settleAll(bench, many, count))
+    seen.one.push(await settleAll(bench, many.slice(0, 1), count))
+    await service.emptyLog()
+  }
+  card.section(
+    'Paid, as fast as it goes',
+    `${count} payments at the simulated bank over 64 connections; from the first to the moment when the last is PAID.`,
+  )
+  const row = (name: string, runs: Settled[]) =>
+    card.row({
+      name,
+      unit: '/s',
+      values: runs.map(({ perSecond }) => perSecond),
+      note: [
+        `the bank took ${Math.round(median(runs.map(({ bankPerSecond }) => bankPerSecond)))}/s`,
+        runs.find(({ note }) => note)?.note,
+      ]
+        .filter(Boolean)
+        .join('; '),
+    })
+  row('spread over 1,000 merchants', seen.many)
+  row('all to one merchant', seen.one)
+  const rate = (runs: Settled[]) => median(runs.map(({ perSecond }) => perSecond))
+  card.target({
+    name: 'PAID for one merchant, of the same spread over 1,000',
+    kind: 'at least',
+    wanted: 0.6,
+    seen: rate(seen.one) / rate(seen.many),
+    unit: '×',
+  })
+}
+
+/** The simulated bank runs in the same process: where it takes no more than are settled, settlement could do more. */
+type Settled = { perSecond: number; bankPerSecond: number; note?: string }
+
+async function settleAll({ service }: Bench, merchants: Merchant[], count: number): Promise<Settled> {
+  const { ids, payments } = await createCharges({ port: service.port, merchants, count })
+  const list = `'{${ids.join(',')}}'::uuid[]`
+  const countPaid = async () => {
+    const [row] = await service.db.query<{ paid: number }>(
+      raw(`select count(*) as paid from transactions where id = any (${list}) and status = 'PAID'`),
+    )
+    return row?.paid ?? 0
+  }
+  const startedAt = performance.now()
+  const report = await generate({ ...payments, connections: 64 })
+  let paid = await countPaid()
+  while (paid < ids.length && performance.now() - startedAt < waitMs) {
+    await sleep(50)
+    paid = await countPaid()
+  }
+  const seconds = (performance.now() - startedAt) / 1000
+  const missing =
+    paid < ids.length ? `**${ids.length - paid} of ${ids.length} were not PAID after a minute**` : undefined
+  return {
+    perSecond: paid / seconds,
+    bankPerSecond: report.count / report.seconds,
+    note: [missing, toErrors([report])].filter(Boolean).join('; ') || undefined,
+  }
+}

@@ -1,0 +1,75 @@
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { packageFolder } from '../../src/db/migrate.ts'
+import { encodeDynamicBrCode } from '../../src/pix/brcode.ts'
+import { qrCodeDataUrl } from '../../src/pix/qrcode.ts'
+import { type Bench, measure, toRow } from '../bench.ts'
+import { median, type Row } from '../card.ts'
+import { toRequest } from '../load/job.ts'
+
+/** A token, the hash of whose secret is compared and which is signed anew each time. */
+export async function token({ card, service, merchants, rounds, seconds, say }: Bench): Promise<void> {
+  const requests = merchants.map(({ clientId, clientSecret }) =>
+    toRequest({
+      method: 'POST',
+      path: '/auth/token',
+      body: `grant_type=client_credentials&client_id=${clientId}&client_secret=${clientSecret}`,
+    }),
+  )
+  const reports = []
+  for (let round = 1; round <= rounds; round += 1) {
+    say(`token, round ${round} of ${rounds}`)
+    reports.push(
+      await measure(service, {
+        port: service.port,
+        connections: 64,
+        seconds,
+        warmUpSeconds: 1,
+        perSecond: null,
+        requests,
+        once: false,
+        keep: null,
+      }),
+    )
+  }
+  card.section('Token', `POST /auth/token over 64 connections, ${merchants.length} clients.`)
+  card.row(toRow('token', reports))
+}
+
+/** The image of a code as Guichê draws it, against the usual package; in this process, on one core. */
+export async function qrCode({ card, peers, rounds, say }: Bench): Promise<void> {
+  if (peers.length === 0) return card.skip('QR code and image', 'it is compared with a package of the peers')
+  say('QR code')
+  const require = createRequire(join(packageFolder(), 'bench/peers/express/package.json'))
+  const usual: { toDataURL(text: string, options: object): Promise<string> } = require('qrcode')
+  const codes = Array.from({ length: 500 }, (_, index) =>
+    encodeDynamicBrCode({
+      location: `pix.example.com/qr/v2/${index.toString(16).padStart(32, '7')}`,
+      merchantName: 'LOJA GUICHE',
+      merchantCity: 'SAO PAULO',
+    }),
+  )
+  const ours: number[] = []
+  const theirs: number[] = []
+  const time = async (count: number, draw: (code: string) => unknown) => {
+    const startedAt = performance.now()
+    for (let index = 0; index < count; index += 1) await draw(codes[index % codes.length] ?? '')
+    return ((performance.now() - startedAt) / count) * 1000
+  }
+  await time(2000, qrCodeDataUrl)
+  for (let round = 1; round <= rounds; round += 1) {
+    ours.push(await time(5000, qrCodeDataUrl))
+    theirs.push(await time(100, async (code) => await usual.toDataURL(code, { errorCorrectionLevel: 'M' })))
+  }
+  card.section('QR code and image', 'A BR Code to a PNG as a data URL, level M, on one core.')
+  const row = (name: string, values: number[]): Row => ({ name, unit: 'µs', values })
+  card.row(row('Guichê', ours))
+  card.row(row('qrcode.toDataURL', theirs))
+  card.target({
+    name: 'QR code and image, of qrcode.toDataURL',
+    kind: 'at least',
+    wanted: 100,
+    seen: median(theirs) / median(ours),
+    unit: '×',
+  })
+}

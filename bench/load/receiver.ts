@@ -1,0 +1,32 @@
+import { type AddressInfo, createServer } from 'node:net'
+import { createScanner } from './scan.ts'
+
+/** A webhook as it arrived. `at` is the moment of its first byte, of `performance.now()`. */
+export type Arrival = { type: string; occurredAt: number; recordId: string; at: number }
+
+const known = /"type":"([^"]+)","timestamp":"([^"]+)","data":\{"id":"([^"]+)"/
+const answer = 'HTTP/1.1 204 No Content\r\n\r\n'
+
+/** A shop's receiver that answers at once, or one that takes everything and never answers. Gives its port. */
+export function startReceiver(isHanging: boolean, onArrival: (arrival: Arrival) => void): Promise<number> {
+  const server = createServer({ noDelay: true }, (socket) => {
+    let startedAt = 0
+    const scan = createScanner(
+      ({ body }) => {
+        socket.write(answer)
+        const [, type = '', timestamp = '', recordId = ''] = known.exec(body.toString('latin1', 0, 300)) ?? []
+        onArrival({ type, occurredAt: Date.parse(timestamp), recordId, at: startedAt })
+      },
+      () => {
+        startedAt = performance.now()
+      },
+    )
+    socket.on('data', (chunk) => {
+      if (!isHanging) scan(chunk)
+    })
+    socket.on('error', () => {})
+  })
+  return new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port))
+  })
+}

@@ -1,0 +1,95 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { runJob } from './engine.ts'
+import { type Histogram, newHistogram, record } from './histogram.ts'
+import type { Job } from './job.ts'
+import { type Arrival, startReceiver } from './receiver.ts'
+
+/** What a shop's process is asked: to listen, to say what came since it was last asked, or to have charges paid and wait to be told. */
+export type ShopTask =
+  | { task: 'listen'; receivers: number; hanging: number }
+  | { task: 'read'; waitFor: number; waitMs: number }
+  | { task: 'pay'; job: Job; ids: string[]; waitMs: number }
+
+export type ShopAnswer = {
+  ports: number[]
+  count: number
+  /** From the first arrival to the last. */
+  seconds: number
+  /** Until the first byte: of a pay, from when the bank was asked; else from the change that the webhook tells of. */
+  latency: Histogram
+  /** Of payments: the last part of it, from the commit of PAID on. */
+  sincePaid: Histogram
+  /** Payments that nobody told of. */
+  missing: number
+  errors: Record<string, number>
+}
+
+const ports: number[] = []
+let arrivals: Arrival[] = []
+
+process.on('message', (task: ShopTask) => {
+  void run(task).then(
+    (report) => process.send?.({ report }),
+    (error: Error) => process.send?.({ failure: error.message }),
+  )
+})
+
+async function run(task: ShopTask): Promise<ShopAnswer> {
+  if (task.task === 'listen') {
+    for (let index = 0; index < task.receivers; index += 1)
+      ports.push(await startReceiver(index < task.hanging, (arrival) => arrivals.push(arrival)))
+    return toAnswer(newHistogram())
+  }
+  if (task.task === 'read') {
+    await until(() => arrivals.length >= task.waitFor, task.waitMs)
+    const latency = newHistogram()
+    for (const arrival of arrivals) record(latency, sinceChange(arrival) * 1000)
+    return toAnswer(latency)
+  }
+  return await pay(task)
+}
+
+async function pay({ job, ids, waitMs }: Extract<ShopTask, { task: 'pay' }>): Promise<ShopAnswer> {
+  arrivals = []
+  const askedAt = new Map<string, number>()
+  const { errors } = await runJob(job, (index, dueAt) => askedAt.set(ids[index] ?? '', dueAt))
+  const isPaid = ({ type }: Arrival) => type === 'transaction.paid'
+  await until(() => arrivals.filter(isPaid).length >= ids.length, waitMs)
+  const [latency, sincePaid] = [newHistogram(), newHistogram()]
+  for (const arrival of arrivals.filter(isPaid)) {
+    const { recordId, at } = arrival
+    const asked = askedAt.get(recordId)
+    if (asked === undefined) continue
+    record(latency, (at - asked) * 1000)
+    record(sincePaid, sinceChange(arrival) * 1000)
+    askedAt.delete(recordId)
+  }
+  return { ...toAnswer(latency), sincePaid, missing: askedAt.size, errors }
+}
+
+/** Of two clocks of one machine, of which the other shows whole milliseconds. */
+function sinceChange({ at, occurredAt }: Arrival): number {
+  return performance.timeOrigin + at - occurredAt
+}
+
+function toAnswer(latency: Histogram): ShopAnswer {
+  const times = arrivals.map(({ at }) => at)
+  const first = times.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY)
+  const last = times.reduce((a, b) => Math.max(a, b), 0)
+  const count = arrivals.length
+  arrivals = []
+  return {
+    ports,
+    count,
+    seconds: count > 1 ? (last - first) / 1000 : 0,
+    latency,
+    sincePaid: newHistogram(),
+    missing: 0,
+    errors: {},
+  }
+}
+
+async function until(isSo: () => boolean, waitMs: number): Promise<void> {
+  const giveUpAt = performance.now() + waitMs
+  while (!isSo() && performance.now() < giveUpAt) await sleep(20)
+}

@@ -1,0 +1,23 @@
+import { execFile } from 'node:child_process'
+import { rm } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+
+const build = resolve(`dist/bench-test-${process.pid}`)
+
+beforeAll(async () => {
+  const options = ['--noCheck', '--incremental', 'false', '--outDir', build]
+  await promisify(execFile)(resolve('node_modules/.bin/tsc'), ['-p', 'bench/tsconfig.json', ...options])
+})
+afterAll(async () => await rm(build, { recursive: true, force: true }))
+
+// No figure is looked at: they say something on a machine that does nothing else.
+it('runs a case against a service of its own, and prints a card without errors', async () => {
+  const args = ['--only', 'create', '--no-peers', '--rounds', '1', '--seconds', '0.3']
+  const { stdout } = await promisify(execFile)(process.execPath, [join(build, 'bench/main.js'), ...args])
+  expect(stdout).toMatch(/^# Capacity card\n/)
+  for (const name of ['Guichê, 64 connections', 'PostgreSQL, one statement per create', 'PostgreSQL, BEGIN'])
+    expect(stdout).toMatch(new RegExp(`^\\| ${name}.* \\| [\\d,.]+ /s \\|`, 'm'))
+  expect(stdout).not.toMatch(/errors:|NaN|none/)
+}, 120_000)

@@ -1,0 +1,108 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { packageFolder } from '../src/db/migrate.ts'
+import type { Bench } from './bench.ts'
+import { newCard } from './card.ts'
+import { create } from './cases/create.ts'
+import { deliveries } from './cases/deliveries.ts'
+import { fetchById } from './cases/fetch.ts'
+import { lists } from './cases/lists.ts'
+import { mixed } from './cases/mixed.ts'
+import { paid } from './cases/paid.ts'
+import { memory, start } from './cases/process.ts'
+import { remote } from './cases/remote.ts'
+import { settle } from './cases/settle.ts'
+import { qrCode, token } from './cases/small.ts'
+import { profileCreate } from './profile.ts'
+import { type Server, startHello, startPeer } from './servers.ts'
+import { addMerchants, makeDataDir, removeDataDir, startService } from './service.ts'
+import { soak } from './soak.ts'
+
+/** In this order; `--only create,fetch` takes some of them. */
+const cases: Record<string, (bench: Bench) => Promise<void>> = {
+  create,
+  fetch: fetchById,
+  token,
+  qr: qrCode,
+  paid,
+  settle,
+  deliveries,
+  lists,
+  remote,
+  mixed,
+  memory,
+  start,
+}
+
+const { values } = parseArgs({
+  options: {
+    full: { type: 'boolean', default: false },
+    profile: { type: 'boolean', default: false },
+    soak: { type: 'boolean', default: false },
+    minutes: { type: 'string', default: '60' },
+    write: { type: 'boolean', default: false },
+    only: { type: 'string' },
+    peers: { type: 'boolean', default: true },
+    rounds: { type: 'string' },
+    seconds: { type: 'string' },
+  },
+  allowNegative: true,
+})
+
+const say = (text: string) => void process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`)
+
+// So that what was started is ended too.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
+
+if (values.profile) print(await profileCreate({ seconds: Number(values.seconds ?? 8) }))
+else if (values.soak) print(await soak({ minutes: Number(values.minutes), say }))
+else {
+  const card = await runCases()
+  print(card)
+  if (values.write) writeFileSync(join(packageFolder(), 'bench/RESULTS.md'), card)
+}
+
+async function runCases(): Promise<string> {
+  const isFull = values.full
+  const wanted = values.only?.split(',') ?? Object.keys(cases)
+  const unknown = wanted.filter((name) => !cases[name])
+  if (unknown.length > 0) throw new Error(`There is no case ${unknown.join(', ')}: ${Object.keys(cases).join(', ')}`)
+  const card = newCard()
+  const dataDir = await makeDataDir()
+  say('starting Guichê on an empty folder')
+  const service = await startService({ dataDir })
+  const others: Server[] = []
+  try {
+    const merchants = await addMerchants(service, 50)
+    const hello = await startHello()
+    others.push(hello)
+    const peers: Server[] = []
+    for (const name of values.peers ? (['express', 'nest'] as const) : []) {
+      const peer = await startPeer(service, name, say)
+      peers.push(peer)
+      others.push(peer)
+    }
+    const bench: Bench = {
+      card,
+      isFull,
+      rounds: Number(values.rounds ?? (isFull ? 5 : 3)),
+      seconds: Number(values.seconds ?? (isFull ? 10 : 4)),
+      service,
+      merchants,
+      hello,
+      peers,
+      say,
+    }
+    for (const name of wanted) await cases[name]?.(bench)
+    return card.toMarkdown()
+  } finally {
+    for (const server of others) await server.stop()
+    await service.stop()
+    await removeDataDir(dataDir)
+  }
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`)
+}

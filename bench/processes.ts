@@ -1,0 +1,88 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Job, Report } from './load/job.ts'
+
+/** What a process has used, and has in memory. */
+export type Usage = {
+  cpuMicros: number
+  /** With those of its children that have ended. */
+  familyMicros: number
+  residentBytes: number
+}
+
+/** Linux says in /proc what processes use, in ticks of 10 ms and pages of 4 KiB. Elsewhere these figures are left out. */
+export const seesUsage = existsSync('/proc/self/stat')
+
+/** Zeros where it cannot be seen. */
+export function usageOf(pid: number): Usage {
+  const fields = readOrNothing(`/proc/${pid}/stat`)
+    .replace(/^.*\) /s, '')
+    .split(' ')
+    .map(Number)
+  const ticks = (from: number, to: number) => fields.slice(from, to).reduce((sum, field) => sum + field, 0)
+  return {
+    cpuMicros: ticks(11, 13) * 10_000,
+    familyMicros: ticks(11, 15) * 10_000,
+    residentBytes: (fields[21] ?? 0) * 4096,
+  }
+}
+
+/**
+ * Processor time of a process and of all that run or ran under it, such as PostgreSQL's postmaster and its backends: one that ended has
+ * left its time with its parent.
+ */
+export function cpuOfFamily(pid: number): number {
+  const parents = new Map<number, number>()
+  const names = seesUsage ? readdirSync('/proc').filter((name) => /^\d+$/.test(name)) : []
+  for (const name of names) {
+    const parent = /\) \S (\d+)/.exec(readOrNothing(`/proc/${name}/stat`))?.[1]
+    if (parent !== undefined) parents.set(Number(name), Number(parent))
+  }
+  const family = new Set([pid])
+  for (let before = 0; before !== family.size; ) {
+    before = family.size
+    for (const [child, parent] of parents) if (family.has(parent)) family.add(child)
+  }
+  return [...family].reduce((sum, member) => sum + usageOf(member).familyMicros, 0)
+}
+
+function readOrNothing(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+/** A child of the bench that answers each message with one; it ends with the bench. */
+export type Worker<Asked extends object, Answer> = { ask(message: Asked): Promise<Answer>; pid: number; end(): void }
+
+export function startWorker<Asked extends object, Answer>(file: string): Worker<Asked, Answer> {
+  const child: ChildProcess = fork(join(import.meta.dirname, file), { serialization: 'advanced', execArgv: [] })
+  return {
+    pid: child.pid ?? 0,
+    ask: (message) =>
+      new Promise((resolve, reject) => {
+        const onExit = (code: number | null) => reject(new Error(`${file} ended with ${code}`))
+        child.once('exit', onExit)
+        child.once('message', (answer: { report: Answer } | { failure: string }) => {
+          child.off('exit', onExit)
+          if ('report' in answer) resolve(answer.report)
+          else reject(new Error(`${file}: ${answer.failure}`))
+        })
+        child.send(message)
+      }),
+    end: () => child.kill(),
+  }
+}
+
+/** What runs one job in a fresh generator. */
+export async function generate(job: Job): Promise<Report> {
+  const worker = startWorker<Job, Report>('load/main.js')
+  try {
+    return await worker.ask(job)
+  } finally {
+    worker.end()
+  }
+}

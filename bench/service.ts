@@ -1,0 +1,159 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { mkdtemp, open, readFile, rm, truncate } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { scopes } from '../src/auth/scopes.ts'
+import { loadSecretKey } from '../src/auth/secret-key.ts'
+import { attachEmbeddedPostgres } from '../src/db/embedded.ts'
+import { packageFolder } from '../src/db/migrate.ts'
+import { connect, type Db } from '../src/db/sql.ts'
+import { systemClock } from '../src/lib/clock.ts'
+import { createMerchant } from '../src/merchant.ts'
+
+/** Guichê as anybody runs it: its own process, its own PostgreSQL, everything switched on, and limits that are never reached. */
+export type Service = {
+  pid: number
+  port: number
+  dataDir: string
+  connectionString: string
+  /** The postmaster. */
+  postgresPid: number
+  db: Db
+  child: ChildProcess
+  /** From the spawn of the process until /health/ready answered. */
+  startMs: number
+  emptyLog(): Promise<void>
+  /** With the same data folder, `startService` starts it again. */
+  stop(): Promise<void>
+}
+
+const readyMaxMs = 60_000
+
+export async function makeDataDir(): Promise<string> {
+  return await mkdtemp(join(tmpdir(), 'guiche-bench-'))
+}
+
+export async function removeDataDir(dataDir: string): Promise<void> {
+  await rm(dataDir, { recursive: true, force: true })
+}
+
+export async function startService(options: {
+  dataDir: string
+  environment?: Record<string, string>
+  execArgv?: string[]
+}): Promise<Service> {
+  const { dataDir } = options
+  const port = await findFreePort()
+  const logFile = join(dataDir, 'guiche.log')
+  const log = await open(logFile, 'a')
+  const startedAt = performance.now()
+  const args = [...startFlags(), ...(options.execArgv ?? []), join(import.meta.dirname, '../src/main.js')]
+  const child = spawn(process.execPath, args, {
+    // Where no .env lies.
+    cwd: dataDir,
+    env: {
+      PATH: process.env.PATH,
+      NODE_ENV: 'production',
+      DATA_DIR: dataDir,
+      PORT: String(port),
+      LOG_LEVEL: 'info',
+      LOG_FORMAT: 'json',
+      // It counts every request and refuses none.
+      RATE_LIMIT_CREATE: '1000000',
+      RATE_LIMIT_TOKEN: '1000000',
+      TOKEN_LIFETIME_SECONDS: '86400',
+      ...options.environment,
+    },
+    stdio: ['ignore', log.fd, log.fd, 'ipc'],
+  })
+  endWithUs(child)
+  await log.close()
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  await untilReady(child, port, logFile)
+  const startMs = performance.now() - startedAt
+  const server = await attachEmbeddedPostgres({ dataDir })
+  if (server === null) throw new Error('the PostgreSQL that the service started is not there')
+  const db = connect({ connectionString: server.connectionString, connectionsMax: 4, onError: () => {} })
+  return {
+    pid: child.pid ?? 0,
+    port,
+    dataDir,
+    connectionString: server.connectionString,
+    postgresPid: Number((await readFile(`${dataDir}/postgres/postmaster.pid`, 'utf8')).split('\n')[0]),
+    db,
+    child,
+    startMs,
+    emptyLog: async () => await truncate(logFile, 0),
+    stop: async () => {
+      await db.pool.end()
+      child.kill('SIGTERM')
+      await ended
+    },
+  }
+}
+
+/** What `npm start` gives to Node.js. */
+function startFlags(): string[] {
+  const { scripts } = JSON.parse(readFileSync(join(packageFolder(), 'package.json'), 'utf8'))
+  return String(scripts.start)
+    .split(' ')
+    .filter((word) => word.startsWith('--'))
+}
+
+/** When the bench ends early. PostgreSQL is ended by Guichê. */
+export function endWithUs(child: ChildProcess): void {
+  const end = () => child.kill('SIGTERM')
+  process.once('exit', end)
+  child.once('exit', () => process.off('exit', end))
+}
+
+async function untilReady(child: ChildProcess, port: number, logFile: string): Promise<void> {
+  const giveUpAt = performance.now() + readyMaxMs
+  while (child.exitCode === null && performance.now() < giveUpAt) {
+    const answer = await fetch(`http://127.0.0.1:${port}/health/ready`).catch(() => null)
+    await answer?.body?.cancel()
+    if (answer?.ok) return
+    await sleep(2)
+  }
+  throw new Error(`Guichê did not start:\n${(await readFile(logFile, 'utf8')).slice(-2000)}`)
+}
+
+export async function findFreePort(): Promise<number> {
+  const probe = createServer()
+  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve))
+  const address = probe.address()
+  await new Promise((resolve) => probe.close(resolve))
+  return typeof address === 'object' && address ? address.port : 0
+}
+
+export type Merchant = { merchantId: string; clientId: string; clientSecret: string; token: string }
+
+/** Shops, each with a token of its own. */
+export async function addMerchants(service: Service, count: number): Promise<Merchant[]> {
+  const { key } = await loadSecretKey(service.db, null)
+  const merchants: Merchant[] = []
+  for (let index = 0; index < count; index += 1) {
+    const client = await service.db.transaction(
+      async (tx) =>
+        await createMerchant(tx, { clock: systemClock, key }, { name: `Shop ${index}`, scopes: [...scopes] }),
+    )
+    merchants.push({ ...client, token: await fetchToken(service.port, client) })
+  }
+  return merchants
+}
+
+export async function fetchToken(port: number, client: { clientId: string; clientSecret: string }): Promise<string> {
+  const answer = await fetch(`http://127.0.0.1:${port}/auth/token`, {
+    method: 'POST',
+    body: new URLSearchParams({
+      grant_type: 'client_credentials',
+      client_id: client.clientId,
+      client_secret: client.clientSecret,
+    }),
+  })
+  const { access_token: token } = (await answer.json()) as { access_token: string }
+  return token
+}

@@ -1,0 +1,42 @@
+import { createJob } from './cases/create.ts'
+import { type Job, toRequest } from './load/job.ts'
+import type { ShopAnswer, ShopTask } from './load/shop.ts'
+import { generate, startWorker, type Worker } from './processes.ts'
+import type { Merchant } from './service.ts'
+
+export type Shop = { urls: string[]; worker: Worker<ShopTask, ShopAnswer> }
+
+/** Receivers of webhooks in a process of their own; the first `hanging` of them never answer. */
+export async function openShop(receivers: number, hanging = 0): Promise<Shop> {
+  const worker = startWorker<ShopTask, ShopAnswer>('load/shop.js')
+  const { ports } = await worker.ask({ task: 'listen', receivers, hanging })
+  return { urls: ports.map((port) => `http://127.0.0.1:${port}/webhooks/pix`), worker }
+}
+
+/** Creates so many charges as fast as it goes, and gives what is needed to have them paid. */
+export async function createCharges(options: {
+  port: number
+  merchants: Merchant[]
+  count: number
+  webhookUrls?: string[]
+}): Promise<{ ids: string[]; payments: Job }> {
+  const { count, ...others } = options
+  const job = createJob({ ...others, connections: 64, seconds: 0, warmUpSeconds: 0 })
+  const requests = Array.from({ length: count }, (_, index) => job.requests[index % job.requests.length] ?? '')
+  const { kept } = await generate({
+    ...job,
+    requests,
+    once: true,
+    keep: { pattern: '"id":"([^"]+)".*"uri":"([^"]+)"', max: count },
+  })
+  // The bank does not care whose charge it is.
+  const token = options.merchants[0]?.token
+  return {
+    ids: kept.map(([id = '']) => id),
+    payments: {
+      ...job,
+      once: true,
+      requests: kept.map(([, uri]) => toRequest({ method: 'POST', path: '/sandbox/payment', token, body: { uri } })),
+    },
+  }
+}

@@ -1,0 +1,126 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { newCard, toErrors } from './card.ts'
+import { createJob } from './cases/create.ts'
+import { merge, newHistogram, percentile } from './load/histogram.ts'
+import { type Job, type Report, toRequest } from './load/job.ts'
+import { startWorker, usageOf } from './processes.ts'
+import { addMerchants, makeDataDir, removeDataDir, type Service, startService } from './service.ts'
+import { openShop } from './shop.ts'
+
+const createsPerSecond = 1000
+/** Of what was created in a slice, paid in the next. */
+const paidShare = 0.3
+const merchantsCount = 50
+
+/** Creates at a fixed rate, payments and webhooks, slice after slice (a minute each, or a third of a short soak), with checkpoints and vacuum as they come; then the books. */
+export async function soak({ minutes, say }: { minutes: number; say(text: string): void }): Promise<string> {
+  const card = newCard()
+  const sliceSeconds = Math.min(60, minutes * 20)
+  const slices = Math.round((minutes * 60) / sliceSeconds)
+  const payments = createsPerSecond * paidShare
+  const dataDir = await makeDataDir()
+  const service = await startService({ dataDir })
+  const shop = await openShop(1)
+  // They stay: a slice begins when the last one has ended.
+  const creator = startWorker<Job, Report>('load/main.js')
+  const payer = startWorker<Job, Report>('load/main.js')
+  try {
+    const merchants = await addMerchants(service, merchantsCount)
+    const creates: Job = {
+      ...createJob({
+        port: service.port,
+        merchants,
+        connections: 64,
+        seconds: sliceSeconds,
+        warmUpSeconds: 0,
+        webhookUrls: shop.urls,
+      }),
+      perSecond: createsPerSecond,
+      keep: { pattern: '"uri":"([^"]+)"', max: payments * sliceSeconds },
+    }
+    const whole = { creates: newHistogram(), payments: newHistogram(), told: newHistogram(), errors: [] as Report[] }
+    const resident: number[] = []
+    let unpaid: string[] = []
+    for (let slice = 1; slice <= slices; slice += 1) {
+      const pay: Job = {
+        ...creates,
+        connections: 64,
+        perSecond: payments,
+        requests: unpaid.map((uri) =>
+          toRequest({ method: 'POST', path: '/sandbox/payment', token: merchants[0]?.token, body: { uri } }),
+        ),
+        keep: null,
+        once: true,
+      }
+      const [created, paid] = await Promise.all([creator.ask(creates), unpaid.length > 0 ? payer.ask(pay) : undefined])
+      unpaid = created.kept.flat()
+      const told = await shop.worker.ask({ task: 'read', waitFor: 0, waitMs: 0 })
+      merge(whole.creates, created.latency)
+      merge(whole.told, told.latency)
+      if (paid) merge(whole.payments, paid.latency)
+      whole.errors.push(created, ...(paid ? [paid] : []))
+      resident.push(usageOf(service.pid).residentBytes / 1e6)
+      await service.emptyLog()
+      const ms = (histogram: Report['latency'], percent: number) => (percentile(histogram, percent) / 1000).toFixed(1)
+      say(
+        `${((slice * sliceSeconds) / 60).toFixed(1)} min: ${created.count} created, p50 ${ms(created.latency, 50)} p99 ${ms(created.latency, 99)} max ${(created.latency.max / 1000).toFixed(0)} ms; ` +
+          `${paid?.count ?? 0} paid; ${told.count} webhooks, p99 ${ms(told.latency, 99)} ms; ${resident.at(-1)?.toFixed(0)} MB ${toErrors([created]) ?? ''}`,
+      )
+    }
+    // What is under way is finished before the books are looked at.
+    const late = await shop.worker.ask({ task: 'read', waitFor: Number.POSITIVE_INFINITY, waitMs: 15_000 })
+    merge(whole.told, late.latency)
+    const verified = await verifyLedger(service)
+
+    const row = (name: string, histogram: Report['latency'], note?: string) =>
+      card.row({
+        name,
+        unit: '',
+        values: [histogram.count],
+        p50Ms: [percentile(histogram, 50) / 1000],
+        p99Ms: [percentile(histogram, 99) / 1000],
+        note: [`max ${(histogram.max / 1000).toFixed(0)} ms`, note].filter(Boolean).join('; '),
+      })
+    card.section(
+      `Soak: ${minutes} minutes`,
+      `${createsPerSecond} creates a second of ${merchantsCount} merchants, each with webhooks; three in ten paid; checkpoints and vacuum as they come. Latencies count from when a request was due, of webhooks from the change to the first byte.`,
+    )
+    row('creates', whole.creates, toErrors(whole.errors))
+    row('payments at the bank', whole.payments)
+    row('webhooks', whole.told)
+    card.row({ name: 'resident memory of Guichê', unit: 'MB', values: resident })
+    card.row({ name: 'guiche ledger verify, breaches', unit: '', values: [verified.breaches], note: verified.said })
+    card.target({
+      name: 'soak, p99 of creates',
+      kind: 'at most',
+      wanted: 100,
+      seen: percentile(whole.creates, 99) / 1000,
+      unit: 'ms',
+    })
+    card.target({ name: 'soak, breaches of the ledger', kind: 'at most', wanted: 0, seen: verified.breaches, unit: '' })
+    return card.toMarkdown()
+  } finally {
+    for (const worker of [creator, payer, shop.worker]) worker.end()
+    await service.stop()
+    await removeDataDir(dataDir)
+  }
+}
+
+async function verifyLedger({ dataDir }: Service): Promise<{ breaches: number; said: string }> {
+  const cli = join(import.meta.dirname, '../src/cli/main.js')
+  const { stdout } = await promisify(execFile)(process.execPath, [cli, 'ledger', 'verify', '--json'], {
+    cwd: dataDir,
+    env: { PATH: process.env.PATH, DATA_DIR: dataDir },
+    // It ends with 1 when it finds something, and says what.
+  }).catch((error: { stdout?: string; message: string }) => ({ stdout: error.stdout ?? '' }))
+  if (stdout === '') return { breaches: Number.NaN, said: '**it did not answer**' }
+  const {
+    breaches,
+    brake: _,
+    agree: __,
+    ...counted
+  } = JSON.parse(stdout) as { breaches: object[] } & Record<string, unknown>
+  return { breaches: breaches.length, said: JSON.stringify(counted).replace(/["{}]/g, '').replaceAll(',', ', ') }
+}

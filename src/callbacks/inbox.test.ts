@@ -1,0 +1,208 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Registry } from 'prom-client'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { settleDepsWith } from '../../test/support/acquirer.ts'
+import { createTestDatabase } from '../../test/support/database.ts'
+import {
+  chargeMany,
+  eventsOf,
+  openQuietBank,
+  type QuietBank,
+  untilInbox,
+  untilStatus,
+} from '../../test/support/payments.ts'
+import { startTestService, type TestService } from '../../test/support/service.ts'
+import { eventually } from '../../test/support/webhooks.ts'
+import { sql } from '../db/sql.ts'
+import { findLedgerBreaches } from '../ledger/verify.ts'
+import { startInbox } from './inbox.ts'
+import { observeInbox } from './metrics.ts'
+import { createLookWriter, type ProcessDeps } from './process.ts'
+import { createNoticeWriter, leaseMs } from './receive.ts'
+import { claimNotices, type NewNotice } from './store.ts'
+
+let service: TestService
+let bank: QuietBank
+beforeAll(async () => {
+  service = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
+  bank = await openQuietBank(service)
+})
+afterAll(async () => {
+  await bank.close()
+  await service.stop()
+})
+
+type Told = { id: string; notices: NewNotice[] }
+
+/** Transactions that were paid, each with what a callback would tell of it. */
+async function payMany(count: number): Promise<Told[]> {
+  const told: Told[] = []
+  for (const { id, uri } of await chargeMany(service, count)) {
+    const { endToEndId, txid } = await bank.payQuietly(uri)
+    told.push({ id, notices: [{ acquirer: 'simulator', eventKey: endToEndId, endToEndId, txid, payoutId: null }] })
+  }
+  return told
+}
+
+/** Keeps callbacks as a process does that never comes to work on them. */
+async function keep(told: Told[]) {
+  const write = createNoticeWriter(service)
+  return (await Promise.all(told.map(async ({ notices }) => await write(notices)))).flat()
+}
+
+/** As another process on the same database, whose questions to the bank wait for the gate. */
+function depsWith({ gate }: { gate: Promise<void> }): ProcessDeps {
+  const deps = settleDepsWith(service, async (request) => {
+    await gate
+    return await bank.handle(request)
+  })
+  return { ...deps, writeLook: createLookWriter(service.db) }
+}
+
+async function expectPaidOnce(told: Told[]): Promise<void> {
+  for (const { id } of told) {
+    await untilStatus(service, id, 'PAID')
+    expect(await eventsOf(service, id)).toEqual(['transaction.pix_qrcode_generated', 'transaction.paid'])
+  }
+  expect(await findLedgerBreaches(service.db)).toEqual([])
+}
+
+const stateOf = async (told: Told[]) =>
+  await service.db.query<{ state: string; look_at: Date; commit: string }>(sql`
+    select state, look_at, xmin::text as commit from callback_inbox
+    where event_key = any(${told.flatMap(({ notices }) => notices.map(({ eventKey }) => eventKey))})`)
+
+it('keeps callbacks that come at once in one commit, and gives what two tell of to one of them', async () => {
+  const told = await payMany(10)
+  const kept = await keep([...told, ...told])
+  expect(kept).toHaveLength(10)
+  expect(new Set((await stateOf(told)).map(({ commit }) => commit)).size).toBe(1)
+  expect(await keep(told)).toEqual([])
+  service.clock.advance(leaseMs)
+  await expectPaidOnce(told)
+})
+
+it('leaves a notice to the process that kept it, and takes it over when its lease is over', async () => {
+  const told = await payMany(3)
+  await keep(told)
+  service.clock.advance(leaseMs - 1)
+  // So that it is known that it was looked for.
+  const sign = await payMany(1)
+  await keep(sign)
+  await service.db.query(sql`
+    update callback_inbox set look_at = ${service.clock.now()} where event_key = ${sign[0]?.notices[0]?.eventKey ?? ''}`)
+  await expectPaidOnce(sign)
+  expect((await stateOf(told)).map(({ state }) => state)).toEqual(['received', 'received', 'received'])
+  service.clock.advance(1)
+  await expectPaidOnce(told)
+})
+
+it('takes over at once what the last process had in hand, when it starts alone', async () => {
+  const database = await createTestDatabase()
+  const first = await startTestService({ database })
+  const quiet = await openQuietBank(first)
+  const [{ id, uri } = { id: '', uri: '' }] = await chargeMany(first, 1)
+  const { endToEndId, txid } = await quiet.payQuietly(uri)
+  await quiet.close()
+  await first.stop()
+  await createNoticeWriter(first)([{ acquirer: 'simulator', eventKey: endToEndId, endToEndId, txid, payoutId: null }])
+  const second = await startTestService({ database, clock: first.clock })
+  await eventually(async () => {
+    const [row] = await database.db.query<{ status: string }>(sql`select status from transactions where id = ${id}`)
+    return row?.status === 'PAID'
+  })
+  await second.stop()
+  await database.drop()
+})
+
+it('gives back what it has not begun when it stops, and ends what it has', async () => {
+  let open = () => {}
+  const gate = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  const told = await payMany(70)
+  const inbox = startInbox(depsWith({ gate }))
+  inbox.workOn(await keep(told))
+  const stopped = inbox.stop()
+  const now = service.clock.now()
+  await eventually(async () => (await stateOf(told)).filter(({ look_at }) => look_at <= now).length === 6)
+  open()
+  await stopped
+  await expectPaidOnce(told)
+})
+
+it('books each payment once when two processes have the same notices in hand', async () => {
+  const told = await payMany(30)
+  const kept = await keep(told)
+  const inboxes = [1, 2].map(() => startInbox(depsWith({ gate: Promise.resolve() })))
+  inboxes[0]?.workOn(kept)
+  inboxes[1]?.workOn(kept.toReversed())
+  await expectPaidOnce(told)
+  await Promise.all(inboxes.map(async (one) => await one.stop()))
+  expect(new Set((await stateOf(told)).map(({ state }) => state))).toEqual(new Set(['settled']))
+})
+
+it('finds what a process of before has kept, though that says nothing of when to look', async () => {
+  const database = await createTestDatabase()
+  await database.db.query(sql`
+    insert into callback_inbox (acquirer, event_key, end_to_end, received_at, state)
+    values ('simulator', 'of before', 'E', now(), 'received')`)
+  const [row] = await database.db.query<{ now: Date }>(sql`select now() + interval '1 second' as now`)
+  const now = row?.now ?? new Date()
+  const found = await claimNotices(database.db, { now, leaseUntil: now, limit: 10 })
+  expect(found).toMatchObject([{ event_key: 'of before', looks: 0 }])
+  await database.drop()
+})
+
+it('comes to what is due while more is told than it can work on', async () => {
+  const database = await createTestDatabase()
+  const { db } = database
+  const write = createLookWriter(db)
+  const written: string[] = []
+  const deps = depsWith({ gate: Promise.resolve() })
+  const inbox = startInbox({
+    ...deps,
+    db,
+    writeLook: async (look) => {
+      // 640 a second.
+      await sleep(100)
+      written.push(look.event_key)
+      return await write(look)
+    },
+  })
+  const notice = (event_key: string) => ({ acquirer: 'simulator', event_key, end_to_end: 'E', txid: null, looks: 0 })
+  const told = Array.from({ length: 5_000 }, (_, index) => notice(`told ${index}`))
+  inbox.workOn(told.map((one) => ({ ...one, received_at: service.clock.now() })))
+  await db.query(sql`
+    insert into callback_inbox (acquirer, event_key, end_to_end, received_at, state, look_at)
+    select 'simulator', 'paused ' || n, 'E', ${service.clock.now()}, 'received', ${service.clock.now()} from generate_series(1, 20) n`)
+  const ofPaused = () => written.filter((key) => key.startsWith('paused'))
+  await eventually(() => ofPaused().length === 20)
+  expect(written.length).toBeLessThan(5_000)
+  expect(new Set(ofPaused()).size).toBe(20)
+  await inbox.stop()
+  await database.drop()
+})
+
+it('counts in its metrics what is due and what fails', async () => {
+  const registry = new Registry()
+  observeInbox({ db: service.db, clock: service.clock, registry })
+  const value = async (name: string) => (await registry.getSingleMetric(name)?.get())?.values[0]?.value
+  const told = await payMany(2)
+  await keep(told)
+  const keys = told.map(({ notices }) => notices[0]?.eventKey ?? '')
+  // Held by a statement of our own, so that the service cannot take them while they are counted.
+  const holder = await service.db.pool.connect()
+  await holder.query('begin')
+  await holder.query(`select from callback_inbox where event_key = any($1) for update`, [keys])
+  service.clock.advance(leaseMs + 5_000)
+  expect(await value('callbacks_due')).toBe(2)
+  expect(await value('callbacks_oldest_due_seconds')).toBe(5)
+  await holder.query(`update callback_inbox set last_error = 'away' where event_key = $1`, [keys[0]])
+  await holder.query('commit')
+  holder.release()
+  await untilInbox(service, keys[0] ?? '', 'settled')
+  await untilInbox(service, keys[1] ?? '', 'settled')
+  expect(await value('callbacks_due')).toBe(0)
+  expect(await value('callbacks_failing')).toBe(0)
+})

@@ -1,0 +1,113 @@
+import { createBell } from '../lib/bell.ts'
+import { type ProcessDeps, processNotice } from './process.ts'
+import { leaseMs, toKey } from './receive.ts'
+import { claimNotices, type InboxRow, updateNotices } from './store.ts'
+
+/** Questions to acquirers at once: enough to fill a commit with their answers. */
+const atOnceMax = 64
+/** Notices that may wait in memory, some hundred bytes each. At 2,000 a second the last of them waits for as long as its lease. */
+const waitingMax = 20_000
+/** How soon a notice is seen whose pause, or whose process' lease, is over. */
+const lookEveryMs = 250
+const claimedMax = 256
+/** While there is more at hand than can be worked on, what became due goes before it, a few at a time: it has waited for longer. */
+const lookWhenBusyEveryMs = 1_000
+const claimedWhenBusyMax = 16
+/** A pause after the database failed, so that its return is not met by a storm. */
+const faultPauseMs = 1_000
+
+export type Inbox = {
+  /** Works on notices of this process' own callbacks, as soon as they are kept. */
+  workOn(notices: InboxRow[]): void
+  /** Begins nothing more, waits for what is under way, and gives back the rest. */
+  stop(): Promise<void>
+}
+
+/**
+ * Works on the inbox of callbacks. A notice is born in the hands of the process that kept it, and goes from memory straight to work: it
+ * costs the queue nothing. Whatever is not done when its lease is over is anybody's.
+ */
+export function startInbox(deps: ProcessDeps): Inbox {
+  const { db, clock, log } = deps
+  const waiting: InboxRow[] = []
+  const atWork = new Map<string, Promise<void>>()
+  const bell = createBell()
+  let hasMore = false
+  let lookedAt = Number.NEGATIVE_INFINITY
+  let isStopping = false
+  const running = run()
+
+  return {
+    workOn,
+    async stop() {
+      isStopping = true
+      bell.ring()
+      await running
+      await giveBack(waiting.splice(0))
+      await Promise.all(atWork.values())
+    },
+  }
+
+  function workOn(notices: InboxRow[]): void {
+    // Those without room are found when their lease is over: sooner would not be their turn.
+    waiting.push(...notices.slice(0, waitingMax - waiting.length))
+    begin()
+  }
+
+  function begin(): void {
+    while (!isStopping && waiting.length > 0 && atWork.size < atOnceMax) {
+      for (const notice of waiting.splice(0, atOnceMax - atWork.size)) {
+        const key = toKey(notice.acquirer, notice.event_key)
+        // Its lease was over before its work was.
+        if (!atWork.has(key)) atWork.set(key, work(notice, key))
+      }
+    }
+  }
+
+  async function work(notice: InboxRow, key: string): Promise<void> {
+    try {
+      await processNotice(deps, notice)
+    } catch (error) {
+      log.error(
+        { err: error, acquirer: notice.acquirer },
+        'a look at a callback could not be written, so it will be repeated',
+      )
+    } finally {
+      atWork.delete(key)
+      begin()
+      if (hasMore && waiting.length === 0) bell.ring()
+    }
+  }
+
+  async function run(): Promise<void> {
+    while (!isStopping) {
+      await look().catch(async (error: unknown) => {
+        log.error({ err: error }, 'callbacks could not be looked for')
+        await bell.wait(faultPauseMs)
+      })
+      await bell.wait(lookEveryMs)
+    }
+  }
+
+  async function look(): Promise<void> {
+    const isBusy = waiting.length > 0 || atWork.size >= atOnceMax
+    if (isBusy && performance.now() - lookedAt < lookWhenBusyEveryMs) return
+    lookedAt = performance.now()
+    const now = clock.now()
+    const leaseUntil = new Date(now.getTime() + leaseMs)
+    const limit = isBusy ? claimedWhenBusyMax : claimedMax
+    const found = await claimNotices(db, { now, leaseUntil, limit })
+    hasMore = found.length === limit
+    waiting.unshift(...found)
+    begin()
+  }
+
+  async function giveBack(notices: InboxRow[]): Promise<void> {
+    if (notices.length === 0) return
+    const look = { state: 'received', finished_at: null, look_at: clock.now(), last_error: null } as const
+    await updateNotices(
+      db,
+      notices.map((notice) => ({ ...notice, ...look })),
+    ).catch((error: unknown) => log.warn({ err: error }, 'callbacks in hand could not be given back'))
+  }
+}

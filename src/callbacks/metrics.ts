@@ -1,0 +1,30 @@
+import { Gauge, type Registry } from 'prom-client'
+import type { Db } from '../db/sql.ts'
+import type { Clock } from '../lib/clock.ts'
+import { findInboxBacklog } from './store.ts'
+
+/** How much of what banks told is still to be looked into: read when the metrics are. */
+export function observeInbox({ db, clock, registry }: { db: Db; clock: Clock; registry: Registry }): void {
+  const age = new Gauge({
+    name: 'callbacks_oldest_due_seconds',
+    help: 'How long the oldest callback that is due has waited',
+    registers: [registry],
+  })
+  const failing = new Gauge({
+    name: 'callbacks_failing',
+    help: 'Callbacks that could not be looked into at the last try and will be tried again',
+    registers: [registry],
+  })
+  new Gauge({
+    name: 'callbacks_due',
+    help: 'Callbacks that are due to be looked into and in nobody’s hands',
+    registers: [registry],
+    async collect() {
+      const now = clock.now()
+      const backlog = await findInboxBacklog(db, now)
+      this.set(backlog.due)
+      age.set(backlog.oldest ? (now.getTime() - backlog.oldest.getTime()) / 1000 : 0)
+      failing.set(backlog.failing)
+    },
+  })
+}

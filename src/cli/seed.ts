@@ -1,0 +1,65 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import { readConfig } from '../config.ts'
+import { actionOf } from './actor.ts'
+import { withContext } from './context.ts'
+import { print } from './print.ts'
+
+type Options = { transactions: number; merchants?: number; days: number; seed: number; json?: boolean }
+
+/** `guiche seed`: a database to measure on, or to look around in. */
+export function seedCommands(program: Command): void {
+  program
+    .command('seed')
+    .description(
+      'fill an empty database with made-up merchants, transactions and all that belongs to them; refuses any other',
+    )
+    .requiredOption(
+      '--transactions <number>',
+      'how many transactions, from 100 to 100000000',
+      toCount(100, 100_000_000),
+    )
+    .option('--merchants <number>', 'among how many merchants (default: 1000, or fewer for a few)', toCount(3, 10_000))
+    .option('--days <number>', 'over how many days until now', toCount(1, 3650), 90)
+    .option('--seed <number>', 'the same number makes the same data', toCount(0, 2 ** 32 - 1), 1)
+    .option('--json', 'print JSON, and nothing of the progress')
+    .action(async ({ json, ...given }: Options) => {
+      const config = readConfig(process.env)
+      if (config.simulatorUrl !== null)
+        throw new Error('SIMULATOR_URL is set: a seed fills the simulated network of its own database. Unset it.')
+      const { seedDatabase } = await import('../seed/seed.ts')
+      const merchants = given.merchants ?? Math.max(3, Math.min(1_000, Math.floor(given.transactions / 100)))
+      const seeded = await withContext(async (context) => {
+        const baseUrl = config.baseUrl ?? `http://${config.host}:${config.port || 3000}`
+        const report = (line: string) => void (json || process.stderr.write(`${line}\n`))
+        const action = actionOf(program, context, { action: 'seed' })
+        return await seedDatabase({ ...context, baseUrl, action, report }, { ...given, merchants })
+      })
+      const { onePercent, small, largest, ...done } = seeded
+      print(seeded, {
+        json,
+        shown: { ...done, 'one percent': describe(onePercent), small: describe(small), largest: describe(largest) },
+        note: 'Start the service, and ask for a token with one of these. `npx guiche ledger verify` adds up the books.',
+      })
+    })
+}
+
+function describe({
+  clientId,
+  clientSecret,
+  transactions,
+}: {
+  clientId: string
+  clientSecret: string
+  transactions: number
+}) {
+  return `${transactions.toLocaleString('en')} transactions, client id ${clientId}, secret ${clientSecret}`
+}
+
+function toCount(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const number = Number(text)
+    if (!/^\d+$/.test(text) || number < least || number > most)
+      throw new InvalidArgumentError(`A whole number from ${least} to ${most}.`)
+    return number
+  }
+}

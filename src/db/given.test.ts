@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
+import { givenRows } from './given.ts'
+import { sql } from './sql.ts'
+
+type Row = {
+  id: string
+  name: string | null
+  details: unknown
+  isNew: boolean | null
+  count: number | null
+  amount: number | null
+  at: Date | null
+  words: string[] | null
+  dates: Date[]
+}
+
+const given = givenRows<Row>({
+  id: 'uuid',
+  name: 'text',
+  details: 'json',
+  isNew: 'boolean',
+  count: 'integer',
+  amount: 'bigint',
+  at: 'timestamptz',
+  words: 'text[]',
+  dates: 'timestamptz[]',
+})
+
+let database: TestDatabase
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+})
+afterAll(() => database.drop())
+
+describe('rows that are given to a statement', () => {
+  it('arrive as they were, at the edges of every type', async () => {
+    const rows: Row[] = [
+      {
+        id: '00000000-0000-4000-8000-000000000000',
+        name: '',
+        details: { a: [1, 'ç', null] },
+        isNew: true,
+        count: 2 ** 31 - 1,
+        amount: Number.MAX_SAFE_INTEGER,
+        at: new Date('2026-11-21T08:00:00.123Z'),
+        words: ['PENDING', 'PAID'],
+        dates: [new Date('1999-12-31T23:59:59.999Z'), new Date('2038-01-19T03:14:08.001Z')],
+      },
+      {
+        id: 'ffffffff-ffff-4fff-bfff-ffffffffffff',
+        name: 'São Paulo "quoted" \\ {braces}, comma 😀',
+        details: 'text',
+        isNew: false,
+        count: -(2 ** 31),
+        amount: -Number.MAX_SAFE_INTEGER,
+        at: new Date('1969-07-20T20:17:40.001Z'),
+        words: [],
+        dates: [],
+      },
+      plain,
+    ]
+    expect(await read(rows)).toEqual(rows)
+  })
+
+  it.each([
+    '0001-01-01T00:00:00.000Z',
+    '1713-12-31T23:59:59.999Z',
+    '2286-01-01T00:00:00.001Z',
+    '9999-12-31T23:59:59.999Z',
+  ])('may be of %s', async (moment) => {
+    const [row] = await database.db.query<{ at: string }>(sql`
+        select to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as at from ${given([{ ...plain, at: new Date(moment) }])}`)
+    expect(row).toEqual({ at: moment })
+  })
+
+  it('may be none', async () => {
+    expect(await read([])).toEqual([])
+  })
+
+  it('may be long: longer than what they are written into at first', async () => {
+    const rows = [1, 2, 3].map((count) => ({ ...plain, count, name: 'ã😀'.repeat(40_000 * count) }))
+    expect(await read(rows)).toEqual(rows)
+  })
+
+  it.each([
+    ['a UUID that is none', { id: 'no-uuid' }],
+    ['an integer that is not safe', { amount: 2 ** 53 }],
+    ['a date that is none', { at: new Date(Number.NaN) }],
+    ['a word that would need quotes', { words: ['a,b'] }],
+    ['a word that would be null', { words: ['NULL'] }],
+  ])('are refused with %s', (_name, wrong) => {
+    expect(() => given([{ ...plain, ...wrong }])).toThrow()
+  })
+})
+
+const plain: Row = {
+  id: '12345678-9abc-4def-8012-3456789abcde',
+  name: null,
+  details: null,
+  isNew: null,
+  count: null,
+  amount: null,
+  at: null,
+  words: null,
+  dates: [],
+}
+
+async function read(rows: Row[]): Promise<Row[]> {
+  return await database.db.query<Row>(
+    sql`
+      select id, name, details, "isNew", count, amount, at, words::text[] as words, dates::timestamptz[] as dates
+      from ${given(rows)}`,
+    'given-rows-of-a-test',
+  )
+}

@@ -1,0 +1,122 @@
+import { assert } from '../lib/assert.ts'
+import { Sql } from './sql.ts'
+
+/**
+ * Types of columns that rows may be given in, as PostgreSQL names them. Arrays go as their text, to be cast where they are used:
+ * `unnest` would flatten them.
+ */
+const types = {
+  uuid: { oid: 2950, write: writeUuid },
+  text: { oid: 25, write: writeText },
+  json: { oid: 114, write: (value: unknown, at: number) => writeText(JSON.stringify(value), at) },
+  boolean: { oid: 16, write: (value: unknown, at: number) => room(at, 1).writeUInt8(value === true ? 1 : 0, at) },
+  integer: { oid: 23, write: (value: unknown, at: number) => room(at, 4).writeInt32BE(Number(value), at) },
+  bigint: { oid: 20, write: writeBigint },
+  timestamptz: { oid: 1184, write: writeTimestamp },
+  'text[]': { oid: 25, write: (value: unknown, at: number) => writeText(toArrayText(value), at) },
+  'timestamptz[]': { oid: 25, write: (value: unknown, at: number) => writeText(toArrayText(value), at) },
+}
+
+type Columns<Row> = { [Name in keyof Row]?: keyof typeof types }
+
+/**
+ * Many rows as parameters of one statement: `from ${given(rows)}` reads them as a table `given` with the columns of this table. An array per
+ * column, in PostgreSQL's binary form: of rows with 26 columns a quarter of what JSON costs on both sides.
+ */
+export function givenRows<Row>(columns: Columns<Row>): (rows: Row[]) => Sql {
+  const entries = Object.entries(columns) as [keyof Row & string, keyof typeof types][]
+  const casts = entries.map(([, type]) => `::${type.endsWith('[]') ? 'text' : type}[]`)
+  const last = `${casts.at(-1)}) as given (${entries.map(([name]) => `"${name}"`).join(', ')})`
+  const strings = ['unnest(', ...casts.slice(0, -1).map((cast) => `${cast}, `), last]
+  return (rows) => {
+    const arrays = entries.map(([name, type]) => toBinaryArray(rows, name, types[type]))
+    return new Sql(strings, arrays)
+  }
+}
+
+const initialBytes = 64 * 1024
+/** Grows to the largest column there was: some hundred kilobytes. What is sent is a copy. */
+let scratch = Buffer.allocUnsafeSlow(initialBytes)
+
+type Type = { oid: number; write: (value: unknown, at: number) => number }
+
+/** Dimensions, whether there are nulls, the type, the length and the first index; then each element behind its length, -1 for null. */
+function toBinaryArray<Row>(rows: Row[], name: keyof Row, { oid, write }: Type): Buffer {
+  let hasNull = 0
+  let at = 20
+  for (const row of rows) {
+    const value = row[name]
+    const start = at + 4
+    room(at, 4)
+    if (value === null || value === undefined) {
+      hasNull = 1
+      at = scratch.writeInt32BE(-1, at)
+    } else {
+      const end = write(value, start)
+      scratch.writeInt32BE(end - start, at)
+      at = end
+    }
+  }
+  scratch.writeInt32BE(1, 0)
+  scratch.writeInt32BE(hasNull, 4)
+  scratch.writeInt32BE(oid, 8)
+  scratch.writeInt32BE(rows.length, 12)
+  scratch.writeInt32BE(1, 16)
+  return Buffer.from(scratch.subarray(0, at))
+}
+
+/** The scratch buffer with so many bytes free from a place on. */
+function room(at: number, bytes: number): Buffer {
+  if (at + bytes > scratch.length) {
+    const larger = Buffer.allocUnsafeSlow(Math.max(scratch.length * 2, at + bytes))
+    scratch.copy(larger)
+    scratch = larger
+  }
+  return scratch
+}
+
+function writeText(value: unknown, at: number): number {
+  const text = String(value)
+  // A UTF-16 unit has three bytes at most.
+  return at + room(at, text.length * 3).write(text, at)
+}
+
+function writeBigint(value: unknown, at: number): number {
+  return writeInt64(Number(value), at)
+}
+
+/** 2000-01-01T00:00:00Z, from which PostgreSQL counts its microseconds. */
+const epochMs = 946_684_800_000
+
+function writeTimestamp(value: unknown, at: number): number {
+  assert(value instanceof Date && !Number.isNaN(value.getTime()), 'a timestamp is given as a Date')
+  const microseconds = (value.getTime() - epochMs) * 1000
+  // Of the years 1714 to 2285. What others tell us may lie outside, and is theirs to mean.
+  if (Number.isSafeInteger(microseconds)) return writeInt64(microseconds, at)
+  return room(at, 8).writeBigInt64BE(BigInt(value.getTime() - epochMs) * 1000n, at)
+}
+
+/** A safe integer in two halves: a BigInt would be made for each. */
+function writeInt64(value: number, at: number): number {
+  assert(Number.isSafeInteger(value), 'an integer for the database is a safe one')
+  const high = Math.floor(value / 2 ** 32)
+  room(at, 8).writeInt32BE(high, at)
+  return scratch.writeUInt32BE(value - high * 2 ** 32, at + 4)
+}
+
+function writeUuid(value: unknown, at: number): number {
+  const bytes = room(at, 16).write(String(value).replaceAll('-', ''), at, 'hex')
+  assert(bytes === 16, 'a UUID has 16 bytes')
+  return at + bytes
+}
+
+/** Of plain words and dates only, which need no quoting. */
+function toArrayText(value: unknown): string {
+  assert(Array.isArray(value), 'an array is given as one')
+  return `{${value.map((item) => (item instanceof Date ? item.toISOString() : toPlainWord(item))).join(',')}}`
+}
+
+function toPlainWord(item: unknown): string {
+  assert(typeof item === 'string' && /^\w+$/.test(item) && item !== 'NULL', 'a word in an array needs no quoting')
+  return item
+}

@@ -1,0 +1,103 @@
+import { once } from 'node:events'
+import { get } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import Fastify, { type FastifyRequest } from 'fastify'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Column, sendCsv, wantsCsv, writeCsv } from './csv.ts'
+
+describe('a line of CSV', () => {
+  it.each<[string, (string | number | Date | null)[], string]>([
+    ['leaves plain text, numbers and moments as they are', ['a b', -5, new Date(0)], 'a b,-5,1970-01-01T00:00:00.000Z'],
+    ['is empty where there is nothing', [null, '', null], ',,'],
+    [
+      'quotes what would end a cell or a line',
+      ['a,b', 'say "so"', 'two\r\nlines'],
+      '"a,b","say ""so""","two\r\nlines"',
+    ],
+    ['makes text of formulas', ['=1+1', '+55', '-x', '@SUM(A1)', '\tx'], "'=1+1,'+55,'-x,'@SUM(A1),'\tx"],
+    ['quotes a formula too', ['=HYPERLINK("x","y")'], `"'=HYPERLINK(""x"",""y"")"`],
+  ])('%s', async (_, cells, line) => {
+    const columns = cells.map((cell, index): Column<number> => [`c${index}`, () => cell])
+    const names = columns.map(([name]) => name).join(',')
+    const written = await Readable.from(writeCsv(columns, Readable.from([[1, 2]]))).toArray()
+    expect(written).toEqual([`${names}\r\n`, `${line}\r\n${line}\r\n`])
+  })
+})
+
+it.each([
+  ['text/csv', true],
+  ['application/json;q=0.5, Text/CSV ; charset=utf-8; q=0.05', true],
+  ['text/csv;q=0', false],
+  ['application/json, text/csv;header=present; q=0.000', false],
+  ['text/csv-schema', false],
+  ['*/*', false],
+  [undefined, false],
+])('Accept: %s asks for CSV: %s', (accept, isCsv) => {
+  expect(wantsCsv({ headers: { accept } } as FastifyRequest)).toBe(isCsv)
+})
+
+describe('an export', () => {
+  const app = Fastify()
+  const piece = 'x'.repeat(100_000)
+  let made = 0
+  let ended = false
+
+  beforeAll(async () => {
+    app.get('/export', async (_, reply) => sendCsv(reply, 'endless', endless()))
+    await app.listen({ port: 0, host: '127.0.0.1' })
+  })
+  afterAll(async () => await app.close())
+
+  async function* endless(): AsyncGenerator<string> {
+    try {
+      for (;;) {
+        made += 1
+        yield piece
+        await sleep(0)
+      }
+    } finally {
+      ended = true
+    }
+  }
+
+  it('goes at the pace of its reader, and ends when the reader goes', async () => {
+    const request = get({ port: (app.server.address() as AddressInfo).port, path: '/export' })
+    const [answer] = await once(request, 'response')
+    expect(answer.headers['content-disposition']).toBe('attachment; filename="endless.csv"')
+    answer.pause()
+    // As much as sockets hold on both sides, and no more.
+    await stable(() => made)
+    const asked = made
+    await sleep(100)
+    expect(made).toBe(asked)
+    expect(ended).toBe(false)
+
+    // The reader takes some megabytes more, and as many are made.
+    let read = 0
+    for await (const chunk of answer) {
+      read += chunk.length
+      if (read > 100 * piece.length) break
+    }
+    request.destroy()
+    expect(made).toBeGreaterThan(asked)
+    await stable(() => (ended ? -1 : made))
+    expect(ended).toBe(true)
+  })
+
+  it('is not read for a request of its headers alone', async () => {
+    const before = made
+    const answer = await fetch(`${app.listeningOrigin}/export`, { method: 'HEAD' })
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/csv; charset=utf-8'])
+    await sleep(100)
+    expect(made).toBe(before)
+  })
+
+  async function stable(look: () => number): Promise<void> {
+    for (let before = Number.NaN; before !== look(); ) {
+      before = look()
+      await sleep(200)
+    }
+  }
+})

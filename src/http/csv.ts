@@ -1,0 +1,59 @@
+import { Readable } from 'node:stream'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type TSchema, Type } from 'typebox'
+
+/** What an export adds to the description of its list. */
+export const csvDescription =
+  'With `Accept: text/csv` all that match, as CSV (RFC 4180), and no pages. A cell that begins with `=`, `+`, `-` or `@` has an ' +
+  "apostrophe in front, so that no spreadsheet takes it for a formula: the key `+5511…` stands there as `'+5511…`."
+
+/** The success of a list that is also an export. */
+export function pageOrCsv<Page extends TSchema>(page: Page) {
+  return {
+    description: 'A page, or all that match as CSV',
+    content: { 'application/json': { schema: page }, 'text/csv': { schema: Type.String() } },
+  }
+}
+
+export function wantsCsv(request: FastifyRequest): boolean {
+  const ranges = (request.headers.accept ?? '').split(',')
+  // By `q=0` a client says what it does not take.
+  return ranges.some((range) => /^\s*text\/csv\s*(;|$)/i.test(range) && !/;\s*q=0(\.0*)?\s*(;|$)/i.test(range))
+}
+
+/**
+ * Sent as it is read, by the pace of the reader: an export of years needs no more memory than a page. When the reader goes, nothing more
+ * is read; and nothing at all when it asks for the headers alone.
+ */
+export function sendCsv(reply: FastifyReply, name: string, lines: AsyncGenerator<string>): FastifyReply {
+  return reply
+    .type('text/csv; charset=utf-8')
+    .header('content-disposition', `attachment; filename="${name}.csv"`)
+    .send(Readable.from(reply.request.method === 'HEAD' ? [] : lines))
+}
+
+type Value = string | number | Date | null
+
+/** A column's name and what a row has in it. Amounts stay in cents: a spreadsheet that guesses at decimals guesses wrong somewhere. */
+export type Column<Row> = [name: string, toValue: (row: Row) => Value]
+
+/** The names of the columns, then all rows, piece by piece as they are read. */
+export async function* writeCsv<Row>(columns: Column<Row>[], pieces: AsyncIterable<Row[]>): AsyncGenerator<string> {
+  yield toLine(columns.map(([name]) => name))
+  for await (const rows of pieces) {
+    yield rows.map((row) => toLine(columns.map(([, toValue]) => toValue(row)))).join('')
+  }
+}
+
+function toLine(values: Value[]): string {
+  return `${values.map(toCell).join(',')}\r\n`
+}
+
+function toCell(value: Value): string {
+  if (value === null) return ''
+  if (typeof value === 'number') return String(value)
+  if (value instanceof Date) return value.toISOString()
+  // What a spreadsheet would take for a formula, and run: others wrote it. An apostrophe makes it text.
+  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}

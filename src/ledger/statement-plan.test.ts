@@ -1,0 +1,58 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
+import { withPlan } from '../../test/support/plans.ts'
+import { raw, sql } from '../db/sql.ts'
+import { listStatement, listStatementBefore, type StatementFilters } from './store.ts'
+
+// What PostgreSQL reads for a statement: payments of 100 with fees of 1, half of them one merchant's, and 50 reservations.
+const merchant = randomUUID()
+const payments = 5_000
+let database: TestDatabase
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  const { db } = database
+  await db.query(sql`
+    insert into ledger_transfers (
+      merchant_id, event_key, position, kind, debit, credit, amount, debit_balance, credit_balance, record_type, record_id, created_at)
+    select case when i % 2 = 0 then ${merchant} else gen_random_uuid() end, 'event:' || i, place, kind, debit, credit, 1, 0, 0,
+      'transaction', gen_random_uuid(), timestamptz '2026-02-01T00:00:00Z' + i * interval '1 minute'
+    from generate_series(1, ${2 * payments}::integer) i
+    cross join lateral (
+      values (0, 'payment', 'acquirer', 'available'), (1, 'fee', 'available', 'fees'),
+        (2, case when i % 200 = 0 then 'refund_reserved' end, 'available', 'reserved'), (3, 'refund_sent', 'reserved', 'acquirer')
+    ) transfer (place, kind, debit, credit)
+    where kind is not null`)
+  await db.query(raw('vacuum (analyze) ledger_transfers'))
+})
+afterAll(async () => await database.drop())
+
+const at = (minute: number) => new Date(Date.UTC(2026, 1, 1, 0, minute))
+
+it.each<[string, StatementFilters, number]>([
+  ['', {}, 10_050],
+  ['of a kind', { kinds: ['refund_reserved'] }, 50],
+  ['of an hour', { startDate: at(600), endDate: at(659) }, 61],
+])('a statement %s reads its rows alone, and finds and counts them by indexes', async (_, filters, total) => {
+  const found = await withPlan(
+    database.db,
+    async (db) => await listStatement(db, merchant, filters, { page: 1, perPage: 20, after: null }),
+  )
+  expect(found.total).toBe(total)
+  expect(found.items).toHaveLength(20)
+  expect(found.items.map(({ id }) => id)).toEqual(found.items.map(({ id }) => id).toSorted((a, b) => b - a))
+  expect(found.plan.scans).not.toContain('Seq Scan')
+  expect(found.plan.heapFetches).toBe(0)
+})
+
+it('an export reads a piece and no more', async () => {
+  const [last] = await listStatementBefore(database.db, merchant, {}, { beforeId: null, limit: 1 })
+  const found = await withPlan(database.db, async (db) => ({
+    rows: await listStatementBefore(db, merchant, {}, { beforeId: last?.id ?? 0, limit: 100 }),
+  }))
+  expect(found.rows).toHaveLength(100)
+  expect(found.rows[0]?.id).toBeLessThan(last?.id ?? 0)
+  expect(found.plan.scans).not.toContain('Seq Scan')
+  expect(found.plan.rows).toBeLessThanOrEqual(102)
+})

@@ -1,0 +1,49 @@
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { expect, inject, it } from 'vitest'
+
+/** Runs a script that logs, in a process of its own, whose standard output is read or not. */
+async function run(script: string, { isRead }: { isRead: boolean }): Promise<{ code: number | null; output: string }> {
+  const log = `import { createLog } from ${JSON.stringify(join(inject('build'), 'src/log.js'))}
+    const log = createLog({ logLevel: 'info', logFormat: 'json' })`
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', `${log}\n${script}`], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    timeout: 20_000,
+    killSignal: 'SIGKILL',
+  })
+  let output = ''
+  if (isRead) child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  else child.stdout.destroy()
+  return await new Promise((resolve) => child.once('close', (code) => resolve({ code, output })))
+}
+
+const wait = `await new Promise((resolve) => setTimeout(resolve, 300))`
+
+it('writes every line, also those that wait for others when the process ends', async () => {
+  const { code, output } = await run(`for (let i = 0; i < 100; i++) log.info({ i }, 'a line'); process.exit(3)`, {
+    isRead: true,
+  })
+  const lines = output.trim().split('\n')
+  expect(code).toBe(3)
+  expect(lines.map((line) => JSON.parse(line).i)).toEqual(Array.from({ length: 100 }, (_, i) => i))
+})
+
+it('writes what is wrong at once, with all that was before', async () => {
+  const { output } = await run(`log.info('before'); log.warn('wrong'); process.kill(process.pid, 'SIGKILL')`, {
+    isRead: true,
+  })
+  expect(
+    output
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).msg),
+  ).toEqual(['before', 'wrong'])
+})
+
+it.each([
+  ['a warning', `${wait}; log.warn('wrong'); ${wait}; process.exit(4)`],
+  ['a line and the end', `${wait}; log.info('a line'); process.exit(4)`],
+  ['lines for a while', `for (let i = 0; i < 5; i++) { log.info('x'.repeat(5000)); ${wait} } process.exit(4)`],
+])('goes on when nobody reads it any more: %s', async (_name, script) => {
+  expect((await run(script, { isRead: false })).code).toBe(4)
+})

@@ -1,0 +1,112 @@
+import { findPage, walkList } from '../db/page.ts'
+import { type Db, empty, join, type Sql, sql } from '../db/sql.ts'
+import type { Page, Slice } from '../http/page.ts'
+import { countByDays, startOfPage } from './count-store.ts'
+import type { TransactionStatus } from './status.ts'
+import { type TransactionRow, transactionColumns } from './store.ts'
+
+export type TransactionFilters = {
+  startDate?: Date
+  endDate?: Date
+  statuses?: TransactionStatus[]
+  customerEmail?: string
+  /** In the form that lib/text's toSearchText gives. */
+  customerName?: string
+  customerDocument?: string
+  phoneDigits?: string
+  id?: string
+  endToEnd?: string
+  endToEndRefund?: string
+  externalCode?: string
+  minAmount?: number
+  maxAmount?: number
+}
+
+export async function listTransactions(
+  db: Db,
+  merchantId: string,
+  filters: TransactionFilters,
+  slice: Slice,
+): Promise<Page<TransactionRow>> {
+  const { startDate, endDate, statuses, minAmount, maxAmount, ...narrow } = filters
+  const isNarrow = Object.values(narrow).some((value) => value !== undefined)
+  const isCounted = !isNarrow && minAmount === undefined && maxAmount === undefined
+  return await findPage<TransactionRow>(db, {
+    table: sql`transactions`,
+    columns: transactionColumns,
+    merchantId,
+    where: toConditions(filters, merchantId),
+    ...slice,
+    total: isCounted ? countByDays(merchantId, { startDate, endDate, statuses }) : undefined,
+    start: isCounted && !startDate && !endDate ? (offset) => startOfPage(merchantId, statuses, offset) : undefined,
+    isNarrow,
+  })
+}
+
+/** A transaction as an export has it. */
+export type ExportedTransaction = Pick<
+  TransactionRow,
+  | 'id'
+  | 'created_at'
+  | 'status'
+  | 'amount'
+  | 'amount_paid'
+  | 'fee_amount'
+  | 'payment_date'
+  | 'end_to_end'
+  | 'external_code'
+  | 'error_message'
+> & {
+  /** Null until it is paid. */
+  amount_refunded: number | null
+  customer_name: string | null
+  customer_document: string | null
+  customer_email: string | null
+}
+
+const exportedColumns = sql`
+  id, created_at, status, amount, amount_paid, fee_amount, payment_date, end_to_end, external_code, error_message,
+  customer ->> 'name' as customer_name, customer_document, customer ->> 'email' as customer_email,
+  case when end_to_end is not null then (
+    select coalesce(sum(refunds.amount), 0) from refunds
+    where refunds.merchant_id = transactions.merchant_id and refunds.transaction_id = transactions.id and refunds.status = 'REFUNDED'
+  ) end as amount_refunded`
+
+/** All transactions that match, newest first, some at a time. */
+export function walkTransactions(
+  db: Db,
+  merchantId: string,
+  filters: TransactionFilters,
+): AsyncGenerator<ExportedTransaction[]> {
+  const where = toConditions(filters, merchantId)
+  return walkList<ExportedTransaction>(db, { table: sql`transactions`, columns: exportedColumns, merchantId, where })
+}
+
+/** Only the filters that are there: one statement for all of them would use none of the indexes. */
+function toConditions(filters: TransactionFilters, merchantId: string): Sql {
+  const { startDate, endDate, statuses, customerEmail, customerName, customerDocument, phoneDigits, id, endToEnd } =
+    filters
+  const { endToEndRefund, externalCode, minAmount, maxAmount } = filters
+  const conditions = [
+    startDate && sql`created_at >= ${startDate}`,
+    endDate && sql`created_at <= ${endDate}`,
+    statuses && sql`status = any(${statuses})`,
+    customerEmail && sql`customer_search_email = ${customerEmail}`,
+    // Of a name that is but an accent nothing is left to search for: it is a part of every name.
+    customerName !== undefined && sql`customer_search_name like ${`%${escapeLike(customerName)}%`}`,
+    customerDocument && sql`customer_document = ${customerDocument}`,
+    phoneDigits && sql`(customer_landline_digits = ${phoneDigits} or customer_mobile_digits = ${phoneDigits})`,
+    id && sql`id = ${id}`,
+    endToEnd && sql`end_to_end = ${endToEnd}`,
+    endToEndRefund &&
+      sql`id in (select transaction_id from refunds where merchant_id = ${merchantId} and end_to_end = ${endToEndRefund})`,
+    externalCode && sql`external_code = ${externalCode}`,
+    minAmount !== undefined && sql`amount >= ${minAmount}`,
+    maxAmount !== undefined && sql`amount <= ${maxAmount}`,
+  ].filter((condition) => typeof condition === 'object')
+  return conditions.length === 0 ? empty : join(conditions, ' and ', ' and ')
+}
+
+function escapeLike(text: string): string {
+  return text.replace(/[\\%_]/g, '\\$&')
+}

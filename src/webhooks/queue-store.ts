@@ -1,0 +1,233 @@
+import { givenRows } from '../db/given.ts'
+import { type Db, raw, sql, type Tx } from '../db/sql.ts'
+
+export type Claimed = Lease & {
+  recordId: string
+  sequence: number
+  url: string
+  receiver: string
+  attempts: number
+  attemptsBefore: number
+  type: string
+  recordType: 'transaction' | 'withdrawal'
+  occurredAt: Date
+  snapshot: unknown
+}
+
+/** Until when a worker has a delivery in hand. Who comes back later than that changes nothing. */
+export type Lease = { merchantId: string; eventId: string; leasedUntil: Date }
+
+type Load = { receiver: string; held: number; room: number }
+
+type Claim = {
+  now: Date
+  leasedUntil: Date
+  /** Receivers are looked at in order of their names, from the one after this, and so many of them. */
+  afterReceiver: string
+  receiversMax: number
+  /** How many a receiver may be given, if it is not among the loads. */
+  start: number
+  loads: Load[]
+  limit: number
+}
+
+/** Deliveries of one claim at most. Written into the statement: for a limit that it does not know the planner expects a tenth of the table. */
+export const claimedMax = 64
+const claimedMaxText = raw(String(claimedMax))
+
+const givenLoads = givenRows<Load>({ receiver: 'text', held: 'integer', room: 'integer' })
+
+/**
+ * Leases what is due. It walks from receiver to receiver through the index (a skip scan), and takes of each what it has room for: a
+ * receiver with 100,000 due costs as much as one with sixteen. Whoever has least in hand comes first.
+ * Also gives the last receiver it looked at, or null when it came to the end.
+ */
+export async function claimDue(db: Db, claim: Claim): Promise<{ claimed: Claimed[]; lastReceiver: string | null }> {
+  const rows = await db.query<(Claimed | { eventId: null }) & { lastReceiver: string | null }>(
+    sql`
+    with recursive walk (receiver, first_at, place) as (
+      (select receiver, next_attempt_at, 1 from webhook_deliveries
+       where state = 'pending' and receiver > ${claim.afterReceiver} order by receiver, next_attempt_at limit 1)
+      union all
+      select next.receiver, next.next_attempt_at, walk.place + 1
+      from walk
+      cross join lateral (
+        select d.receiver, d.next_attempt_at from webhook_deliveries d
+        where d.state = 'pending' and d.receiver > walk.receiver order by d.receiver, d.next_attempt_at limit 1
+      ) next
+      where walk.place < ${claim.receiversMax}
+    ), load as (
+      -- Of many receivers few of each are enough to choose from.
+      select
+        walk.receiver, coalesce(given.held, 0) as held,
+        least(coalesce(given.room, ${claim.start}), ${claim.start} + 2 * ${claim.limit} / count(*) over ()) as room
+      from walk
+      left join ${givenLoads(claim.loads)} on given.receiver = walk.receiver
+      where walk.first_at <= ${claim.now}
+    ), due as (
+      select
+        d.merchant_id, d.event_id,
+        load.held + row_number() over (partition by load.receiver order by d.next_attempt_at) as place
+      from load
+      cross join lateral (
+        select merchant_id, event_id, next_attempt_at from webhook_deliveries
+        where state = 'pending' and receiver = load.receiver and next_attempt_at <= ${claim.now}
+        order by next_attempt_at limit load.room
+      ) d
+    ), chosen as (
+      select merchant_id, event_id
+      from (select merchant_id, event_id from due order by place limit ${claimedMaxText}) first
+      limit ${claim.limit}
+    ), locked as (
+      select d.merchant_id, d.event_id
+      from chosen
+      cross join lateral (
+        select d.merchant_id, d.event_id from webhook_deliveries d
+        where d.merchant_id = chosen.merchant_id and d.event_id = chosen.event_id
+          and d.state = 'pending' and d.next_attempt_at <= ${claim.now}
+        for no key update skip locked
+      ) d
+    ), claimed as (
+      update webhook_deliveries d
+      set leased_until = ${claim.leasedUntil}, next_attempt_at = ${claim.leasedUntil}
+      from locked
+      where d.merchant_id = locked.merchant_id and d.event_id = locked.event_id
+      returning d.*
+    )
+    select
+      (select receiver from walk where place = ${claim.receiversMax}) as "lastReceiver",
+      c.merchant_id as "merchantId", c.event_id as "eventId", c.leased_until as "leasedUntil", c.record_id as "recordId",
+      c.sequence, c.url, c.receiver, c.attempts, c.attempts_before as "attemptsBefore",
+      e.type, e.record_type as "recordType", e.occurred_at as "occurredAt", e.snapshot
+    from (select) always
+    left join claimed c on true
+    left join events e on e.merchant_id = c.merchant_id and e.record_id = c.record_id and e.sequence = c.sequence`,
+    'claim-deliveries',
+  )
+  const claimed = rows.filter((row): row is Claimed & { lastReceiver: string | null } => row.eventId !== null)
+  return { claimed, lastReceiver: rows[0]?.lastReceiver ?? null }
+}
+
+const givenLeases = givenRows<Lease>({ merchantId: 'uuid', eventId: 'uuid', leasedUntil: 'timestamptz' })
+
+/** Gives back what was claimed and not tried. Locked first, in the order in which the outbox does. */
+export async function releaseLeases(db: Db, { leases, now }: { leases: Lease[]; now: Date }): Promise<void> {
+  await db.query(
+    sql`
+    with locked as (
+      select d.merchant_id, d.event_id, d.leased_until = given."leasedUntil" as is_ours
+      from ${givenLeases(leases)}
+      join webhook_deliveries d on d.merchant_id = given."merchantId" and d.event_id = given."eventId"
+      order by d.merchant_id, d.record_id, d.sequence
+      for no key update of d
+    )
+    update webhook_deliveries d
+    set leased_until = null, next_attempt_at = ${now}
+    from locked
+    where d.merchant_id = locked.merchant_id and d.event_id = locked.event_id and locked.is_ours`,
+    'release-leases',
+  )
+}
+
+export type AttemptResult = Lease & {
+  attemptsBefore: number
+  startedAt: Date
+  finishedAt: Date
+  durationMs: number
+  status: number | null
+  error: string | null
+  state: 'pending' | 'delivered' | 'exhausted' | 'gone'
+  nextAttemptAt: Date
+  retryAfter: Date | null
+}
+
+const givenResults = givenRows<AttemptResult>({
+  merchantId: 'uuid',
+  eventId: 'uuid',
+  leasedUntil: 'timestamptz',
+  attemptsBefore: 'integer',
+  startedAt: 'timestamptz',
+  finishedAt: 'timestamptz',
+  durationMs: 'integer',
+  status: 'integer',
+  error: 'text',
+  state: 'text',
+  nextAttemptAt: 'timestamptz',
+  retryAfter: 'timestamptz',
+})
+
+/**
+ * Books attempts, under locks that are taken in the order in which the outbox takes them. A result whose lease has lapsed meanwhile
+ * changes nothing. Where the schedule began anew while the attempt was in flight (a newer event of the record came) a failure
+ * means: again, at once. That is read from the locked row, which is as it is now even if the lock was waited for.
+ */
+export async function insertAttempts(tx: Tx, results: AttemptResult[]): Promise<void> {
+  await tx.query(
+    sql`
+    with locked as (
+      select
+        given.*, d.leased_until = given."leasedUntil" as is_ours,
+        d.attempts_before <> given."attemptsBefore" and given.state in ('pending', 'exhausted') as is_anew
+      from ${givenResults(results)}
+      join webhook_deliveries d on d.merchant_id = given."merchantId" and d.event_id = given."eventId"
+      order by d.merchant_id, d.record_id, d.sequence
+      for no key update of d
+    ), attempted as (
+      update webhook_deliveries d
+      set
+        attempts = d.attempts + 1,
+        leased_until = null,
+        retry_after = r."retryAfter",
+        last_status = r.status,
+        last_error = r.error,
+        state = case when r.is_anew then 'pending' else r.state end,
+        next_attempt_at = case when r.is_anew then greatest(r."finishedAt", r."retryAfter") else r."nextAttemptAt" end,
+        finished_at = case when not r.is_anew and r.state <> 'pending' then r."finishedAt" end
+      from locked r
+      where d.merchant_id = r."merchantId" and d.event_id = r."eventId" and r.is_ours
+      returning d.merchant_id, d.event_id, d.attempts, r."startedAt", r."durationMs", r.status, r.error
+    )
+    insert into webhook_attempts (merchant_id, event_id, number, started_at, duration_ms, status, error)
+    select merchant_id, event_id, attempts, "startedAt", "durationMs", status, error from attempted`,
+    'insert-attempts',
+  )
+}
+
+type RecordKey = { merchantId: string; recordId: string }
+
+const givenRecords = givenRows<RecordKey>({ merchantId: 'uuid', recordId: 'uuid' })
+
+/**
+ * Lets the next one of each record go. A statement of its own, after the lock: an event that was enqueued while we waited
+ * for the lock is seen by this one only.
+ */
+export async function promoteWaiting(tx: Tx, { records, now }: { records: RecordKey[]; now: Date }): Promise<void> {
+  await tx.query(
+    sql`
+    update webhook_deliveries d
+    set state = 'pending', next_attempt_at = ${now}
+    from (
+      select distinct on (u.merchant_id, u.record_id) u.merchant_id, u.event_id, u.state
+      from webhook_deliveries u
+      join ${givenRecords(records)} on u.merchant_id = given."merchantId" and u.record_id = given."recordId"
+      where u.state in ('waiting', 'pending')
+      order by u.merchant_id, u.record_id, u.sequence
+    ) first
+    where first.state = 'waiting' and d.merchant_id = first.merchant_id and d.event_id = first.event_id`,
+    'promote-waiting',
+  )
+}
+
+/** Lets go of all that dead workers had in hand. Only where no worker is alive. */
+export async function releaseAllLeases(tx: Tx, now: Date): Promise<void> {
+  await tx.query(sql`
+    update webhook_deliveries set leased_until = null, next_attempt_at = ${now}
+    where state = 'pending' and leased_until > ${now}`)
+}
+
+export async function findBacklog(db: Db, now: Date): Promise<{ due: number; oldest: Date | null }> {
+  const [row] = await db.query<{ due: number; oldest: Date | null }>(sql`
+    select count(*) as due, min(next_attempt_at) as oldest
+    from webhook_deliveries where state = 'pending' and next_attempt_at <= ${now}`)
+  return row ?? { due: 0, oldest: null }
+}

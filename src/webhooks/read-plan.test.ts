@@ -1,0 +1,79 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
+import { withPlan } from '../../test/support/plans.ts'
+import { raw, sql } from '../db/sql.ts'
+import type { DeliveryFilters, DeliveryState } from './read-store.ts'
+import { listDeliveries, listEvents } from './read-store.ts'
+
+// What PostgreSQL reads for a list: 20,000 events with their deliveries, half of them of one merchant.
+const merchant = randomUUID()
+const record = randomUUID()
+const listed = 10_000
+let database: TestDatabase
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  const { db } = database
+  await db.query(sql`
+    insert into events (merchant_id, id, type, record_type, record_id, sequence, occurred_at)
+    select case when i % 2 = 0 then ${merchant} else gen_random_uuid() end, gen_random_uuid(), 'transaction.paid', 'transaction',
+      case when i <= 10 then ${record} else gen_random_uuid() end, i, timestamptz '2026-02-01T00:00:00Z' + i * interval '1 minute'
+    from generate_series(1, ${2 * listed}::integer) i`)
+  await db.query(sql`
+    insert into webhook_deliveries (
+      merchant_id, event_id, record_id, sequence, url, receiver, state, next_attempt_at, created_at)
+    select merchant_id, id, record_id, sequence, 'https://shop.example', 'https://shop.example',
+      case when sequence % 1000 = 2 then 'exhausted' when sequence % 1000 = 4 then 'pending' else 'delivered' end, occurred_at, occurred_at
+    from events`)
+  for (const table of ['events', 'webhook_deliveries']) await db.query(raw(`vacuum (analyze) ${table}`))
+})
+afterAll(async () => await database.drop())
+
+const slice = { page: 1, perPage: 20, after: null }
+const deliveries = async (filters: DeliveryFilters) =>
+  await withPlan(database.db, async (db) => await listDeliveries(db, merchant, filters, slice))
+
+it.each<[string, DeliveryFilters, number]>([
+  ['of a record', { recordId: record }, 5],
+  ['of one event', { eventId: randomUUID() }, 0],
+  ['that gave up', { state: 'exhausted' }, 20],
+  ['that are due', { state: 'pending' }, 20],
+  ...(['waiting', 'gone'] satisfies DeliveryState[]).map((state): [string, DeliveryFilters, number] => [
+    `that are ${state}`,
+    { state },
+    0,
+  ]),
+])('the deliveries %s are found among thousands by an index', async (_, filters, total) => {
+  const found = await deliveries(filters)
+  expect(found.total).toBe(total)
+  expect(found.items).toHaveLength(Math.min(20, total))
+  expect(found.plan.scans).not.toContain('Seq Scan')
+  expect(found.plan.rows).toBeLessThanOrEqual(100)
+})
+
+it('a page of all deliveries reads its rows alone, and counts by an index', async () => {
+  const found = await deliveries({})
+  expect(found.total).toBe(listed)
+  expect(found.items).toHaveLength(20)
+  expect(found.plan.scans).not.toContain('Seq Scan')
+  expect(found.plan.heapFetches).toBe(0)
+})
+
+it('a page of what was delivered counts the few that were not, and the rest by an index', async () => {
+  const found = await deliveries({ state: 'delivered' })
+  expect(found.total).toBe(listed - 40)
+  expect(found.items).toHaveLength(20)
+  expect(found.plan.scans).not.toContain('Seq Scan')
+  expect(found.plan.heapFetches).toBe(0)
+  expect(found.plan.indexes).toContain('webhook_deliveries_undelivered')
+  expect(found.plan.indexes).toContain('webhook_deliveries_due')
+})
+
+it('a page of all events reads its rows alone, and counts by an index', async () => {
+  const found = await withPlan(database.db, async (db) => await listEvents(db, merchant, {}, slice))
+  expect(found.total).toBe(listed)
+  expect(found.items).toHaveLength(20)
+  expect(found.plan.scans).not.toContain('Seq Scan')
+  expect(found.plan.heapFetches).toBe(0)
+})

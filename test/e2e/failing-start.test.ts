@@ -1,0 +1,39 @@
+import { createServer } from 'node:net'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { findFreePort, makeDataDir, startServiceProcess } from '../support/process.ts'
+
+let folder: Awaited<ReturnType<typeof makeDataDir>>
+
+beforeEach(async () => {
+  folder = await makeDataDir()
+})
+afterEach(async () => await folder.remove())
+
+describe('a start that fails', () => {
+  it('says what to do when the database is not there', async () => {
+    const port = await findFreePort()
+    const databaseUrl = `postgresql://nobody@127.0.0.1:${await findFreePort()}/nothing`
+    const started = startServiceProcess({ dataDir: folder.dataDir, port, databaseUrl })
+    await expect(started).rejects.toThrow(
+      /It ended with 1: .*Guichê could not start\..*ECONNREFUSED.*check DATABASE_URL/s,
+    )
+  })
+
+  it('says what to do when something listens at its address', async () => {
+    const other = createServer()
+    const port = await findFreePort()
+    await new Promise<void>((resolve) => other.listen(port, '127.0.0.1', resolve))
+    try {
+      const started = startServiceProcess({ dataDir: folder.dataDir, port })
+      await expect(started).rejects.toThrow(/It ended with 1: .*EADDRINUSE.*set PORT to another port/s)
+    } finally {
+      await new Promise((resolve) => other.close(resolve))
+    }
+  })
+
+  it('names every fault of its configuration', async () => {
+    const environment = { LOG_LEVEL: 'loud', RATE_LIMIT_CREATE: 'many' }
+    const started = startServiceProcess({ dataDir: folder.dataDir, port: 0, environment })
+    await expect(started).rejects.toThrow(/It ended with 1: .*RATE_LIMIT_CREATE must be a number.*LOG_LEVEL must be/s)
+  })
+})

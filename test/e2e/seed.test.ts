@@ -1,0 +1,312 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findBreaches } from '../../src/books.ts'
+import { type Db, raw, sql } from '../../src/db/sql.ts'
+import { parseDocument } from '../../src/lib/document.ts'
+import { isLandlinePhone, isMobilePhone } from '../../src/lib/phone.ts'
+import { newSecretKey, parseSecretKey } from '../../src/lib/secrets.ts'
+import { isEndToEndId } from '../../src/pix/ids.ts'
+import { type Seeded, type SeedOptions, seedDatabase } from '../../src/seed/seed.ts'
+import { toSnapshot } from '../../src/transactions/change.ts'
+import { transactionStatuses } from '../../src/transactions/status.ts'
+import { findTransaction } from '../../src/transactions/store.ts'
+import { manualClock } from '../support/clock.ts'
+import { openCommandLine } from '../support/command-line.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import type { Transaction } from '../support/payments.ts'
+import { fetchToken, startTestService, type TestService } from '../support/service.ts'
+import { eventually } from '../support/webhooks.ts'
+
+const secretKey = newSecretKey()
+const key = parseSecretKey(secretKey) ?? expect.unreachable()
+const dayMs = 24 * 60 * 60_000
+
+/** As the command does it. */
+async function seed(
+  db: Db,
+  more: Partial<SeedOptions> = {},
+  report: (line: string) => void = () => {},
+): Promise<Seeded> {
+  const clock = manualClock()
+  return await seedDatabase(
+    {
+      db,
+      clock,
+      key,
+      baseUrl: 'http://127.0.0.1:3000',
+      action: { actor: 'cli:test', action: 'seed', now: clock.now() },
+      report,
+    },
+    { transactions: 3_000, merchants: 20, days: 30, seed: 7, ...more },
+  )
+}
+
+/** All that keeps the tables in order, as PostgreSQL describes it. */
+async function describeTables(db: Db): Promise<unknown[]> {
+  return await db.query(sql`
+    select 'index' as kind, pg_get_indexdef(indexrelid) as made, indisvalid::text as state from pg_index
+      join pg_class on pg_class.oid = indrelid where relnamespace in ('public'::regnamespace, 'simulator'::regnamespace)
+    union all
+    select 'constraint', conrelid::regclass || ' ' || conname || ' ' || pg_get_constraintdef(oid), convalidated::text
+      from pg_constraint where connamespace in ('public'::regnamespace, 'simulator'::regnamespace)
+    union all
+    select 'trigger', pg_get_triggerdef(oid), tgenabled::text from pg_trigger where not tgisinternal
+    union all
+    select 'settings', oid::regclass::text, array_to_string(reloptions, ',') from pg_class where relkind = 'r' and reloptions <> '{}'
+    order by 1, 2`)
+}
+
+describe('a seeded database', () => {
+  let database: TestDatabase
+  let before: unknown[]
+  let seeded: Seeded
+  let service: TestService
+  beforeAll(async () => {
+    const fresh = await createTestDatabase()
+    // The simulated network's tables are made by whoever needs them first.
+    await startTestService({ database: fresh, environment: { SECRET_KEY: secretKey } }).then(
+      async (one) => await one.stop(),
+    )
+    database = fresh
+    before = await describeTables(database.db)
+    seeded = await seed(database.db)
+  })
+  afterAll(async () => {
+    await service.stop()
+    await database.drop()
+  })
+
+  const one = async <Row extends object>(statement: string): Promise<Row> => {
+    const [row] = await database.db.query<Row>(raw(statement))
+    if (!row) throw new Error(`nothing is found by ${statement}`)
+    return row
+  }
+
+  it('has as many transactions as were asked for, one merchant with exactly 1 %, and a small one', async () => {
+    const counts = await database.db.query<{ merchant_id: string; count: number }>(sql`
+      select merchant_id, count(*) as count from transactions group by 1 order by 2 desc`)
+    const countOf = ({ merchantId }: { merchantId: string }) =>
+      counts.find((row) => row.merchant_id === merchantId)?.count
+    expect(counts.reduce((sum, { count }) => sum + count, 0)).toBe(3_000)
+    expect(counts).toHaveLength(20)
+    expect([countOf(seeded.onePercent), seeded.onePercent.transactions]).toEqual([30, 30])
+    expect([countOf(seeded.small), seeded.small.transactions]).toEqual([30, 30])
+    expect([counts[0]?.merchant_id, countOf(seeded.largest)]).toEqual([
+      seeded.largest.merchantId,
+      seeded.largest.transactions,
+    ])
+  })
+
+  it('has the books in order', async () => {
+    expect(await findBreaches(database.db)).toEqual([])
+    expect(await one(`select count(*) > 4000 as is_full from ledger_transfers`)).toEqual({ is_full: true })
+    // In the order of time, so that a balance of the past is whole.
+    const disorder = await database.db.query(sql`
+      select from (select created_at < lag(created_at) over (partition by merchant_id order by id) as is_back from ledger_transfers) t where is_back`)
+    expect(disorder).toEqual([])
+  })
+
+  it('has every index, key, trigger and setting that it had before', async () => {
+    expect(await describeTables(database.db)).toEqual(before)
+    expect(before.length).toBeGreaterThan(80)
+  })
+
+  it('has transactions in every status but the one that lasts for moments', async () => {
+    const rows = await database.db.query<{ status: string }>(sql`select distinct status from transactions`)
+    expect(rows.map(({ status }) => status).sort()).toEqual(
+      transactionStatuses.filter((one) => one !== 'PENDING').toSorted(),
+    )
+  })
+
+  it('counts them where lists read their totals', async () => {
+    const unequal = await database.db.query(sql`
+      select * from (
+        select merchant_id, brazilian_day(created_at) as day, status, count(*) as count from transactions group by 1, 2, 3
+      ) real full join transaction_counts kept using (merchant_id, day, status) where real.count is distinct from kept.count`)
+    expect(unequal).toEqual([])
+  })
+
+  it('has events as changes write them', async () => {
+    const events = await database.db.query<{
+      merchant_id: string
+      record_id: string
+      snapshot: unknown
+      sequence: number
+    }>(sql`
+      select distinct on (t.status) e.merchant_id, e.record_id, e.snapshot, e.sequence
+      from transactions t join events e on e.merchant_id = t.merchant_id and e.record_id = t.id and e.sequence = cardinality(t.statuses) - 1
+      order by t.status, t.id`)
+    expect(events).toHaveLength(8)
+    for (const { merchant_id: merchantId, record_id: id, snapshot, sequence } of events) {
+      const row = await findTransaction(database.db, merchantId, id)
+      if (!row) throw new Error('the transaction of an event exists')
+      expect(sequence).toBe(row.statuses.length - 1)
+      if (row.status === 'PIX_QRCODE_GENERATED') expect(snapshot).toBeNull()
+      else expect(JSON.stringify(snapshot)).toBe(JSON.stringify(toSnapshot(row)))
+    }
+    const { missing } = await one<{ missing: number }>(`
+      select sum(cardinality(statuses) - 1) - (select count(*) from events) as missing from transactions`)
+    expect(missing).toBe(0)
+  })
+
+  it('has people whose numbers are valid', async () => {
+    const rows = await database.db.query<{
+      customer: { document: { value: string; type: string }; mobilePhone?: string; landline?: string } | null
+      end_to_end: string | null
+      customer_document: string | null
+    }>(sql`select customer, end_to_end, customer_document from transactions`)
+    const customers = rows.flatMap(({ customer }) => customer ?? [])
+    expect(customers.length).toBeGreaterThan(2_000)
+    for (const { document, mobilePhone, landline } of customers) {
+      expect(parseDocument(document.value)).toEqual(document)
+      if (mobilePhone !== undefined) expect(isMobilePhone(mobilePhone), mobilePhone).toBe(true)
+      if (landline !== undefined) expect(isLandlinePhone(landline), landline).toBe(true)
+    }
+    const ids = rows.flatMap(({ end_to_end: endToEnd }) => endToEnd ?? [])
+    expect(ids.filter((id) => !isEndToEndId(id))).toEqual([])
+  })
+
+  it('says who seeded it', async () => {
+    expect(await one(`select actor, action, details from audit_log`)).toEqual({
+      actor: 'cli:test',
+      action: 'seed',
+      details: { transactions: 3_000, merchants: 20, days: 30, seed: 7 },
+    })
+  })
+
+  it('is served: each client sees its own, with the code, the events and the balance', async () => {
+    service = await startTestService({
+      database,
+      clock: manualClock(),
+      environment: { SECRET_KEY: secretKey, TOKEN_LIFETIME_SECONDS: '86400' },
+    })
+    const token = await fetchToken(service.baseUrl, seeded.largest)
+    const listed = await service.call<{ total: number; data: Transaction[] }>('/transaction?perPage=100', { token })
+    expect(listed.body.total).toBe(seeded.largest.transactions)
+    const paid = listed.body.data.find(({ status }) => status === 'PAID')
+    expect(paid?.pixResponse?.uri).toMatch(/^000201.*br\.gov\.bcb\.pix.*6304[\dA-F]{4}$/)
+    const silvas = await service.call<{ total: number }>('/transaction?customerName=silva', { token })
+    expect(silvas.body.total).toBeGreaterThan(10)
+    expect(silvas.body.total).toBeLessThan(seeded.largest.transactions)
+    const events = await service.call<{ data: { type: string }[] }>(`/transaction/${paid?.id}/event`, { token })
+    expect(events.body.data.map(({ type }) => type).toSorted()).toEqual([
+      'transaction.paid',
+      'transaction.pix_qrcode_generated',
+    ])
+    expect((await service.call('/balance', { token })).status).toBe(200)
+  })
+
+  it('lives on: codes are paid or expire, refunds and contests come to their end, and the books stay in order', async () => {
+    const statusOf = async (id: string) =>
+      (await one<{ status: string }>(`select status from transactions where id = '${id}'`)).status
+    const inStatus = async (status: string, more = 'true') =>
+      await database.db.query<{ id: string; pix_uri: string }>(
+        raw(`
+        select id, pix_uri from transactions where status = '${status}' and ${more} order by created_at desc`),
+      )
+    const [open, ...expiring] = await inStatus(
+      'PIX_QRCODE_GENERATED',
+      `pix_expires_at > '${service.clock.now().toISOString()}'`,
+    )
+    const [refunding] = await inStatus('PROCESSING_REFUND')
+    const [accepted] = await inStatus('PROCESSING_INFRACTION')
+    if (!open || !refunding || !accepted) throw new Error('there is one of each')
+
+    const token = await fetchToken(service.baseUrl, seeded.largest)
+    const paid = await service.call('/sandbox/payment', { token, body: { uri: open.pix_uri } })
+    expect(paid.status).toBe(200)
+    await eventually(async () => (await statusOf(open.id)) === 'PAID')
+    service.clock.advance(2 * dayMs)
+    await service.runJob('transactions.check')
+    await eventually(async () => (await inStatus('PIX_QRCODE_GENERATED')).length === 0)
+    for (const { id } of expiring) expect(await statusOf(id)).toBe('FAILED')
+    await eventually(async () => ['REFUNDED', 'PAID'].includes(await statusOf(refunding.id)))
+    service.clock.advance(4 * dayMs)
+    await service.runJob('transactions.infractions')
+    await eventually(async () => (await statusOf(accepted.id)) === 'INFRACTION')
+    expect(await findBreaches(database.db)).toEqual([])
+    // Nobody is called who does not exist.
+    expect(await database.db.query(sql`select from webhook_deliveries where state <> 'delivered'`)).toEqual([])
+  })
+
+  it('is not seeded while a service runs on it, nor a second time', async () => {
+    await expect(seed(database.db)).rejects.toThrow('A Guichê runs on this database')
+    await service.stop()
+    await expect(seed(database.db)).rejects.toThrow('This database has been seeded already')
+  })
+})
+
+describe('the same seed', () => {
+  it('makes the same data, and another seed another', async () => {
+    const fingerprint = async (number: number) => {
+      const { db, drop } = await createTestDatabase()
+      await seed(db, { transactions: 1_000, merchants: 5, seed: number })
+      const rows = await db.query(sql`
+        select id, merchant_id, amount, customer::text, statuses, status_dates, end_to_end, payer::text, fee_amount
+        from transactions order by id`)
+      await drop()
+      return JSON.stringify(rows)
+    }
+    const first = await fingerprint(1)
+    expect(await fingerprint(1)).toBe(first)
+    expect(await fingerprint(2)).not.toBe(first)
+  })
+})
+
+describe('a seed', () => {
+  it('touches no database that has a client or a transaction of its own', async () => {
+    const service = await startTestService()
+    const created = await service.call('/transaction', { body: { amount: 100, paymentMethod: 'PIX', pix: {} } })
+    expect(created.status).toBe(201)
+    const database = { db: service.db, connectionString: service.connectionString }
+    const other = await startTestService({ database })
+    await other.stop()
+    const command = await openCommandLine(service)
+    await command.expectFailure(['seed', '--transactions', '100'], /A Guichê runs on this database. Stop it first/)
+    await command.stop()
+    await service.stop()
+  })
+
+  it('that was cut short is thrown away by the next, which is as if there had been none', async () => {
+    const { db, drop, connectionString } = await createTestDatabase()
+    const fresh = await createTestDatabase()
+    await seed(fresh.db, { seed: 3 })
+    const cut = seed(db, { seed: 3 }, (line) => {
+      if (line.startsWith('20 of')) throw new Error('cut short')
+    })
+    await expect(cut).rejects.toThrow('cut short')
+    await expect(startTestService({ database: { db, connectionString } })).rejects.toThrow('a seed was cut short')
+    const lines: string[] = []
+    await seed(db, { seed: 3 }, (line) => lines.push(line))
+    expect(lines[0]).toBe('an earlier seed was cut short: what it left is thrown away')
+    expect(await describeTables(db)).toEqual(await describeTables(fresh.db))
+    expect(await findBreaches(db)).toEqual([])
+    const sizes = sql`
+      select (select count(*) from transactions) as transactions, (select count(*) from events) as events,
+        (select count(*) from ledger_transfers) as transfers, (select count(*) from clients) as clients,
+        (select sum(count) from transaction_counts) as counted`
+    expect(await db.query(sizes)).toEqual(await fresh.db.query(sizes))
+    // The ledger's own role may still only add to it.
+    await expect(db.query(sql`truncate ledger_transfers`)).rejects.toThrow('permission denied')
+    await Promise.all([drop(), fresh.drop()])
+  })
+})
+
+describe('guiche seed', () => {
+  it('fills a database, and says whom to be', async () => {
+    const database = await createTestDatabase()
+    const command = await openCommandLine(database)
+    const made = await command.runJson<Seeded>(['seed', '--transactions', '500', '--days', '10'])
+    expect(made).toMatchObject({
+      transactions: 500,
+      merchants: 5,
+      days: 10,
+      seed: 1,
+      onePercent: { clientId: 'seed-1-1', transactions: 5 },
+    })
+    expect(await command.read(['ledger', 'verify'])).toMatch(/^the books agree/)
+    await command.expectFailure(['seed', '--transactions', '500'], 'This database has been seeded already')
+    await command.expectFailure(['seed', '--transactions', '99'], 'A whole number from 100 to 100000000')
+    await command.stop()
+    await database.drop()
+  })
+})

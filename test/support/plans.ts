@@ -1,0 +1,52 @@
+import { type Db, type Sql, sql } from '../../src/db/sql.ts'
+
+type Node = {
+  'Node Type': string
+  'Relation Name'?: string
+  'Index Name'?: string
+  'Actual Rows': number
+  'Actual Loops': number
+  'Rows Removed by Filter'?: number
+  'Heap Fetches'?: number
+  Plans?: Node[]
+}
+
+/** How PostgreSQL read what a statement asked for. */
+export type Plan = {
+  /** The kinds of scans, such as `Index Only Scan`. */
+  scans: Set<string>
+  indexes: Set<string>
+  /** Rows or entries that the busiest scan has gone over, those that it passed over among them. */
+  rows: number
+  /** Rows that had to be looked at although an index has all that was asked for. */
+  heapFetches: number
+}
+
+/** Runs some work, and its first statement once more to see how it is done. */
+export async function withPlan<Result>(db: Db, work: (db: Db) => Promise<Result>): Promise<Result & { plan: Plan }> {
+  let sent: Sql | undefined
+  const result = await work({
+    ...db,
+    query: async (statement, name) => {
+      sent ??= statement
+      return await db.query(statement, name)
+    },
+  })
+  const [row] = await db.query<{ 'QUERY PLAN': { Plan: Node }[] }>(
+    sql`explain (analyze, timing off, format json) ${sent ?? sql`select`}`,
+  )
+  const nodes = flatten(row?.['QUERY PLAN'][0]?.Plan)
+  const scans = nodes.filter((node) => node['Node Type'].endsWith('Scan') && !node['Node Type'].startsWith('CTE'))
+  const passed = (node: Node) => (node['Rows Removed by Filter'] ?? 0) + node['Actual Rows']
+  const plan = {
+    scans: new Set(scans.map((node) => node['Node Type'])),
+    indexes: new Set(nodes.flatMap((node) => node['Index Name'] ?? [])),
+    rows: Math.max(...scans.map((node) => passed(node) * node['Actual Loops'])),
+    heapFetches: scans.reduce((sum, node) => sum + (node['Heap Fetches'] ?? 0), 0),
+  }
+  return { ...result, plan }
+}
+
+function flatten(node: Node | undefined): Node[] {
+  return node ? [node, ...(node.Plans ?? []).flatMap(flatten)] : []
+}
