@@ -1,0 +1,1 @@
+-- Money that arrived and is not known for what: without a txid, under one that is not ours, or for what was paid already.

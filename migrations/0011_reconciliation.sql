@@ -1,0 +1,1 @@
+-- The books beside the acquirers' own lists: what differs, what was proposed about it, and the days that were closed.
