@@ -21,6 +21,7 @@ import type { Clock } from './lib/clock.ts'
 import type { SecretKey } from './lib/secrets.ts'
 import { registerSandboxRoutes, type Sandbox } from './sandbox/routes.ts'
 import { createTransactionWriter } from './transactions/create.ts'
+import { createTransactionReader } from './transactions/load.ts'
 import { registerTransactionRoutes } from './transactions/routes.ts'
 import { checkWebhookUrl } from './webhooks/address.ts'
 import { registerWebhookRoutes } from './webhooks/routes.ts'
@@ -81,6 +82,7 @@ export async function createApp(deps: AppDeps): Promise<Server> {
   registerTransactionRoutes(app, {
     ...deps,
     insertTransaction: createTransactionWriter(db),
+    readTransaction: createTransactionReader(db),
     createLimit: limit('create', config.rateLimitCreate.perSecond, config.rateLimitCreate.burst),
   })
   registerWithdrawalRoutes(app, deps)

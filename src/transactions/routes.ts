@@ -16,6 +16,7 @@ import { toEventView } from '../webhooks/view.ts'
 import { type CreateDeps, createTransaction } from './create.ts'
 import { writeTransactionsCsv } from './export.ts'
 import { listTransactions, type TransactionFilters } from './list-store.ts'
+import type { TransactionReader } from './load.ts'
 import { refundTransaction } from './refund.ts'
 import { RefundBody, RefundCreatedView } from './refund-schema.ts'
 import {
@@ -27,10 +28,9 @@ import {
   TransactionParams,
   TransactionView,
 } from './schema.ts'
-import { findTransaction } from './store.ts'
 import { toRefundCreatedView, toTransactionCreatedView, toTransactionView } from './view.ts'
 
-export type TransactionRoutesDeps = CreateDeps & { createLimit: RateLimiter }
+export type TransactionRoutesDeps = CreateDeps & { createLimit: RateLimiter; readTransaction: TransactionReader }
 
 export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDeps): void {
   app.post(
@@ -124,7 +124,7 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
       },
     },
     async (request) => {
-      const row = await findTransaction(deps.db, callerOf(request).merchantId, request.params.id)
+      const row = await deps.readTransaction({ merchantId: callerOf(request).merchantId, recordId: request.params.id })
       if (!row) throw unknownTransaction()
       return toTransactionView(row)
     },
@@ -144,7 +144,7 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
     },
     async (request) => {
       const { merchantId } = callerOf(request)
-      const row = await findTransaction(deps.db, merchantId, request.params.id)
+      const row = await deps.readTransaction({ merchantId, recordId: request.params.id })
       if (!row) throw unknownTransaction()
       const slice = readSlice(request)
       return toEnvelope(await listEvents(deps.db, merchantId, { recordId: row.id }, slice), slice, toEventView)
