@@ -15,6 +15,12 @@ export type Acquirer = {
   readonly isRemote: boolean
   /** The account that is credited: the operator's own at this PSP. */
   readonly receiver: AccountHolder
+  /** False while its circuit is open: it did not answer lately, and a question would be refused unasked. */
+  isAvailable(): boolean
+  /** Of the certificate with which we connect; null where the PSP wants none. `expiresAt` is null where it cannot be read. */
+  readonly certificate: { expiresAt(): Date | null } | null
+  /** What was agreed with the PSP; null where nobody told. */
+  readonly fees: { payment: FeeAgreed | null; payout: FeeAgreed | null }
 
   /** Idempotent: the same txid with the same content gives the same charge, however often it is asked for. */
   createCharge(input: ChargeInput): Promise<ChargeOutcome>
@@ -22,8 +28,8 @@ export type Acquirer = {
   findCharge(txid: string): Promise<Charge | null>
   /** One payment that arrived, or null. Case matters in an endToEndId. */
   findPayment(endToEndId: string): Promise<Payment | null>
-  /** Payments that arrived in [from, to], all pages of them. Finds what no callback told of. */
-  listPayments(range: { from: Date; to: Date }): AsyncIterable<Payment>
+  /** Payments that arrived in [from, to], all pages of them; with `withReturns` only those that have a return. */
+  listPayments(range: Range & { withReturns?: boolean }): AsyncIterable<Payment>
 
   /** Returns a payment or a part of it. Idempotent under our own id. */
   refund(input: RefundInput): Promise<MoneyOut>
@@ -40,6 +46,11 @@ export type Acquirer = {
   /** What a callback claims. A hint, never proof: the caller reads it back. Throws {@link UnreadableCallback}. */
   readCallback(body: unknown): CallbackNotice[]
 }
+
+export type Range = { from: Date; to: Date }
+
+/** `fixed`, `minimum` and `maximum` in cents; 119 basis points are 1.19 %. */
+export type FeeAgreed = { fixed: Cents; basisPoints: number; minimum: Cents; maximum: Cents | null }
 
 export type ChargeInput = { txid: string; amount: Cents; expiresInSeconds: number }
 
@@ -63,10 +74,13 @@ export type Payment = {
   paidAt: Date
   /** Only when the PSP tells all of it: the standard's Pix has no payer. */
   payer: AccountHolder | null
+  /** All that went back or is on its way, ours and those under MED; what was refused is left out. */
   returns: PaymentReturn[]
+  /** What the PSP says that it kept; null where it says nothing. */
+  fee: Cents | null
 }
 
-/** A return of a payment that is not of our making: the standard's `devolucoes` with a MED nature. */
+/** The standard's `devolucoes`. Ours have the nature `ORIGINAL` and our own id; one that begins with `MED` is not of our making. */
 export type PaymentReturn = {
   id: string
   endToEndId: string | null
@@ -92,6 +106,18 @@ export type Payouts = {
   send(input: { payoutId: string; amount: Cents; pixKey: PixKey }): Promise<MoneyOut>
   /** What became of a payout, or null when the acquirer has none under this id. */
   find(payoutId: string): Promise<PayoutFound | null>
+  /** Payouts that were asked for in [from, to], all pages of them, those that others sent from the account included. Null where there is no list. */
+  readonly list: ((range: Range) => AsyncIterable<PayoutListed>) | null
+}
+
+export type PayoutListed = {
+  /** Our own id, or null where it was not sent through this port. */
+  payoutId: string | null
+  endToEndId: string
+  amount: Cents
+  at: Date
+  status: 'processing' | 'done' | 'refused'
+  fee: Cents | null
 }
 
 /** `returned`: the receiver sent it back afterwards, under this endToEndId. */
@@ -109,7 +135,7 @@ export type InfractionFound = {
 
 export type Infractions = {
   /** Those that were opened or changed in [from, to], all pages of them. */
-  list(range: { from: Date; to: Date }): AsyncIterable<InfractionFound>
+  list(range: Range): AsyncIterable<InfractionFound>
 }
 
 export type CallbackNotice = {

@@ -12,7 +12,7 @@ const at = clock.now()
 const recordId = randomUUID()
 const txid = toTxid(recordId)
 const charge: Charge = { txid, amount: cents(100), uri: 'code', createdAt: at, expiresAt: at, payments: [] }
-const payment: Payment = { endToEndId: 'E1', txid, amount: cents(100), paidAt: at, payer: null, returns: [] }
+const payment: Payment = { endToEndId: 'E1', txid, amount: cents(100), paidAt: at, payer: null, returns: [], fee: null }
 const chargeInput = { txid, amount: cents(100), expiresInSeconds: 60 }
 const processing = { outcome: 'processing' as const, endToEndId: null }
 
@@ -20,6 +20,9 @@ const answering: Acquirer = {
   name: 'a PSP',
   isRemote: true,
   receiver: receiverAccount,
+  isAvailable: () => true,
+  certificate: null,
+  fees: { payment: null, payout: null },
   createCharge: async () => ({ outcome: 'created', charge }),
   findCharge: async () => null,
   findPayment: async () => payment,
@@ -28,7 +31,7 @@ const answering: Acquirer = {
   },
   refund: async () => ({ outcome: 'refused', reason: 'João has closed his account' }),
   findRefund: async () => null,
-  payouts: { send: async () => processing, find: async () => ({ ...processing }) },
+  payouts: { send: async () => processing, find: async () => ({ ...processing }), list: null },
   infractions: null,
   registerCallback: async () => {},
   readCallback: () => [],

@@ -51,7 +51,7 @@ export function recordExchanges(acquirer: Acquirer, deps: Deps): Acquirer {
       await tell({ operation: 'refund', id: input.refundId }, outcomeOf, () => acquirer.refund(input)),
     findRefund: async (input) =>
       await tell({ operation: 'findRefund', id: input.refundId }, outcomeOf, () => acquirer.findRefund(input)),
-    payouts: payouts && recordPayouts(payouts, tell),
+    payouts: payouts && recordPayouts(payouts, tell, deps, acquirer.name),
     infractions: infractions && recordInfractions(infractions, deps, acquirer.name),
   }
 }
@@ -62,13 +62,15 @@ type Tell = <Result>(
   ask: () => Promise<Result>,
 ) => Promise<Result>
 
-function recordPayouts(payouts: Payouts, tell: Tell): Payouts {
+function recordPayouts(payouts: Payouts, tell: Tell, deps: Deps, acquirer: string): Payouts {
+  const { list } = payouts
   return {
     ...payouts,
     send: async (input) =>
       await tell({ operation: 'sendPayout', id: input.payoutId }, outcomeOf, () => payouts.send(input)),
     find: async (payoutId) =>
       await tell({ operation: 'findPayout', id: payoutId }, outcomeOf, () => payouts.find(payoutId)),
+    list: list && ((range) => recordFailure(deps, acquirer, 'listPayouts', list(range))),
   }
 }
 

@@ -133,6 +133,7 @@ describe.each([
           pix: { key: '52998224725', type: 'CPF' },
         },
         returns: [],
+        fee: null,
       })
       expect((await acquirer.findCharge(txid))?.payments).toEqual([payment])
       if (payment) payments.push(payment)

@@ -24,6 +24,7 @@ export type BacenOptions = {
   offers?: { payouts: boolean; infractions: boolean }
   /** For each question, the token that it may need included. */
   timeoutMs?: number
+  fees?: Acquirer['fees']
   /** Tells when the token is to be renewed, and when something was done of which the PSP names no time. */
   clock?: Clock
 }
@@ -42,6 +43,9 @@ export function createBacenAcquirer(options: BacenOptions): Acquirer {
     name,
     isRemote,
     receiver,
+    isAvailable: () => true,
+    certificate: null,
+    fees: options.fees ?? { payment: null, payout: null },
     createCharge: (input) => createCharge(deps, input),
     findCharge: (txid) => findCharge(deps, txid),
     findPayment: (endToEndId) => findPayment(deps, endToEndId),

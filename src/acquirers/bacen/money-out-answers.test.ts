@@ -204,17 +204,27 @@ describe('returns of a payment', () => {
   const med = { ...devolucao, natureza: 'MED_FRAUDE', status: 'DEVOLVIDO' }
   const find = (devolucoes: unknown) => psp(() => json(200, { ...pix, devolucoes })).acquirer.findPayment(endToEndId)
 
-  it('are those under MED that were not in vain', async () => {
-    const given = [med, { ...devolucao, natureza: 'ORIGINAL' }, devolucao, { ...med, status: 'NAO_REALIZADO' }]
+  it('are all that were not in vain, ours and those under MED', async () => {
+    const given = [
+      med,
+      { ...devolucao, natureza: 'ORIGINAL' },
+      { ...devolucao, horario: null },
+      { ...med, status: 'NAO_REALIZADO' },
+    ]
+    const told = { id, endToEndId: rtrId, amount: 100, at: clock.now() }
     expect(await find(given)).toMatchObject({
-      returns: [{ id, endToEndId: rtrId, amount: 100, nature: 'MED_FRAUDE', isDone: true, at: clock.now() }],
+      returns: [
+        { ...told, nature: 'MED_FRAUDE', isDone: true },
+        { ...told, nature: 'ORIGINAL' },
+        { ...told, nature: 'ORIGINAL' },
+      ],
     })
     expect(await find([{ ...med, status: 'EM_PROCESSAMENTO' }])).toMatchObject({ returns: [{ isDone: false }] })
     for (const none of [null, undefined, []]) expect(await find(none)).toMatchObject({ returns: [] })
   })
 
   it('that cannot be read are not passed over', async () => {
-    for (const broken of ['x', [{ ...med, valor: 1 }], [{ ...med, horario: null }], [{ ...med, id: '', rtrId: '' }]]) {
+    for (const broken of ['x', ['x'], [{ ...med, valor: 'x' }], [{ ...med, id: '', rtrId: '' }]]) {
       await expect(find(broken)).rejects.toBeInstanceOf(AcquirerUnavailable)
     }
   })

@@ -102,7 +102,13 @@ describe.each([
       expect(tooMuch).toEqual({ outcome: 'refused', reason: expect.stringContaining('AM09') })
       const rest = { endToEndId, refundId: newId(), amount: cents(600) }
       expect(await acquirer.refund(rest)).toMatchObject({ outcome: 'processing' })
-      expect(await acquirer.findPayment(endToEndId)).toMatchObject({ amount: 1000, returns: [] })
+      expect(await acquirer.findPayment(endToEndId)).toMatchObject({
+        amount: 1000,
+        returns: [
+          { id: part.refundId, amount: 400, nature: 'ORIGINAL', isDone: true },
+          { id: rest.refundId, amount: 600, nature: 'ORIGINAL' },
+        ],
+      })
     })
 
     it('takes of thirty at once only what the payment covers', async () => {

@@ -1,4 +1,4 @@
-import { AcquirerUnavailable } from '../acquirer.ts'
+import { AcquirerUnavailable, type Range } from '../acquirer.ts'
 import type { Client } from './client.ts'
 import { count, type Json, list, record } from './read.ts'
 
@@ -10,16 +10,18 @@ type Asked = {
   path: string
   /** The member of the answer that has the entries. */
   member: string
-  range: { from: Date; to: Date }
+  range: Range
+  /** What else the list is asked for. */
+  query?: Record<string, string>
 }
 
 /**
  * A list between two times, page by page from zero. Whole seconds are asked for, since a PSP refuses milliseconds, wide
  * enough to hold the range; what lies outside is for the caller to drop.
  */
-export async function* listPages(client: Client, { path, member, range }: Asked): AsyncIterable<unknown> {
+export async function* listPages(client: Client, { path, member, range, query }: Asked): AsyncIterable<unknown> {
   for (let page = 0; page < pagesMax; page++) {
-    const answer = await client({ method: 'GET', path, query: toQuery(range, page) })
+    const answer = await client({ method: 'GET', path, query: { ...query, ...toQuery(range, page) } })
     if (!answer.ok) throw new AcquirerUnavailable(`The acquirer refused to list ${member}: ${answer.reason}`)
     const entries = list(answer.body, member)
     if (!entries) throw new AcquirerUnavailable(`The acquirer answered with a list of ${member} that cannot be read`)
@@ -29,7 +31,7 @@ export async function* listPages(client: Client, { path, member, range }: Asked)
   throw new AcquirerUnavailable(`The acquirer has more pages of ${member} than can be`)
 }
 
-function toQuery({ from, to }: { from: Date; to: Date }, page: number): Record<string, string> {
+function toQuery({ from, to }: Range, page: number): Record<string, string> {
   return {
     inicio: toSeconds(Math.floor(from.getTime() / 1000)),
     fim: toSeconds(Math.ceil(to.getTime() / 1000)),

@@ -1,7 +1,7 @@
 import { parseDocument } from '../../lib/document.ts'
 import type { AccountHolder } from '../../pix/holder.ts'
 import { normalizePixKey, type PixKey } from '../../pix/key.ts'
-import { AcquirerUnavailable, type Payment, type PaymentReturn } from '../acquirer.ts'
+import { AcquirerUnavailable, type Payment, type PaymentReturn, type Range } from '../acquirer.ts'
 import { type Client, foundOrNull } from './client.ts'
 import { listPages } from './pages.ts'
 import { amount, dateTime, isRecord, type Json, list, record, text } from './read.ts'
@@ -19,8 +19,12 @@ export async function findPayment({ client }: Deps, endToEndId: string): Promise
 }
 
 /** `GET /pix`, all pages; what lies outside the range is dropped here. */
-export async function* listPayments({ client }: Deps, range: { from: Date; to: Date }): AsyncIterable<Payment> {
-  for await (const entry of listPages(client, { path: '/pix', member: 'pix', range })) {
+export async function* listPayments(
+  { client }: Deps,
+  { withReturns = false, ...range }: Range & { withReturns?: boolean },
+): AsyncIterable<Payment> {
+  const asked = { path: '/pix', member: 'pix', range, ...(withReturns && { query: { devolucaoPresente: 'true' } }) }
+  for await (const entry of listPages(client, asked)) {
     const payment = readPayment(entry)
     if (!payment) throw unreadable()
     if (payment.paidAt >= range.from && payment.paidAt <= range.to) yield payment
@@ -33,33 +37,32 @@ export function readPayment(value: unknown): Payment | null {
   const endToEndId = text(value, 'endToEndId')
   const paid = amount(value, 'valor')
   const paidAt = dateTime(value, 'horario')
-  const returns = readReturns(value)
-  if (!endToEndId || paid === null || !paidAt || !returns) return null
+  if (!endToEndId || paid === null || !paidAt) return null
+  const returns = readReturns(value, paidAt)
+  if (!returns) return null
   const payer = readPayer(record(value, 'pagador'))
-  return { endToEndId, txid: text(value, 'txid'), amount: paid, paidAt, payer, returns }
+  const fee = amount(record(value, 'gnExtras'), 'tarifa')
+  return { endToEndId, txid: text(value, 'txid'), amount: paid, paidAt, payer, returns, fee }
 }
 
-/** The returns under MED; those of another nature were asked for through this very port. Null when one cannot be read. */
-function readReturns(payment: Json): PaymentReturn[] | null {
+/** Null when one cannot be read. */
+function readReturns(payment: Json, paidAt: Date): PaymentReturn[] | null {
   const entries = list(payment, 'devolucoes')
-    ?.filter(isMed)
-    .filter((entry) => entry.status !== 'NAO_REALIZADO')
-  const returns = entries?.map(readReturn)
-  return returns?.every((one) => one !== null) ? returns : null
+  if (!entries?.every(isRecord)) return null
+  const returns = entries.filter((entry) => entry.status !== 'NAO_REALIZADO').map((entry) => readReturn(entry, paidAt))
+  return returns.every((one) => one !== null) ? returns : null
 }
 
-function isMed(entry: unknown): entry is Json {
-  return isRecord(entry) && text(entry, 'natureza')?.startsWith('MED_') === true
-}
-
-function readReturn(entry: Json): PaymentReturn | null {
+function readReturn(entry: Json, paidAt: Date): PaymentReturn | null {
   const times = record(entry, 'horario')
   const endToEndId = text(entry, 'rtrId')
   const id = text(entry, 'id') ?? endToEndId
   const returned = amount(entry, 'valor')
-  const nature = text(entry, 'natureza')
-  const at = dateTime(times, 'liquidacao') ?? dateTime(times, 'solicitacao')
-  if (!id || returned === null || !nature || !at) return null
+  // The standard's own default.
+  const nature = text(entry, 'natureza') ?? 'ORIGINAL'
+  // Both are optional in the standard: money that went back is not passed over for want of its time.
+  const at = dateTime(times, 'liquidacao') ?? dateTime(times, 'solicitacao') ?? paidAt
+  if (!id || returned === null) return null
   return { id, endToEndId, amount: returned, nature, isDone: entry.status === 'DEVOLVIDO', at }
 }
 

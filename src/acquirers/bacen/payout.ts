@@ -4,8 +4,16 @@ import { parseDocument } from '../../lib/document.ts'
 import { type Cents, cents, toReais } from '../../lib/money.ts'
 import type { AccountHolder } from '../../pix/holder.ts'
 import { detectPixKey, type PixKey } from '../../pix/key.ts'
-import { AcquirerUnavailable, type MoneyOut, type PayoutFound, type Payouts } from '../acquirer.ts'
+import {
+  AcquirerUnavailable,
+  type MoneyOut,
+  type PayoutFound,
+  type PayoutListed,
+  type Payouts,
+  type Range,
+} from '../acquirer.ts'
 import { type Client, foundOrNull } from './client.ts'
+import { listPages } from './pages.ts'
 import { amount, dateTime, isRecord, type Json, list, record, text } from './read.ts'
 import { explainRejection } from './spi-codes.ts'
 
@@ -20,6 +28,7 @@ export function createPayouts(deps: Deps): Payouts {
   return {
     send: (input) => sendPayout(deps, input),
     find: (payoutId) => findPayout(deps, payoutId),
+    list: (range) => listPayouts(deps, range),
   }
 }
 
@@ -47,6 +56,29 @@ async function findPayout(deps: Deps, payoutId: string): Promise<PayoutFound | n
 async function askPayout({ client }: Deps, payoutId: string): Promise<Json | null> {
   return foundOrNull(await client({ method: 'GET', path: `/v2/gn/pix/enviados/id-envio/${checked(payoutId)}` }))
 }
+
+/** `GET /v2/gn/pix/enviados`, all pages; what lies outside the range is dropped here. */
+async function* listPayouts({ client }: Deps, range: Range): AsyncIterable<PayoutListed> {
+  for await (const entry of listPages(client, { path: '/v2/gn/pix/enviados', member: 'pix', range })) {
+    const payout = readListed(entry)
+    if (!payout) throw new AcquirerUnavailable('The acquirer answered with payouts that cannot be read')
+    if (payout.at >= range.from && payout.at <= range.to) yield payout
+  }
+}
+
+function readListed(entry: unknown): PayoutListed | null {
+  if (!isRecord(entry)) return null
+  const times = record(entry, 'horario')
+  const endToEndId = text(entry, 'endToEndId') ?? text(entry, 'e2eId')
+  const sent = amount(entry, 'valor')
+  const at = dateTime(times, 'solicitacao') ?? dateTime(times, 'liquidacao') ?? dateTime(entry, 'horario')
+  if (!endToEndId || sent === null || !at) return null
+  const status = listedStatuses[text(entry, 'status') ?? ''] ?? 'processing'
+  const fee = amount(record(entry, 'gnExtras'), 'tarifa')
+  return { payoutId: text(entry, 'idEnvio'), endToEndId, amount: sent, at, status, fee }
+}
+
+const listedStatuses: Record<string, PayoutListed['status']> = { REALIZADO: 'done', NAO_REALIZADO: 'refused' }
 
 function checked(payoutId: string): string {
   assert(payoutIdShape.test(payoutId), 'the id of a payout has 1 to 35 letters and digits')
