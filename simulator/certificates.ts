@@ -1,0 +1,107 @@
+import { createPublicKey, generateKeyPair, randomBytes } from 'node:crypto'
+import { isIP } from 'node:net'
+import { promisify } from 'node:util'
+import forge from 'node-forge'
+
+/** A certificate and the key that it is for, both as PEM. */
+export type Identity = { certificate: string; key: string }
+
+export type CertificateInput = {
+  commonName: string
+  /** What it is shown for. A PSP's own is shown to its clients, and to the receivers of its callbacks. */
+  use: 'server' | 'client' | 'both'
+  /** Names and addresses that a server is reached under. */
+  hosts?: string[]
+  validFrom: Date
+  validTo: Date
+}
+
+// ASCII: the library writes other characters of an issuer's name twice encoded.
+const organization = 'Guiche simulator'
+const passphraseBytes = 15
+
+/** Who signs the certificates of one simulated PSP. Another one's are foreign to it. */
+export async function makeAuthority(
+  input: Pick<CertificateInput, 'commonName' | 'validFrom' | 'validTo'>,
+): Promise<Identity> {
+  const key = await newKey()
+  return { key, certificate: sign({ ...input, key, issuer: null, extensions: authorityExtensions }) }
+}
+
+/** A key, and a certificate for it that the authority signs. `validTo` may lie in the past, for tests of what has expired. */
+export async function issueCertificate(authority: Identity, input: CertificateInput): Promise<Identity> {
+  const key = await newKey()
+  const extensions = [
+    { name: 'basicConstraints', cA: false, critical: true },
+    { name: 'keyUsage', digitalSignature: true, keyEncipherment: true, critical: true },
+    { name: 'extKeyUsage', serverAuth: input.use !== 'client', clientAuth: input.use !== 'server' },
+    ...(input.hosts ? [{ name: 'subjectAltName', altNames: input.hosts.map(toAltName) }] : []),
+  ]
+  return { key, certificate: sign({ ...input, key, issuer: authority, extensions }) }
+}
+
+/** PKCS#12, as PSPs hand certificates out: the identity with the authority's certificate behind a passphrase. */
+export function toPfx(
+  identity: Identity,
+  { authority, passphrase }: { authority: Identity; passphrase: string },
+): Buffer {
+  const chain = [identity.certificate, authority.certificate].map((pem) => forge.pki.certificateFromPem(pem))
+  const key = forge.pki.privateKeyFromPem(identity.key)
+  // AES: OpenSSL 3, and Node.js with it, reads the older RC2 and 3DES only on demand.
+  const asn1 = forge.pkcs12.toPkcs12Asn1(key, chain, passphrase, { algorithm: 'aes256', friendlyName: 'guiche' })
+  return Buffer.from(forge.asn1.toDer(asn1).getBytes(), 'binary')
+}
+
+export function newPassphrase(): string {
+  return randomBytes(passphraseBytes).toString('base64url')
+}
+
+const authorityExtensions = [
+  { name: 'basicConstraints', cA: true, pathLenConstraint: 0, critical: true },
+  { name: 'keyUsage', keyCertSign: true, cRLSign: true, critical: true },
+]
+
+/** RSA, because that is what PSPs hand out and what PKCS#12 of every age holds. */
+async function newKey(): Promise<string> {
+  const { privateKey } = await promisify(generateKeyPair)('rsa', { modulusLength: 2048 })
+  return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+}
+
+function sign(input: {
+  commonName: string
+  validFrom: Date
+  validTo: Date
+  key: string
+  /** Null: it signs itself. */
+  issuer: Identity | null
+  extensions: object[]
+}): string {
+  const certificate = forge.pki.createCertificate()
+  const publicKey = createPublicKey(input.key).export({ type: 'spki', format: 'pem' }).toString()
+  certificate.publicKey = forge.pki.publicKeyFromPem(publicKey)
+  // A positive number: the first bit of its first byte is not set.
+  certificate.serialNumber = `01${randomBytes(15).toString('hex')}`
+  certificate.validity.notBefore = input.validFrom
+  certificate.validity.notAfter = input.validTo
+  const subject = [
+    { shortName: 'O', value: organization },
+    { shortName: 'CN', value: input.commonName },
+  ]
+  certificate.setSubject(subject)
+  const issuer = input.issuer && forge.pki.certificateFromPem(input.issuer.certificate)
+  certificate.setIssuer(issuer ? issuer.subject.attributes : subject)
+  certificate.setExtensions([
+    ...input.extensions,
+    { name: 'subjectKeyIdentifier' },
+    ...(issuer
+      ? [{ name: 'authorityKeyIdentifier', keyIdentifier: issuer.generateSubjectKeyIdentifier().getBytes() }]
+      : []),
+  ])
+  certificate.sign(forge.pki.privateKeyFromPem(input.issuer?.key ?? input.key), forge.md.sha256.create())
+  return forge.pki.certificateToPem(certificate)
+}
+
+// The types of names in a certificate: 2 is a name, 7 an address.
+function toAltName(host: string): { type: number; value?: string; ip?: string } {
+  return isIP(host) === 0 ? { type: 2, value: host } : { type: 7, ip: host }
+}
