@@ -1,6 +1,7 @@
 import type { Cents } from '../lib/money.ts'
 import type { AccountHolder } from '../pix/holder.ts'
 import type { PixKey } from '../pix/key.ts'
+import type { CallbackDoor } from './callbacks.ts'
 
 /**
  * The port to a bank or PSP: what the gateway needs of it, in the gateway's own words. One adapter, bacen/, speaks the
@@ -21,6 +22,8 @@ export type Acquirer = {
   readonly certificate: { expiresAt(): Date | null } | null
   /** What was agreed with the PSP; null where nobody told. */
   readonly fees: { payment: FeeAgreed | null; payout: FeeAgreed | null }
+  /** By what a callback of this acquirer is known. */
+  readonly callbacks: CallbackDoor
 
   /** Idempotent: the same txid with the same content gives the same charge, however often it is asked for. */
   createCharge(input: ChargeInput): Promise<ChargeOutcome>
@@ -43,8 +46,11 @@ export type Acquirer = {
 
   /** Has the acquirer POST its callbacks to this address (with `/pix` appended, as the standard says). */
   registerCallback(url: string): Promise<void>
-  /** What a callback claims. A hint, never proof: the caller reads it back. Throws {@link UnreadableCallback}. */
-  readCallback(body: unknown): CallbackNotice[]
+  /**
+   * What a callback claims. A hint, never proof: the caller reads it back. Tells `passOver` of each entry that it leaves out.
+   * Throws {@link UnreadableCallback}.
+   */
+  readCallback(body: unknown, passOver?: (reason: PassedOver) => void): CallbackNotice[]
 }
 
 export type Range = { from: Date; to: Date }
@@ -137,6 +143,9 @@ export type Infractions = {
   /** Those that were opened or changed in [from, to], all pages of them. */
   list(range: Range): AsyncIterable<InfractionFound>
 }
+
+/** Why an entry of a callback is left out: it names no payment, or the key of somebody else. */
+export type PassedOver = 'unreadable_entry' | 'other_key'
 
 export type CallbackNotice = {
   /** Unique per acquirer and event: a repeated callback has the same. A return of the same payment is another event. */

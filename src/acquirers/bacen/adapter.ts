@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../../lib/clock.ts'
 import type { AccountHolder } from '../../pix/holder.ts'
 import type { Acquirer } from '../acquirer.ts'
+import { type CallbackDoor, toCallbackDoor } from '../callbacks.ts'
 import { readCallback, registerCallback } from './callback.ts'
 import { createCharge, findCharge } from './charge.ts'
 import { type Credentials, createClient } from './client.ts'
@@ -25,6 +26,7 @@ export type BacenOptions = {
   /** For each question, the token that it may need included. */
   timeoutMs?: number
   fees?: Acquirer['fees']
+  callbacks?: CallbackDoor
   /** Tells when the token is to be renewed, and when something was done of which the PSP names no time. */
   clock?: Clock
 }
@@ -46,6 +48,7 @@ export function createBacenAcquirer(options: BacenOptions): Acquirer {
     isAvailable: () => true,
     certificate: null,
     fees: options.fees ?? { payment: null, payout: null },
+    callbacks: options.callbacks ?? toCallbackDoor(),
     createCharge: (input) => createCharge(deps, input),
     findCharge: (txid) => findCharge(deps, txid),
     findPayment: (endToEndId) => findPayment(deps, endToEndId),
@@ -55,6 +58,6 @@ export function createBacenAcquirer(options: BacenOptions): Acquirer {
     payouts: offers.payouts ? createPayouts(deps) : null,
     infractions: offers.infractions ? createInfractions(deps) : null,
     registerCallback: (url) => registerCallback(deps, url),
-    readCallback,
+    readCallback: (body, passOver) => readCallback(deps, body, passOver),
   }
 }

@@ -1,4 +1,4 @@
-import { type CallbackNotice, UnreadableCallback } from '../acquirer.ts'
+import { type CallbackNotice, type PassedOver, UnreadableCallback } from '../acquirer.ts'
 import type { Client } from './client.ts'
 import { isRecord, type Json, list, record, text } from './read.ts'
 
@@ -8,25 +8,42 @@ const endToEndIdShape = /^[A-Za-z0-9]{32}$/
 const ownIdShape = /^[A-Za-z0-9]{1,35}$/
 
 /**
- * `{ "pix": [ … ] }`, several payments in one call. An entry without a payment's id is passed over, so that it does not
- * take the good ones with it; a call without a single readable one is unreadable.
+ * `{ "pix": [ … ] }`, several payments in one call. An entry without a payment's id, or of another key than ours, is passed over, so
+ * that it does not take the good ones with it; a call without a single readable one is unreadable. A call without `pix` tells of no
+ * payment: Efí's test at the registration (`{ "evento": "teste_webhook" }`), other PSPs' empty ones, notices of what we do not use.
  */
-export function readCallback(body: unknown): CallbackNotice[] {
+export function readCallback(
+  { chave }: { chave: string },
+  body: unknown,
+  passOver: (reason: PassedOver) => void = () => {},
+): CallbackNotice[] {
+  if (body === undefined || (isRecord(body) && body.pix === undefined)) return []
   const entries = isRecord(body) ? body.pix : undefined
   if (!Array.isArray(entries)) throw new UnreadableCallback('The callback has no list of payments')
-  const notices = entries.flatMap(readNotice)
-  if (notices.length === 0 && entries.length > 0) throw new UnreadableCallback('No payment of the callback can be read')
+  const notices: CallbackNotice[] = []
+  let unreadable = 0
+  for (const entry of entries) {
+    const read = readNotice(entry, chave)
+    if (typeof read !== 'string') notices.push(...read)
+    else passOver(read)
+    if (read === 'unreadable_entry') unreadable += 1
+  }
+  if (unreadable > 0 && unreadable === entries.length)
+    throw new UnreadableCallback('No payment of the callback can be read')
   return notices
 }
 
-function readNotice(entry: unknown): CallbackNotice[] {
-  if (!isRecord(entry)) return []
+function readNotice(entry: unknown, chave: string): CallbackNotice[] | PassedOver {
+  if (!isRecord(entry)) return 'unreadable_entry'
   const endToEndId = text(entry, 'endToEndId')
   const txid = shaped(text(entry, 'txid'))
   const payoutId = shaped(text(record(entry, 'gnExtras'), 'idEnvio'))
   // A payout is known by our own id; a PSP's sandbox may give it an end-to-end id of another length.
   const shape = payoutId === null ? endToEndIdShape : ownIdShape
-  if (!endToEndId || !shape.test(endToEndId)) return []
+  if (!endToEndId || !shape.test(endToEndId)) return 'unreadable_entry'
+  // Of a payout it is not said whose key it is. Keys are the same in any case of letters.
+  const key = payoutId === null ? text(entry, 'chave') : null
+  if (key !== null && key.toLowerCase() !== chave.toLowerCase()) return 'other_key'
   return readEvents(entry, payoutId).map((event) => ({
     eventKey: [endToEndId, ...event].join(':'),
     endToEndId,

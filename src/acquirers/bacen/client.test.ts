@@ -279,7 +279,26 @@ describe('callbacks', () => {
     expect(acquirer.readCallback({ pix: [] })).toEqual([])
   })
 
-  it.each([undefined, null, 'x', [], {}, { pix: {} }, { pix: [null] }, { pix: [{ endToEndId: '\u0000' }] }])(
+  it.each([undefined, {}, { evento: 'teste_webhook', data_criacao: '2026-01-01' }, { cobsr: [] }])(
+    'that tell of no payment are no fault: %j',
+    (body) => {
+      expect(acquirer.readCallback(body)).toEqual([])
+    },
+  )
+
+  it('of another key than ours are passed over, and told of', () => {
+    const passed: string[] = []
+    const entries = ['+5511999999999', 'other@psp.example', undefined].map((chave) => ({ endToEndId, chave }))
+    const notices = acquirer.readCallback({ pix: [...entries, null] }, (reason) => passed.push(reason))
+    expect(notices).toHaveLength(2)
+    expect(passed).toEqual(['other_key', 'unreadable_entry'])
+    expect(acquirer.readCallback({ pix: [entries[1]] })).toEqual([])
+    // What a payout's key is, no PSP says.
+    const payout = { endToEndId, chave: 'other@psp.example', gnExtras: { idEnvio: 'A1' } }
+    expect(acquirer.readCallback({ pix: [payout] })).toMatchObject([{ payoutId: 'A1' }])
+  })
+
+  it.each([null, 'x', [], { pix: {} }, { pix: null }, { pix: [null] }, { pix: [{ endToEndId: '\u0000' }] }])(
     'that are none are unreadable: %j',
     (body) => {
       expect(() => acquirer.readCallback(body)).toThrow(UnreadableCallback)
