@@ -1,0 +1,87 @@
+import { type Scope, scopes } from '../auth/scopes.ts'
+
+/** What a person may do besides the scopes, which shops' tokens have as well. */
+export const permissions = [
+  'overview.read',
+  'merchant.read',
+  'withdrawal.approve',
+  'infraction.read',
+  'infraction.decide',
+  'ledger.read',
+  'reconciliation.read',
+  'reconciliation.decide',
+  'credential.write',
+  'sandbox.use',
+  'system.read',
+  'brake.release',
+  'user.write',
+  'audit.read',
+] as const
+
+export type Permission = (typeof permissions)[number] | Scope
+
+/** The operator's people see all merchants, a merchant's people see their own alone. */
+export const operatorRoles = ['admin', 'finance', 'support', 'read_only'] as const
+export const merchantRoles = ['owner', 'finance', 'developer'] as const
+
+export type Role = (typeof operatorRoles)[number] | (typeof merchantRoles)[number]
+
+const everything: readonly Permission[] = [...scopes, ...permissions]
+const readings = everything.filter((permission) => permission.endsWith('.read'))
+
+const ofOperator: Record<(typeof operatorRoles)[number], readonly Permission[]> = {
+  admin: everything,
+  finance: [
+    ...readings,
+    'refund.write',
+    'withdrawal.write',
+    'withdrawal.approve',
+    'infraction.decide',
+    'reconciliation.decide',
+    'brake.release',
+  ],
+  support: [
+    'overview.read',
+    'merchant.read',
+    'transaction.read',
+    'withdrawal.read',
+    'balance.read',
+    'infraction.read',
+    'webhook.read',
+    'webhook.write',
+    'sandbox.use',
+  ],
+  read_only: readings,
+}
+
+const ofMerchant: Record<(typeof merchantRoles)[number], readonly Permission[]> = {
+  owner: [...scopes, 'overview.read', 'infraction.read', 'credential.write', 'sandbox.use', 'user.write'],
+  finance: [
+    'overview.read',
+    'transaction.read',
+    'refund.write',
+    'withdrawal.read',
+    'withdrawal.write',
+    'balance.read',
+    'infraction.read',
+  ],
+  developer: [
+    'overview.read',
+    'transaction.read',
+    'transaction.write',
+    'webhook.read',
+    'webhook.write',
+    'credential.write',
+    'sandbox.use',
+  ],
+}
+
+/** Finance is a role on both sides, and not the same one. */
+export function permissionsOf({ role, isOperator }: { role: Role; isOperator: boolean }): readonly Permission[] {
+  const table: Partial<Record<Role, readonly Permission[]>> = isOperator ? ofOperator : ofMerchant
+  return table[role] ?? []
+}
+
+export function isRoleOf(role: string, isOperator: boolean): role is Role {
+  return (isOperator ? operatorRoles : merchantRoles).some((known) => known === role)
+}
