@@ -1,19 +1,31 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
+import { TLSSocket } from 'node:tls'
+import type { Identity } from './certificates.ts'
 import { type HttpRequest, type HttpResponse, problem } from './http.ts'
 import type { Simulator } from './simulator.ts'
 
 // The largest body that means anything here is a charge with all its texts.
 const bodyBytesMax = 64 * 1024
 
-/** Serves a simulator over HTTP: for a gateway that shall reach it as it reaches a real PSP. */
-export async function startSimulatorServer(options: {
+const limits = { requestTimeout: 15_000, headersTimeout: 10_000 }
+
+type Options = {
   simulator: Pick<Simulator, 'handle'>
   host: string
   port: number
-}): Promise<{ url: string; close(): Promise<void> }> {
-  const server = createServer({ requestTimeout: 15_000, headersTimeout: 10_000 }, (incoming, outgoing) => {
+  /** Serves over TLS, and lets in whom the authority gave a certificate. The locations of charges stay open to anyone. */
+  tls?: { server: Identity; authority: Pick<Identity, 'certificate'> }
+}
+
+/** Serves a simulator over HTTP: for a gateway that shall reach it as it reaches a real PSP. */
+export async function startSimulatorServer(options: Options): Promise<{ url: string; close(): Promise<void> }> {
+  const listener = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     void serve(options.simulator, incoming, outgoing)
-  })
+  }
+  const server = options.tls
+    ? createSecureServer({ ...limits, ...toTlsOptions(options.tls) }, listener)
+    : createServer(limits, listener)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(options.port, options.host, () => resolve())
@@ -21,7 +33,7 @@ export async function startSimulatorServer(options: {
   const address = server.address()
   const port = typeof address === 'object' && address ? address.port : options.port
   return {
-    url: `http://${options.host.includes(':') ? `[${options.host}]` : options.host}:${port}`,
+    url: `${options.tls ? 'https' : 'http'}://${options.host.includes(':') ? `[${options.host}]` : options.host}:${port}`,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())
@@ -30,13 +42,42 @@ export async function startSimulatorServer(options: {
   }
 }
 
+/** Who shows no certificate, or a wrong one, is let in as far as the HTTP server: the locations of charges are for everyone. */
+function toTlsOptions({ server, authority }: NonNullable<Options['tls']>) {
+  return {
+    cert: server.certificate,
+    key: server.key,
+    ca: authority.certificate,
+    requestCert: true,
+    rejectUnauthorized: false,
+  }
+}
+
 async function serve(simulator: Pick<Simulator, 'handle'>, incoming: IncomingMessage, outgoing: ServerResponse) {
+  const stranger = findStranger(incoming)
+  if (stranger) return refuse(outgoing, stranger)
   const body = await readBody(incoming).catch(() => null)
   const answer =
     body === null
       ? { ...problem('RequisicaoInvalida', 'O corpo é grande demais ou incompleto.'), status: 413 }
       : await simulator.handle(toRequest(incoming, body))
   send(outgoing, answer)
+}
+
+/** Why a request is not let in; null for one that is. */
+function findStranger({ socket, url = '' }: IncomingMessage): string | null {
+  if (!(socket instanceof TLSSocket) || url.startsWith('/qr/')) return null
+  const { valid_to: validTo } = socket.getPeerCertificate()
+  // Looked at too: a resumed session counts as authorized, whether it began with a certificate or not.
+  if (!validTo) return 'No required SSL certificate was sent'
+  return socket.authorized && new Date(validTo) > new Date() ? null : 'The SSL certificate error'
+}
+
+/** As nginx says it, which stands before most PSPs. */
+function refuse(outgoing: ServerResponse, reason: string) {
+  const title = `400 ${reason}`
+  const body = `<html>\r\n<head><title>${title}</title></head>\r\n<body><center><h1>400 Bad Request</h1></center>\r\n<center>${reason}</center></body>\r\n</html>\r\n`
+  send(outgoing, { status: 400, headers: { 'content-type': 'text/html', connection: 'close' }, body })
 }
 
 async function readBody(incoming: IncomingMessage): Promise<string> {
