@@ -1,4 +1,4 @@
-import { Gauge, type Registry } from 'prom-client'
+import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Db } from '../db/sql.ts'
 import type { Clock } from '../lib/clock.ts'
 import { findInboxBacklog } from './store.ts'
@@ -27,4 +27,15 @@ export function observeInbox({ db, clock, registry }: { db: Db; clock: Clock; re
       failing.set(backlog.failing)
     },
   })
+}
+
+/** Counts calls that were refused, and entries of calls that were passed over. */
+export function countRefusals(registry: Registry): (acquirer: string, reason: string) => void {
+  const refused = new Counter({
+    name: 'callbacks_refused_total',
+    help: 'Callbacks that were refused, and payments in callbacks that were passed over, by reason',
+    labelNames: ['acquirer', 'reason'],
+    registers: [registry],
+  })
+  return (acquirer, reason) => refused.inc({ acquirer, reason })
 }

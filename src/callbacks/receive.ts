@@ -14,6 +14,8 @@ const batchCallbacksMax = 128
 const batchesMax = 2
 const besideCallbacksMin = 16
 const restMs = 3
+/** Of one callback in one commit: one that tells of thousands would else keep all that are told meanwhile waiting. */
+const partMax = 500
 
 export type ReceiveDeps = {
   /** Keeps a callback's notices and gives those that are new. */
@@ -22,13 +24,15 @@ export type ReceiveDeps = {
   workOn: (notices: InboxRow[]) => void
 }
 
-/** Keeps a callback, which may be answered once this resolves, and has what is new of it worked on. */
+/** Keeps a callback, which may be answered once this resolves, and has what is new of it worked on. Cut between parts, it is told again. */
 export async function receiveCallback(
   deps: ReceiveDeps,
   { acquirer, notices }: { acquirer: string; notices: CallbackNotice[] },
 ): Promise<void> {
-  if (notices.length === 0) return
-  deps.workOn(await deps.keepNotices(notices.map((notice) => ({ ...notice, acquirer }))))
+  for (let start = 0; start < notices.length; start += partMax) {
+    const part = notices.slice(start, start + partMax)
+    deps.workOn(await deps.keepNotices(part.map((notice) => ({ ...notice, acquirer }))))
+  }
 }
 
 /** One commit for all callbacks that arrive while another commit is under way. */

@@ -1,55 +1,114 @@
+import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
+import type { Registry } from 'prom-client'
 import { Type } from 'typebox'
 import { type Acquirer, type CallbackNotice, UnreadableCallback } from '../acquirers/acquirer.ts'
 import type { Acquirers } from '../acquirers/registry.ts'
-import type { Server } from '../http/server.ts'
+import { type Config, ConfigError } from '../config.ts'
+import type { Db } from '../db/sql.ts'
+import { type Server, useStrictJson } from '../http/server.ts'
+import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
 import type { SecretKey } from '../lib/secrets.ts'
+import { createBacklogLimit } from './backlog.ts'
+import { createProxyCheck, findCertificateFault } from './certificate.ts'
+import { countRefusals } from './metrics.ts'
 import { isCallbackSecret } from './path.ts'
 import { type ReceiveDeps, receiveCallback } from './receive.ts'
+import { countOpenNotices } from './store.ts'
 
 /** A PSP may put many payments into one callback. */
 const bodyBytesMax = 1024 * 1024
+/** When to tell again what there was no room for. */
+const retryAfterSeconds = 60
 
-export type CallbackRoutesDeps = ReceiveDeps & { key: SecretKey; acquirers: Acquirers }
+export type CallbackRoutesDeps = ReceiveDeps & {
+  config: Pick<Config, 'trustedProxies'>
+  db: Db
+  clock: Clock
+  key: SecretKey
+  log: FastifyBaseLogger
+  registry: Registry
+  acquirers: Acquirers
+}
 
-/** Where acquirers tell of payments: with or without the standard's suffix `/pix`. Not part of the shops' API. */
+/**
+ * Where acquirers tell of payments: with or without the standard's suffix `/pix`. Not part of the shops' API. Any media type is read as
+ * JSON, and whatever can be understood is answered 200 with nothing, so that no PSP tells it again.
+ */
 export function registerCallbackRoutes(app: Server, deps: CallbackRoutesDeps): void {
+  const { acquirers, config, clock, db, log } = deps
+  requireProxies(deps)
+  const isTrusted = createProxyCheck(config.trustedProxies)
+  const hasRoom = createBacklogLimit(async (acquirer, limit) => await countOpenNotices(db, acquirer, limit))
+  const countRefusal = countRefusals(deps.registry)
   const params = Type.Object({ acquirer: Type.String(), secret: Type.String() })
-  for (const url of ['/callbacks/:acquirer/:secret', '/callbacks/:acquirer/:secret/pix']) {
-    app.post(
-      url,
-      {
-        config: { access: { public: true } },
-        bodyLimit: bodyBytesMax,
-        // Before the body is read: who does not know the address sends us nothing.
-        onRequest: async (request) => {
-          findAcquirer(deps, request.params)
+
+  void app.register((callbacks: Server, _options, done) => {
+    useStrictJson(callbacks, '*')
+    for (const url of ['/callbacks/:acquirer/:secret', '/callbacks/:acquirer/:secret/pix']) {
+      callbacks.post(
+        url,
+        {
+          config: { access: { public: true } },
+          bodyLimit: bodyBytesMax,
+          // Before the body is read: who does not know the address, or lacks the certificate, sends us nothing.
+          onRequest: async (request) => {
+            requireCertificate(findAcquirer(request.params), request)
+          },
+          schema: { hide: true, params, body: Type.Unknown() },
         },
-        schema: { hide: true, params, body: Type.Unknown() },
-      },
-      async (request, reply) => {
-        const acquirer = findAcquirer(deps, request.params)
-        await receiveCallback(deps, { acquirer: acquirer.name, notices: readNotices(acquirer, request.body) })
-        return await reply.code(200).send()
-      },
-    )
+        async (request, reply) => {
+          const acquirer = findAcquirer(request.params)
+          const notices = readNotices(acquirer, request.body)
+          await requireRoom(acquirer, notices.length)
+          await receiveCallback(deps, { acquirer: acquirer.name, notices })
+          return await reply.code(200).send()
+        },
+      )
+    }
+    done()
+  })
+
+  function findAcquirer({ acquirer: name, secret }: { acquirer: string; secret: string }): Acquirer {
+    const acquirer = acquirers.get(name)
+    if (!acquirer || !isCallbackSecret(deps.key, acquirer, secret)) throw new AppError('not_found')
+    return acquirer
+  }
+
+  function requireCertificate({ name, callbacks }: Acquirer, { raw }: FastifyRequest): void {
+    if (!callbacks.clientCertificate) return
+    const call = { peer: raw.socket.remoteAddress ?? '', headers: raw.headers, now: clock.now() }
+    const fault = findCertificateFault(callbacks.clientCertificate, isTrusted, call)
+    if (!fault) return
+    countRefusal(name, fault.reason)
+    log.warn({ acquirer: name, ...fault }, 'a callback without the right client certificate was refused')
+    throw new AppError('certificate_refused')
+  }
+
+  function readNotices(acquirer: Acquirer, body: unknown): CallbackNotice[] {
+    try {
+      return acquirer.readCallback(body, (reason) => countRefusal(acquirer.name, reason))
+    } catch (error) {
+      if (!(error instanceof UnreadableCallback)) throw error
+      countRefusal(acquirer.name, 'unreadable')
+      throw new AppError('validation_failed', { detail: `The callback cannot be read: ${error.message}`, cause: error })
+    }
+  }
+
+  async function requireRoom({ name }: Acquirer, notices: number): Promise<void> {
+    if (notices === 0 || (await hasRoom(name, notices))) return
+    countRefusal(name, 'too_many_open')
+    log.error({ acquirer: name }, 'a callback was refused: too many are still to be looked into')
+    throw new AppError('overloaded', { headers: { 'retry-after': String(retryAfterSeconds) } })
   }
 }
 
-function findAcquirer(
-  { acquirers, key }: CallbackRoutesDeps,
-  { acquirer: name, secret }: { acquirer: string; secret: string },
-): Acquirer {
-  const acquirer = acquirers.get(name)
-  if (!acquirer || !isCallbackSecret(key, name, secret)) throw new AppError('not_found')
-  return acquirer
-}
-
-function readNotices(acquirer: Acquirer, body: unknown): CallbackNotice[] {
-  try {
-    return acquirer.readCallback(body)
-  } catch (error) {
-    if (!(error instanceof UnreadableCallback)) throw error
-    throw new AppError('validation_failed', { detail: `The callback cannot be read: ${error.message}`, cause: error })
-  }
+/** Without a proxy that is believed, an acquirer's every call would be refused. */
+function requireProxies({ acquirers, config }: CallbackRoutesDeps): void {
+  if (config.trustedProxies.length > 0) return
+  const names = acquirers.all.flatMap(({ name, callbacks }) => (callbacks.clientCertificate ? [name] : []))
+  if (names.length === 0) return
+  throw new ConfigError([
+    `callbacks.clientCertificate of ${names.join(', ')} needs TRUST_PROXY: the address of the proxy that passes the certificate on`,
+  ])
 }

@@ -115,6 +115,14 @@ export async function releaseAllNotices(tx: Tx, { now, leaseUntil }: { now: Date
     where state = 'received' and look_at > ${now} and look_at <= ${leaseUntil}`)
 }
 
+/** How many of an acquirer's notices are still open, counted up to a limit. */
+export async function countOpenNotices(db: Db, acquirer: string, limit: number): Promise<number> {
+  const [row] = await db.query<{ open: number }>(sql`
+    select count(*)::int as open
+    from (select from callback_inbox where state = 'received' and acquirer = ${acquirer} limit ${limit}) found`)
+  return row?.open ?? 0
+}
+
 /** What waits to be looked at, since when, and how much of all that is open could not be asked about. */
 export async function findInboxBacklog(
   db: Db,

@@ -21,7 +21,12 @@ import { sendProblem, toAppError } from './problem.ts'
 import { createValidator, describeFaults } from './validate.ts'
 
 /** Who may call a route. Every route says so; one that says nothing stops the start. */
-export type Access = { public: true } | { scope: string }
+export type Access =
+  | { public: true }
+  /** A shop's token with the scope; or a person who may do the same, signed in to the dashboard. */
+  | { scope: string }
+  /** A person who is signed in and has the permission; null: whoever is signed in. */
+  | { permission: string | null }
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -163,14 +168,17 @@ function withOtherParts(error: AppError, request: FastifyRequest): AppError {
   return new AppError(error.code, { ...error.details, fields, detail: describeFaults(fields) })
 }
 
-/** Well-formed UTF-8 only: a decoder that replaces broken bytes would store something else than was sent. */
-function useStrictJson(app: Server): void {
+/**
+ * Well-formed UTF-8 only: a decoder that replaces broken bytes would store something else than was sent. `*` reads as JSON whatever it
+ * is called, for callers that we cannot teach.
+ */
+export function useStrictJson(app: Server, mediaType: 'application/json' | '*' = 'application/json'): void {
   const parse = app.getDefaultJsonParser('error', 'error')
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+  app.addContentTypeParser(mediaType, { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     if (!isUtf8(body)) return done(new AppError('malformed_json', { detail: 'The body is not well-formed UTF-8.' }))
     // Many clients name a media type with every request. Where no body is expected, none is no fault.
-    if (body.length === 0 && !request.routeOptions.schema?.body) return done(null, undefined)
+    if (body.length === 0 && (mediaType === '*' || !request.routeOptions.schema?.body)) return done(null, undefined)
     return parse(request, body.toString('utf8'), done)
   })
 }

@@ -1,0 +1,27 @@
+import { expect, it } from 'vitest'
+import { createBacklogLimit } from './backlog.ts'
+
+it('lets in as many as there is room for, and asks the database only then', async () => {
+  const asked: string[] = []
+  const hasRoom = createBacklogLimit(async (acquirer) => {
+    asked.push(acquirer)
+    return 4
+  }, 10)
+  // At once, as after a start: counted once.
+  expect(await Promise.all([2, 2, 2].map(async (notices) => await hasRoom('psp', notices)))).toEqual([true, true, true])
+  expect(await hasRoom('psp', 1)).toBe(false)
+  expect(await hasRoom('other', 6)).toBe(true)
+  expect(asked).toEqual(['psp', 'other'])
+})
+
+it('counts again after the database failed', async () => {
+  let isDown = true
+  const hasRoom = createBacklogLimit(async () => {
+    if (isDown) throw new Error('down')
+    return 0
+  }, 10)
+  await expect(hasRoom('psp', 1)).rejects.toThrow('down')
+  isDown = false
+  expect(await hasRoom('psp', 10)).toBe(true)
+  expect(await hasRoom('psp', 1)).toBe(false)
+})

@@ -1,0 +1,64 @@
+import { X509Certificate } from 'node:crypto'
+import { BlockList, isIPv6 } from 'node:net'
+import type { ClientCertificateRule } from '../acquirers/callbacks.ts'
+
+export type CertificateFault =
+  | { reason: 'not_from_proxy'; peer: string }
+  | { reason: 'no_certificate' | 'unreadable_certificate' }
+  | { reason: 'expired_certificate' | 'other_certificate'; sha256: string; subject: string }
+
+type Call = {
+  /** Who opened the connection: not what a header says of it. */
+  peer: string
+  headers: Record<string, string | string[] | undefined>
+  now: Date
+}
+
+/**
+ * What is wrong with the certificate that a proxy passed on; null when nothing is. The proxy has had the caller prove it and has checked
+ * who signed it; from anybody else the header is only a text.
+ */
+export function findCertificateFault(
+  rule: ClientCertificateRule,
+  isTrusted: (peer: string) => boolean,
+  { peer, headers, now }: Call,
+): CertificateFault | null {
+  if (!isTrusted(peer)) return { reason: 'not_from_proxy', peer }
+  const text = headers[rule.header]
+  // What proxies leave where there is none: nothing, or the two colons of an empty item.
+  if (text === undefined || text === '' || text === '::') return { reason: 'no_certificate' }
+  const certificate = typeof text === 'string' ? readCertificate(text) : null
+  if (!certificate) return { reason: 'unreadable_certificate' }
+  const sha256 = certificate.fingerprint256.replaceAll(':', '').toLowerCase()
+  const parts = (certificate.subject ?? '').split('\n')
+  const shown = { sha256, subject: parts.join(', ') }
+  if (now < new Date(certificate.validFrom) || now > new Date(certificate.validTo))
+    return { reason: 'expired_certificate', ...shown }
+  const isListed = rule.sha256.length === 0 || rule.sha256.includes(sha256)
+  const isNamed = rule.subject.every((part) => parts.includes(part))
+  return isListed && isNamed ? null : { reason: 'other_certificate', ...shown }
+}
+
+/** Whether the other end of a connection is one of these addresses and networks (`127.0.0.1`, `10.0.0.0/8`). */
+export function createProxyCheck(trustedProxies: string[]): (peer: string) => boolean {
+  const list = new BlockList()
+  for (const one of trustedProxies) {
+    const [address = '', bits] = one.split('/')
+    const family = isIPv6(address) ? 'ipv6' : 'ipv4'
+    if (bits === undefined) list.addAddress(address, family)
+    else list.addSubnet(address, Number(bits), family)
+  }
+  // An IPv4 address that was reached over IPv6 (::ffff:127.0.0.1) is found among those of IPv4.
+  return (peer) => list.check(peer, isIPv6(peer) ? 'ipv6' : 'ipv4')
+}
+
+/** As RFC 9440 has it (`:base64:`), as PEM in percent encoding (nginx' `$ssl_client_escaped_cert`), or as base64 alone. */
+function readCertificate(text: string): X509Certificate | null {
+  try {
+    if (/^-----BEGIN(?: |%20)CERTIFICATE-----/.test(text)) return new X509Certificate(decodeURIComponent(text))
+    const [, base64] = /^:?([A-Za-z0-9+/]+={0,2}):?$/.exec(text) ?? []
+    return base64 === undefined ? null : new X509Certificate(Buffer.from(base64, 'base64'))
+  } catch {
+    return null
+  }
+}
