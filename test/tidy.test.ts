@@ -11,6 +11,7 @@ const ranks: string[][] = [
   ['pix', 'db', 'config.ts'],
   ['http', 'jobs', 'acquirers', 'audit'],
   ['auth', 'ledger', 'webhooks', 'exchanges', 'retention'],
+  ['suspense'],
   ['transactions', 'withdrawals'],
   ['callbacks', 'sandbox', 'explain', 'books.ts'],
   ['app.ts', 'worker.ts'],
@@ -29,7 +30,7 @@ const ranks: string[][] = [
   ['seed'],
   ['cli'],
 ]
-const wiring = 7
+const wiring = 8
 
 /** Where a program begins. Tests begin too, but a file that only its own test knows is dead. */
 const entries = [

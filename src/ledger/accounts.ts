@@ -30,9 +30,13 @@ export const transferKinds = [
   'withdrawal_sent',
   'withdrawal_released',
   'withdrawal_returned',
+  'payment_held',
+  'held_returned',
+  'held_matched',
+  'match_undone',
   'correction',
 ] as const
 
 export type TransferKind = (typeof transferKinds)[number]
 
-export type RecordType = 'transaction' | 'refund' | 'infraction' | 'withdrawal' | 'correction'
+export type RecordType = 'transaction' | 'refund' | 'infraction' | 'withdrawal' | 'suspense' | 'correction'

@@ -36,7 +36,7 @@ export const StatementEntryView = Type.Object({
   kind: Type.Enum([...transferKinds]),
   amount: Cents('Cents; below zero what left the available balance'),
   balance: Cents('The available balance after it, in cents'),
-  recordType: Type.Enum(['transaction', 'refund', 'infraction', 'withdrawal', 'correction']),
+  recordType: Type.Enum(['transaction', 'refund', 'infraction', 'withdrawal', 'suspense', 'correction']),
   recordId: Uuid('Identifier of what it was booked for'),
   createdAt: DateTime('When it was booked'),
 })

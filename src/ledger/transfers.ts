@@ -82,6 +82,38 @@ export function returnedUnannounced(amount: number) {
   }
 }
 
+/** A payment arrived and is not known for what. */
+export function held(amount: number) {
+  return (): Transfer[] => [{ kind: 'payment_held', debit: 'acquirer', credit: 'suspense', amount }]
+}
+
+/** What was held went back to the payer. */
+export function heldReturned(amount: number) {
+  return (): Transfer[] => [{ kind: 'held_returned', debit: 'suspense', credit: 'acquirer', amount }]
+}
+
+/** It is known now what it was for: in the same commit it arrives there ({@link paid}). */
+export function heldMatched(amount: number) {
+  return (): Transfer[] => [{ kind: 'held_matched', debit: 'suspense', credit: 'acquirer', amount }]
+}
+
+/** The match was wrong: it is held again, and {@link paidUndone} takes it from where it was. */
+export function heldAgain(amount: number) {
+  return (): Transfer[] => [{ kind: 'match_undone', debit: 'acquirer', credit: 'suspense', amount }]
+}
+
+/** The payment was not for this: the fee is given back, and the amount goes from what is there or as a debt. */
+export function paidUndone(amount: number, fee: number) {
+  return (balances: Balances): Transfer[] => {
+    const there = upTo(balances.available + fee, amount)
+    return [
+      { kind: 'match_undone', debit: 'fees', credit: 'available', amount: fee },
+      { kind: 'match_undone', debit: 'available', credit: 'acquirer', amount: there },
+      { kind: 'match_undone', debit: 'debt', credit: 'acquirer', amount: amount - there },
+    ]
+  }
+}
+
 function repayDebt(balances: Balances, amount: number): Transfer {
   return { kind: 'debt_repaid', debit: 'available', credit: 'debt', amount: upTo(-balances.debt, amount) }
 }

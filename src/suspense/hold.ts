@@ -1,0 +1,119 @@
+import type { Payment } from '../acquirers/acquirer.ts'
+import type { Tx } from '../db/sql.ts'
+import { enqueueJobs } from '../jobs/jobs.ts'
+import { type Posting, postAll } from '../ledger/post.ts'
+import { held, heldReturned } from '../ledger/transfers.ts'
+import { newUuid } from '../lib/secrets.ts'
+import { houseMerchantId } from './house.ts'
+import type { SuspenseStatus } from './status.ts'
+import { insertSuspense, lockSuspenseOf, type SuspenseRow } from './store.ts'
+import { takenOf, takeReturns } from './take.ts'
+
+/** The job that sends one payment back. */
+export const returnHeldJob = 'suspense.return'
+export type ReturnHeldPayload = { merchantId: string; id: string }
+
+/** A return whose job was lost is found by the check. */
+export const firstCheckMs = 60_000
+
+/**
+ * A payment that is not known for what. orphan: it names no charge of ours; surplus: its transaction was paid already, and it is sent back
+ * by itself. `merchantId` null is the house.
+ */
+export type HeldPayment = {
+  acquirer: string
+  payment: Payment
+  kind: SuspenseRow['kind']
+  merchantId: string | null
+  transactionId: string | null
+}
+
+/**
+ * Takes payments into suspense, in the caller's commit: each once, however often and by how many at once it is called. One that is there
+ * is brought to what the payment tells of its returns. After the locks on transactions, and instead of other postings: a caller that posts more
+ * takes {@link takeIntoSuspense} and posts all together, so that accounts are locked in one order.
+ */
+export async function holdPayments(tx: Tx, payments: HeldPayment[], now: Date): Promise<void> {
+  await postAll(tx, await takeIntoSuspense(tx, payments, now))
+}
+
+/** The same but for the ledger: gives what the caller is to post in this very commit. */
+export async function takeIntoSuspense(tx: Tx, payments: HeldPayment[], now: Date): Promise<Posting[]> {
+  if (payments.length === 0) return []
+  const once = [...new Map(payments.map((one) => [toKey(one.acquirer, one.payment.endToEndId), one])).values()]
+  const rows = once.map((one) => toRow(one, now))
+  const fresh = await insertSuspense(tx, rows)
+  const inserted = rows.filter(({ id }) => fresh.has(id))
+  await enqueueJobs(
+    tx,
+    inserted
+      .filter(({ status }) => status === 'returning')
+      .map((row) => ({ name: returnHeldJob, payload: toPayload(row) })),
+  )
+  const postings = inserted.flatMap((row) => toPostings(row, now))
+  const known = once.filter(({ payment }, index) => !fresh.has(rows[index]?.id ?? '') && takenOf(payment, null) > 0)
+  return [...postings, ...(await takeReturnsOfKnown(tx, known, now))]
+}
+
+function toRow({ acquirer, payment, kind, merchantId, transactionId }: HeldPayment, now: Date): SuspenseRow {
+  const taken = Math.min(payment.amount, takenOf(payment, null))
+  const left = payment.amount - taken
+  const isSentBack = kind === 'surplus' && left > 0
+  const statuses: SuspenseStatus[] = ['held']
+  if (isSentBack) statuses.push('returning')
+  if (left === 0) statuses.push('returned')
+  return {
+    merchant_id: merchantId ?? houseMerchantId,
+    id: newUuid(),
+    kind,
+    acquirer,
+    end_to_end: payment.endToEndId,
+    txid: payment.txid,
+    amount: payment.amount,
+    paid_at: payment.paidAt,
+    payer: payment.payer,
+    transaction_id: transactionId,
+    matched_merchant_id: null,
+    matched_transaction_id: null,
+    return_id: isSentBack ? newUuid() : null,
+    return_amount: isSentBack ? left : null,
+    taken_amount: taken,
+    statuses,
+    status_dates: statuses.map(() => now),
+    status: statuses.at(-1) ?? 'held',
+    error_message: null,
+    // An orphan is looked at by what looks for its transaction; one that went back by nobody.
+    check_at: left === 0 ? null : isSentBack ? new Date(now.getTime() + firstCheckMs) : now,
+  }
+}
+
+export function toPayload({ merchant_id: merchantId, id }: SuspenseRow): ReturnHeldPayload {
+  return { merchantId, id }
+}
+
+function toPostings(row: SuspenseRow, now: Date): Posting[] {
+  const posting = { merchantId: row.merchant_id, recordType: 'suspense', recordId: row.id, now } as const
+  const arrived = { ...posting, eventKey: `suspense:${row.id}:held`, transfers: held(row.amount) }
+  if (row.taken_amount === 0) return [arrived]
+  const eventKey = `suspense:${row.id}:taken:${row.taken_amount}`
+  return [arrived, { ...posting, eventKey, transfers: heldReturned(row.taken_amount) }]
+}
+
+async function takeReturnsOfKnown(tx: Tx, known: HeldPayment[], now: Date): Promise<Posting[]> {
+  if (known.length === 0) return []
+  const paymentOf = new Map(known.map(({ acquirer, payment }) => [toKey(acquirer, payment.endToEndId), payment]))
+  const rows = await lockSuspenseOf(
+    tx,
+    known.map(({ acquirer, payment }) => ({ acquirer, endToEndId: payment.endToEndId })),
+  )
+  const postings: Posting[] = []
+  for (const row of rows) {
+    const payment = paymentOf.get(toKey(row.acquirer, row.end_to_end))
+    if (payment) postings.push(...(await takeReturns(tx, row, payment, now)))
+  }
+  return postings
+}
+
+function toKey(acquirer: string, endToEndId: string): string {
+  return `${acquirer} ${endToEndId}`
+}

@@ -1,0 +1,120 @@
+import { givenRows } from '../db/given.ts'
+import { type Db, sql, type Tx } from '../db/sql.ts'
+import { assert } from '../lib/assert.ts'
+import type { AccountHolder } from '../pix/holder.ts'
+import type { SuspenseStatus } from './status.ts'
+
+export type SuspenseRow = {
+  merchant_id: string
+  id: string
+  kind: 'orphan' | 'surplus'
+  acquirer: string
+  end_to_end: string
+  txid: string | null
+  amount: number
+  paid_at: Date
+  payer: AccountHolder | null
+  transaction_id: string | null
+  matched_merchant_id: string | null
+  matched_transaction_id: string | null
+  return_id: string | null
+  return_amount: number | null
+  taken_amount: number
+  statuses: SuspenseStatus[]
+  status_dates: Date[]
+  status: SuspenseStatus
+  error_message: string | null
+  check_at: Date | null
+}
+
+const columns = sql`
+  merchant_id, id, kind, acquirer, end_to_end, txid, amount, paid_at, payer, transaction_id, matched_merchant_id,
+  matched_transaction_id, return_id, return_amount, taken_amount, statuses, status_dates, status, error_message, check_at`
+
+const given = givenRows<SuspenseRow>({
+  merchant_id: 'uuid',
+  id: 'uuid',
+  kind: 'text',
+  acquirer: 'text',
+  end_to_end: 'text',
+  txid: 'text',
+  amount: 'bigint',
+  paid_at: 'timestamptz',
+  payer: 'json',
+  transaction_id: 'uuid',
+  return_id: 'uuid',
+  return_amount: 'bigint',
+  taken_amount: 'bigint',
+  statuses: 'text[]',
+  status_dates: 'timestamptz[]',
+  check_at: 'timestamptz',
+})
+
+/** Gives the ids of those that are new: the others are there already. Of two at once the second waits for the first. */
+export async function insertSuspense(tx: Tx, rows: SuspenseRow[]): Promise<Set<string>> {
+  const inserted = await tx.query<{ id: string }>(sql`
+    insert into suspense_payments (
+      merchant_id, id, kind, acquirer, end_to_end, txid, amount, paid_at, payer, transaction_id, return_id, return_amount,
+      taken_amount, statuses, status_dates, check_at)
+    select merchant_id, id, kind, acquirer, end_to_end, txid, amount, paid_at, payer, transaction_id, return_id, return_amount,
+      taken_amount, statuses::text[], status_dates::timestamptz[], check_at
+    from ${given(rows)} order by acquirer, end_to_end
+    on conflict (acquirer, end_to_end) do nothing
+    returning id`)
+  return new Set(inserted.map(({ id }) => id))
+}
+
+export async function findSuspense(db: Db | Tx, id: string): Promise<SuspenseRow | null> {
+  const rows = await db.query<SuspenseRow>(sql`select ${columns} from suspense_payments where id = ${id}`)
+  return rows[0] ?? null
+}
+
+export async function lockSuspense(tx: Tx, merchantId: string, id: string): Promise<SuspenseRow | null> {
+  const rows = await tx.query<SuspenseRow>(sql`
+    select ${columns} from suspense_payments where merchant_id = ${merchantId} and id = ${id} for no key update`)
+  return rows[0] ?? null
+}
+
+const givenKeys = givenRows<{ acquirer: string; endToEndId: string }>({ acquirer: 'text', endToEndId: 'text' })
+
+/** Those of these payments that are or were in suspense, locked in one order for everyone. */
+export async function lockSuspenseOf(
+  tx: Tx,
+  payments: { acquirer: string; endToEndId: string }[],
+): Promise<SuspenseRow[]> {
+  return await tx.query<SuspenseRow>(sql`
+    select ${columns} from suspense_payments
+    where (acquirer, end_to_end) in (select given.acquirer, "endToEndId" from ${givenKeys(payments)})
+    order by acquirer, end_to_end for no key update`)
+}
+
+/** What changes of a payment in suspense, written as a move to another status or without one. */
+export type SuspenseChange = Partial<
+  Pick<
+    SuspenseRow,
+    'matched_merchant_id' | 'matched_transaction_id' | 'return_id' | 'return_amount' | 'taken_amount' | 'error_message'
+  >
+> & { check_at: Date | null }
+
+/** Writes what has become of a locked row, and gives it as it is then. */
+export async function updateSuspense(
+  tx: Tx,
+  row: SuspenseRow,
+  { to, now, set }: { to: SuspenseStatus; now: Date; set: SuspenseChange },
+): Promise<SuspenseRow> {
+  const isMove = to !== row.status
+  const last = row.status_dates.at(-1)
+  const at = last && last > now ? last : now
+  const changed = { ...row, ...set }
+  const [updated] = await tx.query<SuspenseRow>(sql`
+    update suspense_payments set
+      statuses = ${isMove ? [...row.statuses, to] : row.statuses},
+      status_dates = ${isMove ? [...row.status_dates, at] : row.status_dates},
+      matched_merchant_id = ${changed.matched_merchant_id}, matched_transaction_id = ${changed.matched_transaction_id},
+      return_id = ${changed.return_id}, return_amount = ${changed.return_amount}, taken_amount = ${changed.taken_amount},
+      error_message = ${changed.error_message}, check_at = ${changed.check_at}
+    where merchant_id = ${row.merchant_id} and id = ${row.id} and status = ${row.status}
+    returning ${columns}`)
+  assert(updated, 'a locked payment in suspense is as it was read')
+  return updated
+}

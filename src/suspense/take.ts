@@ -1,0 +1,47 @@
+import type { Payment } from '../acquirers/acquirer.ts'
+import type { Tx } from '../db/sql.ts'
+import type { Posting } from '../ledger/post.ts'
+import { heldReturned } from '../ledger/transfers.ts'
+import { toTxid } from '../pix/ids.ts'
+import { type SuspenseRow, updateSuspense } from './store.ts'
+
+/**
+ * Follows what others have returned of a locked payment in suspense: the acquirer under MED, or somebody by hand at the acquirer. The sum of
+ * what the payment tells is compared with what is booked, so it may be told as often as one likes. Gives what is to be posted.
+ */
+export async function takeReturns(tx: Tx, row: SuspenseRow, payment: Payment, now: Date): Promise<Posting[]> {
+  // What became of one that is matched is its transaction's affair.
+  if (row.status !== 'held' && row.status !== 'returning') return []
+  const taken = Math.min(row.amount, takenOf(payment, row.return_id))
+  const more = taken - row.taken_amount
+  if (more <= 0) return []
+  const isGone = taken === row.amount
+  await updateSuspense(tx, row, {
+    to: isGone ? 'returned' : row.status,
+    now,
+    set: {
+      taken_amount: taken,
+      // Nothing is left that a return of ours could send.
+      ...(isGone && { return_id: null, return_amount: null, error_message: null }),
+      check_at: isGone ? null : row.check_at,
+    },
+  })
+  return [
+    {
+      merchantId: row.merchant_id,
+      eventKey: `suspense:${row.id}:taken:${taken}`,
+      recordType: 'suspense',
+      recordId: row.id,
+      now,
+      transfers: heldReturned(more),
+    },
+  ]
+}
+
+/** What went back for certain and not by our own return. */
+export function takenOf(payment: Payment, returnId: string | null): number {
+  const ours = returnId === null ? null : toTxid(returnId)
+  return payment.returns
+    .filter(({ id, isDone }) => isDone && id.toLowerCase() !== ours)
+    .reduce((sum, { amount }) => sum + amount, 0)
+}
