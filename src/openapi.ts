@@ -30,7 +30,7 @@ export async function describeApi(): Promise<object> {
     key,
     log: pino({ level: 'silent' }),
     registry: new Registry(),
-    acquirers: createRegistry([nowhere], nowhere.name),
+    acquirers: createRegistry([nowhere]),
     baseUrl: 'http://127.0.0.1:3000',
     version,
     sandbox: {

@@ -68,7 +68,7 @@ export async function startService({
     })
     stops.push(network.close)
     const acquirer = recordExchanges(network.acquirer, { write: createExchangeWriter({ db, log }), clock })
-    const acquirers = createRegistry([acquirer], simulatorName)
+    const acquirers = createRegistry([acquirer])
     const deps = { config, db, clock, key, log, registry, acquirers, baseUrl, version }
 
     app = await createApp({
@@ -78,7 +78,7 @@ export async function startService({
       workOn: (notices) => worker?.workOn(notices),
     })
     await makeSandboxClient({ ...deps, dataDir: config.dataDir })
-    await acquirers.current.registerCallback(`${baseUrl}${callbackPath(key, simulatorName)}`)
+    await acquirer.registerCallback(`${baseUrl}${callbackPath(key, simulatorName)}`)
     worker = await startWorker({
       ...deps,
       webhookAllowPrivate: config.webhookAllowPrivate,

@@ -1,27 +1,94 @@
+import { randomUUID } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { receiverAccount } from '../../simulator/receiver-account.ts'
+import { type Acquirer, AcquirerUnavailable } from './acquirer.ts'
 import { createBacenAcquirer } from './bacen/adapter.ts'
 import { createRegistry } from './registry.ts'
+import type { RouteSettings } from './routes.ts'
 
-const acquirer = (name: string) =>
-  createBacenAcquirer({
+/** `isAvailable` as the breaker of a remote one says. */
+function acquirer(
+  name: string,
+  { payouts = false, isAvailable = () => true }: { payouts?: boolean; isAvailable?: () => boolean } = {},
+): Acquirer {
+  const made = createBacenAcquirer({
     name,
     send: async () => ({ status: 503, headers: {}, body: '' }),
     credentials: { clientId: '', clientSecret: '' },
     chave: '',
     receiver: receiverAccount,
     isRemote: true,
+    offers: { payouts, infractions: false },
   })
+  return { ...made, isAvailable }
+}
 
-it('knows the current acquirer and every other by name', () => {
-  const [first, second] = [acquirer('first'), acquirer('second')]
-  const acquirers = createRegistry([first, second], 'second')
-  expect(acquirers.current).toBe(second)
+const sought = { clientId: 'a-client', amount: 1000, now: new Date('2026-03-02T15:00:00Z'), id: randomUUID() }
+const namesOf = (acquirers: readonly Acquirer[]) => acquirers.map(({ name }) => name)
+const to = (...names: string[]): RouteSettings => ({ acquirers: names.map((name) => ({ name, weight: 1 })) })
+
+it('knows every acquirer by name, and says what to do about one that is no longer configured', () => {
+  const first = acquirer('first')
+  const acquirers = createRegistry([first, acquirer('second')])
   expect(acquirers.get('first')).toBe(first)
+  expect(acquirers.named('first')).toBe(first)
   expect(acquirers.get('third')).toBeUndefined()
+  expect(() => acquirers.named('third')).toThrow(AcquirerUnavailable)
+  expect(() => acquirers.named('third')).toThrow('acquirer third stands on records and is not configured: add it')
 })
 
-it('is not made without the current one, nor with two of one name', () => {
-  expect(() => createRegistry([acquirer('first')], 'second')).toThrow()
-  expect(() => createRegistry([acquirer('first'), acquirer('first')], 'first')).toThrow()
+it('is not made of none, of two with one name, nor with a route to nobody', () => {
+  expect(() => createRegistry([])).toThrow()
+  expect(() => createRegistry([acquirer('first'), acquirer('first')])).toThrow()
+  expect(() => createRegistry([acquirer('first')], [to('second')])).toThrow()
+})
+
+it('has all asked in their order where there are no routes or none fits', () => {
+  const all = [acquirer('first'), acquirer('second')]
+  expect(namesOf(createRegistry(all).forCharge(sought))).toEqual(['first', 'second'])
+  const others = createRegistry(all, [{ ...to('second'), clients: ['another'] }])
+  expect(namesOf(others.forCharge(sought))).toEqual(['first', 'second'])
+})
+
+it('asks those of the route only, and those that did not answer lately last', () => {
+  const down = new Set<string>()
+  const all = ['first', 'second', 'third', 'fourth'].map((name) =>
+    acquirer(name, { isAvailable: () => !down.has(name) }),
+  )
+  const { forCharge } = createRegistry(all, [
+    {
+      acquirers: [
+        { name: 'third', weight: 1 },
+        ...to('second', 'first').acquirers.map((one) => ({ ...one, weight: 0 })),
+      ],
+    },
+  ])
+  expect(namesOf(forCharge(sought))).toEqual(['third', 'second', 'first'])
+  down.add('third')
+  expect(namesOf(forCharge(sought))).toEqual(['second', 'first', 'third'])
+  down.add('second').add('first')
+  expect(namesOf(forCharge(sought))).toEqual(['third', 'second', 'first'])
+})
+
+it('asks for one id the same first, whoever asks and whenever', () => {
+  const all = [acquirer('first'), acquirer('second'), acquirer('third')]
+  const [one, other] = [createRegistry(all, [to('first', 'second')]), createRegistry(all, [to('first', 'second')])]
+  for (let count = 0; count < 100; count++) {
+    const id = randomUUID()
+    expect(namesOf(one.forCharge({ ...sought, id }))).toEqual(namesOf(other.forCharge({ ...sought, id })))
+  }
+})
+
+it('has money sent by one of the route that sends any, whether it answers or not; else by the first that does', () => {
+  const all = [
+    acquirer('charges-only'),
+    acquirer('first', { payouts: true, isAvailable: () => false }),
+    acquirer('second', { payouts: true }),
+  ]
+  const nameOf = (routes: RouteSettings[]) => createRegistry(all, routes).forWithdrawal(sought)?.name
+  expect(nameOf([])).toBe('first')
+  expect(nameOf([to('charges-only', 'second')])).toBe('second')
+  expect(nameOf([to('charges-only', 'first')])).toBe('first')
+  expect(nameOf([to('charges-only')])).toBe('first')
+  expect(createRegistry([acquirer('charges-only')]).forWithdrawal(sought)).toBeNull()
 })

@@ -1,18 +1,56 @@
 import { assert } from '../lib/assert.ts'
-import type { Acquirer } from './acquirer.ts'
+import { type Acquirer, AcquirerUnavailable } from './acquirer.ts'
+import { drawFirst, findRoute, type RouteSettings, type Sought } from './routes.ts'
 
 export type Acquirers = {
-  /** Takes new charges. */
-  current: Acquirer
-  /** Any known one: a transaction is settled by the acquirer that it was made with. */
+  /**
+   * Whom to ask for a charge, in this order: one by the weights of the route, then the route's others as they stand, and last those that did
+   * not answer lately. All of them where no route fits. Never empty.
+   */
+  forCharge(sought: Sought & { id: string }): readonly Acquirer[]
+  /**
+   * Who is to send a withdrawal: one of the route that sends money out, by its weights; else the first of all that does; null where none
+   * does. Whether it answers is not looked at: money that leaves goes no other way because of that.
+   */
+  forWithdrawal(sought: Sought & { id: string }): Acquirer | null
   get(name: string): Acquirer | undefined
+  /** The one that a record names. Throws {@link AcquirerUnavailable} where it is no longer configured: it cannot be asked. */
+  named(name: string): Acquirer
   readonly all: readonly Acquirer[]
 }
 
-export function createRegistry(acquirers: Acquirer[], currentName: string): Acquirers {
+/** Without routes the first takes all charges, and the others stand in for it. */
+export function createRegistry(acquirers: readonly Acquirer[], routes: readonly RouteSettings[] = []): Acquirers {
   const byName = new Map(acquirers.map((acquirer) => [acquirer.name, acquirer]))
-  assert(byName.size === acquirers.length, 'every acquirer has a name of its own')
-  const current = byName.get(currentName)
-  assert(current, 'the current acquirer is one of those known')
-  return { current, get: (name) => byName.get(name), all: acquirers }
+  assert(acquirers.length > 0 && byName.size === acquirers.length, 'every acquirer has a name of its own')
+  const routed = routes.flatMap((route) => route.acquirers)
+  assert(
+    routed.every(({ name }) => byName.has(name)),
+    'a route names acquirers that there are',
+  )
+  const isAlone = acquirers.length === 1
+
+  return { forCharge, forWithdrawal, get: (name) => byName.get(name), named, all: acquirers }
+
+  function forCharge(sought: Sought & { id: string }): readonly Acquirer[] {
+    if (isAlone) return acquirers
+    const route = findRoute(routes, sought)
+    const asked = route ? drawFirst(route.acquirers, sought.id).map(({ name }) => named(name)) : acquirers
+    return [...asked.filter((one) => one.isAvailable()), ...asked.filter((one) => !one.isAvailable())]
+  }
+
+  function forWithdrawal(sought: Sought & { id: string }): Acquirer | null {
+    const routed = findRoute(routes, sought)?.acquirers ?? []
+    const paying = routed.filter(({ name }) => named(name).payouts)
+    const [first] = drawFirst(paying, sought.id)
+    return first ? named(first.name) : (acquirers.find(({ payouts }) => payouts) ?? null)
+  }
+
+  function named(name: string): Acquirer {
+    const acquirer = byName.get(name)
+    if (acquirer) return acquirer
+    throw new AcquirerUnavailable(
+      `The acquirer ${name} stands on records and is not configured: add it to the settings of acquirers again, without a route if it is to get no more charges`,
+    )
+  }
 }

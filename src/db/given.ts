@@ -117,6 +117,6 @@ function toArrayText(value: unknown): string {
 }
 
 function toPlainWord(item: unknown): string {
-  assert(typeof item === 'string' && /^\w+$/.test(item) && item !== 'NULL', 'a word in an array needs no quoting')
+  assert(typeof item === 'string' && /^[\w-]+$/.test(item) && item !== 'NULL', 'a word in an array needs no quoting')
   return item
 }

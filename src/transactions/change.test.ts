@@ -93,6 +93,7 @@ async function bear(statuses: TransactionStatus[]): Promise<string> {
     id: newUuid(),
     merchant_id: merchantId,
     acquirer: 'simulator',
+    other_acquirers: [],
     amount: 2590,
     idempotency_key: null,
     external_code: 'order-0001',

@@ -65,10 +65,10 @@ export function toEvent(row: ChangedTransaction | NewTransaction, snapshot: obje
 
 /** What of a transaction changes, as it is now. */
 export function toSnapshot(row: Changeable): Changeable {
-  const { pix_uri, pix_expires_at, statuses, status_dates, amount_paid, payment_date, end_to_end, payer, receiver } =
-    row
-  const { fee_amount, infraction_date, error_message, refunds } = row
+  const { acquirer, pix_uri, pix_expires_at, statuses, status_dates, amount_paid, payment_date, end_to_end } = row
+  const { payer, receiver, fee_amount, infraction_date, error_message, refunds } = row
   return {
+    acquirer,
     pix_uri,
     pix_expires_at,
     statuses,
@@ -95,6 +95,8 @@ export function atSnapshot(row: TransactionRow, snapshot: unknown): TransactionR
 
 function atBirth(row: TransactionRow): Partial<Changeable> {
   return {
+    // Nobody else was asked at first: whoever stands there was put there when the money came to another.
+    acquirer: row.other_acquirers[0] ?? row.acquirer,
     statuses: row.statuses.slice(0, 2),
     status_dates: row.status_dates.slice(0, 2),
     amount_paid: null,

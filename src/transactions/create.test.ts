@@ -19,6 +19,7 @@ function birth(set: Partial<NewTransaction> = {}): NewTransaction {
     id: randomUUID(),
     merchant_id: merchantId,
     acquirer: 'simulator',
+    other_acquirers: [],
     amount: 2590,
     idempotency_key: null,
     external_code: null,

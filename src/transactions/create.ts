@@ -1,4 +1,3 @@
-import { type Acquirer, AcquirerUnavailable, type Charge } from '../acquirers/acquirer.ts'
 import type { Acquirers } from '../acquirers/registry.ts'
 import { type Db, mayBeOneRowsFault } from '../db/sql.ts'
 import { idempotencyKeyReused } from '../http/idempotency-key.ts'
@@ -13,6 +12,7 @@ import { phoneDigits } from '../lib/phone.ts'
 import { keyedHash, newUuid, type SecretKey } from '../lib/secrets.ts'
 import { toSearchText } from '../lib/text.ts'
 import { toTxid } from '../pix/ids.ts'
+import { type Answered, askForCharge } from './ask-for-charge.ts'
 import { toEvent, toSnapshot } from './change.ts'
 import { expiryGraceMs } from './check.ts'
 import { contentOf, differingFields, type TransactionContent, toContent, toNormalForm } from './content.ts'
@@ -41,28 +41,31 @@ export type CreateDeps = {
 export type Created = { row: NewTransaction | TransactionRow; isReplay: boolean }
 
 /**
- * Creates a transaction: asks the acquirer for a charge under our own txid, then commits row, history and event at once.
+ * Creates a transaction: asks an acquirer for a charge under our own txid, then commits row, history and event at once.
  *
  * @throws {AppError} `idempotency_key_reused`, `acquirer_refused`, or `acquirer_unavailable` when the outcome is not known yet
  */
 export async function createTransaction(
   deps: CreateDeps,
-  { merchantId, input }: { merchantId: string; input: CreateTransactionInput },
+  { merchantId, clientId, input }: { merchantId: string; clientId: string; input: CreateTransactionInput },
 ): Promise<Created> {
   const content = toContent(input)
   const idempotencyKey = input.idempotencyKey ?? null
-  const acquirer = deps.acquirers.current
+  const createdAt = deps.clock.now()
+  const id = toId(deps.key, merchantId, idempotencyKey, content)
+  const acquirers = deps.acquirers.forCharge({ clientId, amount: content.amount, now: createdAt, id })
   // Where asking costs a trip over the network, a key that is taken is found before.
-  if (idempotencyKey !== null && acquirer.isRemote) {
+  if (idempotencyKey !== null && acquirers.some(({ isRemote }) => isRemote)) {
     const first = await findTransactionByKey(deps.db, merchantId, idempotencyKey)
     if (first) return replay(first, content)
   }
 
-  const id = toId(deps.key, merchantId, idempotencyKey, content)
-  const createdAt = deps.clock.now()
-  const outcome = await askForCharge(acquirer, id, content)
-  const asked = { id, merchantId, acquirer: acquirer.name, content, idempotencyKey, createdAt }
-  const row = toRow(asked, outcome, deps.clock.now())
+  const answered = await askForCharge(acquirers, {
+    txid: toTxid(id),
+    amount: cents(content.amount),
+    expiresInSeconds: content.pix.expirationSeconds,
+  })
+  const row = toRow({ id, merchantId, content, idempotencyKey, createdAt }, answered, deps.clock.now())
   const isNew = await deps.insertTransaction(row)
   // Without a key it can only have met itself: a commit whose confirmation was lost, tried again.
   if (!isNew && idempotencyKey !== null) {
@@ -91,29 +94,16 @@ export function createTransactionWriter(db: Db): (transaction: NewTransaction) =
       const inserted = await insertTransactions(
         db,
         unique,
-        coded.map((row) => toEvent(row, row.pix_uri === null ? toSnapshot(withNothingPaid(row)) : null)),
+        coded.map((row) => toEvent(row, isPlain(row) ? null : toSnapshot(withNothingPaid(row)))),
       )
       return transactions.map(({ id }) => inserted.delete(id))
     },
   })
 }
 
-type Outcome = { kind: 'created'; charge: Charge } | { kind: 'refused'; reason: string } | { kind: 'unknown' }
-
-async function askForCharge(acquirer: Acquirer, id: string, content: TransactionContent): Promise<Outcome> {
-  try {
-    const answer = await acquirer.createCharge({
-      txid: toTxid(id),
-      amount: cents(content.amount),
-      expiresInSeconds: content.pix.expirationSeconds,
-    })
-    return answer.outcome === 'created'
-      ? { kind: 'created', charge: answer.charge }
-      : { kind: 'refused', reason: answer.reason }
-  } catch (error) {
-    if (error instanceof AcquirerUnavailable) return { kind: 'unknown' }
-    throw error
-  }
+/** Nearly all are: what such a one was at its birth can be told from what it is later. */
+function isPlain({ pix_uri, other_acquirers }: NewTransaction): boolean {
+  return pix_uri !== null && other_acquirers.length === 0
 }
 
 type Fate = Pick<
@@ -121,7 +111,7 @@ type Fate = Pick<
   'id' | 'idempotency_key' | 'pix_uri' | 'pix_expires_at' | 'statuses' | 'status_dates' | 'error_message' | 'check_at'
 >
 
-function toFate({ id, idempotencyKey, createdAt }: Asked, outcome: Outcome, now: Date): Fate {
+function toFate({ id, idempotencyKey, createdAt }: Asked, { outcome }: Answered, now: Date): Fate {
   switch (outcome.kind) {
     case 'created':
       return {
@@ -171,21 +161,21 @@ function toId(key: SecretKey, merchantId: string, idempotencyKey: string | null,
 type Asked = {
   id: string
   merchantId: string
-  acquirer: string
   content: TransactionContent
   idempotencyKey: string | null
   createdAt: Date
 }
 
 /** Each member by its name: to spread one object into another takes as long as to encode the BR Code. */
-function toRow(asked: Asked, outcome: Outcome, now: Date): NewTransaction {
-  const { merchantId, acquirer, content, createdAt } = asked
+function toRow(asked: Asked, answered: Answered, now: Date): NewTransaction {
+  const { merchantId, content, createdAt } = asked
   const { customer } = content
-  const fate = toFate(asked, outcome, now)
+  const fate = toFate(asked, answered, now)
   return {
     id: fate.id,
     merchant_id: merchantId,
-    acquirer,
+    acquirer: answered.acquirer,
+    other_acquirers: answered.others,
     amount: content.amount,
     idempotency_key: fate.idempotency_key,
     external_code: content.externalCode,

@@ -53,8 +53,7 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
       },
     },
     async (request, reply) => {
-      const { merchantId } = callerOf(request)
-      const created = await createTransaction(deps, { merchantId, input: request.body })
+      const created = await createTransaction(deps, { ...callerOf(request), input: request.body })
       if (created.isReplay) void reply.header('idempotent-replayed', 'true')
       return await reply.code(201).send(toTransactionCreatedView(created.row))
     },

@@ -164,7 +164,7 @@ function change(answer: HttpResponse, members: Record<string, unknown>): HttpRes
 describe('payments that are confirmed at the same time', () => {
   /** Paid at the bank, and confirmed, but not booked. */
   async function confirmMany(count: number) {
-    const acquirer = asItIs().acquirers.current
+    const acquirer = asItIs().acquirers.named('simulator')
     const confirmed = []
     for (const { id, uri } of await chargeMany(service, count)) {
       await bank.payQuietly(uri)

@@ -33,7 +33,6 @@ type StoredAddress = {
 type Birth = {
   id: string
   merchant_id: string
-  acquirer: string
   amount: number
   idempotency_key: string | null
   external_code: string | null
@@ -50,6 +49,8 @@ type Birth = {
 
 /** What changes with its status. */
 export type Changeable = {
+  /** Whose code it has; once it is paid, who holds the money: its refunds and contests are there. */
+  acquirer: string
   pix_uri: string | null
   pix_expires_at: Date | null
   statuses: TransactionStatus[]
@@ -77,8 +78,12 @@ export type ShownRefund = {
 }
 
 /** A transaction under its lock: whose it is, and what of it changes. */
-export type LockedTransaction = Pick<Birth, 'id' | 'merchant_id' | 'acquirer' | 'webhook_url'> &
+export type LockedTransaction = Pick<Birth, 'id' | 'merchant_id' | 'webhook_url'> &
+  OtherAcquirers &
   Omit<Changeable, 'refunds'> & { status: TransactionStatus }
+
+/** Who else was asked for its charge: each may have one under its txid, and a payment there is credited. Not shown to shops. */
+type OtherAcquirers = { other_acquirers: string[] }
 
 /** After a change of its status. */
 export type ChangedTransaction = LockedTransaction & Pick<Changeable, 'refunds'>
@@ -86,7 +91,8 @@ export type ChangedTransaction = LockedTransaction & Pick<Changeable, 'refunds'>
 export type TransactionRow = Birth & ChangedTransaction
 
 export type NewTransaction = Birth &
-  Pick<Changeable, 'pix_uri' | 'pix_expires_at' | 'statuses' | 'status_dates' | 'error_message'> & {
+  OtherAcquirers &
+  Pick<Changeable, 'acquirer' | 'pix_uri' | 'pix_expires_at' | 'statuses' | 'status_dates' | 'error_message'> & {
     check_at: Date | null
     customer_search_name: string | null
     customer_search_email: string | null
@@ -96,7 +102,7 @@ export type NewTransaction = Birth &
   }
 
 const lockedColumns = sql`
-  id, merchant_id, acquirer, webhook_url, pix_uri, pix_expires_at, statuses, status_dates, status, amount_paid, payment_date,
+  id, merchant_id, acquirer, other_acquirers, webhook_url, pix_uri, pix_expires_at, statuses, status_dates, status, amount_paid, payment_date,
   end_to_end, payer, receiver, fee_amount, infraction_date, error_message`
 
 const refunds = sql`(
@@ -117,6 +123,7 @@ const given = givenRows<NewTransaction>({
   id: 'uuid',
   merchant_id: 'uuid',
   acquirer: 'text',
+  other_acquirers: 'text[]',
   amount: 'bigint',
   idempotency_key: 'text',
   external_code: 'text',
@@ -156,13 +163,13 @@ export async function insertTransactions(
     sql`
       with born as (
         insert into transactions (
-          id, merchant_id, acquirer, amount, idempotency_key, external_code, webhook_url, is_info_product, customer, seller, address,
-          items, metadata, customer_search_name, customer_search_email, customer_document, customer_landline_digits,
+          id, merchant_id, acquirer, other_acquirers, amount, idempotency_key, external_code, webhook_url, is_info_product, customer,
+          seller, address, items, metadata, customer_search_name, customer_search_email, customer_document, customer_landline_digits,
           customer_mobile_digits, pix_expiration_seconds, pix_uri, pix_expires_at, created_at, statuses, status_dates,
           error_message, check_at)
         select
-          id, merchant_id, acquirer, amount, idempotency_key, external_code, webhook_url, is_info_product, customer, seller, address,
-          items, metadata, customer_search_name, customer_search_email, customer_document, customer_landline_digits,
+          id, merchant_id, acquirer, other_acquirers::text[], amount, idempotency_key, external_code, webhook_url, is_info_product,
+          customer, seller, address, items, metadata, customer_search_name, customer_search_email, customer_document, customer_landline_digits,
           customer_mobile_digits, pix_expiration_seconds, pix_uri, pix_expires_at, created_at, statuses::text[],
           status_dates::timestamptz[], error_message, check_at
         from ${given(transactions)}
@@ -207,12 +214,12 @@ export async function findTransactionByKey(
   return rows[0] ?? null
 }
 
-export type Owner = Pick<LockedTransaction, 'id' | 'merchant_id' | 'acquirer' | 'end_to_end'>
+export type Owner = Pick<LockedTransaction, 'id' | 'merchant_id' | 'acquirer' | 'other_acquirers' | 'end_to_end'>
 
 /** Whose these transactions are, where all that is known is a txid. */
 export async function findOwners(db: Db, ids: string[]): Promise<Owner[]> {
   return await db.query<Owner>(
-    sql`select id, merchant_id, acquirer, end_to_end from transactions where id = any(${ids}::uuid[])`,
+    sql`select id, merchant_id, acquirer, other_acquirers, end_to_end from transactions where id = any(${ids}::uuid[])`,
     'find-owners',
   )
 }
@@ -247,7 +254,7 @@ export type Change = {
   to: TransactionStatus
   at: Date
   checkAt: Date | null
-  set: Partial<Changeable>
+  set: Partial<Changeable & OtherAcquirers>
 }
 
 type GivenChange = Omit<ChangedTransaction, 'status' | 'statuses' | 'status_dates' | 'refunds'> &
@@ -262,6 +269,8 @@ const givenChanges = givenRows<GivenChange>({
   to: 'text',
   at: 'timestamptz',
   checkAt: 'timestamptz',
+  acquirer: 'text',
+  other_acquirers: 'text[]',
   pix_uri: 'text',
   pix_expires_at: 'timestamptz',
   amount_paid: 'bigint',
@@ -282,8 +291,8 @@ export async function updateTransactions(tx: Tx, changes: Change[]): Promise<Cha
   const updated = await tx.query<{ place: number; refunds: ShownRefund[] }>(
     sql`
       update transactions set
-        statuses = statuses || given."to", status_dates = status_dates || given.at, pix_uri = given.pix_uri,
-        pix_expires_at = given.pix_expires_at, amount_paid = given.amount_paid, payment_date = given.payment_date,
+        statuses = statuses || given."to", status_dates = status_dates || given.at, acquirer = given.acquirer,
+        other_acquirers = given.other_acquirers::text[], pix_uri = given.pix_uri, pix_expires_at = given.pix_expires_at, amount_paid = given.amount_paid, payment_date = given.payment_date,
         end_to_end = given.end_to_end, payer = given.payer, receiver = given.receiver, fee_amount = given.fee_amount,
         infraction_date = given.infraction_date, error_message = given.error_message, check_at = given."checkAt"
       from ${givenChanges(given)}

@@ -34,20 +34,22 @@ export type CreatedWithdrawal = { row: WithdrawalRow; isReplay: boolean }
  */
 export async function createWithdrawal(
   deps: CreateWithdrawalDeps,
-  { merchantId, input }: { merchantId: string; input: CreateWithdrawalInput },
+  { merchantId, clientId, input }: { merchantId: string; clientId: string; input: CreateWithdrawalInput },
 ): Promise<CreatedWithdrawal> {
   const content = toContent(input)
   const { idempotencyKey } = input
-  const acquirer = deps.acquirers.current
+  const id = newUuid()
   return await deps.db.transaction(async (tx) => {
     // First of all: of requests at once each sees what those before it did. A key that another one uses is so found, not met.
     await lockBalances(tx, [merchantId])
     const first = await findWithdrawalByKey(tx, merchantId, idempotencyKey)
     if (first) return replay(first, content)
     await assertPayoutsAllowed(tx)
-    assertPaysOut(acquirer)
     const now = deps.clock.now()
-    const row = await reserve(tx, { merchantId, idempotencyKey, content, acquirer: acquirer.name, now })
+    // The only one that is ever asked to send it: what became of money that left is known there alone.
+    const acquirer = deps.acquirers.forWithdrawal({ clientId, amount: content.amount, now, id })
+    assertPaysOut(acquirer)
+    const row = await reserve(tx, { id, merchantId, idempotencyKey, content, acquirer: acquirer.name, now })
     if (row.hold === null) await enqueueSend(tx, row)
     return { row, isReplay: false }
   })
@@ -60,9 +62,9 @@ function replay(first: WithdrawalRow, content: WithdrawalContent): CreatedWithdr
   return { row: first, isReplay: true }
 }
 
-function assertPaysOut(acquirer: Acquirer): void {
-  if (acquirer.payouts) return
-  const message = 'is not offered: the acquirer sends no money out'
+function assertPaysOut(acquirer: Acquirer | null): asserts acquirer {
+  if (acquirer) return
+  const message = 'is not offered: no acquirer of this service sends money out'
   throw new AppError('withdrawal_not_possible', {
     detail: `method ${message}.`,
     fields: [{ field: 'method', code: 'not_offered', message }],
@@ -70,6 +72,7 @@ function assertPaysOut(acquirer: Acquirer): void {
 }
 
 type Request = {
+  id: string
   merchantId: string
   idempotencyKey: string
   content: WithdrawalContent
@@ -78,12 +81,12 @@ type Request = {
 }
 
 async function reserve(tx: Tx, request: Request): Promise<WithdrawalRow> {
-  const { merchantId, idempotencyKey, content, acquirer, now } = request
+  const { id, merchantId, idempotencyKey, content, acquirer, now } = request
   const { amount, pixKey } = content
   const hold = await judgeWithdrawal(tx, { merchantId, amount, pixKey: pixKey.key, now })
   const fee = await feeFor(tx, { merchantId, operation: 'withdrawal', amount, now })
   const row = await insertWithdrawal(tx, {
-    id: newUuid(),
+    id,
     merchant_id: merchantId,
     acquirer,
     amount,

@@ -38,7 +38,7 @@ beforeAll(async () => {
     receiver: receiverAccount,
     offers: { payouts: true, infractions: true },
   })
-  const acquirers = createRegistry([acquirer], 'simulator')
+  const acquirers = createRegistry([acquirer])
   deps = { db: database.db, clock, acquirers, log: pino({ level: 'silent' }), nudgeDeliveries: () => {} }
   await database.db.transaction(async (tx) => {
     const transfers = () => [
@@ -110,7 +110,7 @@ async function countPayouts(id: string): Promise<number> {
 describe('a process that ends', () => {
   it('before any statement of the sending leaves a withdrawal that is sent once all the same', async () => {
     for (let before = 0; ; before++) {
-      const { row } = await createWithdrawal(deps, { merchantId, input: input() })
+      const { row } = await createWithdrawal(deps, { merchantId, clientId: merchantId, input: input() })
       const lost = losing(database.db, before)
       await sendWithdrawal({ ...deps, db: lost.db }, { merchantId, id: row.id }).catch((error: unknown) => {
         if (!(error instanceof Ended)) throw error
@@ -129,7 +129,7 @@ describe('a process that ends', () => {
 
   it('before any statement of the sweep leaves it to the next one', async () => {
     for (let before = 0; ; before++) {
-      const { row } = await createWithdrawal(deps, { merchantId, input: input() })
+      const { row } = await createWithdrawal(deps, { merchantId, clientId: merchantId, input: input() })
       await sendWithdrawal(deps, { merchantId, id: row.id })
       clock.advance(10 * 60_000)
       const lost = losing(database.db, before)
@@ -150,14 +150,15 @@ describe('a process that ends', () => {
       const asked = input()
       const already = await count()
       const lost = losing(database.db, before)
-      const created = await createWithdrawal({ ...deps, db: lost.db }, { merchantId, input: asked }).catch(
-        (error: unknown) => {
-          if (!(error instanceof Ended)) throw error
-          return null
-        },
-      )
+      const created = await createWithdrawal(
+        { ...deps, db: lost.db },
+        { merchantId, clientId: merchantId, input: asked },
+      ).catch((error: unknown) => {
+        if (!(error instanceof Ended)) throw error
+        return null
+      })
       expect((await count()) - already).toBe(created ? 1 : 0)
-      const again = await createWithdrawal(deps, { merchantId, input: asked })
+      const again = await createWithdrawal(deps, { merchantId, clientId: merchantId, input: asked })
       expect(again.isReplay).toBe(created !== null)
       if (created) break
     }
@@ -167,7 +168,7 @@ describe('a process that ends', () => {
 })
 
 it('sends nothing a second time when its job runs again, or many run at once', async () => {
-  const { row } = await createWithdrawal(deps, { merchantId, input: input() })
+  const { row } = await createWithdrawal(deps, { merchantId, clientId: merchantId, input: input() })
   const job = async () => await sendWithdrawal(deps, { merchantId, id: row.id })
   await Promise.all(Array.from({ length: 8 }, job))
   await job()

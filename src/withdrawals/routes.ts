@@ -47,8 +47,7 @@ export function registerWithdrawalRoutes(app: Server, deps: WithdrawalRoutesDeps
       },
     },
     async (request, reply) => {
-      const { merchantId } = callerOf(request)
-      const created = await createWithdrawal(deps, { merchantId, input: request.body })
+      const created = await createWithdrawal(deps, { ...callerOf(request), input: request.body })
       if (created.isReplay) void reply.header('idempotent-replayed', 'true')
       return await reply.code(201).send(toWithdrawalCreatedView(created.row))
     },

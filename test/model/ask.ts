@@ -93,7 +93,7 @@ async function send({ process: { deps } }: World, asked: Asked): Promise<Answer>
   const { merchantId } = asked
   switch (asked.kind) {
     case 'transaction': {
-      const { row, isReplay } = await createTransaction(deps, { merchantId, input: asked.input })
+      const { row, isReplay } = await createTransaction(deps, { merchantId, clientId: merchantId, input: asked.input })
       return { id: row.id, isReplay, hold: null }
     }
     case 'refund': {
@@ -102,7 +102,7 @@ async function send({ process: { deps } }: World, asked: Asked): Promise<Answer>
       return { id: refund.id, isReplay, hold: null }
     }
     case 'withdrawal': {
-      const { row, isReplay } = await createWithdrawal(deps, { merchantId, input: asked.input })
+      const { row, isReplay } = await createWithdrawal(deps, { merchantId, clientId: merchantId, input: asked.input })
       return { id: row.id, isReplay, hold: row.hold_at_birth }
     }
   }

@@ -133,7 +133,7 @@ function startProcess({ db: whole, bank, clock, key, isRemote }: Place): Process
     db,
     clock,
     key,
-    acquirers: createRegistry([acquirer], simulatorName),
+    acquirers: createRegistry([acquirer]),
     log: keepErrors(errors),
     nudgeDeliveries: () => {},
     insertTransaction: createTransactionWriter(db),

@@ -20,7 +20,7 @@ export function settleDepsWith(service: TestService, send: Send, log: Logger = p
   return {
     db: service.db,
     clock: service.clock,
-    acquirers: createRegistry([acquirer], 'simulator'),
+    acquirers: createRegistry([acquirer]),
     log,
     settlement: createSettlement(service),
     nudgeDeliveries: () => {},

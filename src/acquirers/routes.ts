@@ -1,0 +1,93 @@
+export const days = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const
+export type Day = (typeof days)[number]
+
+/** One of the settings' routes: for whose charges, of which amounts and at what times it is, and which acquirers it names. */
+export type RouteSettings = {
+  /** Ids of clients; absent: of all. */
+  clients?: string[]
+  /** In cents, both included. */
+  minAmount?: number
+  maxAmount?: number
+  /** Those on which the time below begins: a Friday's night reaches into Saturday. */
+  days?: Day[]
+  /** `HH:MM` in São Paulo, up to the minute before `to`. A `to` that is not after `from` is one of the next day. */
+  from?: string
+  to?: string
+  /** How often each is the first to be asked, in proportion. One of weight 0 is asked only after others. */
+  acquirers: { name: string; weight: number }[]
+}
+
+/** What is sought for: an acquirer for a charge or a withdrawal. */
+export type Sought = { clientId: string; amount: number; now: Date }
+
+/** The first route that fits, or null. */
+export function findRoute(routes: readonly RouteSettings[], sought: Sought): RouteSettings | null {
+  return routes.find((route) => fits(route, sought)) ?? null
+}
+
+/**
+ * The same members, the one that is drawn by weight first and the others behind it as they stand. The draw is a record's id (a UUID v4): a
+ * repeated request draws the same.
+ */
+export function drawFirst<Member extends { weight: number }>(members: readonly Member[], id: string): Member[] {
+  const first = draw(members, id)
+  return first ? [first, ...members.filter((member) => member !== first)] : []
+}
+
+function draw<Member extends { weight: number }>(members: readonly Member[], id: string): Member | undefined {
+  const total = members.reduce((sum, { weight }) => sum + weight, 0)
+  const point = fractionOf(id) * total
+  let reached = 0
+  for (const member of members) {
+    reached += member.weight
+    if (point < reached) return member
+  }
+  return members[0]
+}
+
+/** The last 12 of an id's hexadecimal digits, which are random, as a number in [0, 1). */
+function fractionOf(id: string): number {
+  return Number.parseInt(id.slice(-12), 16) / 2 ** 48
+}
+
+function fits(route: RouteSettings, { clientId, amount, now }: Sought): boolean {
+  if (route.clients && !route.clients.includes(clientId)) return false
+  if (amount < (route.minAmount ?? 0) || amount > (route.maxAmount ?? Number.POSITIVE_INFINITY)) return false
+  if (!route.days && route.from === undefined && route.to === undefined) return true
+  return isWithin(route, toWall(now))
+}
+
+function isWithin({ days: named, from, to }: RouteSettings, wall: Wall): boolean {
+  const [start, end] = [toMinutes(from ?? '00:00'), toMinutes(to ?? '24:00')]
+  const isNamed = (day: number) => !named || named.includes(dayAt(day))
+  if (start < end) return isNamed(wall.day) && wall.minute >= start && wall.minute < end
+  return (isNamed(wall.day) && wall.minute >= start) || (isNamed(wall.day - 1) && wall.minute < end)
+}
+
+function dayAt(index: number): Day {
+  return days[(index + 7) % 7] ?? 'sun'
+}
+
+function toMinutes(time: string): number {
+  const [hours = 0, minutes = 0] = time.split(':').map(Number)
+  return hours * 60 + minutes
+}
+
+/** The day of the week, Sunday is 0, and the minute of the day. */
+type Wall = { day: number; minute: number }
+
+const format = new Intl.DateTimeFormat('en-US', {
+  timeZone: 'America/Sao_Paulo',
+  hourCycle: 'h23',
+  weekday: 'short',
+  hour: 'numeric',
+  minute: 'numeric',
+})
+
+const dayNames: readonly string[] = days
+
+function toWall(at: Date): Wall {
+  const shown = new Map(format.formatToParts(at).map(({ type, value }) => [type, value]))
+  const day = dayNames.indexOf(shown.get('weekday')?.toLowerCase() ?? '')
+  return { day, minute: toMinutes(`${shown.get('hour')}:${shown.get('minute')}`) }
+}
