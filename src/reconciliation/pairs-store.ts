@@ -1,0 +1,269 @@
+import { givenRows } from '../db/given.ts'
+import { type Db, sql } from '../db/sql.ts'
+import type { Subject } from './classes.ts'
+import type { Pair } from './compare.ts'
+import type { Window } from './days.ts'
+
+/** What an acquirer lists, one row of a comparison. */
+export type Listed = {
+  subject: Subject
+  key: string
+  /** The transaction or withdrawal that it names. */
+  namedId: string | null
+  /** When the payment arrived that a return is of; null for others. */
+  paidAt: Date | null
+  amount: number
+  med: number
+  at: Date
+  state: 'processing' | 'done' | 'refused'
+  fee: number | null
+}
+
+type Of = { runId: string; acquirer: string }
+
+const givenListed = givenRows<Listed>({
+  subject: 'text',
+  key: 'text',
+  namedId: 'uuid',
+  paidAt: 'timestamptz',
+  amount: 'bigint',
+  med: 'bigint',
+  at: 'timestamptz',
+  state: 'text',
+  fee: 'bigint',
+})
+
+/** Keeps what was listed; of what is listed twice, the last. No key may be twice in one call. */
+export async function insertListed(db: Db, runId: string, listed: Listed[]): Promise<void> {
+  await db.query(sql`
+    insert into reconciliation_pairs (
+      run_id, subject, key, named_id, paid_at, there_amount, there_med, there_at, there_state, there_fee)
+    select ${runId}::uuid, subject, key, "namedId", "paidAt", amount, med, at, state, fee from ${givenListed(listed)}
+    on conflict (run_id, subject, key) do update set there_amount = excluded.there_amount, there_med = excluded.there_med,
+      there_at = excluded.there_at, there_state = excluded.there_state, there_fee = excluded.there_fee`)
+}
+
+/** What was kept for a run, and what runs left that ended without an end: they began a day ago or more. */
+export async function deletePairs(db: Db, { runId, before }: { runId: string; before: Date }): Promise<void> {
+  await db.query(sql`
+    delete from reconciliation_pairs
+    where run_id = ${runId} or run_id in (select id from reconciliation_runs where started_at < ${before})`)
+}
+
+/** Puts the payments that the books have beside those that were listed: all that were paid in the window, and the others that are named. */
+export async function addBookedPayments(db: Db, { runId, acquirer, from, to }: Of & Window): Promise<void> {
+  await db.query(sql`
+    insert into reconciliation_pairs (run_id, subject, key, merchant_id, record_id, here_amount, here_at, booked_at, here_state)
+    select distinct on (end_to_end) ${runId}::uuid, 'payment', end_to_end, merchant_id, id, amount_paid, payment_date,
+      status_dates[array_position(statuses, 'PAID')], status
+    from transactions
+    where payment_date >= ${from} and payment_date < ${to} and acquirer = ${acquirer} and match_undone_at is null
+    on conflict (run_id, subject, key) do update set merchant_id = excluded.merchant_id, record_id = excluded.record_id,
+      here_amount = excluded.here_amount, here_at = excluded.here_at, booked_at = excluded.booked_at, here_state = excluded.here_state`)
+  await db.query(sql`
+    update reconciliation_pairs pair set merchant_id = t.merchant_id, record_id = t.id, here_amount = t.amount_paid,
+      here_at = t.payment_date, booked_at = t.status_dates[array_position(t.statuses, 'PAID')], here_state = t.status
+    from transactions t
+    where pair.run_id = ${runId} and pair.subject = 'payment' and pair.record_id is null
+      and t.id = pair.named_id and t.end_to_end = pair.key and t.match_undone_at is null`)
+  await db.query(sql`
+    update reconciliation_pairs pair set is_later = true
+    from (
+      select key, row_number() over (partition by named_id order by there_at, key) as place from reconciliation_pairs
+      where run_id = ${runId} and subject = 'payment' and named_id is not null and record_id is null
+    ) listed
+    where pair.run_id = ${runId} and pair.subject = 'payment' and pair.key = listed.key and place > 1`)
+}
+
+/**
+ * Puts what the books have of returns beside those that were listed: of each payment of which something went back in the window, by either
+ * side, the sums of all that ever did. A refund that a match which was undone made went to no payer.
+ */
+export async function addBookedReturns(db: Db, { runId, acquirer, from, to }: Of & Window): Promise<void> {
+  await db.query(sql`
+    insert into reconciliation_pairs (run_id, subject, key, merchant_id, record_id, here_at)
+    select ${runId}::uuid, 'return', t.end_to_end, t.merchant_id, t.id, max(moved.finished_at)
+    from (
+      select merchant_id, transaction_id, finished_at from refunds
+      where finished_at >= ${from} and finished_at < ${to} and status = 'REFUNDED' and suspense_payment_id is null
+      union all
+      select merchant_id, transaction_id, finished_at from infractions
+      where finished_at >= ${from} and finished_at < ${to} and state = 'returned'
+    ) moved
+    join transactions t on t.id = moved.transaction_id and t.merchant_id = moved.merchant_id
+    where t.acquirer = ${acquirer} and t.end_to_end is not null and t.match_undone_at is null
+    group by t.end_to_end, t.merchant_id, t.id
+    on conflict (run_id, subject, key) do update set merchant_id = excluded.merchant_id, record_id = excluded.record_id,
+      here_at = excluded.here_at`)
+  await db.query(sql`
+    update reconciliation_pairs pair set merchant_id = t.merchant_id, record_id = t.id
+    from transactions t
+    where pair.run_id = ${runId} and pair.subject = 'return' and pair.record_id is null
+      and t.payment_date = pair.paid_at and t.end_to_end = pair.key and t.acquirer = ${acquirer} and t.match_undone_at is null`)
+  await db.query(sql`
+    update reconciliation_pairs pair set merchant_id = t.merchant_id, record_id = t.id
+    from transactions t
+    where pair.run_id = ${runId} and pair.subject = 'return' and pair.record_id is null
+      and t.id = pair.named_id and t.end_to_end = pair.key and t.match_undone_at is null`)
+  await db.query(sql`
+    update reconciliation_pairs pair set here_state = t.status, here_at = coalesce(here_at, t.payment_date),
+      here_amount = refunded + infracted, here_med = infracted, here_processing = processing
+    from transactions t
+    cross join lateral (
+      select coalesce(sum(amount) filter (where status = 'REFUNDED'), 0) as refunded,
+        coalesce(sum(amount) filter (where status = 'PROCESSING'), 0) as processing
+      from refunds
+      where merchant_id = t.merchant_id and transaction_id = t.id and suspense_payment_id is null
+    ) ours
+    cross join lateral (
+      select coalesce(sum(amount) filter (where state = 'returned'), 0) as infracted
+      from infractions where merchant_id = t.merchant_id and transaction_id = t.id
+    ) med
+    where pair.run_id = ${runId} and pair.subject = 'return' and t.id = pair.record_id and t.merchant_id = pair.merchant_id`)
+}
+
+/** Puts our withdrawals beside the payouts that were listed: all that were made or carried out in the window, and the others that are named. */
+export async function addWithdrawals(db: Db, { runId, acquirer, from, to }: Of & Window): Promise<void> {
+  await db.query(sql`
+    insert into reconciliation_pairs (run_id, subject, key, named_id, merchant_id, record_id, here_amount, here_at, booked_at, here_state)
+    select ${runId}::uuid, 'payout', replace(id::text, '-', ''), id, merchant_id, id, amount, coalesce(processed_date, created_at),
+      coalesce(processed_date, created_at), status
+    from withdrawals
+    where acquirer = ${acquirer} and (
+      (processed_date >= ${from} and processed_date < ${to})
+      or (created_at >= ${from} and created_at < ${to} and status in ('PROCESSING', 'PROCESSED', 'REFUNDED', 'FAILED')))
+    on conflict (run_id, subject, key) do update set merchant_id = excluded.merchant_id, record_id = excluded.record_id,
+      here_amount = excluded.here_amount, here_at = excluded.here_at, booked_at = excluded.booked_at, here_state = excluded.here_state`)
+  await db.query(sql`
+    update reconciliation_pairs pair set merchant_id = w.merchant_id, record_id = w.id, here_amount = w.amount,
+      here_at = coalesce(w.processed_date, w.created_at), booked_at = coalesce(w.processed_date, w.created_at), here_state = w.status
+    from withdrawals w
+    where pair.run_id = ${runId} and pair.subject = 'payout' and pair.record_id is null and w.id = pair.named_id`)
+}
+
+/** Keys of the payouts of which nothing was listed. */
+export async function listUnlistedPayouts(
+  db: Db,
+  { runId, after, limit }: { runId: string; after: string; limit: number },
+): Promise<string[]> {
+  const rows = await db.query<{ key: string }>(sql`
+    select key from reconciliation_pairs
+    where run_id = ${runId} and subject = 'payout' and there_at is null and key > ${after} order by key limit ${limit}`)
+  return rows.map(({ key }) => key)
+}
+
+type PairRow = {
+  subject: Subject
+  key: string
+  there_amount: number | null
+  there_med: number
+  there_at: Date | null
+  there_state: 'processing' | 'done' | 'refused'
+  there_fee: number | null
+  is_later: boolean
+  merchant_id: string | null
+  record_id: string | null
+  here_amount: number
+  here_med: number | null
+  here_processing: number | null
+  here_at: Date
+  booked_at: Date | null
+  here_state: string
+  owner_merchant_id: string | null
+  owner_id: string | null
+  owner_is_paid: boolean
+  held_merchant_id: string | null
+  held_id: string | null
+  held_amount: number
+  held_at: Date
+  held_status: string
+  held_returned: number
+  corrected_amount: number
+  corrected_fee: number
+}
+
+/** The next pairs of a run in the order of their keys, with what else is known here of each. */
+export async function listPairs(
+  db: Db,
+  { runId, acquirer, subject, after, limit }: Of & { subject: Subject; after: string; limit: number },
+): Promise<Pair[]> {
+  const rows = await db.query<PairRow>(sql`
+    select pair.*, owner.merchant_id as owner_merchant_id, owner.id as owner_id, owner.end_to_end is not null as owner_is_paid,
+      held.merchant_id as held_merchant_id, held.id as held_id, held.amount as held_amount, held.status_dates[1] as held_at,
+      held.status as held_status,
+      coalesce(held.taken_amount, 0) + case when held.status = 'returned' then coalesce(held.return_amount, 0) else 0 end as held_returned,
+      corrected.amount as corrected_amount, corrected.fee as corrected_fee
+    from (
+      select * from reconciliation_pairs
+      where run_id = ${runId} and subject = ${subject} and key > ${after} order by key limit ${limit}
+    ) pair
+    left join transactions owner on pair.record_id is null and pair.subject = 'payment' and owner.id = pair.named_id
+    left join suspense_payments held
+      on pair.record_id is null and pair.subject <> 'payout' and held.acquirer = ${acquirer} and held.end_to_end = pair.key
+    cross join lateral (
+      select coalesce(sum((proposal ->> 'cents')::bigint) filter (where class <> 'fee'), 0) as amount,
+        coalesce(sum((proposal ->> 'cents')::bigint) filter (where class = 'fee'), 0) as fee
+      from differences
+      where acquirer = ${acquirer} and differences.subject = pair.subject and reference = pair.key and state = 'confirmed'
+        and proposal ->> 'action' = 'correct'
+    ) corrected
+    order by pair.key`)
+  return rows.map(toPair)
+}
+
+function toPair(row: PairRow): Pair {
+  return {
+    subject: row.subject,
+    key: row.key,
+    there:
+      row.there_at === null || row.there_amount === null
+        ? null
+        : { amount: row.there_amount, med: row.there_med, at: row.there_at, state: row.there_state, fee: row.there_fee },
+    here: toBooked(row),
+    owner:
+      row.owner_id === null || row.owner_merchant_id === null
+        ? null
+        : { merchantId: row.owner_merchant_id, id: row.owner_id, isPaid: row.owner_is_paid },
+    isLater: row.is_later,
+    corrected: { amount: row.corrected_amount, fee: row.corrected_fee },
+  }
+}
+
+function toBooked(row: PairRow): Pair['here'] {
+  if (row.record_id !== null && row.merchant_id !== null)
+    return {
+      merchantId: row.merchant_id,
+      recordId: row.record_id,
+      amount: row.here_amount,
+      med: row.here_med ?? 0,
+      processing: row.here_processing ?? 0,
+      at: row.here_at,
+      bookedAt: row.booked_at ?? row.here_at,
+      state: row.here_state,
+      isHeld: false,
+    }
+  if (row.held_id === null || row.held_merchant_id === null) return null
+  const isReturn = row.subject === 'return'
+  return {
+    merchantId: row.held_merchant_id,
+    recordId: row.held_id,
+    amount: isReturn ? row.held_returned : row.held_amount,
+    med: 0,
+    processing: 0,
+    at: row.held_at,
+    bookedAt: row.held_at,
+    state: row.held_status,
+    isHeld: true,
+  }
+}
+
+/** The acquirer's side of a window: how many and how much. */
+export type Listing = { subject: Subject; count: number; sum: number; fees: number | null }
+
+export async function sumListed(db: Db, { runId, from, to }: { runId: string } & Window): Promise<Listing[]> {
+  return await db.query<Listing>(sql`
+    select subject, count(*) as count, coalesce(sum(there_amount), 0) as sum, sum(there_fee) as fees
+    from reconciliation_pairs
+    where run_id = ${runId} and there_at >= ${from} and there_at < ${to} and there_state = 'done'
+    group by subject`)
+}
