@@ -37,6 +37,7 @@ create table suspense_payments (
   -- Our own return of it, under way or done, and its id at the acquirer.
   return_id uuid,
   return_amount bigint,
+  return_end_to_end text,
   -- What others have returned of it: the acquirer under MED, or somebody by hand at the acquirer.
   taken_amount bigint not null default 0,
   statuses text[] not null,
@@ -64,7 +65,7 @@ create table suspense_payments (
 );
 -- What somebody may have to look at.
 create index suspense_payments_open on suspense_payments ((status_dates[1])) where status in ('held', 'returning');
-create index suspense_payments_to_check on suspense_payments (check_at) where check_at is not null;
+create index suspense_payments_to_check on suspense_payments (status, check_at) where check_at is not null;
 create index suspense_payments_of_transaction on suspense_payments (transaction_id) where transaction_id is not null;
 create index suspense_payments_matched on suspense_payments (matched_transaction_id) where matched_transaction_id is not null;
 

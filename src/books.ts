@@ -8,11 +8,17 @@ import { engageBrake } from './ledger/brake.ts'
 import { findEngagedBrake } from './ledger/store.ts'
 import { type Breach, type FindBreaches, findLedgerBreaches } from './ledger/verify.ts'
 import type { Clock } from './lib/clock.ts'
+import { findSuspenseBreaches } from './suspense/verify.ts'
 import { findTransactionBreaches } from './transactions/verify.ts'
 import { findWithdrawalBreaches } from './withdrawals/verify.ts'
 
 /** All that is looked at: the ledger by itself, and each feature's records against it. */
-const checks: FindBreaches[] = [findLedgerBreaches, findTransactionBreaches, findWithdrawalBreaches]
+const checks: FindBreaches[] = [
+  findLedgerBreaches,
+  findSuspenseBreaches,
+  findTransactionBreaches,
+  findWithdrawalBreaches,
+]
 
 /** As many breaches as are shown and logged; where there are more, these are enough to begin with. */
 const shownMax = 100

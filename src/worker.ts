@@ -14,6 +14,7 @@ import { observeJobs } from './jobs/metrics.ts'
 import type { Clock } from './lib/clock.ts'
 import type { SecretKey } from './lib/secrets.ts'
 import { type Retention, retentionJobs, retentionSchedules } from './retention/jobs.ts'
+import { suspenseJobs, suspenseSchedules } from './suspense/jobs.ts'
 import { transactionJobs, transactionSchedules } from './transactions/jobs.ts'
 import { loadTransactionMoments } from './transactions/load.ts'
 import { createSettlement } from './transactions/settle.ts'
@@ -52,10 +53,17 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     jobs: {
       ...transactionJobs(settleDeps),
       ...withdrawalJobs(settleDeps),
+      ...suspenseJobs(deps),
       ...booksJobs(deps),
       ...retentionJobs(deps),
     },
-    schedules: { ...transactionSchedules, ...withdrawalSchedules, ...booksSchedules, ...retentionSchedules },
+    schedules: {
+      ...transactionSchedules,
+      ...withdrawalSchedules,
+      ...suspenseSchedules,
+      ...booksSchedules,
+      ...retentionSchedules,
+    },
   })
   // After the jobs: now every other process sees that this one is alive.
   const started = startDeliveries({

@@ -51,7 +51,7 @@ export async function takeIntoSuspense(tx: Tx, payments: HeldPayment[], now: Dat
       .map((row) => ({ name: returnHeldJob, payload: toPayload(row) })),
   )
   const postings = inserted.flatMap((row) => toPostings(row, now))
-  const known = once.filter(({ payment }, index) => !fresh.has(rows[index]?.id ?? '') && takenOf(payment, null) > 0)
+  const known = once.filter((_, index) => !fresh.has(rows[index]?.id ?? ''))
   return [...postings, ...(await takeReturnsOfKnown(tx, known, now))]
 }
 
@@ -77,6 +77,7 @@ function toRow({ acquirer, payment, kind, merchantId, transactionId }: HeldPayme
     matched_transaction_id: null,
     return_id: isSentBack ? newUuid() : null,
     return_amount: isSentBack ? left : null,
+    return_end_to_end: null,
     taken_amount: taken,
     statuses,
     status_dates: statuses.map(() => now),
@@ -100,11 +101,12 @@ function toPostings(row: SuspenseRow, now: Date): Posting[] {
 }
 
 async function takeReturnsOfKnown(tx: Tx, known: HeldPayment[], now: Date): Promise<Posting[]> {
-  if (known.length === 0) return []
-  const paymentOf = new Map(known.map(({ acquirer, payment }) => [toKey(acquirer, payment.endToEndId), payment]))
+  const returned = known.filter(({ payment }) => takenOf(payment, null) > 0)
+  if (returned.length === 0) return []
+  const paymentOf = new Map(returned.map(({ acquirer, payment }) => [toKey(acquirer, payment.endToEndId), payment]))
   const rows = await lockSuspenseOf(
     tx,
-    known.map(({ acquirer, payment }) => ({ acquirer, endToEndId: payment.endToEndId })),
+    returned.map(({ acquirer, payment }) => ({ acquirer, endToEndId: payment.endToEndId })),
   )
   const postings: Posting[] = []
   for (const row of rows) {

@@ -19,6 +19,7 @@ export type SuspenseRow = {
   matched_transaction_id: string | null
   return_id: string | null
   return_amount: number | null
+  return_end_to_end: string | null
   taken_amount: number
   statuses: SuspenseStatus[]
   status_dates: Date[]
@@ -29,7 +30,8 @@ export type SuspenseRow = {
 
 const columns = sql`
   merchant_id, id, kind, acquirer, end_to_end, txid, amount, paid_at, payer, transaction_id, matched_merchant_id,
-  matched_transaction_id, return_id, return_amount, taken_amount, statuses, status_dates, status, error_message, check_at`
+  matched_transaction_id, return_id, return_amount, return_end_to_end, taken_amount, statuses, status_dates, status,
+  error_message, check_at`
 
 const given = givenRows<SuspenseRow>({
   merchant_id: 'uuid',
@@ -92,7 +94,13 @@ export async function lockSuspenseOf(
 export type SuspenseChange = Partial<
   Pick<
     SuspenseRow,
-    'matched_merchant_id' | 'matched_transaction_id' | 'return_id' | 'return_amount' | 'taken_amount' | 'error_message'
+    | 'matched_merchant_id'
+    | 'matched_transaction_id'
+    | 'return_id'
+    | 'return_amount'
+    | 'return_end_to_end'
+    | 'taken_amount'
+    | 'error_message'
   >
 > & { check_at: Date | null }
 
@@ -111,10 +119,37 @@ export async function updateSuspense(
       statuses = ${isMove ? [...row.statuses, to] : row.statuses},
       status_dates = ${isMove ? [...row.status_dates, at] : row.status_dates},
       matched_merchant_id = ${changed.matched_merchant_id}, matched_transaction_id = ${changed.matched_transaction_id},
-      return_id = ${changed.return_id}, return_amount = ${changed.return_amount}, taken_amount = ${changed.taken_amount},
+      return_id = ${changed.return_id}, return_amount = ${changed.return_amount},
+      return_end_to_end = ${changed.return_end_to_end}, taken_amount = ${changed.taken_amount},
       error_message = ${changed.error_message}, check_at = ${changed.check_at}
     where merchant_id = ${row.merchant_id} and id = ${row.id} and status = ${row.status}
     returning ${columns}`)
   assert(updated, 'a locked payment in suspense is as it was read')
   return updated
+}
+
+/** Takes those under way whose check is due; until the lease ends nobody else is given them. */
+export async function claimDueSuspense(
+  db: Db,
+  status: SuspenseStatus,
+  { now, leaseUntil, limit }: { now: Date; leaseUntil: Date; limit: number },
+): Promise<SuspenseRow[]> {
+  return await db.query<SuspenseRow>(sql`
+    update suspense_payments set check_at = ${leaseUntil}
+    where (merchant_id, id) in (
+      select merchant_id, id from suspense_payments where status = ${status} and check_at <= ${now}
+      order by check_at limit ${limit} for update skip locked)
+    returning ${columns}`)
+}
+
+/** When it is asked again what became of a return, what is known of it so far, and what stands in its way. */
+export async function updateReturnCheck(
+  db: Db,
+  row: SuspenseRow,
+  { checkAt, endToEnd, error }: { checkAt: Date; endToEnd: string | null; error: string | null },
+): Promise<void> {
+  await db.query(sql`
+    update suspense_payments set check_at = ${checkAt}, return_end_to_end = coalesce(${endToEnd}, return_end_to_end),
+      error_message = ${error}
+    where merchant_id = ${row.merchant_id} and id = ${row.id} and status = 'returning' and return_id = ${row.return_id}`)
 }

@@ -39,6 +39,21 @@ export async function insertRefund(tx: Tx, refund: NewRefund): Promise<boolean> 
   return rows.length === 1
 }
 
+/** The record of a match that was undone: done at once, and its money went into suspense. */
+export async function insertUndoing(
+  tx: Tx,
+  refund: Pick<RefundRow, 'merchant_id' | 'id' | 'transaction_id' | 'amount' | 'reason' | 'created_at'> & {
+    suspense_payment_id: string
+  },
+): Promise<void> {
+  await tx.query(sql`
+    insert into refunds (
+      merchant_id, id, transaction_id, amount, status, reason, created_at, finished_at, suspense_payment_id)
+    values (
+      ${refund.merchant_id}, ${refund.id}, ${refund.transaction_id}, ${refund.amount}, 'REFUNDED', ${refund.reason},
+      ${refund.created_at}, ${refund.created_at}, ${refund.suspense_payment_id})`)
+}
+
 export async function findRefund(db: Db | Tx, merchantId: string, id: string): Promise<RefundRow | null> {
   const rows = await db.query<RefundRow>(sql`
     select ${columns} from refunds where merchant_id = ${merchantId} and id = ${id}`)

@@ -32,12 +32,14 @@ export async function findUnequalTransfers(db: Db | Tx): Promise<UnequalTransfer
           ('sent', 'fee', 'reserved', 'fees', r.fee_amount, 'REFUNDED'),
           ('released', 'refund_released', 'reserved', 'available', r.amount + r.fee_amount, 'FAILED')
       ) step (event, kind, debit, credit, amount, status)
-      where step.amount > 0 and (step.status is null or step.status = r.status)
+      -- What undid a match went into suspense (src/suspense/verify-store.ts).
+      where step.amount > 0 and (step.status is null or step.status = r.status) and r.suspense_payment_id is null
     ), posted as (
       -- As sums: a transfer that was added to a past event is not hidden by its like.
       select merchant_id, record_id, event_key, kind, debit, credit, sum(amount) as amount
       from ledger_transfers
-      where (record_type in ('transaction', 'refund') or kind = 'payment' or kind like 'refund_%') and kind <> 'debt_repaid'
+      where (record_type in ('transaction', 'refund') or kind = 'payment' or kind like 'refund_%')
+        and kind not in ('debt_repaid', 'match_undone')
       group by merchant_id, record_id, event_key, kind, debit, credit
     )
     select merchant_id, record_id, event_key, kind, debit, credit, expected.amount as expected, posted.amount as posted

@@ -1,0 +1,186 @@
+import type { Logger } from 'pino'
+import type { Acquirer } from '../acquirers/acquirer.ts'
+import { AcquirerUnavailable, type MoneyOut, type Payment } from '../acquirers/acquirer.ts'
+import type { Acquirers } from '../acquirers/registry.ts'
+import type { Db, Tx } from '../db/sql.ts'
+import { enqueueJob } from '../jobs/jobs.ts'
+import { assertPayoutsAllowed } from '../ledger/brake.ts'
+import { type Posting, postAll } from '../ledger/post.ts'
+import { heldReturned } from '../ledger/transfers.ts'
+import { assert } from '../lib/assert.ts'
+import { eachAtOnce } from '../lib/at-once.ts'
+import type { Clock } from '../lib/clock.ts'
+import { AppError } from '../lib/errors.ts'
+import { cents } from '../lib/money.ts'
+import { newUuid } from '../lib/secrets.ts'
+import { toTxid } from '../pix/ids.ts'
+import { firstCheckMs, type ReturnHeldPayload, returnHeldJob, toPayload } from './hold.ts'
+import {
+  claimDueSuspense,
+  findSuspense,
+  lockSuspense,
+  type SuspenseRow,
+  updateReturnCheck,
+  updateSuspense,
+} from './store.ts'
+import { takeReturns } from './take.ts'
+
+/** The Pix system takes returns of a payment for so long. */
+const returnableMs = 90 * 24 * 60 * 60_000
+/** As for refunds: few enough to be asked about within the lease. */
+const claimedMax = 40
+const leaseMs = 60_000
+const pauseMinMs = 5_000
+const pauseMaxMs = 5 * 60_000
+
+export type SendBackDeps = { db: Db; clock: Clock; acquirers: Acquirers; log: Logger }
+
+/**
+ * Has a held payment sent back to who paid it, as much of it as is still there: in one commit it is `returning`, and there is the job that
+ * sends it.
+ *
+ * @throws {AppError} `not_found`, `suspense_not_possible` with the reason, `payouts_stopped`
+ */
+export async function returnHeld(deps: Pick<SendBackDeps, 'db' | 'clock'>, id: string): Promise<SuspenseRow> {
+  const found = await findSuspense(deps.db, id)
+  if (!found) throw unknownHeld()
+  return await deps.db.transaction(async (tx) => {
+    const row = await lockSuspense(tx, found.merchant_id, id)
+    assert(row, 'a payment in suspense stays there')
+    const now = deps.clock.now()
+    if (row.status !== 'held') throw new AppError('suspense_not_possible', { detail: whyNotReturned[row.status] })
+    if (now.getTime() - row.paid_at.getTime() > returnableMs)
+      throw new AppError('suspense_not_possible', {
+        detail: 'The payment is more than 90 days old, and the Pix system takes no returns of it any more.',
+      })
+    await assertPayoutsAllowed(tx)
+    const returning = await updateSuspense(tx, row, {
+      to: 'returning',
+      now,
+      set: {
+        return_id: newUuid(),
+        return_amount: row.amount - row.taken_amount,
+        error_message: null,
+        check_at: new Date(now.getTime() + firstCheckMs),
+      },
+    })
+    await enqueueJob(tx, { name: returnHeldJob, payload: toPayload(returning) })
+    return returning
+  })
+}
+
+const whyNotReturned = {
+  matched: 'It is matched to a transaction: undo the match first, or refund the transaction.',
+  returning: 'It is being sent back already.',
+  returned: 'It was sent back already.',
+}
+
+export function unknownHeld(): AppError {
+  return new AppError('not_found', { detail: 'There is no payment in suspense with this id.' })
+}
+
+/**
+ * Has the acquirer return a payment, and books what is certain. The return's id there is our own, so that a second call sends nothing twice.
+ * What is not certain stays as it is, and is asked for by {@link checkDueReturns}.
+ */
+export async function sendBack(deps: SendBackDeps, { id }: ReturnHeldPayload): Promise<void> {
+  const row = await findSuspense(deps.db, id)
+  assert(row, 'a payment to send back exists')
+  await resolve(deps, row, { mayBeSent: false })
+}
+
+/** Finds out what became of every return whose check is due. Runs until none is due. */
+export async function checkDueReturns(deps: SendBackDeps, stopping: AbortSignal): Promise<void> {
+  while (!stopping.aborted) {
+    const now = deps.clock.now()
+    const leaseUntil = new Date(now.getTime() + leaseMs)
+    const rows = await claimDueSuspense(deps.db, 'returning', { now, leaseUntil, limit: claimedMax })
+    await eachAtOnce(rows, stopping, async (row) => await resolve(deps, row, { mayBeSent: true }))
+    if (rows.length < claimedMax) return
+  }
+}
+
+async function resolve(deps: SendBackDeps, row: SuspenseRow, { mayBeSent }: { mayBeSent: boolean }): Promise<void> {
+  if (row.status !== 'returning') return
+  const wait = async (endToEnd: string | null, error: string | null) =>
+    await updateReturnCheck(deps.db, row, { checkAt: nextCheck(row, deps.clock.now()), endToEnd, error })
+  const acquirer = deps.acquirers.get(row.acquirer)
+  if (!acquirer) {
+    // It may have been sent: nothing is certain before the acquirer has been asked.
+    deps.log.error(
+      { suspenseId: row.id, acquirer: row.acquirer },
+      'a payment waits to be sent back by an acquirer that is not configured',
+    )
+    return await wait(null, `The acquirer ${row.acquirer} is not configured any more: put it back into the settings.`)
+  }
+  try {
+    const outcome = await ask(deps, acquirer, row, mayBeSent)
+    if (outcome.outcome === 'processing') await wait(outcome.endToEndId, null)
+    else if (outcome.outcome === 'done') await bookDone(deps, row, outcome.endToEndId)
+    // It may have been refused because a MED took the money first: then the payment tells.
+    else await bookRefused(deps, row, outcome.reason, await acquirer.findPayment(row.end_to_end))
+  } catch (error) {
+    // Unknown, or stopped by the brake: it waits, and stays in suspense.
+    const isStopped = error instanceof AppError && error.code === 'payouts_stopped'
+    if (!isStopped && !(error instanceof AcquirerUnavailable))
+      deps.log.error({ err: error, suspenseId: row.id }, 'a payment could not be sent back and will be tried again')
+    await wait(null, isStopped ? error.message : null)
+  }
+}
+
+/** What is sent already is found out about even while the brake keeps anything more from leaving. */
+async function ask(deps: SendBackDeps, acquirer: Acquirer, row: SuspenseRow, mayBeSent: boolean): Promise<MoneyOut> {
+  const { return_id: returnId, return_amount: amount } = row
+  assert(returnId !== null && amount !== null, 'a return has an id and an amount')
+  const name = { endToEndId: row.end_to_end, refundId: toTxid(returnId) }
+  const found = mayBeSent ? await acquirer.findRefund(name) : null
+  if (found) return found
+  await assertPayoutsAllowed(deps.db)
+  return await acquirer.refund({ ...name, amount: cents(amount) })
+}
+
+async function bookDone(deps: SendBackDeps, row: SuspenseRow, endToEnd: string | null): Promise<void> {
+  await change(deps, row, async (tx, locked, now) => {
+    await updateSuspense(tx, locked, {
+      to: 'returned',
+      now,
+      set: { return_end_to_end: endToEnd ?? locked.return_end_to_end, error_message: null, check_at: null },
+    })
+    const transfers = heldReturned(locked.return_amount ?? 0)
+    const eventKey = `suspense:${row.id}:returned`
+    return [{ merchantId: row.merchant_id, eventKey, recordType: 'suspense', recordId: row.id, now, transfers }]
+  })
+}
+
+async function bookRefused(
+  deps: SendBackDeps,
+  row: SuspenseRow,
+  reason: string,
+  payment: Payment | null,
+): Promise<void> {
+  await change(deps, row, async (tx, locked, now) => {
+    const set = { return_id: null, return_amount: null, return_end_to_end: null, error_message: reason, check_at: null }
+    const held = await updateSuspense(tx, locked, { to: 'held', now, set })
+    deps.log.error({ suspenseId: row.id, reason }, 'a payment could not be sent back: `guiche orphan list` shows it')
+    return payment ? await takeReturns(tx, held, payment, now) : []
+  })
+}
+
+/** One commit, unless another process was faster. */
+async function change(
+  { db, clock }: SendBackDeps,
+  row: SuspenseRow,
+  work: (tx: Tx, locked: SuspenseRow, now: Date) => Promise<Posting[]>,
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    const locked = await lockSuspense(tx, row.merchant_id, row.id)
+    if (locked?.status !== 'returning' || locked.return_id !== row.return_id) return
+    await postAll(tx, await work(tx, locked, clock.now()))
+  })
+}
+
+/** The longer it lasts, the longer the pauses: a tenth of the age, within bounds. */
+function nextCheck(row: SuspenseRow, now: Date): Date {
+  const age = now.getTime() - (row.status_dates.at(-1)?.getTime() ?? 0)
+  return new Date(now.getTime() + Math.min(pauseMaxMs, Math.max(pauseMinMs, age / 10)))
+}

@@ -1,0 +1,85 @@
+import { type Db, sql, type Tx } from '../db/sql.ts'
+
+export type UnequalTransfer = {
+  merchant_id: string
+  record_id: string
+  event_key: string
+  kind: string
+  expected: number | null
+  posted: number | null
+}
+
+/**
+ * Transfers that a payment in suspense must have by its history and has not, or not so; and those that it may not have, or of none. What others
+ * returned of it may have been booked in parts: its events count as one.
+ */
+export async function findUnequalTransfers(db: Db | Tx): Promise<UnequalTransfer[]> {
+  return await db.query<UnequalTransfer>(sql`
+    with expected as (
+      select s.merchant_id, s.id as record_id, 'suspense:' || s.id || ':' || step.event as event_key,
+        step.kind, step.debit, step.credit, step.amount
+      from suspense_payments s
+      cross join lateral (
+        values
+          ('held', 'payment_held', 'acquirer', 'suspense', s.amount),
+          ('taken', 'held_returned', 'suspense', 'acquirer', s.taken_amount),
+          ('returned', 'held_returned', 'suspense', 'acquirer', case when s.status = 'returned' then s.return_amount else 0 end)
+        union all
+        -- A match and its undoing have the place in the history that they made.
+        select case moved.status when 'matched' then 'matched:' else 'undone:' end || place,
+          case moved.status when 'matched' then 'held_matched' else 'match_undone' end,
+          case moved.status when 'matched' then 'suspense' else 'acquirer' end,
+          case moved.status when 'matched' then 'acquirer' else 'suspense' end, s.amount
+        from unnest(s.statuses) with ordinality moved (status, place)
+        where moved.status = 'matched' or (moved.status = 'held' and place > 1 and s.statuses[place - 1] = 'matched')
+      ) step (event, kind, debit, credit, amount)
+      where step.amount > 0
+    ), posted as (
+      -- As sums: a transfer that was added to a past event is not hidden by its like.
+      select merchant_id, record_id,
+        case when event_key like '%:taken:%' then split_part(event_key, ':taken:', 1) || ':taken' else event_key end as event_key,
+        kind, debit, credit, sum(amount) as amount
+      from ledger_transfers
+      where record_type = 'suspense' or debit = 'suspense' or credit = 'suspense' or kind in ('payment_held', 'held_returned', 'held_matched')
+      group by 1, 2, 3, 4, 5, 6
+    )
+    select merchant_id, record_id, event_key, kind, expected.amount as expected, posted.amount as posted
+    from expected full join posted using (merchant_id, record_id, event_key, kind, debit, credit)
+    where expected.amount is distinct from posted.amount`)
+}
+
+export type UnequalUndoing = { merchant_id: string; record_id: string; amount: number; undone: number; fee: number }
+
+/** Refunds that undid a match without giving exactly the payment into suspense and its fee back; and such transfers of no such refund. */
+export async function findUnequalUndoings(db: Db | Tx): Promise<UnequalUndoing[]> {
+  return await db.query<UnequalUndoing>(sql`
+    with sums as (
+      select merchant_id, record_id,
+        coalesce(sum(amount) filter (where debit in ('available', 'debt') and credit = 'acquirer'), 0) as undone,
+        coalesce(sum(amount) filter (where debit = 'fees' and credit = 'available'), 0) as fee,
+        bool_and(event_key = 'refund:' || record_id || ':undone' and (debit, credit) in (
+          ('fees', 'available'), ('available', 'acquirer'), ('debt', 'acquirer'))) as is_shaped
+      from ledger_transfers
+      where kind = 'match_undone' and record_type = 'refund'
+      group by merchant_id, record_id
+    ), undoings as (
+      select r.merchant_id, r.id as record_id, r.amount, t.fee_amount
+      from refunds r
+      join transactions t on t.id = r.transaction_id and t.merchant_id = r.merchant_id
+      where r.suspense_payment_id is not null
+    )
+    select merchant_id, record_id, coalesce(amount, 0) as amount, coalesce(undone, 0) as undone, coalesce(fee, 0) as fee
+    from undoings full join sums using (merchant_id, record_id)
+    where amount is distinct from undone or coalesce(fee_amount, 0) is distinct from coalesce(fee, 0) or not is_shaped`)
+}
+
+export type Twice = { merchant_id: string; record_id: string; end_to_end: string }
+
+/** Payments in suspense that are not matched to a transaction and pay one all the same, or are matched and do not. */
+export async function findMisplaced(db: Db | Tx): Promise<Twice[]> {
+  return await db.query<Twice>(sql`
+    select s.merchant_id, s.id as record_id, s.end_to_end
+    from suspense_payments s
+    left join transactions t on t.end_to_end = s.end_to_end and t.acquirer = s.acquirer and t.match_undone_at is null
+    where (t.id, t.merchant_id) is distinct from (s.matched_transaction_id, s.matched_merchant_id)`)
+}
