@@ -1,23 +1,48 @@
 import { type Network, waited } from './network.ts'
+import { forge } from './personality/forge.ts'
+import type { Behaviour } from './personality/traits.ts'
 import { receiverKey } from './receiver-account.ts'
 
 // Short: who misses all three finds the payment in the list, as with any PSP.
 const pausesMs = [0, 250, 1000]
+/** A callback that comes late comes within so long. */
+const lateMs = 1500
 
-/** Tells the receiver of one Pix, if a callback is registered. Never throws: what fails is only logged. */
-export async function tellReceiver(network: Network, pix: { endToEndId: string }): Promise<void> {
+type Told = { endToEndId: string; txid?: string }
+
+/**
+ * Tells the receiver of one Pix, if a callback is registered. Never throws: what fails is only logged.
+ *
+ * @param behaviours what goes amiss; by the bank's character where nothing was decided before
+ */
+export async function tellReceiver(network: Network, pix: Told, behaviours?: Behaviour[]): Promise<void> {
   try {
+    const personality = await network.nature.current()
+    const has = (behaviour: Behaviour) =>
+      behaviours ? behaviours.includes(behaviour) : personality.has(behaviour, pix.endToEndId)
+    if (has('callback_never')) return
     const webhook = await network.findWebhook(receiverKey)
     if (!webhook) return
-    const body = { pix: [pix] }
-    for (const pauseMs of pausesMs) {
-      if (pauseMs > 0 && !(await waited(network, pauseMs))) return
-      if (network.closing.aborted || (await isAccepted(network, `${webhook.url}/pix`, body))) return
-    }
-    network.log.warn({ endToEndId: pix.endToEndId }, 'The simulator gave up on a callback')
+    if (has('callback_late') && !(await waited(network, lateMs * personality.draw('pause', pix.endToEndId)))) return
+    const forged = has('callback_forged') ? await forge(network, pix) : []
+    const post = async (entries: object[]) => await postUntilAccepted(network, `${webhook.url}/pix`, { pix: entries })
+    // The forged ones are quicker, and come once more in the company of the true one.
+    if (forged.length > 0) await post(forged)
+    const isAccepted = await post([...forged, pix])
+    if (has('callback_twice')) await post([pix, pix])
+    if (!isAccepted) network.log.warn({ endToEndId: pix.endToEndId }, 'The simulator gave up on a callback')
   } catch (error) {
     network.log.warn({ err: error, endToEndId: pix.endToEndId }, 'The simulator could not send a callback')
   }
+}
+
+/** True also when the simulator closed meanwhile: nothing was given up then. */
+async function postUntilAccepted(network: Network, url: string, body: unknown): Promise<boolean> {
+  for (const pauseMs of pausesMs) {
+    if (pauseMs > 0 && !(await waited(network, pauseMs))) return true
+    if (network.closing.aborted || (await isAccepted(network, url, body))) return true
+  }
+  return false
 }
 
 async function isAccepted(network: Network, url: string, body: unknown): Promise<boolean> {

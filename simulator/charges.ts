@@ -2,12 +2,13 @@ import { isDeepStrictEqual } from 'node:util'
 import { assert } from '../src/lib/assert.ts'
 import { cents, fromReais, toReais } from '../src/lib/money.ts'
 import { encodeDynamicBrCode } from '../src/pix/brcode.ts'
+import { timedOut } from './disturb.ts'
 import { type HttpRequest, type HttpResponse, json, parseJson, problem } from './http.ts'
 import { toChargeId, toLocation } from './location.ts'
 import { type Network, waited } from './network.ts'
-import { toPix } from './pix.ts'
+import { isShown, toPix } from './pix.ts'
 import { merchantCity, merchantName, receiverKey } from './receiver-account.ts'
-import type { ChargeRow, ChargeWithPix } from './store.ts'
+import type { ChargeRow, ChargeWithPixes } from './store.ts'
 import { type ChargeRequest, isRecord, isTxid, parseChargeRequest } from './validate.ts'
 
 /** A charge of R$ 42,204.22 is refused, so that a shop can see what a refusal looks like. */
@@ -33,6 +34,7 @@ export async function putCharge(network: Network, txid: string, request: HttpReq
     return invalidCharge([{ razao, propriedade: 'cob.valor.original' }])
   }
   if (await network.insertCharge(charge)) {
+    if ((await network.nature.current()).has('answer_lost', txid)) return timedOut()
     if (charge.amount !== lateAmount || (await waited(network, lateAnswerMs)))
       return json(201, toCob(charge, charge.createdAt))
     return problem('ServicoIndisponivel', 'O simulador foi encerrado.')
@@ -57,7 +59,7 @@ export async function getCharge(network: Network, txid: string, request: HttpReq
 }
 
 /** What the answer to a charge and the payload at its location have in common. */
-export function toCobBase(charge: ChargeRow, pix: unknown) {
+export function toCobBase(charge: ChargeRow, { isPaid }: { isPaid: boolean }) {
   const details: unknown = charge.details === null ? {} : JSON.parse(charge.details)
   assert(isRecord(details), 'the details of a charge are an object')
   const { modalidadeAlteracao, ...others } = details
@@ -65,7 +67,7 @@ export function toCobBase(charge: ChargeRow, pix: unknown) {
     calendario: { criacao: charge.createdAt.toISOString(), expiracao: charge.expiresInSeconds },
     txid: charge.txid,
     revisao: 0,
-    status: pix ? 'CONCLUIDA' : 'ATIVA',
+    status: isPaid ? 'CONCLUIDA' : 'ATIVA',
     valor: {
       original: toReais(cents(charge.amount)),
       ...(modalidadeAlteracao !== undefined && { modalidadeAlteracao }),
@@ -75,13 +77,14 @@ export function toCobBase(charge: ChargeRow, pix: unknown) {
   }
 }
 
-function toCob(charge: ChargeRow & Partial<ChargeWithPix>, now: Date) {
+function toCob(charge: ChargeRow & Partial<ChargeWithPixes>, now: Date) {
   const location = toLocation(charge)
+  const shown = (charge.pixes ?? []).filter((pix) => isShown(pix, now))
   return {
-    ...toCobBase(charge, charge.pix),
+    ...toCobBase(charge, { isPaid: shown.length > 0 }),
     location,
     pixCopiaECola: encodeDynamicBrCode({ location, merchantName, merchantCity }),
-    ...(charge.pix && { pix: [toPix(charge.pix, now)] }),
+    ...(shown.length > 0 && { pix: shown.map((pix) => toPix(pix, now)) }),
   }
 }
 

@@ -32,9 +32,12 @@ export const contestWindowDays = 80
 /** Between the acceptance of a contest and the money's leaving, by the clock, so that a reader can see the state between. */
 export const returnAfterAcceptanceMs = 1000
 
-/** Plays the payer's bank, which contests a payment. The answer's id is the contest's. */
-export function openInfraction(network: Network, input: InfractionInput): Promise<ControlOutcome> {
-  const openedAt = network.clock.now()
+/** Plays the payer's bank, which contests a payment, now or later. The answer's id is the contest's. */
+export function openInfraction(
+  network: Network,
+  input: InfractionInput,
+  openedAt = network.clock.now(),
+): Promise<ControlOutcome> {
   return inTransaction(network.pool, async (client) => {
     const pix = await lockLeft(client, { endToEndId: input.endToEndId, now: openedAt })
     if (!pix) return refused('payment_unknown')
@@ -82,7 +85,7 @@ export async function returnUnannounced(
     if (pix.amount === 0) return refused('nothing_left')
     const returned = amount ?? pix.amount
     if (returned < 1 || returned > pix.amount) return refused('amount_invalid')
-    return insertMed(client, { endToEndId, amount: returned, nature: 'MED_FRAUDE', at: now, settlesAt: now })
+    return insertOwnReturn(client, { endToEndId, amount: returned, nature: 'MED_FRAUDE', at: now, settlesAt: now })
   })
   if ('ok' in outcome) return outcome
   tellOfReturn(network, outcome)
@@ -96,10 +99,11 @@ async function accept(client: pg.PoolClient, infraction: InfractionRow, at: Date
   const settlesAt = new Date(at.getTime() + returnAfterAcceptanceMs)
   await updateInfraction(client, { id, state: 'accepted', changedAt: at, returnSettlesAt: settlesAt })
   const amount = Math.min(infraction.amount, pix.amount)
-  return insertMed(client, { endToEndId, amount, nature: natures[reason], at, settlesAt })
+  return insertOwnReturn(client, { endToEndId, amount, nature: natures[reason], at, settlesAt })
 }
 
-async function insertMed(
+/** A return that this PSP makes by itself. */
+export async function insertOwnReturn(
   client: pg.PoolClient,
   input: { endToEndId: string; amount: number; nature: ReturnNature; at: Date; settlesAt: Date },
 ): Promise<ReturnRow> {

@@ -17,6 +17,7 @@ export async function disturbed(disturbance: Disturbance, answer: () => Promise<
   return disturbance === 'time_out_after' ? timedOut() : answered
 }
 
-function timedOut(): HttpResponse {
+/** As unknown to who asked as silence. */
+export function timedOut(): HttpResponse {
   return problem('TempoEsgotado', 'O serviço não respondeu a tempo.')
 }

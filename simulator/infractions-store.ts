@@ -65,9 +65,10 @@ export async function updateInfraction(
   })
 }
 
-// What was opened, decided or sent back between the two.
+// What was opened, decided or sent back between the two. One may be kept before it is opened.
 const filtered = `
-  opened_at between $1 and $2 or changed_at between $1 and $2 or return_settles_at between $1 and least($2, $3)`
+  opened_at <= $3
+  and (opened_at between $1 and $2 or changed_at between $1 and $2 or return_settles_at between $1 and least($2, $3))`
 
 export async function countInfractions(pool: pg.Pool, filter: InfractionFilter): Promise<number> {
   const { rows } = await pool.query<{ count: string }>({

@@ -2,7 +2,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Clock } from '../src/lib/clock.ts'
 import type { Signer } from './payload.ts'
-import type { ChargeRow, ChargeWithPix, NetworkSecrets, NewPix, PixFilter, WebhookRow } from './store.ts'
+import type { Nature } from './personality/nature.ts'
+import type { NewPix, PixFilter } from './pix-store.ts'
+import type { ChargeRow, ChargeWithPixes, NetworkSecrets, WebhookRow } from './store.ts'
 
 /** As much of pino as is needed here. */
 export type Log = { warn(data: object, message: string): void }
@@ -16,10 +18,12 @@ export type Network = {
   baseUrl: string
   secrets: NetworkSecrets
   signer: Signer
+  /** How it behaves: honestly, unless it was told otherwise. */
+  nature: Nature
   // What is asked for often, by many at a time: each shares a statement with the others.
   /** True when the charge is new. */
   insertCharge(row: ChargeRow): Promise<boolean>
-  findCharge(id: string): Promise<ChargeWithPix | null>
+  findCharge(id: string): Promise<ChargeWithPixes | null>
   /** Marks a charge as paid; false when it was already. */
   insertPix(pix: NewPix): Promise<boolean>
   /** Every address under which the network has been reached: the participants' directory of this small world. */
@@ -35,6 +39,9 @@ export type Network = {
   /** Aborted when the simulator closes: every pause ends at once. */
   closing: AbortSignal
 }
+
+/** A timer takes no more than 31 bits of milliseconds: 24 days. */
+export const timerMsMax = 2 ** 31 - 1
 
 /** Waits, and resolves with false when the simulator closed meanwhile. */
 export async function waited(network: Network, ms: number): Promise<boolean> {

@@ -1,14 +1,17 @@
 import { compactVerify, createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet } from 'jose'
 import { type Cents, cents, fromReais } from '../src/lib/money.ts'
 import { decodeBrCode } from '../src/pix/brcode.ts'
-import { newEndToEndId } from '../src/pix/ids.ts'
 import type { HttpResponse } from './http.ts'
 import { parseJson } from './http.ts'
 import { readLocationPath, resolveLocation, toKeysUrl } from './location.ts'
 import type { Network } from './network.ts'
 import { completePayer, type PayerInput } from './payer.ts'
 import { signingAlgorithm } from './payload.ts'
-import type { PixRow } from './store.ts'
+import { decideAftermath } from './personality/aftermath.ts'
+import { fateOf } from './personality/personality.ts'
+import { amountMax, type Payable, planPixes } from './personality/plan.ts'
+import type { Behaviour } from './personality/traits.ts'
+import type { NewPix } from './pix-store.ts'
 import { isRecord } from './validate.ts'
 
 export type PayInput = {
@@ -17,6 +20,8 @@ export type PayInput = {
   /** Pays this amount instead of the charge's, so that a shop can see what a differing amount looks like. */
   amount?: Cents
   payer?: PayerInput
+  /** What shall go amiss, or that nothing shall; without it, what the amount or the bank's character asks for. */
+  behaviour?: Behaviour | 'honest'
 }
 
 export type PayRefusal =
@@ -36,15 +41,12 @@ export type PayOutcome = { ok: true; endToEndId: string } | { ok: false; code: P
 /** Reads the receiver's PSP: a GET on a path of it. */
 type Fetch = (path: string) => Promise<HttpResponse>
 
-// What a Pix message has room for: \d{1,10}\.\d{2}.
-const amountMax = cents(999_999_999_999)
-
 /**
  * Plays the payer's bank: reads the code, fetches the charge at its location, verifies who signed it, and pays it
- * once. `onPaid` is told after the commit.
+ * once, unless it misbehaves. `onPaid` is told after the commit, of each Pix that came of it.
  */
 export async function pay(
-  deps: { network: Network; fetch: Fetch; onPaid: (pix: PixRow) => void },
+  deps: { network: Network; fetch: Fetch; onPaid: (pix: NewPix) => void },
   input: PayInput,
 ): Promise<PayOutcome> {
   const { network } = deps
@@ -60,23 +62,41 @@ export async function pay(
   if (!place) return refused('not_of_this_network')
   if (!chargeId) return refused('charge_unknown')
 
-  const charge = await fetchCharge(deps, place)
-  if (!charge.ok) return charge
-  const pix = {
-    endToEndId: newEndToEndId({ ispb: payer.bankAccount.ispb, at: network.clock.now() }),
-    txid: charge.txid,
-    amount: input.amount ?? charge.amount,
-    paidAt: network.clock.now(),
-    payer,
-    returns: [],
-  }
-  if (!(await network.insertPix({ ...pix, chargeId }))) return refused('already_paid')
-  deps.onPaid(pix)
-  return { ok: true, endToEndId: pix.endToEndId }
+  const read = await fetchCharge(deps, place)
+  const charge = read.ok ? read.charge : await recallCharge(network, chargeId, read)
+  if (!charge) return read.ok ? refused('charge_unknown') : read
+  const personality = await network.nature.current()
+  const behaviours = fateOf(personality, { ...charge, asked: input.behaviour })
+  if (!read.ok && !isOverlooked(read.code, behaviours)) return read
+
+  const now = network.clock.now()
+  const asked = { amount: input.amount, payer: input.payer ? payer : null }
+  const planned = planPixes({ now, chargeId, personality, defaultPayer: payer }, charge, { asked, behaviours })
+  const made: NewPix[] = []
+  for (const pix of planned) if (await network.insertPix(pix)) made.push(pix)
+  const [first] = made
+  if (!first) return refused('already_paid')
+  await decideAftermath(network, first, behaviours)
+  for (const pix of made) deps.onPaid(pix)
+  return { ok: true, endToEndId: first.endToEndId }
 }
 
 type Refused = Extract<PayOutcome, { ok: false }>
-type Readable = { ok: true; txid: string; amount: Cents }
+type Readable = { ok: true; charge: Payable }
+
+/** What a bank remembers of a charge that can be read no more. Null when it was another reason that it is not paid. */
+async function recallCharge(network: Network, chargeId: string, { code }: Refused): Promise<Payable | null> {
+  if (code !== 'already_paid' && code !== 'charge_expired') return null
+  const charge = await network.findCharge(chargeId)
+  if (!charge) return null
+  const expiresAt = new Date(charge.createdAt.getTime() + charge.expiresInSeconds * 1000)
+  return { txid: charge.txid, amount: cents(charge.amount), expiresAt, isPaid: charge.pixes.length > 0 }
+}
+
+/** A bank that pays late or twice does not look whether it may. */
+function isOverlooked(code: PayRefusal, behaviours: Behaviour[]): boolean {
+  return behaviours.includes(code === 'charge_expired' ? 'late' : 'twice')
+}
 
 async function fetchCharge(
   deps: { network: Network; fetch: Fetch },
@@ -137,7 +157,7 @@ function readPayload(payload: unknown, now: Date): Readable | Refused {
   if (typeof txid !== 'string' || !amount || Number.isNaN(expiresAt)) return refused('payload_invalid')
   if (status !== 'ATIVA') return refused('already_paid')
   if (now.getTime() >= expiresAt) return refused('charge_expired')
-  return { ok: true, txid, amount }
+  return { ok: true, charge: { txid, amount, expiresAt: new Date(expiresAt), isPaid: false } }
 }
 
 const messages: Record<PayRefusal, string> = {

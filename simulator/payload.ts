@@ -41,9 +41,9 @@ export async function getPayload(network: Network, path: string): Promise<HttpRe
   if (!charge) {
     return problem('CobPayloadNaoEncontrado', 'A cobrança em questão não foi encontrada para a location requisitada.')
   }
-  if (charge.pix) return gone('A cobrança já foi paga.', 'status')
+  if (charge.pixes.length > 0) return gone('A cobrança já foi paga.', 'status')
   if (isExpired(network, charge)) return gone('A cobrança expirou.', 'calendario.expiracao')
-  const { calendario, ...base } = toCobBase(charge, charge.pix)
+  const { calendario, ...base } = toCobBase(charge, { isPaid: false })
   const presentedAt = network.clock.now().toISOString()
   const payload = { ...base, calendario: { ...calendario, apresentacao: presentedAt } }
   const jws = await new CompactSign(Buffer.from(JSON.stringify(payload)))

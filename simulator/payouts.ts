@@ -3,10 +3,12 @@ import { newEndToEndId } from '../src/pix/ids.ts'
 import { detectPixKey } from '../src/pix/key.ts'
 import { tellReceiver } from './callbacks.ts'
 import { lateAnswerMs } from './charges.ts'
+import { timedOut } from './disturb.ts'
 import { type HttpRequest, type HttpResponse, json, parseJson, problem, type Violation } from './http.ts'
 import { type Network, waited } from './network.ts'
 import { toHolder } from './payee.ts'
 import { findPayout, insertPayout, type PayoutRow } from './payouts-store.ts'
+import { type Personality, rejectionOf } from './personality/personality.ts'
 import { receiverAccount, receiverKey } from './receiver-account.ts'
 import { toSentPix, toSentPixCallback } from './sent-pix.ts'
 import { type Settlement, slowMs, tellWhenSettled } from './settlement.ts'
@@ -25,10 +27,12 @@ export async function putPayout(network: Network, id: string, request: HttpReque
   if (!isOwnId(id)) return invalid([{ razao: 'O idEnvio não respeita o schema.', propriedade: 'idEnvio' }])
   const body = parsePayoutRequest(parseJson(request.body))
   if (Array.isArray(body)) return invalid(body)
-  const row = toRow(network, id, body)
+  const personality = await network.nature.current()
+  const row = toRow({ network, personality }, id, body)
   if ('razao' in row) return invalid([row])
   if (!(await insertPayout(network.pool, row))) return repeat(network, row)
   tellOfPayout(network, row)
+  if (personality.has('answer_lost', id)) return timedOut()
   if (row.amount === latePayoutAmount && !(await waited(network, lateAnswerMs))) {
     return problem('ServicoIndisponivel', 'O simulador foi encerrado.')
   }
@@ -50,7 +54,11 @@ export function tellOfPayout(network: Network, row: Settlement & { id: string })
   })
 }
 
-function toRow(network: Network, id: string, body: PayoutRequest): PayoutRow | Violation {
+function toRow(
+  { network, personality }: { network: Network; personality: Personality },
+  id: string,
+  body: PayoutRequest,
+): PayoutRow | Violation {
   const amount = fromReais(body.valor)
   const pixKey = detectPixKey(body.favorecido.chave)
   if (body.pagador.chave !== receiverKey)
@@ -69,7 +77,7 @@ function toRow(network: Network, id: string, body: PayoutRequest): PayoutRow | V
     receiver: toHolder(pixKey),
     requestedAt: now,
     settlesAt: amount === slowPayoutAmount ? new Date(now.getTime() + slowMs) : now,
-    rejection: rejectedPayoutAmounts.get(amount) ?? null,
+    rejection: rejectedPayoutAmounts.get(amount) ?? rejectionOf(personality, 'payout_rejected', id),
     returns: [],
   }
 }

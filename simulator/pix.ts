@@ -4,13 +4,13 @@ import { type HttpRequest, type HttpResponse, json, problem, type Violation } fr
 import { toChargeId } from './location.ts'
 import type { Network } from './network.ts'
 import { type Page, parsePage, toParameters } from './page.ts'
+import { findPix, listPix, type PixFilter, type PixRow } from './pix-store.ts'
 import { receiverKey } from './receiver-account.ts'
-import { findPix, listPix, type PixFilter, type PixRow } from './store.ts'
 import { isEndToEndIdShape, isTxid } from './validate.ts'
 
 /** `GET /pix/{e2eid}` */
 export async function getPix(network: Network, endToEndId: string): Promise<HttpResponse> {
-  const pix = isEndToEndIdShape(endToEndId) ? await findPix(network.pool, endToEndId) : null
+  const pix = isEndToEndIdShape(endToEndId) ? await findPix(network.pool, endToEndId, network.clock.now()) : null
   return pix
     ? json(200, toPix(pix, network.clock.now()))
     : problem('PixNaoEncontrado', 'Não há Pix com o e2eid informado.')
@@ -21,15 +21,19 @@ export async function getPixList(network: Network, request: HttpRequest): Promis
   const parsed = parseQuery(network, request.query)
   if ('violacoes' in parsed)
     return problem('PixConsultaInvalida', 'Os parâmetros não respeitam o schema.', parsed.violacoes)
-  const { filter, asked, isEmpty } = parsed
+  const { filter, asked } = parsed
   const { page, pageSize } = asked
-  const total = isEmpty ? 0 : await network.countPix(filter, page)
-  const rows = isEmpty ? [] : await listPix(network.pool, filter, { limit: pageSize, offset: page * pageSize })
-  const now = network.clock.now()
+  const total = await network.countPix(filter, page)
+  const rows = await listPix(network.pool, filter, { limit: pageSize, offset: page * pageSize })
   return json(200, {
     parametros: toParameters(asked, total),
-    pix: rows.map((row) => toPix(row, now)),
+    pix: rows.map((row) => toPix(row, filter.now)),
   })
+}
+
+/** This PSP itself may come to know of a payment after it was made. */
+export function isShown({ shownAt }: PixRow, now: Date): boolean {
+  return shownAt === null || shownAt <= now
 }
 
 /**
@@ -38,9 +42,10 @@ export async function getPixList(network: Network, request: HttpRequest): Promis
  */
 export function toPix(pix: PixRow, now: Date) {
   const { payer } = pix
+  const returns = pix.returns.filter(({ requestedAt }) => requestedAt <= now)
   return {
     endToEndId: pix.endToEndId,
-    txid: pix.txid,
+    ...(pix.txid !== null && { txid: pix.txid }),
     valor: toReais(cents(pix.amount)),
     componentesValor: { original: { valor: toReais(cents(pix.amount)) } },
     chave: receiverKey,
@@ -56,11 +61,11 @@ export function toPix(pix: PixRow, now: Date) {
       tipoChave: payer.pix.type,
       chave: payer.pix.key,
     },
-    ...(pix.returns.length > 0 && { devolucoes: pix.returns.map((one) => toDevolucao(one, now)) }),
+    ...(returns.length > 0 && { devolucoes: returns.map((one) => toDevolucao(one, now)) }),
   }
 }
 
-type PixQuery = { filter: PixFilter; asked: Page; isEmpty: boolean }
+type PixQuery = { filter: PixFilter; asked: Page }
 
 function parseQuery(network: Network, query: Record<string, string>): PixQuery | { violacoes: Violation[] } {
   const isBoolean = (text: string | undefined) => text === undefined || text === 'true' || text === 'false'
@@ -75,11 +80,15 @@ function parseQuery(network: Network, query: Record<string, string>): PixQuery |
   const filter = {
     from: asked.from,
     to: asked.to,
+    now: network.clock.now(),
     chargeId: query.txid === undefined ? null : toChargeId(network, query.txid),
+    hasTxid: readBoolean(query.txIdPresente),
     payerDocument: query.cpf ?? query.cnpj ?? null,
-    hasReturn: query.devolucaoPresente === undefined ? null : query.devolucaoPresente === 'true',
+    hasReturn: readBoolean(query.devolucaoPresente),
   }
-  // Every Pix of this network pays a charge.
-  const isEmpty = query.txIdPresente === 'false'
-  return { filter, asked, isEmpty }
+  return { filter, asked }
+}
+
+function readBoolean(text: string | undefined): boolean | null {
+  return text === undefined ? null : text === 'true'
 }

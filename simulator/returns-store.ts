@@ -63,8 +63,10 @@ export async function lockLeft(
   { endToEndId, now }: { endToEndId: string; now: Date },
 ): Promise<{ whole: number; amount: number; paidAt: Date } | null> {
   const pix = await client.query<{ amount: string; paid_at: Date }>({
-    text: `select amount::text as amount, paid_at from simulator.pix where end_to_end_id = $1 for update`,
-    values: [endToEndId],
+    text: `
+      select amount::text as amount, paid_at from simulator.pix
+      where end_to_end_id = $1 and (shown_at is null or shown_at <= $2) for update`,
+    values: [endToEndId, now.toISOString()],
   })
   const [found] = pix.rows
   if (!found) return null

@@ -3,14 +3,16 @@ import { newReturnId } from '../src/pix/ids.ts'
 import { tellReceiver } from './callbacks.ts'
 import { lateAnswerMs } from './charges.ts'
 import { toDevolucao } from './devolucao.ts'
+import { timedOut } from './disturb.ts'
 import { type HttpRequest, type HttpResponse, json, parseJson, problem, type Violation } from './http.ts'
 import { type Network, waited } from './network.ts'
+import { rejectionOf } from './personality/personality.ts'
 import { toPix } from './pix.ts'
+import { findPix } from './pix-store.ts'
 import { receiverAccount } from './receiver-account.ts'
 import { findReturn, insertReturn, type ReturnRow } from './returns-store.ts'
 import { slowMs, tellWhenSettled } from './settlement.ts'
 import type { SpiCode } from './spi-codes.ts'
-import { findPix } from './store.ts'
 import { isEndToEndIdShape, isOwnId, parseReturnRequest } from './validate.ts'
 
 /** A return of R$ 8,000.01 is taken, and ends NAO_REALIZADO. */
@@ -39,13 +41,16 @@ export async function putReturn(
   if (amount === refusedReturnAmount) {
     return invalid('Valor recusado pelo simulador: é o que esta quantia existe para mostrar.', 'devolucao.valor')
   }
-  const row = toRow(network, { endToEndId, id, amount, description: body.descricao ?? null })
+  const personality = await network.nature.current()
+  const rejection = amount === rejectedReturnAmount ? returnRejection : rejectionOf(personality, 'return_rejected', id)
+  const row = toRow(network, { endToEndId, id, amount, description: body.descricao ?? null, rejection })
   const outcome = isEndToEndIdShape(endToEndId) ? await insertReturn(network.pool, row) : 'pix_unknown'
   if (outcome === 'pix_unknown') return problem('PixNaoEncontrado', 'Não há Pix com o e2eid informado.')
   if (outcome === 'too_late') return invalid(refusals.too_late, 'e2eid')
   if (outcome === 'too_much') return invalid(refusals.too_much, 'devolucao.valor')
   if (outcome === 'exists') return repeat(network, row)
   tellOfReturn(network, row)
+  if (personality.has('answer_lost', id)) return timedOut()
   if (amount === lateReturnAmount && !(await waited(network, lateAnswerMs))) {
     return problem('ServicoIndisponivel', 'O simulador foi encerrado.')
   }
@@ -66,8 +71,9 @@ export async function getReturn(
 /** Tells the receiver of the Pix, with all its returns, when this one is settled. */
 export function tellOfReturn(network: Network, row: ReturnRow): void {
   tellWhenSettled(network, row, async () => {
-    const pix = await findPix(network.pool, row.endToEndId)
-    if (pix) await tellReceiver(network, toPix(pix, network.clock.now()))
+    const now = network.clock.now()
+    const pix = await findPix(network.pool, row.endToEndId, now)
+    if (pix) await tellReceiver(network, toPix(pix, now))
   })
 }
 
@@ -79,7 +85,7 @@ const refusals = {
 
 function toRow(
   network: Network,
-  input: { endToEndId: string; id: string; amount: Cents; description: string | null },
+  input: { endToEndId: string; id: string; amount: Cents; description: string | null; rejection: SpiCode | null },
 ): ReturnRow {
   const now = network.clock.now()
   return {
@@ -88,7 +94,6 @@ function toRow(
     nature: 'ORIGINAL',
     requestedAt: now,
     settlesAt: input.amount === slowReturnAmount ? new Date(now.getTime() + slowMs) : now,
-    rejection: input.amount === rejectedReturnAmount ? returnRejection : null,
   }
 }
 

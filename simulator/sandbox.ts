@@ -5,6 +5,9 @@ import type { InfractionDecision, InfractionInput } from './contest.ts'
 import type { ControlOutcome } from './control.ts'
 import { type HttpRequest, type HttpResponse, json, parseJson, problem } from './http.ts'
 import type { PayInput, PayOutcome } from './pay.ts'
+import type { CharacterInput } from './personality/nature.ts'
+import type { Character } from './personality/personality.ts'
+import { behaviours, presetNames, traitNames } from './personality/traits.ts'
 
 /** What a gateway that reaches the simulator over the network can have it do. */
 export type Controls = {
@@ -13,6 +16,8 @@ export type Controls = {
   decideInfraction(input: InfractionDecision): Promise<ControlOutcome>
   returnUnannounced(input: { endToEndId: string; amount?: PayInput['amount'] }): Promise<ControlOutcome>
   returnPayout(input: { payoutId: string; amount?: PayInput['amount'] }): Promise<ControlOutcome>
+  /** The network's character; another one from now on, where one is given. */
+  personality(input?: CharacterInput): Promise<Character>
 }
 
 const text = Type.Optional(Type.String({ maxLength: 255 }))
@@ -35,6 +40,7 @@ const PaymentRequest = Type.Object({
       ),
     }),
   ),
+  behaviour: Type.Optional(Type.Enum(['honest', ...behaviours])),
 })
 const InfractionRequest = Type.Object({
   endToEndId: id,
@@ -45,11 +51,24 @@ const DecisionRequest = Type.Object({ reference: id, decision: Type.Enum(['accep
 const ReturnRequest = Type.Object({ endToEndId: id, amount })
 const PayoutReturnRequest = Type.Object({ payoutId: id, amount })
 
+const probability = Type.Number({ minimum: 0, maximum: 1 })
+const PersonalityRequest = Type.Partial(
+  Type.Object(
+    {
+      name: Type.Enum(presetNames),
+      seed: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
+      traits: Type.Partial(Type.Record(Type.Enum(traitNames), probability)),
+    },
+    { additionalProperties: false },
+  ),
+)
+
 const paymentRequest = Compile(PaymentRequest)
 const infractionRequest = Compile(InfractionRequest)
 const decisionRequest = Compile(DecisionRequest)
 const returnRequest = Compile(ReturnRequest)
 const payoutReturnRequest = Compile(PayoutReturnRequest)
+const personalityRequest = Compile(PersonalityRequest)
 
 /** `POST /sandbox/{control}`: each takes the input of one of the {@link Controls} as JSON. Null for a control that is none. */
 export async function postControl(
@@ -71,16 +90,22 @@ export async function postControl(
   if (control === 'payout-return') {
     return payoutReturnRequest.Check(body) ? told(controls.returnPayout(inCents(body))) : invalid()
   }
+  if (control === 'personality') return personalityRequest.Check(body) ? postPersonality(controls, body) : invalid()
   return null
 }
 
 async function postPayment(
   { pay }: Controls,
-  { uri, amount, payer }: Type.Static<typeof PaymentRequest>,
+  { amount, ...others }: Type.Static<typeof PaymentRequest>,
 ): Promise<HttpResponse> {
-  const outcome = await pay({ uri, ...(amount !== undefined && { amount: cents(amount) }), ...(payer && { payer }) })
+  const outcome = await pay({ ...others, ...(amount !== undefined && { amount: cents(amount) }) })
   if (outcome.ok) return json(200, { endToEndId: outcome.endToEndId })
   return problem('PagamentoRecusado', outcome.message, [{ razao: outcome.message, propriedade: outcome.code }])
+}
+
+/** Nothing given, nothing changes. */
+async function postPersonality({ personality }: Controls, input: CharacterInput): Promise<HttpResponse> {
+  return json(200, await personality(Object.keys(input).length > 0 ? input : undefined))
 }
 
 async function told(asked: Promise<ControlOutcome>): Promise<HttpResponse> {

@@ -1,4 +1,4 @@
-import { type Network, waited } from './network.ts'
+import { type Network, timerMsMax, waited } from './network.ts'
 import type { SpiCode } from './spi-codes.ts'
 
 /**
@@ -23,7 +23,7 @@ export function stateOf(settlement: Settlement, now: Date): SettlementState {
 export function tellWhenSettled(network: Network, settlement: Settlement, tell: () => Promise<void>): void {
   network.inBackground(async () => {
     const inMs = Math.max(0, settlement.settlesAt.getTime() - network.clock.now().getTime())
-    if (!(await waited(network, inMs + callbackPauseMs))) return
+    if (!(await waited(network, Math.min(timerMsMax, inMs + callbackPauseMs)))) return
     if (stateOf(settlement, network.clock.now()) !== 'processing') await tell()
   })
 }

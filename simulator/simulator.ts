@@ -9,28 +9,27 @@ import { type Disturb, disturbed } from './disturb.ts'
 import { type HttpRequest, type HttpResponse, problem } from './http.ts'
 import { getInfractions } from './infractions.ts'
 import { parseBaseUrl } from './location.ts'
-import type { Log, Network } from './network.ts'
+import { type Log, type Network, timerMsMax, waited } from './network.ts'
 import { hasValidToken, issueToken } from './oauth.ts'
 import { pay } from './pay.ts'
 import { getKeys, getPayload, newSigningJwk, readSigningJwk } from './payload.ts'
 import { getPayout, putPayout } from './payouts.ts'
+import { type CharacterInput, openNature, toView } from './personality/nature.ts'
+import { type Truth, tellTruth } from './personality/truth.ts'
 import { getPix, getPixList, toPix } from './pix.ts'
+import { countPix, insertPixes, type NewPix } from './pix-store.ts'
 import { returnPayout } from './return-payout.ts'
 import { getReturn, putReturn } from './returns.ts'
 import { type Controls, postControl } from './sandbox.ts'
 import {
   type ChargeRow,
-  countPix,
   ensureSchema,
   findCharges,
   findWebhooks,
   insertBaseUrl,
   insertCharges,
-  insertPixes,
   listBaseUrls,
   loadSecrets,
-  type NewPix,
-  type PixRow,
 } from './store.ts'
 import { getWebhook, putWebhook } from './webhooks.ts'
 
@@ -45,12 +44,16 @@ export type SimulatorOptions = {
   log: Log
   /** Lets requests fail on their way, for tests: before or after they took effect. Callbacks and `pay` are not disturbed. */
   disturb?: Disturb
+  /** The network's character from now on. As it was, if not given: honest at first. */
+  personality?: CharacterInput
 }
 
 /** Beside the PSP itself, what a test or a developer has the network do ({@link Controls}). */
 export type Simulator = Controls & {
   /** Answers a request to the PSP. Never rejects. */
   handle(request: HttpRequest): Promise<HttpResponse>
+  /** What has really happened, whatever the PSP tells of it. */
+  truth(): Promise<Truth>
   /** Ends pauses and late answers, and waits for callbacks under way. The pool stays open. */
   close(): Promise<void>
 }
@@ -59,9 +62,10 @@ export type Simulator = Controls & {
  * A Pix network to play with: a PSP that answers the Central Bank's API Pix, and a payer's bank. It knows nothing of
  * the gateway, and the gateway knows it only as one more PSP.
  *
- * Some amounts misbehave on purpose: of charges (charges.ts) 4220422 cents is refused, and 5040504 is created but answered
- * too late; of returns (returns.ts) 800001 to 800004; of payouts 900001 to 900024 (spi-codes.ts) and 900090 to 900092
- * (payouts.ts).
+ * Some amounts misbehave on purpose: of charges (charges.ts) 4220422 cents is refused, 5040504 is created but answered
+ * too late, and 700001 to 700012 are paid as no charge should be (personality/traits.ts); of returns (returns.ts) 800001 to
+ * 800004; of payouts 900001 to 900024 (spi-codes.ts) and 900090 to 900092 (payouts.ts). Any of it happens by itself where
+ * the network has the character for it (personality/personality.ts).
  */
 export async function createSimulator(options: SimulatorOptions): Promise<Simulator> {
   const closing = new AbortController()
@@ -79,10 +83,15 @@ export async function createSimulator(options: SimulatorOptions): Promise<Simula
     decideInfraction: (input) => decideInfraction(network, input),
     returnUnannounced: (input) => returnUnannounced(network, input),
     returnPayout: (input) => returnPayout(network, input),
+    personality: async (input) => toView(input ? await network.nature.change(input) : await network.nature.current()),
   }
 
-  function tellInBackground(pix: PixRow) {
-    inBackground(() => tellReceiver(network, toPix(pix, network.clock.now())))
+  function tellInBackground(pix: NewPix) {
+    inBackground(async () => {
+      const inMs = (pix.shownAt?.getTime() ?? 0) - network.clock.now().getTime()
+      if (inMs > 0 && !(await waited(network, Math.min(timerMsMax, inMs)))) return
+      await tellReceiver(network, toPix({ ...pix, returns: [] }, network.clock.now()), pix.behaviours)
+    })
   }
 
   function inBackground(work: () => Promise<void>) {
@@ -95,6 +104,7 @@ export async function createSimulator(options: SimulatorOptions): Promise<Simula
   return {
     handle: (request) => disturbed(options.disturb?.(request) ?? 'none', () => answerHere(request)),
     ...controls,
+    truth: async () => await tellTruth(network),
     close: async () => {
       closing.abort()
       await Promise.allSettled(tasks)
@@ -112,7 +122,9 @@ async function openNetwork(
   await insertBaseUrl(pool, baseUrl)
   const secrets = await loadSecrets(pool, await newSigningJwk())
   const signer = await readSigningJwk(secrets.signingJwk)
-  return { pool, clock, log, sendCallback, baseUrl, secrets, signer, ...openQueues(pool), ...life }
+  const nature = openNature(pool)
+  if (options.personality) await nature.change(options.personality)
+  return { pool, clock, log, sendCallback, baseUrl, secrets, signer, nature, ...openQueues(pool), ...life }
 }
 
 function openQueues(pool: pg.Pool) {
@@ -146,7 +158,8 @@ function openQueues(pool: pg.Pool) {
 function createPixCounter(pool: pg.Pool): Network['countPix'] {
   let last = { list: '', total: 0 }
   return async (filter, page) => {
-    const list = JSON.stringify(filter)
+    const { now: _, ...asked } = filter
+    const list = JSON.stringify(asked)
     if (page > 0 && last.list === list) return last.total
     const total = await countPix(pool, filter)
     last = { list, total }

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type pg from 'pg'
-import type { AccountHolder } from '../src/pix/holder.ts'
-import { type ReturnRecord, type ReturnRow, toReturnRow } from './returns-store.ts'
+import { type PixRecord, type PixRow, pixColumns, toPixRows } from './pix-store.ts'
 
 /** A charge as it is kept. `id` is 32 hexadecimal digits, told by its txid (see location.ts). */
 export type ChargeRow = {
@@ -16,24 +15,7 @@ export type ChargeRow = {
   details: string | null
 }
 
-export type PixRow = {
-  endToEndId: string
-  txid: string
-  amount: number
-  paidAt: Date
-  payer: AccountHolder
-  returns: ReturnRow[]
-}
-
-export type ChargeWithPix = ChargeRow & { pix: PixRow | null }
-
-export type PixFilter = {
-  from: Date
-  to: Date
-  chargeId: string | null
-  payerDocument: string | null
-  hasReturn: boolean | null
-}
+export type ChargeWithPixes = ChargeRow & { pixes: PixRow[] }
 
 /** What the network keeps to itself, made once and shared by all processes on the database. */
 export type NetworkSecrets = { tokenKey: Buffer; locationKey: Buffer; signingJwk: string }
@@ -57,8 +39,7 @@ const schema = `
   );
   create table if not exists simulator.pix (
     end_to_end_id text primary key,
-    -- Unique: a charge is paid once.
-    charge_id uuid not null unique references simulator.charges,
+    charge_id uuid not null references simulator.charges,
     amount bigint not null check (amount > 0),
     paid_at timestamptz(3) not null,
     payer json not null
@@ -107,6 +88,19 @@ const schema = `
     return_settles_at timestamptz(3)
   );
   create index if not exists infractions_opened_at on simulator.infractions (opened_at, id);
+  alter table simulator.pix
+    drop constraint if exists pix_charge_id_key,
+    -- False: it came without the txid of the charge that it pays.
+    add column if not exists names_charge boolean not null default true,
+    add column if not exists is_second boolean not null default false,
+    -- When this PSP shows it: at once where it is null.
+    add column if not exists shown_at timestamptz(3),
+    -- What the payer's bank or this one did amiss.
+    add column if not exists behaviours text[] not null default '{}';
+  create index if not exists pix_charge_id on simulator.pix (charge_id);
+  -- A charge is paid once, unless a bank goes astray.
+  create unique index if not exists pix_charge_once on simulator.pix (charge_id) where names_charge and not is_second;
+  create table if not exists simulator.settings (name text primary key, value text not null);
 `
 
 /**
@@ -115,9 +109,7 @@ const schema = `
  * What is looked for is what was added last: a later addition goes to the end of `schema`, repeatable, and is named here.
  */
 export async function ensureSchema(pool: pg.Pool): Promise<void> {
-  const found = await pool.query<{ found: boolean }>(
-    `select to_regclass('simulator.infractions_opened_at') is not null as found`,
-  )
+  const found = await pool.query<{ found: boolean }>(`select to_regclass('simulator.settings') is not null as found`)
   if (found.rows[0]?.found) return
   const client = await pool.connect()
   try {
@@ -193,110 +185,46 @@ export async function insertCharges(pool: pg.Pool, charges: ChargeRow[]): Promis
   return new Set(inserted.rows.map((row) => row.id.replaceAll('-', '')))
 }
 
-// One row of JSON for each return of a Pix, null for none: most have none, and it costs no second statement.
-const pixReturns = `
-  (select json_agg(returned order by returned.requested_at, returned.id)
-   from simulator.returns returned where returned.end_to_end_id = pix.end_to_end_id) as returns`
-
-/** By their ids. */
-export async function findCharges(pool: pg.Pool, ids: string[]): Promise<Map<string, ChargeWithPix>> {
+/** By their ids, with the payments that name them. */
+export async function findCharges(pool: pg.Pool, ids: string[]): Promise<Map<string, ChargeWithPixes>> {
   const { rows } = await pool.query<ChargeRecord & Partial<PixRecord>>({
     name: 'simulator-find-charges',
     text: `
-      select charge.id, charge.txid, charge.amount::text as charge_amount, charge.expires_in, charge.created_at, charge.base_url,
-        charge.details::text as details, pix.end_to_end_id, pix.amount::text as amount, pix.paid_at, pix.payer,
-        ${pixReturns}
-      from simulator.charges charge left join simulator.pix on pix.charge_id = charge.id
-      where charge.id = any($1::uuid[])`,
+      select charge.id, charge.txid as charge_txid, charge.amount::text as charge_amount, charge.expires_in, charge.created_at,
+        charge.base_url, charge.details::text as details, ${pixColumns}
+      from simulator.charges charge left join simulator.pix on pix.charge_id = charge.id and pix.names_charge
+      where charge.id = any($1::uuid[])
+      order by pix.paid_at, pix.is_second`,
     values: [ids],
   })
-  return new Map(rows.map(toChargeWithPix).map((charge) => [charge.id, charge]))
+  const charges = new Map<string, ChargeWithPixes>()
+  for (const row of rows) {
+    const id = row.id.replaceAll('-', '')
+    const charge = charges.get(id) ?? { ...toChargeRow(row), pixes: [] }
+    charges.set(id, { ...charge, pixes: [...charge.pixes, ...toPixRows(row)] })
+  }
+  return charges
 }
 
-function toChargeWithPix(row: ChargeRecord & Partial<PixRecord>): ChargeWithPix {
-  const { end_to_end_id, amount, paid_at, payer, returns = null } = row
+/** The txid of the charge after this one, in an order that nobody knows; null when it is the last. */
+export async function findNextTxid(pool: pg.Pool, id: string): Promise<string | null> {
+  const { rows } = await pool.query<{ txid: string }>({
+    text: `select txid from simulator.charges where id > $1 order by id limit 1`,
+    values: [id],
+  })
+  return rows[0]?.txid ?? null
+}
+
+function toChargeRow(row: ChargeRecord): ChargeRow {
   return {
     id: row.id.replaceAll('-', ''),
-    txid: row.txid,
+    txid: row.charge_txid,
     amount: Number(row.charge_amount),
     expiresInSeconds: row.expires_in,
     createdAt: row.created_at,
     baseUrl: row.base_url,
     details: row.details,
-    pix:
-      end_to_end_id && amount && paid_at && payer
-        ? toPixRow({ end_to_end_id, amount, paid_at, payer, txid: row.txid, returns })
-        : null,
   }
-}
-
-export type NewPix = PixRow & { chargeId: string }
-
-/**
- * Marks charges as paid and returns the endToEndIds of those that were not yet. Of two at once the second waits for the first and is
- * told. This commit does wait for the disk: the payer is told that the money went, and nothing of ours need ever follow.
- */
-export async function insertPixes(pool: pg.Pool, pixes: NewPix[]): Promise<Set<string>> {
-  // Sorted, for the same reason as charges.
-  const rows = pixes.toSorted((a, b) => (a.chargeId < b.chargeId ? -1 : 1))
-  const inserted = await pool.query<{ end_to_end_id: string }>({
-    name: 'simulator-insert-pixes',
-    text: `
-      insert into simulator.pix (end_to_end_id, charge_id, amount, paid_at, payer)
-      select * from unnest($1::text[], $2::uuid[], $3::bigint[], $4::timestamptz[], $5::json[])
-      on conflict (charge_id) do nothing
-      returning end_to_end_id`,
-    values: [
-      rows.map((row) => row.endToEndId),
-      rows.map((row) => row.chargeId),
-      rows.map((row) => row.amount),
-      rows.map((row) => row.paidAt.toISOString()),
-      rows.map((row) => JSON.stringify(row.payer)),
-    ],
-  })
-  return new Set(inserted.rows.map((row) => row.end_to_end_id))
-}
-
-const pixColumns = `pix.end_to_end_id, pix.amount::text as amount, pix.paid_at, pix.payer, charge.txid, ${pixReturns}`
-const pixTables = `simulator.pix join simulator.charges charge on charge.id = pix.charge_id`
-
-export async function findPix(pool: pg.Pool, endToEndId: string): Promise<PixRow | null> {
-  const { rows } = await pool.query<PixRecord>({
-    text: `select ${pixColumns} from ${pixTables} where pix.end_to_end_id = $1`,
-    values: [endToEndId],
-  })
-  return rows[0] ? toPixRow(rows[0]) : null
-}
-
-const pixFilter = `
-  pix.paid_at between $1 and $2
-  and ($3::uuid is null or pix.charge_id = $3)
-  and ($4::text is null or pix.payer ->> 'document' = $4)
-  and ($5::boolean is null or $5 = exists (select from simulator.returns where end_to_end_id = pix.end_to_end_id))`
-
-export async function countPix(pool: pg.Pool, filter: PixFilter): Promise<number> {
-  const { rows } = await pool.query<{ count: string }>({
-    text: `select count(*)::text as count from simulator.pix where ${pixFilter}`,
-    values: toValues(filter),
-  })
-  return Number(rows[0]?.count)
-}
-
-export async function listPix(
-  pool: pg.Pool,
-  filter: PixFilter,
-  page: { limit: number; offset: number },
-): Promise<PixRow[]> {
-  const { rows } = await pool.query<PixRecord>({
-    text: `
-      select ${pixColumns}
-      from (
-        select * from simulator.pix where ${pixFilter} order by paid_at, end_to_end_id limit $6 offset $7
-      ) pix join simulator.charges charge on charge.id = pix.charge_id
-      order by pix.paid_at, pix.end_to_end_id`,
-    values: [...toValues(filter), page.limit, page.offset],
-  })
-  return rows.map(toPixRow)
 }
 
 export async function upsertWebhook(
@@ -326,27 +254,10 @@ export async function findWebhooks(pool: pg.Pool, chaves: string[]): Promise<Map
 // Amounts come as text, whatever the pool's own parser for int8 makes of them.
 type ChargeRecord = {
   id: string
-  txid: string
+  charge_txid: string
   charge_amount: string
   expires_in: number
   created_at: Date
   base_url: string
   details: string | null
-}
-type PixRecord = {
-  end_to_end_id: string
-  amount: string
-  paid_at: Date
-  payer: AccountHolder
-  txid: string
-  returns: ReturnRecord[] | null
-}
-
-function toPixRow(row: PixRecord): PixRow {
-  const { end_to_end_id: endToEndId, amount, paid_at: paidAt, payer, txid } = row
-  return { endToEndId, txid, amount: Number(amount), paidAt, payer, returns: (row.returns ?? []).map(toReturnRow) }
-}
-
-function toValues(filter: PixFilter): (string | boolean | null)[] {
-  return [filter.from.toISOString(), filter.to.toISOString(), filter.chargeId, filter.payerDocument, filter.hasReturn]
 }

@@ -1,9 +1,10 @@
 import { findPayout } from '../../simulator/payouts-store.ts'
 import { toPix } from '../../simulator/pix.ts'
+import { findPix } from '../../simulator/pix-store.ts'
 import { toSentPixCallback } from '../../simulator/sent-pix.ts'
-import { findPix } from '../../simulator/store.ts'
 import { receiveCallback } from '../../src/callbacks/receive.ts'
 import { cents } from '../../src/lib/money.ts'
+import { simulatorName } from '../../src/network.ts'
 import { decideInfraction, openInfraction } from '../../src/transactions/infraction.ts'
 import { attempt, describe } from './attempt.ts'
 import { readAll } from './read.ts'
@@ -36,13 +37,13 @@ export async function tellAll(world: World): Promise<void> {
 }
 
 async function tell({ process: { deps } }: World, entry: unknown) {
-  const acquirer = deps.acquirers.current
+  const acquirer = deps.acquirers.named(simulatorName)
   const notices = acquirer.readCallback({ pix: [entry] })
   return await attempt(async () => await receiveCallback(deps, { acquirer: acquirer.name, notices }))
 }
 
 async function pixEntry({ db, clock }: World, endToEndId: string): Promise<unknown> {
-  const pix = await findPix(db.pool, endToEndId)
+  const pix = await findPix(db.pool, endToEndId, clock.now())
   return pix && toPix(pix, clock.now())
 }
 

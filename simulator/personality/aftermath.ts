@@ -1,0 +1,27 @@
+import { insertOwnReturn, openInfraction } from '../contest.ts'
+import type { Network } from '../network.ts'
+import type { NewPix } from '../pix-store.ts'
+import { tellOfReturn } from '../returns.ts'
+import { slowMs } from '../settlement.ts'
+import { inTransaction } from '../transaction.ts'
+import type { Behaviour } from './traits.ts'
+
+/** A contested payment is contested so long after it arrived. */
+export const contestedAfterMs = 2 * 86_400_000
+
+/**
+ * What follows upon a payment by itself: a return, a contest. Each is written at once and shown from its own time on, so that no timer is
+ * needed and a restart changes nothing.
+ */
+export async function decideAftermath(network: Network, pix: NewPix, behaviours: Behaviour[]): Promise<void> {
+  const { endToEndId, paidAt } = pix
+  if (behaviours.includes('returned')) {
+    const at = new Date(paidAt.getTime() + slowMs)
+    const input = { endToEndId, amount: pix.amount, nature: 'ORIGINAL', at, settlesAt: at } as const
+    const row = await inTransaction(network.pool, async (client) => await insertOwnReturn(client, input))
+    tellOfReturn(network, row)
+  }
+  if (behaviours.includes('contested')) {
+    await openInfraction(network, { endToEndId }, new Date(paidAt.getTime() + contestedAfterMs))
+  }
+}

@@ -1,0 +1,66 @@
+import { type Cents, cents } from '../../src/lib/money.ts'
+import type { AccountHolder } from '../../src/pix/holder.ts'
+import { newEndToEndId } from '../../src/pix/ids.ts'
+import type { NewPix } from '../pix-store.ts'
+import { slowMs } from '../settlement.ts'
+import type { Personality } from './personality.ts'
+import type { Behaviour } from './traits.ts'
+
+/** What a payer's bank knows of the charge that it pays. */
+export type Payable = { txid: string; amount: Cents; expiresAt: Date; isPaid: boolean }
+
+/** Who pays in place of the one who was expected. He does not exist either. */
+export const otherPayer: AccountHolder = {
+  type: 'PF',
+  name: 'José Carlos Ferreira',
+  document: '39053344705',
+  bankAccount: { type: 'SAVINGS', branch: '3120', number: '90817', digit: '6', ispb: '00360305' },
+  pix: { key: '39053344705', type: 'CPF' },
+}
+
+type Asked = { amount?: Cents | undefined; payer: AccountHolder | null }
+
+/**
+ * The Pix that come of one payment: one, as a rule. What was asked for outright (another amount, a payer) stands. One whose charge is paid
+ * already can only be a second one.
+ */
+export function planPixes(
+  { now, chargeId, personality, defaultPayer }: PlanDeps,
+  charge: Payable,
+  { asked, behaviours }: { asked: Asked; behaviours: Behaviour[] },
+): NewPix[] {
+  const has = (behaviour: Behaviour) => behaviours.includes(behaviour)
+  const payer = asked.payer ?? (has('other_payer') ? otherPayer : defaultPayer)
+  const paidAt = arrivesAt(charge, behaviours, now)
+  const first = {
+    chargeId,
+    txid: has('without_txid') ? null : charge.txid,
+    amount: asked.amount ?? (has('other_amount') ? toOtherAmount(personality, charge) : charge.amount),
+    paidAt,
+    payer,
+    shownAt: paidAt > now ? paidAt : null,
+    behaviours,
+  }
+  const second = { ...first, txid: charge.txid, isSecond: true }
+  return [...(charge.isPaid ? [] : [{ ...first, isSecond: false }]), ...(has('twice') ? [second] : [])].map((pix) => ({
+    ...pix,
+    endToEndId: newEndToEndId({ ispb: payer.bankAccount.ispb, at: paidAt }),
+  }))
+}
+
+export type PlanDeps = { now: Date; chargeId: string; personality: Personality; defaultPayer: AccountHolder }
+
+function arrivesAt({ expiresAt }: Payable, behaviours: Behaviour[], now: Date): Date {
+  const lateAt = behaviours.includes('late') ? expiresAt.getTime() + slowMs : 0
+  const slowAt = behaviours.includes('slow') ? now.getTime() + slowMs : 0
+  return new Date(Math.max(now.getTime(), lateAt, slowAt))
+}
+
+function toOtherAmount(personality: Personality, { txid, amount }: Payable): Cents {
+  const others = [amount - 1, amount + 1, Math.floor(amount / 2), amount * 2]
+  const chosen = others[Math.floor(personality.draw('amount', txid) * others.length)] ?? amount
+  return cents(Math.min(amountMax, chosen > 0 ? chosen : amount + 1))
+}
+
+/** What a Pix message has room for: \d{1,10}\.\d{2}. */
+export const amountMax = cents(999_999_999_999)

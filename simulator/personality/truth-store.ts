@@ -1,0 +1,43 @@
+import type pg from 'pg'
+
+export type TruthRecord = {
+  end_to_end_id: string
+  charge_txid: string
+  names_charge: boolean
+  is_second: boolean
+  amount: string
+  paid_at: Date
+  behaviours: string[]
+  returned: string
+}
+
+/** Every payment that has arrived, whether it is shown or not, with what has been sent back of it. */
+export async function listArrived(pool: pg.Pool, now: Date): Promise<TruthRecord[]> {
+  const { rows } = await pool.query<TruthRecord>({
+    text: `
+      select pix.end_to_end_id, charge.txid as charge_txid, pix.names_charge, pix.is_second, pix.amount::text as amount, pix.paid_at,
+        pix.behaviours, coalesce(returned.amount, 0)::text as returned
+      from simulator.pix join simulator.charges charge on charge.id = pix.charge_id
+      left join (
+        select end_to_end_id, sum(amount) as amount from simulator.returns
+        where rejection is null and settles_at <= $1 group by end_to_end_id
+      ) returned using (end_to_end_id)
+      where pix.paid_at <= $1
+      order by pix.paid_at, pix.end_to_end_id`,
+    values: [now.toISOString()],
+  })
+  return rows
+}
+
+/** What has left for good: payouts, less what their receivers sent back. */
+export async function sumPaidOut(pool: pg.Pool, now: Date): Promise<number> {
+  const { rows } = await pool.query<{ amount: string }>({
+    text: `
+      select (
+        coalesce((select sum(amount) from simulator.payouts where rejection is null and settles_at <= $1), 0)
+        - coalesce((select sum(amount) from simulator.payout_returns where returned_at <= $1), 0)
+      )::text as amount`,
+    values: [now.toISOString()],
+  })
+  return Number(rows[0]?.amount)
+}

@@ -1,0 +1,37 @@
+import type { Network } from '../network.ts'
+import { listArrived, sumPaidOut } from './truth-store.ts'
+
+/** A payment as it really was, whatever this PSP tells of it. */
+export type TruePayment = {
+  endToEndId: string
+  /** Of the charge that was paid. */
+  paysTxid: string
+  /** What the Pix names: null when the txid was dropped. */
+  txid: string | null
+  /** Of a charge that was paid before. */
+  isSecond: boolean
+  amount: number
+  paidAt: Date
+  behaviours: string[]
+  /** Cents that have been sent back, by whomever. */
+  returned: number
+}
+
+/** All that has really happened: for tests, which compare a gateway's books with it. `holds`: the balance of the account, in cents. */
+export type Truth = { payments: TruePayment[]; holds: number }
+
+export async function tellTruth({ pool, clock }: Network): Promise<Truth> {
+  const now = clock.now()
+  const payments = (await listArrived(pool, now)).map((row) => ({
+    endToEndId: row.end_to_end_id,
+    paysTxid: row.charge_txid,
+    txid: row.names_charge ? row.charge_txid : null,
+    isSecond: row.is_second,
+    amount: Number(row.amount),
+    paidAt: row.paid_at,
+    behaviours: row.behaviours,
+    returned: Number(row.returned),
+  }))
+  const kept = payments.reduce((sum, { amount, returned }) => sum + amount - returned, 0)
+  return { payments, holds: kept - (await sumPaidOut(pool, now)) }
+}

@@ -1,0 +1,156 @@
+import type pg from 'pg'
+import type { AccountHolder } from '../src/pix/holder.ts'
+import type { Behaviour } from './personality/traits.ts'
+import { type ReturnRecord, type ReturnRow, toReturnRow } from './returns-store.ts'
+
+/** A payment as this PSP shows it. */
+export type PixRow = {
+  endToEndId: string
+  /** Null when it came without one. */
+  txid: string | null
+  amount: number
+  paidAt: Date
+  payer: AccountHolder
+  /** This PSP knows nothing of it before: null where it is shown at once. */
+  shownAt: Date | null
+  returns: ReturnRow[]
+}
+
+export type PixFilter = {
+  from: Date
+  to: Date
+  now: Date
+  chargeId: string | null
+  hasTxid: boolean | null
+  payerDocument: string | null
+  hasReturn: boolean | null
+}
+
+/** A payment as it is made. `isSecond`: of a charge that may be paid already. */
+export type NewPix = Omit<PixRow, 'returns'> & { chargeId: string; isSecond: boolean; behaviours: Behaviour[] }
+
+/**
+ * Marks charges as paid and returns the endToEndIds of those that were not yet. Of two at once the second waits for the first and is
+ * told. This commit does wait for the disk: the payer is told that the money went, and nothing of ours need ever follow.
+ */
+export async function insertPixes(pool: pg.Pool, pixes: NewPix[]): Promise<Set<string>> {
+  // Sorted, because two processes that insert the same ids in opposite order would deadlock.
+  const rows = pixes.toSorted((a, b) => (a.chargeId < b.chargeId ? -1 : 1))
+  const inserted = await pool.query<{ end_to_end_id: string }>({
+    name: 'simulator-insert-pixes',
+    text: `
+      insert into simulator.pix
+        (end_to_end_id, charge_id, amount, paid_at, payer, names_charge, is_second, shown_at, behaviours)
+      select pix.end_to_end_id, charge_id, amount, paid_at, payer, names_charge, is_second, shown_at,
+        array(select json_array_elements_text(behaviours))
+      from unnest(
+        $1::text[], $2::uuid[], $3::bigint[], $4::timestamptz[], $5::json[], $6::boolean[], $7::boolean[], $8::timestamptz[], $9::json[]
+      ) pix (end_to_end_id, charge_id, amount, paid_at, payer, names_charge, is_second, shown_at, behaviours)
+      on conflict (charge_id) where names_charge and not is_second do nothing
+      returning end_to_end_id`,
+    values: [
+      rows.map((row) => row.endToEndId),
+      rows.map((row) => row.chargeId),
+      rows.map((row) => row.amount),
+      rows.map((row) => row.paidAt.toISOString()),
+      rows.map((row) => JSON.stringify(row.payer)),
+      rows.map((row) => row.txid !== null),
+      rows.map((row) => row.isSecond),
+      rows.map((row) => row.shownAt?.toISOString() ?? null),
+      rows.map((row) => JSON.stringify(row.behaviours)),
+    ],
+  })
+  return new Set(inserted.rows.map((row) => row.end_to_end_id))
+}
+
+/**
+ * The columns of {@link PixRecord}, of `pix` and its `charge`. Its returns are one row of JSON each, null for none: most have none, and it
+ * costs no second statement.
+ */
+export const pixColumns = `
+  pix.end_to_end_id, pix.amount::text as amount, pix.paid_at, pix.payer, pix.shown_at,
+  case when pix.names_charge then charge.txid end as txid,
+  (select json_agg(returned order by returned.requested_at, returned.id)
+   from simulator.returns returned where returned.end_to_end_id = pix.end_to_end_id) as returns`
+
+const pixTables = `simulator.pix join simulator.charges charge on charge.id = pix.charge_id`
+
+/** Null also before it is shown. */
+export async function findPix(pool: pg.Pool, endToEndId: string, now: Date): Promise<PixRow | null> {
+  const { rows } = await pool.query<PixRecord>({
+    text: `
+      select ${pixColumns} from ${pixTables} where pix.end_to_end_id = $1 and (pix.shown_at is null or pix.shown_at <= $2)`,
+    values: [endToEndId, now.toISOString()],
+  })
+  return rows[0] ? toPixRow(rows[0]) : null
+}
+
+const pixFilter = `
+  pix.paid_at between $1 and $2
+  and ($3::uuid is null or (pix.charge_id = $3 and pix.names_charge))
+  and ($4::text is null or pix.payer ->> 'document' = $4)
+  and ($5::boolean is null or $5 = exists (
+    select from simulator.returns where end_to_end_id = pix.end_to_end_id and requested_at <= $6))
+  and (pix.shown_at is null or pix.shown_at <= $6)
+  and ($7::boolean is null or $7 = pix.names_charge)`
+
+export async function countPix(pool: pg.Pool, filter: PixFilter): Promise<number> {
+  const { rows } = await pool.query<{ count: string }>({
+    text: `select count(*)::text as count from simulator.pix where ${pixFilter}`,
+    values: toValues(filter),
+  })
+  return Number(rows[0]?.count)
+}
+
+export async function listPix(
+  pool: pg.Pool,
+  filter: PixFilter,
+  page: { limit: number; offset: number },
+): Promise<PixRow[]> {
+  const { rows } = await pool.query<PixRecord>({
+    text: `
+      select ${pixColumns}
+      from (
+        select * from simulator.pix where ${pixFilter} order by paid_at, end_to_end_id limit $8 offset $9
+      ) pix join simulator.charges charge on charge.id = pix.charge_id
+      order by pix.paid_at, pix.end_to_end_id`,
+    values: [...toValues(filter), page.limit, page.offset],
+  })
+  return rows.map(toPixRow)
+}
+
+// Amounts come as text, whatever the pool's own parser for int8 makes of them.
+export type PixRecord = {
+  end_to_end_id: string
+  amount: string
+  paid_at: Date
+  payer: AccountHolder
+  shown_at: Date | null
+  txid: string | null
+  returns: ReturnRecord[] | null
+}
+
+/** The payment in a row that may have none. */
+export function toPixRows(row: Partial<PixRecord>): PixRow[] {
+  const { end_to_end_id, amount, paid_at, payer, shown_at = null, txid = null, returns = null } = row
+  if (!end_to_end_id || !amount || !paid_at || !payer) return []
+  return [toPixRow({ end_to_end_id, amount, paid_at, payer, shown_at, txid, returns })]
+}
+
+function toPixRow(row: PixRecord): PixRow {
+  const { end_to_end_id: endToEndId, amount, paid_at: paidAt, payer, shown_at: shownAt, txid } = row
+  return {
+    endToEndId,
+    txid,
+    amount: Number(amount),
+    paidAt,
+    payer,
+    shownAt,
+    returns: (row.returns ?? []).map(toReturnRow),
+  }
+}
+
+function toValues(filter: PixFilter): (string | boolean | null)[] {
+  const { from, to, now, chargeId, payerDocument, hasReturn, hasTxid } = filter
+  return [from.toISOString(), to.toISOString(), chargeId, payerDocument, hasReturn, now.toISOString(), hasTxid]
+}
