@@ -41,6 +41,9 @@ export async function putCharge(network: Network, txid: string, request: HttpReq
   }
   const existing = await network.findCharge(charge.id)
   assert(existing, 'a charge that was there is gone')
+  if (network.quirks.repeatedCharge === 'refused') {
+    return problem('CobDuplicada', 'O campo txid informado já foi utilizado em outra cobrança.')
+  }
   if (isSameContent(existing, charge)) return json(200, toCob(existing, network.clock.now()))
   return invalidCharge([
     { razao: 'A cobrança já existe, e a presente requisição busca alterá-la.', propriedade: 'txid' },

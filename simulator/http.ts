@@ -8,6 +8,8 @@ export type HttpRequest = {
   query: Record<string, string>
   headers: Record<string, string>
   body: string | undefined
+  /** Whose it is, where a socket tells. */
+  address?: string
 }
 
 export type HttpResponse = { status: number; headers: Record<string, string>; body: string }
@@ -18,8 +20,10 @@ export type Violation = { razao: string; propriedade: string }
 const problems = {
   RequisicaoInvalida: { status: 400, title: 'Requisição inválida.' },
   NaoAutenticado: { status: 401, title: 'Token de acesso ausente, inválido ou expirado.' },
+  AcessoNegado: { status: 403, title: 'Acesso negado.' },
   NaoEncontrado: { status: 404, title: 'Não encontrado.' },
   CobNaoEncontrado: { status: 404, title: 'Cobrança não encontrada.' },
+  CobDuplicada: { status: 400, title: 'Cobrança inválida.' },
   CobOperacaoInvalida: { status: 400, title: 'Cobrança inválida.' },
   CobConsultaInvalida: { status: 400, title: 'Consulta inválida.' },
   CobPayloadNaoEncontrado: { status: 404, title: 'Cobrança não encontrada.' },
@@ -29,6 +33,7 @@ const problems = {
   PixDevolucaoInvalida: { status: 400, title: 'Devolução inválida.' },
   PixDevolucaoNaoEncontrada: { status: 404, title: 'Devolução não encontrada.' },
   EnvioInvalido: { status: 400, title: 'Envio inválido.' },
+  EnvioConsultaInvalida: { status: 400, title: 'Consulta inválida.' },
   EnvioNaoEncontrado: { status: 404, title: 'Envio não encontrado.' },
   InfracaoConsultaInvalida: { status: 400, title: 'Consulta inválida.' },
   PagamentoRecusado: { status: 422, title: 'O banco do pagador recusou o pagamento.' },
@@ -42,7 +47,8 @@ const problems = {
 
 export type ProblemName = keyof typeof problems
 
-// The standard has one name for a charge that a location shows no more, and lets the status say whether for ever.
+// The standard has one name for a charge that a location shows no more, and lets the status say whether for ever; it has none for
+// a charge that is there already.
 const standardNames: Partial<Record<ProblemName, string>> = { CobPayloadRemovido: 'CobPayloadNaoEncontrado' }
 
 export function json(status: number, value: unknown): HttpResponse {

@@ -4,7 +4,15 @@ import type { Clock } from '../src/lib/clock.ts'
 import type { Signer } from './payload.ts'
 import type { Nature } from './personality/nature.ts'
 import type { NewPix, PixFilter } from './pix-store.ts'
+import type { Quirks } from './quirks.ts'
 import type { ChargeRow, ChargeWithPixes, NetworkSecrets, WebhookRow } from './store.ts'
+import type { TokenLimit } from './token-limit.ts'
+
+/**
+ * Posts a callback and resolves with the status of the answer. Anonymous, it shows no certificate, as a PSP tries whether
+ * the address wants one.
+ */
+export type SendCallback = (url: string, body: unknown, how?: { isAnonymous: boolean }) => Promise<number>
 
 /** As much of pino as is needed here. */
 export type Log = { warn(data: object, message: string): void }
@@ -32,8 +40,12 @@ export type Network = {
   countPix(filter: PixFilter, page: number): Promise<number>
   /** Where the callbacks about a key are posted. */
   findWebhook(chave: string): Promise<WebhookRow | null>
-  /** Posts a callback and resolves with the status of the answer. */
-  sendCallback(url: string, body: unknown): Promise<number>
+  /** In what this PSP differs from the standard. */
+  quirks: Quirks
+  tokenLimit: TokenLimit
+  /** What the network's developer may show in place of a token of the PSP; null where there is none. */
+  controlToken: string | null
+  sendCallback: SendCallback
   /** Does something after the answer. `close` waits for it. */
   inBackground(task: () => Promise<void>): void
   /** Aborted when the simulator closes: every pause ends at once. */

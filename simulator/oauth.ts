@@ -1,54 +1,93 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../src/lib/clock.ts'
 import { type HttpRequest, type HttpResponse, json, parseJson } from './http.ts'
+import type { Quirks } from './quirks.ts'
 import { simulatorCredentials } from './receiver-account.ts'
+import type { TokenLimit } from './token-limit.ts'
 import { isRecord } from './validate.ts'
 
-const lifetimeSeconds = 3600
-const scope =
-  'cob.read cob.write pix.read pix.write webhook.read webhook.write gn.pix.send gn.pix.send.read gn.infractions.read'
+// Their places tell them within a token: a new one goes to the end.
+const scopes = [
+  ...['cob.read', 'cob.write', 'pix.read', 'pix.write', 'webhook.read', 'webhook.write'],
+  ...['gn.pix.send', 'gn.pix.send.read', 'gn.infractions.read'],
+]
+
+type Deps = { clock: Clock; tokenKey: Buffer; quirks: Quirks }
 
 /**
- * `POST /oauth/token`: client credentials in HTTP Basic, the grant as a form or as JSON.
+ * `POST` to the place of tokens: client credentials in HTTP Basic or in the body, the grant as a form or as JSON, as the quirks
+ * have it.
  *
- * A token is its expiry and a keyed hash of it, so that every process on this database accepts a token of any other and
- * none has to store it.
+ * A token is its expiry, its scopes and a keyed hash of both, so that every process on this database accepts a token of any
+ * other and none has to store it.
  */
-export function issueToken(deps: { clock: Clock; tokenKey: Buffer }, request: HttpRequest): HttpResponse {
-  if (readGrantType(request) !== 'client_credentials') return json(400, { error: 'unsupported_grant_type' })
-  const { clientId, clientSecret } = simulatorCredentials
-  const basic = Buffer.from(`${clientId}:${clientSecret}`).toString('base64')
-  if (!sameText(request.headers.authorization ?? '', `Basic ${basic}`)) {
+export function issueToken(deps: Deps & { tokenLimit: TokenLimit }, request: HttpRequest): HttpResponse {
+  const { quirks } = deps
+  if (!deps.tokenLimit.take(request.address ?? '')) {
+    const answer = json(429, {
+      error: 'too_many_requests',
+      error_description: 'Too many tokens: keep one until it expires.',
+    })
+    return { ...answer, headers: { ...answer.headers, 'retry-after': '60' } }
+  }
+  const body = readBody(quirks, request)
+  if (body?.grant_type !== 'client_credentials') return json(400, { error: 'unsupported_grant_type' })
+  if (!isClient(quirks, request, body)) {
     return { ...json(401, { error: 'invalid_client' }), headers: { 'www-authenticate': 'Basic realm="simulator"' } }
   }
-  const expiresAt = Math.floor(deps.clock.now().getTime() / 1000) + lifetimeSeconds
+  const asked = typeof body.scope === 'string' ? body.scope.split(' ').filter(Boolean) : []
+  if (quirks.isScopeRequired && asked.length === 0) return json(400, { error: 'invalid_scope' })
+  const granted = scopes.filter(
+    (scope) => (asked.length === 0 || asked.includes(scope)) && !quirks.deniedScopes.includes(scope),
+  )
+  const expiresAt = Math.floor(deps.clock.now().getTime() / 1000) + quirks.tokenLifetimeSeconds
   const answer = {
-    access_token: sign(deps.tokenKey, expiresAt),
+    access_token: sign(deps.tokenKey, expiresAt, toMask(granted)),
     token_type: 'Bearer',
-    expires_in: lifetimeSeconds,
-    scope,
+    expires_in: quirks.tokenLifetimeSeconds,
+    scope: granted.join(' '),
   }
   return { ...json(200, answer), headers: { 'content-type': 'application/json', 'cache-control': 'no-store' } }
 }
 
-export function hasValidToken(deps: { clock: Clock; tokenKey: Buffer }, request: HttpRequest): boolean {
-  const match = /^Bearer ((\d{1,12})\.[A-Za-z0-9_-]+)$/i.exec(request.headers.authorization ?? '')
-  const expiresAt = Number(match?.[2])
-  return expiresAt > deps.clock.now().getTime() / 1000 && sameText(match?.[1] ?? '', sign(deps.tokenKey, expiresAt))
+/** The scopes of the request's token; null where it has none that counts. */
+export function readScopes(deps: Pick<Deps, 'clock' | 'tokenKey'>, request: HttpRequest): string[] | null {
+  const match = /^Bearer ((\d{1,12})\.(\d{1,6})\.[A-Za-z0-9_-]+)$/i.exec(request.headers.authorization ?? '')
+  const [expiresAt, mask] = [Number(match?.[2]), Number(match?.[3])]
+  const isValid =
+    expiresAt > deps.clock.now().getTime() / 1000 && sameText(match?.[1] ?? '', sign(deps.tokenKey, expiresAt, mask))
+  return isValid ? scopes.filter((_, index) => (mask >> index) % 2 === 1) : null
 }
 
-function readGrantType(request: HttpRequest): unknown {
-  const isJson = request.headers['content-type']?.includes('json') ?? false
-  if (!isJson) return new URLSearchParams(request.body ?? '').get('grant_type')
-  const body = parseJson(request.body)
-  return isRecord(body) ? body.grant_type : undefined
-}
-
-function sign(key: Buffer, expiresAt: number): string {
-  return `${expiresAt}.${createHmac('sha256', key).update(String(expiresAt)).digest('base64url')}`
-}
-
-function sameText(left: string, right: string): boolean {
+export function sameText(left: string, right: string): boolean {
   const [a, b] = [Buffer.from(left), Buffer.from(right)]
   return a.length === b.length && timingSafeEqual(a, b)
+}
+
+/** The members of the body, and of the query, where some PSPs have the grant. Null for a body of another kind than is taken. */
+function readBody(quirks: Quirks, { headers, query, body }: HttpRequest): Record<string, unknown> | null {
+  const isJson = headers['content-type']?.includes('json') ?? false
+  if (quirks.tokenBody !== 'any' && isJson !== (quirks.tokenBody === 'json')) return null
+  if (!isJson) return { ...query, ...Object.fromEntries(new URLSearchParams(body ?? '')) }
+  const parsed = parseJson(body)
+  return isRecord(parsed) ? parsed : null
+}
+
+function isClient(quirks: Quirks, request: HttpRequest, body: Record<string, unknown>): boolean {
+  const { clientId, clientSecret } = simulatorCredentials
+  if (quirks.tokenClient === 'basic') {
+    const basic = Buffer.from(`${clientId}:${clientSecret}`).toString('base64')
+    return sameText(request.headers.authorization ?? '', `Basic ${basic}`)
+  }
+  const isId = sameText(String(body.client_id), clientId)
+  return isId && (quirks.tokenClient === 'id_only' || sameText(String(body.client_secret), clientSecret))
+}
+
+function toMask(granted: string[]): number {
+  return granted.reduce((mask, scope) => mask | (1 << scopes.indexOf(scope)), 0)
+}
+
+function sign(key: Buffer, expiresAt: number, mask: number): string {
+  const told = `${expiresAt}.${mask}`
+  return `${told}.${createHmac('sha256', key).update(told).digest('base64url')}`
 }

@@ -41,6 +41,8 @@ export async function insertPayout(pool: pg.Pool, row: PayoutRow): Promise<boole
   return rowCount === 1
 }
 
+const payoutColumns = 'id, end_to_end_id, amount::text as amount, info, receiver, requested_at, settles_at, rejection'
+
 /** Locked, where it is about to be changed. */
 export async function findPayout(
   client: pg.Pool | pg.PoolClient,
@@ -49,22 +51,61 @@ export async function findPayout(
 ): Promise<PayoutRow | null> {
   const { rows } = await client.query<PayoutRecord>({
     text: `
-      select id, end_to_end_id, amount::text as amount, info, receiver, requested_at, settles_at, rejection
-      from simulator.payouts where id = $1 ${isLocked ? 'for update' : ''}`,
+      select ${payoutColumns} from simulator.payouts where id = $1 ${isLocked ? 'for update' : ''}`,
     values: [id],
   })
   const [row] = rows
-  return row ? toPayoutRow(row, await listPayoutReturns(client, id)) : null
+  return row ? toPayoutRow(row, (await listReturnsOf(client, [id])).get(id) ?? []) : null
 }
 
-async function listPayoutReturns(client: pg.Pool | pg.PoolClient, payoutId: string): Promise<PayoutReturnRow[]> {
-  const { rows } = await client.query<{ return_id: string; amount: string; returned_at: Date }>({
-    text: `
-      select return_id, amount::text as amount, returned_at
-      from simulator.payout_returns where payout_id = $1 order by returned_at, return_id`,
-    values: [payoutId],
+// By when they were asked for.
+const payoutFilter = `requested_at between $1 and $2`
+
+export type PayoutFilter = { from: Date; to: Date }
+
+export async function countPayouts(pool: pg.Pool, { from, to }: PayoutFilter): Promise<number> {
+  const { rows } = await pool.query<{ count: string }>({
+    text: `select count(*)::text as count from simulator.payouts where ${payoutFilter}`,
+    values: [from.toISOString(), to.toISOString()],
   })
-  return rows.map((row) => ({ returnId: row.return_id, amount: Number(row.amount), returnedAt: row.returned_at }))
+  return Number(rows[0]?.count)
+}
+
+export async function listPayouts(
+  pool: pg.Pool,
+  { from, to }: PayoutFilter,
+  page: { limit: number; offset: number },
+): Promise<PayoutRow[]> {
+  const { rows } = await pool.query<PayoutRecord>({
+    text: `
+      select ${payoutColumns} from simulator.payouts where ${payoutFilter}
+      order by requested_at, id limit $3 offset $4`,
+    values: [from.toISOString(), to.toISOString(), page.limit, page.offset],
+  })
+  const returned = await listReturnsOf(
+    pool,
+    rows.map(({ id }) => id),
+  )
+  return rows.map((row) => toPayoutRow(row, returned.get(row.id) ?? []))
+}
+
+async function listReturnsOf(
+  client: pg.Pool | pg.PoolClient,
+  payoutIds: string[],
+): Promise<Map<string, PayoutReturnRow[]>> {
+  const { rows } = await client.query<{ payout_id: string; return_id: string; amount: string; returned_at: Date }>({
+    text: `
+      select payout_id, return_id, amount::text as amount, returned_at
+      from simulator.payout_returns where payout_id = any($1) order by returned_at, return_id`,
+    values: [payoutIds],
+  })
+  const returned = new Map<string, PayoutReturnRow[]>()
+  for (const row of rows) {
+    const list = returned.get(row.payout_id) ?? []
+    list.push({ returnId: row.return_id, amount: Number(row.amount), returnedAt: row.returned_at })
+    returned.set(row.payout_id, list)
+  }
+  return returned
 }
 
 export async function insertPayoutReturn(

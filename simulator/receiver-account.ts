@@ -18,3 +18,6 @@ export const merchantCity = 'SAO PAULO'
 
 /** What a client of this PSP signs in with. No secret: the money is pretended. */
 export const simulatorCredentials = { clientId: 'guiche', clientSecret: 'simulated-money-only' }
+
+/** What names an application where a PSP wants one named with each request. */
+export const simulatorAppKey = 'simulated-app-key'

@@ -103,6 +103,7 @@ function toRequest(incoming: IncomingMessage, body: string): HttpRequest {
     query: Object.fromEntries(new URLSearchParams(search)),
     headers: Object.fromEntries(headers),
     body: body === '' ? undefined : body,
+    address: incoming.socket.remoteAddress ?? '',
   }
 }
 

@@ -3,24 +3,22 @@ import type pg from 'pg'
 import { createBatch } from '../src/lib/batch.ts'
 import type { Clock } from '../src/lib/clock.ts'
 import { tellReceiver } from './callbacks.ts'
-import { getCharge, putCharge } from './charges.ts'
 import { decideInfraction, openInfraction, returnUnannounced } from './contest.ts'
 import { type Disturb, disturbed } from './disturb.ts'
 import { type HttpRequest, type HttpResponse, problem } from './http.ts'
-import { getInfractions } from './infractions.ts'
 import { parseBaseUrl } from './location.ts'
-import { type Log, type Network, timerMsMax, waited } from './network.ts'
-import { hasValidToken, issueToken } from './oauth.ts'
+import { type Log, type Network, type SendCallback, timerMsMax, waited } from './network.ts'
 import { pay } from './pay.ts'
-import { getKeys, getPayload, newSigningJwk, readSigningJwk } from './payload.ts'
-import { getPayout, putPayout } from './payouts.ts'
+import { newSigningJwk, readSigningJwk } from './payload.ts'
 import { type CharacterInput, openNature, toView } from './personality/nature.ts'
 import { type Truth, tellTruth } from './personality/truth.ts'
-import { getPix, getPixList, toPix } from './pix.ts'
+import { toPix } from './pix.ts'
 import { countPix, insertPixes, type NewPix } from './pix-store.ts'
+import { plain, type Quirks } from './quirks.ts'
 import { returnPayout } from './return-payout.ts'
-import { getReturn, putReturn } from './returns.ts'
-import { type Controls, postControl } from './sandbox.ts'
+import { route } from './route.ts'
+import type { Controls } from './sandbox.ts'
+import { speakCallback } from './speak.ts'
 import {
   type ChargeRow,
   ensureSchema,
@@ -31,7 +29,7 @@ import {
   listBaseUrls,
   loadSecrets,
 } from './store.ts'
-import { getWebhook, putWebhook } from './webhooks.ts'
+import { createTokenLimit } from './token-limit.ts'
 
 export type SimulatorOptions = {
   /** Its state lives here, in the schema `simulator`: it outlives restarts and is shared by processes. */
@@ -39,9 +37,12 @@ export type SimulatorOptions = {
   clock: Clock
   /** Where the locations of its charges are reached: the address of whoever serves `handle`. */
   publicBaseUrl: string
-  /** Posts a callback and resolves with the status of the answer. */
-  sendCallback: (url: string, body: unknown) => Promise<number>
+  sendCallback: SendCallback
   log: Log
+  /** In what this PSP differs from the standard (dialects.ts). In nothing, if not given. */
+  dialect?: Partial<Quirks>
+  /** Opens the controls of the sandbox to who shows it as a bearer token, whatever the dialect's own tokens look like. */
+  controlToken?: string
   /** Lets requests fail on their way, for tests: before or after they took effect. Callbacks and `pay` are not disturbed. */
   disturb?: Disturb
   /** The network's character from now on. As it was, if not given: honest at first. */
@@ -116,7 +117,13 @@ async function openNetwork(
   options: SimulatorOptions,
   life: Pick<Network, 'closing' | 'inBackground'>,
 ): Promise<Network> {
-  const { pool, clock, log, sendCallback } = options
+  const { pool, clock, log, controlToken = null } = options
+  const quirks = options.dialect ? { ...plain, ...options.dialect } : plain
+  const sendCallback: SendCallback = async (to, told, how) => {
+    const { url, body } = speakCallback(quirks, to, told)
+    return await options.sendCallback(url, body, how)
+  }
+  const tokenLimit = createTokenLimit(clock, quirks.tokensPerMinute)
   const baseUrl = parseBaseUrl(options.publicBaseUrl)
   await ensureSchema(pool)
   await insertBaseUrl(pool, baseUrl)
@@ -124,7 +131,8 @@ async function openNetwork(
   const signer = await readSigningJwk(secrets.signingJwk)
   const nature = openNature(pool)
   if (options.personality) await nature.change(options.personality)
-  return { pool, clock, log, sendCallback, baseUrl, secrets, signer, nature, ...openQueues(pool), ...life }
+  const dialect = { quirks, tokenLimit, controlToken, sendCallback }
+  return { pool, clock, log, baseUrl, secrets, signer, nature, ...dialect, ...openQueues(pool), ...life }
 }
 
 function openQueues(pool: pg.Pool) {
@@ -173,54 +181,6 @@ async function answer(network: Network, controls: Controls, request: HttpRequest
   } catch (error) {
     network.log.warn({ err: error }, 'The simulator could not answer')
     return problem('ServicoIndisponivel', 'Ocorreu uma falha no simulador.')
-  }
-}
-
-async function route(network: Network, controls: Controls, request: HttpRequest): Promise<HttpResponse> {
-  const { method, path } = request
-  const deps = { clock: network.clock, tokenKey: network.secrets.tokenKey }
-  // Open to anyone, as on the real network.
-  if (method === 'POST' && path === '/oauth/token') return issueToken(deps, request)
-  if (method === 'GET' && path === '/qr/jwks.json') return getKeys(network)
-  if (method === 'GET' && path.startsWith('/qr/v2/')) return getPayload(network, path)
-
-  if (!hasValidToken(deps, request)) return problem('NaoAutenticado', 'Obtenha um token em /oauth/token.')
-  const segments = path.split('/').slice(1).map(decode)
-  const money = await routeMoneyOut(network, segments, request)
-  if (money) return money
-  const [resource, id, ...rest] = segments
-  const place = rest.length > 0 ? '' : `${method} /${resource}${id === undefined ? '' : '/…'}`
-  if (place === 'PUT /cob/…') return putCharge(network, id ?? '', request)
-  if (place === 'GET /cob/…') return getCharge(network, id ?? '', request)
-  if (place === 'GET /pix/…') return getPix(network, id ?? '')
-  if (place === 'GET /pix') return getPixList(network, request)
-  if (place === 'PUT /webhook/…') return putWebhook(network, id ?? '', request)
-  if (place === 'GET /webhook/…') return getWebhook(network, id ?? '')
-  const controlled = place === 'POST /sandbox/…' ? await postControl(controls, id ?? '', request) : null
-  return controlled ?? problem('NaoEncontrado', 'Não há nada neste endereço.')
-}
-
-/** Money that leaves: returns as the standard has them, payouts and infractions as Efí does. Null for any other place. */
-async function routeMoneyOut(network: Network, segments: string[], request: HttpRequest): Promise<HttpResponse | null> {
-  const { method } = request
-  const last = segments.at(-1) ?? ''
-  const place = `/${segments.slice(0, -1).join('/')}`
-  if (segments[0] === 'pix' && segments[2] === 'devolucao' && segments.length === 4) {
-    const ids = { endToEndId: segments[1] ?? '', id: last }
-    if (method === 'PUT') return putReturn(network, ids, request)
-    if (method === 'GET') return getReturn(network, ids)
-  }
-  if (method === 'PUT' && place === '/v3/gn/pix') return putPayout(network, last, request)
-  if (method === 'GET' && place === '/v2/gn/pix/enviados/id-envio') return getPayout(network, last)
-  if (method === 'GET' && place === '/v2/gn' && last === 'infracoes') return getInfractions(network, request)
-  return null
-}
-
-function decode(segment: string): string {
-  try {
-    return decodeURIComponent(segment)
-  } catch {
-    return segment
   }
 }
 

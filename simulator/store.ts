@@ -101,6 +101,7 @@ const schema = `
   -- A charge is paid once, unless a bank goes astray.
   create unique index if not exists pix_charge_once on simulator.pix (charge_id) where names_charge and not is_second;
   create table if not exists simulator.settings (name text primary key, value text not null);
+  create index if not exists payouts_requested_at on simulator.payouts (requested_at, id);
 `
 
 /**
@@ -109,7 +110,9 @@ const schema = `
  * What is looked for is what was added last: a later addition goes to the end of `schema`, repeatable, and is named here.
  */
 export async function ensureSchema(pool: pg.Pool): Promise<void> {
-  const found = await pool.query<{ found: boolean }>(`select to_regclass('simulator.settings') is not null as found`)
+  const found = await pool.query<{ found: boolean }>(
+    `select to_regclass('simulator.payouts_requested_at') is not null as found`,
+  )
   if (found.rows[0]?.found) return
   const client = await pool.connect()
   try {

@@ -15,6 +15,9 @@ export async function putWebhook(network: Network, chave: string, request: HttpR
     const razao = 'Campo webhook.webhookUrl não respeita o schema.'
     return problem('WebhookOperacaoInvalida', razao, [{ razao, propriedade: 'webhook.webhookUrl' }])
   }
+  const refusal = await findRefusal(network, { chave, url, request })
+  if (refusal)
+    return problem('WebhookOperacaoInvalida', refusal, [{ razao: refusal, propriedade: 'webhook.webhookUrl' }])
   await upsertWebhook(network.pool, { chave, url, createdAt: network.clock.now() })
   return { status: 200, headers: {}, body: '' }
 }
@@ -25,4 +28,33 @@ export async function getWebhook(network: Network, chave: string): Promise<HttpR
   if (!webhook) return problem('WebhookNaoEncontrado', 'Não há webhook estabelecido para a chave informada.')
   const { url: webhookUrl, createdAt } = webhook
   return json(200, { webhookUrl, chave, cnpj: receiverAccount.document, criacao: createdAt.toISOString() })
+}
+
+/** Why this PSP does not take an address that the standard would let it take. */
+async function findRefusal(
+  { quirks, findWebhook, sendCallback }: Network,
+  { chave, url, request }: { chave: string; url: string; request: HttpRequest },
+): Promise<string | null> {
+  const { protocol, hostname } = new URL(url)
+  if (quirks.isWebhookSecure && protocol !== 'https:' && !isHere(hostname)) return 'A URL deve começar com https://.'
+  if (quirks.repeatedWebhook === 'refused' && (await findWebhook(chave))?.url === url)
+    return 'O webhook já está cadastrado com esta URL.'
+  const isTested = quirks.testsWebhook && request.headers['x-skip-mtls-checking'] !== 'true'
+  if (isTested && (await isAnswered(sendCallback, url)))
+    return 'A autenticação de TLS mútuo não está configurada na URL informada.'
+  return null
+}
+
+/** True where a call is answered that shows no certificate: whoever knows the address could forge callbacks. */
+async function isAnswered(sendCallback: Network['sendCallback'], url: string): Promise<boolean> {
+  try {
+    const status = await sendCallback(url, { evento: 'teste_webhook' }, { isAnonymous: true })
+    return status >= 200 && status < 300
+  } catch {
+    return false
+  }
+}
+
+function isHere(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.')
 }

@@ -1,0 +1,168 @@
+import { plain, type Quirks } from './quirks.ts'
+
+/*
+ * What is known of each PSP, in 2026, as a difference from the standard. Sources, each read there:
+ * [ACBr] the ACBrPIXCD sources (frones/ACBr, Fontes/ACBrPIXCD, with their change log), a client in wide use in Brazil;
+ * [Efí] dev.efipay.com.br, API Pix; [Inter] developers.inter.co, API Pix v2; [BB] developers.bb.com.br, API Pix v2.
+ * "Not confirmed" is what is told by clients or from memory, and was not found in either.
+ */
+const differences = {
+  generic: {},
+
+  efi: {
+    chargesPath: '/v2',
+    pixPath: '/v2',
+    // [Efí]: Basic with a JSON body.
+    tokenBody: 'json',
+    // [Efí]: { nome, mensagem }, 409 txid_duplicado.
+    errors: 'name',
+    repeatedCharge: 'refused',
+    webhookStatus: '201',
+    // [Efí]: refused where the address answers a call without certificate, unless x-skip-mtls-checking: true.
+    testsWebhook: true,
+    // [Efí]: gnExtras.tarifa; 1.19 % is the list price. Its gnExtras.pagador, masked, is not imitated.
+    feeBasisPoints: 119,
+    payer: 'none',
+  },
+
+  bb: {
+    tokenPath: '/oauth/token',
+    chargesPath: '/pix/v2',
+    pixPath: '/pix/v2',
+    tokenBody: 'form',
+    isScopeRequired: true,
+    // [BB]: ten minutes.
+    tokenLifetimeSeconds: 600,
+    // [ACBr], [BB]. How its absence is answered is not confirmed.
+    requiredQuery: 'gw-dev-app-key',
+    // [ACBr]: both shapes, with examples.
+    errors: 'list',
+    // [ACBr]: 200 for a charge (of v1), and for a return since 2023-08.
+    chargeStatus: '200',
+    returnStatus: '200',
+    // [BB]: pagador with nome and cpf or cnpj.
+    payer: 'person',
+    hasPayouts: false,
+    hasInfractions: false,
+  },
+
+  itau: {
+    tokenPath: '/api/oauth/token',
+    chargesPath: '/pix_recebimentos/v2',
+    pixPath: '/pix_recebimentos/v2',
+    // [ACBr]
+    tokenClient: 'body',
+    tokenBody: 'form',
+    // Five minutes: not confirmed.
+    tokenLifetimeSeconds: 300,
+    // [ACBr] sends a UUID. That one must be sent is not confirmed.
+    requiredHeader: 'x-correlationid',
+    // That a 422 stands within violacoes.razao is told; its exact text is not confirmed.
+    errors: 'wrapped',
+    // Told by clients, not confirmed.
+    repeatedWebhook: 'refused',
+    payer: 'none',
+    hasPayouts: false,
+    hasInfractions: false,
+  },
+
+  sicredi: {
+    // That charges have a version of their own is not confirmed: [ACBr] has v2 for all.
+    chargesPath: '/api/v3',
+    pixPath: '/api/v2',
+    tokenBody: 'form',
+    // [ACBr]
+    isScopeRequired: true,
+    // That there is a limit is told; its height is not.
+    tokensPerMinute: 30,
+    // [ACBr], 2023-02.
+    returnStatus: '200',
+    payer: 'none',
+    hasPayouts: false,
+    hasInfractions: false,
+  },
+
+  sicoob: {
+    // [ACBr]: a Keycloak; the id alone, the certificate is the secret.
+    tokenPath: '/auth/realms/cooperado/protocol/openid-connect/token',
+    chargesPath: '/pix/api/v2',
+    pixPath: '/pix/api/v2',
+    tokenClient: 'id_only',
+    tokenBody: 'form',
+    isScopeRequired: true,
+    // Five minutes: not confirmed.
+    tokenLifetimeSeconds: 300,
+    // [ACBr]
+    requiredHeader: 'client_id',
+    // [ACBr], 2023-06, 2022-09 and 2022-10.
+    code: 'brcode',
+    returnStatus: '200',
+    hasNulls: true,
+    // Not confirmed.
+    payer: 'person',
+    hasPayouts: false,
+    hasInfractions: false,
+  },
+
+  inter: {
+    // [ACBr]
+    tokenPath: '/oauth/v2/token',
+    chargesPath: '/pix/v2',
+    pixPath: '/pix/v2',
+    tokenClient: 'body',
+    tokenBody: 'form',
+    isScopeRequired: true,
+    // [ACBr], 2023-10, for a Pix that is not as the standard has it.
+    amountParts: 'number',
+    // [Inter]: 204, https only, and a callback whose body is the list itself.
+    webhookStatus: '204',
+    isWebhookSecure: true,
+    callbackBody: 'list',
+    payer: 'none',
+    hasPayouts: false,
+    hasInfractions: false,
+  },
+
+  santander: {
+    chargesPath: '/api/v1',
+    pixPath: '/api/v1',
+    // [ACBr]: the grant stands in the query there, id and secret in the form.
+    tokenClient: 'body',
+    tokenBody: 'form',
+    // Fifteen minutes: not confirmed.
+    tokenLifetimeSeconds: 900,
+    // [ACBr], 2022-11.
+    chargeStatus: '200',
+    // [ACBr], 2023-03.
+    acceptsMilliseconds: false,
+    // Told by clients, not confirmed.
+    code: 'location',
+    payer: 'none',
+    hasPayouts: false,
+    hasInfractions: false,
+  },
+
+  bradesco: {
+    // [ACBr]. That it answers a charge with a due date with 200 too, has nothing to act on here: there are none.
+    tokenPath: '/auth/server/oauth/token',
+    chargesPath: '/v2',
+    pixPath: '/v2',
+    tokenBody: 'form',
+    payer: 'none',
+    hasPayouts: false,
+    hasInfractions: false,
+  },
+} as const satisfies Record<string, Partial<Quirks>>
+
+export type DialectName = keyof typeof differences
+
+export const dialectNames = Object.keys(differences)
+
+export function isDialectName(name: string): name is DialectName {
+  return Object.hasOwn(differences, name)
+}
+
+/** All quirks of a PSP. */
+export function quirksOf(name: DialectName): Quirks {
+  return { ...plain, ...differences[name] }
+}

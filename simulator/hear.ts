@@ -1,0 +1,45 @@
+import { type HttpRequest, type HttpResponse, problem } from './http.ts'
+import type { Quirks } from './quirks.ts'
+import { simulatorAppKey, simulatorCredentials } from './receiver-account.ts'
+
+const uuidShape = /^\{?[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}\}?$/i
+const millisecondsShape = /T\d\d:\d\d:\d\d\.\d/
+const payoutPaths = /^\/v[23]\/gn\/pix(\/|$)/
+const infractionPaths = /^\/v2\/gn\/infracoes(\/|$)/
+
+/** What a request lacks that this PSP wants of each. Null when nothing does. */
+export function findFault(quirks: Quirks, { query, headers }: HttpRequest): HttpResponse | null {
+  const { requiredQuery, requiredHeader } = quirks
+  if (requiredQuery !== null && query[requiredQuery] !== simulatorAppKey)
+    return problem('AcessoNegado', `O parâmetro ${requiredQuery} está ausente ou é de outra aplicação.`)
+  if (requiredHeader === 'client_id' && headers.client_id !== simulatorCredentials.clientId)
+    return problem('AcessoNegado', 'O cabeçalho client_id está ausente ou é de outra aplicação.')
+  if (requiredHeader === 'x-correlationid' && !uuidShape.test(headers['x-correlationid'] ?? ''))
+    return problem('RequisicaoInvalida', 'O cabeçalho x-correlationID está ausente ou não é um UUID.')
+  const precise = ['inicio', 'fim'].filter((name) => millisecondsShape.test(query[name] ?? ''))
+  if (quirks.acceptsMilliseconds || precise.length === 0) return null
+  return problem(
+    'PixConsultaInvalida',
+    'Os parâmetros não respeitam o schema.',
+    precise.map((propriedade) => ({ razao: `O parâmetro ${propriedade} não é válido.`, propriedade })),
+  )
+}
+
+/** Where the standard has what this PSP has at this path; null where it has nothing. */
+export function toStandardPath(quirks: Quirks, path: string): string | null {
+  if (payoutPaths.test(path)) return quirks.hasPayouts ? path : null
+  if (infractionPaths.test(path)) return quirks.hasInfractions ? path : null
+  const prefixes = { cob: quirks.chargesPath, pix: quirks.pixPath, webhook: quirks.pixPath }
+  for (const [resource, prefix] of Object.entries(prefixes)) {
+    const place = `${prefix}/${resource}`
+    if (path === place || path.startsWith(`${place}/`)) return path.slice(prefix.length)
+  }
+  return null
+}
+
+/** The scope without which a request to this place of the standard is refused. */
+export function toScope(method: string, path: string): string {
+  if (payoutPaths.test(path)) return method === 'GET' ? 'gn.pix.send.read' : 'gn.pix.send'
+  if (infractionPaths.test(path)) return 'gn.infractions.read'
+  return `${path.split('/')[1]}.${method === 'GET' ? 'read' : 'write'}`
+}

@@ -1,0 +1,99 @@
+import { getCharge, putCharge } from './charges.ts'
+import { findFault, toScope, toStandardPath } from './hear.ts'
+import { type HttpRequest, type HttpResponse, problem } from './http.ts'
+import { getInfractions } from './infractions.ts'
+import type { Network } from './network.ts'
+import { issueToken, readScopes, sameText } from './oauth.ts'
+import { getKeys, getPayload } from './payload.ts'
+import { getPayout, putPayout } from './payouts.ts'
+import { getPayoutList } from './payouts-list.ts'
+import { getPix, getPixList } from './pix.ts'
+import { getReturn, putReturn } from './returns.ts'
+import { type Controls, postControl } from './sandbox.ts'
+import { speak } from './speak.ts'
+import { getWebhook, putWebhook } from './webhooks.ts'
+
+/** Answers a request to the network. Behind its dialect the PSP is the standard's. */
+export async function route(network: Network, controls: Controls, request: HttpRequest): Promise<HttpResponse> {
+  const { method, path } = request
+  const { clock, quirks, tokenLimit, secrets } = network
+  const deps = { clock, quirks, tokenLimit, tokenKey: secrets.tokenKey }
+  // Open to anyone, as on the real network.
+  if (method === 'POST' && path === quirks.tokenPath) return issueToken(deps, request)
+  if (method === 'GET' && path === '/qr/jwks.json') return getKeys(network)
+  if (method === 'GET' && path.startsWith('/qr/v2/')) return getPayload(network, path)
+
+  const scopes = readScopes(deps, request)
+  const isControl = method === 'POST' && path.startsWith('/sandbox/')
+  if (isControl && (scopes || isController(network, request))) {
+    return (await postControl(controls, path.slice('/sandbox/'.length), request)) ?? nothingHere()
+  }
+  const standardPath = toStandardPath(quirks, path)
+  const answer =
+    findFault(quirks, request) ??
+    findRefusal(quirks.tokenPath, scopes, method, standardPath) ??
+    (await routePsp(network, { ...request, path: standardPath ?? '' }))
+  return speak(quirks, { method, path: standardPath ?? '' }, answer)
+}
+
+/** Who has the token that was given to the network's developer, whatever the dialect's own tokens look like. */
+function isController({ controlToken }: Network, { headers }: HttpRequest): boolean {
+  return controlToken !== null && sameText(headers.authorization ?? '', `Bearer ${controlToken}`)
+}
+
+function findRefusal(
+  tokenPath: string,
+  scopes: string[] | null,
+  method: string,
+  standardPath: string | null,
+): HttpResponse | null {
+  if (!scopes) return problem('NaoAutenticado', `Obtenha um token em ${tokenPath}.`)
+  if (standardPath === null) return nothingHere()
+  const scope = toScope(method, standardPath)
+  return scopes.includes(scope) ? null : problem('AcessoNegado', `O token não tem o escopo ${scope}.`)
+}
+
+async function routePsp(network: Network, request: HttpRequest): Promise<HttpResponse> {
+  const { method, path } = request
+  const segments = path.split('/').slice(1).map(decode)
+  const money = await routeMoneyOut(network, segments, request)
+  if (money) return money
+  const [resource, id, ...rest] = segments
+  const place = rest.length > 0 ? '' : `${method} /${resource}${id === undefined ? '' : '/…'}`
+  if (place === 'PUT /cob/…') return putCharge(network, id ?? '', request)
+  if (place === 'GET /cob/…') return getCharge(network, id ?? '', request)
+  if (place === 'GET /pix/…') return getPix(network, id ?? '')
+  if (place === 'GET /pix') return getPixList(network, request)
+  if (place === 'PUT /webhook/…') return putWebhook(network, id ?? '', request)
+  if (place === 'GET /webhook/…') return getWebhook(network, id ?? '')
+  return nothingHere()
+}
+
+/** Money that leaves: returns as the standard has them, payouts and infractions as Efí does. Null for any other place. */
+async function routeMoneyOut(network: Network, segments: string[], request: HttpRequest): Promise<HttpResponse | null> {
+  const { method } = request
+  const last = segments.at(-1) ?? ''
+  const place = `/${segments.slice(0, -1).join('/')}`
+  if (segments[0] === 'pix' && segments[2] === 'devolucao' && segments.length === 4) {
+    const ids = { endToEndId: segments[1] ?? '', id: last }
+    if (method === 'PUT') return putReturn(network, ids, request)
+    if (method === 'GET') return getReturn(network, ids)
+  }
+  if (method === 'PUT' && place === '/v3/gn/pix') return putPayout(network, last, request)
+  if (method === 'GET' && place === '/v2/gn/pix/enviados/id-envio') return getPayout(network, last)
+  if (method === 'GET' && place === '/v2/gn/pix' && last === 'enviados') return getPayoutList(network, request)
+  if (method === 'GET' && place === '/v2/gn' && last === 'infracoes') return getInfractions(network, request)
+  return null
+}
+
+function nothingHere(): HttpResponse {
+  return problem('NaoEncontrado', 'Não há nada neste endereço.')
+}
+
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
+}

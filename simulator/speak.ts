@@ -1,0 +1,135 @@
+import { cents, fromReais, toReais } from '../src/lib/money.ts'
+import { type HttpResponse, json, parseJson } from './http.ts'
+import { plain, type Quirks } from './quirks.ts'
+import { isRecord } from './validate.ts'
+
+type Json = Record<string, unknown>
+
+/** An answer of the standard as this PSP gives it. `path` is the standard's. */
+export function speak(quirks: Quirks, asked: { method: string; path: string }, answer: HttpResponse): HttpResponse {
+  if (quirks === plain) return answer
+  const body = parseJson(answer.body)
+  if (answer.status >= 400) return isRecord(body) ? speakProblem(quirks, asked, body) : answer
+  const [, resource, id, part] = asked.path.split('/')
+  const isPut = asked.method === 'PUT'
+  if (resource === 'webhook' && isPut) return { ...answer, status: Number(quirks.webhookStatus) }
+  if (!isRecord(body)) return answer
+  if (resource === 'cob') return toJson(isPut ? quirks.chargeStatus : answer.status, speakCharge(quirks, body))
+  if (resource !== 'pix') return answer
+  if (part === 'devolucao') return isPut ? toJson(quirks.returnStatus, body) : answer
+  return toJson(
+    answer.status,
+    id === undefined ? { ...body, pix: speakList(quirks, body.pix) } : speakPix(quirks, body),
+  )
+}
+
+/** The address and the body of a callback as this PSP sends it. */
+export function speakCallback(quirks: Quirks, url: string, body: unknown): { url: string; body: unknown } {
+  if (quirks === plain || !isRecord(body) || !Array.isArray(body.pix)) return { url, body }
+  const pix = speakList(quirks, body.pix)
+  return {
+    url: quirks.hasPixSuffix ? url : url.replace(/\/pix$/, ''),
+    body: quirks.callbackBody === 'list' ? pix : { ...body, pix },
+  }
+}
+
+function toJson(status: string | number, body: Json): HttpResponse {
+  return json(Number(status), body)
+}
+
+function speakCharge(quirks: Quirks, { pixCopiaECola, ...charge }: Json): Json {
+  const spoken = {
+    ...charge,
+    ...speakTxid(quirks, charge),
+    ...(quirks.code !== 'location' && { [quirks.code]: pixCopiaECola }),
+    ...(charge.pix !== undefined && { pix: speakList(quirks, charge.pix) }),
+  }
+  if (!quirks.hasNulls) return spoken
+  const valor = { modalidadeAlteracao: null, retirada: null, ...Object(charge.valor) }
+  return { devedor: null, solicitacaoPagador: null, infoAdicionais: null, pix: null, ...spoken, valor }
+}
+
+function speakList(quirks: Quirks, list: unknown): unknown {
+  return Array.isArray(list) ? list.map((pix) => (isRecord(pix) ? speakPix(quirks, pix) : pix)) : list
+}
+
+function speakPix(quirks: Quirks, { pagador, ...pix }: Json): Json {
+  return {
+    ...(quirks.hasNulls && { infoPagador: null, devolucoes: null }),
+    ...pix,
+    ...speakTxid(quirks, pix),
+    ...(isRecord(pagador) && speakPayer(quirks, pagador)),
+    ...(quirks.amountParts === 'number' && pix.componentesValor !== undefined && toNumberParts(pix)),
+    // A payout has a cost of its own and tells of none here.
+    ...(quirks.feeBasisPoints !== null && isRecord(pagador) && toFee(quirks.feeBasisPoints, pix)),
+  }
+}
+
+function speakTxid({ txidCase }: Quirks, { txid }: Json): Json {
+  return txidCase === 'upper' && typeof txid === 'string' ? { txid: txid.toUpperCase() } : {}
+}
+
+function speakPayer({ payer }: Quirks, pagador: Json): Json {
+  if (payer === 'none') return {}
+  const { cpf, cnpj, nome } = pagador
+  return { pagador: payer === 'account' ? pagador : { ...(cpf === undefined ? { cnpj } : { cpf }), nome } }
+}
+
+function toNumberParts(pix: Json): Json {
+  return { componentesValor: { original: Number(pix.valor) } }
+}
+
+function toFee(basisPoints: number, pix: Json): Json {
+  const amount = fromReais(String(pix.valor)) ?? cents(0)
+  const fee = cents(Math.round((amount * basisPoints) / 10_000))
+  return { gnExtras: { ...Object(pix.gnExtras), tarifa: toReais(fee) } }
+}
+
+/** The problem of the standard in the PSP's own shape. */
+function speakProblem(quirks: Quirks, asked: { method: string }, problem: Json): HttpResponse {
+  const status = Number(problem.status)
+  const reasons = Array.isArray(problem.violacoes) ? problem.violacoes.filter(isRecord).map(({ razao }) => razao) : []
+  const said = [...new Set([problem.detail, ...reasons])].join(' ')
+  const name = String(problem.type).split('/').at(-1) ?? ''
+  if (quirks.errors === 'name') {
+    const isRepeat = name === 'CobDuplicada'
+    return json(isRepeat ? 409 : status, { nome: names[name] ?? toSnakeCase(name), mensagem: said })
+  }
+  if (quirks.errors === 'list')
+    return status === 401 || status === 403 ? gatewayError(status, said) : listed(status, said)
+  if (quirks.errors === 'wrapped' && status === 400 && asked.method !== 'GET') {
+    const razao = JSON.stringify({ codigo: '422', mensagem: said })
+    return withProblemType(400, { ...problem, violacoes: [{ razao, propriedade: 'body' }] })
+  }
+  return withProblemType(status, problem)
+}
+
+function withProblemType(status: number, body: Json): HttpResponse {
+  return { ...json(status, body), headers: { 'content-type': 'application/problem+json' } }
+}
+
+/** As Banco do Brasil's own gateway answers, before a request reaches the API. */
+function gatewayError(statusCode: number, message: string): HttpResponse {
+  const error = statusCode === 401 ? 'Unauthorized' : 'Forbidden'
+  return json(statusCode, { statusCode, error, message, attributes: { error: message } })
+}
+
+function listed(status: number, mensagem: string): HttpResponse {
+  return json(status, {
+    erros: [{ codigo: '4769515', versao: '1', mensagem, ocorrencia: 'CHOM00000062715498140101' }],
+  })
+}
+
+// Efí's names, where they are known.
+const names: Record<string, string> = {
+  CobDuplicada: 'txid_duplicado',
+  CobNaoEncontrado: 'cobranca_nao_encontrada',
+  CobOperacaoInvalida: 'valor_invalido',
+  PixNaoEncontrado: 'pix_nao_encontrado',
+  WebhookNaoEncontrado: 'webhook_nao_encontrado',
+  WebhookOperacaoInvalida: 'webhook_invalido',
+}
+
+function toSnakeCase(name: string): string {
+  return name.replace(/(?<=[a-z])(?=[A-Z])/g, '_').toLowerCase()
+}
