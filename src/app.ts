@@ -23,6 +23,8 @@ import { registerSandboxRoutes, type Sandbox } from './sandbox/routes.ts'
 import { createTransactionWriter } from './transactions/create.ts'
 import { createTransactionReader } from './transactions/load.ts'
 import { registerTransactionRoutes } from './transactions/routes.ts'
+import { registerUserRoutes } from './users/routes.ts'
+import { findSignedIn } from './users/session.ts'
 import { checkWebhookUrl } from './webhooks/address.ts'
 import { registerWebhookRoutes } from './webhooks/routes.ts'
 import { registerWithdrawalRoutes } from './withdrawals/routes.ts'
@@ -63,7 +65,17 @@ export async function createApp(deps: AppDeps): Promise<Server> {
       ? null
       : createProvider({ issuer: config.authIssuer, audience: config.authAudience, clock })
   const verifyToken = rememberVerified(provider?.verifyToken ?? createTokenVerifier({ keys, clock }))
-  guardRoutes(app, { clock, directory: createClientDirectory({ db, clock }), verifyToken })
+  const directory = createClientDirectory({ db, clock })
+  guardRoutes(app, {
+    clock,
+    directory,
+    verifyToken,
+    findUser: async (request) => await findSignedIn(deps, request),
+    findMerchant: async (clientId) => {
+      const client = await directory.find(clientId)
+      return client && { merchantId: client.merchant_id, clientId }
+    },
+  })
 
   const limit = (name: string, perSecond: number, burst: number) =>
     createRateLimiter({ name, limit: { perSecond, burst }, clock })
@@ -78,6 +90,11 @@ export async function createApp(deps: AppDeps): Promise<Server> {
       // Above what one address is allowed, so that no single address can lock a client out.
       perClient: limit('token-client', perAddress.perSecond * 2, perAddress.burst * 2),
     },
+  })
+  registerUserRoutes(app, {
+    ...deps,
+    // Some tries at once, then one every few seconds: 9,000 guesses a day at one person, of 10^18 and more.
+    limits: { perAddress: limit('sign-in', 0.2, 20), perUser: limit('sign-in-user', 0.1, 10) },
   })
   registerTransactionRoutes(app, {
     ...deps,

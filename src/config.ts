@@ -183,3 +183,13 @@ function isNetwork(text: string): boolean {
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
 }
+
+/** Where the service is reached: BASE_URL, or the address that it listens on. */
+export function toBaseUrl({ baseUrl, host, port }: Pick<Config, 'baseUrl' | 'host' | 'port'>): string {
+  return baseUrl ?? `http://${toUrlHost(host)}:${port}`
+}
+
+function toUrlHost(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1'
+  return host.includes(':') ? `[${host}]` : host
+}

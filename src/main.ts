@@ -36,6 +36,10 @@ async function main(): Promise<void> {
     const service = await startService({ config, log })
     stopOnSignals(service.stop, log)
     if (service.newSandbox) print(welcome(service.newSandbox, config.dataDir))
+    if (service.firstAdminUrl)
+      print(
+        `  The dashboard has nobody who may sign in. Become its first admin, once, within three days:\n\n    ${service.firstAdminUrl}\n\n`,
+      )
     log.info({ baseUrl: service.baseUrl }, 'Guichê is ready')
   } catch (error) {
     process.stderr.write(`\nGuichê could not start.\n${error instanceof Error ? explain(error) : String(error)}\n\n`)

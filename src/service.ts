@@ -7,13 +7,14 @@ import { createRegistry } from './acquirers/registry.ts'
 import { createApp } from './app.ts'
 import { loadSecretKey } from './auth/secret-key.ts'
 import { callbackPath } from './callbacks/path.ts'
-import type { Config } from './config.ts'
+import { type Config, toBaseUrl } from './config.ts'
 import { openDatabase } from './database.ts'
 import { createExchangeWriter } from './exchanges/write.ts'
 import type { Server } from './http/server.ts'
 import { type Clock, systemClock } from './lib/clock.ts'
 import { openSimulatedNetwork, simulatorName } from './network.ts'
 import { makeSandboxClient, type SandboxFile, takeSandboxToShow } from './sandbox-client.ts'
+import { inviteFirstAdmin } from './users/invite.ts'
 import { version } from './version.ts'
 import { startWorker, type Worker } from './worker.ts'
 
@@ -21,6 +22,8 @@ export type Service = {
   baseUrl: string
   /** The sandbox client's credentials at the first start that serves; shown once. */
   newSandbox: SandboxFile | null
+  /** Where the first admin of the dashboard is made; null once there is one. */
+  firstAdminUrl: string | null
   /** Answers what has been asked, takes no more, and ends. The database is the last to stop. */
   stop(): Promise<void>
 }
@@ -52,7 +55,7 @@ export async function startService({
     const registry = new Registry()
     collectDefaultMetrics({ register: registry })
     const port = config.port === 0 ? await findFreePort(config.host) : config.port
-    const baseUrl = config.baseUrl ?? `http://${toUrlHost(config.host)}:${port}`
+    const baseUrl = toBaseUrl({ ...config, port })
 
     // The app and the worker know each other only through these two, once both are there.
     let app: Server | null = null
@@ -88,16 +91,12 @@ export async function startService({
     stops.push(app.close.bind(app))
     await app.listen({ host: config.host, port })
     const newSandbox = await takeSandboxToShow({ db, dataDir: config.dataDir })
-    return { baseUrl, newSandbox, stop }
+    const firstAdminUrl = await inviteFirstAdmin(db, { now: clock.now(), baseUrl })
+    return { baseUrl, newSandbox, firstAdminUrl, stop }
   } catch (error) {
     await stop()
     throw error
   }
-}
-
-function toUrlHost(host: string): string {
-  if (host === '0.0.0.0' || host === '::') return '127.0.0.1'
-  return host.includes(':') ? `[${host}]` : host
 }
 
 /** The address must be known before the app is made: QR codes and callbacks carry it. */

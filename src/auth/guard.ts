@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { errors as joseErrors } from 'jose'
-import type { Caller } from '../http/caller.ts'
+import type { Caller, SignedIn } from '../http/caller.ts'
 import type { Access, Server } from '../http/server.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError, type ErrorCode } from '../lib/errors.ts'
@@ -9,17 +9,69 @@ import { ProviderUnavailable } from './provider.ts'
 import { notBeforeOf } from './store.ts'
 import type { TokenClaims, TokenVerifier } from './token.ts'
 
-type Deps = { clock: Clock; directory: ClientDirectory; verifyToken: TokenVerifier }
+type Deps = {
+  clock: Clock
+  directory: ClientDirectory
+  verifyToken: TokenVerifier
+  /** Who is signed in to the dashboard with this request's cookie, if anybody is. */
+  findUser: (request: FastifyRequest) => Promise<SignedIn | null>
+  /** The merchant that one of the operator's people acts for in this request. */
+  findMerchant: (clientId: string) => Promise<Caller | null>
+}
 
-/** Lets a request in only with a token that is good and has the scope that its route declares. */
+/** Lets a request in only with a token or a session that is good, and has the scope or permission that its route declares. */
 export function guardRoutes(app: Server, deps: Deps): void {
   app.decorateRequest('caller', null)
+  app.decorateRequest('user', null)
   app.addHook('onRequest', async (request) => {
     const access: Access | undefined = request.routeOptions.config.access
     // No route: let it pass to the answer for unknown addresses.
     if (request.is404 || (access && 'public' in access)) return
     if (!access) throw new AppError('insufficient_scope', { detail: 'This route is open to nobody.' })
-    request.caller = await authorize(deps, request, access.scope)
+    // A token counts before a cookie, which a browser sends with whatever it asks for.
+    if ('scope' in access && request.headers.authorization !== undefined) {
+      request.caller = await authorize(deps, request, access.scope)
+      return
+    }
+    request.user = await deps.findUser(request)
+    if ('permission' in access) {
+      if (!request.user) throw notSignedIn()
+      assertMay(request, request.user, access.permission)
+      return
+    }
+    if (!request.user) throw refuse('missing_token')
+    assertMay(request, request.user, access.scope)
+    request.caller = await actFor(deps, request, request.user)
+  })
+}
+
+export function notSignedIn(): AppError {
+  return new AppError('not_signed_in', { detail: 'Sign in first: the session has ended, or there was none.' })
+}
+
+const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS'])
+
+/** A cookie alone changes nothing: another site may have had the browser send it. */
+function assertMay(request: FastifyRequest, user: SignedIn, permission: string | null): void {
+  if (!safeMethods.has(request.method) && request.headers['x-csrf-token'] !== user.csrfToken) {
+    throw new AppError('csrf_token_missing', {
+      detail: 'Send the session’s csrfToken as the header X-CSRF-Token. Reload the page and try again.',
+    })
+  }
+  if (permission === null || user.permissions.includes(permission)) return
+  throw new AppError('permission_missing', {
+    detail: `The role ${user.role} does not have the permission ${permission}. Ask whoever manages your users.`,
+  })
+}
+
+/** A merchant's people act for their merchant alone; the operator's name one. */
+async function actFor(deps: Deps, request: FastifyRequest, user: SignedIn): Promise<Caller> {
+  if (user.merchant) return { merchantId: user.merchant.merchantId, clientId: user.merchant.clientId }
+  const named = request.headers['x-guiche-merchant']
+  const merchant = typeof named === 'string' ? await deps.findMerchant(named) : null
+  if (merchant) return merchant
+  throw new AppError('not_found', {
+    detail: 'Name the client that you act for in the header X-Guiche-Merchant: there is none of that name.',
   })
 }
 

@@ -1,7 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import ipaddr from 'ipaddr.js'
 import { toAppError } from '../http/problem.ts'
-import { enforceRateLimit, type RateLimiter } from '../http/rate-limit.ts'
+import { enforceRateLimit, type RateLimiter, toHost } from '../http/rate-limit.ts'
 import type { Server } from '../http/server.ts'
 import { errors } from '../lib/errors.ts'
 import { formBytesMax, readCredentials, readForm, wrongMediaType } from './credentials.ts'
@@ -68,13 +67,6 @@ export async function registerAuthRoutes(app: Server, deps: Deps): Promise<void>
       })
     }
   })
-}
-
-/** What one host has: an IPv4 address, or all 2^64 addresses of an IPv6 network, of which it could use another at each request. */
-function toHost(address: string): string {
-  if (!ipaddr.isValid(address)) return address
-  const parsed = ipaddr.process(address)
-  return parsed instanceof ipaddr.IPv6 ? parsed.parts.slice(0, 4).join(':') : parsed.toString()
 }
 
 /** Stands for a body of another media type. */

@@ -1,5 +1,5 @@
 import { loadSecretKey } from '../auth/secret-key.ts'
-import { readConfig } from '../config.ts'
+import { readConfig, toBaseUrl } from '../config.ts'
 import { openDatabase } from '../database.ts'
 import type { Db } from '../db/sql.ts'
 import { type Clock, systemClock } from '../lib/clock.ts'
@@ -10,6 +10,8 @@ export type Context = {
   db: Db
   clock: Clock
   key: SecretKey
+  /** Where the service is reached, as far as the configuration says. */
+  baseUrl: string
   /** AUTH_ISSUER is set: clients' secrets are the provider's affair. */
   hasProvider: boolean
 }
@@ -24,7 +26,13 @@ export async function withContext<Result>(work: (context: Context) => Promise<Re
   })
   try {
     const { key } = await loadSecretKey(database.db, config.secretKey)
-    return await work({ db: database.db, clock: systemClock, key, hasProvider: config.authIssuer !== null })
+    return await work({
+      db: database.db,
+      clock: systemClock,
+      key,
+      baseUrl: toBaseUrl(config),
+      hasProvider: config.authIssuer !== null,
+    })
   } finally {
     await database.close()
   }

@@ -13,6 +13,7 @@ import { printError } from './print.ts'
 import { seedCommands } from './seed.ts'
 import { serviceCommands } from './service.ts'
 import { transactionCommands } from './transaction.ts'
+import { userCommands } from './user.ts'
 import { withdrawalCommands } from './withdrawal.ts'
 
 if (existsSync('.env')) process.loadEnvFile('.env')
@@ -25,6 +26,7 @@ const program = new Command('guiche')
 
 serviceCommands(program)
 clientCommands(program)
+userCommands(program)
 keysCommands(program)
 transactionCommands(program)
 withdrawalCommands(program)

@@ -29,10 +29,9 @@ export function seedCommands(program: Command): void {
       const { seedDatabase } = await import('../seed/seed.ts')
       const merchants = given.merchants ?? Math.max(3, Math.min(1_000, Math.floor(given.transactions / 100)))
       const seeded = await withContext(async (context) => {
-        const baseUrl = config.baseUrl ?? `http://${config.host}:${config.port || 3000}`
         const report = (line: string) => void (json || process.stderr.write(`${line}\n`))
         const action = actionOf(program, context, { action: 'seed' })
-        return await seedDatabase({ ...context, baseUrl, action, report }, { ...given, merchants })
+        return await seedDatabase({ ...context, action, report }, { ...given, merchants })
       })
       const { onePercent, small, largest, ...done } = seeded
       print(seeded, {

@@ -1,4 +1,5 @@
 import type { FastifyReply } from 'fastify'
+import ipaddr from 'ipaddr.js'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
 
@@ -59,4 +60,11 @@ export function enforceRateLimit(limiter: RateLimiter, key: string, reply: Fasti
     detail: `More than ${perSecond} requests a second were made. Wait ${taken.retryAfterSeconds} s and try again.`,
     headers: { 'retry-after': String(taken.retryAfterSeconds) },
   })
+}
+
+/** What one host has: an IPv4 address, or all 2^64 addresses of an IPv6 network, of which it could use another at each request. */
+export function toHost(address: string): string {
+  if (!ipaddr.isValid(address)) return address
+  const parsed = ipaddr.process(address)
+  return parsed instanceof ipaddr.IPv6 ? parsed.parts.slice(0, 4).join(':') : parsed.toString()
 }

@@ -4,7 +4,15 @@ import { assert } from './assert.ts'
 /** The service's secret key: 32 bytes. What it protects is named by a purpose, and each purpose has a key of its own. */
 export type SecretKey = Buffer & { readonly length: 32 }
 
-type Purpose = 'client-secret' | 'webhook-secret' | 'signing-key' | 'transaction-id' | 'callback-path' | 'key-check'
+type Purpose =
+  | 'client-secret'
+  | 'webhook-secret'
+  | 'signing-key'
+  | 'transaction-id'
+  | 'callback-path'
+  | 'key-check'
+  | 'csrf-token'
+  | 'second-factor'
 
 const keyBytes = 32
 const ivBytes = 12

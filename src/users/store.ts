@@ -94,7 +94,9 @@ export async function isWithoutAdmin(db: Db | Tx): Promise<boolean> {
 export async function updateUser(
   tx: Tx,
   id: string,
-  change: Partial<Pick<UserRow, 'role' | 'disabled_at' | 'password_hash' | 'sealed_totp' | 'is_totp_confirmed' | 'totp_step'>>,
+  change: Partial<
+    Pick<UserRow, 'role' | 'disabled_at' | 'password_hash' | 'sealed_totp' | 'is_totp_confirmed' | 'totp_step'>
+  >,
 ): Promise<void> {
   const { role, disabled_at, password_hash, sealed_totp, is_totp_confirmed, totp_step } = change
   await tx.query(sql`
@@ -110,7 +112,9 @@ export async function updateUser(
 
 /** True when the step is later than the last one that was used, which it then is itself. */
 export async function useTotpStep(tx: Tx, id: string, step: number): Promise<boolean> {
-  const rows = await tx.query(sql`update users set totp_step = ${step} where id = ${id} and totp_step < ${step} returning id`)
+  const rows = await tx.query(
+    sql`update users set totp_step = ${step} where id = ${id} and totp_step < ${step} returning id`,
+  )
   return rows.length > 0
 }
 
@@ -122,10 +126,7 @@ export async function insertInvitation(tx: Tx, row: NewInvitation): Promise<void
 }
 
 /** Ends what was open for the same: a user's other links, or the other links that make the first admin. */
-export async function endInvitations(
-  tx: Tx,
-  { userId, now }: { userId: string | null; now: Date },
-): Promise<void> {
+export async function endInvitations(tx: Tx, { userId, now }: { userId: string | null; now: Date }): Promise<void> {
   await tx.query(sql`
     update invitations set used_at = ${now}
     where used_at is null and ${userId === null ? sql`user_id is null and email is null` : sql`user_id = ${userId}`}`)
@@ -149,7 +150,9 @@ export async function findInvitation(
 
 /** False when somebody else was faster. */
 export async function useInvitation(tx: Tx, id: string, now: Date): Promise<boolean> {
-  const rows = await tx.query(sql`update invitations set used_at = ${now} where id = ${id} and used_at is null returning id`)
+  const rows = await tx.query(
+    sql`update invitations set used_at = ${now} where id = ${id} and used_at is null returning id`,
+  )
   return rows.length > 0
 }
 
@@ -189,20 +192,11 @@ export async function deleteSession(db: Db | Tx, tokenHash: Buffer): Promise<voi
 
 /** All of a user's, but one that goes on. */
 export async function deleteSessions(tx: Tx, userId: string, but: Buffer | null): Promise<void> {
-  await tx.query(sql`delete from sessions where user_id = ${userId} ${but === null ? empty : sql`and token_hash <> ${but}`}`)
-}
-
-export async function deleteOldSessions(db: Db, { now, seenSince }: { now: Date; seenSince: Date }): Promise<void> {
-  await db.query(sql`delete from sessions where expires_at <= ${now} or seen_at <= ${seenSince}`)
-}
-
-/** The merchant of a client id, for who acts for one. */
-export async function findMerchant(
-  db: Db,
-  clientId: string,
-): Promise<{ merchant_id: string; client_id: string; name: string } | null> {
-  const [row] = await db.query<{ merchant_id: string; client_id: string; name: string }>(
-    sql`select merchant_id, client_id, name from clients where client_id = ${clientId}`,
+  await tx.query(
+    sql`delete from sessions where user_id = ${userId} ${but === null ? empty : sql`and token_hash <> ${but}`}`,
   )
-  return row ?? null
+}
+
+export async function deleteOldSessions(tx: Tx, { now, seenSince }: { now: Date; seenSince: Date }): Promise<void> {
+  await tx.query(sql`delete from sessions where expires_at <= ${now} or seen_at <= ${seenSince}`)
 }

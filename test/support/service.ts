@@ -27,6 +27,7 @@ export type TestService = {
   dataDir: string
   clock: ManualClock
   sandbox: SandboxFile
+  firstAdminUrl: string | null
   /** An access token of the sandbox client. */
   token: string
   /** Asks with the sandbox client's token, or another, or none; a `body` is sent as JSON, a `rawBody` as it is. */
@@ -70,6 +71,7 @@ export async function startTestService(options: Options = {}): Promise<TestServi
     dataDir,
     clock,
     sandbox,
+    firstAdminUrl: service.firstAdminUrl,
     token,
     call: async (path, call) => await ask(service.baseUrl + path, { token, ...call }),
     runJob: async (name) => await enqueueJob(db, { name, payload: {}, key: name }),

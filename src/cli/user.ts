@@ -1,0 +1,113 @@
+import type { Command } from 'commander'
+import { findClient } from '../auth/store.ts'
+import type { Tx } from '../db/sql.ts'
+import { invite, inviteAnew, toInvitationUrl } from '../users/invite.ts'
+import { changeUser } from '../users/manage.ts'
+import { merchantRoles, operatorRoles } from '../users/roles.ts'
+import { deleteSessions, findUserByEmail, listUsers, type UserRow, updateUser } from '../users/store.ts'
+import { recorded } from './actor.ts'
+import { type Context, withContext } from './context.ts'
+import { print } from './print.ts'
+
+type Json = { json?: boolean }
+
+const linkNote = 'The link is good once, for three days. Hand it over where nobody else reads it.'
+
+/** `guiche user …`: who may sign in to the dashboard. */
+export function userCommands(program: Command): void {
+  const user = program.command('user').description('people who sign in to the dashboard')
+
+  user
+    .command('list')
+    .description('who may sign in')
+    .option('--json', 'print JSON')
+    .action(async ({ json }: Json) => {
+      await withContext(async ({ db }) => {
+        const users = (await listUsers(db, null)).map((row) => ({
+          email: row.email,
+          name: row.name,
+          role: row.role,
+          client: row.client_id,
+          secondFactor: row.is_totp_confirmed ? 'yes' : 'no',
+          state: row.disabled_at === null ? 'active' : 'disabled',
+          seenAt: row.seen_at,
+        }))
+        print(users, { json })
+      })
+    })
+
+  user
+    .command('invite')
+    .description('print a link with which somebody becomes a user')
+    .requiredOption('--email <address>', 'whose')
+    .requiredOption(
+      '--role <role>',
+      `${operatorRoles.join(', ')}; of a merchant's people (--client): ${merchantRoles.join(', ')}`,
+    )
+    .option('--client <id>', 'whose people it joins (default: the operator’s)')
+    .option('--json', 'print JSON')
+    .action(async ({ json, email, role, client }: Json & { email: string; role: string; client?: string }) => {
+      await withContext(async (context) => {
+        const merchantId = client === undefined ? null : await findMerchantId(context, client)
+        const db = recorded(program, context, { action: 'user.invite', merchantId, details: { role } })
+        const now = context.clock.now()
+        const token = await db.transaction(
+          async (tx) => await invite(tx, { email, merchantId, role, invitedBy: null }, now),
+        )
+        print({ url: toInvitationUrl(context.baseUrl, token) }, { json, note: linkNote })
+      })
+    })
+
+  user
+    .command('reset')
+    .description('print a link with which a user chooses a new password; all sessions end')
+    .requiredOption('--email <address>', 'whose')
+    .option('--second-factor', 'forget the second factor as well')
+    .option('--json', 'print JSON')
+    .action(async ({ json, email, secondFactor }: Json & { email: string; secondFactor?: boolean }) => {
+      await change(program, { email, action: 'user.reset' }, async (tx, known, { baseUrl, clock }) => {
+        if (secondFactor) await updateUser(tx, known.id, { sealed_totp: null, is_totp_confirmed: false })
+        await deleteSessions(tx, known.id, null)
+        const token = await inviteAnew(tx, known, null, clock.now())
+        return () => print({ url: toInvitationUrl(baseUrl, token) }, { json, note: linkNote })
+      })
+    })
+
+  for (const [name, isDisabled, description] of [
+    ['disable', true, 'shut a user out, at once'],
+    ['enable', false, 'let a user in again'],
+  ] as const) {
+    user
+      .command(name)
+      .description(description)
+      .requiredOption('--email <address>', 'whom')
+      .option('--json', 'print JSON')
+      .action(async ({ json, email }: Json & { email: string }) => {
+        await change(program, { email, action: `user.${name}` }, async (tx, known, { clock }) => {
+          await changeUser(tx, { id: known.id, ofMerchant: null }, { isDisabled }, clock.now())
+          return () => print({ email: known.email, state: isDisabled ? 'disabled' : 'active' }, { json })
+        })
+      })
+  }
+}
+
+/** Changes a user in one commit with its record, and then prints. */
+async function change(
+  program: Command,
+  { email, action }: { email: string; action: string },
+  work: (tx: Tx, user: UserRow, context: Context) => Promise<() => void>,
+): Promise<void> {
+  await withContext(async (context) => {
+    const known = await findUserByEmail(context.db, email.toLowerCase())
+    if (!known) throw new Error(`There is no user with the address ${email}. \`guiche user list\` shows who there is.`)
+    const db = recorded(program, context, { action, merchantId: known.merchant_id, recordId: known.id })
+    const show = await db.transaction(async (tx) => await work(tx, known, context))
+    show()
+  })
+}
+
+async function findMerchantId({ db, clock }: Context, clientId: string): Promise<string> {
+  const client = await findClient(db, clientId, clock.now())
+  if (!client) throw new Error(`There is no client ${clientId}. \`guiche client list\` shows which there are.`)
+  return client.merchant_id
+}

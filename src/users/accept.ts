@@ -1,0 +1,87 @@
+import { recordAction } from '../audit/record.ts'
+import type { Db } from '../db/sql.ts'
+import type { Clock } from '../lib/clock.ts'
+import { AppError } from '../lib/errors.ts'
+import { newUuid } from '../lib/secrets.ts'
+import { toTokenHash } from './invite.ts'
+import { findPasswordFault, hashPassword } from './password.ts'
+import { createSession } from './session.ts'
+import { deleteSessions, findInvitation, insertUser, updateUser, useInvitation } from './store.ts'
+
+type Deps = { db: Db; clock: Clock }
+
+/** What a link is for. `email` is null where whoever has it says his own: the first admin. */
+export type InvitationShown = { email: string | null; role: string; merchantName: string | null; isReset: boolean }
+
+/** @throws {AppError} `not_found` where the link was used, has ended or never was */
+export async function findInvited({ db, clock }: Deps, token: string): Promise<InvitationShown> {
+  const invitation = await findInvitation(db, toTokenHash(token), clock.now())
+  if (!invitation) throw gone()
+  return {
+    email: invitation.user_email ?? invitation.email,
+    role: invitation.role,
+    merchantName: invitation.merchant_name,
+    isReset: invitation.user_id !== null,
+  }
+}
+
+/**
+ * Takes an invitation up: somebody new, or another password for somebody known, whose sessions then all end. Gives a new session's token.
+ *
+ * @throws {AppError} `not_found`, `validation_failed`, `user_not_possible`
+ */
+export async function acceptInvitation(
+  { db, clock }: Deps,
+  { token, ...chosen }: { token: string; email?: string | undefined; name?: string | undefined; password: string },
+): Promise<string> {
+  const invitation = await findInvitation(db, toTokenHash(token), clock.now())
+  if (!invitation) throw gone()
+  const email = invitation.user_email ?? invitation.email ?? chosen.email?.toLowerCase()
+  const isNew = invitation.user_id === null
+  const fields = [
+    ...(email === undefined ? [{ field: 'email', code: 'required', message: 'Say your e-mail address.' }] : []),
+    ...(isNew && !chosen.name ? [{ field: 'name', code: 'required', message: 'Say your name.' }] : []),
+    ...[findPasswordFault('password', chosen.password, email ?? '')].filter((fault) => fault !== null),
+  ]
+  if (email === undefined || fields.length > 0) throw new AppError('validation_failed', { fields })
+  const passwordHash = await hashPassword(chosen.password)
+  return await db.transaction(async (tx) => {
+    const now = clock.now()
+    if (!(await useInvitation(tx, invitation.id, now))) throw gone()
+    const userId = invitation.user_id ?? newUuid()
+    if (isNew) {
+      const { merchant_id, role } = invitation
+      const user = {
+        id: userId,
+        email,
+        name: chosen.name ?? '',
+        merchant_id,
+        role,
+        password_hash: passwordHash,
+        created_at: now,
+      }
+      if (!(await insertUser(tx, user))) {
+        throw new AppError('user_not_possible', { detail: 'There is a user with this e-mail address already.' })
+      }
+    } else {
+      await updateUser(tx, userId, { password_hash: passwordHash })
+      await deleteSessions(tx, userId, null)
+    }
+    await recordAction(tx, {
+      actor: `user:${email}`,
+      action: isNew ? 'user.accept' : 'user.choose_password',
+      merchantId: invitation.merchant_id,
+      recordId: userId,
+      details: { role: invitation.role },
+      now,
+    })
+    return await createSession(tx, userId, now)
+  })
+}
+
+function gone(): AppError {
+  return new AppError('not_found', {
+    detail:
+      'This link is not good any more: it was used, it is older than three days, or it was replaced. Ask for another.',
+  })
+}

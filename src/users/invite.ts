@@ -1,0 +1,99 @@
+import { createHash } from 'node:crypto'
+import type { Db, Tx } from '../db/sql.ts'
+import { AppError } from '../lib/errors.ts'
+import { newSecret, newUuid } from '../lib/secrets.ts'
+import { isRoleOf, type Role } from './roles.ts'
+import { endInvitations, findUserByEmail, insertInvitation, isWithoutAdmin } from './store.ts'
+
+/** How long a link is good. */
+const lifetimeMs = 3 * 24 * 60 * 60_000
+
+export type Invitation = {
+  /** Null: whoever has the link says it. */
+  email: string | null
+  merchantId: string | null
+  role: string
+  invitedBy: string | null
+}
+
+/**
+ * Invites somebody: gives what stands in the link, which is kept nowhere.
+ *
+ * @throws {AppError} `user_not_possible` where the address is taken, or the role is none of that side
+ */
+export async function invite(tx: Tx, { email, merchantId, role, invitedBy }: Invitation, now: Date): Promise<string> {
+  if (!isRoleOf(role, merchantId === null)) {
+    throw new AppError('user_not_possible', {
+      detail:
+        merchantId === null
+          ? 'The operator’s people are admin, finance, support or read_only.'
+          : 'A merchant’s people are owner, finance or developer.',
+    })
+  }
+  if (email !== null && (await findUserByEmail(tx, email.toLowerCase()))) {
+    throw new AppError('user_not_possible', { detail: 'There is a user with this e-mail address already.' })
+  }
+  // Of the links that make the first admin only the last one is good.
+  if (email === null) await endInvitations(tx, { userId: null, now })
+  return await insertLink(tx, { userId: null, email: email?.toLowerCase() ?? null, merchantId, role, invitedBy }, now)
+}
+
+/** The address at which the first admin is made; null once there is one. Only the last that was given is good. */
+export async function inviteFirstAdmin(
+  db: Db,
+  { now, baseUrl }: { now: Date; baseUrl: string },
+): Promise<string | null> {
+  return await db.transaction(async (tx) => {
+    if (!(await isWithoutAdmin(tx))) return null
+    const first = { email: null, merchantId: null, role: 'admin', invitedBy: null }
+    return toInvitationUrl(baseUrl, await invite(tx, first, now))
+  })
+}
+
+/** A link with which a user chooses a new password. Former ones are no longer good. */
+export async function inviteAnew(
+  tx: Tx,
+  user: { id: string; merchant_id: string | null; role: Role },
+  invitedBy: string | null,
+  now: Date,
+): Promise<string> {
+  await endInvitations(tx, { userId: user.id, now })
+  return await insertLink(
+    tx,
+    { userId: user.id, email: null, merchantId: user.merchant_id, role: user.role, invitedBy },
+    now,
+  )
+}
+
+export function toTokenHash(token: string): Buffer {
+  return createHash('sha256').update(token).digest()
+}
+
+/** Where the dashboard shows an invitation. */
+export function toInvitationUrl(baseUrl: string, token: string): string {
+  return `${baseUrl}/dashboard/welcome/${token}`
+}
+
+type Link = {
+  userId: string | null
+  email: string | null
+  merchantId: string | null
+  role: Role
+  invitedBy: string | null
+}
+
+async function insertLink(tx: Tx, link: Link, now: Date): Promise<string> {
+  const token = newSecret()
+  await insertInvitation(tx, {
+    token_hash: toTokenHash(token),
+    id: newUuid(),
+    user_id: link.userId,
+    email: link.email,
+    merchant_id: link.merchantId,
+    role: link.role,
+    invited_by: link.invitedBy,
+    created_at: now,
+    expires_at: new Date(now.getTime() + lifetimeMs),
+  })
+  return token
+}

@@ -1,0 +1,301 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { recordAction } from '../audit/record.ts'
+import { findClient } from '../auth/store.ts'
+import type { Tx } from '../db/sql.ts'
+import { merchantSeenBy, type SignedIn, userOf } from '../http/caller.ts'
+import { enforceRateLimit, type RateLimiter, toHost } from '../http/rate-limit.ts'
+import { NoQuery, problems } from '../http/schemas.ts'
+import type { Server } from '../http/server.ts'
+import { assert } from '../lib/assert.ts'
+import { AppError } from '../lib/errors.ts'
+import { acceptInvitation, findInvited } from './accept.ts'
+import { invite, inviteAnew, toInvitationUrl } from './invite.ts'
+import { changeUser, lockManaged } from './manage.ts'
+import { changePassword, confirmSecondFactor, offerSecondFactor, removeSecondFactor } from './own.ts'
+import {
+  AcceptBody,
+  ChangeUserBody,
+  CodeBody,
+  FactorView,
+  InvitationView,
+  InviteBody,
+  LinkView,
+  PasswordBody,
+  RemoveFactorBody,
+  ResetBody,
+  SessionView,
+  SignInBody,
+  TokenParams,
+  UserParams,
+  UserView,
+} from './schema.ts'
+import {
+  endSession,
+  findSessionOf,
+  type SessionDeps,
+  sessionHashOf,
+  setSessionCookie,
+  toSessionView,
+} from './session.ts'
+import { signIn } from './sign-in.ts'
+import { deleteSessions, listUsers, updateUser } from './store.ts'
+import { toUserView } from './view.ts'
+
+export type UserRoutesDeps = SessionDeps & {
+  /** Who tries passwords: one address, and all addresses at one person. */
+  limits: { perAddress: RateLimiter; perUser: RateLimiter }
+}
+
+const hidden = { hide: true, querystring: NoQuery }
+const nothing = Type.Unsafe<undefined>({ type: 'null' })
+
+/** Who is signed in to the dashboard, and who may. Not part of the shops' API. */
+export function registerUserRoutes(app: Server, deps: UserRoutesDeps): void {
+  registerSessionRoutes(app, deps)
+  registerOwnRoutes(app, deps)
+  registerManagingRoutes(app, deps)
+}
+
+function registerSessionRoutes(app: Server, deps: UserRoutesDeps): void {
+  app.post(
+    '/dashboard/api/session',
+    {
+      config: { access: { public: true } },
+      schema: { ...hidden, body: SignInBody, response: { 200: SessionView, ...problems(401, 422, 429, 503) } },
+    },
+    async (request, reply) => {
+      assertFromHere(request)
+      enforceRateLimit(deps.limits.perAddress, toHost(request.ip), reply)
+      enforceRateLimit(deps.limits.perUser, request.body.email.toLowerCase(), reply)
+      const token = await signIn(deps, request.body)
+      return await begin(deps, request, reply, token)
+    },
+  )
+
+  app.get(
+    '/dashboard/api/session',
+    {
+      config: { access: { permission: null } },
+      schema: { ...hidden, response: { 200: SessionView, ...problems(401) } },
+    },
+    (request) => toSessionView(userOf(request)),
+  )
+
+  app.delete(
+    '/dashboard/api/session',
+    {
+      config: { access: { permission: null } },
+      schema: { ...hidden, response: { 204: nothing, ...problems(401, 403) } },
+    },
+    async (request, reply) => {
+      await endSession(deps, request)
+      setSessionCookie(reply, deps.baseUrl, null)
+      return await reply.code(204).send()
+    },
+  )
+
+  app.get(
+    '/dashboard/api/invitation/:token',
+    {
+      config: { access: { public: true } },
+      schema: { ...hidden, params: TokenParams, response: { 200: InvitationView, ...problems(404, 429) } },
+    },
+    async (request, reply) => {
+      enforceRateLimit(deps.limits.perAddress, toHost(request.ip), reply)
+      return await findInvited(deps, request.params.token)
+    },
+  )
+
+  app.post(
+    '/dashboard/api/invitation/:token',
+    {
+      config: { access: { public: true } },
+      schema: {
+        ...hidden,
+        params: TokenParams,
+        body: AcceptBody,
+        response: { 200: SessionView, ...problems(404, 422, 429, 503) },
+      },
+    },
+    async (request, reply) => {
+      assertFromHere(request)
+      enforceRateLimit(deps.limits.perAddress, toHost(request.ip), reply)
+      const token = await acceptInvitation(deps, { ...request.body, token: request.params.token })
+      return await begin(deps, request, reply, token)
+    },
+  )
+}
+
+/** What everybody does about themselves. */
+function registerOwnRoutes(app: Server, deps: UserRoutesDeps): void {
+  const access = { permission: null }
+  app.put(
+    '/dashboard/api/password',
+    {
+      config: { access },
+      schema: { ...hidden, body: PasswordBody, response: { 204: nothing, ...problems(401, 403, 422, 429, 503) } },
+    },
+    async (request, reply) => {
+      const user = userOf(request)
+      enforceRateLimit(deps.limits.perUser, user.email, reply)
+      await changePassword(deps, user, { ...request.body, sessionHash: sessionHashOf(request, deps.baseUrl) })
+      return await reply.code(204).send()
+    },
+  )
+
+  app.post(
+    '/dashboard/api/second-factor',
+    { config: { access }, schema: { ...hidden, response: { 200: FactorView, ...problems(401, 403, 422) } } },
+    async (request) => await offerSecondFactor(deps, userOf(request)),
+  )
+
+  app.put(
+    '/dashboard/api/second-factor',
+    {
+      config: { access },
+      schema: { ...hidden, body: CodeBody, response: { 204: nothing, ...problems(401, 403, 422, 429) } },
+    },
+    async (request, reply) => {
+      const user = userOf(request)
+      enforceRateLimit(deps.limits.perUser, user.email, reply)
+      await confirmSecondFactor(deps, user, request.body.code)
+      return await reply.code(204).send()
+    },
+  )
+
+  app.delete(
+    '/dashboard/api/second-factor',
+    {
+      config: { access },
+      schema: { ...hidden, body: RemoveFactorBody, response: { 204: nothing, ...problems(401, 403, 422, 429, 503) } },
+    },
+    async (request, reply) => {
+      const user = userOf(request)
+      enforceRateLimit(deps.limits.perUser, user.email, reply)
+      await removeSecondFactor(deps, user, request.body.password)
+      return await reply.code(204).send()
+    },
+  )
+}
+
+/** What admins do about everybody, and a merchant's owners about their own. */
+function registerManagingRoutes(app: Server, deps: UserRoutesDeps): void {
+  const access = { permission: 'user.write' }
+  app.get(
+    '/dashboard/api/user',
+    {
+      config: { access },
+      schema: { ...hidden, response: { 200: Type.Object({ data: Type.Array(UserView) }), ...problems(401, 403) } },
+    },
+    async (request) => ({ data: (await listUsers(deps.db, merchantSeenBy(userOf(request)))).map(toUserView) }),
+  )
+
+  app.post(
+    '/dashboard/api/user',
+    {
+      config: { access },
+      schema: { ...hidden, body: InviteBody, response: { 201: LinkView, ...problems(401, 403, 404, 422) } },
+    },
+    async (request, reply) => {
+      const user = userOf(request)
+      const { email, role, clientId } = request.body
+      const merchantId = await findMerchantId(deps, user, clientId)
+      const url = await act(deps, user, { action: 'user.invite', merchantId, details: { role } }, async (tx, now) => {
+        const token = await invite(tx, { email, merchantId, role, invitedBy: user.id }, now)
+        return toInvitationUrl(deps.baseUrl, token)
+      })
+      return await reply.code(201).send({ url })
+    },
+  )
+
+  app.patch(
+    '/dashboard/api/user/:id',
+    {
+      config: { access },
+      schema: {
+        ...hidden,
+        params: UserParams,
+        body: ChangeUserBody,
+        response: { 204: nothing, ...problems(401, 403, 404, 422) },
+      },
+    },
+    async (request, reply) => {
+      const user = userOf(request)
+      const managed = { id: request.params.id, ofMerchant: merchantSeenBy(user) }
+      const about = { action: 'user.change', recordId: managed.id, details: request.body }
+      await act(deps, user, about, async (tx, now) => await changeUser(tx, managed, request.body, now))
+      return await reply.code(204).send()
+    },
+  )
+
+  app.post(
+    '/dashboard/api/user/:id/reset',
+    {
+      config: { access },
+      schema: {
+        ...hidden,
+        params: UserParams,
+        body: ResetBody,
+        response: { 201: LinkView, ...problems(401, 403, 404) },
+      },
+    },
+    async (request, reply) => {
+      const user = userOf(request)
+      const managed = { id: request.params.id, ofMerchant: merchantSeenBy(user) }
+      const about = { action: 'user.reset', recordId: managed.id, details: request.body }
+      const url = await act(deps, user, about, async (tx, now) => {
+        const reset = await lockManaged(tx, managed)
+        if (request.body.secondFactor) await updateUser(tx, reset.id, { sealed_totp: null, is_totp_confirmed: false })
+        await deleteSessions(tx, reset.id, null)
+        return toInvitationUrl(deps.baseUrl, await inviteAnew(tx, reset, user.id, now))
+      })
+      return await reply.code(201).send({ url })
+    },
+  )
+}
+
+type Act = { action: string; merchantId?: string | null; recordId?: string; details?: Record<string, unknown> }
+
+async function act<Result>(
+  { db, clock }: UserRoutesDeps,
+  user: SignedIn,
+  about: Act,
+  work: (tx: Tx, now: Date) => Promise<Result>,
+): Promise<Result> {
+  const now = clock.now()
+  return await db.transaction(async (tx) => {
+    const result = await work(tx, now)
+    await recordAction(tx, { merchantId: merchantSeenBy(user), ...about, actor: `user:${user.email}`, now })
+    return result
+  })
+}
+
+/** Whose people somebody joins. A merchant's owner invites to his own, whatever is said. */
+async function findMerchantId(
+  { db, clock }: UserRoutesDeps,
+  user: SignedIn,
+  clientId: string | undefined,
+): Promise<string | null> {
+  if (user.merchant) return user.merchant.merchantId
+  if (clientId === undefined) return null
+  const client = await findClient(db, clientId, clock.now())
+  if (!client) throw new AppError('not_found', { detail: 'There is no client with this id.' })
+  return client.merchant_id
+}
+
+/** Signs in with a new session; one that the browser had before ends. */
+async function begin(deps: UserRoutesDeps, request: FastifyRequest, reply: FastifyReply, token: string) {
+  await endSession(deps, request)
+  setSessionCookie(reply, deps.baseUrl, token)
+  const user = await findSessionOf(deps, token)
+  assert(user, 'a session that was just made is good')
+  return toSessionView(user)
+}
+
+/** Nobody is signed in by a form on somebody else's page. Whoever is no browser sends no such header. */
+function assertFromHere(request: FastifyRequest): void {
+  const site = request.headers['sec-fetch-site']
+  if (site === undefined || site === 'same-origin' || site === 'none') return
+  throw new AppError('csrf_token_missing', { detail: 'Sign in at the dashboard itself.' })
+}

@@ -1,0 +1,67 @@
+import { Type } from 'typebox'
+import { passwordLengthMax } from './password.ts'
+import { merchantRoles, operatorRoles } from './roles.ts'
+
+const Email = Type.String({ format: 'email', maxLength: 255 })
+const Password = Type.String({ minLength: 1, maxLength: passwordLengthMax * 4 })
+const Code = Type.String({ pattern: '^\\d{6}$', description: 'Six digits of the authenticator app' })
+const Role = Type.Enum([...new Set([...operatorRoles, ...merchantRoles])])
+
+export const SignInBody = Type.Object({ email: Email, password: Password, code: Type.Optional(Code) })
+
+export const MerchantNamed = Type.Object({ clientId: Type.String(), name: Type.String() })
+
+export const SessionView = Type.Object({
+  user: Type.Object({
+    id: Type.String(),
+    email: Type.String(),
+    name: Type.String(),
+    role: Type.String(),
+    merchant: Type.Union([MerchantNamed, Type.Null()]),
+    permissions: Type.Array(Type.String()),
+    hasSecondFactor: Type.Boolean(),
+  }),
+  csrfToken: Type.String(),
+})
+
+export const PasswordBody = Type.Object({ current: Password, password: Password })
+export const CodeBody = Type.Object({ code: Code })
+export const RemoveFactorBody = Type.Object({ password: Password })
+export const FactorView = Type.Object({ secret: Type.String(), uri: Type.String(), qrCodeBase64: Type.String() })
+
+export const TokenParams = Type.Object({ token: Type.String({ minLength: 1, maxLength: 100 }) })
+export const InvitationView = Type.Object({
+  email: Type.Union([Type.String(), Type.Null()]),
+  role: Type.String(),
+  merchantName: Type.Union([Type.String(), Type.Null()]),
+  isReset: Type.Boolean(),
+})
+export const AcceptBody = Type.Object({
+  email: Type.Optional(Email),
+  name: Type.Optional(Type.String({ format: 'international-name', minLength: 1, maxLength: 255 })),
+  password: Password,
+})
+
+export const InviteBody = Type.Object({
+  email: Email,
+  role: Role,
+  clientId: Type.Optional(Type.String({ description: 'Whose people it joins; the operator’s, if left out' })),
+})
+export const LinkView = Type.Object({ url: Type.String({ description: 'Good once, for three days' }) })
+export const UserParams = Type.Object({ id: Type.String({ format: 'uuid' }) })
+export const ChangeUserBody = Type.Object({ role: Type.Optional(Role), isDisabled: Type.Optional(Type.Boolean()) })
+export const ResetBody = Type.Object({
+  secondFactor: Type.Optional(Type.Boolean({ description: 'Forget it as well' })),
+})
+
+export const UserView = Type.Object({
+  id: Type.String(),
+  email: Type.String(),
+  name: Type.String(),
+  role: Type.String(),
+  merchant: Type.Union([MerchantNamed, Type.Null()]),
+  hasSecondFactor: Type.Boolean(),
+  isDisabled: Type.Boolean(),
+  createdAt: Type.String(),
+  seenAt: Type.Union([Type.String(), Type.Null()]),
+})

@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Db, Tx } from '../db/sql.ts'
+import type { SignedIn } from '../http/caller.ts'
+import type { Clock } from '../lib/clock.ts'
+import { keyedHash, newSecret, type SecretKey } from '../lib/secrets.ts'
+import { permissionsOf } from './roles.ts'
+import { deleteOldSessions, deleteSession, findSession, insertSession, type SessionRow, updateSeenAt } from './store.ts'
+
+/** A working day, and no longer without a request than lunch. */
+const lifetimeMs = 12 * 60 * 60_000
+const idleMs = 60 * 60_000
+/** How exactly it is known when somebody was last seen. */
+const seenEveryMs = 60_000
+
+export type SessionDeps = { db: Db; clock: Clock; key: SecretKey; baseUrl: string }
+
+/** Makes a session and gives its cookie's value, which is kept nowhere. Those that have ended are forgotten then. */
+export async function createSession(tx: Tx, userId: string, now: Date): Promise<string> {
+  const token = newSecret()
+  const expiresAt = new Date(now.getTime() + lifetimeMs)
+  await deleteOldSessions(tx, { now, seenSince: new Date(now.getTime() - idleMs) })
+  await insertSession(tx, { token_hash: toHash(token), user_id: userId, created_at: now, expires_at: expiresAt })
+  return token
+}
+
+/** Who the cookie of a request belongs to, or null. */
+export async function findSignedIn(deps: SessionDeps, request: FastifyRequest): Promise<SignedIn | null> {
+  const token = readCookie(request, deps.baseUrl)
+  return token === null ? null : await findSessionOf(deps, token)
+}
+
+export async function findSessionOf({ db, clock, key }: SessionDeps, token: string): Promise<SignedIn | null> {
+  const now = clock.now()
+  const hash = toHash(token)
+  const row = await findSession(db, hash, { now, seenSince: new Date(now.getTime() - idleMs) })
+  if (!row) return null
+  if (now.getTime() - row.seen_at.getTime() > seenEveryMs) await updateSeenAt(db, hash, now)
+  // Bound to the session: what another session was given is of no use.
+  return toSignedIn(row, keyedHash(key, 'csrf-token', token).toString('base64url'))
+}
+
+/** What the dashboard is told of who is signed in. */
+export function toSessionView({ csrfToken, merchant, ...user }: SignedIn) {
+  const named = merchant && { clientId: merchant.clientId, name: merchant.name }
+  return { user: { ...user, permissions: [...user.permissions], merchant: named }, csrfToken }
+}
+
+function toSignedIn(row: SessionRow, csrfToken: string): SignedIn {
+  const { merchant_id: merchantId, client_id: clientId, merchant_name: merchantName } = row
+  return {
+    id: row.user_id,
+    email: row.email,
+    name: row.name,
+    role: row.role,
+    merchant:
+      merchantId === null || clientId === null ? null : { merchantId, clientId, name: merchantName ?? clientId },
+    permissions: permissionsOf({ role: row.role, isOperator: merchantId === null }),
+    hasSecondFactor: row.is_totp_confirmed,
+    csrfToken,
+  }
+}
+
+/** Ends the session of a request's cookie, if there is one. */
+export async function endSession(
+  { db, baseUrl }: Pick<SessionDeps, 'db' | 'baseUrl'>,
+  request: FastifyRequest,
+): Promise<void> {
+  const token = readCookie(request, baseUrl)
+  if (token !== null) await deleteSession(db, toHash(token))
+}
+
+/** The hash under which the session of a request is kept, so that it may be spared when all others end. */
+export function sessionHashOf(request: FastifyRequest, baseUrl: string): Buffer | null {
+  const token = readCookie(request, baseUrl)
+  return token === null ? null : toHash(token)
+}
+
+/** Script cannot read it, other sites cannot have it sent, and over https no other host can set it. */
+export function setSessionCookie(reply: FastifyReply, baseUrl: string, token: string | null): void {
+  const attributes = ['Path=/', 'HttpOnly', 'SameSite=Strict', `Max-Age=${token === null ? 0 : lifetimeMs / 1000}`]
+  if (isSecure(baseUrl)) attributes.push('Secure')
+  void reply.header('set-cookie', [`${cookieName(baseUrl)}=${token ?? ''}`, ...attributes].join('; '))
+}
+
+function readCookie(request: FastifyRequest, baseUrl: string): string | null {
+  const name = cookieName(baseUrl)
+  for (const part of request.headers.cookie?.split(';') ?? []) {
+    const [key, value = ''] = part.trim().split('=', 2)
+    if (key === name && /^[\w-]{43}$/.test(value)) return value
+  }
+  return null
+}
+
+function cookieName(baseUrl: string): string {
+  return isSecure(baseUrl) ? '__Host-guiche' : 'guiche'
+}
+
+function isSecure(baseUrl: string): boolean {
+  return baseUrl.startsWith('https:')
+}
+
+function toHash(token: string): Buffer {
+  return createHash('sha256').update(token).digest()
+}

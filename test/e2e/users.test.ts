@@ -1,0 +1,317 @@
+import { Secret, TOTP } from 'otpauth'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { sql } from '../../src/db/sql.ts'
+import { invite } from '../../src/users/invite.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { acceptInvitation, type Browser, openBrowser } from '../support/users.ts'
+
+let service: TestService
+beforeAll(async () => {
+  service = await startTestService()
+})
+afterAll(async () => {
+  await service.stop()
+})
+// So that tries of one test take nothing from the next.
+beforeEach(() => service.clock.advance(60 * 60_000))
+
+const password = 'correct horse battery staple'
+
+async function inviteToken(given: { email: string | null; role: string; merchantId?: string }): Promise<string> {
+  return await service.db.transaction(
+    async (tx) => await invite(tx, { merchantId: null, invitedBy: null, ...given }, service.clock.now()),
+  )
+}
+
+let made = 0
+async function newUser(role: string, merchantId?: string): Promise<Browser & { email: string }> {
+  made += 1
+  const email = `user${made}@example.com`
+  const token = await inviteToken({ email, role, ...(merchantId && { merchantId }) })
+  const browser = await acceptInvitation(service, token, { name: 'Ana Souza', password })
+  return { ...browser, email }
+}
+
+async function merchantOfSandbox(): Promise<string> {
+  const [row] = await service.db.query<{ merchant_id: string }>(
+    sql`select merchant_id from clients where client_id = ${service.sandbox.clientId}`,
+  )
+  return row?.merchant_id ?? ''
+}
+
+describe('an invitation', () => {
+  it('shows what it is for, makes the user and signs in', async () => {
+    const token = await inviteToken({ email: 'Maria@Example.com', role: 'finance' })
+    const shown = await service.call(`/dashboard/api/invitation/${token}`, { token: null })
+    expect(shown.body).toEqual({ email: 'maria@example.com', role: 'finance', merchantName: null, isReset: false })
+    const browser = await acceptInvitation(service, token, { name: 'Maria', password })
+    const session = await browser.call('/dashboard/api/session')
+    expect(session.body).toMatchObject({ user: { email: 'maria@example.com', role: 'finance', merchant: null } })
+  })
+
+  it('is good once, and for three days', async () => {
+    const token = await inviteToken({ email: 'once@example.com', role: 'support' })
+    await acceptInvitation(service, token, { name: 'Once', password })
+    const again = await service.call(`/dashboard/api/invitation/${token}`, {
+      token: null,
+      body: { name: 'Twice', password },
+    })
+    expect(again.status).toBe(404)
+    const late = await inviteToken({ email: 'late@example.com', role: 'support' })
+    service.clock.advance(3 * 24 * 60 * 60_000)
+    expect((await service.call(`/dashboard/api/invitation/${late}`, { token: null })).status).toBe(404)
+  })
+
+  it('makes one user when it is taken up ten times at once', async () => {
+    const token = await inviteToken({ email: 'race@example.com', role: 'support' })
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, async () =>
+        service.call(`/dashboard/api/invitation/${token}`, { token: null, body: { name: 'Race', password } }),
+      ),
+    )
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(404)])
+  })
+
+  it('names every fault at once, and takes no easy password', async () => {
+    const token = await inviteToken({ email: null, role: 'admin' })
+    const path = `/dashboard/api/invitation/${token}`
+    const missing = await service.call(path, { token: null, body: { password: 'short' } })
+    expect(missing.status).toBe(422)
+    expect((missing.body.errors as { field: string }[]).map(({ field }) => field)).toEqual([
+      'email',
+      'name',
+      'password',
+    ])
+    for (const easy of ['aaaaaaaaaaaaaaaa', 'pedro.alves-2026', 'a'.repeat(257)]) {
+      const body = { email: 'pedro.alves@example.com', name: 'Pedro', password: easy }
+      expect((await service.call(path, { token: null, body })).status).toBe(422)
+    }
+    const body = { email: 'pedro.alves@example.com', name: 'Pedro', password: 'twelve chars' }
+    expect((await service.call(path, { token: null, body })).status).toBe(200)
+  })
+})
+
+describe('a sign-in', () => {
+  it('gives the same answer for an unknown person, a wrong password and somebody shut out', async () => {
+    const { email } = await newUser('support')
+    await service.db.query(sql`update users set disabled_at = now() where email = ${email}`)
+    const answers = []
+    for (const body of [
+      { email: 'nobody@example.com', password },
+      { email: 'maria@example.com', password: 'wrong password' },
+      { email, password },
+    ])
+      answers.push(await service.call('/dashboard/api/session', { token: null, body }))
+    expect(answers.map(({ status, body }) => [status, body.code])).toEqual(Array(3).fill([401, 'sign_in_failed']))
+    expect(new Set(answers.map(({ body }) => body.detail)).size).toBe(1)
+    expect(answers.every(({ headers }) => headers.get('set-cookie') === null)).toBe(true)
+  })
+
+  it('is refused after some tries, at one person from wherever they come', async () => {
+    const { email } = await newUser('support')
+    const statuses = []
+    for (let tries = 0; tries < 12; tries++) {
+      const answer = await service.call('/dashboard/api/session', { token: null, body: { email, password: 'wrong' } })
+      statuses.push(answer.status)
+    }
+    expect(statuses).toEqual([...Array(10).fill(401), 429, 429])
+    service.clock.advance(11_000)
+    expect((await openBrowser(service, { email, password })).status).toBe(200)
+  })
+
+  it('sets a cookie that scripts and other sites cannot use, and only the sealed half of it is kept', async () => {
+    const { email } = await newUser('support')
+    const answer = await service.call('/dashboard/api/session', { token: null, body: { email, password } })
+    const cookie = answer.headers.get('set-cookie') ?? ''
+    expect(cookie).toMatch(/^guiche=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=43200$/)
+    const [row] = await service.db.query<{ found: boolean }>(
+      sql`select exists (select from sessions where encode(token_hash, 'escape') like ${`%${cookie.slice(7, 50)}%`}) as found`,
+    )
+    expect(row?.found).toBe(false)
+  })
+
+  it('ends the session that the browser had before, so that nobody can plant one', async () => {
+    const victim = await newUser('support')
+    const planted = await newUser('support')
+    const again = await service.call('/dashboard/api/session', {
+      token: null,
+      headers: { cookie: planted.cookie },
+      body: { email: victim.email, password },
+    })
+    expect(again.headers.get('set-cookie')).not.toContain(planted.cookie)
+    expect((await planted.call('/dashboard/api/session')).status).toBe(401)
+  })
+
+  it('comes from no other site', async () => {
+    const { email } = await newUser('support')
+    const headers = { 'sec-fetch-site': 'cross-site' }
+    const answer = await service.call('/dashboard/api/session', { token: null, headers, body: { email, password } })
+    expect([answer.status, answer.body.code]).toEqual([403, 'csrf_token_missing'])
+  })
+})
+
+describe('a session', () => {
+  it('ends when it is ended, an hour after the last request, and after twelve hours in any case', async () => {
+    const left = await newUser('support')
+    expect((await left.call('/dashboard/api/session', { method: 'DELETE' })).status).toBe(204)
+    expect((await left.call('/dashboard/api/session')).status).toBe(401)
+    const idle = await newUser('support')
+    service.clock.advance(61 * 60_000)
+    expect((await idle.call('/dashboard/api/session')).status).toBe(401)
+    const busy = await newUser('support')
+    const statuses = []
+    for (let minutes = 0; minutes <= 12 * 60; minutes += 45) {
+      statuses.push((await busy.call('/dashboard/api/session')).status)
+      service.clock.advance(45 * 60_000)
+    }
+    expect(statuses).toEqual([...Array(16).fill(200), 401])
+  })
+
+  it('changes nothing without its own token against forgery', async () => {
+    const [first, second] = [await newUser('admin'), await newUser('admin')]
+    for (const csrf of [null, 'made up', second.csrfToken]) {
+      const answer = await first.call('/dashboard/api/session', { method: 'DELETE', csrf })
+      expect([answer.status, answer.body.code]).toEqual([403, 'csrf_token_missing'])
+    }
+    expect((await first.call('/dashboard/api/session')).status).toBe(200)
+  })
+
+  it('of somebody who was shut out ends at once', async () => {
+    const [admin, other] = [await newUser('admin'), await newUser('support')]
+    const list = await admin.call<{ data: { id: string; email: string }[] }>('/dashboard/api/user')
+    const id = list.body.data.find(({ email }) => email === other.email)?.id
+    const change = { method: 'PATCH', body: { isDisabled: true } }
+    expect((await admin.call(`/dashboard/api/user/${id}`, change)).status).toBe(204)
+    expect((await other.call('/dashboard/api/session')).status).toBe(401)
+    expect((await openBrowser(service, { email: other.email, password })).status).toBe(401)
+  })
+
+  it('of others ends when the password is changed, and this one goes on', async () => {
+    const here = await newUser('support')
+    const there = await openBrowser(service, { email: here.email, password })
+    const body = { current: password, password: 'another good password' }
+    const wrong = await here.call('/dashboard/api/password', { method: 'PUT', body: { ...body, current: 'wrong' } })
+    expect([wrong.status, wrong.body.errors]).toMatchObject([422, [{ field: 'current' }]])
+    expect((await here.call('/dashboard/api/password', { method: 'PUT', body })).status).toBe(204)
+    expect((await here.call('/dashboard/api/session')).status).toBe(200)
+    expect((await there.call('/dashboard/api/session')).status).toBe(401)
+  })
+})
+
+describe('a second factor', () => {
+  it('is asked for once it was confirmed, and each code is good once', async () => {
+    const user = await newUser('finance')
+    const offer = await user.call<{ secret: string }>('/dashboard/api/second-factor', { method: 'POST' })
+    const totp = new TOTP({ secret: Secret.fromBase32(offer.body.secret) })
+    const codeNow = () => totp.generate({ timestamp: service.clock.now().getTime() })
+    // Not asked for yet: the app may not have it.
+    expect((await openBrowser(service, { email: user.email, password })).status).toBe(200)
+    const wrong = await user.call('/dashboard/api/second-factor', { method: 'PUT', body: { code: '000000' } })
+    expect(wrong.status).toBe(422)
+    const confirmed = codeNow()
+    expect((await user.call('/dashboard/api/second-factor', { method: 'PUT', body: { code: confirmed } })).status).toBe(
+      204,
+    )
+    const signIn = async (code?: string) => {
+      const answer = await openBrowser(service, { email: user.email, password, ...(code && { code }) })
+      return [answer.status, answer.body.code]
+    }
+    expect(await signIn()).toEqual([401, 'second_factor_needed'])
+    expect(await signIn(confirmed)).toEqual([401, 'sign_in_failed'])
+    service.clock.advance(30_000)
+    const next = codeNow()
+    expect(await signIn(next)).toEqual([200, undefined])
+    expect(await signIn(next)).toEqual([401, 'sign_in_failed'])
+    const [row] = await service.db.query<{ sealed_totp: Buffer }>(
+      sql`select sealed_totp from users where email = ${user.email}`,
+    )
+    expect(row?.sealed_totp.toString('latin1')).not.toContain(offer.body.secret)
+  })
+})
+
+describe('the users', () => {
+  it('of a merchant are managed by its owner, and nobody else is seen', async () => {
+    const merchantId = await merchantOfSandbox()
+    const owner = await newUser('owner', merchantId)
+    const operator = await newUser('admin')
+    const list = await owner.call<{ data: { email: string; merchant: object }[] }>('/dashboard/api/user')
+    expect(list.body.data.length).toBeGreaterThan(0)
+    expect(list.body.data.every(({ merchant }) => merchant !== null)).toBe(true)
+    const all = await operator.call<{ data: { id: string; email: string }[] }>('/dashboard/api/user')
+    const foreign = all.body.data.find(({ email }) => email === operator.email)?.id
+    const change = { method: 'PATCH', body: { isDisabled: true } }
+    expect((await owner.call(`/dashboard/api/user/${foreign}`, change)).status).toBe(404)
+    const invited = await owner.call('/dashboard/api/user', {
+      method: 'POST',
+      body: { email: 'dev@example.com', role: 'developer', clientId: 'somebody-else' },
+    })
+    expect(invited.status).toBe(201)
+    const [row] = await service.db.query<{ merchant_id: string }>(
+      sql`select merchant_id from invitations where email = 'dev@example.com'`,
+    )
+    expect(row?.merchant_id).toBe(merchantId)
+    const asAdmin = await owner.call('/dashboard/api/user', {
+      method: 'POST',
+      body: { email: 'more@example.com', role: 'admin' },
+    })
+    expect([asAdmin.status, asAdmin.body.code]).toEqual([422, 'user_not_possible'])
+  })
+
+  it('always have an admin among them', async () => {
+    const admin = await newUser('admin')
+    await service.db.query(sql`update users set disabled_at = now() where role = 'admin' and email <> ${admin.email}`)
+    const list = await admin.call<{ data: { id: string; email: string }[] }>('/dashboard/api/user')
+    const id = list.body.data.find(({ email }) => email === admin.email)?.id
+    for (const body of [{ isDisabled: true }, { role: 'support' }]) {
+      const answer = await admin.call(`/dashboard/api/user/${id}`, { method: 'PATCH', body })
+      expect([answer.status, answer.body.code]).toEqual([422, 'user_not_possible'])
+    }
+    expect((await admin.call('/dashboard/api/session')).status).toBe(200)
+  })
+
+  it('leave a trace of all that they do', async () => {
+    const admin = await newUser('admin')
+    await admin.call('/dashboard/api/user', { method: 'POST', body: { email: 'trace@example.com', role: 'support' } })
+    const rows = await service.db.query<{ action: string }>(
+      sql`select action from audit_log where actor = ${`user:${admin.email}`} order by id`,
+    )
+    expect(rows.map(({ action }) => action)).toEqual(['user.accept', 'user.invite'])
+  })
+})
+
+describe('on the API of the shops, a session', () => {
+  it('acts for its merchant, within its role', async () => {
+    const developer = await newUser('developer', await merchantOfSandbox())
+    expect((await developer.call('/transaction')).status).toBe(200)
+    const balance = await developer.call('/balance')
+    expect([balance.status, balance.body.code]).toEqual([403, 'permission_missing'])
+    const body = { amount: 1000, paymentMethod: 'PIX', pix: {} }
+    expect((await developer.call('/transaction', { method: 'POST', body, csrf: null })).status).toBe(403)
+    expect((await developer.call('/transaction', { method: 'POST', body })).status).toBe(201)
+  })
+
+  it('of the operator names the merchant that it acts for', async () => {
+    const support = await newUser('support')
+    expect((await support.call('/transaction')).status).toBe(404)
+    const headers = { 'x-guiche-merchant': service.sandbox.clientId }
+    const list = await support.call<{ total: number }>('/transaction', { headers })
+    expect(list.status).toBe(200)
+    expect(list.body.total).toBeGreaterThan(0)
+    expect((await support.call('/transaction', { headers: { 'x-guiche-merchant': 'nobody' } })).status).toBe(404)
+  })
+
+  it('is not looked at where there is a token', async () => {
+    const developer = await newUser('developer', await merchantOfSandbox())
+    const answer = await developer.call('/transaction', { headers: { authorization: 'Bearer made-up' } })
+    expect([answer.status, answer.body.code]).toEqual([401, 'invalid_token'])
+  })
+})
+
+it('gives a link for the first admin until there is one', async () => {
+  const fresh = await startTestService()
+  expect(fresh.firstAdminUrl).toMatch(new RegExp(`^${fresh.baseUrl}/dashboard/welcome/[\\w-]{43}$`))
+  const token = fresh.firstAdminUrl?.split('/').at(-1) ?? ''
+  const admin = await acceptInvitation(fresh, token, { email: 'first@example.com', name: 'First', password })
+  expect((await admin.call('/dashboard/api/session')).body).toMatchObject({ user: { role: 'admin' } })
+  await fresh.stop()
+})

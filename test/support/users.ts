@@ -1,0 +1,45 @@
+import { expect } from 'vitest'
+import type { Answer, TestService } from './service.ts'
+
+type Call = { method?: string; headers?: Record<string, string>; body?: unknown; csrf?: string | null }
+
+/** Somebody who is signed in, as a browser has it: the cookie with each request, the token against forgery with those that change something. */
+export type Browser = {
+  cookie: string
+  csrfToken: string
+  call<Body = Record<string, unknown>>(path: string, call?: Call): Promise<Answer<Body>>
+}
+
+type Credentials = { email: string; password: string; code?: string }
+
+/** Signs in, and gives the answer beside the browser, which is of no use where it was refused. */
+export async function openBrowser(service: TestService, credentials: Credentials) {
+  const answer = await service.call('/dashboard/api/session', { token: null, body: credentials })
+  return { ...toBrowser(service, answer), status: answer.status, body: answer.body }
+}
+
+/** Takes an invitation up. */
+export async function acceptInvitation(
+  service: TestService,
+  token: string,
+  body: { email?: string; name?: string; password: string },
+): Promise<Browser> {
+  const answer = await service.call(`/dashboard/api/invitation/${token}`, { token: null, body })
+  expect(answer.status, answer.text).toBe(200)
+  return toBrowser(service, answer)
+}
+
+function toBrowser(service: TestService, answer: Answer): Browser {
+  const cookie = answer.headers.get('set-cookie')?.split(';')[0] ?? ''
+  const csrfToken = String(answer.body.csrfToken)
+  return {
+    cookie,
+    csrfToken,
+    call: async (path, { csrf = csrfToken, headers, ...call } = {}) =>
+      await service.call(path, {
+        ...call,
+        token: null,
+        headers: { cookie, ...(csrf !== null && { 'x-csrf-token': csrf }), ...headers },
+      }),
+  }
+}
