@@ -48,7 +48,7 @@ export const InviteBody = Type.Object({
   clientId: Type.Optional(Type.String({ description: 'Whose people it joins; the operator’s, if left out' })),
 })
 export const LinkView = Type.Object({ url: Type.String({ description: 'Good once, for three days' }) })
-export const UserParams = Type.Object({ id: Type.String({ format: 'uuid' }) })
+export const UserParams = Type.Object({ id: Type.String({ format: 'uuid-any' }) })
 export const ChangeUserBody = Type.Object({ role: Type.Optional(Role), isDisabled: Type.Optional(Type.Boolean()) })
 export const ResetBody = Type.Object({
   secondFactor: Type.Optional(Type.Boolean({ description: 'Forget it as well' })),
