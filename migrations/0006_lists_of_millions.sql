@@ -24,20 +24,22 @@ create function brazilian_day(at timestamptz) returns date
   language sql immutable parallel safe
   return (at at time zone interval '-3 hours')::date;
 
--- How many transactions a merchant has of a day and a status: the sum of what stands in both tables. A change is only ever added, so that
+-- How many transactions a merchant has of a day and a status, and of what they are together (what was paid, else what was asked for): the sum of what stands in both tables. A change is only ever added, so that
 -- no writer waits for another; a job folds the changes into the counts. Both in one commit each, so any snapshot has the exact number.
 create table transaction_counts (
   merchant_id uuid not null,
   day date not null,
   status text not null,
   count bigint not null,
+  amount bigint not null,
   primary key (merchant_id, day, status)
 ) with (fillfactor = 80);
 create table transaction_count_changes (
   merchant_id uuid not null,
   day date not null,
   status text not null,
-  change bigint not null
+  change bigint not null,
+  amount bigint not null
 ) with (
   -- Emptied every few seconds: vacuumed by what passed through it.
   autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000,
@@ -48,8 +50,8 @@ create index transaction_count_changes_of_merchant on transaction_count_changes 
 -- The only triggers. Whoever writes transactions is counted, by whatever statement; once per statement, hence once per batch.
 create function count_added_transactions() returns trigger language plpgsql as $$
 begin
-  insert into transaction_count_changes (merchant_id, day, status, change)
-  select merchant_id, brazilian_day(created_at), status, count(*) from added group by 1, 2, 3;
+  insert into transaction_count_changes (merchant_id, day, status, change, amount)
+  select merchant_id, brazilian_day(created_at), status, count(*), sum(coalesce(amount_paid, amount)) from added group by 1, 2, 3;
   return null;
 end $$;
 create trigger transactions_added after insert on transactions
@@ -57,13 +59,13 @@ create trigger transactions_added after insert on transactions
 
 create function count_moved_transactions() returns trigger language plpgsql as $$
 begin
-  insert into transaction_count_changes (merchant_id, day, status, change)
-  select merchant_id, brazilian_day(created_at), status, sum(change) from (
-    select merchant_id, created_at, status, 1 as change from added
+  insert into transaction_count_changes (merchant_id, day, status, change, amount)
+  select merchant_id, brazilian_day(created_at), status, sum(change), sum(change * worth) from (
+    select merchant_id, created_at, status, 1 as change, coalesce(amount_paid, amount) as worth from added
     union all
-    select merchant_id, created_at, status, -1 from removed
+    select merchant_id, created_at, status, -1, coalesce(amount_paid, amount) from removed
   ) moved
-  group by 1, 2, 3 having sum(change) <> 0;
+  group by 1, 2, 3 having sum(change) <> 0 or sum(change * worth) <> 0;
   return null;
 end $$;
 create trigger transactions_moved after update on transactions
@@ -72,8 +74,8 @@ create trigger transactions_moved after update on transactions
 -- The service deletes none; who mends by hand, or fills a database to measure on, does.
 create function count_removed_transactions() returns trigger language plpgsql as $$
 begin
-  insert into transaction_count_changes (merchant_id, day, status, change)
-  select merchant_id, brazilian_day(created_at), status, -count(*) from removed group by 1, 2, 3;
+  insert into transaction_count_changes (merchant_id, day, status, change, amount)
+  select merchant_id, brazilian_day(created_at), status, -count(*), -sum(coalesce(amount_paid, amount)) from removed group by 1, 2, 3;
   return null;
 end $$;
 create trigger transactions_removed after delete on transactions
@@ -88,5 +90,5 @@ create trigger transactions_emptied after truncate on transactions
   for each statement execute function forget_transaction_counts();
 
 -- Those from before. Nobody writes meanwhile: the triggers' lock is held until the commit.
-insert into transaction_counts (merchant_id, day, status, count)
-select merchant_id, brazilian_day(created_at), status, count(*) from transactions group by 1, 2, 3;
+insert into transaction_counts (merchant_id, day, status, count, amount)
+select merchant_id, brazilian_day(created_at), status, count(*), sum(coalesce(amount_paid, amount)) from transactions group by 1, 2, 3;

@@ -98,8 +98,9 @@ export async function listIndexes(tx: Tx): Promise<Part[]> {
 
 /** What the triggers would have counted. */
 export const countTransactions = `
-  insert into transaction_counts (merchant_id, day, status, count)
-  select merchant_id, brazilian_day(created_at), status, count(*) from transactions group by 1, 2, 3`
+  insert into transaction_counts (merchant_id, day, status, count, amount)
+  select merchant_id, brazilian_day(created_at), status, count(*), sum(coalesce(amount_paid, amount))
+  from transactions group by 1, 2, 3`
 
 /** The connection that holds the lock waits for as long as it all takes. */
 export async function waitForever(tx: Tx): Promise<void> {

@@ -88,20 +88,22 @@ export async function foldCounts(db: Db, stopping?: AbortSignal): Promise<void> 
       with taken as (
         delete from transaction_count_changes
         where ctid in (select ctid from transaction_count_changes limit ${foldedMax} for update skip locked)
-        returning merchant_id, day, status, change
+        returning merchant_id, day, status, change, amount
       ), counted as (
-        insert into transaction_counts (merchant_id, day, status, count)
-        select merchant_id, day, status, sum(change) from taken
-        group by merchant_id, day, status having sum(change) <> 0
+        insert into transaction_counts (merchant_id, day, status, count, amount)
+        select merchant_id, day, status, sum(change), sum(amount) from taken
+        group by merchant_id, day, status having sum(change) <> 0 or sum(amount) <> 0
         order by merchant_id, day, status
-        on conflict (merchant_id, day, status) do update set count = transaction_counts.count + excluded.count
+        on conflict (merchant_id, day, status) do update
+          set count = transaction_counts.count + excluded.count, amount = transaction_counts.amount + excluded.amount
       )
       select count(*) as folded from taken`)
     folded = row?.folded ?? 0
   }
 }
 
-export type CountCorrection = { day: string; status: TransactionStatus; change: number }
+/** `amount` in cents. */
+export type CountCorrection = { day: string; status: TransactionStatus; change: number; amount: number }
 
 /**
  * Counts a merchant's transactions, and makes a change of every difference to what was counted before. One snapshot sees both, so that
@@ -111,20 +113,22 @@ export async function correctCounts(tx: Tx, merchantId: string): Promise<CountCo
   await tx.query(sql`lock table transaction_counts in share update exclusive mode`)
   return await tx.query<CountCorrection>(sql`
     with counted as (
-      select day, status, sum(count) as count from (
-        select day, status, count from transaction_counts where merchant_id = ${merchantId}
+      select day, status, sum(count) as count, sum(amount) as amount from (
+        select day, status, count, amount from transaction_counts where merchant_id = ${merchantId}
         union all
-        select day, status, change from transaction_count_changes where merchant_id = ${merchantId}
+        select day, status, change, amount from transaction_count_changes where merchant_id = ${merchantId}
       ) counts group by day, status
     ), present as (
-      select brazilian_day(created_at) as day, status, count(*) as count
+      select brazilian_day(created_at) as day, status, count(*) as count, sum(coalesce(amount_paid, amount)) as amount
       from transactions where merchant_id = ${merchantId} group by 1, 2
+    ), differing as (
+      select day, status, coalesce(present.count, 0) - coalesce(counted.count, 0) as change,
+        coalesce(present.amount, 0) - coalesce(counted.amount, 0) as amount
+      from present full join counted using (day, status)
     )
-    insert into transaction_count_changes (merchant_id, day, status, change)
-    select ${merchantId}, day, status, coalesce(present.count, 0) - coalesce(counted.count, 0)
-    from present full join counted using (day, status)
-    where coalesce(present.count, 0) <> coalesce(counted.count, 0)
-    returning day::text, status, change`)
+    insert into transaction_count_changes (merchant_id, day, status, change, amount)
+    select ${merchantId}, day, status, change, amount from differing where change <> 0 or amount <> 0
+    returning day::text, status, change, amount`)
 }
 
 export async function listMerchants(db: Db): Promise<string[]> {

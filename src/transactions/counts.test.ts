@@ -131,6 +131,15 @@ it('tells the exact total at every moment while others write, take back, fold an
     const { told, counted } = await compare(filters)
     expect(told, JSON.stringify(filters)).toBe(counted)
   }
+  const amounts = await db.query(sql`
+    select day, status, told, worth from (
+      select day, status, sum(amount) as told from transaction_counts group by 1, 2
+    ) counts full join (
+      select brazilian_day(created_at) as day, status, sum(coalesce(amount_paid, amount)) as worth
+      from transactions group by 1, 2
+    ) present using (day, status)
+    where coalesce(told, 0) <> coalesce(worth, 0)`)
+  expect(amounts).toEqual([])
 })
 
 it('adds one row of changes per day and status, however many transactions a statement writes', async () => {
@@ -142,8 +151,8 @@ it('adds one row of changes per day and status, however many transactions a stat
       id, merchant_id, acquirer, amount, is_info_product, pix_expiration_seconds, created_at, statuses, status_dates)
     select id, ${merchant}, 'simulator', 100, true, 60, created_at, array['PENDING'], array[created_at]
     from json_to_recordset(${JSON.stringify(rows)}::json) as given (id uuid, created_at timestamptz)`)
-  const changes = sql`select day::text, status, change from transaction_count_changes`
-  expect(await db.query(changes)).toEqual([{ day: '2026-03-01', status: 'PENDING', change: 50 }])
+  const changes = sql`select day::text, status, change, amount from transaction_count_changes`
+  expect(await db.query(changes)).toEqual([{ day: '2026-03-01', status: 'PENDING', change: 50, amount: 5_000 }])
   // What moves nothing to another status changes no count.
   await db.query(sql`update transactions set check_at = now() where merchant_id = ${merchant}`)
   expect(await db.query(changes)).toHaveLength(1)
@@ -186,8 +195,8 @@ it('finds what was written past the triggers, and puts it right', async () => {
   expect(await total()).toBe(before)
   const found = await verifyCounts(db, log)
   expect(found.toSorted((a, b) => a.change - b.change)).toEqual([
-    { merchantId: merchant, day: '2026-03-01', status: 'PENDING', change: -10 },
-    { merchantId: merchants[1], day: '2026-03-01', status: 'PENDING', change: 10 },
+    { merchantId: merchant, day: '2026-03-01', status: 'PENDING', change: -10, amount: -1_000 },
+    { merchantId: merchants[1], day: '2026-03-01', status: 'PENDING', change: 10, amount: 1_000 },
   ])
   expect(await total()).toBe(before - 10)
   expect(await verifyCounts(db, log)).toEqual([])
@@ -197,8 +206,8 @@ const dayMs = 86_400_000
 /** A count that is wrong, of each of these merchants. */
 const spoil = async (...ids: string[]) =>
   await db.query(sql`
-    insert into transaction_count_changes (merchant_id, day, status, change)
-    select merchant_id, '2026-04-01', 'PAID', 1 from unnest(${ids}::uuid[]) merchant_id`)
+    insert into transaction_count_changes (merchant_id, day, status, change, amount)
+    select merchant_id, '2026-04-01', 'PAID', 1, 100 from unnest(${ids}::uuid[]) merchant_id`)
 
 it('verifies once a day, however often a process starts', async () => {
   const clock = manualClock()

@@ -120,8 +120,10 @@ describe('a seeded database', () => {
   it('counts them where lists read their totals', async () => {
     const unequal = await database.db.query(sql`
       select * from (
-        select merchant_id, brazilian_day(created_at) as day, status, count(*) as count from transactions group by 1, 2, 3
-      ) real full join transaction_counts kept using (merchant_id, day, status) where real.count is distinct from kept.count`)
+        select merchant_id, brazilian_day(created_at) as day, status, count(*) as count, sum(coalesce(amount_paid, amount)) as amount
+        from transactions group by 1, 2, 3
+      ) real full join transaction_counts kept using (merchant_id, day, status)
+      where (real.count, real.amount) is distinct from (kept.count, kept.amount)`)
     expect(unequal).toEqual([])
   })
 
