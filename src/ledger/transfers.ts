@@ -114,6 +114,34 @@ export function paidUndone(amount: number, fee: number) {
   }
 }
 
+/** What the acquirer holds of a merchant is more than was booked, or less: a difference that an operator has confirmed. */
+export function corrected(change: number) {
+  return (balances: Balances): Transfer[] => {
+    if (change > 0)
+      return [
+        { kind: 'correction', debit: 'acquirer', credit: 'available', amount: change },
+        repayDebt(balances, change),
+      ]
+    const there = upTo(balances.available, -change)
+    return [
+      { kind: 'correction', debit: 'available', credit: 'acquirer', amount: there },
+      { kind: 'correction', debit: 'debt', credit: 'acquirer', amount: -change - there },
+    ]
+  }
+}
+
+/** The same where it is the operator's own gain or loss: of what the house has earned, and a loss beyond that is owed. */
+export function correctedOfHouse(change: number) {
+  return ({ fees, debt }: Balances): Transfer[] => {
+    const owed = change > 0 ? upTo(-debt, change) : -change - upTo(fees, -change)
+    const correction = (account: 'debt' | 'fees', amount: number): Transfer =>
+      change > 0
+        ? { kind: 'correction', debit: 'acquirer', credit: account, amount }
+        : { kind: 'correction', debit: account, credit: 'acquirer', amount }
+    return [correction('debt', owed), correction('fees', Math.abs(change) - owed)]
+  }
+}
+
 function repayDebt(balances: Balances, amount: number): Transfer {
   return { kind: 'debt_repaid', debit: 'available', credit: 'debt', amount: upTo(-balances.debt, amount) }
 }

@@ -141,15 +141,14 @@ export async function addWithdrawals(db: Db, { runId, acquirer, from, to }: Of &
     where pair.run_id = ${runId} and pair.subject = 'payout' and pair.record_id is null and w.id = pair.named_id`)
 }
 
-/** Keys of the payouts of which nothing was listed. */
+/** Our payouts of which nothing was listed. */
 export async function listUnlistedPayouts(
   db: Db,
   { runId, after, limit }: { runId: string; after: string; limit: number },
-): Promise<string[]> {
-  const rows = await db.query<{ key: string }>(sql`
-    select key from reconciliation_pairs
+): Promise<{ key: string; amount: number; at: Date }[]> {
+  return await db.query(sql`
+    select key, here_amount as amount, here_at as at from reconciliation_pairs
     where run_id = ${runId} and subject = 'payout' and there_at is null and key > ${after} order by key limit ${limit}`)
-  return rows.map(({ key }) => key)
 }
 
 type PairRow = {
@@ -197,7 +196,10 @@ export async function listPairs(
       select * from reconciliation_pairs
       where run_id = ${runId} and subject = ${subject} and key > ${after} order by key limit ${limit}
     ) pair
-    left join transactions owner on pair.record_id is null and pair.subject = 'payment' and owner.id = pair.named_id
+    left join transactions owner
+      on pair.record_id is null and pair.subject = 'payment' and owner.id = pair.named_id
+      -- A txid of ours at an acquirer that was not asked for it is nobody's there.
+      and (owner.acquirer = ${acquirer} or ${acquirer} = any (owner.other_acquirers))
     left join suspense_payments held
       on pair.record_id is null and pair.subject <> 'payout' and held.acquirer = ${acquirer} and held.end_to_end = pair.key
     cross join lateral (
@@ -218,7 +220,13 @@ function toPair(row: PairRow): Pair {
     there:
       row.there_at === null || row.there_amount === null
         ? null
-        : { amount: row.there_amount, med: row.there_med, at: row.there_at, state: row.there_state, fee: row.there_fee },
+        : {
+            amount: row.there_amount,
+            med: row.there_med,
+            at: row.there_at,
+            state: row.there_state,
+            fee: row.there_fee,
+          },
     here: toBooked(row),
     owner:
       row.owner_id === null || row.owner_merchant_id === null

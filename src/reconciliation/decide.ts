@@ -1,0 +1,137 @@
+import type { Db } from '../db/sql.ts'
+import { post } from '../ledger/post.ts'
+import { corrected, correctedOfHouse } from '../ledger/transfers.ts'
+import { fromTxid } from '../pix/ids.ts'
+import { holdPayments } from '../suspense/hold.ts'
+import { houseMerchantId } from '../suspense/house.ts'
+import { checkRefundsOf } from '../transactions/refund-send.ts'
+import { checkReturns } from '../transactions/returns.ts'
+import { type SettleDeps, settleTransaction } from '../transactions/settle.ts'
+import { settleToldWithdrawal } from '../withdrawals/check.ts'
+import { type DifferenceRow, decideDifference, findDifference, lockDifference } from './store.ts'
+
+type Decision = {
+  id: string
+  /** Who decides, as the audit log has it. */
+  by: string
+  /** The database for the commit of the decision, which carries its record. */
+  records: Db
+}
+
+/**
+ * Carries out what is proposed about a difference. What the service does by itself as well is done by the very same operations, then the
+ * decision is written; a correction is posted in the commit of the decision, hence once.
+ *
+ * @throws when there is nothing to confirm, or the acquirer does not say again what was listed
+ */
+export async function confirmDifference(deps: SettleDeps, { id, by, records }: Decision): Promise<DifferenceRow> {
+  const difference = await findOpen(deps.db, id)
+  await carryOut(deps, difference)
+  await records.transaction(async (tx) => {
+    const locked = assertOpen(await lockDifference(tx, id), id)
+    const { proposal } = locked
+    const now = deps.clock.now()
+    await decideDifference(tx, { id, state: 'confirmed', by, reason: null, now })
+    if (proposal.action !== 'correct') return
+    const isOfHouse = proposal.account === 'house' || locked.merchant_id === null
+    await post(tx, {
+      merchantId: isOfHouse ? houseMerchantId : (locked.merchant_id ?? houseMerchantId),
+      eventKey: `correction:${id}`,
+      recordType: 'correction',
+      recordId: id,
+      now,
+      transfers: isOfHouse ? correctedOfHouse(proposal.cents) : corrected(proposal.cents),
+    })
+  })
+  return difference
+}
+
+/** Lets a difference stand as it is. It is told of again only when what either side says has changed. */
+export async function dismissDifference(
+  { db, clock }: Pick<SettleDeps, 'db' | 'clock'>,
+  { id, by, records, reason }: Decision & { reason: string },
+): Promise<DifferenceRow> {
+  const difference = await findOpen(db, id)
+  await records.transaction(async (tx) => {
+    assertOpen(await lockDifference(tx, id), id)
+    await decideDifference(tx, { id, state: 'dismissed', by, reason, now: clock.now() })
+  })
+  return difference
+}
+
+async function findOpen(db: Db, id: string): Promise<DifferenceRow> {
+  return assertOpen(await findDifference(db, id), id)
+}
+
+function assertOpen(difference: DifferenceRow | null, id: string): DifferenceRow {
+  if (!difference) throw new Error(`There is no difference ${id}. \`npx guiche reconcile list\` has them all.`)
+  if (difference.state === 'open') return difference
+  const since = difference.decided_at?.toISOString() ?? ''
+  throw new Error(`The difference ${id} is ${difference.state} since ${since}: nothing is left to decide.`)
+}
+
+async function carryOut(deps: SettleDeps, difference: DifferenceRow): Promise<void> {
+  switch (difference.proposal.action) {
+    case 'none':
+      throw new Error('Nothing is to be done about this: it is over by itself with the next run or the next close.')
+    case 'look':
+      throw new Error(
+        'No entry follows from what is known: find out at the acquirer what it is, then `npx guiche reconcile dismiss` it with the reason.',
+      )
+    case 'hold':
+      return await hold(deps, difference)
+    case 'settle':
+      return await settle(deps, difference)
+    case 'correct':
+      return
+  }
+}
+
+async function hold(deps: SettleDeps, difference: DifferenceRow): Promise<void> {
+  const { acquirer, reference: endToEndId, merchant_id: merchantId, record_id: id } = difference
+  // A second payment: settling finds that it is one, and holds it.
+  if (merchantId !== null && id !== null) return await settlePayment(deps, { acquirer, endToEndId, merchantId, id })
+  const payment = await deps.acquirers.named(acquirer).findPayment(endToEndId)
+  if (!payment) throw notThere(difference)
+  const held = { acquirer, payment, kind: 'orphan', merchantId: null, transactionId: null } as const
+  await deps.db.transaction(async (tx) => await holdPayments(tx, [held], deps.clock.now()))
+}
+
+async function settle(deps: SettleDeps, difference: DifferenceRow): Promise<void> {
+  const { acquirer, subject, reference, merchant_id: merchantId, record_id: id } = difference
+  if (merchantId === null || id === null) throw notThere(difference)
+  if (subject === 'payment') return await settlePayment(deps, { acquirer, endToEndId: reference, merchantId, id })
+  if (subject === 'payout') {
+    const looked = await settleToldWithdrawal(deps, { merchantId, id: fromTxid(reference) ?? id })
+    if (looked === 'missing' || looked === 'open') throw notThere(difference)
+    return
+  }
+  await settleReturn(deps, { acquirer, endToEndId: reference, merchantId, id })
+}
+
+type OfPayment = { acquirer: string; endToEndId: string; merchantId: string; id: string }
+
+async function settlePayment(deps: SettleDeps, { acquirer, endToEndId, merchantId, id }: OfPayment): Promise<void> {
+  const settled = await settleTransaction(deps, { merchantId, id, told: { acquirer, endToEndId } })
+  if (settled === 'unpaid') throw notThere({ acquirer, reference: endToEndId })
+}
+
+/** A refund of ours that is under way, a return under MED, or one of what is in suspense. */
+async function settleReturn(deps: SettleDeps, { acquirer, endToEndId, merchantId, id }: OfPayment): Promise<void> {
+  const payment = await deps.acquirers.named(acquirer).findPayment(endToEndId)
+  if (!payment) throw notThere({ acquirer, reference: endToEndId })
+  const owner = await deps.settlement.findOwner(id)
+  if (owner) {
+    await checkRefundsOf(deps, { merchant_id: merchantId, id })
+    await checkReturns(deps, { merchantId, id })
+    return
+  }
+  const held = { acquirer, payment, kind: 'orphan', merchantId: null, transactionId: null } as const
+  await deps.db.transaction(async (tx) => await holdPayments(tx, [held], deps.clock.now()))
+}
+
+function notThere({ acquirer, reference }: Pick<DifferenceRow, 'acquirer' | 'reference'>): Error {
+  return new Error(
+    `${acquirer} does not say so of ${reference} when it is asked for by itself, so nothing was booked. Try again later; \`npx guiche reconcile\` compares anew.`,
+  )
+}

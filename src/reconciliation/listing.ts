@@ -1,0 +1,152 @@
+import type { Acquirer, MoneyOut, Payment, PayoutListed } from '../acquirers/acquirer.ts'
+import type { Db } from '../db/sql.ts'
+import { eachAtOnce } from '../lib/at-once.ts'
+import { fromTxid, toTxid } from '../pix/ids.ts'
+import { cutOffMs } from './compare.ts'
+import type { Window } from './days.ts'
+import { insertListed, type Listed, listUnlistedPayouts } from './pairs-store.ts'
+
+type Reading = {
+  db: Db
+  acquirer: Acquirer
+  runId: string
+  window: Window
+  now: Date
+  /** Whether returns of payments from long before are looked for, too: a list of its own, of months. */
+  isThorough: boolean
+  stopping: AbortSignal
+}
+
+/** A payment can be returned for 90 days. */
+const returnableMs = 90 * 24 * 60 * 60_000
+/** As much as a PSP lists in one range for certain. */
+const sliceMs = 5 * 24 * 60 * 60_000
+const chunkRows = 1_000
+
+/** A window with what lies just outside of it: there the other side of a pair may be. */
+export function withMargins({ from, to }: Window): Window {
+  return { from: new Date(from.getTime() - cutOffMs), to: new Date(to.getTime() + cutOffMs) }
+}
+
+/**
+ * Reads the acquirer's lists of a window, all pages of them, into the run's pairs.
+ *
+ * @throws {AcquirerUnavailable} when a part cannot be read: what was kept is then not the whole
+ */
+export async function readPayments(reading: Reading): Promise<void> {
+  const { acquirer, now, window, isThorough } = reading
+  const { from, to } = withMargins(window)
+  const until = to < now ? to : now
+  await keepAll(reading, acquirer.listPayments({ from, to: until }), (payment) => [
+    toListedPayment(payment),
+    ...toListedReturns(payment, reading),
+  ])
+  if (!isThorough) return
+  for (let start = from.getTime() - returnableMs; start < from.getTime(); start += sliceMs) {
+    const range = { from: new Date(start), to: new Date(Math.min(start + sliceMs, from.getTime())), withReturns: true }
+    await keepAll(reading, acquirer.listPayments(range), (payment) => toListedReturns(payment, reading))
+  }
+}
+
+/** The acquirer's list of payouts, where it has one. */
+export async function readPayouts(reading: Reading): Promise<void> {
+  const { acquirer, window, now } = reading
+  const list = acquirer.payouts?.list
+  if (!list) return
+  const { from, to } = withMargins(window)
+  await keepAll(reading, list({ from, to: to < now ? to : now }), (payout) => [toListedPayout(payout)])
+}
+
+/** What became of each of our payouts, by itself: all that there is where the acquirer has no list of them. */
+export async function askPayouts({ db, acquirer, runId, stopping }: Reading): Promise<void> {
+  const { payouts } = acquirer
+  if (!payouts || payouts.list) return
+  for (let after = ''; !stopping.aborted; ) {
+    const unlisted = await listUnlistedPayouts(db, { runId, after, limit: chunkRows })
+    const found: Listed[] = []
+    await eachAtOnce(unlisted, stopping, async (ours) => {
+      const payout = await payouts.find(ours.key)
+      if (payout) found.push({ ...toFoundPayout(payout, ours), subject: 'payout', key: ours.key })
+    })
+    if (found.length > 0) await insertListed(db, runId, found)
+    const last = unlisted.at(-1)
+    if (last === undefined || unlisted.length < chunkRows) return
+    after = last.key
+  }
+}
+
+async function keepAll<Item>(
+  { db, runId, stopping }: Reading,
+  items: AsyncIterable<Item>,
+  toRows: (item: Item) => Listed[],
+): Promise<void> {
+  // By their keys: what pages show twice is one.
+  const rows = new Map<string, Listed>()
+  const flush = async () => {
+    if (rows.size > 0) await insertListed(db, runId, [...rows.values()])
+    rows.clear()
+  }
+  for await (const item of items) {
+    stopping.throwIfAborted()
+    for (const row of toRows(item)) rows.set(`${row.subject} ${row.key}`, row)
+    if (rows.size >= chunkRows) await flush()
+  }
+  await flush()
+}
+
+export function toListedPayment({ endToEndId, txid, amount, paidAt, fee }: Payment): Listed {
+  const namedId = txid === null ? null : fromTxid(txid)
+  return {
+    subject: 'payment',
+    key: endToEndId,
+    namedId,
+    paidAt: null,
+    amount,
+    med: 0,
+    at: paidAt,
+    state: 'done',
+    fee,
+  }
+}
+
+/** What went back of a payment in all, where any of it did in the window. */
+function toListedReturns(payment: Payment, { window }: Reading): Listed[] {
+  const { from, to } = withMargins(window)
+  const row = toReturned(payment, ({ at }) => from <= at && at < to)
+  return row ? [row] : []
+}
+
+/** Dated by the last of those that count; null where none does. */
+export function toReturned(payment: Payment, counts: (one: { at: Date }) => boolean): Listed | null {
+  const done = payment.returns.filter(({ isDone }) => isDone)
+  const at = Math.max(...done.filter(counts).map((one) => one.at.getTime()))
+  if (!Number.isFinite(at)) return null
+  return {
+    ...toListedPayment(payment),
+    subject: 'return',
+    paidAt: payment.paidAt,
+    amount: sumOf(done),
+    med: sumOf(done.filter(({ nature }) => nature.startsWith('MED'))),
+    at: new Date(at),
+    fee: null,
+  }
+}
+
+/** A payout that is found by our own id was asked for by us: it tells no amount, which is ours, and a time only once it is done. */
+export function toFoundPayout(
+  found: MoneyOut,
+  ours: { amount: number; at: Date },
+): Pick<Listed, 'namedId' | 'paidAt' | 'amount' | 'med' | 'at' | 'state' | 'fee'> {
+  const at = found.outcome === 'done' ? found.at : ours.at
+  return { namedId: null, paidAt: null, amount: ours.amount, med: 0, at, state: found.outcome, fee: null }
+}
+
+function toListedPayout({ payoutId, endToEndId, amount, at, status, fee }: PayoutListed): Listed {
+  const namedId = payoutId === null ? null : fromTxid(payoutId)
+  const key = namedId === null ? endToEndId : toTxid(namedId)
+  return { subject: 'payout', key, namedId, paidAt: null, amount, med: 0, at, state: status, fee }
+}
+
+function sumOf(parts: { amount: number }[]): number {
+  return parts.reduce((sum, { amount }) => sum + amount, 0)
+}

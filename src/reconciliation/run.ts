@@ -1,0 +1,197 @@
+import type { Logger } from 'pino'
+import { type Acquirer, AcquirerUnavailable } from '../acquirers/acquirer.ts'
+import type { Acquirers } from '../acquirers/registry.ts'
+import type { Db } from '../db/sql.ts'
+import { computeFee } from '../ledger/fees.ts'
+import { eachAtOnce } from '../lib/at-once.ts'
+import type { Clock } from '../lib/clock.ts'
+import { newUuid } from '../lib/secrets.ts'
+import type { DifferenceClass, Found, Subject } from './classes.ts'
+import { compare, type Pair, type Rules } from './compare.ts'
+import type { Window } from './days.ts'
+import {
+  askPayouts,
+  readPayments,
+  readPayouts,
+  toFoundPayout,
+  toListedPayment,
+  toReturned,
+  withMargins,
+} from './listing.ts'
+import {
+  addBookedPayments,
+  addBookedReturns,
+  addWithdrawals,
+  deletePairs,
+  type Listed,
+  type Listing,
+  listPairs,
+  sumListed,
+} from './pairs-store.ts'
+import { keepFound } from './save.ts'
+import { finishRun, insertRun, type NewRun, type RunKind, resolveUnseen } from './store.ts'
+
+export type ReconcileDeps = { db: Db; clock: Clock; acquirers: Acquirers; log: Logger }
+
+export type RunResult = {
+  runId: string
+  acquirer: string
+  kind: RunKind
+  window: Window
+  /** interrupted: not all could be read. What was found is true; nothing was concluded from what was not. */
+  state: 'complete' | 'interrupted'
+  error: string | null
+  /** What was compared, of either side or both. */
+  compared: Record<Subject, number>
+  counts: Partial<Record<DifferenceClass, number>>
+  /** Of these, those that were not known. */
+  newCount: number
+  /** Those of before that are there no more. */
+  resolvedCount: number
+  totals: Listing[]
+}
+
+const subjects: Subject[] = ['payment', 'return', 'payout']
+const pageRows = 2_000
+const dayMs = 24 * 60 * 60_000
+
+/**
+ * Compares an acquirer's lists of a window with the books, and keeps what differs. It changes no balance. The lists are read first, into a
+ * table of the run's own; then the pairs are gone through by their keys, some thousand at a time, so that the length of a day costs no memory.
+ */
+export async function reconcile(
+  deps: ReconcileDeps,
+  {
+    acquirer,
+    kind,
+    window,
+    stopping = new AbortController().signal,
+  }: { acquirer: Acquirer; kind: RunKind; window: Window; stopping?: AbortSignal },
+): Promise<RunResult> {
+  const { db, clock } = deps
+  const run: NewRun = { id: newUuid(), acquirer: acquirer.name, kind, window, startedAt: clock.now() }
+  await insertRun(db, run)
+  const tally: Tally = { compared: { payment: 0, return: 0, payout: 0 }, counts: {}, newCount: 0 }
+  try {
+    await readBothSides(deps, acquirer, run, stopping)
+    for (const subject of subjects) await compareAll(deps, acquirer, { run, subject, tally, stopping })
+    return await complete(deps, run, tally)
+  } catch (error) {
+    const isExpected = error instanceof AcquirerUnavailable || stopping.aborted
+    const message = error instanceof Error ? error.message : String(error)
+    await finishRun(db, {
+      id: run.id,
+      state: 'interrupted',
+      error: message,
+      counts: tally,
+      totals: null,
+      at: clock.now(),
+    })
+    if (!isExpected) throw error
+    return { ...toResult(run, tally), state: 'interrupted', error: message, resolvedCount: 0, totals: [] }
+  } finally {
+    await deletePairs(db, { runId: run.id, before: new Date(run.startedAt.getTime() - dayMs) })
+    if (tally.newCount > 0)
+      deps.log.warn(
+        { acquirer: run.acquirer, kind, count: tally.newCount, classes: tally.counts },
+        'the books and the acquirer differ: `npx guiche reconcile list --open` has the differences',
+      )
+  }
+}
+
+type Tally = Pick<RunResult, 'compared' | 'counts' | 'newCount'>
+
+async function readBothSides(
+  { db }: ReconcileDeps,
+  acquirer: Acquirer,
+  { id: runId, window, kind, startedAt: now }: NewRun,
+  stopping: AbortSignal,
+): Promise<void> {
+  const reading = { db, acquirer, runId, window, now, isThorough: kind !== 'rolling', stopping }
+  await readPayments(reading)
+  await readPayouts(reading)
+  const side = { runId, acquirer: acquirer.name }
+  const padded = withMargins(window)
+  // Afterwards: what was booked meanwhile is then on both sides.
+  await addBookedPayments(db, { ...side, ...padded })
+  await addBookedReturns(db, { ...side, ...window })
+  await addWithdrawals(db, { ...side, ...window })
+  await askPayouts(reading)
+}
+
+async function compareAll(
+  { db, clock }: ReconcileDeps,
+  acquirer: Acquirer,
+  { run, subject, tally, stopping }: { run: NewRun; subject: Subject; tally: Tally; stopping: AbortSignal },
+): Promise<void> {
+  const rules = rulesFor(acquirer, run)
+  for (let after = ''; ; ) {
+    stopping.throwIfAborted()
+    const pairs = await listPairs(db, { runId: run.id, acquirer: run.acquirer, subject, after, limit: pageRows })
+    const found: Found[] = []
+    const doubtful: Pair[] = []
+    for (const pair of pairs) {
+      const differs = compare(pair, rules)
+      if (differs.length > 0 && mayBeUnlisted(pair)) doubtful.push(pair)
+      else found.push(...differs)
+    }
+    await eachAtOnce(doubtful, stopping, async (pair) => {
+      found.push(...compare({ ...pair, there: await askFor(acquirer, pair) }, rules))
+    })
+    stopping.throwIfAborted()
+    const saving = { acquirer: run.acquirer, runId: run.id, startedAt: run.startedAt, now: clock.now() }
+    tally.newCount += await db.transaction(async (tx) => await keepFound(tx, found, saving))
+    tally.compared[subject] += pairs.length
+    for (const { class: name } of found) tally.counts[name] = (tally.counts[name] ?? 0) + 1
+    const last = pairs.at(-1)
+    if (last === undefined || pairs.length < pageRows) return
+    after = last.key
+  }
+}
+
+function rulesFor(acquirer: Acquirer, { window, startedAt, kind }: NewRun): Rules {
+  return {
+    window,
+    now: startedAt,
+    isDaily: kind === 'daily',
+    agreedFee: (subject, amount) => {
+      const agreed = subject === 'payment' ? acquirer.fees.payment : acquirer.fees.payout
+      return agreed && computeFee({ ...agreed, basis_points: agreed.basisPoints }, amount)
+    },
+  }
+}
+
+/** A list may lag, or leave something out: what the books have and it has not is asked for by itself before it counts as missing. */
+function mayBeUnlisted({ subject, there, here }: Pair): boolean {
+  if (!here) return false
+  return there === null || (subject === 'return' && there.amount < here.amount)
+}
+
+async function askFor(acquirer: Acquirer, pair: Pair): Promise<Pair['there']> {
+  const { subject, key, here } = pair
+  if (subject === 'payout') {
+    const found = await acquirer.payouts?.find(key)
+    return found && here ? toFoundPayout(found, here) : null
+  }
+  const payment = await acquirer.findPayment(key)
+  const listed: Listed | null =
+    payment && (subject === 'payment' ? toListedPayment(payment) : toReturned(payment, () => true))
+  return listed
+}
+
+async function complete({ db, clock }: ReconcileDeps, run: NewRun, tally: Tally): Promise<RunResult> {
+  const { id: runId, acquirer, kind, window } = run
+  const totals = await sumListed(db, { runId, ...window })
+  const now = clock.now()
+  const resolvedCount = await db.transaction(async (tx) => {
+    await finishRun(tx, { id: runId, state: 'complete', error: null, counts: tally, totals, at: now })
+    // A rolling run does not read all that tells of returns.
+    const seen: Subject[] = kind === 'rolling' ? ['payment', 'payout'] : subjects
+    return await resolveUnseen(tx, { acquirer, runId, subjects: seen, isDaily: kind === 'daily', now, ...window })
+  })
+  return { ...toResult(run, tally), state: 'complete', error: null, resolvedCount, totals }
+}
+
+function toResult({ id, acquirer, kind, window }: NewRun, tally: Tally) {
+  return { runId: id, acquirer, kind, window, ...tally }
+}

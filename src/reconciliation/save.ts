@@ -1,0 +1,72 @@
+import type { Tx } from '../db/sql.ts'
+import { engageBrake } from '../ledger/brake.ts'
+import { canonicalJson } from '../lib/json.ts'
+import { newUuid } from '../lib/secrets.ts'
+import type { Found } from './classes.ts'
+import { type DifferenceRow, findLatest, lockDifferences, saveDifferences, type ToSave } from './store.ts'
+
+type Saving = { acquirer: string; runId: string; startedAt: Date; now: Date }
+
+/**
+ * Keeps what a run has found: each once, however often it is found and by however many runs at once. Gives how many were not known, or had
+ * been thought of as done. Money that left and that the books do not know stops all that would leave, in this very commit.
+ */
+export async function keepFound(tx: Tx, found: Found[], saving: Saving): Promise<number> {
+  const { acquirer, now } = saving
+  if (found.length === 0) return 0
+  await lockDifferences(tx, acquirer)
+  const known = new Map((await findLatest(tx, acquirer, found)).map((row) => [toName(row), row]))
+  const kept = found.map((one) => ({ one, ...keep(one, known.get(toName(one)), saving) }))
+  await saveDifferences(
+    tx,
+    kept.map(({ row }) => row),
+  )
+  const alarm = kept.find(({ one, isNew }) => isNew && one.alarm !== null)?.one.alarm
+  if (alarm)
+    await engageBrake(tx, {
+      reason: `reconciliation of ${acquirer}: ${alarm}. \`npx guiche reconcile list --open\` has it.`,
+      now,
+    })
+  return kept.filter(({ isNew }) => isNew).length
+}
+
+function keep(found: Found, last: DifferenceRow | undefined, saving: Saving): { row: ToSave; isNew: boolean } {
+  const { acquirer, runId, startedAt, now } = saving
+  const row: ToSave = {
+    id: newUuid(),
+    acquirer,
+    class: found.class,
+    subject: found.subject,
+    reference: found.reference,
+    sequence: 1,
+    merchant_id: found.merchantId,
+    record_id: found.recordId,
+    at: found.at,
+    is_timing: found.isTiming,
+    there: found.there,
+    here: found.here,
+    proposal: found.proposal,
+    state: 'open',
+    run_id: runId,
+    found_at: now,
+  }
+  if (!last) return { row, isNew: true }
+  const again = { ...row, id: last.id, sequence: last.sequence, found_at: last.found_at }
+  // What the run has seen is older than that.
+  if (last.decided_at && last.decided_at > startedAt) return { row: { ...again, state: last.state }, isNew: false }
+  // What was corrected is part of what is compared: this is something else, with a correction of its own.
+  if (last.state === 'confirmed' && last.proposal.action === 'correct')
+    return { row: { ...row, sequence: last.sequence + 1 }, isNew: true }
+  if (last.state === 'open') return { row: again, isNew: false }
+  // Somebody has said that it may stay so, or it lies in the past of two days.
+  const isSettled = last.state === 'dismissed' ? saysTheSame(last, found) : found.isTiming
+  return isSettled ? { row: { ...again, state: last.state }, isNew: false } : { row: again, isNew: true }
+}
+
+function saysTheSame(last: DifferenceRow, { there, here, proposal }: Found): boolean {
+  return canonicalJson([last.there, last.here, last.proposal]) === canonicalJson([there, here, proposal])
+}
+
+function toName({ class: name, subject, reference }: Pick<Found, 'class' | 'subject' | 'reference'>): string {
+  return `${name} ${subject} ${reference}`
+}

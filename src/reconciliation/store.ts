@@ -1,0 +1,192 @@
+import { givenRows } from '../db/given.ts'
+import { type Db, empty, sql, type Tx } from '../db/sql.ts'
+import type { DifferenceClass, Found, Proposal, Side, Subject } from './classes.ts'
+import type { Window } from './days.ts'
+
+export type RunKind = 'rolling' | 'daily' | 'manual'
+
+export type NewRun = { id: string; acquirer: string; kind: RunKind; window: Window; startedAt: Date }
+
+export async function insertRun(db: Db, { id, acquirer, kind, window, startedAt }: NewRun): Promise<void> {
+  await db.query(sql`
+    insert into reconciliation_runs (id, acquirer, kind, starts_at, ends_at, started_at, state)
+    values (${id}, ${acquirer}, ${kind}, ${window.from}, ${window.to}, ${startedAt}, 'running')`)
+}
+
+export async function finishRun(
+  db: Db | Tx,
+  end: {
+    id: string
+    state: 'complete' | 'interrupted'
+    error: string | null
+    counts: object | null
+    totals: object | null
+    at: Date
+  },
+): Promise<void> {
+  await db.query(sql`
+    update reconciliation_runs set state = ${end.state}, error = ${end.error}, counts = ${JSON.stringify(end.counts)},
+      totals = ${JSON.stringify(end.totals)}, finished_at = ${end.at}
+    where id = ${end.id}`)
+}
+
+/** Up to where the books were compared without a gap, by the rolling runs of this acquirer that came to their end. */
+export async function findComparedUntil(db: Db, acquirer: string): Promise<Date | null> {
+  const rows = await db.query<{ ends_at: Date }>(sql`
+    select ends_at from reconciliation_runs
+    where acquirer = ${acquirer} and kind = 'rolling' and state = 'complete' order by ends_at desc limit 1`)
+  return rows[0]?.ends_at ?? null
+}
+
+export type DifferenceState = 'open' | 'confirmed' | 'dismissed' | 'resolved'
+
+export type DifferenceRow = {
+  id: string
+  acquirer: string
+  class: DifferenceClass
+  subject: Subject
+  reference: string
+  sequence: number
+  merchant_id: string | null
+  record_id: string | null
+  at: Date
+  is_timing: boolean
+  there: Side | null
+  here: Side | null
+  proposal: Proposal
+  state: DifferenceState
+  run_id: string
+  found_at: Date
+  decided_at: Date | null
+  decided_by: string | null
+  reason: string | null
+}
+
+const columns = sql`
+  id, acquirer, class, subject, reference, sequence, merchant_id, record_id, at, is_timing, there, here, proposal, state, run_id,
+  found_at, decided_at, decided_by, reason`
+
+/** Whoever writes an acquirer's differences does it alone, until the commit. */
+export async function lockDifferences(tx: Tx, acquirer: string): Promise<void> {
+  await tx.query(sql`select pg_advisory_xact_lock(hashtextextended(${`reconciliation ${acquirer}`}, 0))`)
+}
+
+const givenNames = givenRows<Pick<Found, 'class' | 'subject' | 'reference'>>({
+  class: 'text',
+  subject: 'text',
+  reference: 'text',
+})
+
+/** Of each of these the one that was found last. */
+export async function findLatest(tx: Tx, acquirer: string, found: Found[]): Promise<DifferenceRow[]> {
+  return await tx.query<DifferenceRow>(sql`
+    select distinct on (class, subject, reference) ${columns} from differences
+    where acquirer = ${acquirer} and (class, subject, reference) in (
+      select given.class, given.subject, given.reference from ${givenNames(found)})
+    order by class, subject, reference, sequence desc`)
+}
+
+export type ToSave = Omit<DifferenceRow, 'decided_at' | 'decided_by' | 'reason'>
+
+const given = givenRows<ToSave>({
+  id: 'uuid',
+  acquirer: 'text',
+  class: 'text',
+  subject: 'text',
+  reference: 'text',
+  sequence: 'integer',
+  merchant_id: 'uuid',
+  record_id: 'uuid',
+  at: 'timestamptz',
+  is_timing: 'boolean',
+  there: 'json',
+  here: 'json',
+  proposal: 'json',
+  state: 'text',
+  run_id: 'uuid',
+  found_at: 'timestamptz',
+})
+
+/** Inserts what is new; of what is there, what may have changed. */
+export async function saveDifferences(tx: Tx, rows: ToSave[]): Promise<void> {
+  await tx.query(sql`
+    insert into differences (
+      id, acquirer, class, subject, reference, sequence, merchant_id, record_id, at, is_timing, there, here, proposal, state, run_id,
+      found_at)
+    select id, acquirer, class, subject, reference, sequence, merchant_id, record_id, at, is_timing, nullif(there::text, 'null')::jsonb,
+      nullif(here::text, 'null')::jsonb, proposal::jsonb, state, run_id, found_at
+    from ${given(rows)}
+    on conflict (acquirer, subject, class, reference, sequence) do update set merchant_id = excluded.merchant_id,
+      record_id = excluded.record_id, at = excluded.at, is_timing = excluded.is_timing, there = excluded.there, here = excluded.here,
+      proposal = excluded.proposal, state = excluded.state, run_id = excluded.run_id`)
+}
+
+/**
+ * What a complete run did not find again is there no more. What is explained by two days is over when a later day is closed, and not before:
+ * only a close sees it.
+ */
+export async function resolveUnseen(
+  tx: Tx,
+  input: { acquirer: string; runId: string; subjects: Subject[]; isDaily: boolean; now: Date } & Window,
+): Promise<number> {
+  const rows = await tx.query(sql`
+    update differences set state = 'resolved', decided_at = ${input.now}
+    where acquirer = ${input.acquirer} and state = 'open' and run_id <> ${input.runId} and (
+      (not is_timing and at >= ${input.from} and at < ${input.to} and subject = any (${input.subjects}))
+      ${input.isDaily ? sql`or (is_timing and at < ${input.from})` : empty})
+    returning id`)
+  return rows.length
+}
+
+export async function findDifference(db: Db | Tx, id: string): Promise<DifferenceRow | null> {
+  const rows = await db.query<DifferenceRow>(sql`select ${columns} from differences where id = ${id}`)
+  return rows[0] ?? null
+}
+
+export async function lockDifference(tx: Tx, id: string): Promise<DifferenceRow | null> {
+  const rows = await tx.query<DifferenceRow>(sql`select ${columns} from differences where id = ${id} for no key update`)
+  return rows[0] ?? null
+}
+
+export async function decideDifference(
+  tx: Tx,
+  decision: { id: string; state: 'confirmed' | 'dismissed'; by: string; reason: string | null; now: Date },
+): Promise<void> {
+  await tx.query(sql`
+    update differences set state = ${decision.state}, decided_at = ${decision.now}, decided_by = ${decision.by},
+      reason = ${decision.reason}
+    where id = ${decision.id}`)
+}
+
+/** The last that were found first: of one acquirer or of all, open or of any state. */
+export async function listDifferences(
+  db: Db,
+  { acquirer, isOpen, limit }: { acquirer: string | null; isOpen: boolean; limit: number },
+): Promise<DifferenceRow[]> {
+  return await db.query<DifferenceRow>(sql`
+    select ${columns} from differences
+    where ${acquirer === null ? sql`true` : sql`acquirer = ${acquirer}`} ${isOpen ? sql`and state = 'open'` : empty}
+    order by found_at desc, at desc, id limit ${limit}`)
+}
+
+/** Those of a run, and what else is known of the time that it looked at. In the order of time. */
+export async function listDifferencesOf(
+  db: Db | Tx,
+  { acquirer, runId, from, to }: { acquirer: string; runId: string } & Window,
+): Promise<DifferenceRow[]> {
+  return await db.query<DifferenceRow>(sql`
+    select ${columns} from differences
+    where acquirer = ${acquirer} and ((at >= ${from} and at < ${to}) or run_id = ${runId})
+    order by at, class, reference, sequence`)
+}
+
+export async function countOpen(db: Db): Promise<{ acquirer: string; class: DifferenceClass; count: number }[]> {
+  return await db.query(sql`
+    select acquirer, class, count(*) as count from differences where state = 'open' group by acquirer, class`)
+}
+
+export async function listLastRuns(db: Db): Promise<{ acquirer: string; kind: RunKind; finished_at: Date }[]> {
+  return await db.query(sql`
+    select acquirer, kind, max(finished_at) as finished_at from reconciliation_runs where state = 'complete'
+    group by acquirer, kind`)
+}
