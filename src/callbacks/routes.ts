@@ -55,7 +55,8 @@ export function registerCallbackRoutes(app: Server, deps: CallbackRoutesDeps): v
           onRequest: async (request) => {
             requireCertificate(findAcquirer(request.params), request)
           },
-          schema: { hide: true, params, body: Type.Unknown() },
+          // None for the body: what its reader takes from it is ids, and what else a payer wrote must not have the others refused.
+          schema: { hide: true, params },
         },
         async (request, reply) => {
           const acquirer = findAcquirer(request.params)

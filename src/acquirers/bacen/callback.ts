@@ -17,7 +17,7 @@ export function readCallback(
   body: unknown,
   passOver: (reason: PassedOver) => void = () => {},
 ): CallbackNotice[] {
-  if (body === undefined || (isRecord(body) && body.pix === undefined)) return []
+  if (body === undefined || body === null || (isRecord(body) && body.pix === undefined)) return []
   const entries = isRecord(body) ? body.pix : undefined
   if (!Array.isArray(entries)) throw new UnreadableCallback('The callback has no list of payments')
   const notices: CallbackNotice[] = []

@@ -1,0 +1,146 @@
+import { randomBytes } from 'node:crypto'
+import { request } from 'undici'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { receiverKey } from '../../simulator/receiver-account.ts'
+import { sql } from '../../src/db/sql.ts'
+import { charge, openQuietBank, type QuietBank, tell, untilStatus } from '../support/payments.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+
+let service: TestService
+let bank: QuietBank
+let url: string
+beforeAll(async () => {
+  service = await startTestService({ environment: { METRICS_TOKEN: 'metrics-token' } })
+  bank = await openQuietBank(service)
+  const [row] = await service.db.query<{ url: string }>(sql`select url from simulator.webhooks`)
+  url = row?.url ?? ''
+})
+afterAll(async () => {
+  await bank.close()
+  await service.stop()
+})
+
+const newEndToEndId = () => `E${randomBytes(16).toString('hex').slice(1)}`
+
+async function post(body: string, headers: Record<string, string> = { 'content-type': 'application/json' }) {
+  const answer = await request(`${url}/pix`, { method: 'POST', body, headers })
+  return { status: answer.statusCode, text: await answer.body.text() }
+}
+
+async function countKept(like = '%'): Promise<number> {
+  const [row] = await service.db.query<{ kept: number }>(
+    sql`select count(*)::int as kept from callback_inbox where end_to_end like ${like}`,
+  )
+  return row?.kept ?? 0
+}
+
+async function countRefused(reason: string): Promise<number> {
+  const { text } = await service.call('/metrics', { token: 'metrics-token' })
+  const [, value] =
+    new RegExp(`^callbacks_refused_total\\{acquirer="simulator",reason="${reason}"\\} (\\d+)$`, 'm').exec(text) ?? []
+  return Number(value ?? 0)
+}
+
+describe('a call that tells of no payment', () => {
+  it.each([
+    ['Efí’s test at the registration', '{"evento":"teste_webhook","data_criacao":"2026-03-02T15:00:00.000Z"}'],
+    ['an empty object', '{}'],
+    ['nothing', ''],
+    ['an empty list', '{"pix":[]}'],
+    ['a notice of something else', '{"cobsr":[{"txid":"1"}]}'],
+  ])('is answered 200 with nothing, and leaves nothing: %s', async (_, body) => {
+    const before = await countKept()
+    expect(await post(body)).toEqual({ status: 200, text: '' })
+    expect(await countKept()).toBe(before)
+  })
+})
+
+describe('a callback', () => {
+  it.each([
+    ['as text', { 'content-type': 'text/plain' }],
+    ['as a form', { 'content-type': 'application/x-www-form-urlencoded' }],
+    ['with a character set', { 'content-type': 'application/json;charset=UTF-8' }],
+    ['as nothing', {}],
+  ])('is read as JSON when it comes %s', async (_, headers) => {
+    const { id, uri } = await charge(service)
+    const payment = await bank.payQuietly(uri)
+    expect((await post(JSON.stringify({ pix: [payment] }), headers)).status).toBe(200)
+    await untilStatus(service, id, 'PAID')
+  })
+
+  it('is read wherever a query is put by a PSP that appends /pix to the end of the address', async () => {
+    const { id, uri } = await charge(service)
+    const body = JSON.stringify({ pix: [await bank.payQuietly(uri)] })
+    const answer = await request(`${url}?ignorar=/pix`, { method: 'POST', body })
+    expect(answer.statusCode).toBe(200)
+    await answer.body.dump()
+    await untilStatus(service, id, 'PAID')
+  })
+
+  it('of another key than ours is passed over and counted, and the payment beside it is booked', async () => {
+    const { id, uri } = await charge(service)
+    const payment = await bank.payQuietly(uri)
+    const foreign = { ...payment, endToEndId: newEndToEndId(), chave: 'someone@else.example' }
+    const before = await countRefused('other_key')
+    expect(await tell(service, { pix: [foreign, payment] })).toBe(200)
+    expect(await tell(service, { pix: [foreign] })).toBe(200)
+    await untilStatus(service, id, 'PAID')
+    expect(await countKept(foreign.endToEndId)).toBe(0)
+    expect(await countRefused('other_key')).toBe(before + 2)
+    const upper = { ...payment, chave: receiverKey.toUpperCase() }
+    expect(await tell(service, { pix: [upper] })).toBe(200)
+    expect(await countRefused('other_key')).toBe(before + 2)
+  })
+
+  it('of thousands of payments is kept, each once', async () => {
+    const mark = `E${randomBytes(4).toString('hex')}`
+    const pix = Array.from({ length: 10_000 }, (_, index) => ({
+      endToEndId: mark + String(index % 9_000).padStart(32 - mark.length, '0'),
+    }))
+    expect(await tell(service, { pix })).toBe(200)
+    expect(await countKept(`${mark}%`)).toBe(9_000)
+    expect(await tell(service, { pix })).toBe(200)
+    expect(await countKept(`${mark}%`)).toBe(9_000)
+  })
+
+  it('of every wrong type is answered, and keeps only what is a payment', async () => {
+    const endToEndId = newEndToEndId()
+    const before = await countRefused('unreadable_entry')
+    const odd = [
+      null,
+      true,
+      1,
+      'E',
+      [],
+      {},
+      { endToEndId: 1 },
+      { endToEndId: [endToEndId] },
+      { endToEndId: `${endToEndId}1` },
+    ]
+    const entries = [
+      { endToEndId, txid: { $ne: 1 }, valor: [], chave: 7, devolucoes: 'x', gnExtras: [], infoPagador: '\u0000' },
+      { endToEndId, txid: 'x'.repeat(10_000), devolucoes: [null, 1, { id: '../../x', status: 'DROP' }] },
+    ]
+    expect(await tell(service, { pix: [...odd, ...entries] })).toBe(200)
+    expect(await countRefused('unreadable_entry')).toBe(before + odd.length)
+    const kept = await service.db.query<{ event_key: string; txid: string | null }>(
+      sql`select event_key, txid from callback_inbox where end_to_end = ${endToEndId} order by event_key`,
+    )
+    expect(kept).toEqual([
+      { event_key: endToEndId, txid: null },
+      { event_key: `${endToEndId}:return:EM_PROCESSAMENTO`, txid: null },
+    ])
+  })
+
+  it.each([
+    ['deep lists', '['.repeat(500_000) + ']'.repeat(500_000)],
+    ['deep lists among payments', `{"pix":[${'['.repeat(400_000)}${']'.repeat(400_000)}]}`],
+    ['deep objects', `${'{"pix":'.repeat(100_000)}1${'}'.repeat(100_000)}`],
+    ['a prototype', '{"__proto__":{"pix":[]},"pix":[{"constructor":{"prototype":{}}}]}'],
+    ['bytes that are no text', '{"pix":["\ud800'],
+  ])('made to break its reader is refused: %s', async (_, body) => {
+    const before = await countKept()
+    expect((await post(body)).status).toBe(422)
+    expect(await countKept()).toBe(before)
+  })
+})

@@ -1,0 +1,251 @@
+import { connect } from 'node:http2'
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { receiverAccount, receiverKey, simulatorCredentials } from '../../simulator/receiver-account.ts'
+import { createBacenAcquirer } from '../../src/acquirers/bacen/adapter.ts'
+import { toCallbackDoor } from '../../src/acquirers/callbacks.ts'
+import { createRegistry } from '../../src/acquirers/registry.ts'
+import { createApp } from '../../src/app.ts'
+import { loadSecretKey } from '../../src/auth/secret-key.ts'
+import { callbackPath } from '../../src/callbacks/path.ts'
+import { leaseMs } from '../../src/callbacks/receive.ts'
+import { readConfig } from '../../src/config.ts'
+import { sql } from '../../src/db/sql.ts'
+import type { Server } from '../../src/http/server.ts'
+import { charge, openQuietBank, type QuietBank, untilStatus } from '../support/payments.ts'
+import { findFreePort } from '../support/process.ts'
+import {
+  type Asked,
+  apiHost,
+  askProxy,
+  type Certificates,
+  callbacksHost,
+  isInstalled,
+  makeCertificates,
+  proxyNames,
+  type RunningProxy,
+  startProxy,
+} from '../support/proxies.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+
+let service: TestService
+let bank: QuietBank
+let certificates: Certificates
+let gateway: Server
+let gatewayUrl: string
+let path: string
+const registry = new Registry()
+
+beforeAll(async () => {
+  service = await startTestService()
+  bank = await openQuietBank(service)
+  certificates = await makeCertificates()
+  const { key } = await loadSecretKey(service.db, null)
+  path = callbackPath(key, 'simulator')
+  gateway = await createGateway({ trusted: '127.0.0.1', metrics: registry })
+  gatewayUrl = await gateway.listen({ host: '127.0.0.1', port: await findFreePort() })
+})
+afterAll(async () => {
+  await gateway.close()
+  await bank.close()
+  await service.stop()
+  await certificates.remove()
+})
+
+/**
+ * The API of a second process on the service's database, to which its PSP is known by a certificate. The first process looks into what
+ * this one keeps.
+ */
+async function createGateway({ trusted, metrics = new Registry() }: { trusted: string; metrics?: Registry }) {
+  const { db, clock, baseUrl } = service
+  const { key } = await loadSecretKey(db, null)
+  const acquirer = createBacenAcquirer({
+    name: 'simulator',
+    send: bank.handle,
+    credentials: simulatorCredentials,
+    chave: receiverKey,
+    receiver: receiverAccount,
+    isRemote: true,
+    clock,
+    callbacks: toCallbackDoor({ clientCertificate: { subject: ['CN=callbacks.psp.example'] } }),
+  })
+  return await createApp({
+    config: readConfig({ TRUST_PROXY: trusted, RATE_LIMIT_TOKEN: '1' }),
+    db,
+    clock,
+    key,
+    log: pino({ level: 'silent' }),
+    registry: metrics,
+    acquirers: createRegistry([acquirer]),
+    baseUrl,
+    version: '0',
+    sandbox: null,
+    nudgeDeliveries: () => {},
+    workOn: () => {},
+  })
+}
+
+const portOf = (url: string) => Number(new URL(url).port)
+
+const isKept = async (endToEndId: string) =>
+  (await service.db.query(sql`select from callback_inbox where end_to_end = ${endToEndId}`)).length === 1
+
+async function refusals(reason: string): Promise<number> {
+  const counted = await registry.getSingleMetric('callbacks_refused_total')?.get()
+  return counted?.values.find(({ labels }) => labels.reason === reason)?.value ?? 0
+}
+
+describe.each(proxyNames.map((name) => ({ name })))('behind $name', ({ name }) => {
+  let proxy: RunningProxy | null = null
+  const ask = async (asked: Asked) => {
+    if (!proxy) throw new Error('it does not run')
+    return await askProxy(proxy, certificates, asked)
+  }
+  const call = async (asked: Partial<Asked> = {}) => await ask({ host: callbacksHost, path, body: '{}', ...asked })
+
+  const runs = isInstalled(name)
+  beforeAll(async () => {
+    if (runs) proxy = await startProxy(name, certificates, { gatewayPort: portOf(gatewayUrl) })
+  })
+  afterAll(async () => await proxy?.stop())
+
+  it.runIf(runs)('a callback with the PSP’s certificate becomes a payment, with or without /pix', async () => {
+    for (const suffix of ['', '/pix']) {
+      const { id, uri } = await charge(service)
+      const payment = await bank.payQuietly(uri)
+      const { psp: show } = certificates.shown
+      const answer = await call({ path: path + suffix, body: JSON.stringify({ pix: [payment] }), show })
+      expect(answer).toEqual({ status: 200, text: '' })
+      service.clock.advance(leaseMs)
+      await untilStatus(service, id, 'PAID')
+    }
+  })
+
+  it.runIf(runs)('a PSP’s test call is answered, and tells of nothing', async () => {
+    const body = JSON.stringify({ evento: 'teste_webhook', data_criacao: '2026-03-02T15:00:00.000Z' })
+    expect(await call({ body, show: certificates.shown.psp })).toEqual({ status: 200, text: '' })
+  })
+
+  it.runIf(runs).each(['none', 'foreign', 'expired'] as const)(
+    'a callback is refused whose certificate is: %s',
+    async (shown) => {
+      const { uri } = await charge(service)
+      const payment = await bank.payQuietly(uri)
+      const body = JSON.stringify({ pix: [payment] })
+      const show = shown === 'none' ? {} : { show: certificates.shown[shown] }
+      const answer = await call({ body, ...show })
+      // Caddy ends the handshake, nginx says so.
+      expect([null, 400]).toContain(answer?.status ?? null)
+      expect(await isKept(payment.endToEndId)).toBe(false)
+      expect((await call({ body, show: certificates.shown.psp }))?.status).toBe(200)
+      expect(await isKept(payment.endToEndId)).toBe(true)
+    },
+  )
+
+  it.runIf(runs)('a certificate that is only written into a header is none', async () => {
+    const text = encodeURIComponent(certificates.shown.psp.certificate)
+    const forged = { 'client-cert': text, Client_Cert: text }
+    // At the host that asks for no certificate, and past it by the name in the handshake.
+    expect((await ask({ path, body: '{}', headers: forged }))?.status).toBe(404)
+    const crossed = await ask({ host: callbacksHost, servername: apiHost, path, body: '{}', headers: forged })
+    expect([null, 400, 403, 421]).toContain(crossed?.status ?? null)
+    // What is known by its own certificate cannot become another by the header.
+    const before = await refusals('other_certificate')
+    expect((await call({ headers: forged, show: certificates.shown.psp }))?.status).toBe(200)
+    expect(await refusals('other_certificate')).toBe(before)
+    expect((await call({ headers: { 'client-cert': 'x' }, show: certificates.shown.psp }))?.status).toBe(200)
+  })
+
+  it.runIf(runs)('where the proxy lets calls without a certificate through, the gateway refuses them', async () => {
+    const loose = await startProxy(name, certificates, { gatewayPort: portOf(gatewayUrl), mayShowNone: true })
+    const post = async (more: Partial<Asked>) =>
+      (await askProxy(loose, certificates, { host: callbacksHost, path, body: '{}', ...more }))?.status ?? null
+    const header = { 'client-cert': encodeURIComponent(certificates.shown.psp.certificate) }
+    expect(await post({ show: certificates.shown.psp })).toBe(200)
+    expect(await post({})).toBe(403)
+    expect(await post({ headers: header })).toBe(403)
+    for (const show of [certificates.shown.foreign, certificates.shown.expired])
+      expect([null, 400]).toContain(await post({ show, headers: header }))
+    await loose.stop()
+  })
+
+  it.runIf(runs)('each name has its own: no API at the callbacks’, no callbacks nor metrics at the API’s', async () => {
+    const { psp: show } = certificates.shown
+    for (const other of ['/auth/token', '/transaction', '/metrics', '/docs'])
+      expect((await call({ path: other, show }))?.status, other).toBe(404)
+    for (const inner of [path, `${path}/pix`, `/./docs/..${path}`, `/%63${path.slice(2)}`])
+      expect((await ask({ path: inner, body: '{}' }))?.status, inner).toBe(404)
+    for (const inner of ['/metrics', '/health/ready']) expect((await ask({ path: inner }))?.status, inner).toBe(404)
+    expect(await ask({ path: '/docs', host: 'unknown.example.com' })).toBeNull()
+  })
+
+  it.runIf(runs)('the API works, and limits count by the address of who asks', async () => {
+    const token = { authorization: `Bearer ${service.token}` }
+    const body = JSON.stringify({ amount: 1000, paymentMethod: 'PIX', pix: {} })
+    const created = await ask({ path: '/transaction', body, headers: token })
+    expect(created?.status).toBe(201)
+    expect((await ask({ path: `/transaction/${JSON.parse(created?.text ?? '{}').id}`, headers: token }))?.status).toBe(
+      200,
+    )
+    // Each of these has a bucket of its own, whatever the header says.
+    service.clock.advance(60_000)
+    const asToken = { path: '/auth/token', body: JSON.stringify({}) }
+    const statuses = async (localAddress: string, more: Partial<Asked> = {}) =>
+      await Promise.all(
+        Array.from({ length: 6 }, async () => (await ask({ ...asToken, localAddress, ...more }))?.status),
+      )
+    const forged = { headers: { 'x-forwarded-for': '198.51.100.7', 'x-real-ip': '198.51.100.7' } }
+    expect((await statuses('127.0.0.2')).filter((status) => status === 429)).toHaveLength(1)
+    expect((await statuses('127.0.0.2', forged)).filter((status) => status === 429)).toHaveLength(6)
+    expect((await statuses('127.0.0.3')).filter((status) => status === 429)).toHaveLength(1)
+  })
+
+  it.runIf(runs)('what is too large is refused', async () => {
+    const large = JSON.stringify({ more: 'x'.repeat(100 * 1024) })
+    const token = { authorization: `Bearer ${service.token}` }
+    expect((await ask({ path: '/transaction', body: large, headers: token }))?.status).toBe(413)
+    const huge = JSON.stringify({ more: 'x'.repeat(2 * 1024 * 1024) })
+    const answer = await call({ body: huge, show: certificates.shown.psp })
+    // Caddy 2.6 cuts the request short and says that the gateway failed; later ones say what it was.
+    expect([413, 502]).toContain(answer?.status)
+  })
+
+  it.runIf(runs)('HTTP/2 is spoken', async () => {
+    const session = connect(`https://127.0.0.1:${proxy?.port}`, { ca: certificates.authority, servername: apiHost })
+    const status = await new Promise((resolve, reject) => {
+      session.once('error', reject)
+      const stream = session.request({ ':path': '/docs', ':authority': apiHost })
+      stream.once('response', (headers) => resolve(headers[':status'])).once('error', reject)
+      stream.end()
+    })
+    session.close()
+    expect(status).toBe(200)
+  })
+})
+
+describe('past the proxy', () => {
+  it('a certificate in a header is believed of trusted addresses only, and nothing is read of a call without one', async () => {
+    const header = { 'client-cert': encodeURIComponent(certificates.shown.psp.certificate) }
+    const other = await createGateway({ trusted: '192.0.2.1,10.0.0.0/8' })
+    const otherUrl = await other.listen({ host: '127.0.0.1', port: await findFreePort() })
+    const post = async (url: string, headers: Record<string, string>, body = '{}') => {
+      const answer = await fetch(url + path, { method: 'POST', body, headers })
+      return { status: answer.status, text: await answer.text() }
+    }
+    expect((await post(otherUrl, header)).status).toBe(403)
+    expect((await post(otherUrl, { ...header, 'x-forwarded-for': '192.0.2.1' })).status).toBe(403)
+    expect((await post(gatewayUrl, header)).status).toBe(200)
+    const refused = await post(gatewayUrl, {}, 'x'.repeat(2 * 1024 * 1024))
+    expect(refused.status).toBe(403)
+    expect(refused.text).not.toContain('proxy')
+    expect(await refusals('no_certificate')).toBeGreaterThan(0)
+    await other.close()
+  })
+
+  it('is no way to start where no proxy is trusted', async () => {
+    await expect(createGateway({ trusted: '' })).rejects.toThrow(
+      'callbacks.clientCertificate of simulator needs TRUST_PROXY',
+    )
+  })
+})

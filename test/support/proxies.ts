@@ -1,0 +1,190 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { request } from 'node:https'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { type Identity, issueCertificate, makeAuthority } from '../../simulator/certificates.ts'
+import { findFreePort } from './process.ts'
+
+export const apiHost = 'api.example.com'
+export const callbacksHost = 'callbacks.example.com'
+
+export type ProxyName = 'nginx' | 'caddy'
+
+/** A proxy that is not on this machine cannot be tried. */
+export const proxyNames: ProxyName[] = ['nginx', 'caddy']
+export function isInstalled(name: ProxyName): boolean {
+  return spawnSync(name, [name === 'nginx' ? '-v' : 'version']).status === 0
+}
+
+const documented = fileURLToPath(new URL('../../docs/proxies/', import.meta.url))
+const day = 24 * 60 * 60 * 1000
+
+export type Certificates = {
+  folder: string
+  /** Who signed the proxy's own certificates. */
+  authority: string
+  /** What a caller may show: of the PSP, from another authority, and of the PSP when it has expired. */
+  shown: { psp: Identity; foreign: Identity; expired: Identity }
+  remove(): Promise<void>
+}
+
+/** Certificates for both hosts, and a PSP's, in the files that the documented configurations name. */
+export async function makeCertificates(): Promise<Certificates> {
+  const now = Date.now()
+  // Valid by this machine's clock, and by one that a test moves.
+  const valid = { validFrom: new Date('2020-01-01T00:00:00Z'), validTo: new Date(now + 3650 * day) }
+  const [authority, psp, other] = await Promise.all(
+    ['Public', 'PSP', 'PSP'].map(async (commonName) => await makeAuthority({ commonName, ...valid })),
+  )
+  if (!authority || !psp || !other) throw new Error('there are three')
+  const client = { commonName: 'callbacks.psp.example', use: 'client' as const, ...valid }
+  const server = (host: string) =>
+    issueCertificate(authority, { commonName: host, use: 'server', hosts: [host], ...valid })
+  const folder = await mkdtemp(join(tmpdir(), 'guiche-proxies-'))
+  // nginx' workers are another user, and keep large bodies in it.
+  await chmod(folder, 0o711)
+  const files = { api: await server(apiHost), callbacks: await server(callbacksHost) }
+  for (const [name, { certificate, key }] of Object.entries(files)) {
+    await writeFile(join(folder, `${name}.pem`), certificate)
+    await writeFile(join(folder, `${name}.key`), key)
+  }
+  await writeFile(join(folder, 'psp-ca.pem'), psp.certificate)
+  return {
+    folder,
+    authority: authority.certificate,
+    shown: {
+      psp: await issueCertificate(psp, client),
+      foreign: await issueCertificate(other, client),
+      expired: await issueCertificate(psp, { ...client, validTo: new Date(now - day) }),
+    },
+    remove: async () => await rm(folder, { recursive: true, force: true }),
+  }
+}
+
+export type RunningProxy = { port: number; stop(): Promise<void> }
+
+type Options = {
+  gatewayPort: number
+  /** As the configuration says that it may be: a call may come without a certificate. */
+  mayShowNone?: boolean
+}
+
+/** Runs the documented configuration, with nothing changed but ports, and the folders that it reads and writes. */
+export async function startProxy(name: ProxyName, { folder }: Certificates, options: Options): Promise<RunningProxy> {
+  const { gatewayPort, mayShowNone = false } = options
+  const port = await findFreePort()
+  const place = join(folder, `${name}-${port}`)
+  await mkdir(place)
+  const text = await readFile(join(documented, name === 'nginx' ? 'nginx.conf' : 'Caddyfile'), 'utf8')
+  const own: [RegExp, string][] =
+    name === 'nginx'
+      ? [
+          [/listen 443/g, `listen 127.0.0.1:${port}`],
+          [/\/run|\/var\/log\/nginx/g, place],
+          [/^http \{$/m, nginxFolders(place)],
+        ]
+      : [[/^\{$/m, await caddyPorts(port)]]
+  const looser: [RegExp, string] =
+    name === 'nginx'
+      ? [/verify_client on/, 'verify_client optional']
+      : [/mode require_and_verify/, 'mode verify_if_given']
+  const changed: [RegExp, string][] = [
+    [/\/etc\/guiche\/tls/g, folder],
+    [/127\.0\.0\.1:3000/g, `127.0.0.1:${gatewayPort}`],
+    ...own,
+    ...(mayShowNone ? [looser] : []),
+  ]
+  const config = changed.reduce((before, [from, to]) => {
+    const after = before.replace(from, to)
+    if (after === before) throw new Error(`${name}'s documented configuration has no ${from}`)
+    return after
+  }, text)
+  const file = join(place, name === 'nginx' ? 'nginx.conf' : 'Caddyfile')
+  await writeFile(file, config)
+  const child =
+    name === 'nginx'
+      ? spawn('nginx', ['-c', file, '-g', 'daemon off;'], { stdio: ['ignore', 'pipe', 'pipe'] })
+      : spawn('caddy', ['run', '--config', file, '--adapter', 'caddyfile'], {
+          stdio: ['ignore', 'pipe', 'pipe'],
+          env: { PATH: process.env.PATH, HOME: place, XDG_DATA_HOME: place, XDG_CONFIG_HOME: place },
+        })
+  await untilListening(child, port)
+  return {
+    port,
+    async stop() {
+      const ended = new Promise((resolve) => child.once('exit', resolve))
+      child.kill('SIGTERM')
+      await ended
+    },
+  }
+}
+
+async function caddyPorts(port: number): Promise<string> {
+  return `{\n\tadmin off\n\tdefault_bind 127.0.0.1\n\thttps_port ${port}\n\thttp_port ${await findFreePort()}`
+}
+
+function nginxFolders(place: string): string {
+  const kinds = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+  return ['http {', ...kinds.map((kind) => `    ${kind}_temp_path ${place}/${kind};`)].join('\n')
+}
+
+async function untilListening(child: ChildProcess, port: number): Promise<void> {
+  const said: string[] = []
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (data: Buffer) => said.push(data.toString()))
+  for (;;) {
+    if (child.exitCode !== null) throw new Error(`The proxy ended with ${child.exitCode}: ${said.join('')}`)
+    const isThere = await new Promise<boolean>((resolve) => {
+      const socket = connect(port, '127.0.0.1', () => resolve(true))
+      socket.once('error', () => resolve(false)).once('connect', () => socket.destroy())
+    })
+    if (isThere) return
+    await sleep(20)
+  }
+}
+
+export type Asked = {
+  host?: string
+  /** Names another host in the handshake than in the request. */
+  servername?: string
+  method?: string
+  path: string
+  headers?: Record<string, string>
+  body?: string
+  show?: Identity
+  /** From which of this machine's addresses. */
+  localAddress?: string
+}
+
+/** Asks over TLS; null when the proxy ended the handshake or the connection. */
+export async function askProxy(
+  { port }: RunningProxy,
+  { authority }: Certificates,
+  { host = apiHost, servername = host, show, body, ...asked }: Asked,
+): Promise<{ status: number; text: string } | null> {
+  return await new Promise((resolve) => {
+    const sent = request(
+      {
+        ...asked,
+        host: '127.0.0.1',
+        port,
+        servername,
+        method: asked.method ?? (body === undefined ? 'GET' : 'POST'),
+        headers: { host, ...(body !== undefined && { 'content-type': 'application/json' }), ...asked.headers },
+        ca: authority,
+        ...(show && { cert: show.certificate, key: show.key }),
+        agent: false,
+      },
+      (answer) => {
+        const chunks: Buffer[] = []
+        answer.on('data', (chunk: Buffer) => chunks.push(chunk))
+        answer.on('end', () => resolve({ status: answer.statusCode ?? 0, text: Buffer.concat(chunks).toString() }))
+      },
+    )
+    sent.once('error', () => resolve(null))
+    sent.end(body)
+  })
+}
