@@ -51,13 +51,15 @@ const DecisionRequest = Type.Object({ reference: id, decision: Type.Enum(['accep
 const ReturnRequest = Type.Object({ endToEndId: id, amount })
 const PayoutReturnRequest = Type.Object({ payoutId: id, amount })
 
-const probability = Type.Number({ minimum: 0, maximum: 1 })
+const probability = Type.Optional(Type.Number({ minimum: 0, maximum: 1 }))
 const PersonalityRequest = Type.Partial(
   Type.Object(
     {
       name: Type.Enum(presetNames),
       seed: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
-      traits: Type.Partial(Type.Record(Type.Enum(traitNames), probability)),
+      traits: Type.Object(Object.fromEntries(traitNames.map((trait) => [trait, probability])), {
+        additionalProperties: false,
+      }),
     },
     { additionalProperties: false },
   ),

@@ -1,0 +1,336 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createEmptyDatabase, type TestDatabase } from '../../test/support/database.ts'
+import { type TestSimulator, testSimulator, txidOf } from '../../test/support/simulator.ts'
+import { receiverKey } from '../receiver-account.ts'
+import { slowMs } from '../settlement.ts'
+import { isSpiCode } from '../spi-codes.ts'
+import { contestedAfterMs } from './aftermath.ts'
+import { createPersonality, fateOf, honest } from './personality.ts'
+import { type Behaviour, behaviourAmounts, behaviours, presets, type Trait, traitNames } from './traits.ts'
+
+let database: TestDatabase
+let simulator: TestSimulator
+let next = 1
+
+beforeAll(async () => {
+  database = await createEmptyDatabase()
+  simulator = await testSimulator(database.db.pool)
+  await simulator.ask('PUT', `/webhook/${receiverKey}`, { body: { webhookUrl: 'http://shop.example' } })
+})
+afterAll(async () => {
+  await simulator.close()
+  await database.drop()
+})
+beforeEach(async () => {
+  await simulator.personality({ name: 'honest' })
+  simulator.callbacks.length = 0
+})
+
+type Entry = { endToEndId: string; txid?: string; valor: string; chave: string; horario: string }
+type Pix = Entry & { devolucoes?: object[]; pagador: { cpf: string } }
+
+async function paid(
+  behaviour: Behaviour | undefined,
+  { amount = '10.00', txid = txidOf(next++), expiracao = 3600 } = {},
+) {
+  const uri = await simulator.charge(txid, amount, expiracao)
+  const outcome = await simulator.pay({ uri, ...(behaviour && { behaviour }) })
+  if (!outcome.ok) throw new Error(outcome.message)
+  return { txid, uri, endToEndId: outcome.endToEndId }
+}
+const chargeOf = async (txid: string) =>
+  (await simulator.ask('GET', `/cob/${txid}`)).body as { status: string; pix?: Pix[] }
+const pixOf = async (endToEndId: string) => await simulator.ask('GET', `/pix/${endToEndId}`)
+const listed = async (query: Record<string, string> = {}) => {
+  const now = simulator.clock.now().getTime()
+  const range = { inicio: new Date(now - 40 * 86_400_000).toISOString(), fim: new Date(now).toISOString() }
+  const { body } = await simulator.ask('GET', '/pix', {
+    query: { ...range, 'paginacao.itensPorPagina': '1000', ...query },
+  })
+  return body.pix as Pix[]
+}
+const told = () => simulator.callbacks.flatMap(({ body }) => (body as { pix: Entry[] }).pix)
+const truthOf = async (txid: string) => (await simulator.truth()).payments.filter(({ paysTxid }) => paysTxid === txid)
+
+describe('a fate', () => {
+  const everything = Object.fromEntries(traitNames.map((trait) => [trait, 0.5]))
+  const keys = Array.from({ length: 2000 }, (_, index) => txidOf(index))
+  const fates = (seed: number, asked: string[]) => {
+    const personality = createPersonality({ name: 'hostile', seed, traits: everything })
+    return new Map(asked.map((txid) => [txid, fateOf(personality, { txid, amount: 1000, asked: undefined }).join()]))
+  }
+
+  it('is the same for the same seed, in whatever order it is asked for', () => {
+    const [one, other] = [fates(7, keys), fates(7, keys.toReversed())]
+    for (const key of keys) expect(other.get(key)).toBe(one.get(key))
+  })
+
+  it('is another for another seed', () => {
+    const [one, other] = [fates(7, keys), fates(8, keys)]
+    expect(keys.filter((key) => one.get(key) === other.get(key)).length).toBeLessThan(20)
+  })
+
+  it.each(traitNames)('of %s comes as often as it is probable, whatever else happens', (trait: Trait) => {
+    const personality = createPersonality({ name: 'honest', seed: 3, traits: { [trait]: 0.2 } })
+    const struck = keys.filter((key) => personality.has(trait, key)).length
+    // Six standard deviations on either side of 400.
+    expect(struck).toBeGreaterThan(290)
+    expect(struck).toBeLessThan(510)
+    expect(traitNames.filter((other) => other !== trait && keys.some((key) => personality.has(other, key)))).toEqual([])
+  })
+
+  it('is none at all of an honest bank', () => {
+    const personality = createPersonality(honest)
+    expect(keys.flatMap((txid) => fateOf(personality, { txid, amount: 1000, asked: undefined }))).toEqual([])
+  })
+
+  it('is what was asked for, then what the amount asks for', () => {
+    const hostile = createPersonality({ name: 'hostile', seed: 1, traits: everything })
+    const [txid] = keys
+    if (txid === undefined) throw new Error('no key')
+    expect(fateOf(hostile, { txid, amount: behaviourAmounts.late, asked: 'twice' })).toEqual(['twice'])
+    expect(fateOf(hostile, { txid, amount: behaviourAmounts.late, asked: 'honest' })).toEqual([])
+    expect(fateOf(hostile, { txid, amount: behaviourAmounts.late, asked: undefined })).toEqual(['late'])
+  })
+})
+
+describe('a payment', () => {
+  it('without its txid is an orphan, and leaves the charge open', async () => {
+    const { txid, endToEndId } = await paid('without_txid')
+    expect(await chargeOf(txid)).toMatchObject({ status: 'ATIVA' })
+    expect(await chargeOf(txid)).not.toHaveProperty('pix')
+    const { body } = await pixOf(endToEndId)
+    expect(body).toMatchObject({ valor: '10.00' })
+    expect(body).not.toHaveProperty('txid')
+    expect((await listed({ txIdPresente: 'false' })).map((pix) => pix.endToEndId)).toContain(endToEndId)
+    expect((await listed({ txIdPresente: 'true' })).map((pix) => pix.endToEndId)).not.toContain(endToEndId)
+    expect(await listed({ txid })).toEqual([])
+    await expect.poll(told).toEqual([expect.objectContaining({ endToEndId })])
+    expect(told()[0]).not.toHaveProperty('txid')
+    expect(await truthOf(txid)).toMatchObject([{ endToEndId, txid: null, amount: 1000, behaviours: ['without_txid'] }])
+  })
+
+  it('that is slow is shown nowhere for ten minutes', async () => {
+    const { txid, endToEndId, uri } = await paid('slow')
+    expect((await pixOf(endToEndId)).status).toBe(404)
+    expect(await chargeOf(txid)).toMatchObject({ status: 'ATIVA' })
+    expect(await truthOf(txid)).toEqual([])
+    // The payer's bank knows that it has paid.
+    expect(await simulator.pay({ uri })).toMatchObject({ ok: false, code: 'already_paid' })
+    simulator.clock.advance(slowMs)
+    const horario = simulator.clock.now().toISOString()
+    expect((await pixOf(endToEndId)).body).toMatchObject({ txid, horario })
+    expect(await chargeOf(txid)).toMatchObject({ status: 'CONCLUIDA', pix: [{ endToEndId }] })
+    expect(await listed({ txid })).toHaveLength(1)
+  })
+
+  it('that is late comes ten minutes after the charge has expired', async () => {
+    const { txid, endToEndId } = await paid('late', { expiracao: 60 })
+    simulator.clock.advance(60_000 + slowMs - 1)
+    expect(await listed({ txid })).toEqual([])
+    simulator.clock.advance(1)
+    expect(await listed({ txid })).toMatchObject([{ endToEndId, horario: simulator.clock.now().toISOString() }])
+  })
+
+  it('can be made late of a charge that has expired long ago, and by no honest bank', async () => {
+    const uri = await simulator.charge(txidOf(next++), '10.00', 60)
+    simulator.clock.advance(60_000 + slowMs)
+    expect(await simulator.pay({ uri })).toMatchObject({ code: 'charge_expired' })
+    const outcome = await simulator.pay({ uri, behaviour: 'late' })
+    expect(outcome).toMatchObject({ ok: true })
+    expect((await pixOf(outcome.ok ? outcome.endToEndId : '')).status).toBe(200)
+  })
+
+  it('is made twice, under two ids', async () => {
+    const { txid } = await paid('twice')
+    const { status, pix = [] } = await chargeOf(txid)
+    expect(status).toBe('CONCLUIDA')
+    expect(pix).toHaveLength(2)
+    expect(new Set(pix.map(({ endToEndId }) => endToEndId)).size).toBe(2)
+    expect(pix.map((one) => one.txid)).toEqual([txid, txid])
+    expect((await truthOf(txid)).map(({ isSecond }) => isSecond).toSorted()).toEqual([false, true])
+    await expect.poll(() => told().length).toBe(2)
+  })
+
+  it('is made once more of a charge that is paid', async () => {
+    const { txid, uri } = await paid(undefined)
+    expect(await simulator.pay({ uri, behaviour: 'twice' })).toMatchObject({ ok: true })
+    expect(await simulator.pay({ uri, behaviour: 'late' })).toMatchObject({ code: 'already_paid' })
+    expect(await listed({ txid })).toHaveLength(2)
+  })
+
+  it('is of another amount', async () => {
+    const amounts = new Set<string | undefined>()
+    for (let tries = 0; tries < 60; tries += 1) {
+      const { txid } = await paid('other_amount')
+      amounts.add((await listed({ txid }))[0]?.valor)
+    }
+    expect([...amounts].toSorted()).toEqual(['10.01', '20.00', '5.00', '9.99'])
+  })
+
+  it('is of another amount even where there is nothing less', async () => {
+    for (let tries = 0; tries < 8; tries += 1) {
+      const { txid } = await paid('other_amount', { amount: '0.01' })
+      expect((await listed({ txid }))[0]?.valor).toBe('0.02')
+    }
+  })
+
+  it('comes from another person’s account', async () => {
+    const { txid } = await paid('other_payer')
+    expect(await listed({ txid })).toMatchObject([{ pagador: { cpf: '39053344705', nome: 'José Carlos Ferreira' } }])
+  })
+
+  it('is sent back by the bank itself ten minutes later', async () => {
+    const { endToEndId, txid } = await paid('returned')
+    expect((await pixOf(endToEndId)).body).not.toHaveProperty('devolucoes')
+    expect(await listed({ txid, devolucaoPresente: 'true' })).toEqual([])
+    simulator.clock.advance(slowMs)
+    const devolucoes = [{ valor: '10.00', natureza: 'ORIGINAL', status: 'DEVOLVIDO' }]
+    expect((await pixOf(endToEndId)).body).toMatchObject({ devolucoes })
+    expect(await listed({ txid, devolucaoPresente: 'true' })).toMatchObject([{ devolucoes }])
+    expect(await truthOf(txid)).toMatchObject([{ amount: 1000, returned: 1000 }])
+  })
+
+  it('is contested two days later', async () => {
+    const { endToEndId } = await paid('contested')
+    const contests = async () => {
+      const now = simulator.clock.now().getTime()
+      const range = { inicio: new Date(now - 3 * 86_400_000).toISOString(), fim: new Date(now + 1000).toISOString() }
+      const { body } = await simulator.ask('GET', '/v2/gn/infracoes', { query: range })
+      return (body.infracoes as { endToEndId: string }[]).filter((one) => one.endToEndId === endToEndId)
+    }
+    simulator.clock.advance(contestedAfterMs - 1)
+    expect(await contests()).toEqual([])
+    simulator.clock.advance(1)
+    expect(await contests()).toMatchObject([{ status: 'aberta', valor: '10.00' }])
+  })
+})
+
+describe('a callback', () => {
+  it('never comes', async () => {
+    const { txid } = await paid('callback_never')
+    // Another one's callback came meanwhile.
+    const { endToEndId } = await paid(undefined)
+    await expect.poll(told).toMatchObject([{ endToEndId }])
+    expect(await listed({ txid })).toHaveLength(1)
+  })
+
+  it('comes doubled', async () => {
+    const { endToEndId } = await paid('callback_twice')
+    await expect.poll(() => told().map((pix) => pix.endToEndId)).toEqual([endToEndId, endToEndId, endToEndId])
+  })
+
+  it('comes out of order', async () => {
+    const made = []
+    for (let tries = 0; tries < 12; tries += 1) made.push((await paid('callback_late')).txid)
+    await expect.poll(() => told().length, { timeout: 5000 }).toBe(12)
+    const order = told().map(({ txid }) => txid)
+    expect(order).not.toEqual(made)
+    expect(order.toSorted()).toEqual(made.toSorted())
+  })
+
+  it('comes in the company of forged ones', async () => {
+    // So that there is another charge to name, on either side.
+    for (const index of [0, 1, 2, 3]) await simulator.charge(txidOf(900_000 + index))
+    let isSwapped = false
+    for (let tries = 0; tries < 6; tries += 1) {
+      simulator.callbacks.length = 0
+      const { endToEndId, txid } = await paid('callback_forged')
+      await expect.poll(() => simulator.callbacks.length).toBe(2)
+      const [forged = [], mixed = []] = simulator.callbacks.map(({ body }) => (body as { pix: Entry[] }).pix)
+      const isTrue = (entry: Entry) => entry.endToEndId === endToEndId && entry.txid === txid
+      expect(forged.filter(isTrue)).toEqual([])
+      expect(mixed.filter(isTrue)).toHaveLength(1)
+      expect(forged.filter((entry) => entry.chave !== receiverKey)).toHaveLength(1)
+      const madeUp = forged.filter((entry) => entry.endToEndId !== endToEndId)
+      expect(madeUp).toHaveLength(2)
+      for (const entry of madeUp) expect((await pixOf(entry.endToEndId)).status).toBe(404)
+      isSwapped ||= forged.some((entry) => entry.endToEndId === endToEndId && entry.txid !== txid)
+    }
+    expect(isSwapped).toBe(true)
+  })
+})
+
+describe('an answer', () => {
+  it('is lost after it took effect, once', async () => {
+    await simulator.personality({ traits: { answer_lost: 1 } })
+    const txid = txidOf(next++)
+    const body = { calendario: { expiracao: 60 }, valor: { original: '1.00' }, chave: receiverKey }
+    expect((await simulator.ask('PUT', `/cob/${txid}`, { body })).status).toBe(504)
+    expect((await simulator.ask('PUT', `/cob/${txid}`, { body })).status).toBe(200)
+    const { endToEndId } = await simulator.personality({ name: 'honest' }).then(async () => await paid(undefined))
+    await simulator.personality({ traits: { answer_lost: 1 } })
+    const place = `/pix/${endToEndId}/devolucao/a`
+    expect((await simulator.ask('PUT', place, { body: { valor: '1.00' } })).status).toBe(504)
+    expect((await simulator.ask('GET', place)).body).toMatchObject({ valor: '1.00', status: 'DEVOLVIDO' })
+    const payout = { valor: '1.00', pagador: { chave: receiverKey }, favorecido: { chave: 'a@example.com' } }
+    expect((await simulator.ask('PUT', '/v3/gn/pix/lost1', { body: payout })).status).toBe(504)
+    expect((await simulator.ask('PUT', '/v3/gn/pix/lost1', { body: payout })).status).toBe(201)
+  })
+
+  it('rejects payouts and returns for every reason of the Pix system', async () => {
+    await simulator.personality({ seed: 5, traits: { payout_rejected: 1, return_rejected: 1 } })
+    const payout = { valor: '1.00', pagador: { chave: receiverKey }, favorecido: { chave: 'a@example.com' } }
+    const codes = new Set<string>()
+    for (let index = 0; index < 150; index += 1) {
+      await simulator.ask('PUT', `/v3/gn/pix/rejected${index}`, { body: payout })
+      const { body } = await simulator.ask('GET', `/v2/gn/pix/enviados/id-envio/rejected${index}`)
+      expect(body).toMatchObject({ status: 'NAO_REALIZADO' })
+      codes.add((body as { gnExtras: { erro: { codigo: string } } }).gnExtras.erro.codigo)
+    }
+    expect([...codes].every(isSpiCode)).toBe(true)
+    expect(codes.size).toBeGreaterThan(20)
+    const { endToEndId } = await paid(undefined)
+    await simulator.ask('PUT', `/pix/${endToEndId}/devolucao/b`, { body: { valor: '1.00' } })
+    const { body } = await simulator.ask('GET', `/pix/${endToEndId}/devolucao/b`)
+    expect(body).toMatchObject({ status: 'NAO_REALIZADO', motivo: expect.stringMatching(/^[A-Z]{2}\w\w: /) })
+  })
+})
+
+describe('an amount', () => {
+  it.each(behaviours)('of its own has %s happen', async (behaviour) => {
+    const amount = (behaviourAmounts[behaviour] / 100).toFixed(2)
+    const { txid } = await paid(undefined, { amount })
+    simulator.clock.advance(3_600_000 + slowMs)
+    expect((await truthOf(txid))[0]?.behaviours).toEqual([behaviour])
+  })
+
+  it('misbehaves by itself alone: those beside it are paid as they should', async () => {
+    for (const amount of ['7000.00', '7000.13']) {
+      const { txid } = await paid(undefined, { amount })
+      expect(await truthOf(txid)).toMatchObject([{ behaviours: [] }])
+    }
+  })
+})
+
+describe('a character', () => {
+  it('is kept, and shared by all processes on the database', async () => {
+    const character = await simulator.personality({ name: 'careless', seed: 11, traits: { twice: 1 } })
+    expect(character).toEqual({ name: 'careless', seed: 11, traits: { ...presets.careless, twice: 1 } })
+    const later = await testSimulator(database.db.pool, { clock: simulator.clock })
+    expect(await later.personality()).toEqual(character)
+    const txid = txidOf(next++)
+    await later.pay({ uri: await later.charge(txid) })
+    expect((await truthOf(txid)).some(({ isSecond }) => isSecond)).toBe(true)
+    await later.close()
+  })
+
+  it('is refused when it is none', async () => {
+    const ask = async (body: object) => (await simulator.ask('POST', '/sandbox/personality', { body })).status
+    expect(await ask({ name: 'wicked' })).toBe(400)
+    expect(await ask({ traits: { twice: 2 } })).toBe(400)
+    expect(await ask({ traits: { thrice: 1 } })).toBe(400)
+    expect(await ask({ seed: -1 })).toBe(400)
+    expect((await simulator.ask('POST', '/sandbox/personality', { body: {} })).body).toEqual(honest)
+  })
+})
+
+it('holds what has arrived, less what went back and what was paid out', async () => {
+  const before = (await simulator.truth()).holds
+  const { endToEndId } = await paid('twice')
+  expect((await simulator.truth()).holds).toBe(before + 2000)
+  await simulator.ask('PUT', `/pix/${endToEndId}/devolucao/c`, { body: { valor: '4.00' } })
+  const payout = { valor: '3.00', pagador: { chave: receiverKey }, favorecido: { chave: 'a@example.com' } }
+  await simulator.ask('PUT', '/v3/gn/pix/held', { body: payout })
+  expect((await simulator.truth()).holds).toBe(before + 2000 - 400 - 300)
+})
