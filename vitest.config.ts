@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     globalSetup: 'test/support/global-setup.ts',
-    include: ['src/**/*.test.ts', 'simulator/**/*.test.ts', 'bench/**/*.test.ts', 'test/**/*.test.ts'],
+    include: ['src', 'simulator', 'sdk/src', 'bench', 'test'].map((folder) => `${folder}/**/*.test.ts`),
     pool: 'forks',
     // For .ci/run, which counts.
     ...(process.env.GUICHE_TEST_REPORT && {

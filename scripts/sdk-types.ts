@@ -1,0 +1,233 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { pathToFileURL } from 'node:url'
+import { errors } from '../src/lib/errors.ts'
+
+/**
+ * Writes the types of the SDK from docs/openapi.json, each shape once and under a name that people can read: what a generator for any
+ * document cannot know. A keyword that it does not understand stops it, so that no type says less than the document.
+ */
+
+type Schema = { [keyword: string]: unknown }
+type Operation = {
+  parameters?: { name: string; in: string; required: boolean; description?: string; schema: Schema }[]
+  requestBody?: { content: Record<string, { schema: Schema }> }
+  responses: Record<string, { content?: Record<string, { schema: Schema }> }>
+}
+type Document = {
+  paths: Record<string, Record<string, Operation>>
+  components: { schemas: Record<string, Schema> }
+}
+
+/** `POST /transaction body`, `GET /transaction query`, `GET /balance 200`; then members, `[]` being those of a list. */
+const names: [name: string, place: string, description: string][] = [
+  ['TransactionStatus', 'GET /transaction/{id} 200 status', 'Where a transaction stands.'],
+  ['WithdrawalStatus', 'GET /withdrawal/{id} 200 status', 'Where a withdrawal stands.'],
+  ['WithdrawalHold', 'GET /withdrawal/{id} 200 hold', 'What a withdrawal waits for before anything is sent.'],
+  ['RefundStatus', 'GET /transaction/{id} 200 refunds [] status', 'Where a refund stands.'],
+  ['StatementKind', 'GET /statement 200 data [] kind', 'What changed the available balance.'],
+  ['DeliveryState', 'GET /webhook/delivery 200 data [] state', 'Where the delivery of an event stands.'],
+  ['PixKeyType', 'GET /withdrawal/{id} 200 pixKey type', 'The kinds of PIX keys.'],
+
+  ['PixKey', 'GET /withdrawal/{id} 200 pixKey', 'A PIX key: what money is sent to.'],
+  ['PixCode', 'GET /transaction/{id} 200 pixResponse', 'What a payer pays: as a text to copy, and as a QR image.'],
+  ['BankAccount', 'GET /transaction/{id} 200 payer bankAccount', 'An account at a bank.'],
+  ['AccountHolder', 'GET /transaction/{id} 200 payer', 'Who paid, or who was paid.'],
+  ['TaxDocument', 'GET /transaction/{id} 200 seller document', 'A CPF or CNPJ.'],
+  ['Customer', 'GET /transaction/{id} 200 customer', 'Who buys.'],
+  ['Seller', 'GET /transaction/{id} 200 seller', 'Who sells.'],
+  ['Address', 'GET /transaction/{id} 200 address', 'Where a physical product goes.'],
+  ['Item', 'GET /transaction/{id} 200 items []', 'What is bought.'],
+  ['Refund', 'GET /transaction/{id} 200 refunds []', 'A refund of a transaction.'],
+  ['TransactionStatusEntry', 'GET /transaction/{id} 200 statusHistory []', 'A status that a transaction had or has.'],
+  ['WithdrawalStatusEntry', 'GET /withdrawal/{id} 200 statusHistory []', 'A status that a withdrawal had or has.'],
+  ['Transaction', 'GET /transaction/{id} 200', 'A charge by PIX. Amounts are in cents, dates in ISO 8601.'],
+  ['Withdrawal', 'GET /withdrawal/{id} 200', 'Money sent to a PIX key. Amounts are in cents, dates in ISO 8601.'],
+  ['Balance', 'GET /balance 200', 'What there is. Amounts are in cents.'],
+  ['StatementEntry', 'GET /statement 200 data []', 'One change of the available balance. Amounts are in cents.'],
+  ['EventSummary', 'GET /event 200 data []', 'One change of a status, and how its delivery stands.'],
+  ['DeliveryAttempt', 'GET /webhook/delivery 200 data [] attempts []', 'One request to your receiver.'],
+  ['Delivery', 'GET /webhook/delivery 200 data []', 'The delivery of an event to your receiver, with its attempts.'],
+
+  ['CustomerInput', 'POST /transaction body customer', 'Who buys.'],
+  ['SellerInput', 'POST /transaction body seller', 'Who sells.'],
+  ['ItemInput', 'POST /transaction body items []', 'What is bought.'],
+  ['CreateTransactionBody', 'POST /transaction body', 'What the service takes to create a transaction.'],
+  ['TransactionCreated', 'POST /transaction 201', 'The answer to a create.'],
+  ['RefundBody', 'POST /transaction/{id}/refund body', 'What the service takes to refund a transaction.'],
+  ['RefundCreated', 'POST /transaction/{id}/refund 201', 'The answer to a refund that was asked for.'],
+  ['CreateWithdrawalBody', 'POST /withdrawal body', 'What the service takes to create a withdrawal.'],
+  ['WithdrawalCreated', 'POST /withdrawal 201', 'The answer to a withdrawal that was asked for.'],
+  ['Resent', 'POST /webhook/delivery/{eventId}/resend 200', 'A delivery that begins anew.'],
+  [
+    'SandboxPayer',
+    'POST /sandbox/payment body payer',
+    'Who pays at the simulated bank; what is left out is filled in.',
+  ],
+  ['SandboxPayment', 'POST /sandbox/payment body', 'A payment at the simulated bank.'],
+  ['SandboxPaid', 'POST /sandbox/payment 200', 'The payment that was made.'],
+  ['SandboxInfraction', 'POST /sandbox/infraction body', 'A contest (MED) at the simulated bank.'],
+  ['SandboxContested', 'POST /sandbox/infraction 200', 'The contest that was opened.'],
+  ['SandboxReturn', 'POST /sandbox/return body', 'A return under MED without a warning.'],
+  ['SandboxWithdrawalReturn', 'POST /sandbox/withdrawal/{payoutId}/return body', 'A withdrawal that is sent back.'],
+
+  ['TransactionFilters', 'GET /transaction query', 'Filters of the list of transactions; all must fit.'],
+  ['WithdrawalFilters', 'GET /withdrawal query', 'Filters of the list of withdrawals; all must fit.'],
+  ['StatementFilters', 'GET /statement query', 'Filters of the statement; all must fit.'],
+  ['EventFilters', 'GET /event query', 'Which page of the events.'],
+  ['DeliveryFilters', 'GET /webhook/delivery query', 'Filters of the list of deliveries; all must fit.'],
+  ['BalanceQuery', 'GET /balance query', 'Which moment the balance is asked for.'],
+
+  ['FieldError', 'Problem errors []', 'One fault of a request; `field` is a path such as `items[0].unitPrice`.'],
+  ['Problem', 'Problem', 'The body of an error (RFC 9457).'],
+]
+
+const header = `// Written by \`npm run sdk:types\` from docs/openapi.json and the service's table of errors. Change those, not this.
+
+/** Every \`code\` that the service answers with. A newer service may have more: keep a branch for those. */
+export type ErrorCode =
+${Object.keys(errors)
+  .map((code) => `  | '${code}'`)
+  .join('\n')}
+
+/** A page of a list. */
+export interface Page<Entry> {
+  /** Items in all. */
+  total: number
+  totalPages: number
+  /** From 1. */
+  currentPage: number
+  perPage: number
+  data: Entry[]
+  /** Give it as \`cursor\` for the next page; null at the end. */
+  nextCursor: string | null
+}
+`
+
+export function writeSdkTypes(document: Document): string {
+  const found = names.map(([name, place, description]) => {
+    const schema = findSchema(document, place)
+    return { name, description, schema, text: toText(schema, new Map()) }
+  })
+  // A shape that has a name is called by it wherever it stands.
+  const known = new Map(found.map(({ name, text }) => [text, name]))
+  const declared = found.map(({ name, description, schema, text }) => {
+    const others = new Map([...known].filter(([, other]) => other !== name))
+    const head = toComment([description, sentence(schema.description)].filter(Boolean).join(' '), '')
+    const written = toText(schema, others, '')
+    if (known.get(text) !== name) return `${head}export type ${name} = ${known.get(text)}\n`
+    return written.startsWith('{')
+      ? `${head}export interface ${name} ${written}\n`
+      : `${head}export type ${name} = ${written}\n`
+  })
+  return [header, ...declared].join('\n')
+}
+
+function findSchema(document: Document, place: string): Schema {
+  const [first = '', ...rest] = place.split(' ')
+  if (first === 'Problem') return descend(document.components.schemas.Problem, rest, place)
+  const [path = '', part = '', ...members] = rest
+  const operation = document.paths[path]?.[first.toLowerCase()]
+  if (!operation) throw new Error(`docs/openapi.json has no ${first} ${path}`)
+  if (part === 'query') return queryOf(operation)
+  const content = part === 'body' ? operation.requestBody?.content : operation.responses[part]?.content
+  return descend(content?.['application/json']?.schema, members, place)
+}
+
+function descend(schema: Schema | undefined, members: string[], place: string): Schema {
+  const end = members.reduce<Schema | undefined>((inner, member) => {
+    if (member === '[]') return inner?.items as Schema | undefined
+    return (inner?.properties as Record<string, Schema> | undefined)?.[member]
+  }, schema)
+  if (!end) throw new Error(`docs/openapi.json has no ${place}`)
+  return end
+}
+
+/** The parameters as the members of one object. */
+function queryOf(operation: Operation): Schema {
+  const parameters = (operation.parameters ?? []).filter((parameter) => parameter.in === 'query')
+  const properties = parameters.map(({ name, description, schema }) => [
+    name,
+    { ...schema, ...(schema.format === 'iso-date-time' && { format: 'date-to-send' }), description },
+  ])
+  const required = parameters.filter((parameter) => parameter.required).map(({ name }) => name)
+  return { type: 'object', properties: Object.fromEntries(properties), required }
+}
+
+/** What a type can say, or a comment does. The others are conditions that the service checks. */
+const understood = [
+  ...['type', 'enum', 'const', 'properties', 'required', 'items', 'additionalProperties', 'description', 'default'],
+  ...['minimum', 'maximum', 'minLength', 'maxLength', 'minItems', 'maxItems', 'uniqueItems', 'format'],
+  ...['if', 'then', 'allOf', 'example', 'examples', 'x-json-limits'],
+]
+
+function toText(schema: Schema, known: Map<string, string>, indent: string | null = null): string {
+  for (const keyword of Object.keys(schema))
+    if (!understood.includes(keyword)) throw new Error(`What does ${keyword} mean for a type?`)
+  // With its members' comments only where it is written out: shapes are compared without.
+  const bare = indent === null ? '' : toText(schema, new Map())
+  const name = known.get(bare)
+  if (name !== undefined) return name
+  if (Array.isArray(schema.enum)) return schema.enum.map(toLiteral).join(' | ')
+  if ('const' in schema) return toLiteral(schema.const)
+  if (Array.isArray(schema.type)) return schema.type.map((type) => toText({ type }, known)).join(' | ')
+  switch (schema.type) {
+    case 'string':
+      return schema.format === 'date-to-send' ? 'string | Date' : 'string'
+    case 'integer':
+    case 'number':
+      return 'number'
+    case 'boolean':
+    case 'null':
+      return schema.type
+    case 'array': {
+      const item = toText(schema.items as Schema, known, indent)
+      return item.includes(' | ') && !item.startsWith('{') ? `(${item})[]` : `${item}[]`
+    }
+    case 'object':
+      return toObject(schema, known, indent)
+  }
+  throw new Error(`What is the type of ${JSON.stringify(schema)}?`)
+}
+
+function toObject(schema: Schema, known: Map<string, string>, indent: string | null): string {
+  if (!schema.properties) return 'Record<string, unknown>'
+  const required = new Set(Array.isArray(schema.required) ? schema.required : [])
+  const inner = indent === null ? null : `${indent}  `
+  const members = Object.entries(schema.properties as Record<string, Schema>).map(([name, member]) => {
+    const head = inner === null ? '' : toComment(describe(member), inner)
+    return `${head}${inner ?? ' '}${name}${required.has(name) ? '' : '?'}: ${toText(member, known, inner)}`
+  })
+  return indent === null ? `{${members.join(';')} }` : `{\n${members.join('\n')}\n${indent}}`
+}
+
+function toLiteral(value: unknown): string {
+  return typeof value === 'string' ? `'${value}'` : String(value)
+}
+
+/** What a member is, and its limits: nobody should have to look them up. */
+function describe(schema: Schema): string {
+  const from = schema.minimum ?? schema.minLength
+  const to = schema.maximum ?? schema.maxLength
+  const unit = 'minLength' in schema || 'maxLength' in schema ? ' characters' : ''
+  const isCount = schema.type === 'integer' && from !== undefined
+  const range =
+    to === undefined ? (isCount ? `from ${from}` : '') : `${from === undefined ? 'up' : from} to ${to}${unit}`
+  const fallback = 'default' in schema ? `${schema.default} by default` : ''
+  return sentence([schema.description, range, fallback].filter(Boolean).join('; '))
+}
+
+function sentence(text: unknown): string {
+  if (typeof text !== 'string' || text === '') return ''
+  const first = `${text.charAt(0).toUpperCase()}${text.slice(1)}`
+  return /[.…]$/.test(first) ? first : `${first}.`
+}
+
+function toComment(text: string, indent: string): string {
+  return text === '' ? '' : `${indent}/** ${text} */\n`
+}
+
+function main(): void {
+  writeFileSync('sdk/src/types.ts', writeSdkTypes(JSON.parse(readFileSync('docs/openapi.json', 'utf8'))))
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) main()

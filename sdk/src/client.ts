@@ -1,0 +1,61 @@
+import { type Call, type RequestOptions, readJson, type Settings, send, unlessAborted } from './http.ts'
+import { List } from './list.ts'
+import { isTokenRefused, type Tokens } from './token.ts'
+import type { Page } from './types.ts'
+
+/** What the resources are made of: calls with a token. */
+export type Client = {
+  get<Result>(path: string, options: RequestOptions | undefined, query?: object): Promise<Result>
+  /** Not tried again unless it `isRepeatable` or has an idempotency key. */
+  post<Result>(path: string, options: RequestOptions | undefined, sent?: Sent): Promise<Result>
+  list<Entry>(path: string, filters: object | undefined, options: RequestOptions | undefined): List<Entry>
+  /** All that fit, as CSV; its body is read by the caller. */
+  exportCsv(path: string, filters: object | undefined, options: RequestOptions | undefined): Promise<Response>
+}
+
+type Sent = { body?: object; idempotencyKey?: string; isRepeatable?: boolean }
+
+export function createClient(settings: Settings, tokens: Tokens): Client {
+  async function request<Result>(
+    call: Call,
+    options: RequestOptions = {},
+    read: (response: Response) => Promise<Result> = readJson<Result>(call),
+  ): Promise<Result> {
+    const token = await unlessAborted(tokens.get(), options.signal)
+    try {
+      return await send(settings, call, { token, read, options })
+    } catch (error) {
+      // Refused before it was carried out: with another token, anything may be sent again.
+      if (!isTokenRefused(error)) throw error
+      tokens.drop(token)
+      return await send(settings, call, { token: await unlessAborted(tokens.get(), options.signal), read, options })
+    }
+  }
+
+  const client: Client = {
+    get: (path, options, query) => request({ method: 'GET', path, query, isRepeatable: true }, options),
+    post: (path, options, { body, idempotencyKey, isRepeatable = idempotencyKey !== undefined } = {}) =>
+      request({ method: 'POST', path, body, idempotencyKey, isRepeatable }, options),
+    list: <Entry>(path: string, filters: object = {}, options?: RequestOptions) =>
+      new List<Entry>((more) => client.get<Page<Entry>>(path, options, { ...filters, ...more }), filters),
+    exportCsv: (path, filters, options) =>
+      request({ method: 'GET', path, query: filters, isRepeatable: true, accept: 'text/csv' }, options, (response) =>
+        Promise.resolve(response),
+      ),
+  }
+  return client
+}
+
+/** An id as part of a path. What has other characters is none, and could name another address. */
+export function toSegment(id: string): string {
+  if (typeof id === 'string' && /^[\w-]{1,64}$/.test(id)) return id
+  throw new TypeError('The id of a record is needed: letters, digits and hyphens.')
+}
+
+/** An input with its idempotency key: the caller's, or one made for this call alone, so that its tries are one request. */
+export function withKey<Input extends { idempotencyKey?: string | undefined }>(
+  input: Input,
+): { body: Input & { idempotencyKey: string }; idempotencyKey: string } {
+  const idempotencyKey = input.idempotencyKey ?? crypto.randomUUID()
+  return { body: { ...input, idempotencyKey }, idempotencyKey }
+}

@@ -1,0 +1,209 @@
+import { ConnectionError, GuicheError, RateLimitedError, toError, unexpectedAnswer } from './errors.ts'
+
+/** What each method takes as its last argument. */
+export type RequestOptions = {
+  /** Aborts the call, its pauses and its tries; the call then throws the signal's reason. */
+  signal?: AbortSignal | undefined
+  /** For one try, in milliseconds; that of the client by default. */
+  timeoutMs?: number | undefined
+  /** How often it is tried again, where that is safe; that of the client by default. */
+  maxRetries?: number | undefined
+}
+
+export type Call = {
+  method: 'GET' | 'POST'
+  /** Joined to baseUrl; what of it is not ours has been checked. */
+  path: string
+  query?: object | undefined
+  /** Sent as JSON; a form is sent as one. */
+  body?: object | undefined
+  idempotencyKey?: string | undefined
+  /** Whether sending it twice does what sending it once does: GETs do, and what has an idempotency key. */
+  isRepeatable: boolean
+  accept?: 'text/csv'
+}
+
+export type Settings = {
+  baseUrl: string
+  timeoutMs: number
+  maxRetries: number
+  fetch: typeof globalThis.fetch
+}
+
+/** Gives an answer of success; `read` says what of it is needed, while the time of the try runs. */
+export type Read<Result> = (response: Response) => Promise<Result>
+
+const firstPauseMs = 500
+const longestPauseMs = 8_000
+/** A service that asks for more patience than this is told to the caller instead. */
+const retryAfterMaxSeconds = 60
+
+/** 408 to 504: refused before it was carried out, or of unknown outcome. */
+const repeatedStatuses = [408, 500, 502, 503, 504]
+
+export const userAgent = 'guiche-sdk/0.1.0'
+
+/** Sends a call, again where that is safe and may help, and gives what `read` makes of its answer of success. */
+export async function send<Result>(
+  settings: Settings,
+  call: Call,
+  { token, read, options }: { token: string | null; read: Read<Result>; options: RequestOptions },
+): Promise<Result> {
+  const maxRetries = options.maxRetries ?? settings.maxRetries
+  for (let retry = 0; ; retry += 1) {
+    try {
+      return await sendOnce(settings, call, { token, read, options })
+    } catch (error) {
+      options.signal?.throwIfAborted()
+      if (retry >= maxRetries || !mayRepeat(call, error)) throw error
+      await pause(pauseMs(error, retry), options.signal)
+    }
+  }
+}
+
+/** Waits for something shared, unless this caller's own signal says to go. */
+export async function unlessAborted<Value>(promise: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
+  if (!signal) return await promise
+  let stop = () => {}
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason)
+    if (signal.aborted) stop()
+    else signal.addEventListener('abort', stop, { once: true })
+  })
+  try {
+    return await Promise.race([promise, aborted])
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
+}
+
+function mayRepeat(call: Call, error: unknown): boolean {
+  if (!(error instanceof GuicheError) || (error.retryAfterSeconds ?? 0) > retryAfterMaxSeconds) return false
+  // Refused before anything was done, so even what must not be sent twice may be.
+  if (error instanceof RateLimitedError) return true
+  if (!call.isRepeatable) return false
+  // The operator has stopped what leaves: it takes a person to let it go.
+  if (error.code === 'payouts_stopped') return false
+  return error instanceof ConnectionError || repeatedStatuses.includes(error.status ?? 0)
+}
+
+/** What the service asks for; else twice as long each time. Not all at the same moment: what failed for one failed for many. */
+function pauseMs(error: unknown, retry: number): number {
+  const asked = error instanceof GuicheError ? error.retryAfterSeconds : undefined
+  if (asked !== undefined) return asked * 1000 + Math.random() * 100
+  return Math.min(longestPauseMs, firstPauseMs * 2 ** retry) * (0.5 + Math.random() / 2)
+}
+
+async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const waited = new Promise<void>((done) => {
+    timer = setTimeout(done, ms)
+  })
+  try {
+    await unlessAborted(waited, signal)
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+type Try<Result> = { token: string | null; read: Read<Result>; options: RequestOptions }
+
+async function sendOnce<Result>(
+  settings: Settings,
+  call: Call,
+  { token, read, options }: Try<Result>,
+): Promise<Result> {
+  const { signal, timeoutMs = settings.timeoutMs } = options
+  signal?.throwIfAborted()
+  const controller = new AbortController()
+  const abort = () => controller.abort(signal?.reason)
+  signal?.addEventListener('abort', abort, { once: true })
+  let isLate = false
+  const timer = setTimeout(() => {
+    isLate = true
+    controller.abort()
+  }, timeoutMs)
+  const requestId = crypto.randomUUID()
+  try {
+    const response = await settings.fetch(toUrl(settings, call), {
+      method: call.method,
+      headers: toHeaders(call, { token, requestId }),
+      // A redirect would take the credentials along.
+      redirect: 'manual',
+      signal: controller.signal,
+      ...(call.body && { body: call.body instanceof URLSearchParams ? call.body : JSON.stringify(call.body) }),
+    })
+    if (response.ok) return await read(response)
+    const { status, headers } = response
+    throw toError({ status, headers, body: await response.text(), idempotencyKey: call.idempotencyKey })
+  } catch (error) {
+    signal?.throwIfAborted()
+    if (error instanceof GuicheError) throw error
+    throw toConnectionError(call, { cause: error, requestId, timeoutMs: isLate ? timeoutMs : null })
+  } finally {
+    clearTimeout(timer)
+    // An export is read after this, and can still be aborted.
+    if (!call.accept) signal?.removeEventListener('abort', abort)
+  }
+}
+
+/** Reads JSON, or throws `unexpected_answer`. */
+export function readJson<Result>({ idempotencyKey }: Call): Read<Result> {
+  return async (response) => {
+    const body = await response.text()
+    try {
+      return JSON.parse(body) as Result
+    } catch {
+      throw unexpectedAnswer(response.status, idempotencyKey)
+    }
+  }
+}
+
+function toUrl({ baseUrl }: Settings, { path, query }: Call): string {
+  const search = query ? String(toQuery(query)) : ''
+  return `${baseUrl}${path}${search && `?${search}`}`
+}
+
+/** Lists are repeated, dates written in ISO 8601, and what is undefined left out. */
+function toQuery(filters: object): URLSearchParams {
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(filters)) {
+    // Left out, it would show everything to who asked for nothing.
+    if (Array.isArray(value) && value.length === 0)
+      throw new TypeError(`${name} is an empty list. Leave it out to filter by nothing.`)
+    for (const one of Array.isArray(value) ? value : [value])
+      if (one !== undefined && one !== null) query.append(name, one instanceof Date ? one.toISOString() : String(one))
+  }
+  return query
+}
+
+function toHeaders(call: Call, { token, requestId }: { token: string | null; requestId: string }) {
+  const isForm = call.body instanceof URLSearchParams
+  return {
+    accept: call.accept ?? 'application/json',
+    'user-agent': userAgent,
+    'x-request-id': requestId,
+    ...(call.body && { 'content-type': isForm ? 'application/x-www-form-urlencoded' : 'application/json' }),
+    ...(token !== null && { authorization: `Bearer ${token}` }),
+  }
+}
+
+type Lost = { cause: unknown; requestId: string; timeoutMs: number | null }
+
+function toConnectionError(call: Call, { cause, requestId, timeoutMs }: Lost): ConnectionError {
+  const what =
+    timeoutMs === null ? 'The service could not be reached, or broke off' : `No answer within ${timeoutMs} ms`
+  const next =
+    call.method === 'GET'
+      ? 'Is baseUrl right, and does the service run?'
+      : call.idempotencyKey === undefined
+        ? 'Whether it was carried out is not known: look before you repeat it.'
+        : 'Whether it was carried out is not known: repeat it with the same idempotencyKey, and it is carried out once.'
+  return new ConnectionError({
+    code: timeoutMs === null ? 'connection_failed' : 'timeout',
+    detail: `${what} (${call.method} ${call.path}). ${next}`,
+    requestId,
+    idempotencyKey: call.idempotencyKey,
+    cause,
+  })
+}

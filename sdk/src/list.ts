@@ -1,0 +1,65 @@
+import type { Page } from './types.ts'
+
+type Asked = { page?: number | undefined; perPage?: number | undefined; cursor?: string | undefined }
+
+/** As many as the service gives at once: reading on takes the fewest requests. */
+const perPageMax = 100
+const allMax = 10_000
+
+/**
+ * A list, newest first. Nothing is asked for until it is read, in one of these ways:
+ *
+ * @example
+ * ```ts
+ * for await (const transaction of guiche.transactions.list({ status: ['PAID'] })) console.log(transaction.id)
+ * const { data, total } = await guiche.transactions.list({ perPage: 50 }).page()
+ * const latest = await guiche.transactions.list().all({ limit: 10 })
+ * ```
+ */
+export class List<Entry> implements AsyncIterable<Entry> {
+  readonly #fetch: (more: Asked) => Promise<Page<Entry>>
+  readonly #asked: Asked
+
+  constructor(fetchPage: (more: Asked) => Promise<Page<Entry>>, asked: Asked) {
+    this.#fetch = fetchPage
+    this.#asked = asked
+  }
+
+  /** One page, the first unless `page` or `cursor` was given, with the exact `total` and the `nextCursor`; 20 items unless `perPage` was. */
+  page(): Promise<Page<Entry>> {
+    return this.#fetch({})
+  }
+
+  /** Page after page, from the one that was asked for to the end; 100 items each unless `perPage` was given. */
+  async *pages(): AsyncGenerator<Page<Entry>, void, undefined> {
+    const perPage = this.#asked.perPage ?? perPageMax
+    for (let more: Asked = { perPage }; ; ) {
+      const page = await this.#fetch(more)
+      yield page
+      if (page.nextCursor === null) return
+      more = { perPage, page: undefined, cursor: page.nextCursor }
+    }
+  }
+
+  /** Item after item, over all pages. A `break` asks for no more. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<Entry, void, undefined> {
+    for await (const page of this.pages()) yield* page.data
+  }
+
+  /**
+   * The items of all pages as an array: up to `limit` of them, if given.
+   *
+   * @throws {RangeError} when there are more than 10,000 and no `limit` was given: read those one by one
+   */
+  async all({ limit }: { limit?: number } = {}): Promise<Entry[]> {
+    const items: Entry[] = []
+    if (limit === 0) return items
+    for await (const item of this) {
+      if (limit === undefined && items.length === allMax)
+        throw new RangeError(`There are more than ${allMax} items. Read them with "for await", or give a limit.`)
+      items.push(item)
+      if (items.length === limit) break
+    }
+    return items
+  }
+}

@@ -1,0 +1,115 @@
+import type { WebhookEventOf, WebhookEventType } from '../event-types.ts'
+import type { AccountHolder, Transaction, TransactionStatus, Withdrawal, WithdrawalStatus } from '../types.ts'
+
+/**
+ * An event as Guichê would send it, of a record made up for this; `data` says what of it matters to the test.
+ *
+ * @example
+ * ```ts
+ * const event = createTestEvent('transaction.paid', { amount: 2590, externalCode: 'order-2026-0001' })
+ * ```
+ */
+export function createTestEvent<Type extends WebhookEventType>(
+  type: Type,
+  data: Partial<Omit<WebhookEventOf<Type>['data'], 'status'>> = {},
+): WebhookEventOf<Type> {
+  const [record, status = ''] = type.split('.')
+  const now = new Date()
+  const made =
+    record === 'transaction'
+      ? makeTransaction(status.toUpperCase() as TransactionStatus, { now, ...data })
+      : makeWithdrawal(status.toUpperCase() as WithdrawalStatus, { now, ...data })
+  const event = {
+    id: crypto.randomUUID(),
+    type,
+    timestamp: now.toISOString(),
+    data: { ...made, sequence: made.statusHistory.length - 1, ...data },
+  }
+  // What was made for the status that the type names.
+  return event as unknown as WebhookEventOf<Type>
+}
+
+type Made = { now: Date; amount?: number }
+
+const amountDefault = 2590
+/** Before these, nothing has been paid. */
+const unpaid: readonly TransactionStatus[] = ['PENDING', 'PIX_QRCODE_GENERATED', 'FAILED']
+const returned: readonly TransactionStatus[] = ['REFUNDED', 'INFRACTION']
+
+function makeTransaction(status: TransactionStatus, { now, amount = amountDefault }: Made): Transaction {
+  const isPaid = !unpaid.includes(status)
+  const path: TransactionStatus[] = ['PENDING', 'PIX_QRCODE_GENERATED', 'PAID']
+  const before = path.slice(0, isPaid ? 3 : status === 'FAILED' ? 2 : 1).filter((one) => one !== status)
+  return {
+    id: crypto.randomUUID(),
+    acquirer: 'simulator',
+    amount,
+    paymentMethod: 'PIX',
+    isInfoProduct: true,
+    ...history([...before, status], now),
+    ...(isPaid && {
+      amountPaid: amount,
+      amountRefunded: returned.includes(status) ? amount : 0,
+      refunds: [],
+      paymentDate: now.toISOString(),
+      endToEnd: makeEndToEnd(now),
+      payer,
+    }),
+    infractionDate: /INFRACTION|BLOCKED/.test(status) ? now.toISOString() : null,
+    pixResponse: {
+      uri: '00020101021226580014br.gov.bcb.pix2536pix.example.com/qr/v2/not-to-be-paid5204000053039865802BR5904LOJA6009SAO PAULO62070503***6304C0DE',
+      qrCodeBase64: 'data:image/png;base64,iVBORw0KGgo=',
+      expirationDate: new Date(now.getTime() + 1_800_000).toISOString(),
+    },
+    errorMessage: status === 'FAILED' ? 'PIX QR code expired' : null,
+  }
+}
+
+function makeWithdrawal(status: WithdrawalStatus, { now, amount = amountDefault }: Made): Withdrawal {
+  const hasLeft = status === 'PROCESSED' || status === 'REFUNDED'
+  const path: WithdrawalStatus[] = ['PENDING', 'PROCESSING', 'PROCESSED']
+  const steps = status === 'REFUNDED' ? 3 : /CANCELED|REJECTED|PROCESSING/.test(status) ? 1 : 2
+  return {
+    id: crypto.randomUUID(),
+    acquirer: 'simulator',
+    amount,
+    method: 'PIX',
+    ...history([...path.slice(0, steps), status], now),
+    ...(hasLeft && {
+      amountWithdrawn: amount,
+      processedDate: now.toISOString(),
+      endToEnd: makeEndToEnd(now),
+    }),
+    errorMessage: /FAILED|REJECTED|REFUNDED/.test(status) ? 'Made up for a test' : null,
+    pixKey: { key: '+5511987654321', type: 'PHONE' },
+  }
+}
+
+/** Statuses a second apart, up to the current one. */
+function history<Status extends string>(statuses: Status[], now: Date) {
+  const at = (index: number) => new Date(now.getTime() - (statuses.length - 1 - index) * 1000).toISOString()
+  const last = statuses.length - 1
+  return {
+    status: statuses[last] as Status,
+    createdAt: at(0),
+    updatedAt: at(last),
+    statusHistory: statuses.map((status, index) => ({
+      status,
+      date: at(index),
+      durationInMilliseconds: index === last ? null : 1000,
+    })),
+  }
+}
+
+const payer: AccountHolder = {
+  type: 'PF',
+  name: 'Maria da Silva',
+  document: '52998224725',
+  bankAccount: { type: 'CACC', branch: '0001', number: '123456', digit: '7', ispb: '60701190' },
+  pix: { key: 'maria@example.com', type: 'EMAIL' },
+}
+
+function makeEndToEnd(now: Date): string {
+  const minute = now.toISOString().replace(/\D/g, '').slice(0, 12)
+  return `E60701190${minute}${crypto.randomUUID().replaceAll('-', '').slice(0, 11)}`
+}

@@ -1,0 +1,126 @@
+import { createServer, type IncomingMessage } from 'node:http'
+import { WebhookVerificationError } from '../errors.ts'
+import type { WebhookEvent, WebhookEventOf, WebhookEventType } from '../event-types.ts'
+import { verifyWebhook } from '../webhook.ts'
+
+export type WaitOptions = {
+  /** 10,000 by default. */
+  timeoutMs?: number
+}
+
+/** A shop's receiver: it answers 204 to what verifies, and 401 to what does not. */
+export type WebhookReceiver = {
+  /** Give this as `webhookUrl`. */
+  url: string
+  /** What verified, as it came. The same event can be there twice. */
+  events: WebhookEvent[]
+  /** What did not. */
+  refused: WebhookVerificationError[]
+  /** The first event of this type that fits, of those that came or are to come. Fails when there is none in time. */
+  waitFor<Type extends WebhookEventType>(
+    type: Type,
+    fits?: (event: WebhookEventOf<Type>) => boolean,
+    options?: WaitOptions,
+  ): Promise<WebhookEventOf<Type>>
+  close(): Promise<void>
+}
+
+type Options = {
+  /** The `whsec_…` secret of the client, or both while one is changed for another. */
+  secret: string | readonly string[]
+  /** Any free one by default. */
+  port?: number
+  /** 300 by default; `Infinity` where the service has a clock of its own. */
+  toleranceSeconds?: number
+}
+
+const waitMsDefault = 10_000
+
+/**
+ * Starts a receiver on the loopback address, which verifies webhooks and keeps them for a test to look at.
+ *
+ * @example
+ * ```ts
+ * const receiver = await createWebhookReceiver({ secret })
+ * const { id } = await guiche.transactions.create({ amount: 2590, webhookUrl: receiver.url })
+ * const paid = await receiver.waitFor('transaction.paid', (event) => event.data.id === id)
+ * await receiver.close()
+ * ```
+ */
+export async function createWebhookReceiver({
+  secret,
+  port = 0,
+  toleranceSeconds = 300,
+}: Options): Promise<WebhookReceiver> {
+  const events: WebhookEvent[] = []
+  const refused: WebhookVerificationError[] = []
+  const looks = new Set<() => void>()
+
+  async function receive(request: IncomingMessage): Promise<number> {
+    const body = await readBody(request)
+    try {
+      events.push(await verifyWebhook(secret, request.headers, body, { toleranceSeconds }))
+    } catch (error) {
+      if (!(error instanceof WebhookVerificationError)) throw error
+      refused.push(error)
+      return 401
+    }
+    for (const look of looks) look()
+    return 204
+  }
+
+  const server = createServer((request, response) => {
+    receive(request).then(
+      (status) => response.writeHead(status).end(),
+      () => response.writeHead(500).end(),
+    )
+  })
+  await new Promise<void>((done, failed) => {
+    server.once('error', failed)
+    server.listen(port, '127.0.0.1', done)
+  })
+  const address = server.address()
+  const actualPort = typeof address === 'object' && address ? address.port : port
+
+  return {
+    url: `http://127.0.0.1:${actualPort}/`,
+    events,
+    refused,
+    waitFor: (type, fits = () => true, { timeoutMs = waitMsDefault } = {}) =>
+      new Promise((resolve, reject) => {
+        const end = () => {
+          clearTimeout(timer)
+          looks.delete(look)
+        }
+        const look = () => {
+          const found = events.find((event): event is WebhookEventOf<typeof type> => isOf(event, type) && fits(event))
+          if (!found) return
+          end()
+          resolve(found)
+        }
+        const timer = setTimeout(() => {
+          end()
+          const came = events.map((event) => event.type).join(', ') || 'nothing'
+          const notVerified = refused[0] ? ` Refused: ${refused[0].detail}` : ''
+          reject(new Error(`No ${type} that fits came within ${timeoutMs} ms, but ${came}.${notVerified}`))
+        }, timeoutMs)
+        looks.add(look)
+        look()
+      }),
+    close: () =>
+      new Promise((done) => {
+        server.close(() => done())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+function isOf<Type extends WebhookEventType>(event: WebhookEvent, type: Type): event is WebhookEventOf<Type> {
+  return event.type === type
+}
+
+async function readBody(request: IncomingMessage): Promise<Uint8Array> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk)
+  return Buffer.concat(chunks)
+}

@@ -1,0 +1,102 @@
+import { type Client, toSegment, withKey } from './client.ts'
+import type { RequestOptions } from './http.ts'
+import type { List } from './list.ts'
+import type {
+  CreateTransactionBody,
+  EventFilters,
+  EventSummary,
+  RefundBody,
+  RefundCreated,
+  Transaction,
+  TransactionCreated,
+  TransactionFilters,
+} from './types.ts'
+
+/** What a transaction is created from; `amount`, in cents, is all that must be there. */
+export type CreateTransaction = Omit<CreateTransactionBody, 'paymentMethod' | 'pix'> &
+  Partial<Pick<CreateTransactionBody, 'paymentMethod' | 'pix'>>
+
+/** What a refund is created from. */
+export type CreateRefund = Omit<RefundBody, 'idempotencyKey'> & Partial<Pick<RefundBody, 'idempotencyKey'>>
+
+/** Charging by PIX. */
+export class Transactions {
+  readonly #client: Client
+
+  constructor(client: Client) {
+    this.#client = client
+  }
+
+  /**
+   * Creates a transaction and gives its QR code, as text and image.
+   *
+   * Safe to be tried again: give an `idempotencyKey` of your own, such as the order and its try, so that it is also safe over a restart of
+   * yours; else one is made for this call.
+   *
+   * @throws {ValidationError} with every fault at once
+   * @throws {AcquirerRefusedError} the bank refused the charge
+   * @throws {AcquirerUnavailableError} the bank does not answer: the outcome is open, not failed
+   * @example
+   * ```ts
+   * const { id, pixResponse } = await guiche.transactions.create({
+   *   amount: 2590,
+   *   externalCode: 'order-2026-0001',
+   *   idempotencyKey: 'order-2026-0001-try-1',
+   *   webhookUrl: 'https://shop.example.com/webhooks/pix',
+   *   customer: { name: 'Maria da Silva', document: '529.982.247-25', email: 'maria@example.com' },
+   * })
+   * ```
+   */
+  create(input: CreateTransaction, options?: RequestOptions): Promise<TransactionCreated> {
+    return this.#client.post('/transaction', options, withKey({ paymentMethod: 'PIX', pix: {}, ...input }))
+  }
+
+  /**
+   * A transaction as it is now.
+   *
+   * @throws {NotFoundError}
+   */
+  get(id: string, options?: RequestOptions): Promise<Transaction> {
+    return this.#client.get(`/transaction/${toSegment(id)}`, options)
+  }
+
+  /**
+   * Transactions, newest first; all filters must fit.
+   *
+   * @example
+   * ```ts
+   * for await (const transaction of guiche.transactions.list({ status: ['PAID'], startDate: new Date('2026-11-01') })) {
+   *   console.log(transaction.id, transaction.amountPaid)
+   * }
+   * ```
+   */
+  list(filters?: TransactionFilters, options?: RequestOptions): List<Transaction> {
+    return this.#client.list('/transaction', filters, options)
+  }
+
+  /**
+   * All that fit as CSV (RFC 4180), amounts in cents. The body of the answer comes as you read it: `await answer.text()`, or pipe `answer.body`.
+   */
+  export(
+    filters?: Omit<TransactionFilters, 'page' | 'perPage' | 'cursor'>,
+    options?: RequestOptions,
+  ): Promise<Response> {
+    return this.#client.exportCsv('/transaction', filters, options)
+  }
+
+  /**
+   * Gives the payer back all that is left, or `amount` cents, within 90 days. How it ends shows in the transaction and its events.
+   *
+   * Safe to be tried again, like `create`.
+   *
+   * @throws {GuicheError} `refund_not_possible`, `insufficient_balance` or `payouts_stopped`
+   */
+  refund(id: string, input: CreateRefund = {}, options?: RequestOptions): Promise<RefundCreated> {
+    return this.#client.post(`/transaction/${toSegment(id)}/refund`, options, withKey(input))
+  }
+
+  /** The changes of one transaction, newest first. */
+  events(id: string, filters?: EventFilters, options?: RequestOptions): List<EventSummary> {
+    return this.#client.list(`/transaction/${toSegment(id)}/event`, filters, options)
+  }
+}

@@ -1,0 +1,671 @@
+// Written by `npm run sdk:types` from docs/openapi.json and the service's table of errors. Change those, not this.
+
+/** Every `code` that the service answers with. A newer service may have more: keep a branch for those. */
+export type ErrorCode =
+  | 'validation_failed'
+  | 'malformed_json'
+  | 'idempotency_key_reused'
+  | 'acquirer_refused'
+  | 'payment_refused'
+  | 'insufficient_balance'
+  | 'refund_not_possible'
+  | 'infraction_not_possible'
+  | 'suspense_not_possible'
+  | 'withdrawal_not_possible'
+  | 'user_not_possible'
+  | 'payouts_stopped'
+  | 'missing_token'
+  | 'invalid_token'
+  | 'token_expired'
+  | 'token_revoked'
+  | 'not_signed_in'
+  | 'sign_in_failed'
+  | 'second_factor_needed'
+  | 'csrf_token_missing'
+  | 'permission_missing'
+  | 'client_not_registered'
+  | 'certificate_refused'
+  | 'insufficient_scope'
+  | 'not_found'
+  | 'method_not_allowed'
+  | 'request_timeout'
+  | 'body_too_large'
+  | 'unsupported_media_type'
+  | 'headers_too_large'
+  | 'rate_limited'
+  | 'bad_request'
+  | 'internal_error'
+  | 'acquirer_unavailable'
+  | 'overloaded'
+
+/** A page of a list. */
+export interface Page<Entry> {
+  /** Items in all. */
+  total: number
+  totalPages: number
+  /** From 1. */
+  currentPage: number
+  perPage: number
+  data: Entry[]
+  /** Give it as `cursor` for the next page; null at the end. */
+  nextCursor: string | null
+}
+
+/** Where a transaction stands. */
+export type TransactionStatus = 'PENDING' | 'PIX_QRCODE_GENERATED' | 'PAID' | 'PROCESSING_REFUND' | 'PROCESSING_INFRACTION' | 'REFUNDED' | 'INFRACTION' | 'FAILED' | 'BLOCKED'
+
+/** Where a withdrawal stands. */
+export type WithdrawalStatus = 'PENDING' | 'PROCESSING' | 'PROCESSED' | 'FAILED' | 'CANCELED' | 'REFUNDED' | 'REJECTED'
+
+/** What a withdrawal waits for before anything is sent. There while nothing is sent because it waits: for the operator (approval), or because it looks like one of shortly before (duplicate), for POST /withdrawal/{id}/confirm. */
+export type WithdrawalHold = 'approval' | 'duplicate'
+
+/** Where a refund stands. */
+export type RefundStatus = 'PROCESSING' | 'REFUNDED' | 'FAILED'
+
+/** What changed the available balance. */
+export type StatementKind = 'payment' | 'fee' | 'debt_repaid' | 'refund_reserved' | 'refund_sent' | 'refund_released' | 'infraction_blocked' | 'infraction_returned' | 'infraction_released' | 'withdrawal_reserved' | 'withdrawal_sent' | 'withdrawal_released' | 'withdrawal_returned' | 'correction'
+
+/** Where the delivery of an event stands. Waiting: behind an earlier event of its record; pending: to be tried; delivered; exhausted: all attempts failed; gone: the receiver answered 410. */
+export type DeliveryState = 'waiting' | 'pending' | 'delivered' | 'exhausted' | 'gone'
+
+/** The kinds of PIX keys. */
+export type PixKeyType = 'CPF' | 'CNPJ' | 'EMAIL' | 'PHONE' | 'EVP'
+
+/** A PIX key: what money is sent to. */
+export interface PixKey {
+  key: string
+  type: PixKeyType
+}
+
+/** What a payer pays: as a text to copy, and as a QR image. */
+export interface PixCode {
+  /** Copy-and-paste code (BR Code). */
+  uri: string
+  /** The same as a PNG image, as a data URL. */
+  qrCodeBase64: string
+  /** When the code expires. */
+  expirationDate: string
+}
+
+/** An account at a bank. */
+export interface BankAccount {
+  type: string
+  branch: string
+  number: string
+  digit: string
+  /** ISPB code of the bank. */
+  ispb: string
+}
+
+/** Who paid, or who was paid. */
+export interface AccountHolder {
+  type: 'PF' | 'PJ'
+  name: string
+  /** CPF or CNPJ, bare. */
+  document: string
+  bankAccount: BankAccount
+  pix: PixKey
+}
+
+/** A CPF or CNPJ. */
+export interface TaxDocument {
+  /** Bare. */
+  value: string
+  type: 'CPF' | 'CNPJ'
+}
+
+/** Who buys. */
+export interface Customer {
+  ip?: string
+  name: string
+  email: string
+  document: TaxDocument
+  landline?: string
+  mobilePhone?: string
+}
+
+/** Who sells. */
+export interface Seller {
+  name: string
+  document: TaxDocument
+}
+
+/** Where a physical product goes. */
+export interface Address {
+  zipCode: string
+  complement?: string
+  number: string
+  street: string
+  neighborhood: string
+  city: string
+  state: string
+  country: string
+}
+
+/** What is bought. */
+export interface Item {
+  title: string
+  description?: string
+  /** Cents. */
+  unitPrice: number
+  quantity: number
+}
+
+/** A refund of a transaction. */
+export interface Refund {
+  /** Identifier. */
+  id: string
+  /** Cents. */
+  amount: number
+  status: RefundStatus
+  /** EndToEndId of the return. */
+  endToEndRefund: string | null
+  /** As it was given. */
+  reason: string | null
+  /** When it was asked for. */
+  createdAt: string
+}
+
+/** A status that a transaction had or has. */
+export interface TransactionStatusEntry {
+  status: TransactionStatus
+  /** When the status was reached. */
+  date: string
+  /** Time spent in the status; null for the current one. */
+  durationInMilliseconds: number | null
+}
+
+/** A status that a withdrawal had or has. */
+export interface WithdrawalStatusEntry {
+  status: WithdrawalStatus
+  /** When the status was reached. */
+  date: string
+  /** Time spent in the status; null for the current one. */
+  durationInMilliseconds: number | null
+}
+
+/** A charge by PIX. Amounts are in cents, dates in ISO 8601. `pixResponse` is absent only while, or because, the acquirer gave no code. */
+export interface Transaction {
+  /** Identifier. */
+  id: string
+  acquirer: string
+  /** Cents; 1 to 10000000. */
+  amount: number
+  paymentMethod: 'PIX'
+  webhookUrl?: string
+  externalCode?: string
+  customer?: Customer
+  seller?: Seller
+  isInfoProduct: boolean
+  address?: Address
+  items?: Item[]
+  metadata?: Record<string, unknown>
+  /** Creation. */
+  createdAt: string
+  status: TransactionStatus
+  statusHistory: TransactionStatusEntry[]
+  /** Last change. */
+  updatedAt: string
+  /** Cents that arrived. */
+  amountPaid?: number
+  /** Cents that were refunded; there from payment on. */
+  amountRefunded?: number
+  /** In the order of asking; there from payment on. */
+  refunds?: Refund[]
+  /** When the payer paid. */
+  paymentDate?: string
+  /** When a MED was opened. */
+  infractionDate: string | null
+  pixResponse?: PixCode
+  /** Why it failed, or why a refund was refused. */
+  errorMessage: string | null
+  /** EndToEndId of the Pix. */
+  endToEnd?: string
+  payer?: AccountHolder
+  receiver?: AccountHolder
+  /** Cents. */
+  feeAmount?: number
+}
+
+/** Money sent to a PIX key. Amounts are in cents, dates in ISO 8601. */
+export interface Withdrawal {
+  /** Identifier. */
+  id: string
+  acquirer: string
+  /** Cents. */
+  amount: number
+  method: 'PIX'
+  webhookUrl?: string
+  externalCode?: string
+  metadata?: Record<string, unknown>
+  /** Creation. */
+  createdAt: string
+  status: WithdrawalStatus
+  /** There while nothing is sent because it waits: for the operator (approval), or because it looks like one of shortly before (duplicate), for POST /withdrawal/{id}/confirm. */
+  hold?: WithdrawalHold
+  statusHistory: WithdrawalStatusEntry[]
+  /** Last change. */
+  updatedAt: string
+  /** Cents that left. */
+  amountWithdrawn?: number
+  /** When the bank carried it out. */
+  processedDate?: string
+  /** Why it failed, was rejected or came back. */
+  errorMessage: string | null
+  /** EndToEndId of the Pix. */
+  endToEnd?: string
+  payer?: AccountHolder
+  receiver?: AccountHolder
+  pixKey?: PixKey
+  /** Cents on top of the amount; given back if it does not leave. */
+  feeAmount?: number
+}
+
+/** What there is. Amounts are in cents. */
+export interface Balance {
+  /** Cents that may be withdrawn or refunded. */
+  available: number
+  /** Cents set aside for withdrawals and refunds under way. */
+  reserved: number
+  /** Cents set aside while payments are contested (MED). */
+  blocked: number
+  /** Cents owed, because a contested payment had been spent; later payments fill it first. */
+  debt: number
+  /** The moment that the balance is of. */
+  at: string
+}
+
+/** One change of the available balance. Amounts are in cents. */
+export interface StatementEntry {
+  /** Number of the transfer. */
+  id: number
+  kind: StatementKind
+  /** Cents; below zero what left the available balance. */
+  amount: number
+  /** The available balance after it, in cents. */
+  balance: number
+  recordType: 'transaction' | 'refund' | 'infraction' | 'withdrawal' | 'correction'
+  /** Identifier of what it was booked for. */
+  recordId: string
+  /** When it was booked. */
+  createdAt: string
+}
+
+/** One change of a status, and how its delivery stands. */
+export interface EventSummary {
+  /** Identifier of the event: `webhook-id` of its delivery. */
+  id: string
+  /** Such as transaction.paid. */
+  type: string
+  recordType: 'transaction' | 'withdrawal'
+  /** Identifier of the transaction or withdrawal. */
+  recordId: string
+  /** Counts the record's changes, from 1. */
+  sequence: number
+  /** When it happened. */
+  createdAt: string
+  /** State of its delivery; null when the record has no webhook URL. */
+  delivery: string | null
+}
+
+/** One request to your receiver. */
+export interface DeliveryAttempt {
+  number: number
+  /** Start of the attempt. */
+  startedAt: string
+  durationInMilliseconds: number
+  /** HTTP status of the answer; null when there was none. */
+  status: number | null
+  /** Why it failed. */
+  error: string | null
+}
+
+/** The delivery of an event to your receiver, with its attempts. */
+export interface Delivery {
+  /** Identifier of the event: `webhook-id`. */
+  eventId: string
+  type: string
+  /** Identifier of the transaction or withdrawal. */
+  recordId: string
+  sequence: number
+  url: string
+  /** Waiting: behind an earlier event of its record; pending: to be tried; delivered; exhausted: all attempts failed; gone: the receiver answered 410. */
+  state: DeliveryState
+  /** When it is tried next. */
+  nextAttemptAt: string | null
+  /** HTTP status of the last answer. */
+  lastStatus: number | null
+  /** Why the last attempt failed. */
+  lastError: string | null
+  /** When the event happened. */
+  createdAt: string
+  /** When it was delivered or given up. */
+  finishedAt: string | null
+  attempts: DeliveryAttempt[]
+}
+
+/** Who buys. */
+export interface CustomerInput {
+  ip?: string
+  /** 1 to 255 characters. */
+  name: string
+  /** CPF or CNPJ, formatted or bare; the alphanumeric CNPJ too. */
+  document: string
+  /** Up to 254 characters. */
+  email: string
+  /** Up to 30 characters. */
+  landline?: string
+  /** Up to 30 characters. */
+  mobilePhone?: string
+  birthdate?: string
+}
+
+/** Who sells. */
+export interface SellerInput {
+  /** 1 to 255 characters. */
+  name: string
+  /** CPF or CNPJ, formatted or bare; the alphanumeric CNPJ too. */
+  document: string
+}
+
+/** What is bought. */
+export interface ItemInput {
+  /** 2 to 150 characters. */
+  title: string
+  /** 2 to 255 characters. */
+  description?: string
+  /** Cents; 1 to 10000000. */
+  unitPrice: number
+  /** 1 to 100; 1 by default. */
+  quantity?: number
+}
+
+/** What the service takes to create a transaction. */
+export interface CreateTransactionBody {
+  /** Cents; 1 to 10000000. */
+  amount: number
+  paymentMethod: 'PIX'
+  /** Told of every change; https, a public host, no fragment; up to 2048 characters. */
+  webhookUrl?: string
+  /** Your reference; need not be unique; 8 to 255 characters. */
+  externalCode?: string
+  /** The same key and content give the same transaction, however often they are sent; 8 to 255 characters. */
+  idempotencyKey?: string
+  customer?: CustomerInput
+  seller?: SellerInput
+  /** Digital product; a physical one needs an address; true by default. */
+  isInfoProduct?: boolean
+  address?: Address
+  items?: ItemInput[]
+  /** Free-form; up to 8 KiB as JSON, 64 keys in all and 8 levels. */
+  metadata?: Record<string, unknown>
+  pix: {
+    /** Lifetime of the QR code; 60 to 86400; 1800 by default. */
+    expirationSeconds?: number
+  }
+}
+
+/** The answer to a create. */
+export interface TransactionCreated {
+  /** Identifier of the transaction. */
+  id: string
+  externalCode?: string
+  /** Cents. */
+  amount: number
+  type: 'TRANSACTION'
+  status: 'PIX_QRCODE_GENERATED'
+  pixResponse: PixCode
+}
+
+/** What the service takes to refund a transaction. */
+export interface RefundBody {
+  /** Cents; up to what is left of the payment, which is also the default; from 1. */
+  amount?: number
+  /** 2 to 140 characters. */
+  reason?: string
+  /** The same key and content give the same refund, however often they are sent. May come as the header Idempotency-Key; 8 to 255 characters. */
+  idempotencyKey: string
+}
+
+/** The answer to a refund that was asked for. */
+export interface RefundCreated {
+  /** Identifier of the refund. */
+  id: string
+  /** The transaction that is refunded. */
+  transactionId: string
+  /** Cents. */
+  amount: number
+  type: 'REFUND'
+  status: 'PROCESSING'
+}
+
+/** What the service takes to create a withdrawal. */
+export interface CreateWithdrawalBody {
+  /** Cents that the receiver gets; the fee comes on top; 10 to 10000000. */
+  amount: number
+  method: 'PIX'
+  pixKey: PixKey
+  /** Told of every change; https, a public host, no fragment; up to 2048 characters. */
+  webhookUrl?: string
+  /** Your reference; need not be unique; 8 to 255 characters. */
+  externalCode?: string
+  /** The same key and content give the same withdrawal, however often they are sent. The header Idempotency-Key does the same; 8 to 255 characters. */
+  idempotencyKey: string
+  /** Free-form; up to 8 KiB as JSON, 64 keys in all and 8 levels. */
+  metadata?: Record<string, unknown>
+}
+
+/** The answer to a withdrawal that was asked for. */
+export interface WithdrawalCreated {
+  /** Identifier of the withdrawal. */
+  id: string
+  externalCode?: string
+  /** Cents. */
+  amount: number
+  type: 'WITHDRAWAL'
+  status: 'PENDING'
+  /** There while nothing is sent because it waits: for the operator (approval), or because it looks like one of shortly before (duplicate), for POST /withdrawal/{id}/confirm. */
+  hold?: WithdrawalHold
+}
+
+/** A delivery that begins anew. */
+export interface Resent {
+  /** Identifier of the event. */
+  eventId: string
+  state: 'pending' | 'waiting'
+}
+
+/** Who pays at the simulated bank; what is left out is filled in. */
+export interface SandboxPayer {
+  type?: 'PF' | 'PJ'
+  name?: string
+  /** CPF or CNPJ, bare. */
+  document?: string
+  bankAccount?: {
+    type?: string
+    branch?: string
+    number?: string
+    digit?: string
+    /** ISPB code of the bank. */
+    ispb?: string
+  }
+  pix?: PixKey
+}
+
+/** A payment at the simulated bank. */
+export interface SandboxPayment {
+  /** The copy-and-paste code; 1 to 4096 characters. */
+  uri: string
+  /** Cents, to pay another amount than the code asks for; 1 to 999999999999. */
+  amount?: number
+  payer?: SandboxPayer
+}
+
+/** The payment that was made. */
+export interface SandboxPaid {
+  endToEndId: string
+}
+
+/** A contest (MED) at the simulated bank. */
+export interface SandboxInfraction {
+  /** The endToEnd of a paid transaction; 1 to 64 characters. */
+  endToEnd: string
+  /** Cents; all that is left by default; 1 to 999999999999. */
+  amount?: number
+  /** Fraud by default. */
+  reason?: 'fraud' | 'operational_failure'
+}
+
+/** The contest that was opened. */
+export interface SandboxContested {
+  reference: string
+}
+
+/** A return under MED without a warning. */
+export interface SandboxReturn {
+  /** The endToEnd of a paid transaction; 1 to 64 characters. */
+  endToEnd: string
+  /** Cents; all that is left by default; 1 to 999999999999. */
+  amount?: number
+}
+
+/** A withdrawal that is sent back. */
+export interface SandboxWithdrawalReturn {
+  /** Cents; all that is left by default; 1 to 999999999999. */
+  amount?: number
+}
+
+/** Filters of the list of transactions; all must fit. */
+export interface TransactionFilters {
+  /** Created at or after; ISO 8601 with time, UTC where it names no offset. */
+  startDate?: string | Date
+  /** Created at or before; ISO 8601 with time, UTC where it names no offset. */
+  endDate?: string | Date
+  /** Any of these; repeat the parameter. */
+  status?: TransactionStatus[]
+  /** Case does not matter; up to 254 characters. */
+  customerEmail?: string
+  /** Any part of it; case and accents do not matter; 1 to 255 characters. */
+  customerName?: string
+  /** CPF or CNPJ, formatted or bare; the alphanumeric CNPJ too. */
+  customerDocument?: string
+  /** Either phone; digits alone are compared; up to 30 characters. */
+  customerPhone?: string
+  id?: string
+  /** EndToEndId of the Pix; 8 to 255 characters. */
+  endToEnd?: string
+  /** EndToEndId of a refund; 8 to 255 characters. */
+  endToEndRefund?: string
+  /** Your reference; 8 to 255 characters. */
+  externalCode?: string
+  /** Any of these. */
+  paymentMethod?: 'PIX'[]
+  /** Cents; 1 to 10000000. */
+  minAmount?: number
+  /** Cents; 1 to 10000000. */
+  maxAmount?: number
+  /** Page, from 1 (the default); 1 to 1000000000. */
+  page?: number
+  /** Items per page; 1 to 100; 20 by default. */
+  perPage?: number
+  /** In place of `page`: the `nextCursor` of the page before, with the same filters; 1 to 255 characters. */
+  cursor?: string
+}
+
+/** Filters of the list of withdrawals; all must fit. */
+export interface WithdrawalFilters {
+  /** Created at or after; ISO 8601 with time, UTC where it names no offset. */
+  startDate?: string | Date
+  /** Created at or before; ISO 8601 with time, UTC where it names no offset. */
+  endDate?: string | Date
+  /** Any of these; repeat the parameter. */
+  status?: WithdrawalStatus[]
+  id?: string
+  /** CPF, CNPJ, e-mail, phone or EVP; up to 77 characters. */
+  pixKey?: string
+  /** EndToEndId of the Pix; 8 to 255 characters. */
+  endToEnd?: string
+  /** EndToEndId of the return; 8 to 255 characters. */
+  endToEndRefund?: string
+  /** Your reference; 8 to 255 characters. */
+  externalCode?: string
+  /** Cents; 10 to 10000000. */
+  minAmount?: number
+  /** Cents; 10 to 10000000. */
+  maxAmount?: number
+  /** Page, from 1 (the default); 1 to 1000000000. */
+  page?: number
+  /** Items per page; 1 to 100; 20 by default. */
+  perPage?: number
+  /** In place of `page`: the `nextCursor` of the page before, with the same filters; 1 to 255 characters. */
+  cursor?: string
+}
+
+/** Filters of the statement; all must fit. */
+export interface StatementFilters {
+  /** Booked at or after; ISO 8601 with time, UTC where it names no offset. */
+  startDate?: string | Date
+  /** Booked at or before; ISO 8601 with time, UTC where it names no offset. */
+  endDate?: string | Date
+  /** Any of these; repeat the parameter. */
+  kind?: StatementKind[]
+  /** Page, from 1 (the default); 1 to 1000000000. */
+  page?: number
+  /** Items per page; 1 to 100; 20 by default. */
+  perPage?: number
+  /** In place of `page`: the `nextCursor` of the page before, with the same filters; 1 to 255 characters. */
+  cursor?: string
+}
+
+/** Which page of the events. */
+export interface EventFilters {
+  /** Page, from 1 (the default); 1 to 1000000000. */
+  page?: number
+  /** Items per page; 1 to 100; 20 by default. */
+  perPage?: number
+  /** In place of `page`: the `nextCursor` of the page before, with the same filters; 1 to 255 characters. */
+  cursor?: string
+}
+
+/** Filters of the list of deliveries; all must fit. */
+export interface DeliveryFilters {
+  state?: DeliveryState
+  /** Those of one transaction or withdrawal. */
+  recordId?: string
+  /** That of one event. */
+  eventId?: string
+  /** Page, from 1 (the default); 1 to 1000000000. */
+  page?: number
+  /** Items per page; 1 to 100; 20 by default. */
+  perPage?: number
+  /** In place of `page`: the `nextCursor` of the page before, with the same filters; 1 to 255 characters. */
+  cursor?: string
+}
+
+/** Which moment the balance is asked for. */
+export interface BalanceQuery {
+  /** As it was at this moment; now by default; ISO 8601 with time, UTC where it names no offset. */
+  at?: string | Date
+}
+
+/** One fault of a request; `field` is a path such as `items[0].unitPrice`. */
+export interface FieldError {
+  field: string
+  code: string
+  message: string
+}
+
+/** The body of an error (RFC 9457). */
+export interface Problem {
+  type: string
+  title: string
+  status: number
+  /** What happened and what to do next. */
+  detail: string
+  /** Stable, in snake case: what a program compares with. */
+  code: string
+  requestId: string
+  /** Every fault of the request at once. */
+  errors?: FieldError[]
+}
