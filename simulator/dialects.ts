@@ -35,6 +35,8 @@ const differences = {
     tokenLifetimeSeconds: 600,
     // [ACBr], [BB]. How its absence is answered is not confirmed.
     requiredQuery: 'gw-dev-app-key',
+    // Told by clients, not confirmed.
+    listDaysMax: 5,
     // [ACBr]: both shapes, with examples.
     errors: 'list',
     // [ACBr]: 200 for a charge (of v1), and for a return since 2023-08.

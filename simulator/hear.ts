@@ -16,6 +16,9 @@ export function findFault(quirks: Quirks, { query, headers }: HttpRequest): Http
     return problem('AcessoNegado', 'O cabeçalho client_id está ausente ou é de outra aplicação.')
   if (requiredHeader === 'x-correlationid' && !uuidShape.test(headers['x-correlationid'] ?? ''))
     return problem('RequisicaoInvalida', 'O cabeçalho x-correlationID está ausente ou não é um UUID.')
+  const days = (Date.parse(query.fim ?? '') - Date.parse(query.inicio ?? '')) / 86_400_000
+  if (quirks.listDaysMax !== null && days > quirks.listDaysMax)
+    return problem('PixConsultaInvalida', `O período consultado é de no máximo ${quirks.listDaysMax} dias.`)
   const precise = ['inicio', 'fim'].filter((name) => millisecondsShape.test(query[name] ?? ''))
   if (quirks.acceptsMilliseconds || precise.length === 0) return null
   return problem(

@@ -35,6 +35,8 @@ const Quirks = Type.Object(
     requiredQuery: orNull(Type.String()),
     requiredHeader: orNull(oneOf('client_id', 'x-correlationid')),
     acceptsMilliseconds: Type.Boolean(),
+    /** How long the time may be that a list is asked for. */
+    listDaysMax: orNull(Type.Integer({ minimum: 1 })),
 
     // Answers.
     errors: oneOf('problem', 'name', 'list', 'wrapped'),
@@ -87,6 +89,7 @@ export const plain: Quirks = {
   requiredQuery: null,
   requiredHeader: null,
   acceptsMilliseconds: true,
+  listDaysMax: null,
   errors: 'problem',
   chargeStatus: '201',
   returnStatus: '201',

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { withContext } from './context.ts'
 import { print, write } from './print.ts'
+import { simulatorCommands } from './simulator.ts'
 
 export function serviceCommands(program: Command): void {
   program
@@ -28,13 +29,5 @@ export function serviceCommands(program: Command): void {
       print(await describeApi(), { json: true })
     })
 
-  program
-    .command('simulator')
-    .description('run the simulated PIX network by itself, for a gateway with SIMULATOR_URL')
-    .option('--host <host>', 'address to listen on', '127.0.0.1')
-    .option('--port <port>', 'port to listen on', '4010')
-    .action(async ({ host, port }: { host: string; port: string }) => {
-      const { runSimulator } = await import('./simulator.ts')
-      await runSimulator({ host, port: Number(port) })
-    })
+  simulatorCommands(program)
 }

@@ -1,59 +1,63 @@
-import { join } from 'node:path'
-import { request } from 'undici'
-import { startSimulatorServer } from '../../simulator/server.ts'
-import { createSimulator } from '../../simulator/simulator.ts'
-import { readConfig } from '../config.ts'
-import { startEmbeddedPostgres } from '../db/embedded.ts'
-import { connect } from '../db/sql.ts'
-import { systemClock } from '../lib/clock.ts'
-import { createLog } from '../log.ts'
-import { write } from './print.ts'
+import { type Command, InvalidArgumentError } from 'commander'
+import { dialectNames } from '../../simulator/dialects.ts'
+import { toCentsAboveZero } from './arguments.ts'
+import type { SimulatorRun } from './simulator-run.ts'
 
-const callbackTimeoutMs = 10_000
+const examples = `
+Examples:
+  $ npx guiche simulator                          for a Guichê with SIMULATOR_URL
+  $ npx guiche simulator --dialect efi --tls      as Efí speaks, with mutual TLS: prints a settings file for ACQUIRERS_FILE
+  $ npx guiche simulator --dialect bb --quirk repeatedCharge=refused --quirk payer=none
+  $ npx guiche simulator --quirk help             what each quirk can be
+  $ npx guiche simulator pay '00020101021226…'    play the payer, at the one that runs on this DATA_DIR
 
-/** Runs the simulated network by itself until a signal comes, on a database of its own. */
-export async function runSimulator({ host, port }: { host: string; port: number }): Promise<void> {
-  const config = readConfig(process.env)
-  const log = createLog(config)
-  const server =
-    config.databaseUrl === null
-      ? await startEmbeddedPostgres({ dataDir: join(config.dataDir, 'simulator'), log })
-      : null
-  const db = connect({
-    connectionString: server?.connectionString ?? config.databaseUrl ?? '',
-    connectionsMax: config.databaseConnectionsMax,
-    onError: ({ name, message }) => log.warn({ name, reason: message }, 'an idle database connection broke'),
-  })
-  const simulator = await createSimulator({
-    pool: db.pool,
-    clock: systemClock,
-    publicBaseUrl: `http://${host}:${port}`,
-    sendCallback: postCallback,
-    log,
-  })
-  const running = await startSimulatorServer({ simulator, host, port })
-  write(`The simulated PIX network answers at ${running.url}. Start Guichê with SIMULATOR_URL=${running.url}\n`)
+It has a PostgreSQL of its own under DATA_DIR/simulator, or uses DATABASE_URL. More in docs/simulator.md.`
 
-  let isStopping = false
-  const stop = async () => {
-    if (isStopping) return
-    isStopping = true
-    await running.close()
-    await simulator.close()
-    await db.pool.end()
-    await server?.stop()
-  }
-  process.on('SIGTERM', () => void stop())
-  process.on('SIGINT', () => void stop())
+/** `guiche simulator`: the simulated Pix network by itself, as a PSP is reached. */
+export function simulatorCommands(program: Command): void {
+  const simulator = program
+    .command('simulator')
+    .description('run the simulated PIX network by itself, as a PSP of its own')
+    .option('--host <host>', 'address to listen on', '127.0.0.1')
+    .option('--port <port>', 'port to listen on', toPort, 4010)
+    .option('--base-url <url>', 'how others reach it, if not under --host and --port; it stands in every QR code')
+    .option('--dialect <name>', `whose API Pix it speaks: ${dialectNames.join(', ')}`)
+    .option('--quirk <name=value>', 'change one thing in how it speaks; may be given several times', collect)
+    .option('--tls', 'serve over TLS, and ask for a certificate of its own authority')
+    .option('--tls-dir <folder>', 'where the certificates are, or are made (default: DATA_DIR/simulator/tls)')
+    .option('--callback-ca <file>', 'certificates (PEM) to trust where callbacks go, beside the known authorities')
+    .option(
+      '--control-token <token>',
+      'what opens POST /sandbox/… (default: made at the first start, and printed)',
+      toToken,
+    )
+    .addHelpText('after', examples)
+    .action(async (options: SimulatorRun) => {
+      const { runSimulator } = await import('./simulator-run.ts')
+      await runSimulator(options)
+    })
+
+  simulator
+    .command('pay <code>')
+    .description('play the payer of a code, at the simulator that runs on this DATA_DIR')
+    .option('--amount <cents>', 'pay another amount than the code asks for', toCentsAboveZero)
+    .action(async (uri: string, { amount }: { amount?: number }) => {
+      const { payAtSimulator } = await import('./simulator-pay.ts')
+      await payAtSimulator({ uri, ...(amount !== undefined && { amount }) })
+    })
 }
 
-async function postCallback(url: string, body: unknown): Promise<number> {
-  const answer = await request(url, {
-    method: 'POST',
-    body: JSON.stringify(body),
-    headers: { 'content-type': 'application/json' },
-    signal: AbortSignal.timeout(callbackTimeoutMs),
-  })
-  await answer.body.dump()
-  return answer.statusCode
+function toPort(text: string): number {
+  if (!/^\d{1,5}$/.test(text) || Number(text) < 1 || Number(text) > 65_535)
+    throw new InvalidArgumentError('A whole number from 1 to 65535.')
+  return Number(text)
+}
+
+function toToken(text: string): string {
+  if (!/^[\w.~-]{16,128}$/.test(text)) throw new InvalidArgumentError('16 to 128 letters, digits and . ~ _ -')
+  return text
+}
+
+function collect(text: string, before: string[] = []): string[] {
+  return [...before, text]
 }

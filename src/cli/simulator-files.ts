@@ -1,0 +1,75 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { DialectName } from '../../simulator/dialects.ts'
+import { quirksOf } from '../../simulator/dialects.ts'
+import {
+  receiverAccount,
+  receiverKey,
+  simulatorAppKey,
+  simulatorCredentials,
+} from '../../simulator/receiver-account.ts'
+import type { TlsFolder } from '../../simulator/tls-folder.ts'
+
+/** Where a simulator runs, and what opens its controls. */
+export type SimulatorPlace = { url: string; controlToken: string; tls: TlsFolder['paths'] | null }
+
+/** The token of before, so that what was written down with it still works; a new one where there was none. */
+export async function findControlToken(folder: string): Promise<string> {
+  return (await readPlace(folder))?.controlToken ?? randomBytes(24).toString('base64url')
+}
+
+/** Tells other commands where it runs. */
+export async function writePlace(folder: string, place: SimulatorPlace): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await writeFile(toPath(folder), `${JSON.stringify(place, null, 2)}\n`, { mode: 0o600 })
+}
+
+/** Null where none has run yet. */
+export async function readPlace(folder: string): Promise<SimulatorPlace | null> {
+  try {
+    return JSON.parse(await readFile(toPath(folder), 'utf8')) as SimulatorPlace
+  } catch {
+    return null
+  }
+}
+
+/** Writes a settings file with which Guichê reaches this simulator as an acquirer. */
+export async function toAcquirersFile(
+  folder: string,
+  { place, dialect }: { place: SimulatorPlace; dialect: DialectName },
+): Promise<{ path: string; text: string }> {
+  const text = JSON.stringify({ acquirers: [toAcquirer(place, dialect)] }, null, 2)
+  const path = join(folder, 'acquirers.json')
+  await writeFile(path, `${text}\n`, { mode: 0o600 })
+  return { path, text }
+}
+
+function toAcquirer({ url, tls }: SimulatorPlace, dialect: DialectName): object {
+  const quirks = quirksOf(dialect)
+  const settings = {
+    ...(quirks.requiredQuery !== null && { appKey: simulatorAppKey }),
+    // Its callbacks go straight to Guichê, which asks for no certificate.
+    ...(quirks.testsWebhook && { skipMtlsChecking: 'true' }),
+  }
+  return {
+    name: `simulated-${dialect}`,
+    dialect,
+    environment: 'sandbox',
+    baseUrl: url,
+    tokenUrl: url + quirks.tokenPath,
+    clientId: simulatorCredentials.clientId,
+    ...(quirks.tokenClient !== 'id_only' && { clientSecret: simulatorCredentials.clientSecret }),
+    chave: receiverKey,
+    receiver: receiverAccount,
+    ...(tls && { tls: { pfxFile: tls.pfxFile, passphrase: { file: tls.passphraseFile }, caFile: tls.caFile } }),
+    callbacks: { register: true },
+    ...(Object.keys(settings).length > 0 && { settings }),
+    // The standard has neither, and this simulator has both.
+    ...(dialect === 'generic' && { overrides: { offers: { payouts: true, infractions: true } } }),
+  }
+}
+
+function toPath(folder: string): string {
+  return join(folder, 'simulator.json')
+}

@@ -1,0 +1,41 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Agent, request } from 'undici'
+import { readConfig } from '../config.ts'
+import { print } from './print.ts'
+import { readPlace } from './simulator-files.ts'
+
+/** Pays a code at the simulator that runs on this DATA_DIR, through its own controls. */
+export async function payAtSimulator(payment: { uri: string; amount?: number }): Promise<void> {
+  const { dataDir } = readConfig(process.env)
+  const place = await readPlace(join(dataDir, 'simulator'))
+  if (!place)
+    throw new Error(
+      `No simulator has run on DATA_DIR ${dataDir}: start one with "npx guiche simulator", on the same DATA_DIR.`,
+    )
+  const { url, controlToken, tls } = place
+  const dispatcher = tls
+    ? new Agent({
+        connect: {
+          ca: await readFile(tls.caFile, 'utf8'),
+          cert: await readFile(tls.certFile, 'utf8'),
+          key: await readFile(tls.keyFile, 'utf8'),
+        },
+      })
+    : new Agent()
+  try {
+    const answer = await request(`${url}/sandbox/payment`, {
+      method: 'POST',
+      body: JSON.stringify(payment),
+      headers: { authorization: `Bearer ${controlToken}`, 'content-type': 'application/json' },
+      dispatcher,
+    }).catch((cause: unknown) => {
+      throw new Error(`The simulator does not answer at ${url}: does it run?`, { cause })
+    })
+    const body = (await answer.body.json()) as { endToEndId?: string; detail?: string }
+    if (body.endToEndId === undefined) throw new Error(body.detail ?? `The simulator answered ${answer.statusCode}.`)
+    print({ endToEndId: body.endToEndId }, {})
+  } finally {
+    await dispatcher.close()
+  }
+}

@@ -1,0 +1,152 @@
+import { join, resolve } from 'node:path'
+import { type DialectName, dialectNames, isDialectName, quirksOf } from '../../simulator/dialects.ts'
+import { changeQuirks, describeQuirks } from '../../simulator/quirks.ts'
+import { startSimulatorServer } from '../../simulator/server.ts'
+import { createSimulator } from '../../simulator/simulator.ts'
+import type { TlsFolder } from '../../simulator/tls-folder.ts'
+import { readConfig } from '../config.ts'
+import { startEmbeddedPostgres } from '../db/embedded.ts'
+import { connect } from '../db/sql.ts'
+import { systemClock } from '../lib/clock.ts'
+import { createLog } from '../log.ts'
+import { write } from './print.ts'
+import { createCallbackSender } from './simulator-callbacks.ts'
+import { findControlToken, type SimulatorPlace, toAcquirersFile, writePlace } from './simulator-files.ts'
+
+export type SimulatorRun = {
+  host: string
+  port: number
+  baseUrl?: string
+  dialect?: string
+  quirk?: string[]
+  tls?: boolean
+  tlsDir?: string
+  callbackCa?: string
+  controlToken?: string
+}
+
+const stopMaxMs = 15_000
+
+/** Runs the simulated network by itself until a signal comes, on a database of its own. */
+export async function runSimulator(options: SimulatorRun): Promise<void> {
+  const { quirk = [] } = options
+  if (quirk.includes('help')) return write(`${describeQuirks().join('\n')}\n`)
+  const dialect = toDialect(options.dialect)
+  const quirks = changeQuirks(quirksOf(dialect), quirk)
+  const isPlain = options.dialect === undefined && quirk.length === 0
+  const config = readConfig(process.env)
+  const folder = join(config.dataDir, 'simulator')
+  const log = createLog(config)
+  const stops: (() => Promise<unknown>)[] = []
+  const stop = async () => {
+    for (const step of stops.splice(0).reverse()) await step()
+  }
+  try {
+    const tls = options.tls ? await openTls(options, folder) : null
+    const url = toUrl(options)
+    const callbacks = await createCallbackSender({ identity: tls?.server ?? null, caFile: options.callbackCa })
+    stops.push(callbacks.close)
+
+    const server = config.databaseUrl === null ? await startEmbeddedPostgres({ dataDir: folder, log }) : null
+    if (server) stops.push(server.stop)
+    const db = connect({
+      connectionString: server?.connectionString ?? config.databaseUrl ?? '',
+      connectionsMax: config.databaseConnectionsMax,
+      onError: ({ name, message }) => log.warn({ name, reason: message }, 'an idle database connection broke'),
+    })
+    stops.push(async () => await db.pool.end())
+
+    const controlToken = options.controlToken ?? (await findControlToken(folder))
+    const simulator = await createSimulator({
+      pool: db.pool,
+      clock: systemClock,
+      publicBaseUrl: url,
+      sendCallback: callbacks.send,
+      log,
+      controlToken,
+      ...(!isPlain && { dialect: quirks }),
+    })
+    stops.push(simulator.close)
+    const { host, port } = options
+    const running = await startSimulatorServer({ simulator, host, port, ...(tls && { tls }) }).catch(explainListening)
+    stops.push(running.close)
+    const place = { url, controlToken, tls: tls?.paths ?? null }
+    await writePlace(folder, place)
+    stopOnSignals(stop)
+    write(await describe({ folder, place, dialect, quirks: quirk, isPlain: isPlain && !tls }))
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+function toDialect(name = 'generic'): DialectName {
+  if (isDialectName(name)) return name
+  throw new Error(`There is no dialect "${name}". The names are ${dialectNames.join(', ')}.`)
+}
+
+async function openTls({ host, baseUrl, tlsDir }: SimulatorRun, folder: string): Promise<TlsFolder> {
+  const { openTlsFolder } = await import('../../simulator/tls-folder.ts')
+  const others = [host, baseUrl && URL.canParse(baseUrl) ? new URL(baseUrl).hostname : ''].map((name) =>
+    name.replace(/^\[|\]$/g, ''),
+  )
+  const hosts = [...new Set(['localhost', '127.0.0.1', '::1', ...others])].filter((name) => name !== '')
+  return await openTlsFolder(resolve(tlsDir ?? join(folder, 'tls')), { hosts, now: systemClock.now() })
+}
+
+function toUrl({ tls, host, port, baseUrl }: SimulatorRun): string {
+  if (baseUrl !== undefined) return baseUrl.replace(/\/+$/, '')
+  const shown = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host
+  return `${tls ? 'https' : 'http'}://${shown}:${port}`
+}
+
+function explainListening(error: NodeJS.ErrnoException): never {
+  const hints: Record<string, string> = {
+    EADDRINUSE: 'Something listens there already: stop it, or choose another --port.',
+    EADDRNOTAVAIL: 'This machine does not have that address: choose another --host.',
+    EACCES: 'This user may not listen there: choose a --port from 1024 on.',
+    ENOTFOUND: 'There is no such host: choose another --host.',
+  }
+  throw new Error(`${error.message}. ${hints[error.code ?? ''] ?? ''}`.trim(), { cause: error })
+}
+
+function stopOnSignals(stop: () => Promise<void>): void {
+  let isStopping = false
+  const onSignal = () => {
+    // Asked twice, it does not wait any longer.
+    if (isStopping) process.exit(1)
+    isStopping = true
+    setTimeout(() => process.exit(1), stopMaxMs).unref()
+    stop().then(
+      () => process.exit(0),
+      () => process.exit(1),
+    )
+  }
+  process.on('SIGTERM', onSignal)
+  process.on('SIGINT', onSignal)
+}
+
+async function describe(running: {
+  folder: string
+  place: SimulatorPlace
+  dialect: DialectName
+  quirks: string[]
+  isPlain: boolean
+}): Promise<string> {
+  const { place, dialect, quirks } = running
+  const start = `The simulated PIX network answers at ${place.url}`
+  const controls = `
+  Control token  ${place.controlToken}
+                 It opens POST ${place.url}/sandbox/…; npx guiche simulator pay '<code>' uses it.
+`
+  if (running.isPlain) return `${start}. Start Guichê with SIMULATOR_URL=${place.url}\n${controls}\n`
+  const settings = await toAcquirersFile(running.folder, { place, dialect })
+  const tls =
+    place.tls && `\n  Certificates   ${place.tls.caFile} is the authority, ${place.tls.pfxFile} the client's\n`
+  return `${start} and speaks as ${[dialect, ...quirks].join(', ')}.
+${tls ?? ''}${controls}
+  Start Guichê with ACQUIRERS_FILE=${settings.path}
+
+${settings.text}
+`
+}
