@@ -10,6 +10,7 @@ import type { Db } from './db/sql.ts'
 import type { Clock } from './lib/clock.ts'
 import { cents } from './lib/money.ts'
 import type { SandboxControlled } from './sandbox/controls.ts'
+import type { SandboxPersonality } from './sandbox/personality.ts'
 import type { Sandbox } from './sandbox/routes.ts'
 
 /** The simulated Pix network as acquirer, in this process or at SIMULATOR_URL: through the same adapter as any PSP. */
@@ -67,7 +68,7 @@ function toAcquirer(options: { send: Send; isRemote: boolean; clock: Clock }): A
     credentials: simulatorCredentials,
     chave: receiverKey,
     receiver: receiverAccount,
-    offers: { payouts: true, infractions: true },
+    manner: { offers: { payouts: true, infractions: true } },
   })
 }
 
@@ -79,6 +80,7 @@ function toSandbox(simulator: Simulator): Omit<Sandbox, 'serve'> {
     decideInfraction: async (input) => await simulator.decideInfraction(input),
     returnUnannounced: async (input) => await simulator.returnUnannounced(inCents(input)),
     returnPayout: async (input) => await simulator.returnPayout(inCents(input)),
+    personality: async (input) => await simulator.personality(input),
   }
 }
 
@@ -101,10 +103,11 @@ function toRemoteSandbox(url: string): Omit<Sandbox, 'serve'> {
     decideInfraction: async (input) => await control('decision', input),
     returnUnannounced: async (input) => await control('return', input),
     returnPayout: async (input) => await control('payout-return', input),
+    personality: async (input) => toPersonality(await postControl(url, 'personality', input ?? {})),
   }
 }
 
-type ControlAnswer = {
+type ControlAnswer = Partial<SandboxPersonality> & {
   id?: string
   endToEndId?: string
   detail?: string
@@ -128,6 +131,12 @@ async function postControl(url: string, name: string, input: object): Promise<Co
     headers: { authorization: `Bearer ${accessToken}`, 'content-type': 'application/json' },
   })
   return (await answer.body.json()) as ControlAnswer
+}
+
+function toPersonality({ name, seed, traits, detail }: ControlAnswer): SandboxPersonality {
+  if (name === undefined || seed === undefined || !traits)
+    throw new Error(detail ?? 'The simulator tells no character.')
+  return { name, seed, traits }
 }
 
 function toRefusal(body: ControlAnswer): { ok: false; code: string; message: string } {

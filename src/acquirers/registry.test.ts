@@ -18,7 +18,7 @@ function acquirer(
     chave: '',
     receiver: receiverAccount,
     isRemote: true,
-    offers: { payouts, infractions: false },
+    manner: { offers: { payouts, infractions: false } },
   })
   return { ...made, isAvailable }
 }
@@ -34,7 +34,9 @@ it('knows every acquirer by name, and says what to do about one that is no longe
   expect(acquirers.named('first')).toBe(first)
   expect(acquirers.get('third')).toBeUndefined()
   expect(() => acquirers.named('third')).toThrow(AcquirerUnavailable)
-  expect(() => acquirers.named('third')).toThrow('acquirer third stands on records and is not configured: add it')
+  expect(() => acquirers.named('third')).toThrow(
+    'acquirer third stands on records and is not configured: add it to the settings',
+  )
 })
 
 it('is not made of none, of two with one name, nor with a route to nobody', () => {

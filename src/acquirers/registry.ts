@@ -14,7 +14,7 @@ export type Acquirers = {
    */
   forWithdrawal(sought: Sought & { id: string }): Acquirer | null
   get(name: string): Acquirer | undefined
-  /** The one that a record names. Throws {@link AcquirerUnavailable} where it is no longer configured: it cannot be asked. */
+  /** The one that a record names. Throws {@link AcquirerNotConfigured}. */
   named(name: string): Acquirer
   readonly all: readonly Acquirer[]
 }
@@ -49,8 +49,21 @@ export function createRegistry(acquirers: readonly Acquirer[], routes: readonly 
   function named(name: string): Acquirer {
     const acquirer = byName.get(name)
     if (acquirer) return acquirer
-    throw new AcquirerUnavailable(
-      `The acquirer ${name} stands on records and is not configured: add it to the settings of acquirers again, without a route if it is to get no more charges`,
-    )
+    throw new AcquirerNotConfigured(name)
   }
+}
+
+/** A record names an acquirer that the settings no longer do: unknown, for as long as it cannot be asked. */
+export class AcquirerNotConfigured extends AcquirerUnavailable {
+  constructor(name: string) {
+    super(
+      `The acquirer ${name} stands on records and is not configured: add it to the settings of acquirers again, in no route if it is to get no more charges`,
+    )
+    this.name = 'AcquirerNotConfigured'
+  }
+}
+
+/** True of what passes by itself, and needs nobody to look: the acquirer did not answer. */
+export function isOutage(error: unknown): error is AcquirerUnavailable {
+  return error instanceof AcquirerUnavailable && !(error instanceof AcquirerNotConfigured)
 }

@@ -125,7 +125,7 @@ function startProcess({ db: whole, bank, clock, key, isRemote }: Place): Process
     credentials: simulatorCredentials,
     chave: receiverKey,
     receiver: receiverAccount,
-    offers: { payouts: true, infractions: true },
+    manner: { offers: { payouts: true, infractions: true } },
   })
   const errors: Error[] = []
   const inHand: InboxRow[] = []

@@ -1,15 +1,19 @@
 import { type Clock, systemClock } from '../../lib/clock.ts'
 import type { AccountHolder } from '../../pix/holder.ts'
 import type { Acquirer } from '../acquirer.ts'
+import type { Breaker } from '../breaker.ts'
 import { type CallbackDoor, toCallbackDoor } from '../callbacks.ts'
 import { readCallback, registerCallback } from './callback.ts'
 import { createCharge, findCharge } from './charge.ts'
-import { type Credentials, createClient } from './client.ts'
+import { createClient } from './client.ts'
 import type { Send } from './http.ts'
 import { createInfractions } from './infraction.ts'
+import { type MannerOverrides, standardManner, withOverrides } from './manner.ts'
 import { findPayment, listPayments } from './payments.ts'
 import { createPayouts } from './payout.ts'
 import { findRefund, refund } from './refund.ts'
+import type { LiveTls, Log } from './renewal.ts'
+import type { Credentials } from './token.ts'
 
 export type BacenOptions = {
   name: string
@@ -21,10 +25,15 @@ export type BacenOptions = {
   /** Who holds the account behind it. */
   receiver: AccountHolder
   isRemote: boolean
-  /** What the PSP offers beyond the standard, in the form of Efí's API. */
-  offers?: { payouts: boolean; infractions: boolean }
+  /** How this PSP speaks, as far as it is not as in the standard. */
+  manner?: MannerOverrides
   /** For each question, the token that it may need included. */
   timeoutMs?: number
+  /** How often a question is asked when it has no answer; never so for money that leaves. */
+  triesMax?: number
+  breaker?: Breaker
+  tls?: LiveTls | null
+  log?: Log
   fees?: Acquirer['fees']
   callbacks?: CallbackDoor
   /** Tells when the token is to be renewed, and when something was done of which the PSP names no time. */
@@ -37,16 +46,28 @@ const timeoutMsDefault = 10_000
 export function createBacenAcquirer(options: BacenOptions): Acquirer {
   const { name, send, credentials, chave, receiver, isRemote } = options
   const timeoutMs = options.timeoutMs ?? timeoutMsDefault
-  const offers = options.offers ?? { payouts: false, infractions: false }
   const clock = options.clock ?? systemClock
-  const client = createClient({ send, credentials, timeoutMs, clock })
-  const deps = { client, chave, receiver, clock }
+  const { breaker, tls } = options
+  const manner = withOverrides(standardManner, options.manner ?? {})
+  const client = createClient({
+    send,
+    credentials,
+    manner,
+    timeoutMs,
+    triesMax: options.triesMax ?? 1,
+    clock,
+    guard: breaker?.guard ?? ((ask) => ask()),
+    onFewerScopes: (missing) =>
+      options.log?.warn({ acquirer: name, missing }, 'the acquirer grants fewer scopes than were asked for'),
+  })
+  const { paths, list, offers, registrationHeaders } = manner
+  const deps = { client, chave, receiver, clock, paths, list, registrationHeaders }
   return {
     name,
     isRemote,
     receiver,
-    isAvailable: () => true,
-    certificate: null,
+    isAvailable: () => breaker?.isClosed() ?? true,
+    certificate: tls?.current().expiresAt ? { expiresAt: () => tls.current().expiresAt } : null,
     fees: options.fees ?? { payment: null, payout: null },
     callbacks: options.callbacks ?? toCallbackDoor(),
     createCharge: (input) => createCharge(deps, input),

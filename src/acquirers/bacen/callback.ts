@@ -83,9 +83,17 @@ function shaped(id: string | null): string | null {
  * `PUT /webhook/{chave}`. Throws an ordinary error when the PSP says no: the address or the key is wrong, and asking
  * again will not help. A PSP that refuses to register the same address twice is asked which one it has.
  */
-export async function registerCallback(deps: { client: Client; chave: string }, url: string): Promise<void> {
+export async function registerCallback(
+  deps: { client: Client; chave: string; registrationHeaders: Record<string, string> },
+  url: string,
+): Promise<void> {
   const path = `/webhook/${encodeURIComponent(deps.chave)}`
-  const answer = await deps.client({ method: 'PUT', path, body: { webhookUrl: url } })
+  const answer = await deps.client({
+    method: 'PUT',
+    path,
+    headers: deps.registrationHeaders,
+    body: { webhookUrl: url },
+  })
   if (answer.ok) return
   const current = await deps.client({ method: 'GET', path })
   if (current.ok && text(current.body, 'webhookUrl') === url) return

@@ -6,7 +6,7 @@ import { txidOf } from '../../../test/support/simulator.ts'
 import { cents } from '../../lib/money.ts'
 import { type Acquirer, AcquirerUnavailable, UnreadableCallback } from '../acquirer.ts'
 import { createBacenAcquirer } from './adapter.ts'
-import { createHttpSend, type HttpRequest, type HttpResponse, type Send, tokenPath } from './http.ts'
+import { createHttpSend, type HttpRequest, type HttpResponse, type Send } from './http.ts'
 
 const clock = manualClock()
 const txid = txidOf(1)
@@ -45,7 +45,7 @@ const charge = {
 /** A PSP that gives tokens and, to everything else, the same answer or what a function makes of the request. */
 function psp(answer: HttpResponse | ((request: HttpRequest) => HttpResponse | Promise<HttpResponse>)): Send {
   return async (request) => {
-    if (request.path === tokenPath) return token()
+    if (request.isToken) return token()
     return typeof answer === 'function' ? answer(request) : answer
   }
 }
@@ -54,7 +54,7 @@ describe('the token', () => {
   const counting = (expires_in: unknown = 3600) => {
     const seen = { tokens: 0, authorizations: new Set<string | undefined>() }
     const send: Send = async (request) => {
-      if (request.path !== tokenPath) {
+      if (!request.isToken) {
         seen.authorizations.add(request.headers.authorization)
         return json(200, cob)
       }
@@ -86,7 +86,7 @@ describe('the token', () => {
     let tokens = 0
     const valid = new Set(['Bearer t2'])
     const acquirer = open(async (request) => {
-      if (request.path === tokenPath) return json(200, { access_token: `t${++tokens}`, expires_in: 3600 })
+      if (request.isToken) return json(200, { access_token: `t${++tokens}`, expires_in: 3600 })
       return valid.has(request.headers.authorization ?? '') ? json(200, cob) : json(401, {})
     })
     expect(await acquirer.findCharge(txid)).toEqual(charge)
@@ -108,7 +108,7 @@ describe('the token', () => {
     let failures = 1
     const acquirer = open(async (request) => {
       if (failures-- > 0) throw new Error('no route')
-      return request.path === tokenPath ? token() : json(200, cob)
+      return request.isToken ? token() : json(200, cob)
     })
     await expect(acquirer.findCharge(txid)).rejects.toBeInstanceOf(AcquirerUnavailable)
     expect(await acquirer.findCharge(txid)).toEqual(charge)
@@ -124,6 +124,8 @@ describe('a charge', () => {
     ['with no offset', { ...cob, calendario: { criacao: '2026-03-02T15:00:00.000', expiracao: 900 } }],
     ['with the txid in upper case', { ...cob, txid: txid.toUpperCase() }],
     ['without its txid', { ...cob, txid: undefined }],
+    ['with an amount in one decimal', { ...cob, valor: { original: '10.5' } }],
+    ['with an amount as a number', { ...cob, valor: { original: 10.5 } }],
   ])('is read %s, after any 2xx', async (_, body) => {
     for (const status of [200, 201, 202]) {
       expect(await open(psp(json(status, body))).createCharge(input)).toEqual({ outcome: 'created', charge })
@@ -171,8 +173,9 @@ describe('a charge', () => {
     json(200, []),
     json(200, null),
     json(200, {}),
-    json(200, { ...cob, valor: { original: '10.5' } }),
-    json(200, { ...cob, valor: { original: 10.5 } }),
+    json(200, { ...cob, valor: { original: '10.505' } }),
+    json(200, { ...cob, valor: { original: 10.505 } }),
+    json(200, { ...cob, valor: { original: 1e21 } }),
     json(200, { ...cob, calendario: {} }),
     json(200, { ...cob, pixCopiaECola: '' }),
     json(200, { ...cob, txid: txidOf(2) }),
@@ -217,7 +220,7 @@ describe('payments', () => {
     const acquirer = open(
       psp((request) => {
         queries.push(request.query)
-        return json(200, answers[Number(request.query['paginacao.paginaAtual'])] ?? {})
+        return json(200, answers[Number(request.query['paginacao.paginaAtual'])] ?? { pix: [] })
       }),
     )
     const found: string[] = []
@@ -253,12 +256,13 @@ describe('payments', () => {
     const full = { pix: Array(100).fill(pix) }
     expect(await list([full, full, { pix: [pix] }, full])).toHaveLength(201)
     const short = { parametros: { paginacao: { itensPorPagina: 1 } }, pix: [pix] }
-    expect(await list([short, short, {}])).toHaveLength(2)
+    expect(await list([short, short, { pix: null }])).toHaveLength(2)
   })
 
   it('that cannot be read are not passed over', async () => {
-    await expect(list([{ pix: [pix, { ...pix, valor: 1 }] }])).rejects.toBeInstanceOf(AcquirerUnavailable)
+    await expect(list([{ pix: [pix, { ...pix, valor: '1,00' }] }])).rejects.toBeInstanceOf(AcquirerUnavailable)
     await expect(list([{ pix: 'none' }])).rejects.toBeInstanceOf(AcquirerUnavailable)
+    await expect(list([{ status: 'ok' }])).rejects.toBeInstanceOf(AcquirerUnavailable)
     const other = open(psp(json(200, { ...pix, endToEndId: `e${'1'.repeat(31)}` })))
     await expect(other.findPayment(pix.endToEndId)).rejects.toBeInstanceOf(AcquirerUnavailable)
   })
@@ -401,7 +405,7 @@ describe('a hostile PSP', () => {
     let isStuck = true
     const acquirer = open(async (request) => {
       if (isStuck) return new Promise(() => {})
-      return request.path === tokenPath ? token() : json(200, cob)
+      return request.isToken ? token() : json(200, cob)
     }, 50)
     await expect(acquirer.findCharge(txid)).rejects.toBeInstanceOf(AcquirerUnavailable)
     isStuck = false

@@ -1,45 +1,84 @@
+import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../lib/clock.ts'
 import { AcquirerUnavailable } from '../acquirer.ts'
-import { type HttpResponse, type Send, tokenPath } from './http.ts'
-import { count, isRecord, type Json, text } from './read.ts'
-
-export type Credentials = { clientId: string; clientSecret: string }
+import type { HttpRequest, HttpResponse, Send } from './http.ts'
+import type { Manner } from './manner.ts'
+import { explainReach } from './reach.ts'
+import { isRecord, type Json } from './read.ts'
+import { isOfNoRoute, toReason } from './reason.ts'
+import { retried } from './retry.ts'
+import { type Credentials, createTokens } from './token.ts'
 
 /** What the PSP said for certain: yes, with a body, or no, with a status in 400 to 499 and a reason to show. */
 export type Answer = { ok: true; body: Json } | { ok: false; status: number; reason: string }
 
 export type Call = {
   method: 'GET' | 'PUT'
+  /** As the standard has it, `/cob/…`; the PSP's own prefix is put before it. */
   path: string
   query?: Record<string, string>
+  headers?: Record<string, string>
   body?: unknown
+  /** True for money that leaves: it is asked about, not sent again, when the outcome is not known. */
+  isOnce?: boolean
 }
 
 /** Asks the PSP with a token. Throws {@link AcquirerUnavailable} when there is no answer or it cannot be read. */
 export type Client = (call: Call) => Promise<Answer>
 
-export type ClientOptions = { send: Send; credentials: Credentials; clock: Clock; timeoutMs: number }
+export type ClientOptions = {
+  send: Send
+  credentials: Credentials
+  manner: Manner
+  clock: Clock
+  /** Over each call: the token that it may need, every try and the pauses between them. */
+  timeoutMs: number
+  /** How often one call may be made. */
+  triesMax: number
+  /** Put around every call; refuses some unasked while the PSP does not answer. */
+  guard: <Result>(ask: () => Promise<Result>) => Promise<Result>
+  onFewerScopes: (missing: string[]) => void
+}
 
-// Renewed this long before it expires, so that it does not expire on the way.
-const renewBeforeMs = 60_000
-const reasonLengthMax = 300
+/** Where a list stands that is all of an answer. */
+export const bareList = '[]'
+
 // A status in 400 to 499 that says "not now" rather than "no".
 const notNow = new Set([401, 408, 421, 425, 429])
 
 export function createClient(options: ClientOptions): Client {
-  const tokens = createTokenCache(options)
+  const { manner, timeoutMs, triesMax } = options
+  const tokens = createTokens({
+    ...options,
+    // A time-out of its own: one request that never ends must not keep all later ones waiting for it.
+    send: (request) => within(timeoutMs, (signal, endsAt) => sent(request, { signal, endsAt, triesMax })),
+  })
 
-  async function ask(call: Call): Promise<HttpResponse> {
-    const token = await tokens.get()
-    const answer = await options.send(toRequest(call, token))
-    if (answer.status !== 401) return answer
-    // The token may have been revoked, or the PSP's clock may be ahead of ours.
-    tokens.forget(token)
-    return options.send(toRequest(call, await tokens.get()))
+  async function sent(request: HttpRequest, { signal, ...limits }: Limits): Promise<HttpResponse> {
+    const unique = withUuid(request)
+    return await retried(() => options.send({ ...unique, signal }), limits)
   }
 
-  return async (call) => read(await unknownUnlessAnswered(ask(call), options.timeoutMs))
+  async function ask(call: Call, limits: Limits): Promise<HttpResponse> {
+    const token = await tokens.get()
+    const answer = await sent(toRequest(call, token, manner), limits)
+    if (answer.status !== 401) return answer
+    // The token may have been revoked, or the PSP's clock may be ahead of ours.
+    const another = await tokens.replace(token)
+    if (another === null) return answer
+    const second = await sent(toRequest(call, another, manner), limits)
+    if (second.status === 401) tokens.wasUseless()
+    return second
+  }
+
+  return async (call) =>
+    await options.guard(async () => {
+      const tries = call.isOnce ? 1 : triesMax
+      return read(await within(timeoutMs, (signal, endsAt) => ask(call, { signal, endsAt, triesMax: tries })))
+    })
 }
+
+type Limits = { signal: AbortSignal; endsAt: number; triesMax: number }
 
 /** The body of what was found, null for 404. Any other refusal of a question leaves it open. */
 export function foundOrNull(answer: Answer): Json | null {
@@ -48,30 +87,66 @@ export function foundOrNull(answer: Answer): Json | null {
   throw new AcquirerUnavailable(`The acquirer refused to tell: ${answer.reason}`)
 }
 
-function toRequest({ method, path, query = {}, body }: Call, token: string) {
-  const headers: Record<string, string> = { authorization: `Bearer ${token}`, accept: 'application/json' }
-  if (body !== undefined) headers['content-type'] = 'application/json'
-  return { method, path, query, headers, body: body === undefined ? undefined : JSON.stringify(body) }
+export function toRequest({ method, path, query, headers, body }: Call, token: string, manner: Manner): HttpRequest {
+  return {
+    method,
+    path: toPlace(path, manner.paths),
+    query: { ...manner.query, ...query },
+    headers: {
+      ...manner.headers,
+      ...headers,
+      authorization: `Bearer ${token}`,
+      accept: 'application/json',
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    },
+    body: body === undefined ? undefined : JSON.stringify(body),
+  }
+}
+
+/** `/cob/…` → `/pix/v2/cob/…` */
+function toPlace(path: string, paths: Manner['paths']): string {
+  const [, name, rest] = /^\/(cob|pix|webhook)(?=\/|$)(.*)$/.exec(path) ?? []
+  return name === 'cob' || name === 'pix' || name === 'webhook' ? paths[name] + rest : path
+}
+
+function withUuid(request: HttpRequest): HttpRequest {
+  const fill = (texts: Record<string, string>) =>
+    Object.fromEntries(
+      Object.entries(texts).map(([name, text]) => [name, text.replaceAll('{uuid}', () => randomUUID())]),
+    )
+  return { ...request, headers: fill(request.headers), query: fill(request.query) }
 }
 
 /** The time-out holds for a function in this process as well as for a socket: whichever does not answer is unknown. */
-async function unknownUnlessAnswered<Result>(asked: Promise<Result>, timeoutMs: number): Promise<Result> {
+async function within<Result>(
+  timeoutMs: number,
+  ask: (signal: AbortSignal, endsAt: number) => Promise<Result>,
+): Promise<Result> {
+  const ending = new AbortController()
   let timer: NodeJS.Timeout | undefined
   const timeout = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new AcquirerUnavailable('The acquirer did not answer in time')), timeoutMs)
   })
   try {
-    return await Promise.race([asked, timeout])
+    return await Promise.race([ask(ending.signal, performance.now() + timeoutMs), timeout])
   } catch (cause) {
     if (cause instanceof AcquirerUnavailable) throw cause
-    throw new AcquirerUnavailable('The acquirer could not be reached', { cause })
+    if (cause instanceof Error && cause.name === 'TimeoutError')
+      throw new AcquirerUnavailable('The acquirer did not answer in time', { cause })
+    const said = explainReach(cause)
+    throw new AcquirerUnavailable(`The acquirer could not be reached${said ? `: ${said}` : ''}`, { cause })
   } finally {
     clearTimeout(timer)
+    ending.abort()
   }
 }
 
-function read({ status, body }: HttpResponse): Answer {
+function read({ status, headers, body }: HttpResponse): Answer {
   const isYes = status >= 200 && status < 300
+  if (status >= 300 && status < 400)
+    throw new AcquirerUnavailable(
+      `The acquirer answered ${status} and points to ${hostOf(headers.location)}, which is not followed: check baseUrl`,
+    )
   if (!isYes && (status < 400 || status >= 500 || notNow.has(status))) {
     throw new AcquirerUnavailable(`The acquirer answered ${status}`)
   }
@@ -79,82 +154,24 @@ function read({ status, body }: HttpResponse): Answer {
   const parsed = parse(body)
   // Without a readable body a 404 may come from a proxy on the way, which knows nothing of charges.
   if (!parsed) throw new AcquirerUnavailable(`The acquirer answered ${status} with a body that cannot be read`)
-  return isYes ? { ok: true, body: parsed } : { ok: false, status, reason: toReason(status, parsed) }
+  if (isYes) return { ok: true, body: parsed }
+  if (status === 404 && isOfNoRoute(parsed))
+    throw new AcquirerUnavailable(
+      'The acquirer answered 404 since it has no such path: check baseUrl and overrides.paths',
+    )
+  return { ok: false, status, reason: toReason(status, parsed) }
+}
+
+function hostOf(location: string | undefined): string {
+  return location !== undefined && URL.canParse(location) ? new URL(location).host : 'elsewhere'
 }
 
 function parse(body: string): Json | null {
   try {
     const parsed: unknown = JSON.parse(body)
+    if (Array.isArray(parsed)) return { [bareList]: parsed, erros: parsed }
     return isRecord(parsed) ? parsed : null
   } catch (cause) {
     throw new AcquirerUnavailable('The acquirer answered with a body that is not JSON', { cause })
   }
-}
-
-/** One line out of the standard's problem, or of what known PSPs send instead of it. */
-function toReason(status: number, body: Json): string {
-  const said = text(body, 'detail') ?? text(body, 'mensagem') ?? text(body, 'message') ?? text(body, 'title')
-  const faults = [...asList(body.violacoes), ...asList(body.erros)].filter(isRecord)
-  const reasons = [said, ...faults.map((fault) => text(fault, 'razao') ?? text(fault, 'mensagem'))]
-  const line = [...new Set(reasons)].filter((reason) => reason !== null).join(' ')
-  const printable = line.replace(/[\p{Cc}\p{Cs}]+/gu, ' ').trim()
-  return printable === '' ? `The acquirer answered ${status}` : Array.from(printable).slice(0, reasonLengthMax).join('')
-}
-
-function asList(value: unknown): unknown[] {
-  return Array.isArray(value) ? value : []
-}
-
-type Token = { value: string; renewAt: number }
-
-/** Keeps one token. All who need a new one at the same time wait for the same answer. */
-function createTokenCache(options: ClientOptions) {
-  let token: Token | undefined
-  let asking: Promise<Token> | undefined
-
-  async function get(): Promise<string> {
-    if (token && options.clock.now().getTime() < token.renewAt) return token.value
-    asking ??= renew().finally(() => {
-      asking = undefined
-    })
-    return (await asking).value
-  }
-
-  async function renew(): Promise<Token> {
-    // A time-out of its own: one request that never ends must not keep all later ones waiting for it.
-    token = await unknownUnlessAnswered(askToken(options), options.timeoutMs)
-    return token
-  }
-
-  /** Forgets a token that was refused, unless a newer one has taken its place. */
-  function forget(refused: string) {
-    if (token?.value === refused) token = undefined
-  }
-
-  return { get, forget }
-}
-
-async function askToken({ send, credentials, clock }: ClientOptions): Promise<Token> {
-  const { clientId, clientSecret } = credentials
-  const answer = await send({
-    method: 'POST',
-    path: tokenPath,
-    query: {},
-    headers: {
-      authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`,
-      'content-type': 'application/x-www-form-urlencoded',
-      accept: 'application/json',
-    },
-    body: 'grant_type=client_credentials',
-  })
-  // A refusal of the credentials says nothing about a charge: it is not refused, it was never asked for.
-  if (answer.status < 200 || answer.status > 299) {
-    throw new AcquirerUnavailable(`The acquirer answered ${answer.status} to the request for a token`)
-  }
-  const body = parse(answer.body)
-  const value = body && text(body, 'access_token')
-  if (!value) throw new AcquirerUnavailable('The acquirer answered without a token')
-  const lifetimeMs = (count(body, 'expires_in') ?? 0) * 1000
-  // A token that lives shorter than twice the margin is used for half its life.
-  return { value, renewAt: clock.now().getTime() + Math.max(lifetimeMs - renewBeforeMs, lifetimeMs / 2) }
 }

@@ -1,5 +1,6 @@
-import type { ConnectionOptions } from 'node:tls'
 import { Agent, request as undiciRequest } from 'undici'
+import { codeOf, isOfCertificate } from './reach.ts'
+import type { LiveTls } from './renewal.ts'
 
 /** A request and its answer as plain data. Header names are in lower case; `path` is encoded and has no query. */
 export type HttpRequest = {
@@ -8,6 +9,9 @@ export type HttpRequest = {
   query: Record<string, string>
   headers: Record<string, string>
   body: string | undefined
+  /** The request for a token, which many PSPs take at another host. */
+  isToken?: boolean
+  signal?: AbortSignal
 }
 
 export type HttpResponse = { status: number; headers: Record<string, string>; body: string }
@@ -18,15 +22,12 @@ export type Send = (request: HttpRequest) => Promise<HttpResponse>
 export type HttpSendOptions = {
   /** May have a path: `https://pix.example.com/api/v2`. */
   baseUrl: string
-  /** Where `/oauth/token` is, when it does not lie under the base URL: at most PSPs it does not. */
-  tokenUrl?: string
+  /** The whole address of the token, when it does not lie under the base URL. */
+  tokenUrl?: string | undefined
   timeoutMs?: number
-  /** The client's certificate and key for mutual TLS, as Node's `tls.connect` takes them. */
-  tls?: Pick<ConnectionOptions, 'pfx' | 'passphrase' | 'cert' | 'key' | 'ca'>
+  /** Mutual TLS, renewed while it runs. */
+  tls?: LiveTls | null
 }
-
-/** The path under which a client asks for its token. */
-export const tokenPath = '/oauth/token'
 
 const timeoutMsDefault = 10_000
 // A page of 100 payments is 60 kB; what is far beyond that is no answer of a PSP.
@@ -34,28 +35,61 @@ const bodyBytesMax = 1024 * 1024
 
 /** Sends over HTTP with undici: connections kept, no redirects followed, a time-out over all of it, a bounded answer. */
 export function createHttpSend(options: HttpSendOptions): { send: Send; close: () => Promise<void> } {
-  const dispatcher = new Agent({ ...(options.tls && { connect: options.tls }), maxResponseSize: bodyBytesMax })
   const timeoutMs = options.timeoutMs ?? timeoutMsDefault
+  const connections = createConnections(options.tls ?? null)
 
   async function send(request: HttpRequest): Promise<HttpResponse> {
-    const answer = await undiciRequest(toUrl(options, request), {
-      method: toMethod(request.method),
-      headers: request.headers,
-      body: request.body ?? null,
-      dispatcher,
-      // Over everything, connecting and reading the body included; undici's own time-outs each begin anew.
-      signal: AbortSignal.timeout(timeoutMs),
-    })
-    return { status: answer.statusCode, headers: flatten(answer.headers), body: await answer.body.text() }
+    // Over everything, connecting and reading the body included; undici's own time-outs each begin anew.
+    const timeout = AbortSignal.timeout(timeoutMs)
+    try {
+      const answer = await undiciRequest(toUrl(options, request), {
+        method: toMethod(request.method),
+        headers: request.headers,
+        body: request.body ?? null,
+        dispatcher: connections.current(),
+        signal: request.signal ? AbortSignal.any([timeout, request.signal]) : timeout,
+      })
+      return { status: answer.statusCode, headers: flatten(answer.headers), body: await answer.body.text() }
+    } catch (error) {
+      // A renewed file may be there already, before the next look at it.
+      if (isOfCertificate(codeOf(error) ?? '')) options.tls?.refresh()
+      throw error
+    }
   }
 
-  // Destroyed, not closed: a close would wait for answers that may never come.
-  return { send, close: () => dispatcher.destroy() }
+  return { send, close: connections.close }
+}
+
+/** The pool of connections, and another one for each certificate. What the old one has under way is answered. */
+function createConnections(tls: LiveTls | null) {
+  const open = () => {
+    const material = tls?.current() ?? null
+    const agent = new Agent({ ...(material && { connect: material.options }), maxResponseSize: bodyBytesMax })
+    return { material, agent }
+  }
+  const all = new Set<Agent>()
+  let latest = open()
+  all.add(latest.agent)
+  return {
+    current(): Agent {
+      if (tls && tls.current() !== latest.material) {
+        const { agent: old } = latest
+        latest = open()
+        all.add(latest.agent)
+        void old.close().finally(() => all.delete(old))
+      }
+      return latest.agent
+    },
+    // Destroyed, not closed: a close would wait for answers that may never come.
+    async close() {
+      tls?.close()
+      await Promise.all([...all].map((agent) => agent.destroy()))
+    },
+  }
 }
 
 function toUrl({ baseUrl, tokenUrl }: HttpSendOptions, request: HttpRequest): URL {
-  const isToken = tokenUrl !== undefined && request.path === tokenPath
-  const url = new URL(isToken ? tokenUrl : baseUrl.replace(/\/+$/, '') + request.path)
+  const url = new URL(request.isToken && tokenUrl !== undefined ? tokenUrl : baseUrl.replace(/\/+$/, '') + request.path)
   for (const [name, value] of Object.entries(request.query)) url.searchParams.append(name, value)
   return url
 }

@@ -1,9 +1,9 @@
-import { AcquirerUnavailable, type InfractionFound, type Infractions } from '../acquirer.ts'
-import type { Client } from './client.ts'
-import { listPages } from './pages.ts'
+import type { InfractionFound, Infractions, Range } from '../acquirer.ts'
+import type { Manner } from './manner.ts'
+import { type ListDeps, listBetween } from './pages.ts'
 import { amount, dateTime, isRecord, text } from './read.ts'
 
-type Deps = { client: Client }
+type Deps = ListDeps & { paths: Manner['paths'] }
 
 /** Contests of payments (MED) as Efí tells of them: the standard tells of none. */
 export function createInfractions(deps: Deps): Infractions {
@@ -11,12 +11,8 @@ export function createInfractions(deps: Deps): Infractions {
 }
 
 /** `GET /v2/gn/infracoes`, all pages. One that cannot be read is never passed over: it is money. */
-async function* listInfractions({ client }: Deps, range: { from: Date; to: Date }): AsyncIterable<InfractionFound> {
-  for await (const entry of listPages(client, { path: '/v2/gn/infracoes', member: 'infracoes', range })) {
-    const infraction = readInfraction(entry)
-    if (!infraction) throw new AcquirerUnavailable('The acquirer answered with an infraction that cannot be read')
-    yield infraction
-  }
+async function* listInfractions({ paths, ...deps }: Deps, range: Range): AsyncIterable<InfractionFound> {
+  yield* listBetween(deps, { path: paths.infractions, member: 'infracoes', range, read: readInfraction })
 }
 
 function readInfraction(entry: unknown): InfractionFound | null {

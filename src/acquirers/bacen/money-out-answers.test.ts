@@ -5,7 +5,7 @@ import { txidOf } from '../../../test/support/simulator.ts'
 import { cents } from '../../lib/money.ts'
 import { type Acquirer, AcquirerUnavailable, type MoneyOut } from '../acquirer.ts'
 import { createBacenAcquirer } from './adapter.ts'
-import { type HttpRequest, type HttpResponse, tokenPath } from './http.ts'
+import type { HttpRequest, HttpResponse } from './http.ts'
 import { explainRejection } from './spi-codes.ts'
 
 /** What PSPs answer in their own ways, and what must not be made of it. */
@@ -25,7 +25,7 @@ function psp(answer: (request: HttpRequest) => HttpResponse): Psp {
   const acquirer = createBacenAcquirer({
     name: 'psp',
     send: async (request) => {
-      if (request.path === tokenPath) return json(200, { access_token: 't', expires_in: 3600 })
+      if (request.isToken) return json(200, { access_token: 't', expires_in: 3600 })
       asked.push(`${request.method} ${request.path}`)
       return answer(request)
     },
@@ -33,7 +33,7 @@ function psp(answer: (request: HttpRequest) => HttpResponse): Psp {
     chave: receiverAccount.pix.key,
     receiver: receiverAccount,
     isRemote: true,
-    offers: { payouts: true, infractions: true },
+    manner: { offers: { payouts: true, infractions: true } },
     clock,
   })
   return { acquirer, asked }
@@ -110,7 +110,7 @@ describe.each(operations)('$name', ({ path, taken, done, send, find }) => {
   })
 
   it('of another amount or under another id is none of ours', async () => {
-    const others = [{ valor: '1.01' }, { valor: 1 }, { id: 'other', idEnvio: 'other' }]
+    const others = [{ valor: '1.01' }, { valor: 1.001 }, { id: 'other', idEnvio: 'other' }]
     for (const other of others) {
       await expect(send(psp(() => json(200, { ...taken, ...other })))).rejects.toBeInstanceOf(AcquirerUnavailable)
     }
@@ -192,7 +192,7 @@ describe('infractions', () => {
   })
 
   it('that cannot be read are not passed over', async () => {
-    for (const other of [{ idInfracao: null }, { valor: 100 }, { endToEndId: '' }, { dataCriacao: 'today' }]) {
+    for (const other of [{ idInfracao: null }, { valor: '100,00' }, { endToEndId: '' }, { dataCriacao: 'today' }]) {
       await expect(list({ ...infracao, ...other })).rejects.toBeInstanceOf(AcquirerUnavailable)
     }
     await expect(list(null)).rejects.toBeInstanceOf(AcquirerUnavailable)

@@ -68,7 +68,7 @@ describe.each([
       chave: receiverKey,
       receiver: receiverAccount,
       isRemote: false,
-      offers: { payouts: true, infractions: true },
+      manner: { offers: { payouts: true, infractions: true } },
       timeoutMs: 1000,
       clock: simulator.clock,
     })

@@ -7,7 +7,7 @@ import { type TestSimulator, testSimulator, txidOf } from '../../../test/support
 import { cents } from '../../lib/money.ts'
 import type { Acquirer } from '../acquirer.ts'
 import { createBacenAcquirer } from './adapter.ts'
-import { type HttpRequest, type HttpResponse, tokenPath } from './http.ts'
+import type { HttpRequest, HttpResponse } from './http.ts'
 
 // The Central Bank's OpenAPI lies beside the repository, not in it.
 describe.skipIf(!hasBacenOpenApi)('against the Central Bank’s OpenAPI', () => {
@@ -90,7 +90,7 @@ describe.skipIf(!hasBacenOpenApi)('against the Central Bank’s OpenAPI', () => 
   const numeric = new Set(['paginacao.paginaAtual', 'paginacao.itensPorPagina'])
 
   it('every request that the adapter sends fits', () => {
-    const asked = exchanges.filter(({ request }) => request.path !== tokenPath).map(({ request }) => request)
+    const asked = exchanges.filter(({ request }) => !request.isToken).map(({ request }) => request)
     expect(new Set(asked.map((request) => `${request.method} ${pathOf(request)}`))).toEqual(
       new Set([
         'PUT /webhook/{chave}',

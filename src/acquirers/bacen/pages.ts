@@ -1,37 +1,76 @@
 import { AcquirerUnavailable, type Range } from '../acquirer.ts'
-import type { Client } from './client.ts'
-import { count, type Json, list, record } from './read.ts'
+import { bareList, type Client } from './client.ts'
+import type { Manner } from './manner.ts'
+import { count, type Json, list as listOf, record } from './read.ts'
 
-const pageSize = 100
 // A million entries in one range: beyond it the range is a mistake, or the PSP pages for ever.
 const pagesMax = 10_000
+const dayMs = 24 * 60 * 60_000
 
-type Asked = {
+export type ListDeps = { client: Client; list: Manner['list'] }
+
+type Asked<Item> = {
   path: string
   /** The member of the answer that has the entries. */
   member: string
   range: Range
   /** What else the list is asked for. */
   query?: Record<string, string>
+  /** Null for what cannot be read. It is never passed over: it is money. */
+  read: (entry: unknown) => Item | null
+  /** When it was, where what lies outside of the range is to be dropped. */
+  timeOf?: (item: Item) => Date
 }
 
 /**
- * A list between two times, page by page from zero. Whole seconds are asked for, since a PSP refuses milliseconds, wide
- * enough to hold the range; what lies outside is for the caller to drop.
+ * A list between two times, page by page from zero, in parts where the PSP gives so many days only. Whole seconds are asked for, since
+ * a PSP refuses milliseconds, wide enough to hold the range.
  */
-export async function* listPages(client: Client, { path, member, range, query }: Asked): AsyncIterable<unknown> {
+export async function* listBetween<Item>(deps: ListDeps, asked: Asked<Item>): AsyncIterable<Item> {
+  for (const range of partsOf(asked.range, deps.list.daysMax)) {
+    for await (const entry of listPages(deps, { ...asked, range })) {
+      const item = asked.read(entry)
+      if (item === null) throw new AcquirerUnavailable(`The acquirer answered with ${asked.member} that cannot be read`)
+      const at = asked.timeOf?.(item)
+      if (!at || (at >= range.from && at <= range.to)) yield item
+    }
+  }
+}
+
+/** Each ends a millisecond before the next begins, so that nothing is in two of them. */
+function* partsOf({ from, to }: Range, daysMax: number | null): Iterable<Range> {
+  const lengthMs = daysMax === null ? Number.POSITIVE_INFINITY : daysMax * dayMs
+  let start = from.getTime()
+  while (to.getTime() - start >= lengthMs) {
+    yield { from: new Date(start), to: new Date(start + lengthMs - 1) }
+    start += lengthMs
+  }
+  yield { from: new Date(start), to }
+}
+
+async function* listPages(
+  { client, list: { pageSize } }: ListDeps,
+  { path, member, range, query }: Pick<Asked<unknown>, 'path' | 'member' | 'range' | 'query'>,
+): AsyncIterable<unknown> {
   for (let page = 0; page < pagesMax; page++) {
-    const answer = await client({ method: 'GET', path, query: { ...query, ...toQuery(range, page) } })
+    const answer = await client({ method: 'GET', path, query: { ...query, ...toQuery(range, page, pageSize) } })
     if (!answer.ok) throw new AcquirerUnavailable(`The acquirer refused to list ${member}: ${answer.reason}`)
-    const entries = list(answer.body, member)
+    const entries = readEntries(answer.body, member)
     if (!entries) throw new AcquirerUnavailable(`The acquirer answered with a list of ${member} that cannot be read`)
     yield* entries
-    if (isLastPage(answer.body, page, entries.length)) return
+    if (isLastPage(answer.body, { page, entries: entries.length, pageSize })) return
   }
   throw new AcquirerUnavailable(`The acquirer has more pages of ${member} than can be`)
 }
 
-function toQuery({ from, to }: Range, page: number): Record<string, string> {
+/** Null for what is no list. An answer with neither the list nor its parameters is none: it must not pass for an empty one. */
+function readEntries(body: Json, member: string): unknown[] | null {
+  const found = body[bareList] ?? body[member]
+  if (found === undefined && body.parametros === undefined) return null
+  return listOf({ found }, 'found')
+}
+
+export function toQuery({ from, to }: Range, page: number, pageSize: number): Record<string, string> {
   return {
     inicio: toSeconds(Math.floor(from.getTime() / 1000)),
     fim: toSeconds(Math.ceil(to.getTime() / 1000)),
@@ -44,9 +83,12 @@ function toSeconds(seconds: number): string {
   return new Date(seconds * 1000).toISOString().replace('.000Z', 'Z')
 }
 
-/** By the number of pages where the PSP tells it, else by a page that is not full. */
-function isLastPage(body: Json, page: number, entries: number): boolean {
-  if (entries === 0) return true
+/** By the number of pages where the PSP tells it, else by a page that is not full. A list without parameters has one. */
+function isLastPage(
+  body: Json,
+  { page, entries, pageSize }: { page: number; entries: number; pageSize: number },
+): boolean {
+  if (entries === 0 || body[bareList] !== undefined) return true
   const paging = record(record(body, 'parametros'), 'paginacao')
   const pages = count(paging, 'quantidadeDePaginas')
   return pages === null ? entries < (count(paging, 'itensPorPagina') ?? pageSize) : page + 1 >= pages

@@ -3,7 +3,7 @@ import type { AccountHolder } from '../../pix/holder.ts'
 import { normalizePixKey, type PixKey } from '../../pix/key.ts'
 import { AcquirerUnavailable, type Payment, type PaymentReturn, type Range } from '../acquirer.ts'
 import { type Client, foundOrNull } from './client.ts'
-import { listPages } from './pages.ts'
+import { type ListDeps, listBetween } from './pages.ts'
 import { amount, dateTime, isRecord, type Json, list, record, text } from './read.ts'
 
 type Deps = { client: Client }
@@ -20,15 +20,17 @@ export async function findPayment({ client }: Deps, endToEndId: string): Promise
 
 /** `GET /pix`, all pages; what lies outside the range is dropped here. */
 export async function* listPayments(
-  { client }: Deps,
+  deps: ListDeps,
   { withReturns = false, ...range }: Range & { withReturns?: boolean },
 ): AsyncIterable<Payment> {
-  const asked = { path: '/pix', member: 'pix', range, ...(withReturns && { query: { devolucaoPresente: 'true' } }) }
-  for await (const entry of listPages(client, asked)) {
-    const payment = readPayment(entry)
-    if (!payment) throw unreadable()
-    if (payment.paidAt >= range.from && payment.paidAt <= range.to) yield payment
-  }
+  yield* listBetween(deps, {
+    path: '/pix',
+    member: 'pix',
+    range,
+    ...(withReturns && { query: { devolucaoPresente: 'true' } }),
+    read: readPayment,
+    timeOf: ({ paidAt }) => paidAt,
+  })
 }
 
 /** Null for what is no payment. A payment that cannot be read is never passed over: it is money. */

@@ -12,12 +12,13 @@ import {
   type Payouts,
   type Range,
 } from '../acquirer.ts'
-import { type Client, foundOrNull } from './client.ts'
-import { listPages } from './pages.ts'
+import { foundOrNull } from './client.ts'
+import type { Manner } from './manner.ts'
+import { type ListDeps, listBetween } from './pages.ts'
 import { amount, dateTime, isRecord, type Json, list, record, text } from './read.ts'
 import { explainRejection } from './spi-codes.ts'
 
-type Deps = { client: Client; chave: string; clock: Clock }
+type Deps = ListDeps & { paths: Manner['paths']; chave: string; clock: Clock }
 
 type SendInput = Parameters<Payouts['send']>[0]
 
@@ -37,8 +38,8 @@ export function createPayouts(deps: Deps): Payouts {
  * it certain that nothing left.
  */
 async function sendPayout(deps: Deps, input: SendInput): Promise<MoneyOut> {
-  const path = `/v3/gn/pix/${checked(input.payoutId)}`
-  const answer = await deps.client({ method: 'PUT', path, body: toBody(deps, input) })
+  const path = `${deps.paths.payout}/${checked(input.payoutId)}`
+  const answer = await deps.client({ method: 'PUT', path, body: toBody(deps, input), isOnce: true })
   if (answer.ok) return readPayout(deps, input, answer.body)
   const existing = await askPayout(deps, input.payoutId)
   return existing ? readPayout(deps, input, existing) : { outcome: 'refused', reason: answer.reason }
@@ -53,17 +54,13 @@ async function findPayout(deps: Deps, payoutId: string): Promise<PayoutFound | n
 }
 
 /** `GET /v2/gn/pix/enviados/id-envio/{idEnvio}`: null only when the PSP itself says that there is none. */
-async function askPayout({ client }: Deps, payoutId: string): Promise<Json | null> {
-  return foundOrNull(await client({ method: 'GET', path: `/v2/gn/pix/enviados/id-envio/${checked(payoutId)}` }))
+async function askPayout({ client, paths }: Deps, payoutId: string): Promise<Json | null> {
+  return foundOrNull(await client({ method: 'GET', path: `${paths.sentPix}/id-envio/${checked(payoutId)}` }))
 }
 
 /** `GET /v2/gn/pix/enviados`, all pages; what lies outside the range is dropped here. */
-async function* listPayouts({ client }: Deps, range: Range): AsyncIterable<PayoutListed> {
-  for await (const entry of listPages(client, { path: '/v2/gn/pix/enviados', member: 'pix', range })) {
-    const payout = readListed(entry)
-    if (!payout) throw new AcquirerUnavailable('The acquirer answered with payouts that cannot be read')
-    if (payout.at >= range.from && payout.at <= range.to) yield payout
-  }
+async function* listPayouts({ paths, ...deps }: Deps, range: Range): AsyncIterable<PayoutListed> {
+  yield* listBetween(deps, { path: paths.sentPix, member: 'pix', range, read: readListed, timeOf: ({ at }) => at })
 }
 
 function readListed(entry: unknown): PayoutListed | null {

@@ -35,9 +35,12 @@ export function count(parent: Json, name: string): number | null {
   return typeof number === 'number' && Number.isSafeInteger(number) && number >= 0 ? number : null
 }
 
+/** `"10.50"`, and as some PSPs have it `"10.5"`, `"10"` or the number. Exact to the cent: anything finer is not read. */
 export function amount(parent: Json, name: string): Cents | null {
-  const value = text(parent, name)
-  return value === null ? null : fromReais(value)
+  const value = parent[name]
+  const written = typeof value === 'number' ? String(value) : value
+  const [, reais, decimals = ''] = /^(\d{1,10})(?:\.(\d{1,2}))?$/.exec(typeof written === 'string' ? written : '') ?? []
+  return reais === undefined ? null : fromReais(`${reais}.${decimals.padEnd(2, '0')}`)
 }
 
 /** A date and time. One without an offset is read as UTC, so that it does not depend on where this process runs. */

@@ -17,7 +17,12 @@ const refundIdShape = /^[a-zA-Z0-9]{1,35}$/
  * when none is found under our id is it certain that nothing left.
  */
 export async function refund(deps: Deps, input: RefundInput): Promise<MoneyOut> {
-  const answer = await deps.client({ method: 'PUT', path: toPath(input), body: { valor: toReais(input.amount) } })
+  const answer = await deps.client({
+    method: 'PUT',
+    path: toPath(input),
+    body: { valor: toReais(input.amount) },
+    isOnce: true,
+  })
   if (answer.ok) return readRefund(deps, input, answer.body)
   const existing = foundOrNull(await deps.client({ method: 'GET', path: toPath(input) }))
   return existing ? readRefund(deps, input, existing) : { outcome: 'refused', reason: answer.reason }

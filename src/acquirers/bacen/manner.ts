@@ -1,0 +1,123 @@
+import { type Static, Type } from 'typebox'
+
+const Path = Type.String({ pattern: '^/[^?#\\s]*[^?#\\s/]$' })
+const Texts = Type.Record(Type.String({ pattern: '^[A-Za-z0-9._-]{1,64}$' }), Type.String({ maxLength: 256 }))
+const strict = { additionalProperties: false }
+
+/** The members of a {@link Manner}, with the forms that they must have in a settings file. */
+export const mannerMembers = {
+  token: {
+    /** Under the base URL, unless the PSP has another host for it. */
+    path: Path,
+    /** Client id and secret: in HTTP Basic, in the body, or the id alone in the body where a certificate is the secret. */
+    credentials: Type.Enum(['basic', 'body', 'id-in-body']),
+    format: Type.Enum(['form', 'json']),
+    /** Asked for; empty: none are named, and the PSP gives what it gives. */
+    scopes: Type.Array(Type.String({ pattern: '^[!-~]+$' })),
+    query: Texts,
+  },
+  paths: {
+    cob: Path,
+    pix: Path,
+    webhook: Path,
+    /** Efí's, and beyond the standard. */
+    payout: Path,
+    sentPix: Path,
+    infractions: Path,
+  },
+  /** Beyond the standard, in the form of Efí's API. */
+  offers: { payouts: Type.Boolean(), infractions: Type.Boolean() },
+  /** On every call; `{uuid}` is a new one each time. */
+  headers: Texts,
+  query: Texts,
+  /** When the address for callbacks is registered. */
+  registrationHeaders: Texts,
+  list: {
+    pageSize: Type.Integer({ minimum: 1, maximum: 1000 }),
+    /** A longer time is asked for in parts; null: any length will do. */
+    daysMax: Type.Union([Type.Integer({ minimum: 1, maximum: 366 }), Type.Null()]),
+  },
+}
+
+const { token, paths, offers, headers, query, registrationHeaders, list } = mannerMembers
+
+/** How a PSP speaks the Central Bank's API Pix: what differs between them, as data. */
+export const Manner = Type.Object({
+  token: Type.Object(token),
+  paths: Type.Object(paths),
+  offers: Type.Object(offers),
+  headers,
+  query,
+  registrationHeaders,
+  list: Type.Object(list),
+})
+export type Manner = Static<typeof Manner>
+
+/** What a settings file may say otherwise, member by member. */
+export const MannerOverrides = Type.Partial(
+  Type.Object(
+    {
+      token: Type.Partial(Type.Object(token, strict)),
+      paths: Type.Partial(Type.Object(paths, strict)),
+      offers: Type.Partial(Type.Object(offers, strict)),
+      headers,
+      query,
+      registrationHeaders,
+      list: Type.Partial(Type.Object(list, strict)),
+    },
+    strict,
+  ),
+)
+export type MannerOverrides = Static<typeof MannerOverrides>
+
+/** As the standard leaves it to guess, and most have it. */
+export const standardManner: Manner = {
+  token: { path: '/oauth/token', credentials: 'basic', format: 'form', scopes: [], query: {} },
+  paths: {
+    cob: '/cob',
+    pix: '/pix',
+    webhook: '/webhook',
+    payout: '/v3/gn/pix',
+    sentPix: '/v2/gn/pix/enviados',
+    infractions: '/v2/gn/infracoes',
+  },
+  offers: { payouts: false, infractions: false },
+  headers: {},
+  query: {},
+  registrationHeaders: {},
+  list: { pageSize: 100, daysMax: null },
+}
+
+export function withOverrides(manner: Manner, overrides: MannerOverrides): Manner {
+  return {
+    token: { ...manner.token, ...overrides.token },
+    paths: { ...manner.paths, ...overrides.paths },
+    offers: { ...manner.offers, ...overrides.offers },
+    headers: { ...manner.headers, ...overrides.headers },
+    query: { ...manner.query, ...overrides.query },
+    registrationHeaders: { ...manner.registrationHeaders, ...overrides.registrationHeaders },
+    list: { ...manner.list, ...overrides.list },
+  }
+}
+
+/** The same with `{name}` replaced in headers and queries. What names a value that is not there is left out. */
+export function filled(manner: Manner, values: Record<string, string | undefined>): Manner {
+  const all = { ...values, uuid: '{uuid}' }
+  return {
+    ...manner,
+    headers: fill(manner.headers, all),
+    query: fill(manner.query, all),
+    registrationHeaders: fill(manner.registrationHeaders, all),
+  }
+}
+
+function fill(texts: Record<string, string>, values: Record<string, string | undefined>): Record<string, string> {
+  const entries = Object.entries(texts).filter(([, text]) =>
+    [...text.matchAll(placeholder)].every(([, name = '']) => values[name] !== undefined),
+  )
+  return Object.fromEntries(
+    entries.map(([name, text]) => [name, text.replace(placeholder, (_, value) => values[value] ?? '')]),
+  )
+}
+
+const placeholder = /\{(\w+)\}/g

@@ -1,0 +1,57 @@
+import { isRecord, type Json, text } from './read.ts'
+
+const reasonLengthMax = 300
+
+/**
+ * One line out of a refusal, in any of the shapes that are known: the standard's problem with its `violacoes`, Efí's `{ nome, mensagem }`,
+ * Banco do Brasil's `{ erros: [ … ] }` and `{ statusCode, error, message }`, an error of another system as JSON within a text (Itaú), OAuth's
+ * and Keycloak's `{ error, error_description }`, Sicoob's `{ mensagens: [ … ] }`.
+ */
+export function toReason(status: number, body: Json): string {
+  const printable = linesOf(body)
+    .join(' ')
+    .replace(/[\p{Cc}\p{Cs}]+/gu, ' ')
+    .trim()
+  return printable === '' ? `The acquirer answered ${status}` : Array.from(printable).slice(0, reasonLengthMax).join('')
+}
+
+function linesOf(body: Json): string[] {
+  const said = sayings.map((name) => text(body, name)).find((one) => one !== null)
+  const faults = faultLists.flatMap((name) => asList(body[name])).filter(isRecord)
+  const reasons = faults.map((fault) => text(fault, 'razao') ?? text(fault, 'mensagem') ?? text(fault, 'message'))
+  return [...new Set([said, ...reasons].flatMap((line) => (line ? unwrap(line) : [])))]
+}
+
+// The most telling first: a title and a name only where nothing else is said.
+const sayings = [
+  ...['detail', 'mensagem', 'message', 'errorMessage', 'error_description', '_message', 'title', 'nome', 'error'],
+] as const
+const faultLists = ['violacoes', 'erros', 'mensagens', 'errors', '_details']
+
+/** A text that holds another system's answer as JSON says what that answer says. */
+function unwrap(line: string): string[] {
+  const [start, end] = [line.indexOf('{'), line.lastIndexOf('}')]
+  if (start < 0 || end < start) return [line]
+  try {
+    const inner: unknown = JSON.parse(line.slice(start, end + 1))
+    const lines = isRecord(inner) ? linesOf(inner) : []
+    return lines.length > 0 ? lines : [line]
+  } catch {
+    return [line]
+  }
+}
+
+function asList(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+/** A 404 of the gateway before the PSP's API, or of the server's frame: it knows no such path, and nothing of charges. */
+export function isOfNoRoute(body: Json): boolean {
+  if (isProblem(body)) return false
+  const isSpring = text(body, 'path') !== null && body.timestamp !== undefined
+  return isSpring || /no route matched|no matching route|cannot (?:get|put) \//i.test(text(body, 'message') ?? '')
+}
+
+function isProblem(body: Json): boolean {
+  return ['type', 'title', 'detail', 'nome', 'violacoes', 'erros', 'mensagem'].some((name) => body[name] !== undefined)
+}

@@ -1,0 +1,170 @@
+import type { Clock } from '../../lib/clock.ts'
+import { AcquirerUnavailable } from '../acquirer.ts'
+import type { HttpRequest, HttpResponse } from './http.ts'
+import type { Manner } from './manner.ts'
+import { count, isRecord, text } from './read.ts'
+import { toReason } from './reason.ts'
+import { readRetryAfter } from './retry.ts'
+
+/** The secret is null where a certificate takes its place. */
+export type Credentials = { clientId: string; clientSecret: string | null }
+
+export type TokenAnswer = { value: string; lifetimeSeconds: number; scopes: string[] | null }
+
+type Options = {
+  credentials: Credentials
+  manner: Manner
+  clock: Clock
+  /** Sends the request, within its own time-out. */
+  send: (request: HttpRequest) => Promise<HttpResponse>
+  /** Called once, with what was asked for and not given. */
+  onFewerScopes: (missing: string[]) => void
+}
+
+// Renewed this long before it expires, so that it does not expire on the way.
+const renewBeforeMs = 60_000
+// Where the PSP does not say how long it lives.
+const lifetimeSecondsDefault = 300
+// After a refusal nobody asks for so long, twice as long after the next one: some PSPs lock out who asks too often.
+const restMs = 5_000
+const restMsMax = 5 * 60_000
+// A new token that was refused like the one before it will not get better by another.
+const uselessMs = 30_000
+
+export type Tokens = {
+  get(): Promise<string>
+  /** Another one than that which was refused; null when a new one has not helped a moment ago. */
+  replace(refused: string): Promise<string | null>
+  /** The one that replaced another was refused as well. */
+  wasUseless(): void
+}
+
+/** Keeps one token. All who need a new one at the same time wait for the same answer. */
+export function createTokens(options: Options): Tokens {
+  const { clock } = options
+  const now = () => clock.now().getTime()
+  let token: { value: string; renewAt: number } | undefined
+  let asking: Promise<string> | undefined
+  let refusal: { until: number; restMs: number; error: AcquirerUnavailable } | undefined
+  let uselessUntil = 0
+  let hasWarned = false
+
+  async function get(): Promise<string> {
+    if (token && now() < token.renewAt) return token.value
+    if (refusal && now() < refusal.until) throw refusal.error
+    asking ??= renew().finally(() => {
+      asking = undefined
+    })
+    return await asking
+  }
+
+  async function renew(): Promise<string> {
+    try {
+      const { value, lifetimeSeconds, scopes } = await askToken(options)
+      const lifetimeMs = lifetimeSeconds * 1000
+      // A token that lives shorter than twice the margin is used for half its life.
+      token = { value, renewAt: now() + Math.max(lifetimeMs - renewBeforeMs, lifetimeMs / 2) }
+      refusal = undefined
+      warnOnce(scopes)
+      return value
+    } catch (error) {
+      if (error instanceof TokenRefused) rest(error)
+      throw error
+    }
+  }
+
+  function rest(error: TokenRefused) {
+    const doubled = Math.min((refusal?.restMs ?? restMs / 2) * 2, restMsMax)
+    refusal = { until: now() + Math.max(doubled, error.retryAfterMs ?? 0), restMs: doubled, error }
+  }
+
+  function warnOnce(scopes: string[] | null) {
+    const missing = scopes ? options.manner.token.scopes.filter((scope) => !scopes.includes(scope)) : []
+    if (missing.length > 0 && !hasWarned) options.onFewerScopes(missing)
+    hasWarned ||= missing.length > 0
+  }
+
+  async function replace(refused: string): Promise<string | null> {
+    if (now() < uselessUntil) return null
+    // A newer one has taken its place already.
+    if (token?.value === refused) token = undefined
+    return await get()
+  }
+
+  return { get, replace, wasUseless: () => (uselessUntil = now() + uselessMs) }
+}
+
+/** The PSP does not want to give one. A refusal of the credentials says nothing about a charge: it was never asked for. */
+class TokenRefused extends AcquirerUnavailable {
+  readonly retryAfterMs: number | null
+  constructor(message: string, retryAfterMs: number | null) {
+    super(message)
+    this.retryAfterMs = retryAfterMs
+  }
+}
+
+/** Asks for a token. Throws {@link AcquirerUnavailable}. */
+export async function askToken({
+  send,
+  credentials,
+  manner,
+}: Omit<Options, 'clock' | 'onFewerScopes'>): Promise<TokenAnswer> {
+  const answer = await send(toTokenRequest(credentials, manner))
+  const body = parse(answer.body)
+  if (answer.status < 200 || answer.status > 299) {
+    const reason = body ? toReason(answer.status, body) : ''
+    const said = reason === '' || reason.startsWith('The acquirer answered') ? '' : `: ${reason}`
+    const message = `The acquirer answered ${answer.status} to the request for a token${said}`
+    if (answer.status >= 400 && answer.status < 500)
+      throw new TokenRefused(message, readRetryAfter(answer.headers['retry-after']))
+    throw new AcquirerUnavailable(message)
+  }
+  const value = body && text(body, 'access_token')
+  if (!body || !value) throw new AcquirerUnavailable('The acquirer answered without a token')
+  const scope = text(body, 'scope')
+  return {
+    value,
+    lifetimeSeconds: count(body, 'expires_in') || lifetimeSecondsDefault,
+    scopes: scope === null ? null : scope.split(/[\s,]+/),
+  }
+}
+
+export function toTokenRequest(
+  { clientId, clientSecret }: Credentials,
+  { token, headers, query }: Manner,
+): HttpRequest {
+  const secret = clientSecret ?? ''
+  const fields = {
+    grant_type: 'client_credentials',
+    ...(token.credentials !== 'basic' && { client_id: clientId }),
+    ...(token.credentials === 'body' && { client_secret: secret }),
+    ...(token.scopes.length > 0 && { scope: token.scopes.join(' ') }),
+  }
+  const isJson = token.format === 'json'
+  return {
+    method: 'POST',
+    path: token.path,
+    query: { ...query, ...token.query },
+    isToken: true,
+    headers: {
+      ...headers,
+      ...(token.credentials === 'basic' && { authorization: toBasic(clientId, secret) }),
+      'content-type': isJson ? 'application/json' : 'application/x-www-form-urlencoded',
+      accept: 'application/json',
+    },
+    body: isJson ? JSON.stringify(fields) : new URLSearchParams(fields).toString(),
+  }
+}
+
+function toBasic(clientId: string, secret: string): string {
+  return `Basic ${Buffer.from(`${clientId}:${secret}`).toString('base64')}`
+}
+
+function parse(body: string) {
+  try {
+    const parsed: unknown = JSON.parse(body)
+    return isRecord(parsed) ? parsed : null
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,27 @@
+import { bb } from './dialects/bb.ts'
+import { bradesco } from './dialects/bradesco.ts'
+import type { Dialect } from './dialects/dialect.ts'
+import { efi } from './dialects/efi.ts'
+import { generic } from './dialects/generic.ts'
+import { inter } from './dialects/inter.ts'
+import { itau } from './dialects/itau.ts'
+import { santander } from './dialects/santander.ts'
+import { sicoob } from './dialects/sicoob.ts'
+import { sicredi } from './dialects/sicredi.ts'
+
+/** Every PSP that is known, by the name that stands in a settings file. */
+export const dialects = {
+  generic,
+  efi,
+  bb,
+  itau,
+  sicredi,
+  sicoob,
+  inter,
+  santander,
+  bradesco,
+} satisfies Record<string, Dialect>
+
+export type DialectName = keyof typeof dialects
+
+export const dialectNames = Object.keys(dialects) as DialectName[]

@@ -1,0 +1,22 @@
+import { dialect, standardScopes, under } from './dialect.ts'
+
+export const inter = dialect({
+  title: 'Banco Inter',
+  ispb: '00416968',
+  places: {
+    production: { baseUrl: 'https://cdpj.partners.bancointer.com.br' },
+    sandbox: { baseUrl: 'https://cdpj-sandbox.partners.uatinter.co' },
+  },
+  settings: { account: { isRequired: false, what: 'the number of the account, where the application has several' } },
+  manner: {
+    token: { path: '/oauth/v2/token', credentials: 'body', scopes: standardScopes },
+    paths: under('/pix/v2'),
+    headers: { 'x-conta-corrente': '{account}' },
+  },
+  sources: ['https://github.com/frones/ACBr (Fontes/ACBrPIXCD/ACBrPIXPSPInter.pas)'],
+  unconfirmed: [
+    'Its list of Pix is said to differ from the standard’s; it is read with or without paging.',
+    'Its payouts belong to another API (banking) and are not used.',
+    'The sandbox’s host is from programs, not from its documentation.',
+  ],
+})
