@@ -3,9 +3,10 @@ import { createBatch } from '../lib/batch.ts'
 import { fromTxid } from '../pix/ids.ts'
 import { checkRefundsOf } from '../transactions/refund-send.ts'
 import { checkReturns } from '../transactions/returns.ts'
-import { type SettleDeps, settleOwned } from '../transactions/settle.ts'
+import { type SettleDeps, settleOwned, wasAsked } from '../transactions/settle.ts'
 import { settleToldWithdrawal } from '../withdrawals/check.ts'
 import { findOwner } from '../withdrawals/store.ts'
+import { findOutOfOrphan, type Orphan } from './orphan.ts'
 import { type InboxRow, type InboxState, type NoticeLook, updateNotices } from './store.ts'
 
 /**
@@ -64,26 +65,35 @@ export function createLookWriter(db: Db): ProcessDeps['writeLook'] {
 
 type FinalState = Exclude<InboxState, 'received'>
 
-async function findOut(deps: SettleDeps, notice: InboxRow): Promise<{ state: FinalState; isFinal: boolean }> {
+type Look = { state: FinalState; isFinal: boolean }
+
+async function findOut(deps: SettleDeps, notice: InboxRow): Promise<Look> {
+  const told = { acquirer: notice.acquirer, endToEndId: notice.end_to_end }
   const id = notice.txid === null ? null : fromTxid(notice.txid)
-  if (id === null) return { state: 'unmatched', isFinal: true }
-  const owner = await deps.settlement.findOwner(id)
-  if (!owner) return await findOutOfPayout(deps, id)
-  const settled = await settleOwned(deps, owner, notice.end_to_end)
+  const owner = id === null ? null : await deps.settlement.findOwner(id)
+  if (!owner || !wasAsked(owner, told.acquirer)) {
+    const payout = id === null || owner ? null : await findOwner(deps.db, id)
+    return payout ? await findOutOfPayout(deps, payout) : lookOf[await findOutOfOrphan(deps, told)]
+  }
+  const settled = await settleOwned(deps, owner, told)
   if (settled === 'unpaid') return { state: 'unconfirmed', isFinal: false }
   const isReturn = notice.event_key !== notice.end_to_end
-  if (isReturn && settled !== 'surplus') {
+  if (isReturn && (settled === 'settled' || settled === 'already')) {
     await checkRefundsOf(deps, owner)
     await checkReturns(deps, { merchantId: owner.merchant_id, id: owner.id })
   }
-  // A second payment of a transaction is true and booked nowhere: it is left to the operator.
-  return { state: settled === 'surplus' ? 'unmatched' : 'settled', isFinal: true }
+  return { state: 'settled', isFinal: true }
 }
 
-async function findOutOfPayout(deps: SettleDeps, id: string): Promise<{ state: FinalState; isFinal: boolean }> {
-  const owner = await findOwner(deps.db, id)
-  if (!owner) return { state: 'unmatched', isFinal: false }
-  const looked = await settleToldWithdrawal(deps, { merchantId: owner.merchant_id, id })
+const lookOf: Record<Orphan, Look> = {
+  held: { state: 'settled', isFinal: true },
+  settled: { state: 'settled', isFinal: true },
+  early: { state: 'unmatched', isFinal: false },
+  unconfirmed: { state: 'unconfirmed', isFinal: false },
+}
+
+async function findOutOfPayout(deps: SettleDeps, owner: { merchant_id: string; id: string }): Promise<Look> {
+  const looked = await settleToldWithdrawal(deps, { merchantId: owner.merchant_id, id: owner.id })
   const isSettled = looked === 'changed' || looked === 'settled'
   return { state: isSettled ? 'settled' : 'unconfirmed', isFinal: isSettled }
 }

@@ -1,25 +1,25 @@
 import { type Acquirer, AcquirerUnavailable, type Charge } from '../acquirers/acquirer.ts'
-import { assert } from '../lib/assert.ts'
+import { isOutage } from '../acquirers/registry.ts'
 import { eachAtOnce } from '../lib/at-once.ts'
 import { cents } from '../lib/money.ts'
 import { toTxid } from '../pix/ids.ts'
 import { changeStatus } from './change.ts'
-import { type SettleDeps, settleTransaction } from './settle.ts'
+import { moneyAt, type SettleDeps, settleTransaction } from './settle.ts'
 import { claimDueTransactions, lockTransaction, type TransactionRow, updateCheckAt } from './store.ts'
 
 /** A payer's bank may have begun before the code expired: a charge is not given up before so long after. */
 export const expiryGraceMs = 5 * 60_000
 export const expiredMessage = 'PIX QR code expired'
 
-/** Few enough to be asked about within the lease when each answer takes the adapter's ten seconds, eight at a time. */
-const claimedMax = 40
+/** Few enough to be asked about within the lease, eight at a time, when each answer of two acquirers takes the adapter's ten seconds. */
+const claimedMax = 24
 /** Nobody else takes a transaction whose check is still under way. */
 const leaseMs = 60_000
 const pauseMinMs = 5_000
 const pauseMaxMs = 5 * 60_000
 
 /**
- * Asks the acquirer about every transaction whose check is due: those whose charge has an unknown outcome, and those whose code has
+ * Asks the acquirers about every transaction whose check is due: those whose charge has an unknown outcome, and those whose code has
  * expired. Runs until none is due.
  */
 export async function checkDueTransactions(deps: SettleDeps, stopping: AbortSignal): Promise<void> {
@@ -33,44 +33,69 @@ export async function checkDueTransactions(deps: SettleDeps, stopping: AbortSign
 
 async function check(deps: SettleDeps, row: TransactionRow): Promise<void> {
   try {
-    const acquirer = deps.acquirers.get(row.acquirer)
-    assert(acquirer, 'the acquirer of a transaction is configured')
-    if (row.status === 'PENDING') await resolveCharge(deps, row, acquirer)
+    if (row.status === 'PENDING') await resolveCharge(deps, row)
     else await expire(deps, row)
   } catch (error) {
-    if (!(error instanceof AcquirerUnavailable))
-      deps.log.error({ err: error, transactionId: row.id }, 'a check failed and will be repeated')
+    if (!isOutage(error)) deps.log.error({ err: error, transactionId: row.id }, 'a check failed and will be repeated')
     await updateCheckAt(deps.db, row, nextCheck(row, deps.clock.now()))
   }
 }
 
-/** Finds out what became of a charge that the acquirer did not answer for: asks again under the same txid, which creates none twice. */
-async function resolveCharge(deps: SettleDeps, row: TransactionRow, acquirer: Acquirer): Promise<void> {
+/**
+ * Finds out what became of a charge that no acquirer answered for: asks those again that were asked, in that order and under the same txid,
+ * which creates none twice. The first with a charge gives the code; it fails when each of them says that there is none.
+ */
+async function resolveCharge(deps: SettleDeps, row: TransactionRow): Promise<void> {
   const isLate = deps.clock.now().getTime() > row.created_at.getTime() + row.pix_expiration_seconds * 1000
-  if (isLate) {
-    // Nobody waits for this code any more: none is asked for that is not there.
-    const charge = await acquirer.findCharge(toTxid(row.id))
-    return charge ? await giveCode(deps, row, charge) : await fail(deps, row, expiredMessage)
+  const none: string[] = []
+  const unavailable: AcquirerUnavailable[] = []
+  for (const name of [row.acquirer, ...row.other_acquirers]) {
+    try {
+      const acquirer = deps.acquirers.named(name)
+      // Nobody waits for this code any more: none is asked for that is not there.
+      const answer = isLate ? await findLate(acquirer, row) : await askAgain(acquirer, row)
+      if (typeof answer !== 'string') return await giveCode(deps, row, { acquirer, charge: answer })
+      none.push(answer)
+    } catch (error) {
+      if (!(error instanceof AcquirerUnavailable)) throw error
+      unavailable.push(error)
+    }
   }
+  const [first] = unavailable
+  if (first) throw first
+  await fail(deps, row, none[0] ?? expiredMessage)
+}
+
+/** The charge, or why there is none. */
+async function askAgain(acquirer: Acquirer, row: TransactionRow): Promise<Charge | string> {
   const answer = await acquirer.createCharge({
     txid: toTxid(row.id),
     amount: cents(row.amount),
     expiresInSeconds: row.pix_expiration_seconds,
   })
-  if (answer.outcome === 'created') await giveCode(deps, row, answer.charge)
-  else await fail(deps, row, answer.reason)
+  return answer.outcome === 'created' ? answer.charge : answer.reason
+}
+
+async function findLate(acquirer: Acquirer, row: TransactionRow): Promise<Charge | string> {
+  return (await acquirer.findCharge(toTxid(row.id))) ?? expiredMessage
 }
 
 async function expire(deps: SettleDeps, row: TransactionRow): Promise<void> {
   const settled = await settleTransaction(deps, { merchantId: row.merchant_id, id: row.id })
   if (settled === 'unpaid') await fail(deps, row, expiredMessage)
+  // Until somebody has matched what is in suspense to it.
+  if (settled === 'held') await updateCheckAt(deps.db, row, nextCheck(row, deps.clock.now()))
 }
 
-async function giveCode(deps: SettleDeps, row: TransactionRow, charge: Charge): Promise<void> {
+async function giveCode(
+  deps: SettleDeps,
+  row: TransactionRow,
+  { acquirer, charge }: { acquirer: Acquirer; charge: Charge },
+): Promise<void> {
   await changeIfStill(deps, row, {
     to: 'PIX_QRCODE_GENERATED',
     checkAt: new Date(charge.expiresAt.getTime() + expiryGraceMs),
-    set: { pix_uri: charge.uri, pix_expires_at: charge.expiresAt },
+    set: { ...moneyAt(row, acquirer.name), pix_uri: charge.uri, pix_expires_at: charge.expiresAt },
   })
 }
 

@@ -1,8 +1,8 @@
 import { type Acquirer, AcquirerUnavailable, type InfractionFound, type Infractions } from '../acquirers/acquirer.ts'
 import { fromTxid } from '../pix/ids.ts'
 import { followInfraction } from './infraction.ts'
-import { type SettleDeps, settleTransaction } from './settle.ts'
-import { findListedUntil, findOwners, saveListedUntil } from './store.ts'
+import { type SettleDeps, settleTransaction, wasAsked } from './settle.ts'
+import { findListedUntil, findOwners, findPaidBy, saveListedUntil } from './store.ts'
 
 /** A change may appear in the acquirer's list a little after its own time. */
 const overlapMs = 2 * 60_000
@@ -58,13 +58,16 @@ async function settleInfraction(deps: SettleDeps, acquirer: Acquirer, found: Inf
 async function book(deps: SettleDeps, acquirer: Acquirer, found: InfractionFound): Promise<void> {
   const payment = await acquirer.findPayment(found.endToEndId)
   const id = payment?.txid ? fromTxid(payment.txid) : null
-  const [owner] = id === null ? [] : await findOwners(deps.db, [id])
-  if (!payment || !owner) {
+  const [named] = id === null ? [] : await findOwners(deps.db, [id])
+  // One that names no transaction may have been matched to one.
+  const owner = named ?? (await findPaidBy(deps.db, found.endToEndId))
+  if (!payment || !owner || !wasAsked(owner, acquirer.name)) {
     deps.log.warn({ acquirer: acquirer.name, reference: found.reference }, 'a contest of no payment of ours')
     return
   }
   const key = { merchantId: owner.merchant_id, id: owner.id }
   // Its callback is still on the way.
-  if (owner.end_to_end === null) await settleTransaction(deps, { ...key, hint: found.endToEndId })
+  if (owner.end_to_end === null)
+    await settleTransaction(deps, { ...key, told: { acquirer: acquirer.name, endToEndId: found.endToEndId } })
   await followInfraction(deps, { ...key, found, payment })
 }

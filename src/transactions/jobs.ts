@@ -11,7 +11,11 @@ import { checkDueRefunds, sendRefund } from './refund-send.ts'
 import { checkReturns, checkReturnsJob } from './returns.ts'
 import type { SettleDeps } from './settle.ts'
 
-const SettlePayload = Type.Object({ merchantId: Type.String(), id: Type.String(), hint: Type.String() })
+const SettlePayload = Type.Object({
+  merchantId: Type.String(),
+  id: Type.String(),
+  told: Type.Object({ acquirer: Type.String(), endToEndId: Type.String() }),
+})
 const KeyPayload = Type.Object({ merchantId: Type.String(), id: Type.String() })
 
 /** What the worker runs for transactions. */

@@ -1,15 +1,18 @@
 import type { Acquirer, Payment } from '../acquirers/acquirer.ts'
 import { AcquirerUnavailable } from '../acquirers/acquirer.ts'
-import { enqueueJob } from '../jobs/jobs.ts'
+import { enqueueJob, enqueueJobs } from '../jobs/jobs.ts'
 import { eachAtOnce } from '../lib/at-once.ts'
 import { fromTxid } from '../pix/ids.ts'
 import { type CheckReturnsPayload, checkReturnsJob, settleReturns } from './returns.ts'
-import { type SettleDeps, settleTransaction, surplusMessage } from './settle.ts'
-import { findListedUntil, findOwners, saveListedUntil } from './store.ts'
+import { type SettleDeps, settleTransaction, type Told, wasAsked } from './settle.ts'
+import { findListedUntil, findOwners, type Owner, saveListedUntil } from './store.ts'
 
 /** The job that settles one transaction. */
 export const settleJob = 'transactions.settle'
-export type SettlePayload = { merchantId: string; id: string; hint: string }
+export type SettlePayload = { merchantId: string; id: string; told: Told }
+
+/** The job that finds out about a payment that names no transaction of ours (callbacks/orphan.ts). */
+export const orphanJob = 'callbacks.orphan'
 
 /** Each reading begins so much before the end of the last one. */
 const overlapMs = 5_000
@@ -19,7 +22,7 @@ const lateMs = 2 * 60_000
 const reachMs = 7 * 24 * 60 * 60_000
 const chunkMax = 100
 
-/** Reads each acquirer's list of payments since the last time and settles those that no callback told of. */
+/** Reads each acquirer's list of payments since the last time and settles those that no callback told of. One that fails delays no other. */
 export async function pollPayments(deps: SettleDeps, stopping: AbortSignal): Promise<void> {
   for (const acquirer of deps.acquirers.all) {
     try {
@@ -36,8 +39,10 @@ async function pollAcquirer(deps: SettleDeps, acquirer: Acquirer, stopping: Abor
   const to = deps.clock.now()
   const listedUntil = await findListedUntil(deps.db, acquirer.name)
   const from = new Date(Math.max(to.getTime() - reachMs, (listedUntil?.getTime() ?? 0) - overlapMs))
-  await settleListed(deps, acquirer.listPayments(toLate({ from, to })), stopping)
-  await settleListed(deps, acquirer.listPayments({ from, to }), stopping)
+  // What came to the account before we read it for the first time was no affair of ours.
+  const poll = { acquirer, holdsOrphans: listedUntil !== null, stopping }
+  await settleListed(deps, poll, acquirer.listPayments(toLate({ from, to })))
+  await settleListed(deps, poll, acquirer.listPayments({ from, to }))
   // Not after a stop in between: the next poll begins where this one did.
   if (!stopping.aborted) await saveListedUntil(deps.db, acquirer.name, to)
 }
@@ -48,29 +53,59 @@ function toLate({ from, to }: { from: Date; to: Date }): { from: Date; to: Date 
   return { from: new Date(from.getTime() - lateMs), to: new Date(until) }
 }
 
-async function settleListed(deps: SettleDeps, payments: AsyncIterable<Payment>, stopping: AbortSignal): Promise<void> {
+type Poll = { acquirer: Acquirer; holdsOrphans: boolean; stopping: AbortSignal }
+
+async function settleListed(deps: SettleDeps, poll: Poll, payments: AsyncIterable<Payment>): Promise<void> {
   const chunk: Payment[] = []
   for await (const payment of payments) {
     chunk.push(payment)
-    if (chunk.length === chunkMax) await settleMissing(deps, chunk.splice(0), stopping)
-    if (stopping.aborted) return
+    if (chunk.length === chunkMax) await settleMissing(deps, poll, chunk.splice(0))
+    if (poll.stopping.aborted) return
   }
-  await settleMissing(deps, chunk, stopping)
+  await settleMissing(deps, poll, chunk)
 }
 
-async function settleMissing(deps: SettleDeps, payments: Payment[], stopping: AbortSignal): Promise<void> {
-  const ids = payments.flatMap(({ txid }) => (txid === null ? [] : (fromTxid(txid) ?? [])))
-  if (ids.length === 0) return
-  const owners = new Map((await findOwners(deps.db, ids)).map((owner) => [owner.id, owner]))
-  await eachAtOnce(payments, stopping, async (payment) => {
-    const { txid, endToEndId } = payment
-    const owner = txid === null ? undefined : owners.get(fromTxid(txid) ?? '')
+async function settleMissing(deps: SettleDeps, poll: Poll, payments: Payment[]): Promise<void> {
+  const ids = payments.flatMap(({ txid }) => toId(txid) ?? [])
+  const owners = new Map<string, Owner>()
+  if (ids.length > 0) for (const owner of await findOwners(deps.db, ids)) owners.set(owner.id, owner)
+  const acquirer = poll.acquirer.name
+  const ownerOf = ({ txid }: Payment) => {
+    const owner = owners.get(toId(txid) ?? '')
+    return owner && wasAsked(owner, acquirer) ? owner : null
+  }
+  await eachAtOnce(payments, poll.stopping, async (payment) => {
+    const { endToEndId } = payment
+    const owner = ownerOf(payment)
     if (!owner) return
-    if (owner.end_to_end === null) await settle(deps, { merchantId: owner.merchant_id, id: owner.id, hint: endToEndId })
-    // Told of as often as it is listed, and not asked for again.
-    else if (owner.end_to_end !== endToEndId) deps.log.error({ transactionId: owner.id, endToEndId }, surplusMessage)
-    else await settleReturned(deps, { merchantId: owner.merchant_id, id: owner.id }, payment)
+    const key = { merchantId: owner.merchant_id, id: owner.id }
+    if (owner.end_to_end === endToEndId) await settleReturned(deps, key, payment)
+    else await settle(deps, { ...key, told: { acquirer, endToEndId } })
   })
+  if (!poll.holdsOrphans) return
+  await findOutOfOrphans(
+    deps,
+    acquirer,
+    payments.filter((payment) => !ownerOf(payment)),
+  )
+}
+
+function toId(txid: string | null): string | null {
+  return txid === null ? null : fromTxid(txid)
+}
+
+/** Each has a job of its own, as often as it is listed: that is a few times. */
+async function findOutOfOrphans(deps: SettleDeps, acquirer: string, payments: Payment[]): Promise<void> {
+  if (payments.length === 0) return
+  await enqueueJobs(
+    deps.db,
+    payments.map(({ endToEndId }) => ({
+      name: orphanJob,
+      payload: { acquirer, endToEndId } satisfies Told,
+      key: `${orphanJob} ${acquirer} ${endToEndId}`,
+      whenThere: 'keep',
+    })),
+  )
 }
 
 async function settle(deps: SettleDeps, payload: SettlePayload): Promise<void> {
@@ -85,7 +120,7 @@ async function settle(deps: SettleDeps, payload: SettlePayload): Promise<void> {
     await enqueueJob(deps.db, {
       name: settleJob,
       payload,
-      key: `${settleJob} ${payload.hint}`,
+      key: `${settleJob} ${payload.told.endToEndId}`,
       whenThere: 'keep',
     })
   }

@@ -1,4 +1,5 @@
-import { AcquirerUnavailable, type MoneyOut } from '../acquirers/acquirer.ts'
+import type { MoneyOut } from '../acquirers/acquirer.ts'
+import { isOutage } from '../acquirers/registry.ts'
 import type { Tx } from '../db/sql.ts'
 import { enqueueJob } from '../jobs/jobs.ts'
 import { assertPayoutsAllowed } from '../ledger/brake.ts'
@@ -66,8 +67,7 @@ async function resolve(deps: SettleDeps, refund: RefundRow, { mayBeSent }: { may
     else await book(deps, refund, outcome)
   } catch (error) {
     // Unknown, or stopped by the brake: it waits, and what is set aside for it stays so.
-    const isExpected =
-      error instanceof AcquirerUnavailable || (error instanceof AppError && error.code === 'payouts_stopped')
+    const isExpected = isOutage(error) || (error instanceof AppError && error.code === 'payouts_stopped')
     if (!isExpected) deps.log.error({ err: error, refundId: refund.id }, 'a refund failed and will be tried again')
     await wait(null)
   }
@@ -77,8 +77,8 @@ async function resolve(deps: SettleDeps, refund: RefundRow, { mayBeSent }: { may
 async function ask(deps: SettleDeps, refund: RefundRow, mayBeSent: boolean): Promise<MoneyOut> {
   const row = await findTransaction(deps.db, refund.merchant_id, refund.transaction_id)
   assert(row?.end_to_end, 'what is refunded was paid')
-  const acquirer = deps.acquirers.get(row.acquirer)
-  assert(acquirer, 'the acquirer of a transaction is configured')
+  // Who holds the money, and nobody else.
+  const acquirer = deps.acquirers.named(row.acquirer)
   const name = { endToEndId: row.end_to_end, refundId: toTxid(refund.id) }
   const found = mayBeSent ? await acquirer.findRefund(name) : null
   if (found) return found

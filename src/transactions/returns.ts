@@ -1,6 +1,5 @@
 import type { Payment, PaymentReturn } from '../acquirers/acquirer.ts'
 import type { Tx } from '../db/sql.ts'
-import { assert } from '../lib/assert.ts'
 import { isUndecided, returnContest, returnUnannounced } from './infraction-steps.ts'
 import { listInfractions } from './infraction-store.ts'
 import type { SettleDeps } from './settle.ts'
@@ -44,9 +43,7 @@ export async function bookReturns(
 export async function checkReturns(deps: SettleDeps, { merchantId, id }: CheckReturnsPayload): Promise<void> {
   const row = await findTransaction(deps.db, merchantId, id)
   if (!row?.end_to_end) return
-  const acquirer = deps.acquirers.get(row.acquirer)
-  assert(acquirer, 'the acquirer of a transaction is configured')
-  const payment = await acquirer.findPayment(row.end_to_end)
+  const payment = await deps.acquirers.named(row.acquirer).findPayment(row.end_to_end)
   if (payment) await settleReturns(deps, { merchantId, id, payment })
 }
 

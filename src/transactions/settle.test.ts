@@ -44,6 +44,7 @@ function depsWith(
     pino({ level: 'warn' }, { write: (line: string) => told.push(line) }),
   )
 }
+const tellOf = (endToEndId: string) => ({ acquirer: 'simulator', endToEndId })
 const asItIs = () => depsWith((_, answer) => answer)
 
 it('books once when it is called twenty times at once', async () => {
@@ -66,7 +67,7 @@ it('asks nobody again about what is booked', async () => {
     throw new Error('nobody is to be asked')
   })
   expect(await settleTransaction(silent, { merchantId, id })).toBe('already')
-  expect(await settleTransaction(silent, { merchantId, id, hint: endToEndId })).toBe('already')
+  expect(await settleTransaction(silent, { merchantId, id, told: tellOf(endToEndId) })).toBe('already')
 })
 
 it('changes nothing when nobody paid, or the one who asks is not the owner', async () => {
@@ -80,10 +81,10 @@ it('changes nothing when nobody paid, or the one who asks is not the owner', asy
 describe('with an acquirer that', () => {
   it('does not list the payments of a charge, it asks for the payment that a callback named', async () => {
     const { id, uri } = await charge(service)
-    const { endToEndId: hint } = await bank.payQuietly(uri)
+    const { endToEndId } = await bank.payQuietly(uri)
     const deps = depsWith((request, answer) => (isCharge(request) ? change(answer, { pix: undefined }) : answer))
     expect(await settleTransaction(deps, { merchantId, id })).toBe('unpaid')
-    expect(await settleTransaction(deps, { merchantId, id, hint })).toBe('settled')
+    expect(await settleTransaction(deps, { merchantId, id, told: tellOf(endToEndId) })).toBe('settled')
   })
 
   it('lists a payment that it cannot show by itself yet, it asks again until it can', async () => {
@@ -116,13 +117,13 @@ describe('with an acquirer that', () => {
 
   it('gives a txid back in capital letters, it knows its own', async () => {
     const { id, uri } = await charge(service)
-    const { endToEndId: hint } = await bank.payQuietly(uri)
+    const { endToEndId } = await bank.payQuietly(uri)
     const txid = toTxid(id).toUpperCase()
     const deps = depsWith((request, answer) => {
       if (isCharge(request)) return change(answer, { txid, pix: undefined })
       return request.path.startsWith('/pix/') ? change(answer, { txid }) : answer
     })
-    expect(await settleTransaction(deps, { merchantId, id, hint })).toBe('settled')
+    expect(await settleTransaction(deps, { merchantId, id, told: tellOf(endToEndId) })).toBe('settled')
   })
 
   it('does not answer, it leaves the transaction as it is and says that it does not know', async () => {
@@ -144,7 +145,7 @@ describe('with an acquirer that', () => {
       endToEndId: `${first.endToEndId.slice(0, -1)}${first.endToEndId.endsWith('0') ? '1' : '0'}`,
     }
     const deps = depsWith((request, answer) => (isCharge(request) ? change(answer, { pix: [first, second] }) : answer))
-    const settle = async (hint: string) => await settleTransaction(deps, { merchantId, id, hint })
+    const settle = async (one: string) => await settleTransaction(deps, { merchantId, id, told: tellOf(one) })
     const outcomes = await Promise.all([settle(first.endToEndId), settle(second.endToEndId)])
     expect(outcomes.sort()).toEqual(['settled', 'surplus'])
     expect(told.join()).toContain('a transaction was paid a second time')
@@ -170,7 +171,7 @@ describe('payments that are confirmed at the same time', () => {
       await bank.payQuietly(uri)
       const found = await acquirer.findCharge(toTxid(id))
       const payment = found?.payments[0]
-      if (payment) confirmed.push({ merchantId, id, payment, charge: found, receiver: acquirer.receiver })
+      if (payment) confirmed.push({ merchantId, id, payment, charge: found, acquirer })
     }
     expect(confirmed).toHaveLength(count)
     return confirmed

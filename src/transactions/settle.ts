@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { Acquirer, Charge, Payment } from '../acquirers/acquirer.ts'
+import { type Acquirer, AcquirerUnavailable, type Charge, type Payment } from '../acquirers/acquirer.ts'
 import type { Acquirers } from '../acquirers/registry.ts'
 import { type Db, mayBeOneRowsFault, type Tx } from '../db/sql.ts'
 import { feesFor } from '../ledger/fees.ts'
@@ -8,11 +8,11 @@ import { paid } from '../ledger/transfers.ts'
 import { assert } from '../lib/assert.ts'
 import { createBatch } from '../lib/batch.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { AccountHolder } from '../pix/holder.ts'
 import { fromTxid, toTxid } from '../pix/ids.ts'
 import { changeStatuses } from './change.ts'
 import { bookReturns } from './returns.ts'
-import { findOwners, type LockedTransaction, lockTransactions, type Owner } from './store.ts'
+import { findOwners, type LockedTransaction, lockToBePaid, type Owner } from './store.ts'
+import { holdSurplus } from './surplus.ts'
 
 /** Payments in one commit, and commits under way at once: a second one asks the database while the first waits for the disk. */
 const batchPaymentsMax = 64
@@ -39,61 +39,95 @@ export type Settlement = {
   bookPayment: (payment: Confirmed) => Promise<Booked | null>
 }
 
-/** settled: PAID now; already: booked before; surplus: paid, but by another payment before. */
-type Booked = 'settled' | 'already' | 'surplus'
-/** unpaid: the acquirer knows of no payment. */
+/**
+ * settled: PAID now; already: booked before; surplus: paid, but by another payment before, and this one is sent back; held: the payment is
+ * in suspense, because it named no transaction when it came.
+ */
+type Booked = 'settled' | 'already' | 'surplus' | 'held'
+/** unpaid: no acquirer that was asked for a charge knows of a payment. */
 export type Settled = Booked | 'unpaid'
 
-/** An error, because somebody has to send that money back. */
-export const surplusMessage = 'a transaction was paid a second time, and the second payment is not booked'
+/** A payment that a callback or a list told of, and whose that was. */
+export type Told = { acquirer: string; endToEndId: string }
 
 /**
- * Asks the acquirer whether a transaction was paid and, if so, makes it PAID: status, history, event and ledger in one commit.
- * However often it is called, one payment is booked once.
+ * Asks whether a transaction was paid and, if so, makes it PAID: status, history, event and ledger in one commit. However often it is
+ * called, one payment is booked once.
  *
- * @param hint an endToEndId that a callback named. Asked for by itself, since some PSPs' charges do not list their payments.
+ * @param told who is to be asked, and for which payment: by itself, since some PSPs' charges do not list theirs. Without it all are asked that
+ *   may have a charge.
  * @throws {AcquirerUnavailable} when the outcome is not known
  */
 export async function settleTransaction(
   deps: SettleDeps,
-  { merchantId, id, hint }: { merchantId: string; id: string; hint?: string },
+  { merchantId, id, told }: { merchantId: string; id: string; told?: Told },
 ): Promise<Settled> {
   const owner = await deps.settlement.findOwner(id)
   assert(owner?.merchant_id === merchantId, 'a transaction to settle exists')
-  return await settleOwned(deps, owner, hint)
+  return await settleOwned(deps, owner, told)
 }
 
 /** The same where it is known whose the transaction is. */
-export async function settleOwned(deps: SettleDeps, owner: Owner, hint?: string): Promise<Settled> {
+export async function settleOwned(deps: SettleDeps, owner: Owner, told?: Told): Promise<Settled> {
   const { id, merchant_id: merchantId } = owner
-  if (owner.end_to_end !== null && (hint === undefined || hint === owner.end_to_end)) return 'already'
-  const acquirer = deps.acquirers.get(owner.acquirer)
-  assert(acquirer, 'the acquirer of a transaction is configured')
-  const charge = await acquirer.findCharge(toTxid(id))
-  const payment = await findConfirmedPayment(acquirer, charge, { id, hint })
-  if (!payment) return 'unpaid'
-  const { receiver } = acquirer
-  const booked = await deps.settlement.bookPayment({ merchantId, id, payment, charge, receiver })
+  if (owner.end_to_end !== null && (told === undefined || told.endToEndId === owner.end_to_end)) return 'already'
+  const found = told ? await findTold(deps, owner, told) : await findAnywhere(deps, owner)
+  if (!found) return 'unpaid'
+  const confirmed = { ...found, merchantId, id }
+  const booked = await deps.settlement.bookPayment(confirmed)
   assert(booked, 'a transaction to settle exists')
   if (booked === 'settled') deps.nudgeDeliveries()
-  if (booked === 'surplus') deps.log.error({ transactionId: id, endToEndId: payment.endToEndId }, surplusMessage)
+  if (booked === 'surplus') await holdSurplus(deps, { ...confirmed, acquirer: found.acquirer.name })
+  if (booked === 'held') deps.log.warn({ transactionId: id, endToEndId: found.payment.endToEndId }, heldMessage)
   return booked
 }
 
-/** A callback is a hint, never proof: only what the acquirer says when it is asked counts, and only under our own txid. */
-async function findConfirmedPayment(
-  acquirer: Acquirer,
-  charge: Charge | null,
-  { id, hint }: { id: string; hint: string | undefined },
-): Promise<Payment | null> {
-  const listed = charge?.payments.find((payment) => hint === undefined || payment.endToEndId === hint)
-  if (listed) return listed
-  const named = hint === undefined ? null : await acquirer.findPayment(hint)
-  // Some PSPs give a txid back in another case.
-  return named?.txid && fromTxid(named.txid) === id ? named : null
+const heldMessage = 'a transaction was paid by a payment that is in suspense: match it to the transaction'
+
+/** Who may have a charge under a transaction's txid. Nobody else's word counts for it. */
+export function wasAsked({ acquirer, other_acquirers: others }: Owner, name: string): boolean {
+  return acquirer === name || others.includes(name)
 }
 
-type Confirmed = { merchantId: string; id: string; payment: Payment; charge: Charge | null; receiver: AccountHolder }
+type Found = { acquirer: Acquirer; charge: Charge | null; payment: Payment }
+
+async function findTold({ acquirers }: SettleDeps, owner: Owner, told: Told): Promise<Found | null> {
+  assert(wasAsked(owner, told.acquirer), 'a charge is looked for where it was asked for')
+  return await findAt(acquirers.named(told.acquirer), owner.id, told.endToEndId)
+}
+
+/** A payment counts though others do not answer; that there is none only when all of them say so. */
+async function findAnywhere({ acquirers }: SettleDeps, owner: Owner): Promise<Found | null> {
+  const unavailable: AcquirerUnavailable[] = []
+  for (const name of [owner.acquirer, ...owner.other_acquirers]) {
+    try {
+      const found = await findAt(acquirers.named(name), owner.id)
+      if (found) return found
+    } catch (error) {
+      if (!(error instanceof AcquirerUnavailable)) throw error
+      unavailable.push(error)
+    }
+  }
+  const [first] = unavailable
+  if (first) throw first
+  return null
+}
+
+/** A callback is a hint, never proof: only what the acquirer says when it is asked counts, and only under our own txid. */
+async function findAt(acquirer: Acquirer, id: string, hint?: string): Promise<Found | null> {
+  const charge = await acquirer.findCharge(toTxid(id))
+  const listed = charge?.payments.find((payment) => hint === undefined || payment.endToEndId === hint)
+  if (listed) return { acquirer, charge, payment: listed }
+  const named = hint === undefined ? null : await acquirer.findPayment(hint)
+  // Some PSPs give a txid back in another case.
+  return named?.txid && fromTxid(named.txid) === id ? { acquirer, charge, payment: named } : null
+}
+
+type Confirmed = Pick<Found, 'charge' | 'payment'> & {
+  merchantId: string
+  id: string
+  acquirer: Pick<Acquirer, 'name' | 'receiver'>
+}
 
 export function createSettlement({ db, clock }: { db: Db; clock: Clock }): Settlement {
   return {
@@ -124,16 +158,24 @@ export function createSettlement({ db, clock }: { db: Db; clock: Clock }): Settl
  */
 async function bookPayments(db: Db, clock: Clock, payments: Confirmed[]): Promise<(Booked | null)[]> {
   return await db.transaction(async (tx) => {
-    const rows = new Map((await lockTransactions(tx, payments)).map((row) => [toKey(row.merchant_id, row.id), row]))
+    const locked = await lockToBePaid(
+      tx,
+      payments.map(({ merchantId, id, acquirer, payment }) => {
+        return { merchantId, id, acquirer: acquirer.name, endToEndId: payment.endToEndId }
+      }),
+    )
+    const rows = new Map(locked.map((row) => [toKey(row.merchant_id, row.id), row]))
     const fresh: Fresh[] = []
     const paidBy = new Map([...rows].map(([key, row]) => [key, row.end_to_end]))
     const booked = payments.map((confirmed): Booked | null => {
       const key = toKey(confirmed.merchantId, confirmed.id)
       const [row, by] = [rows.get(key), paidBy.get(key)]
       if (!row) return null
-      if (by) return by === confirmed.payment.endToEndId ? 'already' : 'surplus'
+      const { endToEndId } = confirmed.payment
+      if (by) return by === endToEndId ? 'already' : 'surplus'
+      if (row.held?.includes(endToEndId)) return 'held'
       // Another payment of the same transaction may be in this very batch.
-      paidBy.set(key, confirmed.payment.endToEndId)
+      paidBy.set(key, endToEndId)
       fresh.push({ ...confirmed, row })
       return 'settled'
     })
@@ -153,18 +195,19 @@ async function book(tx: Tx, fresh: Fresh[], now: Date): Promise<void> {
   })
   const changed = await changeStatuses(
     tx,
-    entries.map(({ row, payment, receiver, amount, fee, ...one }) => ({
+    entries.map(({ row, payment, acquirer, amount, fee, charge }) => ({
       row,
       to: 'PAID',
       now,
       checkAt: null,
       set: {
-        ...missingCode(row, one.charge),
+        ...missingCode(row, charge),
+        ...moneyAt(row, acquirer.name),
         amount_paid: amount,
         payment_date: payment.paidAt,
         end_to_end: payment.endToEndId,
         payer: payment.payer,
-        receiver,
+        receiver: acquirer.receiver,
         fee_amount: fee,
         error_message: null,
       },
@@ -193,12 +236,12 @@ async function giveCodes(tx: Tx, fresh: Fresh[], now: Date): Promise<Fresh[]> {
   const pending = fresh.filter(({ row }) => row.status === 'PENDING')
   const coded = await changeStatuses(
     tx,
-    pending.map(({ row, charge }) => ({
+    pending.map(({ row, charge, acquirer }) => ({
       row,
       to: 'PIX_QRCODE_GENERATED',
       now,
       checkAt: null,
-      set: missingCode(row, charge),
+      set: { ...missingCode(row, charge), ...moneyAt(row, acquirer.name) },
     })),
   )
   const rowOf = new Map(pending.map((one, index) => [one, coded[index]]))
@@ -207,6 +250,16 @@ async function giveCodes(tx: Tx, fresh: Fresh[], now: Date): Promise<Fresh[]> {
 
 function missingCode(row: LockedTransaction, charge: Charge | null) {
   return charge && row.pix_uri === null ? { pix_uri: charge.uri, pix_expires_at: charge.expiresAt } : {}
+}
+
+/**
+ * Refunds and contests are the affair of who holds the money. Where that is not who gave the code, they change places: the one whose code it
+ * was stands before the others.
+ */
+export function moneyAt(row: Pick<LockedTransaction, 'acquirer' | 'other_acquirers'>, acquirer: string) {
+  if (row.acquirer === acquirer) return {}
+  const others = row.other_acquirers.filter((name) => name !== acquirer)
+  return { acquirer, other_acquirers: [row.acquirer, ...others] }
 }
 
 function toKey(merchantId: string, id: string): string {

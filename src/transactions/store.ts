@@ -224,6 +224,14 @@ export async function findOwners(db: Db, ids: string[]): Promise<Owner[]> {
   )
 }
 
+/** Whose payment it is, where all that is known is an endToEndId: of the operator's merchants, one by one. */
+export async function findPaidBy(db: Db | Tx, endToEndId: string): Promise<Owner | null> {
+  const [owner] = await db.query<Owner>(sql`
+    select id, merchant_id, acquirer, other_acquirers, end_to_end from transactions
+    where merchant_id = any(array(select distinct merchant_id from clients)) and end_to_end = ${endToEndId} and match_undone_at is null`)
+  return owner ?? null
+}
+
 export async function lockTransaction(tx: Tx, merchantId: string, id: string): Promise<LockedTransaction | null> {
   const [row] = await lockTransactions(tx, [{ merchantId, id }])
   return row ?? null
@@ -245,6 +253,27 @@ export async function lockTransactions(
       where (id, merchant_id) in (select given.id, "merchantId" from ${givenKeys(keys)})
       order by id, merchant_id for no key update`,
     'lock-transactions',
+  )
+}
+
+type Payment = { merchantId: string; id: string; acquirer: string; endToEndId: string }
+const givenPayments = givenRows<Payment>({ merchantId: 'uuid', id: 'uuid', acquirer: 'text', endToEndId: 'text' })
+
+/** The same for those that were paid. `held`: which of all these payments are or were in suspense; null is none. */
+export async function lockToBePaid(
+  tx: Tx,
+  payments: Payment[],
+): Promise<(LockedTransaction & { held: string[] | null })[]> {
+  return await tx.query<LockedTransaction & { held: string[] | null }>(
+    sql`
+      with given as materialized (select * from ${givenPayments(payments)})
+      select ${lockedColumns}, (
+        select array_agg(end_to_end) from suspense_payments
+        where (acquirer, end_to_end) in (select given.acquirer, "endToEndId" from given)) as held
+      from transactions
+      where (id, merchant_id) in (select given.id, "merchantId" from given)
+      order by id, merchant_id for no key update of transactions`,
+    'lock-to-be-paid',
   )
 }
 

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { AcquirerUnavailable } from '../acquirers/acquirer.ts'
+import { isOutage } from '../acquirers/registry.ts'
 import type { Db } from '../db/sql.ts'
 import type { Clock } from '../lib/clock.ts'
 import { updateCheckAt, type WithdrawalRow } from './store.ts'
@@ -32,7 +32,7 @@ export async function postponeCheck(
   row: WithdrawalRow,
   error: unknown,
 ): Promise<void> {
-  if (!(error instanceof AcquirerUnavailable))
+  if (!isOutage(error))
     deps.log.error({ err: error, withdrawalId: row.id }, 'a withdrawal could not be looked after and will be again')
   await scheduleCheck(deps, row)
 }

@@ -42,10 +42,10 @@ export async function askToSend(deps: SettleWithdrawalDeps, row: WithdrawalRow):
   }
 }
 
-/** The acquirer that a withdrawal was made for. */
+/** The acquirer that a withdrawal was made for. Throws {@link AcquirerUnavailable} where it can no longer be asked. */
 export function payoutsOf(deps: SettleWithdrawalDeps, row: WithdrawalRow): { acquirer: Acquirer; payouts: Payouts } {
-  const acquirer = deps.acquirers.get(row.acquirer)
-  assert(acquirer?.payouts, 'the acquirer of a withdrawal is configured and sends money out')
+  const acquirer = deps.acquirers.named(row.acquirer)
+  assert(acquirer.payouts, 'the acquirer of a withdrawal sends money out')
   return { acquirer, payouts: acquirer.payouts }
 }
 

@@ -1,0 +1,65 @@
+import { Type } from 'typebox'
+import { Value } from 'typebox/value'
+import { AcquirerUnavailable, type Payment } from '../acquirers/acquirer.ts'
+import type { Job } from '../jobs/jobs.ts'
+import { fromTxid } from '../pix/ids.ts'
+import { holdPayments } from '../suspense/hold.ts'
+import { orphanJob } from '../transactions/poll.ts'
+import { settleReturns } from '../transactions/returns.ts'
+import { type SettleDeps, settleOwned, type Told, wasAsked } from '../transactions/settle.ts'
+import { findPaidBy } from '../transactions/store.ts'
+
+/** A payment may overtake the commit of its transaction: one that names a transaction which is not there counts as nobody's only then. */
+const earlyMs = 5 * 60_000
+
+const ToldPayload = Type.Object({ acquirer: Type.String(), endToEndId: Type.String() })
+
+/** What the worker runs for payments that no callback told of and that name no transaction. */
+export function orphanJobs(deps: SettleDeps): Record<string, Job> {
+  return {
+    [orphanJob]: async (payload) => {
+      const found = await findOutOfOrphan(deps, Value.Parse(ToldPayload, payload))
+      // It is in the acquirer's list: it will be there.
+      if (found === 'early' || found === 'unconfirmed')
+        throw new AcquirerUnavailable('it is not certain yet whose it is')
+    },
+  }
+}
+
+/** held: it is in suspense; settled: a transaction's after all; early: its transaction may come yet; unconfirmed: the acquirer shows none. */
+export type Orphan = 'held' | 'settled' | 'early' | 'unconfirmed'
+
+/**
+ * Finds out about a payment that seems to be for no transaction: asks the acquirer, and takes it into suspense if it came in and is nobody's.
+ * However often it is called.
+ *
+ * @throws {AcquirerUnavailable} when the acquirer cannot be asked
+ */
+export async function findOutOfOrphan(deps: SettleDeps, told: Told): Promise<Orphan> {
+  // Nothing that came in: what was paid out and sent back has the id of a return, and is its withdrawal's affair.
+  if (told.endToEndId.startsWith('D')) return 'unconfirmed'
+  const payment = await deps.acquirers.named(told.acquirer).findPayment(told.endToEndId)
+  if (payment?.endToEndId !== told.endToEndId) return 'unconfirmed'
+  const id = payment.txid === null ? null : fromTxid(payment.txid)
+  const owner = id === null ? null : await deps.settlement.findOwner(id)
+  if (owner && wasAsked(owner, told.acquirer))
+    return (await settleOwned(deps, owner, told)) === 'unpaid' ? 'unconfirmed' : 'settled'
+  const isEarly = deps.clock.now().getTime() < payment.paidAt.getTime() + earlyMs
+  if (id !== null && !owner && isEarly) return 'early'
+  return await hold(deps, told.acquirer, payment)
+}
+
+async function hold(deps: SettleDeps, acquirer: string, payment: Payment): Promise<Orphan> {
+  const { endToEndId } = payment
+  // A charge may list a payment that names none itself, and an operator may have matched it.
+  const owner = await deps.db.transaction(async (tx) => {
+    const paid = await findPaidBy(tx, endToEndId)
+    if (paid?.acquirer === acquirer) return paid
+    const held = { acquirer, payment, kind: 'orphan', merchantId: null, transactionId: null } as const
+    await holdPayments(tx, [held], deps.clock.now())
+    return null
+  })
+  if (owner) await settleReturns(deps, { merchantId: owner.merchant_id, id: owner.id, payment })
+  else deps.log.warn({ acquirer, endToEndId }, 'a payment is for no transaction: it is held in suspense')
+  return owner ? 'settled' : 'held'
+}
