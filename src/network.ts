@@ -68,7 +68,7 @@ function toAcquirer(options: { send: Send; isRemote: boolean; clock: Clock }): A
     credentials: simulatorCredentials,
     chave: receiverKey,
     receiver: receiverAccount,
-    manner: { offers: { payouts: true, infractions: true } },
+    offers: { payouts: true, infractions: true },
   })
 }
 

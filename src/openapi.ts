@@ -39,6 +39,7 @@ export async function describeApi(): Promise<object> {
       decideInfraction: nobody,
       returnUnannounced: nobody,
       returnPayout: nobody,
+      personality: nobody,
       serve: null,
     },
     nudgeDeliveries: () => {},

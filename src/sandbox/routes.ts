@@ -4,17 +4,30 @@ import { AccountHolderView, NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import { AppError } from '../lib/errors.ts'
 import { registerControlRoutes, type SandboxControls } from './controls.ts'
+import {
+  behaviours,
+  registerPersonalityRoutes,
+  type SandboxBehaviour,
+  type SandboxPersonalities,
+} from './personality.ts'
 
 /** A payment at the payer's bank. What of the payer is left out is filled in. */
-export type SandboxPayment = { uri: string; amount?: number; payer?: object }
+export type SandboxPayment = {
+  uri: string
+  amount?: number
+  payer?: object
+  /** What shall go amiss, or that nothing shall; without it, what the amount or the bank's character asks for. */
+  behaviour?: SandboxBehaviour | 'honest'
+}
 export type SandboxOutcome = { ok: true; endToEndId: string } | { ok: false; code: string; message: string }
 
 /** The simulated Pix network, as far as the gateway shows it. It exists only while the acquirer is the simulator. */
-export type Sandbox = SandboxControls & {
-  pay(payment: SandboxPayment): Promise<SandboxOutcome>
-  /** Answers a GET at the QR codes' locations; null when the simulator runs elsewhere and answers there itself. */
-  serve: ((path: string) => Promise<{ status: number; headers: Record<string, string>; body: string }>) | null
-}
+export type Sandbox = SandboxControls &
+  SandboxPersonalities & {
+    pay(payment: SandboxPayment): Promise<SandboxOutcome>
+    /** Answers a GET at the QR codes' locations; null when the simulator runs elsewhere and answers there itself. */
+    serve: ((path: string) => Promise<{ status: number; headers: Record<string, string>; body: string }>) | null
+  }
 
 const PayerInput = Type.Partial(
   Type.Object({ ...AccountHolderView.properties, bankAccount: Type.Partial(AccountHolderView.properties.bankAccount) }),
@@ -31,6 +44,11 @@ const PaymentBody = Type.Object(
       }),
     ),
     payer: Type.Optional(PayerInput),
+    behaviour: Type.Optional(
+      Type.Enum(['honest', ...behaviours], {
+        description: 'What goes amiss with it; honest: nothing, whatever the character of the bank',
+      }),
+    ),
   },
   { examples: [{ uri: '00020101021226…6304A1B2' }] },
 )
@@ -61,6 +79,7 @@ export function registerSandboxRoutes(app: Server, sandbox: Sandbox): void {
   )
 
   registerControlRoutes(app, sandbox)
+  registerPersonalityRoutes(app, sandbox)
 
   const { serve } = sandbox
   if (!serve) return

@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { behaviourAmounts, behaviours, presetNames, presets, traitNames } from '../../simulator/personality/traits.ts'
+import { startSimulatorServer } from '../../simulator/server.ts'
+import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
+import { behaviours as behavioursHere } from '../../src/sandbox/personality.ts'
+import { manualClock } from '../support/clock.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { charge, payAt, untilStatus } from '../support/payments.ts'
+import { refusedFields } from '../support/requests.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+
+type Opened = { service: TestService; future: Simulator; stop: () => Promise<void> }
+
+async function inProcess(): Promise<Opened> {
+  const service = await startTestService()
+  return { service, future: await openFuture(service), stop: async () => await service.stop() }
+}
+
+/** Another simulator on the same database, whose clock is a month ahead: what was decided has happened there. */
+async function openFuture({ db, clock, baseUrl }: Pick<TestService, 'db' | 'clock' | 'baseUrl'>): Promise<Simulator> {
+  return await createSimulator({
+    pool: db.pool,
+    clock: { now: () => new Date(clock.now().getTime() + 30 * 86_400_000) },
+    publicBaseUrl: baseUrl,
+    sendCallback: () => Promise.reject(new Error('nobody pays here')),
+    log: { warn: () => {} },
+  })
+}
+
+async function overHttp(): Promise<Opened> {
+  const clock = manualClock()
+  const database = await createTestDatabase()
+  let simulator: Simulator | null = null
+  const server = await startSimulatorServer({
+    simulator: { handle: (request) => simulator?.handle(request) ?? Promise.reject(new Error('It is not there yet')) },
+    host: '127.0.0.1',
+    port: 0,
+  })
+  const bank = await createSimulator({
+    pool: database.db.pool,
+    clock,
+    publicBaseUrl: server.url,
+    sendCallback: async (url, body) => {
+      const headers = { 'content-type': 'application/json' }
+      return (await fetch(url, { method: 'POST', body: JSON.stringify(body), headers })).status
+    },
+    log: { warn: () => {} },
+  })
+  simulator = bank
+  const service = await startTestService({ clock, environment: { SIMULATOR_URL: server.url } })
+  const stop = async () => {
+    await service.stop()
+    await server.close()
+    await bank.close()
+    await database.drop()
+  }
+  const future = await openFuture({ db: database.db, clock, baseUrl: server.url })
+  return { service, future, stop }
+}
+
+describe.each([
+  ['in process', inProcess],
+  ['over HTTP', overHttp],
+])('the sandbox %s', (_, open) => {
+  let opened: Opened
+  beforeAll(async () => {
+    opened = await open()
+  })
+  afterAll(async () => await opened.stop())
+  beforeEach(async () => {
+    expect((await become({ name: 'honest' })).status).toBe(200)
+  })
+
+  const become = async (body: object) => await opened.service.call('/sandbox/personality', { body })
+  const truthOf = async (id: string) => {
+    const { payments } = await opened.future.truth()
+    return payments.filter(({ paysTxid }) => paysTxid === id.replaceAll('-', ''))
+  }
+
+  it.each(behaviours)('has %s happen where a payment asks for it', async (behaviour) => {
+    const { service } = opened
+    const { id, uri } = await charge(service)
+    const { status, body, text } = await payAt(service, uri, { behaviour })
+    expect(status, text).toBe(200)
+    const payments = await truthOf(id)
+    expect(payments.map(({ endToEndId }) => endToEndId)).toContain(body.endToEndId)
+    expect(payments.map((one) => one.behaviours)).toEqual(payments.map(() => [behaviour]))
+    expect(payments).toHaveLength(behaviour === 'twice' ? 2 : 1)
+  })
+
+  it.each(behaviours)('has %s happen by the amount of a transaction', async (behaviour) => {
+    const { service } = opened
+    const { id, uri } = await charge(service, { amount: behaviourAmounts[behaviour] })
+    expect((await payAt(service, uri)).status).toBe(200)
+    expect((await truthOf(id))[0]?.behaviours).toEqual([behaviour])
+  })
+
+  it('has the whole bank change its character, and back', async () => {
+    const { service } = opened
+    const told = { name: 'hostile', seed: 42, traits: { ...presets.hostile, twice: 1 } }
+    const changed = await become({ name: 'hostile', seed: 42, traits: { twice: 1 } })
+    expect(changed.body).toEqual(told)
+    expect((await service.call('/sandbox/personality')).body).toEqual(told)
+    const { id, uri } = await charge(service)
+    expect((await payAt(service, uri)).status).toBe(200)
+    expect((await truthOf(id))[0]?.behaviours).toContain('twice')
+    expect((await become({ name: 'honest' })).body).toEqual({ name: 'honest', seed: 1, traits: {} })
+  })
+
+  it('pays honestly where that is asked for, whatever its character', async () => {
+    const { service } = opened
+    await become({ name: 'honest', traits: { twice: 1, without_txid: 1, callback_never: 1 } })
+    const { id, uri } = await charge(service)
+    await payAt(service, uri, { behaviour: 'honest' })
+    expect((await untilStatus(service, id, 'PAID')).amountPaid).toBe(1000)
+    expect(await truthOf(id)).toHaveLength(1)
+  })
+
+  it('refuses what is no behaviour or no character, by its name', async () => {
+    const { service } = opened
+    const { uri } = await charge(service)
+    const asked = async (path: string, body: object) => refusedFields(await service.call(path, { body }))
+    expect(await asked('/sandbox/payment', { uri, behaviour: 'thrice' })).toEqual(['behaviour'])
+    expect(await asked('/sandbox/personality', {})).toEqual(['name'])
+    expect(await asked('/sandbox/personality', { name: 'wicked' })).toEqual(['name'])
+    expect(await asked('/sandbox/personality', { name: 'hostile', seed: -1 })).toEqual(['seed'])
+    expect(await asked('/sandbox/personality', { name: 'hostile', traits: { twice: 2 } })).toEqual(['traits.twice'])
+    expect(await asked('/sandbox/personality', { name: 'hostile', traits: { thrice: 1 } })).toEqual(['traits.thrice'])
+  })
+
+  it('lets nobody change it without a token', async () => {
+    const { service } = opened
+    expect((await service.call('/sandbox/personality', { token: null })).status).toBe(401)
+    expect((await service.call('/sandbox/personality', { token: null, body: { name: 'hostile' } })).status).toBe(401)
+  })
+})
+
+it('offers at its door what the simulated bank can do, and nothing else', async () => {
+  expect([...behavioursHere]).toEqual(behaviours)
+  const { service, stop } = await inProcess()
+  const traits = Object.fromEntries(traitNames.map((trait) => [trait, 0]))
+  for (const name of presetNames) {
+    const { status, body } = await service.call('/sandbox/personality', { body: { name, traits } })
+    expect({ status, body }).toEqual({ status: 200, body: { name, seed: 1, traits } })
+  }
+  await stop()
+})
