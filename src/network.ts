@@ -68,7 +68,7 @@ function toAcquirer(options: { send: Send; isRemote: boolean; clock: Clock }): A
     credentials: simulatorCredentials,
     chave: receiverKey,
     receiver: receiverAccount,
-    offers: { payouts: true, infractions: true },
+    manner: { offers: { payouts: true, infractions: true } },
   })
 }
 
