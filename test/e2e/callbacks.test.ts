@@ -2,9 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { receiverKey } from '../../simulator/receiver-account.ts'
+import { openNoticesMax } from '../../src/callbacks/backlog.ts'
 import { sql } from '../../src/db/sql.ts'
 import { charge, openQuietBank, type QuietBank, tell, untilStatus } from '../support/payments.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { eventually } from '../support/webhooks.ts'
 
 let service: TestService
 let bank: QuietBank
@@ -143,4 +145,26 @@ describe('a callback', () => {
     expect((await post(body)).status).toBe(422)
     expect(await countKept()).toBe(before)
   })
+})
+
+it('of somebody who makes up more than can be looked into is refused until there is room', async () => {
+  await service.db.query(sql`
+    insert into callback_inbox (acquirer, event_key, end_to_end, received_at, state, look_at)
+    select 'simulator', 'made up ' || n, 'E', now(), 'received', 'infinity' from generate_series(1, ${openNoticesMax}) n`)
+  // A process that has counted lets in as many as there was room for. Another one counts at its first callback.
+  const { connectionString, db, clock } = service
+  const other = await startTestService({ database: { connectionString, db }, clock })
+  const [row] = await db.query<{ url: string }>(sql`select url from simulator.webhooks`)
+  const callOther = async (body: object) => {
+    const answer = await request(row?.url ?? '', { method: 'POST', body: JSON.stringify(body) })
+    await answer.body.dump()
+    return { status: answer.statusCode, retryAfter: answer.headers['retry-after'] }
+  }
+  const { uri } = await charge(service)
+  const pix = [await bank.payQuietly(uri)]
+  expect(await callOther({ pix })).toEqual({ status: 503, retryAfter: '60' })
+  expect(await callOther({})).toMatchObject({ status: 200 })
+  await db.query(sql`delete from callback_inbox where event_key like 'made up %'`)
+  await eventually(async () => (await callOther({ pix })).status === 200)
+  await other.stop()
 })
