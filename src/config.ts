@@ -20,6 +20,7 @@ const Environment = Type.Object({
   RATE_LIMIT_CREATE_BURST: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000_000 })),
   RATE_LIMIT_TOKEN: Type.Number({ minimum: 0, maximum: 1_000_000, default: 20 }),
   SIMULATOR_URL: Type.Optional(Type.String({ minLength: 1 })),
+  ORPHAN_MATCH_THRESHOLD: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
   WEBHOOK_ALLOW_PRIVATE: Type.Optional(Type.Boolean()),
   RETENTION_ATTEMPTS_DAYS: Type.Integer({ minimum: 7, maximum: 3650, default: 30 }),
   RETENTION_CALLBACKS_DAYS: Type.Integer({ minimum: 8, maximum: 3650, default: 30 }),
@@ -49,6 +50,8 @@ export type Config = Readonly<{
   /** Per address, and twice that per client. */
   rateLimitToken: { perSecond: number; burst: number }
   simulatorUrl: string | null
+  /** The score from which a payment without a txid is matched by itself; null: never. */
+  orphanMatchThreshold: number | null
   webhookAllowPrivate: boolean
   /** For how many days what is kept. */
   retention: { attemptsDays: number; callbacksDays: number; exchangesDays: number }
@@ -116,6 +119,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     },
     rateLimitToken: { perSecond: given.RATE_LIMIT_TOKEN, burst: Math.max(1, Math.ceil(given.RATE_LIMIT_TOKEN * 5)) },
     simulatorUrl,
+    orphanMatchThreshold: given.ORPHAN_MATCH_THRESHOLD ?? null,
     webhookAllowPrivate: given.WEBHOOK_ALLOW_PRIVATE ?? isLoopback(given.HOST),
     retention: {
       attemptsDays: given.RETENTION_ATTEMPTS_DAYS,

@@ -86,6 +86,7 @@ export async function startService({
       ...deps,
       webhookAllowPrivate: config.webhookAllowPrivate,
       retention: config.retention,
+      orphanMatchThreshold: config.orphanMatchThreshold,
     })
     stops.push(worker.stop)
     stops.push(app.close.bind(app))

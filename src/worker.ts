@@ -14,6 +14,8 @@ import { startJobs } from './jobs/jobs.ts'
 import { observeJobs } from './jobs/metrics.ts'
 import type { Clock } from './lib/clock.ts'
 import type { SecretKey } from './lib/secrets.ts'
+import { matchJobs, matchSchedules } from './orphans/jobs.ts'
+import { observeReconciliation, reconciliationJobs, reconciliationSchedules } from './reconciliation/jobs.ts'
 import { type Retention, retentionJobs, retentionSchedules } from './retention/jobs.ts'
 import { suspenseJobs, suspenseSchedules } from './suspense/jobs.ts'
 import { transactionJobs, transactionSchedules } from './transactions/jobs.ts'
@@ -33,6 +35,7 @@ export type WorkerDeps = {
   acquirers: Acquirers
   webhookAllowPrivate: boolean
   retention: Retention
+  orphanMatchThreshold: number | null
 }
 
 export type Worker = { nudgeDeliveries(): void; workOn: ReceiveDeps['workOn']; stop(): Promise<void> }
@@ -56,14 +59,18 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
       ...orphanJobs(settleDeps),
       ...withdrawalJobs(settleDeps),
       ...suspenseJobs(deps),
+      ...matchJobs(settleDeps),
       ...booksJobs(deps),
+      ...reconciliationJobs(deps),
       ...retentionJobs(deps),
     },
     schedules: {
       ...transactionSchedules,
       ...withdrawalSchedules,
       ...suspenseSchedules,
+      ...matchSchedules,
       ...booksSchedules,
+      ...reconciliationSchedules,
       ...retentionSchedules,
     },
   })
@@ -82,6 +89,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   observeJobs({ db, registry })
   observeInbox({ ...deps })
   observeBooks({ db, registry })
+  observeReconciliation({ db, registry })
   return {
     nudgeDeliveries: () => started.nudge(),
     workOn: inbox.workOn,

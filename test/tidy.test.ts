@@ -13,24 +13,15 @@ const ranks: string[][] = [
   ['auth', 'ledger', 'webhooks', 'exchanges', 'retention'],
   ['suspense', 'users'],
   ['transactions', 'withdrawals'],
-  ['callbacks', 'sandbox', 'explain', 'books.ts'],
+  ['callbacks', 'orphans', 'sandbox', 'explain', 'books.ts', 'merchant.ts'],
+  ['dashboard'],
   ['app.ts', 'worker.ts'],
   // What wires the others together, and may know each other.
-  [
-    'database.ts',
-    'log.ts',
-    'main.ts',
-    'merchant.ts',
-    'network.ts',
-    'openapi.ts',
-    'sandbox-client.ts',
-    'service.ts',
-    'version.ts',
-  ],
+  ['database.ts', 'log.ts', 'main.ts', 'network.ts', 'openapi.ts', 'sandbox-client.ts', 'service.ts', 'version.ts'],
   ['seed'],
   ['cli'],
 ]
-const wiring = 8
+const wiring = ranks.findIndex((rooms) => rooms.includes('main.ts'))
 
 /** Where a program begins. Tests begin too, but a file that only its own test knows is dead. */
 const entries = [

@@ -1,0 +1,78 @@
+import type { Logger } from 'pino'
+import type { Acquirers } from '../acquirers/registry.ts'
+import { recordedDb } from '../audit/record.ts'
+import type { Db } from '../db/sql.ts'
+import type { Job, JobSchedule } from '../jobs/jobs.ts'
+import type { Clock } from '../lib/clock.ts'
+import { claimDueSuspense, type SuspenseRow } from '../suspense/store.ts'
+import { createSettlement } from '../transactions/settle.ts'
+import { matchPayment } from './match.ts'
+import { findClear, rank } from './score.ts'
+import { leaveToOperator, listCandidates } from './store.ts'
+
+export type OrphanDeps = {
+  db: Db
+  clock: Clock
+  acquirers: Acquirers
+  log: Logger
+  /** The score from which an orphan is matched by itself; null: never. */
+  orphanMatchThreshold: number | null
+  nudgeDeliveries: () => void
+}
+
+/** Each is a search through the charges of three days. */
+const claimedMax = 20
+/** Nobody else takes an orphan that is being looked at; one whose look failed is looked at again. */
+const leaseMs = 60_000
+
+/** Looks once at each orphan: one that is clear is matched, any other is left to the operator. */
+export function matchJobs(deps: OrphanDeps): Record<string, Job> {
+  return {
+    'orphans.match': async (_, stopping) => {
+      const { db, clock, orphanMatchThreshold: threshold } = deps
+      if (threshold === null) return
+      while (!stopping.aborted) {
+        const now = clock.now()
+        const leaseUntil = new Date(now.getTime() + leaseMs)
+        const orphans = await claimDueSuspense(db, 'held', { now, leaseUntil, limit: claimedMax })
+        for (const orphan of orphans) {
+          if (stopping.aborted) return
+          await matchIfClear(deps, orphan, threshold)
+        }
+        if (orphans.length < claimedMax) return
+      }
+    },
+  }
+}
+
+export const matchSchedules: Record<string, JobSchedule> = { 'orphans.match': { everySeconds: 30 } }
+
+async function matchIfClear(deps: OrphanDeps, orphan: SuspenseRow, threshold: number): Promise<void> {
+  try {
+    const clear = findClear(rank(orphan, await listCandidates(deps.db, orphan, null)), threshold)
+    if (clear) await match(deps, orphan, clear)
+    else await leaveToOperator(deps.db, orphan)
+  } catch (error) {
+    deps.log.error({ err: error, suspenseId: orphan.id }, 'an orphan could not be matched and will be looked at again')
+  }
+}
+
+async function match(
+  { db, clock, acquirers, nudgeDeliveries }: OrphanDeps,
+  orphan: SuspenseRow,
+  { merchant_id: merchantId, id: transactionId, score }: { merchant_id: string; id: string; score: number },
+): Promise<void> {
+  const details = { transactionId, score }
+  const action = {
+    actor: 'service',
+    action: 'orphan.match',
+    merchantId,
+    recordId: orphan.id,
+    details,
+    now: clock.now(),
+  }
+  const recorded = recordedDb(db, action)
+  const settlement = createSettlement({ db: recorded, clock })
+  const deps = { db: recorded, settlement, acquirer: acquirers.named, nudgeDeliveries }
+  await matchPayment(deps, { id: orphan.id, transactionId })
+}

@@ -1,0 +1,82 @@
+import type { Acquirer } from '../acquirers/acquirer.ts'
+import type { Db } from '../db/sql.ts'
+import { AppError } from '../lib/errors.ts'
+import { cents } from '../lib/money.ts'
+import { unknownHeld } from '../suspense/send-back.ts'
+import type { SuspenseStatus } from '../suspense/status.ts'
+import { findSuspense, type SuspenseRow } from '../suspense/store.ts'
+import type { Settlement } from '../transactions/settle.ts'
+import type { TransactionStatus } from '../transactions/status.ts'
+import { findOwners, findTransaction, type TransactionRow } from '../transactions/store.ts'
+
+export type MatchDeps = {
+  db: Db
+  settlement: Pick<Settlement, 'bookPayment'>
+  /** Who holds the money. Throws where it is not configured. */
+  acquirer: (name: string) => Pick<Acquirer, 'name' | 'receiver'>
+  nudgeDeliveries: () => void
+}
+
+/**
+ * Has a payment in suspense pay a transaction: in one commit it leaves suspense and is booked as any payment is, with its fee, history
+ * and event. One whose code has expired takes it as well.
+ *
+ * @throws {AppError} `not_found`, or `suspense_not_possible` with the reason
+ */
+export async function matchPayment(
+  { db, settlement, acquirer, nudgeDeliveries }: MatchDeps,
+  { id, transactionId }: { id: string; transactionId: string },
+): Promise<{ payment: SuspenseRow; transaction: TransactionRow }> {
+  const payment = await findSuspense(db, id)
+  if (!payment) throw unknownHeld()
+  const transaction = await findAnyTransaction(db, transactionId)
+  if (!transaction) throw new AppError('not_found', { detail: 'There is no transaction with this id.' })
+  checkPossible(payment, transaction)
+  const booked = await settlement.bookPayment({
+    merchantId: transaction.merchant_id,
+    id: transactionId,
+    acquirer: acquirer(payment.acquirer),
+    payment: {
+      endToEndId: payment.end_to_end,
+      txid: payment.txid,
+      amount: cents(payment.amount),
+      paidAt: payment.paid_at,
+      payer: payment.payer,
+      returns: [],
+      fee: null,
+    },
+    charge: null,
+  })
+  if (booked !== 'settled') throw refuse('One of the two has changed meanwhile. Look at both, and try again.')
+  nudgeDeliveries()
+  return { payment, transaction }
+}
+
+async function findAnyTransaction(db: Db, id: string): Promise<TransactionRow | null> {
+  const [owner] = await findOwners(db, [id])
+  return owner ? await findTransaction(db, owner.merchant_id, id) : null
+}
+
+function checkPossible(payment: SuspenseRow, transaction: TransactionRow): void {
+  if (payment.status !== 'held') throw refuse(whyNotHeld[payment.status])
+  if (payment.taken_amount > 0) throw refuse('A part of it went back to the payer: what is left can only be sent back.')
+  if (payment.kind === 'surplus' && payment.merchant_id !== transaction.merchant_id)
+    throw refuse('It was paid to another client, for a transaction that had been paid already.')
+  if (transaction.end_to_end !== null) throw refuse(`The transaction is ${transaction.status}: it was paid already.`)
+  if (transaction.pix_uri === null) throw refuse(whyNoCode[transaction.status] ?? 'The transaction has no code.')
+}
+
+const whyNotHeld: Record<Exclude<SuspenseStatus, 'held'>, string> = {
+  matched: 'It is matched already. `npx guiche orphan undo <id>` undoes that.',
+  returning: 'It is being sent back to the payer.',
+  returned: 'It was sent back to the payer.',
+}
+
+const whyNoCode: Partial<Record<TransactionStatus, string>> = {
+  PENDING: 'The code of the transaction is not known yet, and nobody can have paid it. Try again later.',
+  FAILED: 'The transaction never had a code that somebody could have paid.',
+}
+
+function refuse(detail: string): AppError {
+  return new AppError('suspense_not_possible', { detail })
+}

@@ -1,0 +1,84 @@
+import { type Db, empty, sql, type Tx } from '../db/sql.ts'
+import type { SuspenseStatus } from '../suspense/status.ts'
+import type { SuspenseRow } from '../suspense/store.ts'
+
+/** A charge that a payment of this amount may have been meant for. */
+export type CandidateRow = {
+  merchant_id: string
+  client_id: string
+  id: string
+  status: 'PIX_QRCODE_GENERATED' | 'FAILED'
+  amount: number
+  created_at: Date
+  pix_expires_at: Date
+  customer_document: string | null
+  customer_search_name: string | null
+}
+
+/** As many as a person looks through; of more, none is clear. */
+const candidatesMax = 50
+
+/**
+ * Unpaid charges of the amount, with a code of the same acquirer, made in the three days before the payment; of its merchant alone where it has
+ * one. Through each merchant's list by time, whose index has status and amount: half a second for a million a day, and no index of its own.
+ */
+export async function listCandidates(
+  db: Db | Tx,
+  payment: Pick<SuspenseRow, 'acquirer' | 'amount' | 'paid_at'>,
+  merchantId: string | null,
+): Promise<CandidateRow[]> {
+  return await db.query<CandidateRow>(sql`
+    select clients.merchant_id, client_id, unpaid.*
+    from clients cross join lateral (
+      select id, status, amount, created_at, pix_expires_at, customer_document, customer_search_name
+      from transactions
+      where merchant_id = clients.merchant_id
+        and created_at between ${payment.paid_at}::timestamptz - interval '3 days' and ${payment.paid_at}::timestamptz + interval '5 minutes'
+        and status in ('PIX_QRCODE_GENERATED', 'FAILED') and amount = ${payment.amount}
+        and pix_expires_at is not null and (acquirer = ${payment.acquirer} or ${payment.acquirer} = any(other_acquirers))
+    ) unpaid
+    ${merchantId === null ? empty : sql`where clients.merchant_id = ${merchantId}`}
+    order by created_at desc limit ${candidatesMax}`)
+}
+
+export type ListedRow = {
+  id: string
+  kind: SuspenseRow['kind']
+  status: SuspenseStatus
+  client_id: string | null
+  acquirer: string
+  amount: number
+  paid_at: Date
+  end_to_end: string
+  matched_transaction_id: string | null
+  error_message: string | null
+}
+
+/** Payments that are or were in suspense, the last paid first. `isOpen`: those that wait for somebody, or for their return. */
+export async function listSuspense(
+  db: Db,
+  { isOpen, limit }: { isOpen: boolean; limit: number },
+): Promise<ListedRow[]> {
+  return await db.query<ListedRow>(sql`
+    select id, kind, status, client_id, acquirer, amount, paid_at, end_to_end, matched_transaction_id, error_message
+    from suspense_payments
+    left join clients on clients.merchant_id = coalesce(matched_merchant_id, suspense_payments.merchant_id)
+    ${isOpen ? sql`where status in ('held', 'returning')` : empty}
+    order by paid_at desc, id limit ${limit}`)
+}
+
+/** The service does not look at it any more. */
+export async function leaveToOperator(db: Db, row: Pick<SuspenseRow, 'merchant_id' | 'id'>): Promise<void> {
+  await db.query(sql`
+    update suspense_payments set check_at = null
+    where merchant_id = ${row.merchant_id} and id = ${row.id} and status = 'held'`)
+}
+
+/** Lets the payment of a locked transaction pay another one. */
+export async function updateMatchUndone(
+  tx: Tx,
+  { merchantId, transactionId, now }: { merchantId: string; transactionId: string; now: Date },
+): Promise<void> {
+  await tx.query(sql`
+    update transactions set match_undone_at = ${now} where id = ${transactionId} and merchant_id = ${merchantId}`)
+}

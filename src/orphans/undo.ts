@@ -1,0 +1,92 @@
+import type { Db, Tx } from '../db/sql.ts'
+import { postAll } from '../ledger/post.ts'
+import { paidUndone } from '../ledger/transfers.ts'
+import { assert } from '../lib/assert.ts'
+import type { Clock } from '../lib/clock.ts'
+import { AppError } from '../lib/errors.ts'
+import { newUuid } from '../lib/secrets.ts'
+import { returnToSuspense } from '../suspense/match.ts'
+import { unknownHeld } from '../suspense/send-back.ts'
+import { findSuspense, lockSuspense, type SuspenseRow } from '../suspense/store.ts'
+import { moveByRefunds } from '../transactions/after-refunds.ts'
+import { insertUndoing, listRefunds } from '../transactions/refund-store.ts'
+import { type LockedTransaction, lockTransaction } from '../transactions/store.ts'
+import { updateMatchUndone } from './store.ts'
+
+/** What the merchant reads of the refund that undoes a match. */
+const undoneReason = 'The payment was not for this transaction'
+
+export type UndoDeps = { db: Db; clock: Clock; nudgeDeliveries: () => void }
+
+/**
+ * Undoes a match (docs/decisions/0011): in one commit the payment is held again, and its transaction is REFUNDED by a refund whose money went
+ * into suspense. Its fee is given back; what the merchant has spent of the payment it owes.
+ *
+ * @throws {AppError} `not_found`, or `suspense_not_possible` with the reason
+ */
+export async function undoMatch(
+  { db, clock, nudgeDeliveries }: UndoDeps,
+  id: string,
+): Promise<{ payment: SuspenseRow; transactionId: string }> {
+  const found = await findSuspense(db, id)
+  if (!found) throw unknownHeld()
+  const { matched_merchant_id: merchantId, matched_transaction_id: transactionId } = found
+  if (merchantId === null || transactionId === null) throw refuse('It is matched to no transaction.')
+  await db.transaction(async (tx) => {
+    const row = await lockTransaction(tx, merchantId, transactionId)
+    assert(row, 'a matched transaction exists')
+    const payment = await lockSuspense(tx, found.merchant_id, id)
+    if (payment?.matched_transaction_id !== transactionId) throw refuse('It was undone meanwhile.')
+    await undo(tx, row, payment, clock.now())
+  })
+  nudgeDeliveries()
+  return { payment: found, transactionId }
+}
+
+async function undo(tx: Tx, row: LockedTransaction, payment: SuspenseRow, now: Date): Promise<void> {
+  const refunds = await listRefunds(tx, row)
+  if (row.status !== 'PAID') throw refuse(whyNot[row.status] ?? `The transaction is ${row.status}.`)
+  if (refunds.some(({ status }) => status === 'REFUNDED'))
+    throw refuse('A part of the payment went back to the payer by a refund. Refund the rest in the same way.')
+  const { merchant_id: merchantId, id: transactionId, amount_paid: amount } = row
+  assert(amount === payment.amount, 'a matched payment was booked whole')
+  const last = refunds.at(-1)
+  const refundId = newUuid()
+  await insertUndoing(tx, {
+    merchant_id: merchantId,
+    id: refundId,
+    transaction_id: transactionId,
+    amount,
+    reason: undoneReason,
+    // No two of a transaction at one moment: by their time they are told which came first.
+    created_at: new Date(Math.max(now.getTime(), (last?.created_at.getTime() ?? 0) + 1)),
+    suspense_payment_id: payment.id,
+  })
+  await moveByRefunds(tx, row, now)
+  await updateMatchUndone(tx, { merchantId, transactionId, now })
+  await postAll(tx, [
+    await returnToSuspense(tx, payment, now),
+    {
+      merchantId,
+      eventKey: `refund:${refundId}:undone`,
+      recordType: 'refund',
+      recordId: refundId,
+      now,
+      transfers: paidUndone(amount, row.fee_amount ?? 0),
+    },
+  ])
+}
+
+const contested = 'The payment is contested (MED): until that is decided the match cannot be undone.'
+
+const whyNot: Partial<Record<LockedTransaction['status'], string>> = {
+  PROCESSING_REFUND: 'A refund of the transaction is under way. Try again when it has ended.',
+  REFUNDED: 'The payment went back to the payer by a refund of the transaction.',
+  BLOCKED: contested,
+  PROCESSING_INFRACTION: contested,
+  INFRACTION: 'The payment was returned to the payer by a MED.',
+}
+
+function refuse(detail: string): AppError {
+  return new AppError('suspense_not_possible', { detail })
+}
