@@ -1,5 +1,8 @@
 import { join, resolve } from 'node:path'
 import { type DialectName, dialectNames, isDialectName, quirksOf } from '../../simulator/dialects.ts'
+import type { CharacterInput } from '../../simulator/personality/nature.ts'
+import type { Character } from '../../simulator/personality/personality.ts'
+import { presetNames } from '../../simulator/personality/traits.ts'
 import { changeQuirks, describeQuirks } from '../../simulator/quirks.ts'
 import { startSimulatorServer } from '../../simulator/server.ts'
 import { createSimulator } from '../../simulator/simulator.ts'
@@ -23,6 +26,8 @@ export type SimulatorRun = {
   tlsDir?: string
   callbackCa?: string
   controlToken?: string
+  personality?: string
+  seed?: number
 }
 
 const stopMaxMs = 15_000
@@ -33,6 +38,7 @@ export async function runSimulator(options: SimulatorRun): Promise<void> {
   if (quirk.includes('help')) return write(`${describeQuirks().join('\n')}\n`)
   const dialect = toDialect(options.dialect)
   const quirks = changeQuirks(quirksOf(dialect), quirk)
+  const character = toCharacter(options)
   const isPlain = options.dialect === undefined && quirk.length === 0
   const config = readConfig(process.env)
   const folder = join(config.dataDir, 'simulator')
@@ -64,6 +70,7 @@ export async function runSimulator(options: SimulatorRun): Promise<void> {
       sendCallback: callbacks.send,
       log,
       controlToken,
+      ...(character && { personality: character }),
       ...(!isPlain && { dialect: quirks }),
     })
     stops.push(simulator.close)
@@ -74,6 +81,7 @@ export async function runSimulator(options: SimulatorRun): Promise<void> {
     await writePlace(folder, place)
     stopOnSignals(stop)
     write(await describe({ folder, place, dialect, quirks: quirk, isPlain: isPlain && !tls }))
+    write(describeCharacter(await simulator.personality()))
   } catch (error) {
     await stop()
     throw error
@@ -83,6 +91,20 @@ export async function runSimulator(options: SimulatorRun): Promise<void> {
 function toDialect(name = 'generic'): DialectName {
   if (isDialectName(name)) return name
   throw new Error(`There is no dialect "${name}". The names are ${dialectNames.join(', ')}.`)
+}
+
+/** None given, none changed: the bank is as it was when it ran last. */
+function toCharacter({ personality, seed }: SimulatorRun): CharacterInput | null {
+  if (personality === undefined && seed === undefined) return null
+  const name = presetNames.find((one) => one === (personality ?? 'honest'))
+  if (!name) throw new Error(`There is no personality "${personality}". The names are ${presetNames.join(', ')}.`)
+  return { name, ...(seed !== undefined && { seed }) }
+}
+
+function describeCharacter({ name, seed }: Character): string {
+  return name === 'honest'
+    ? ''
+    : `  The bank is ${name}, by the seed ${seed}: --personality honest makes it behave again.\n\n`
 }
 
 async function openTls({ host, baseUrl, tlsDir }: SimulatorRun, folder: string): Promise<TlsFolder> {

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { dialectNames } from '../../simulator/dialects.ts'
+import { presetNames } from '../../simulator/personality/traits.ts'
 import { toCentsAboveZero } from './arguments.ts'
 import type { SimulatorRun } from './simulator-run.ts'
 
@@ -9,6 +10,7 @@ Examples:
   $ npx guiche simulator --dialect efi --tls      as Efí speaks, with mutual TLS: prints a settings file for ACQUIRERS_FILE
   $ npx guiche simulator --dialect bb --quirk repeatedCharge=refused --quirk payer=none
   $ npx guiche simulator --quirk help             what each quirk can be
+  $ npx guiche simulator --personality hostile --seed 7
   $ npx guiche simulator pay '00020101021226…'    play the payer, at the one that runs on this DATA_DIR
 
 It has a PostgreSQL of its own under DATA_DIR/simulator, or uses DATABASE_URL. More in docs/simulator.md.`
@@ -26,6 +28,8 @@ export function simulatorCommands(program: Command): void {
     .option('--tls', 'serve over TLS, and ask for a certificate of its own authority')
     .option('--tls-dir <folder>', 'where the certificates are, or are made (default: DATA_DIR/simulator/tls)')
     .option('--callback-ca <file>', 'certificates (PEM) to trust where callbacks go, beside the known authorities')
+    .option('--personality <name>', `the character of the bank, kept until it is changed: ${presetNames.join(', ')}`)
+    .option('--seed <number>', 'the same seed has the same happen to the same payments (default: 1)', toSeed)
     .option(
       '--control-token <token>',
       'what opens POST /sandbox/… (default: made at the first start, and printed)',
@@ -51,6 +55,12 @@ function toPort(text: string): number {
   if (!/^\d{1,5}$/.test(text) || Number(text) < 1 || Number(text) > 65_535)
     throw new InvalidArgumentError('A whole number from 1 to 65535.')
   return Number(text)
+}
+
+function toSeed(text: string): number {
+  const seed = Number(text)
+  if (!/^\d{1,16}$/.test(text) || !Number.isSafeInteger(seed)) throw new InvalidArgumentError('A whole number from 0.')
+  return seed
 }
 
 function toToken(text: string): string {
