@@ -8,6 +8,7 @@ import { engageBrake } from './ledger/brake.ts'
 import { findEngagedBrake } from './ledger/store.ts'
 import { type Breach, type FindBreaches, findLedgerBreaches } from './ledger/verify.ts'
 import type { Clock } from './lib/clock.ts'
+import { findCorrectionBreaches } from './reconciliation/verify.ts'
 import { findSuspenseBreaches } from './suspense/verify.ts'
 import { findTransactionBreaches } from './transactions/verify.ts'
 import { findWithdrawalBreaches } from './withdrawals/verify.ts'
@@ -18,6 +19,7 @@ const checks: FindBreaches[] = [
   findSuspenseBreaches,
   findTransactionBreaches,
   findWithdrawalBreaches,
+  findCorrectionBreaches,
 ]
 
 /** As many breaches as are shown and logged; where there are more, these are enough to begin with. */
@@ -71,7 +73,8 @@ export function booksJobs({ db, clock, log }: { db: Db; clock: Clock; log: Logge
   }
 }
 
-async function findVerified(db: Db): Promise<Verified | null> {
+/** When the books were last verified to the end, in whatever process. */
+export async function findVerified(db: Db): Promise<Verified | null> {
   return JSON.parse((await findSetting(db, verifiedSetting)) ?? 'null')
 }
 

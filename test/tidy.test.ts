@@ -13,7 +13,8 @@ const ranks: string[][] = [
   ['auth', 'ledger', 'webhooks', 'exchanges', 'retention'],
   ['suspense', 'users'],
   ['transactions', 'withdrawals'],
-  ['callbacks', 'orphans', 'sandbox', 'explain', 'books.ts', 'merchant.ts'],
+  ['callbacks', 'orphans', 'sandbox', 'explain', 'merchant.ts', 'reconciliation'],
+  ['books.ts'],
   ['dashboard'],
   ['app.ts', 'worker.ts'],
   // What wires the others together, and may know each other.

@@ -8,6 +8,7 @@ type Purpose =
   | 'client-secret'
   | 'webhook-secret'
   | 'signing-key'
+  | 'statement-key'
   | 'transaction-id'
   | 'callback-path'
   | 'key-check'

@@ -1,0 +1,101 @@
+import type { JWK } from 'jose'
+import { type Db, sql, type Tx } from '../db/sql.ts'
+import type { Window } from './days.ts'
+
+export type StatementRow = {
+  acquirer: string
+  day: string
+  version: number
+  signed_at: Date
+  /** A compact JWS. */
+  statement: string
+  sha256: string
+}
+
+const columns = sql`acquirer, day::text, version, signed_at, statement, sha256`
+
+/** The last version of a day's statement, or the one that is asked for. */
+export async function findStatement(
+  db: Db | Tx,
+  { acquirer, day, version }: { acquirer: string; day: string; version?: number | undefined },
+): Promise<StatementRow | null> {
+  const rows = await db.query<StatementRow>(sql`
+    select ${columns} from closed_days
+    where acquirer = ${acquirer} and day = ${day} and version = coalesce(${version ?? null}, version)
+    order by version desc limit 1`)
+  return rows[0] ?? null
+}
+
+/** The next version of a day is written by one at a time. */
+export async function lockClosing(tx: Tx, acquirer: string): Promise<void> {
+  await tx.query(sql`select pg_advisory_xact_lock(hashtextextended(${`closing ${acquirer}`}, 0))`)
+}
+
+export async function insertStatement(tx: Tx, row: StatementRow & { runId: string }): Promise<void> {
+  await tx.query(sql`
+    insert into closed_days (acquirer, day, version, run_id, signed_at, statement, sha256)
+    values (${row.acquirer}, ${row.day}, ${row.version}, ${row.runId}, ${row.signed_at}, ${row.statement}, ${row.sha256})`)
+}
+
+export type StatementKeyRow = { kid: string; public_jwk: JWK; sealed_private_jwk: Buffer; created_at: Date }
+
+/** The newest first. */
+export async function listStatementKeys(db: Db | Tx): Promise<StatementKeyRow[]> {
+  return await db.query<StatementKeyRow>(sql`
+    select kid, public_jwk, sealed_private_jwk, created_at from statement_keys order by created_at desc, kid`)
+}
+
+export async function lockStatementKeys(tx: Tx): Promise<void> {
+  await tx.query(sql`select pg_advisory_xact_lock(hashtextextended('statement keys', 0))`)
+}
+
+export async function insertStatementKey(tx: Tx, key: StatementKeyRow): Promise<void> {
+  await tx.query(sql`
+    insert into statement_keys (kid, public_jwk, sealed_private_jwk, created_at)
+    values (${key.kid}, ${JSON.stringify(key.public_jwk)}, ${key.sealed_private_jwk}, ${key.created_at})`)
+}
+
+/** What transfers of one kind changed in the account `acquirer`: cents that came are above zero. */
+export type Moved = { kind: string; count: number; change: number }
+
+/** What the books say that an acquirer's holdings changed by in a window, and before it; by the time of booking. */
+export async function sumMoved(
+  db: Db | Tx,
+  { acquirer, from, to }: { acquirer: string; from: Date | null; to: Date },
+): Promise<Moved[]> {
+  return await db.query<Moved>(sql`
+    with moved as (
+      select merchant_id, record_type, record_id, kind, case when debit = 'acquirer' then amount else -amount end as change
+      from ledger_transfers
+      where 'acquirer' in (debit, credit) and created_at >= ${from ?? new Date(0)} and created_at < ${to}
+    )
+    select kind, count(*) as count, sum(change) as change
+    from moved
+    left join transactions t on record_type = 'transaction' and t.id = record_id and t.merchant_id = moved.merchant_id
+    left join refunds r on record_type = 'refund' and r.id = record_id and r.merchant_id = moved.merchant_id
+    left join infractions i on record_type = 'infraction' and i.id = record_id and i.merchant_id = moved.merchant_id
+    left join transactions rt
+      on rt.id = coalesce(r.transaction_id, i.transaction_id) and rt.merchant_id = moved.merchant_id
+    left join withdrawals w on record_type = 'withdrawal' and w.id = record_id and w.merchant_id = moved.merchant_id
+    left join suspense_payments s on record_type = 'suspense' and s.id = record_id and s.merchant_id = moved.merchant_id
+    left join differences d on record_type = 'correction' and d.id = record_id
+    where coalesce(t.acquirer, rt.acquirer, w.acquirer, s.acquirer, d.acquirer) = ${acquirer}
+    group by kind`)
+}
+
+export type Booked = { count: number; sum: number; lateCount: number; lateSum: number }
+
+/** Payments that are dated in a window by the acquirer and booked by now; of these, what was booked after a moment. */
+export async function sumDated(
+  db: Db | Tx,
+  { acquirer, from, to, since }: { acquirer: string; since: Date } & Window,
+): Promise<Booked> {
+  const rows = await db.query<Booked>(sql`
+    select count(*) as count, coalesce(sum(amount_paid), 0) as sum,
+      count(*) filter (where booked_at > ${since}) as "lateCount", coalesce(sum(amount_paid) filter (where booked_at > ${since}), 0) as "lateSum"
+    from (
+      select amount_paid, status_dates[array_position(statuses, 'PAID')] as booked_at from transactions
+      where payment_date >= ${from} and payment_date < ${to} and acquirer = ${acquirer} and match_undone_at is null
+    ) dated`)
+  return rows[0] ?? { count: 0, sum: 0, lateCount: 0, lateSum: 0 }
+}

@@ -1,0 +1,110 @@
+import { createHash } from 'node:crypto'
+import type { Acquirer } from '../acquirers/acquirer.ts'
+import { workLong } from '../db/long-work.ts'
+import type { Tx } from '../db/sql.ts'
+import { canonicalJson } from '../lib/json.ts'
+import type { SecretKey } from '../lib/secrets.ts'
+import { findStatement, insertStatement, lockClosing, type StatementRow, sumDated, sumMoved } from './close-store.ts'
+import { assertDayIsOver, dayBefore, windowOf } from './days.ts'
+import { type ReconcileDeps, type RunResult, reconcile } from './run.ts'
+import { signStatement } from './sign.ts'
+import { type Amount, type Content, changesSince, type Statement, toContent } from './statement.ts'
+import { listDifferencesOf } from './store.ts'
+
+export type CloseDeps = ReconcileDeps & { key: SecretKey }
+
+export type Closed =
+  | {
+      state: 'closed'
+      statement: Statement
+      jws: string
+      sha256: string
+      /** False where the version before says all of it already: none was added. */
+      isNew: boolean
+    }
+  /** Not all of the acquirer's lists could be read: nothing was closed. */
+  | { state: 'interrupted'; error: string }
+
+/**
+ * Closes a day of an acquirer, in Brasília time: compares it, and signs what both sides say of it. A day that was closed already gets a
+ * further version, which refers to the one before, if anything has changed since; old versions stay for ever.
+ *
+ * @throws {AppError} `validation_failed` when the day is not over
+ */
+export async function closeDay(
+  deps: CloseDeps,
+  { acquirer, day, stopping }: { acquirer: Acquirer; day: string; stopping?: AbortSignal },
+): Promise<Closed> {
+  assertDayIsOver(day, deps.clock.now())
+  const window = windowOf(day)
+  const run = await reconcile(deps, { acquirer, kind: 'daily', window, ...(stopping && { stopping }) })
+  if (run.state === 'interrupted') return { state: 'interrupted', error: run.error ?? 'it was interrupted' }
+  const content = await workLong(deps.db, { stopping, readOnly: true }, async (tx) => await describe(tx, { day, run }))
+  return await deps.db.transaction(async (tx) => {
+    await lockClosing(tx, acquirer.name)
+    return await sign(tx, deps, { content, run })
+  })
+}
+
+async function describe(tx: Tx, { day, run }: { day: string; run: RunResult }): Promise<Content> {
+  const { acquirer, window, runId, totals } = run
+  const dayBeforeRow = await findStatement(tx, { acquirer, day: dayBefore(day) })
+  const before = dayBeforeRow && readStatement(dayBeforeRow)
+  // Without a day before, all that ever moved is added up, once.
+  const books =
+    before?.books.closing ??
+    (await sumMoved(tx, { acquirer, from: null, to: window.from })).reduce((sum, { change }) => sum + change, 0)
+  // What the acquirer held at the first close is told by nobody: the books are taken for it.
+  const opening = { books, acquirer: before?.acquirerSays.closing ?? books }
+  const moved = await sumMoved(tx, { acquirer, ...window })
+  const dated = await sumDated(tx, { acquirer, ...window, since: window.to })
+  const differences = await listDifferencesOf(tx, { acquirer, runId, ...window })
+  return toContent({ acquirer, day, window, moved, opening, totals, dated, differences })
+}
+
+async function sign(
+  tx: Tx,
+  { clock, key }: CloseDeps,
+  { content, run }: { content: Content; run: RunResult },
+): Promise<Closed> {
+  const { acquirer, day } = content
+  const former = await findStatement(tx, { acquirer, day })
+  const said = former && readStatement(former)
+  if (former && said && saysTheSame(said, content))
+    return { state: 'closed', statement: said, jws: former.statement, sha256: former.sha256, isNew: false }
+  const now = clock.now()
+  const statement: Statement = {
+    ...content,
+    version: (former?.version ?? 0) + 1,
+    signedAt: now.toISOString(),
+    former: former && { version: former.version, sha256: former.sha256 },
+    dayBefore: await findDayBefore(tx, content),
+    changes: former && said && changesSince(said, content, await findBookedSince(tx, run, former)),
+  }
+  const jws = await signStatement(tx, { clock, key }, statement)
+  const sha256 = createHash('sha256').update(jws).digest('hex')
+  const { version } = statement
+  await insertStatement(tx, { acquirer, day, version, signed_at: now, statement: jws, sha256, runId: run.runId })
+  return { state: 'closed', statement, jws, sha256, isNew: true }
+}
+
+async function findDayBefore(tx: Tx, { acquirer, day }: Content): Promise<Statement['dayBefore']> {
+  const row = await findStatement(tx, { acquirer, day: dayBefore(day) })
+  return row && { day: row.day, version: row.version, sha256: row.sha256 }
+}
+
+async function findBookedSince(tx: Tx, { acquirer, window }: RunResult, former: StatementRow): Promise<Amount> {
+  const { lateCount, lateSum } = await sumDated(tx, { acquirer, ...window, since: former.signed_at })
+  return { count: lateCount, sum: lateSum }
+}
+
+/** Our own, out of the database: what was signed, without asking the key again. */
+export function readStatement({ statement }: Pick<StatementRow, 'statement'>): Statement {
+  const [, payload = ''] = statement.split('.')
+  return JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'))
+}
+
+function saysTheSame(former: Statement, content: Content): boolean {
+  const { version: _v, signedAt: _s, former: _f, dayBefore: _d, changes: _c, ...said } = former
+  return canonicalJson(said) === canonicalJson(content)
+}

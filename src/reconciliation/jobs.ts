@@ -1,0 +1,95 @@
+import { Gauge, type Registry } from 'prom-client'
+import type { Acquirer } from '../acquirers/acquirer.ts'
+import type { Db } from '../db/sql.ts'
+import type { Job, JobSchedule } from '../jobs/jobs.ts'
+import { type CloseDeps, closeDay } from './close.ts'
+import { findStatement } from './close-store.ts'
+import { dayBefore, dayOf, windowOf } from './days.ts'
+import { reconcile } from './run.ts'
+import { countOpen, findComparedUntil, listLastRuns } from './store.ts'
+
+/** A rolling run ends so long before now: what is younger the service is still coming to by itself. */
+const trailMs = 5 * 60_000
+/** It begins so long before the end of the last one: what was young then is old enough now to be missing. */
+const overlapMs = 30 * 60_000
+/** As far back as it reaches after a long stop. What lies before is the daily close's. */
+const reachMs = 24 * 60 * 60_000
+/** A day is closed so long after midnight: all that a bank tells late about it is there by then. */
+const closeAfterMs = 30 * 60_000
+
+/** Compares the books with each acquirer, all the time and once a day. One that does not answer keeps no other from it. */
+export function reconciliationJobs(deps: CloseDeps): Record<string, Job> {
+  return {
+    'reconciliation.rolling': async (_, stopping) =>
+      await forEach(deps, stopping, async (acquirer) => await rollOn(deps, acquirer, stopping)),
+    'reconciliation.close': async (_, stopping) =>
+      await forEach(deps, stopping, async (acquirer) => await closeYesterday(deps, acquirer, stopping)),
+  }
+}
+
+export const reconciliationSchedules: Record<string, JobSchedule> = {
+  'reconciliation.rolling': { everySeconds: 300 },
+  // How often is asked whether a day is to be closed, once for each.
+  'reconciliation.close': { everySeconds: 600 },
+}
+
+async function forEach(
+  { acquirers, log }: CloseDeps,
+  stopping: AbortSignal,
+  work: (acquirer: Acquirer) => Promise<void>,
+): Promise<void> {
+  for (const acquirer of acquirers.all) {
+    if (stopping.aborted) return
+    await work(acquirer).catch((error: unknown) => {
+      log.error({ err: error, acquirer: acquirer.name }, 'the books could not be compared with an acquirer')
+    })
+  }
+}
+
+async function rollOn(deps: CloseDeps, acquirer: Acquirer, stopping: AbortSignal): Promise<void> {
+  const now = deps.clock.now().getTime()
+  const comparedUntil = await findComparedUntil(deps.db, acquirer.name)
+  const from = new Date(Math.max(now - reachMs, (comparedUntil?.getTime() ?? now) - overlapMs - trailMs))
+  const to = new Date(now - trailMs)
+  // A clock that was set back.
+  if (from >= to) return
+  const { state, error } = await reconcile(deps, { acquirer, kind: 'rolling', window: { from, to }, stopping })
+  if (state === 'interrupted' && !stopping.aborted)
+    deps.log.warn({ acquirer: acquirer.name, reason: error }, 'an acquirer could not be compared with to the end')
+}
+
+async function closeYesterday(deps: CloseDeps, acquirer: Acquirer, stopping: AbortSignal): Promise<void> {
+  const now = deps.clock.now()
+  const day = dayBefore(dayOf(now))
+  if (now.getTime() - windowOf(day).to.getTime() < closeAfterMs) return
+  if (await findStatement(deps.db, { acquirer: acquirer.name, day })) return
+  const closed = await closeDay(deps, { acquirer, day, stopping })
+  const { log } = deps
+  if (closed.state === 'closed') log.info({ acquirer: acquirer.name, day, sha256: closed.sha256 }, 'a day was closed')
+  else if (!stopping.aborted)
+    log.warn({ acquirer: acquirer.name, day, reason: closed.error }, 'a day could not be closed yet')
+}
+
+export function observeReconciliation({ db, registry }: { db: Db; registry: Registry }): void {
+  new Gauge({
+    name: 'reconciliation_differences_open',
+    help: 'Differences between the books and an acquirer that nobody has decided on, by class',
+    labelNames: ['acquirer', 'class'],
+    registers: [registry],
+    async collect() {
+      this.reset()
+      for (const { count, ...labels } of await countOpen(db)) this.set(labels, count)
+    },
+  })
+  new Gauge({
+    name: 'reconciliation_last_run_timestamp_seconds',
+    help: 'When the books were last compared with an acquirer to the end, in any process, as seconds since 1970',
+    labelNames: ['acquirer', 'kind'],
+    registers: [registry],
+    async collect() {
+      this.reset()
+      for (const { acquirer, kind, finished_at: at } of await listLastRuns(db))
+        this.set({ acquirer, kind }, at.getTime() / 1000)
+    },
+  })
+}

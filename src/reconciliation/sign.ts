@@ -1,0 +1,84 @@
+import {
+  CompactSign,
+  type CryptoKey,
+  calculateJwkThumbprint,
+  compactVerify,
+  errors,
+  exportJWK,
+  generateKeyPair,
+  importJWK,
+  type JWK,
+} from 'jose'
+import type { Db, Tx } from '../db/sql.ts'
+import { assert } from '../lib/assert.ts'
+import type { Clock } from '../lib/clock.ts'
+import { canonicalJson } from '../lib/json.ts'
+import { type SecretKey, seal, unseal } from '../lib/secrets.ts'
+import { insertStatementKey, listStatementKeys, lockStatementKeys } from './close-store.ts'
+
+/** That of the access tokens as well: ECDSA on P-256. The keys are others, so that neither can pass for the other. */
+const algorithm = 'ES256'
+/** Says what is signed: a token of ours has another type. */
+const type = 'guiche-day-statement'
+
+type Deps = { clock: Clock; key: SecretKey }
+
+/** A statement as a compact JWS over its canonical JSON, by the newest key; the first is made when it is needed. */
+export async function signStatement(tx: Tx, deps: Deps, statement: object): Promise<string> {
+  const { kid, privateKey } = await findSigningKey(tx, deps)
+  return await new CompactSign(Buffer.from(canonicalJson(statement)))
+    .setProtectedHeader({ alg: algorithm, typ: type, kid })
+    .sign(privateKey)
+}
+
+/** What statements are verified with: all keys that ever signed, as a JSON Web Key Set. */
+export async function publicStatementKeys(db: Db): Promise<{ keys: JWK[] }> {
+  return { keys: (await listStatementKeys(db)).map(({ public_jwk: jwk }) => jwk) }
+}
+
+/**
+ * The content of a signed statement, by public keys alone: the service need not be asked.
+ *
+ * @throws when it was signed by none of these keys, or not a byte of it may have been changed since and one was
+ */
+export async function verifyStatement(jws: string, { keys }: { keys: JWK[] }): Promise<Record<string, unknown>> {
+  try {
+    const { payload } = await compactVerify(
+      jws.trim(),
+      async ({ kid }) => {
+        const jwk = keys.find((one) => one.kid === kid)
+        if (!jwk) throw new Error(`It names the key ${kid ?? '(none)'}, and that is none of those given.`)
+        return await importJWK(jwk, algorithm)
+      },
+      { algorithms: [algorithm] },
+    )
+    return JSON.parse(Buffer.from(payload).toString('utf8'))
+  } catch (error) {
+    if (error instanceof errors.JOSEError)
+      throw new Error(`This is no statement as it was signed (${error.message}): it was changed, or is another file.`, {
+        cause: error,
+      })
+    throw error
+  }
+}
+
+async function findSigningKey(tx: Tx, { clock, key }: Deps): Promise<{ kid: string; privateKey: CryptoKey }> {
+  await lockStatementKeys(tx)
+  const [newest] = await listStatementKeys(tx)
+  if (newest) {
+    const jwk: JWK = JSON.parse(unseal(key, 'statement-key', newest.sealed_private_jwk))
+    const privateKey = await importJWK(jwk, algorithm)
+    assert(!(privateKey instanceof Uint8Array), 'a key for statements is an asymmetric one')
+    return { kid: newest.kid, privateKey }
+  }
+  const { publicKey, privateKey } = await generateKeyPair(algorithm, { extractable: true })
+  const jwk = await exportJWK(publicKey)
+  const kid = await calculateJwkThumbprint(jwk)
+  await insertStatementKey(tx, {
+    kid,
+    public_jwk: { ...jwk, kid, alg: algorithm, use: 'sig' },
+    sealed_private_jwk: seal(key, 'statement-key', JSON.stringify(await exportJWK(privateKey))),
+    created_at: clock.now(),
+  })
+  return { kid, privateKey }
+}

@@ -1,0 +1,202 @@
+import type { Proposal, Side } from './classes.ts'
+import type { Booked, Moved } from './close-store.ts'
+import type { Window } from './days.ts'
+import { timeZone } from './days.ts'
+import type { Listing } from './pairs-store.ts'
+import type { DifferenceRow } from './store.ts'
+
+export type Amount = { count: number; sum: number }
+
+/** The day of an acquirer by the books: what they say that it holds for us, by the time of booking. In cents. */
+export type BooksSide = {
+  opening: number
+  in: Amount
+  returned: Amount
+  paidOut: Amount
+  /** Payouts that their receivers sent back. */
+  cameBack: Amount
+  corrections: Amount
+  closing: number
+}
+
+/** The same by what the acquirer lists, by its own time. `fees` is null where it does not tell what it kept. */
+export type AcquirerSide = {
+  opening: number
+  in: Amount
+  returned: Amount
+  paidOut: Amount
+  fees: number | null
+  closing: number
+}
+
+export type StatementDifference = {
+  id: string
+  class: string
+  reference: string
+  at: string
+  there: Side | null
+  here: Side | null
+  proposal: Proposal
+  state: string
+  decidedBy: string | null
+  reason: string | null
+}
+
+/** What is said of a day, and signed. */
+export type Content = {
+  type: 'guiche-day-statement'
+  acquirer: string
+  day: string
+  timeZone: string
+  from: string
+  to: string
+  books: BooksSide
+  acquirerSays: AcquirerSide
+  /** Payments that the acquirer dates in this day and the books have by now, whenever they were booked. */
+  dated: Amount
+  differences: StatementDifference[]
+}
+
+export type Statement = Content & {
+  version: number
+  signedAt: string
+  /** The version before, and the statement of the day before: by the SHA-256 of their JWS. */
+  former: { version: number; sha256: string } | null
+  dayBefore: { day: string; version: number; sha256: string } | null
+  /** What is otherwise than in the version before; null in the first. */
+  changes: Changes | null
+}
+
+export type Changes = {
+  /** Payments of the day that were booked since. */
+  bookedSince: Amount
+  totals: { name: string; before: number | null; after: number | null }[]
+  differences: { id: string; class: string; reference: string; before: string | null; after: string | null }[]
+}
+
+type Input = {
+  acquirer: string
+  day: string
+  window: Window
+  moved: Moved[]
+  /** By the books, and by the acquirer, before the day. */
+  opening: { books: number; acquirer: number }
+  totals: Listing[]
+  dated: Booked
+  differences: DifferenceRow[]
+}
+
+export function toContent({ acquirer, day, window, moved, opening, totals, dated, differences }: Input): Content {
+  return {
+    type: 'guiche-day-statement',
+    acquirer,
+    day,
+    timeZone,
+    from: window.from.toISOString(),
+    to: window.to.toISOString(),
+    books: toBooksSide(moved, opening.books),
+    acquirerSays: toAcquirerSide(totals, opening.acquirer),
+    dated: { count: dated.count, sum: dated.sum },
+    differences: differences.map(toStatementDifference),
+  }
+}
+
+/** What moved the account `acquirer`, as a statement names it. A match moves a payment out of suspense and in again: it arrived once. */
+function toBooksSide(moved: Moved[], opening: number): BooksSide {
+  const of = (...kinds: string[]): Amount => {
+    const some = moved.filter(({ kind }) => kinds.includes(kind))
+    return { count: sum(some.map(({ count }) => count)), sum: sum(some.map(({ change }) => change)) }
+  }
+  const matched = of('held_matched')
+  const arrived = of('payment', 'payment_held')
+  return {
+    opening,
+    in: { count: arrived.count - matched.count, sum: arrived.sum + matched.sum + of('match_undone').sum },
+    returned: negated(of('refund_sent', 'infraction_returned', 'held_returned')),
+    paidOut: negated(of('withdrawal_sent')),
+    cameBack: of('withdrawal_returned'),
+    corrections: of('correction'),
+    closing: opening + sum(moved.map(({ change }) => change)),
+  }
+}
+
+function toAcquirerSide(totals: Listing[], opening: number): AcquirerSide {
+  const of = (subject: string): Amount => {
+    const found = totals.find((one) => one.subject === subject)
+    return { count: found?.count ?? 0, sum: found?.sum ?? 0 }
+  }
+  const told = totals.flatMap(({ fees }) => (fees === null ? [] : [fees]))
+  const fees = told.length === 0 ? null : sum(told)
+  const [arrived, returned, paidOut] = [of('payment'), of('return'), of('payout')]
+  const closing = opening + arrived.sum - returned.sum - paidOut.sum - (fees ?? 0)
+  return { opening, in: arrived, returned, paidOut, fees, closing }
+}
+
+function toStatementDifference(row: DifferenceRow): StatementDifference {
+  return {
+    id: row.id,
+    class: row.class,
+    reference: row.reference,
+    at: row.at.toISOString(),
+    there: row.there,
+    here: row.here,
+    proposal: row.proposal,
+    state: row.state,
+    decidedBy: row.decided_by,
+    reason: row.reason,
+  }
+}
+
+/** What is otherwise than it was signed. */
+export function changesSince(former: Content, now: Content, bookedSince: Amount): Changes {
+  const before = new Map(former.differences.map((one) => [one.id, one]))
+  const after = new Map(now.differences.map((one) => [one.id, one]))
+  const ids = [...new Set([...before.keys(), ...after.keys()])]
+  return {
+    bookedSince,
+    totals: differingTotals(former, now),
+    differences: ids.flatMap((id) => {
+      const [then, one] = [before.get(id), after.get(id)]
+      const named = one ?? then
+      if (!named || then?.state === one?.state) return []
+      const { class: name, reference } = named
+      return [{ id, class: name, reference, before: then?.state ?? null, after: one?.state ?? null }]
+    }),
+  }
+}
+
+function differingTotals(former: Content, now: Content): Changes['totals'] {
+  const before = new Map(totalsOf(former))
+  return totalsOf(now).flatMap(([name, after]) => {
+    const then = before.get(name) ?? null
+    return then === after ? [] : [{ name, before: then, after }]
+  })
+}
+
+function totalsOf({ books, acquirerSays, dated }: Content): [string, number | null][] {
+  return [
+    ...flatten('books', books),
+    ...flatten('acquirer', acquirerSays),
+    ['dated.count', dated.count],
+    ['dated.sum', dated.sum],
+  ]
+}
+
+function flatten(prefix: string, side: Record<string, Amount | number | null>): [string, number | null][] {
+  return Object.entries(side).flatMap(([name, value]): [string, number | null][] =>
+    typeof value === 'object' && value !== null
+      ? [
+          [`${prefix}.${name}.count`, value.count],
+          [`${prefix}.${name}.sum`, value.sum],
+        ]
+      : [[`${prefix}.${name}`, value]],
+  )
+}
+
+function negated({ count, sum: change }: Amount): Amount {
+  return { count, sum: change === 0 ? 0 : -change }
+}
+
+function sum(numbers: number[]): number {
+  return numbers.reduce((total, one) => total + one, 0)
+}
