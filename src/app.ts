@@ -10,6 +10,7 @@ import { createTokenVerifier, rememberVerified } from './auth/token.ts'
 import { createNoticeWriter, type ReceiveDeps } from './callbacks/receive.ts'
 import { registerCallbackRoutes } from './callbacks/routes.ts'
 import type { Config } from './config.ts'
+import { registerDashboardRoutes } from './dashboard/routes.ts'
 import { type Db, ping } from './db/sql.ts'
 import { registerHealthRoutes } from './http/health.ts'
 import { createRateLimiter } from './http/rate-limit.ts'
@@ -102,6 +103,7 @@ export async function createApp(deps: AppDeps): Promise<Server> {
     readTransaction: createTransactionReader(db),
     createLimit: limit('create', config.rateLimitCreate.perSecond, config.rateLimitCreate.burst),
   })
+  registerDashboardRoutes(app, { ...deps, hasProvider: provider !== null })
   registerWithdrawalRoutes(app, deps)
   registerLedgerRoutes(app, deps)
   registerWebhookRoutes(app, deps)

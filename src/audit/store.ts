@@ -28,3 +28,16 @@ export async function listActions(
     order by id desc limit ${limit}`)
   return rows.reverse()
 }
+
+/** Page by page, the last first: those before an id, all of them or those about one merchant. */
+export async function listActionsBefore(
+  db: Db,
+  { merchantId, before, limit }: { merchantId: string | null; before: number | null; limit: number },
+): Promise<ActionRow[]> {
+  return await db.query<ActionRow>(sql`
+    select id, at, actor, action, merchant_id, record_id, details from audit_log
+    where true
+      ${merchantId === null ? empty : sql`and merchant_id = ${merchantId}`}
+      ${before === null ? empty : sql`and id < ${before}`}
+    order by id desc limit ${limit}`)
+}

@@ -72,6 +72,18 @@ export async function revokeClient(deps: Deps, input: { clientId: string; tokens
   })
 }
 
+/** What a client's tokens may do from now on, those that are out included. False when there is no such client. */
+export async function changeScopes(
+  { db }: Pick<Deps, 'db'>,
+  { clientId, scopes }: { clientId: string; scopes: Scope[] },
+): Promise<boolean> {
+  return await db.transaction(async (tx) => {
+    const client = await store.lockClient(tx, clientId)
+    if (client) await store.updateScopes(tx, client.merchant_id, scopes)
+    return client !== null
+  })
+}
+
 /** The client with these credentials, or null, after the same work for an unknown client as for a wrong secret. */
 export async function authenticateClient(
   deps: Deps,

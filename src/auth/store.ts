@@ -55,6 +55,10 @@ export async function updateNotBefore(tx: Tx, merchantId: string, notBefore: Dat
   await tx.query(sql`update clients set not_before = ${notBefore} where merchant_id = ${merchantId}`)
 }
 
+export async function updateScopes(tx: Tx, merchantId: string, scopes: Scope[]): Promise<void> {
+  await tx.query(sql`update clients set scopes = ${scopes} where merchant_id = ${merchantId}`)
+}
+
 export async function insertClientSecret(
   tx: Tx,
   secret: { merchantId: string; id: string; hash: Buffer; createdAt: Date },

@@ -1,5 +1,6 @@
 import { Gauge, type Registry } from 'prom-client'
-import { type Db, sql } from '../db/sql.ts'
+import type { Db } from '../db/sql.ts'
+import { findJobBacklog } from './store.ts'
 
 /** How many jobs wait and for how long, and how busy the connections are: read when the metrics are. */
 export function observeJobs({ db, registry }: { db: Db; registry: Registry }): void {
@@ -23,16 +24,11 @@ export function observeJobs({ db, registry }: { db: Db; registry: Registry }): v
     help: 'Jobs that are due and not done',
     registers: [registry],
     async collect() {
-      const [row] = await db.query<{ due: number; age: number; failing: number; given_up: number }>(sql`
-        select count(*) filter (where is_open and run_at <= now()) as due,
-          coalesce(extract(epoch from now() - min(run_at) filter (where is_open and run_at <= now())), 0)::float8 as age,
-          count(*) filter (where is_open and last_error is not null) as failing,
-          count(*) filter (where not is_open) as given_up
-        from graphile_worker._private_jobs, lateral (select is_available or locked_at is not null) as state (is_open)`)
-      this.set(row?.due ?? 0)
-      age.set(row?.age ?? 0)
-      failing.set(row?.failing ?? 0)
-      givenUp.set(row?.given_up ?? 0)
+      const backlog = await findJobBacklog(db)
+      this.set(backlog.due)
+      age.set(backlog.oldestDueSeconds)
+      failing.set(backlog.failing)
+      givenUp.set(backlog.givenUp)
     },
   })
   new Gauge({

@@ -41,3 +41,17 @@ export async function releaseJobs(db: Db, { instance, inHand }: { instance: stri
     update graphile_worker._private_jobs set locked_by = null, locked_at = null
     where locked_by = ${instance} and id <> all(${inHand}::bigint[])`)
 }
+
+/** failing: those that failed and will be tried again; givenUp: those that wait for the operator. */
+export type JobBacklog = { due: number; oldestDueSeconds: number; failing: number; givenUp: number }
+
+export async function findJobBacklog(db: Db): Promise<JobBacklog> {
+  const [row] = await db.query<JobBacklog>(sql`
+    select count(*) filter (where is_open and run_at <= now()) as due,
+      coalesce(extract(epoch from now() - min(run_at) filter (where is_open and run_at <= now())), 0)::float8
+        as "oldestDueSeconds",
+      count(*) filter (where is_open and last_error is not null) as failing,
+      count(*) filter (where not is_open) as "givenUp"
+    from graphile_worker._private_jobs, lateral (select is_available or locked_at is not null) as state (is_open)`)
+  return row ?? { due: 0, oldestDueSeconds: 0, failing: 0, givenUp: 0 }
+}

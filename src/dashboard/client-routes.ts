@@ -1,0 +1,188 @@
+import { Type } from 'typebox'
+import { recordAction } from '../audit/record.ts'
+import { changeScopes, revokeClient, rotateClientSecret } from '../auth/clients.ts'
+import { scopes } from '../auth/scopes.ts'
+import { findClient, type KnownClient, listClients } from '../auth/store.ts'
+import type { Db } from '../db/sql.ts'
+import { merchantSeenBy, type SignedIn, userOf } from '../http/caller.ts'
+import { NoQuery, problems } from '../http/schemas.ts'
+import type { Server } from '../http/server.ts'
+import type { Clock } from '../lib/clock.ts'
+import { AppError } from '../lib/errors.ts'
+import type { SecretKey } from '../lib/secrets.ts'
+import { createMerchant } from '../merchant.ts'
+import { rotateWebhookSecret } from '../webhooks/secrets.ts'
+import { actingDb } from './act.ts'
+
+type Deps = {
+  db: Db
+  clock: Clock
+  key: SecretKey
+  /** An external provider makes the tokens, and knows the secrets. */
+  hasProvider: boolean
+}
+
+const Params = Type.Object({ clientId: Type.String({ maxLength: 128 }) })
+const Scopes = Type.Array(Type.Enum([...scopes]), { minItems: 1, uniqueItems: true })
+
+/** The shops' credentials: a client is one merchant. What is secret is shown once, in the answer that makes it. */
+export function registerClientRoutes(app: Server, deps: Deps): void {
+  const { db, clock } = deps
+  app.get(
+    '/dashboard/api/client',
+    {
+      config: { access: { permission: null } },
+      schema: { hide: true, querystring: NoQuery, response: problems(401) },
+    },
+    async (request) => {
+      const seen = merchantSeenBy(userOf(request))
+      const clients = await listClients(db, clock.now())
+      return { data: clients.filter(({ merchant_id }) => seen === null || merchant_id === seen).map(toView) }
+    },
+  )
+
+  app.post(
+    '/dashboard/api/client',
+    {
+      config: { access: { permission: 'credential.write' } },
+      schema: {
+        hide: true,
+        querystring: NoQuery,
+        body: Type.Object({
+          name: Type.String({ format: 'international-name', minLength: 1, maxLength: 255 }),
+          scopes: Scopes,
+          clientId: Type.Optional(Type.String({ pattern: '^[\\w.:@-]{3,128}$' })),
+        }),
+        response: problems(401, 403, 422),
+      },
+    },
+    async (request, reply) => {
+      const user = userOf(request)
+      if (user.merchant) throw new AppError('permission_missing', { detail: 'Only the operator makes new clients.' })
+      const { name, scopes: granted, clientId } = request.body
+      if (deps.hasProvider && clientId === undefined) {
+        throw invalid('clientId', 'must be as the external provider knows the client')
+      }
+      if (clientId !== undefined && (await findClient(db, clientId, clock.now()))) {
+        throw invalid('clientId', 'is taken by another client')
+      }
+      const made = await db.transaction(async (tx) => {
+        const merchant = await createMerchant(tx, deps, { name, scopes: granted, ...(clientId && { clientId }) })
+        await recordAction(tx, {
+          actor: `user:${user.email}`,
+          action: 'client.create',
+          merchantId: merchant.merchantId,
+          recordId: merchant.merchantId,
+          details: { clientId: merchant.clientId, scopes: granted },
+          now: clock.now(),
+        })
+        return merchant
+      })
+      const { clientSecret, ...shown } = made
+      return await reply.code(201).send(deps.hasProvider ? shown : { ...shown, clientSecret })
+    },
+  )
+
+  app.post(
+    '/dashboard/api/client/:clientId/secret',
+    {
+      config: { access: { permission: 'credential.write' } },
+      schema: {
+        hide: true,
+        params: Params,
+        querystring: NoQuery,
+        body: Type.Object({
+          of: Type.Enum(['client', 'webhook']),
+          overlapHours: Type.Number({ minimum: 0, maximum: 2160 }),
+        }),
+        response: problems(401, 403, 404, 422),
+      },
+    },
+    async (request, reply) => {
+      const client = await find(deps, userOf(request), request.params.clientId)
+      const { of, overlapHours } = request.body
+      const overlapMs = overlapHours * 3_600_000
+      const action = of === 'client' ? 'client.rotate-secret' : 'client.rotate-webhook-secret'
+      const acting = actingDb(deps, request, about(action, client, { overlapHours }))
+      const formerExpiresAt = new Date(clock.now().getTime() + overlapMs).toISOString()
+      if (of === 'webhook') {
+        const secret = { key: deps.key, merchantId: client.merchant_id, now: clock.now(), overlapMs }
+        return await reply.code(201).send({ secret: await rotateWebhookSecret(acting, secret), formerExpiresAt })
+      }
+      const made = await rotateClientSecret({ ...deps, db: acting }, { clientId: client.client_id, overlapMs })
+      return await reply.code(201).send({ secret: made?.clientSecret, formerExpiresAt })
+    },
+  )
+
+  app.patch(
+    '/dashboard/api/client/:clientId',
+    {
+      config: { access: { permission: 'credential.write' } },
+      schema: {
+        hide: true,
+        params: Params,
+        querystring: NoQuery,
+        body: Type.Object({ scopes: Scopes }),
+        response: problems(401, 403, 404, 422),
+      },
+    },
+    async (request) => {
+      const user = userOf(request)
+      if (user.merchant) throw new AppError('permission_missing', { detail: 'Only the operator grants scopes.' })
+      const client = await find(deps, user, request.params.clientId)
+      const acting = actingDb(deps, request, about('client.scopes', client, request.body))
+      await changeScopes({ db: acting }, { clientId: client.client_id, scopes: request.body.scopes })
+      return toView({ ...client, scopes: request.body.scopes })
+    },
+  )
+
+  app.post(
+    '/dashboard/api/client/:clientId/revocation',
+    {
+      config: { access: { permission: 'credential.write' } },
+      schema: {
+        hide: true,
+        params: Params,
+        querystring: NoQuery,
+        body: Type.Object({ tokensOnly: Type.Boolean() }),
+        response: problems(401, 403, 404, 422),
+      },
+    },
+    async (request) => {
+      const client = await find(deps, userOf(request), request.params.clientId)
+      const { tokensOnly } = request.body
+      const acting = actingDb(deps, request, about('client.revoke', client, { tokensOnly }))
+      await revokeClient({ ...deps, db: acting }, { clientId: client.client_id, tokensOnly })
+      return toView({ ...client, has_secret: client.has_secret && tokensOnly })
+    },
+  )
+}
+
+async function find({ db, clock }: Deps, user: SignedIn, clientId: string): Promise<KnownClient> {
+  const client = await findClient(db, clientId, clock.now())
+  const seen = merchantSeenBy(user)
+  if (!client || (seen !== null && client.merchant_id !== seen)) {
+    throw new AppError('not_found', { detail: 'There is no client with this id.' })
+  }
+  return client
+}
+
+function about(action: string, client: KnownClient, details: Record<string, unknown>) {
+  const { merchant_id: merchantId, client_id: clientId } = client
+  return { action, merchantId, recordId: merchantId, details: { clientId, ...details } }
+}
+
+function toView(row: KnownClient) {
+  return {
+    clientId: row.client_id,
+    name: row.name,
+    scopes: row.scopes,
+    isActive: row.has_secret,
+    createdAt: row.created_at.toISOString(),
+    tokensRefusedBefore: row.not_before?.toISOString() ?? null,
+  }
+}
+
+function invalid(field: string, message: string): AppError {
+  return new AppError('validation_failed', { fields: [{ field, code: 'invalid', message }] })
+}

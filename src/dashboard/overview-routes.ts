@@ -1,0 +1,51 @@
+import { Type } from 'typebox'
+import { findClient } from '../auth/store.ts'
+import type { Db } from '../db/sql.ts'
+import { merchantSeenBy, type SignedIn, userOf } from '../http/caller.ts'
+import { problems } from '../http/schemas.ts'
+import type { Server } from '../http/server.ts'
+import type { Clock } from '../lib/clock.ts'
+import { AppError } from '../lib/errors.ts'
+import { createOverview, type Overview } from './overview.ts'
+
+export const ClientFilter = Type.Optional(Type.String({ description: 'Of this client alone', maxLength: 128 }))
+
+/** The first screen: how today goes. */
+export function registerOverviewRoutes(app: Server, deps: { db: Db; clock: Clock }): void {
+  const overview = createOverview(deps)
+  app.get(
+    '/dashboard/api/overview',
+    {
+      config: { access: { permission: 'overview.read' } },
+      schema: {
+        hide: true,
+        querystring: Type.Object(
+          { clientId: ClientFilter, days: Type.Optional(Type.Integer({ minimum: 1, maximum: 366 })) },
+          { additionalProperties: false },
+        ),
+        response: problems(401, 403, 404, 422),
+      },
+    },
+    async (request): Promise<Overview> => {
+      const merchantId = await findSeen(deps, userOf(request), request.query.clientId)
+      return await overview({ merchantId }, request.query.days ?? 30)
+    },
+  )
+}
+
+/**
+ * Whose records are shown: a merchant's people see their own, whatever they name; the operator's see one client's, or with none named all.
+ *
+ * @throws {AppError} `not_found` where there is no such client
+ */
+export async function findSeen(
+  { db, clock }: { db: Db; clock: Clock },
+  user: SignedIn,
+  clientId: string | undefined,
+): Promise<string | null> {
+  const own = merchantSeenBy(user)
+  if (own !== null || clientId === undefined) return own
+  const client = await findClient(db, clientId, clock.now())
+  if (!client) throw new AppError('not_found', { detail: 'There is no client with this id.' })
+  return client.merchant_id
+}

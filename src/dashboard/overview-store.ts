@@ -1,0 +1,69 @@
+import { type Db, empty, type Sql, sql } from '../db/sql.ts'
+import type { Balances } from '../ledger/accounts.ts'
+import type { TransactionStatus } from '../transactions/status.ts'
+
+/** Numbers of one merchant, or of all where none is named. */
+export type Whose = { merchantId: string | null }
+
+export type DayRow = { day: string; status: TransactionStatus; count: number; amount: number }
+
+/** What was asked for on each day, by the status that it has by now; days in Brazil, from `firstDay` (yyyy-mm-dd) on. */
+export async function listDays(db: Db, { merchantId }: Whose, firstDay: string): Promise<DayRow[]> {
+  const since = sql`where day >= ${firstDay}::date ${ofMerchant(merchantId)}`
+  return await db.query<DayRow>(sql`
+    select day::text, status, sum(count)::bigint as count, sum(amount)::bigint as amount from (
+      select day, status, count, amount from transaction_counts ${since}
+      union all
+      select day, status, change, amount from transaction_count_changes ${since}
+    ) counts
+    group by day, status having sum(count) <> 0 order by day, status`)
+}
+
+export type HourRow = { hour: Date; asked: number; paid: number; amount: number }
+
+/** What was asked for in each hour since a moment, and what of it is paid. Read from the index of lists, merchant by merchant. */
+export async function listHours(db: Db, { merchantId }: Whose, since: Date): Promise<HourRow[]> {
+  return await db.query<HourRow>(sql`
+    select hour, sum(asked)::bigint as asked, sum(paid)::bigint as paid, sum(amount)::bigint as amount
+    from clients, lateral (
+      select date_trunc('hour', created_at) as hour, count(*) as asked,
+        count(*) filter (where ${isPaid}) as paid, coalesce(sum(amount) filter (where ${isPaid}), 0) as amount
+      from transactions
+      where transactions.merchant_id = clients.merchant_id and created_at >= ${since}
+      group by 1
+    ) hours
+    where true ${ofMerchant(merchantId)}
+    group by hour order by hour`)
+}
+
+/** How long the last payments took from the code to the money, in seconds: of each merchant some, of one merchant more. */
+export async function findPayTimes(
+  db: Db,
+  { merchantId }: Whose,
+  since: Date,
+): Promise<{ sample: number; median: number | null; p90: number | null }> {
+  const each = merchantId === null ? 20 : 500
+  const [row] = await db.query<{ sample: number; median: number | null; p90: number | null }>(sql`
+    select count(*) as sample,
+      percentile_cont(0.5) within group (order by seconds) as median,
+      percentile_cont(0.9) within group (order by seconds) as p90
+    from (select merchant_id from clients where true ${ofMerchant(merchantId)} limit 1000) some, lateral (
+      select extract(epoch from payment_date - created_at)::float8 as seconds from transactions
+      where transactions.merchant_id = some.merchant_id and created_at >= ${since} and status = 'PAID'
+      order by created_at desc, id desc limit ${each}
+    ) paid`)
+  return row ?? { sample: 0, median: null, p90: null }
+}
+
+/** The balances of a merchant, or of all together. */
+export async function sumBalances(db: Db, { merchantId }: Whose): Promise<Partial<Balances>> {
+  const rows = await db.query<{ account: keyof Balances; balance: number }>(sql`
+    select account, sum(balance)::bigint as balance from ledger_accounts where true ${ofMerchant(merchantId)} group by account`)
+  return Object.fromEntries(rows.map(({ account, balance }) => [account, balance]))
+}
+
+const isPaid = sql`status not in ('PENDING', 'PIX_QRCODE_GENERATED', 'FAILED')`
+
+function ofMerchant(merchantId: string | null): Sql {
+  return merchantId === null ? empty : sql`and merchant_id = ${merchantId}`
+}

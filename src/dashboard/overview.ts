@@ -1,0 +1,100 @@
+import type { Db } from '../db/sql.ts'
+import type { Balances } from '../ledger/accounts.ts'
+import type { Clock } from '../lib/clock.ts'
+import {
+  type DayRow,
+  findPayTimes,
+  type HourRow,
+  listDays,
+  listHours,
+  sumBalances,
+  type Whose,
+} from './overview-store.ts'
+
+/** Amounts in cents. Of what was asked for within the time, not of what was paid within it. */
+export type Figures = {
+  asked: number
+  askedAmount: number
+  paid: number
+  paidAmount: number
+  failed: number
+  /** Paid of asked, 0 to 1; null where nothing was asked for. */
+  conversion: number | null
+}
+
+export type Overview = {
+  today: Figures
+  /** The whole of yesterday. */
+  yesterday: Figures
+  days: (Figures & { day: string })[]
+  /** Since midnight. */
+  hours: { hour: string; asked: number; paid: number; paidAmount: number }[]
+  timeToPay: { sample: number; medianSeconds: number | null; p90Seconds: number | null }
+  balances: Partial<Balances>
+}
+
+const dayMs = 86_400_000
+/** Midnight in Brazil, which has had no summer time since 2019. */
+const midnightMs = 3 * 3_600_000
+/** How old the figures may be that many people look at. */
+const ageMaxMs = 5_000
+
+/** The figures of the first screen, for a merchant or for all. Read at most every few seconds, however many look. */
+export function createOverview({ db, clock }: { db: Db; clock: Clock }) {
+  const known = new Map<string, { at: number; overview: Promise<Overview> }>()
+  return async (whose: Whose, days: number): Promise<Overview> => {
+    const key = `${whose.merchantId} ${days}`
+    const now = clock.now().getTime()
+    const last = known.get(key)
+    if (last && now - last.at >= 0 && now - last.at < ageMaxMs) return await last.overview
+    const overview = readOverview(db, whose, { now, days })
+    if (known.size > 1_000) known.clear()
+    known.set(key, { at: now, overview })
+    overview.catch(() => known.delete(key))
+    return await overview
+  }
+}
+
+async function readOverview(db: Db, whose: Whose, { now, days }: { now: number; days: number }): Promise<Overview> {
+  const today = Math.floor((now - midnightMs) / dayMs)
+  const names = Array.from({ length: Math.max(2, days) }, (_, index) => toDay(today - Math.max(2, days) + 1 + index))
+  const [rows, hours, times, balances] = await Promise.all([
+    listDays(db, whose, names[0] ?? toDay(today)),
+    listHours(db, whose, new Date(today * dayMs + midnightMs)),
+    findPayTimes(db, whose, new Date(now - 7 * dayMs)),
+    sumBalances(db, whose),
+  ])
+  const all = names.map((day) => ({ day, ...toFigures(rows.filter((row) => row.day === day)) }))
+  const none = toFigures([])
+  return {
+    today: all.at(-1) ?? none,
+    yesterday: all.at(-2) ?? none,
+    days: all.slice(-days),
+    hours: hours.map(toHour),
+    timeToPay: { sample: times.sample, medianSeconds: times.median, p90Seconds: times.p90 },
+    balances,
+  }
+}
+
+function toFigures(rows: DayRow[]): Figures {
+  const sum = (of: DayRow[], member: 'count' | 'amount') => of.reduce((total, row) => total + row[member], 0)
+  const failed = rows.filter(({ status }) => status === 'FAILED')
+  const paid = rows.filter(({ status }) => !['PENDING', 'PIX_QRCODE_GENERATED', 'FAILED'].includes(status))
+  const asked = sum(rows, 'count')
+  return {
+    asked,
+    askedAmount: sum(rows, 'amount'),
+    paid: sum(paid, 'count'),
+    paidAmount: sum(paid, 'amount'),
+    failed: sum(failed, 'count'),
+    conversion: asked === 0 ? null : sum(paid, 'count') / asked,
+  }
+}
+
+function toHour({ hour, asked, paid, amount }: HourRow) {
+  return { hour: hour.toISOString(), asked, paid, paidAmount: amount }
+}
+
+function toDay(day: number): string {
+  return new Date(day * dayMs).toISOString().slice(0, 10)
+}

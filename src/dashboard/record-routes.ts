@@ -1,0 +1,63 @@
+import { Type } from 'typebox'
+import type { Db } from '../db/sql.ts'
+import { explainRecord } from '../explain/explain.ts'
+import { merchantSeenBy, userOf } from '../http/caller.ts'
+import { NoQuery, problems } from '../http/schemas.ts'
+import type { Server } from '../http/server.ts'
+import type { Clock } from '../lib/clock.ts'
+import { AppError } from '../lib/errors.ts'
+import { fromTxid } from '../pix/ids.ts'
+import { ClientFilter, findSeen } from './overview-routes.ts'
+import { findRecords } from './search-store.ts'
+
+/** Finding a record by whatever one has in hand, and how it came to be as it is. */
+export function registerRecordRoutes(app: Server, deps: { db: Db; clock: Clock }): void {
+  app.get(
+    '/dashboard/api/search',
+    {
+      config: { access: { permission: 'transaction.read' } },
+      schema: {
+        hide: true,
+        querystring: Type.Object(
+          { q: Type.String({ minLength: 3, maxLength: 255 }), clientId: ClientFilter },
+          { additionalProperties: false },
+        ),
+        response: problems(401, 403, 404, 422),
+      },
+    },
+    async (request) => {
+      const user = userOf(request)
+      const merchantId = await findSeen(deps, user, request.query.clientId)
+      const text = request.query.q.trim()
+      const id = fromTxid(text.replaceAll('-', '').toLowerCase())
+      const hits = await findRecords(deps.db, { text, id, merchantId })
+      const seesWithdrawals = user.permissions.includes('withdrawal.read')
+      return { data: hits.filter(({ type }) => type === 'transaction' || seesWithdrawals) }
+    },
+  )
+
+  app.get(
+    '/dashboard/api/record/:id',
+    {
+      config: { access: { permission: 'transaction.read' } },
+      schema: {
+        hide: true,
+        params: Type.Object({ id: Type.String({ format: 'uuid-any' }) }),
+        querystring: NoQuery,
+        response: problems(401, 403, 404, 422),
+      },
+    },
+    async (request) => {
+      const user = userOf(request)
+      const explanation = await explainRecord(deps, request.params.id.toLowerCase())
+      const seen = merchantSeenBy(user)
+      const isSeen =
+        explanation !== null &&
+        (seen === null || explanation.merchantId === seen) &&
+        (explanation.type === 'transaction' || user.permissions.includes('withdrawal.read'))
+      if (!isSeen)
+        throw new AppError('not_found', { detail: 'There is neither a transaction nor a withdrawal with this id.' })
+      return explanation
+    },
+  )
+}

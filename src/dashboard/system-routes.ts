@@ -1,0 +1,121 @@
+import { Type } from 'typebox'
+import type { Acquirers } from '../acquirers/registry.ts'
+import { listActionsBefore } from '../audit/store.ts'
+import { findVerified } from '../books.ts'
+import { findInboxBacklog } from '../callbacks/store.ts'
+import type { Db } from '../db/sql.ts'
+import { merchantSeenBy, userOf } from '../http/caller.ts'
+import { NoQuery, problems } from '../http/schemas.ts'
+import type { Server } from '../http/server.ts'
+import { findJobBacklog } from '../jobs/store.ts'
+import { engageBrake, releaseBrake } from '../ledger/brake.ts'
+import { findEngagedBrake } from '../ledger/store.ts'
+import type { Clock } from '../lib/clock.ts'
+import { findBacklog } from '../webhooks/queue-store.ts'
+import { actingDb } from './act.ts'
+
+type Deps = { db: Db; clock: Clock; acquirers: Acquirers; version: string }
+
+const actionsMax = 100
+const Reason = Type.Object({ reason: Type.String({ minLength: 3, maxLength: 500 }) })
+
+/** How the service itself is, the brake, and who did what. */
+export function registerSystemRoutes(app: Server, deps: Deps): void {
+  const { db, clock } = deps
+  app.get(
+    '/dashboard/api/system',
+    {
+      config: { access: { permission: 'system.read' } },
+      schema: { hide: true, querystring: NoQuery, response: problems(401, 403) },
+    },
+    async () => {
+      const now = clock.now()
+      const [jobs, inbox, deliveries, brake, verified] = await Promise.all([
+        findJobBacklog(db),
+        findInboxBacklog(db, now),
+        findBacklog(db, now),
+        findEngagedBrake(db),
+        findVerified(db),
+      ])
+      return {
+        version: deps.version,
+        node: process.version,
+        startedAt: new Date(Date.now() - process.uptime() * 1000).toISOString(),
+        memoryBytes: process.memoryUsage().rss,
+        jobs,
+        callbacks: { due: inbox.due, failing: inbox.failing, oldestDueAt: inbox.oldest?.toISOString() ?? null },
+        deliveries: { due: deliveries.due, oldestDueAt: deliveries.oldest?.toISOString() ?? null },
+        acquirers: deps.acquirers.all.map((acquirer) => ({
+          name: acquirer.name,
+          isRemote: acquirer.isRemote,
+          isAvailable: acquirer.isAvailable(),
+          hasPayouts: acquirer.payouts !== null,
+          hasInfractions: acquirer.infractions !== null,
+          certificateExpiresAt: acquirer.certificate?.expiresAt()?.toISOString() ?? null,
+        })),
+        books: verified,
+        brake: brake && { reason: brake.reason, engagedAt: brake.engaged_at.toISOString() },
+      }
+    },
+  )
+
+  app.post(
+    '/dashboard/api/brake',
+    {
+      config: { access: { permission: 'brake.release' } },
+      schema: { hide: true, querystring: NoQuery, body: Reason, response: problems(401, 403, 422) },
+    },
+    async (request) => {
+      const { reason } = request.body
+      await actingDb(deps, request, { action: 'brake.engage', details: { reason } }).transaction(
+        async (tx) => await engageBrake(tx, { reason, now: clock.now() }),
+      )
+      return { isEngaged: true }
+    },
+  )
+
+  app.post(
+    '/dashboard/api/brake/release',
+    {
+      config: { access: { permission: 'brake.release' } },
+      schema: { hide: true, querystring: NoQuery, body: Reason, response: problems(401, 403, 422) },
+    },
+    async (request) => {
+      const details = { reason: request.body.reason }
+      const wasEngaged = await actingDb(deps, request, { action: 'brake.release', details }).transaction(
+        async (tx) => await releaseBrake(tx, { by: `user:${userOf(request).email}`, now: clock.now() }),
+      )
+      return { isEngaged: false, wasEngaged }
+    },
+  )
+
+  app.get(
+    '/dashboard/api/audit',
+    {
+      config: { access: { permission: 'audit.read' } },
+      schema: {
+        hide: true,
+        querystring: Type.Object(
+          { before: Type.Optional(Type.Integer({ minimum: 1, description: 'An id: those before it' })) },
+          { additionalProperties: false },
+        ),
+        response: problems(401, 403, 422),
+      },
+    },
+    async (request) => {
+      const rows = await listActionsBefore(db, {
+        merchantId: merchantSeenBy(userOf(request)),
+        before: request.query.before ?? null,
+        limit: actionsMax,
+      })
+      return {
+        data: rows.map(({ merchant_id: _, record_id: recordId, at, ...row }) => ({
+          ...row,
+          recordId,
+          at: at.toISOString(),
+        })),
+        next: rows.length === actionsMax ? (rows.at(-1)?.id ?? null) : null,
+      }
+    },
+  )
+}
