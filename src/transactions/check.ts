@@ -82,9 +82,7 @@ async function findLate(acquirer: Acquirer, row: TransactionRow): Promise<Charge
 
 async function expire(deps: SettleDeps, row: TransactionRow): Promise<void> {
   const settled = await settleTransaction(deps, { merchantId: row.merchant_id, id: row.id })
-  if (settled === 'unpaid') await fail(deps, row, expiredMessage)
-  // Until somebody has matched what is in suspense to it.
-  if (settled === 'held') await updateCheckAt(deps.db, row, nextCheck(row, deps.clock.now()))
+  if (settled === 'unpaid' || settled === 'gone') await fail(deps, row, expiredMessage)
 }
 
 async function giveCode(

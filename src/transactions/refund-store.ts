@@ -15,6 +15,8 @@ export type RefundRow = {
   error_message: string | null
   created_at: Date
   finished_at: Date | null
+  /** Of a match that was undone: where its money went. */
+  suspense_payment_id: string | null
 }
 
 export type NewRefund = Pick<
@@ -24,7 +26,7 @@ export type NewRefund = Pick<
 
 const columns = sql`
   merchant_id, id, transaction_id, amount, fee_amount, status, end_to_end, reason, idempotency_key, error_message, created_at,
-  finished_at`
+  finished_at, suspense_payment_id`
 
 /** False when its idempotency key is taken. Of two at once the second waits for the first. */
 export async function insertRefund(tx: Tx, refund: NewRefund): Promise<boolean> {
@@ -42,9 +44,10 @@ export async function insertRefund(tx: Tx, refund: NewRefund): Promise<boolean> 
 /** The record of a match that was undone: done at once, and its money went into suspense. */
 export async function insertUndoing(
   tx: Tx,
-  refund: Pick<RefundRow, 'merchant_id' | 'id' | 'transaction_id' | 'amount' | 'reason' | 'created_at'> & {
-    suspense_payment_id: string
-  },
+  refund: Pick<
+    RefundRow,
+    'merchant_id' | 'id' | 'transaction_id' | 'amount' | 'reason' | 'created_at' | 'suspense_payment_id'
+  >,
 ): Promise<void> {
   await tx.query(sql`
     insert into refunds (

@@ -2,6 +2,7 @@ import type { Payment, PaymentReturn } from '../acquirers/acquirer.ts'
 import type { Tx } from '../db/sql.ts'
 import { isUndecided, returnContest, returnUnannounced } from './infraction-steps.ts'
 import { listInfractions } from './infraction-store.ts'
+import { listRefunds } from './refund-store.ts'
 import type { SettleDeps } from './settle.ts'
 import { findTransaction, type LockedTransaction, lockTransaction } from './store.ts'
 
@@ -25,6 +26,8 @@ export async function bookReturns(
   const booked = infractions.filter(({ state }) => state === 'returned')
   const amount = sumOf(returns) - sumOf(booked)
   if (amount <= 0) return row
+  // Its match to this transaction was undone: it is in suspense again, and its returns are suspense's affair.
+  if ((await listRefunds(tx, row)).some(({ suspense_payment_id: undone }) => undone !== null)) return row
   const open = infractions.find(isUndecided)
   const references = new Set(infractions.map(({ acquirer_reference }) => acquirer_reference))
   const fresh = returns.find((one) => !references.has(toReference(payment, one)))

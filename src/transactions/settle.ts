@@ -3,12 +3,14 @@ import { type Acquirer, AcquirerUnavailable, type Charge, type Payment } from '.
 import type { Acquirers } from '../acquirers/registry.ts'
 import { type Db, mayBeOneRowsFault, type Tx } from '../db/sql.ts'
 import { feesFor } from '../ledger/fees.ts'
-import { postAll } from '../ledger/post.ts'
+import { type Posting, postAll } from '../ledger/post.ts'
 import { paid } from '../ledger/transfers.ts'
 import { assert } from '../lib/assert.ts'
 import { createBatch } from '../lib/batch.ts'
 import type { Clock } from '../lib/clock.ts'
 import { fromTxid, toTxid } from '../pix/ids.ts'
+import { leaveSuspense } from '../suspense/match.ts'
+import { lockSuspenseOf, type SuspenseRow } from '../suspense/store.ts'
 import { changeStatuses } from './change.ts'
 import { bookReturns } from './returns.ts'
 import { findOwners, type LockedTransaction, lockToBePaid, type Owner } from './store.ts'
@@ -40,10 +42,10 @@ export type Settlement = {
 }
 
 /**
- * settled: PAID now; already: booked before; surplus: paid, but by another payment before, and this one is sent back; held: the payment is
- * in suspense, because it named no transaction when it came.
+ * settled: PAID now; already: booked before; surplus: paid, but by another payment before, and this one is sent back; gone: the payment came
+ * into suspense, because it named no transaction then, and is not held there any more.
  */
-type Booked = 'settled' | 'already' | 'surplus' | 'held'
+type Booked = 'settled' | 'already' | 'surplus' | 'gone'
 /** unpaid: no acquirer that was asked for a charge knows of a payment. */
 export type Settled = Booked | 'unpaid'
 
@@ -78,11 +80,11 @@ export async function settleOwned(deps: SettleDeps, owner: Owner, told?: Told): 
   assert(booked, 'a transaction to settle exists')
   if (booked === 'settled') deps.nudgeDeliveries()
   if (booked === 'surplus') await holdSurplus(deps, { ...confirmed, acquirer: found.acquirer.name })
-  if (booked === 'held') deps.log.warn({ transactionId: id, endToEndId: found.payment.endToEndId }, heldMessage)
+  if (booked === 'gone') deps.log.warn({ transactionId: id, endToEndId: found.payment.endToEndId }, goneMessage)
   return booked
 }
 
-const heldMessage = 'a transaction was paid by a payment that is in suspense: match it to the transaction'
+const goneMessage = 'a transaction was paid by a payment that was in suspense, and went back or pays another one'
 
 /** Who may have a charge under a transaction's txid. Nobody else's word counts for it. */
 export function wasAsked({ acquirer, other_acquirers: others }: Owner, name: string): boolean {
@@ -164,6 +166,7 @@ async function bookPayments(db: Db, clock: Clock, payments: Confirmed[]): Promis
         return { merchantId, id, acquirer: acquirer.name, endToEndId: payment.endToEndId }
       }),
     )
+    const suspended = await lockSuspended(tx, payments, locked)
     const rows = new Map(locked.map((row) => [toKey(row.merchant_id, row.id), row]))
     const fresh: Fresh[] = []
     const paidBy = new Map([...rows].map(([key, row]) => [key, row.end_to_end]))
@@ -173,10 +176,13 @@ async function bookPayments(db: Db, clock: Clock, payments: Confirmed[]): Promis
       if (!row) return null
       const { endToEndId } = confirmed.payment
       if (by) return by === endToEndId ? 'already' : 'surplus'
-      if (row.held?.includes(endToEndId)) return 'held'
+      const place = toPlace(confirmed.acquirer.name, endToEndId)
+      const held = suspended.get(place) ?? null
+      if (held && !isWhole(held)) return 'gone'
+      suspended.delete(place)
       // Another payment of the same transaction may be in this very batch.
       paidBy.set(key, endToEndId)
-      fresh.push({ ...confirmed, row })
+      fresh.push({ ...confirmed, row, held })
       return 'settled'
     })
     if (fresh.length > 0) await book(tx, fresh, clock.now())
@@ -184,7 +190,25 @@ async function bookPayments(db: Db, clock: Clock, payments: Confirmed[]): Promis
   })
 }
 
-type Fresh = Confirmed & { row: LockedTransaction }
+/** `held`: it came into suspense before it was known what for. */
+type Fresh = Confirmed & { row: LockedTransaction; held: SuspenseRow | null }
+
+/** Hardly ever any: only then is there a question more. */
+async function lockSuspended(
+  tx: Tx,
+  payments: Confirmed[],
+  locked: { held: string[] | null }[],
+): Promise<Map<string, SuspenseRow>> {
+  const held = new Set(locked.flatMap((row) => row.held ?? []))
+  if (held.size === 0) return new Map()
+  const places = payments.map(({ acquirer, payment }) => ({ acquirer: acquirer.name, endToEndId: payment.endToEndId }))
+  const rows = await lockSuspenseOf(tx, places)
+  return new Map(rows.map((row) => [toPlace(row.acquirer, row.end_to_end), row]))
+}
+
+function isWhole({ status, taken_amount: taken }: SuspenseRow): boolean {
+  return status === 'held' && taken === 0
+}
 
 async function book(tx: Tx, fresh: Fresh[], now: Date): Promise<void> {
   const charged = fresh.map(({ merchantId, payment }) => ({ merchantId, amount: payment.amount }))
@@ -213,17 +237,13 @@ async function book(tx: Tx, fresh: Fresh[], now: Date): Promise<void> {
       },
     })),
   )
-  await postAll(
-    tx,
-    entries.map(({ merchantId, id, amount, fee }) => ({
-      merchantId,
-      eventKey: `transaction:${id}:paid`,
-      recordType: 'transaction',
-      recordId: id,
-      now,
-      transfers: paid(amount, fee),
-    })),
-  )
+  const matched: Posting[] = []
+  for (const { held, ...one } of entries) if (held) matched.push(await leaveSuspense(tx, held, one, now))
+  const payments = entries.map(({ merchantId, id, amount, fee }): Posting => {
+    const eventKey = `transaction:${id}:paid`
+    return { merchantId, eventKey, recordType: 'transaction', recordId: id, now, transfers: paid(amount, fee) }
+  })
+  await postAll(tx, [...matched, ...payments])
   // After the accounts: all that it locks besides are these very records.
   for (const [index, row] of changed.entries()) {
     const payment = entries[index]?.payment
@@ -260,6 +280,10 @@ export function moneyAt(row: Pick<LockedTransaction, 'acquirer' | 'other_acquire
   if (row.acquirer === acquirer) return {}
   const others = row.other_acquirers.filter((name) => name !== acquirer)
   return { acquirer, other_acquirers: [row.acquirer, ...others] }
+}
+
+function toPlace(acquirer: string, endToEndId: string): string {
+  return `${acquirer} ${endToEndId}`
 }
 
 function toKey(merchantId: string, id: string): string {
