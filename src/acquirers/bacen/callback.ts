@@ -1,3 +1,4 @@
+import { detectPixKey } from '../../pix/key.ts'
 import { type CallbackNotice, type PassedOver, UnreadableCallback } from '../acquirer.ts'
 import type { Client } from './client.ts'
 import { isRecord, type Json, list, record, text } from './read.ts'
@@ -41,15 +42,20 @@ function readNotice(entry: unknown, chave: string): CallbackNotice[] | PassedOve
   // A payout is known by our own id; a PSP's sandbox may give it an end-to-end id of another length.
   const shape = payoutId === null ? endToEndIdShape : ownIdShape
   if (!endToEndId || !shape.test(endToEndId)) return 'unreadable_entry'
-  // Of a payout it is not said whose key it is. Keys are the same in any case of letters.
+  // Of a payout it is not said whose key it is.
   const key = payoutId === null ? text(entry, 'chave') : null
-  if (key !== null && key.toLowerCase() !== chave.toLowerCase()) return 'other_key'
+  if (key !== null && toBareKey(key) !== toBareKey(chave)) return 'other_key'
   return readEvents(entry, payoutId).map((event) => ({
     eventKey: [endToEndId, ...event].join(':'),
     endToEndId,
     txid,
     payoutId,
   }))
+}
+
+/** Keys are the same in any case of letters, and however they are punctuated. */
+function toBareKey(key: string): string {
+  return (detectPixKey(key)?.key ?? key).toLowerCase()
 }
 
 /**
