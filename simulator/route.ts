@@ -24,8 +24,8 @@ export async function route(network: Network, controls: Controls, request: HttpR
   if (method === 'GET' && path.startsWith('/qr/v2/')) return getPayload(network, path)
 
   const scopes = readScopes(deps, request)
-  const isControl = method === 'POST' && path.startsWith('/sandbox/')
-  if (isControl && (scopes || isController(network, request))) {
+  if (method === 'POST' && path.startsWith('/sandbox/')) {
+    if (!scopes && !isController(network, request)) return unauthorized(quirks.tokenPath)
     return (await postControl(controls, path.slice('/sandbox/'.length), request)) ?? nothingHere()
   }
   const standardPath = toStandardPath(quirks, path)
@@ -47,7 +47,7 @@ function findRefusal(
   method: string,
   standardPath: string | null,
 ): HttpResponse | null {
-  if (!scopes) return problem('NaoAutenticado', `Obtenha um token em ${tokenPath}.`)
+  if (!scopes) return unauthorized(tokenPath)
   if (standardPath === null) return nothingHere()
   const scope = toScope(method, standardPath)
   return scopes.includes(scope) ? null : problem('AcessoNegado', `O token não tem o escopo ${scope}.`)
@@ -84,6 +84,10 @@ async function routeMoneyOut(network: Network, segments: string[], request: Http
   if (method === 'GET' && place === '/v2/gn/pix' && last === 'enviados') return getPayoutList(network, request)
   if (method === 'GET' && place === '/v2/gn' && last === 'infracoes') return getInfractions(network, request)
   return null
+}
+
+function unauthorized(tokenPath: string): HttpResponse {
+  return problem('NaoAutenticado', `Obtenha um token em ${tokenPath}.`)
 }
 
 function nothingHere(): HttpResponse {

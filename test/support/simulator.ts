@@ -1,8 +1,7 @@
 import type pg from 'pg'
-import type { Disturb } from '../../simulator/disturb.ts'
 import type { HttpRequest, HttpResponse } from '../../simulator/http.ts'
 import { receiverKey, simulatorCredentials } from '../../simulator/receiver-account.ts'
-import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
+import { createSimulator, type Simulator, type SimulatorOptions } from '../../simulator/simulator.ts'
 import { type ManualClock, manualClock } from './clock.ts'
 
 type Asked = { status: number; headers: Record<string, string>; body: Record<string, unknown> }
@@ -13,6 +12,8 @@ export type TestSimulator = Simulator & {
   callbacks: { url: string; body: unknown }[]
   /** What the receiver of callbacks answers, one after the other; 200 when there is none left. */
   answers: (number | Error)[]
+  /** What it answers to who shows no certificate. */
+  toStrangers: { status: number }
   warnings: string[]
   /** Asks with a token; the body of the answer is parsed. */
   ask(method: string, path: string, more?: { body?: unknown; query?: Record<string, string> }): Promise<Asked>
@@ -22,23 +23,28 @@ export type TestSimulator = Simulator & {
 
 export const baseUrl = 'http://127.0.0.1:3000'
 
-type Options = { clock?: ManualClock; publicBaseUrl?: string; disturb?: Disturb }
+type Options = Pick<Partial<SimulatorOptions>, 'dialect' | 'controlToken' | 'disturb'> & {
+  clock?: ManualClock
+  publicBaseUrl?: string
+}
 
 /** A simulator whose callbacks are kept instead of sent. */
 export async function testSimulator(
   pool: pg.Pool,
-  { clock = manualClock(), publicBaseUrl = baseUrl, disturb }: Options = {},
+  { clock = manualClock(), publicBaseUrl = baseUrl, ...options }: Options = {},
 ): Promise<TestSimulator> {
   const callbacks: { url: string; body: unknown }[] = []
   const answers: (number | Error)[] = []
+  const toStrangers = { status: 200 }
   const warnings: string[] = []
   const simulator = await createSimulator({
     pool,
     clock,
     publicBaseUrl,
-    ...(disturb && { disturb }),
+    ...options,
     log: { warn: (_, message) => warnings.push(message) },
-    sendCallback: async (url, body) => {
+    sendCallback: async (url, body, how) => {
+      if (how?.isAnonymous) return toStrangers.status
       callbacks.push({ url, body })
       const answer = answers.shift() ?? 200
       if (answer instanceof Error) throw answer
@@ -67,7 +73,7 @@ export async function testSimulator(
     return String(body.pixCopiaECola)
   }
 
-  return { ...simulator, clock, callbacks, answers, warnings, ask, charge }
+  return { ...simulator, clock, callbacks, answers, toStrangers, warnings, ask, charge }
 }
 
 /** The body of a charge. */

@@ -1,0 +1,319 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createEmptyDatabase, type TestDatabase } from '../test/support/database.ts'
+import {
+  asked,
+  askToken,
+  clientId,
+  controlToken,
+  fetched,
+  manners,
+  openPsp,
+  type Psp,
+  scope,
+  toCode,
+} from '../test/support/psp.ts'
+import { cob, txidOf } from '../test/support/simulator.ts'
+import { eventually } from '../test/support/webhooks.ts'
+import { type DialectName, dialectNames, quirksOf } from './dialects.ts'
+import { changeQuirks, describeQuirks, type Quirks } from './quirks.ts'
+import { receiverKey } from './receiver-account.ts'
+
+const names = dialectNames as DialectName[]
+const psps = new Map<DialectName, Psp>()
+let database: TestDatabase
+let count = 0
+beforeAll(async () => {
+  database = await createEmptyDatabase()
+  for (const name of names) psps.set(name, await openPsp(database.db.pool, name))
+})
+afterAll(async () => {
+  for (const psp of psps.values()) await psp.close()
+  await database.drop()
+})
+
+describe.each(names)('%s', (name) => {
+  let psp: Psp
+  let txid: string
+  beforeEach(() => {
+    psp = psps.get(name) ?? expect.unreachable()
+    txid = txidOf(++count)
+  })
+  const ask = async (method: string, path: string, body?: unknown) =>
+    await asked(psp, manners[name], method, path, body)
+  const charges = (rest: string) => `${manners[name].charges}/cob/${rest}`
+  const pix = (rest: string) => `${manners[name].pix}/${rest}`
+
+  it('gives a token to who asks as it wants to be asked', async () => {
+    const answer = await askToken(psp, manners[name])
+    expect(answer).toMatchObject({ status: 200, body: { token_type: 'Bearer', expires_in: expect.any(Number) } })
+  })
+
+  it('gives none to a stranger, to another way of asking, or elsewhere', async () => {
+    const { token } = manners[name]
+    const others = Object.values(manners).filter(({ token: { path } }) => path !== token.path)
+    for (const other of others) expect((await askToken(psp, other)).body).not.toHaveProperty('access_token')
+    const stranger = { ...token, body: token.body.replace(clientId, 'other'), headers: { ...token.headers } }
+    if (token.headers && 'authorization' in token.headers)
+      stranger.headers = { ...token.headers, authorization: 'Basic eDp5' }
+    expect(await askToken(psp, { ...manners[name], token: stranger })).toMatchObject({
+      status: 401,
+      body: { error: 'invalid_client' },
+    })
+    const anonymous = { ...token, headers: { 'content-type': token.headers?.['content-type'] ?? '' }, body: '' }
+    expect((await askToken(psp, { ...manners[name], token: anonymous })).status).toBeGreaterThanOrEqual(400)
+  })
+
+  it('makes, shows and lists a charge that is paid, and returns a part', async () => {
+    const made = await ask('PUT', charges(txid), cob('12.00'))
+    expect(made.status).toBe(['bb', 'santander'].includes(name) ? 200 : 201)
+    const { location, txid: told } = made.body
+    expect([told, typeof location]).toEqual([txid, 'string'])
+
+    const uri = toCode(made)
+    const paid = await psp.simulator.pay({ uri })
+    const endToEndId = paid.ok ? paid.endToEndId : expect.unreachable(paid.message)
+    const shown = await ask('GET', charges(txid))
+    expect(shown.body).toMatchObject({ status: 'CONCLUIDA', pix: [{ endToEndId, valor: '12.00' }] })
+    expect((await ask('GET', pix(`pix/${endToEndId}`))).body).toMatchObject({ endToEndId, txid, valor: '12.00' })
+
+    const list = await ask('GET', pix(`pix?${range()}`))
+    expect(list.body.pix).toEqual(expect.arrayContaining([expect.objectContaining({ endToEndId })]))
+
+    const returned = await ask('PUT', pix(`pix/${endToEndId}/devolucao/d1`), { valor: '2.00' })
+    expect(returned.status).toBe(['bb', 'sicredi', 'sicoob'].includes(name) ? 200 : 201)
+    expect((await ask('GET', pix(`pix/${endToEndId}/devolucao/d1`))).body).toMatchObject({ status: 'DEVOLVIDO' })
+    expect((await ask('GET', pix(`pix?${range()}&devolucaoPresente=true`))).body.pix).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ endToEndId, devolucoes: [expect.objectContaining({ id: 'd1' })] }),
+      ]),
+    )
+  })
+
+  it('has payouts and infractions only where the PSP has', async () => {
+    const has = name === 'generic' || name === 'efi'
+    const sent = await ask('PUT', `/v3/gn/pix/p${count}`, payout())
+    expect(sent.status).toBe(has ? 201 : 404)
+    expect((await ask('GET', `/v2/gn/infracoes?${range()}`)).status).toBe(has ? 200 : 404)
+    const list = await ask('GET', `/v2/gn/pix/enviados?${range()}`)
+    expect(list.status).toBe(has ? 200 : 404)
+    if (has) {
+      expect(list.body.pix).toEqual(expect.arrayContaining([expect.objectContaining({ idEnvio: `p${count}` })]))
+    }
+  })
+
+  it('registers an address, and calls it when a charge is paid', async () => {
+    const url = `https://guiche.test/${name}`
+    const registered = await ask('PUT', pix(`webhook/${receiverKey}`), { webhookUrl: url })
+    if (name === 'efi') {
+      // The address answered a call without a certificate.
+      expect(registered).toMatchObject({ status: 400, body: { nome: 'webhook_invalido' } })
+      psp.simulator.toStrangers.status = 403
+      expect((await ask('PUT', pix(`webhook/${receiverKey}`), { webhookUrl: url })).status).toBe(201)
+    } else expect(registered.status).toBe(name === 'inter' ? 204 : 200)
+    expect((await ask('GET', pix(`webhook/${receiverKey}`))).body).toMatchObject({ webhookUrl: url })
+
+    const made = await ask('PUT', charges(txid), cob('10.00'))
+    const paid = await psp.simulator.pay({ uri: toCode(made) })
+    expect(paid.ok).toBe(true)
+    const isTold = ({ body }: { body: unknown }) => JSON.stringify(body).includes(txid)
+    await eventually(() => psp.simulator.callbacks.some(isTold))
+    const told = psp.simulator.callbacks.find(isTold)
+    expect(told?.url).toBe(`${url}/pix`)
+    expect(told?.body).toMatchObject(name === 'inter' ? [{ txid }] : { pix: [{ txid }] })
+  })
+
+  it('says no in its own words', async () => {
+    const unknown = await ask('GET', charges('0'.repeat(32)))
+    const nobody = await fetched(psp, {
+      method: 'GET',
+      path: `${charges(txid)}?${manners[name].query ?? ''}`,
+      headers: manners[name].headers?.(),
+    })
+    if (name === 'efi') {
+      expect(unknown).toMatchObject({ status: 404, body: { nome: 'cobranca_nao_encontrada' } })
+      expect(nobody).toMatchObject({ status: 401, body: { mensagem: expect.any(String) } })
+    } else if (name === 'bb') {
+      expect(unknown).toMatchObject({
+        status: 404,
+        body: { erros: [{ codigo: '4769515', ocorrencia: expect.any(String) }] },
+      })
+      expect(nobody).toMatchObject({ status: 401, body: { statusCode: 401, error: 'Unauthorized' } })
+    } else {
+      expect(unknown).toMatchObject({ status: 404, type: 'application/problem+json', body: { status: 404 } })
+      expect(nobody).toMatchObject({ status: 401, type: 'application/problem+json', body: { status: 401 } })
+    }
+  })
+})
+
+describe('quirks', () => {
+  it('refuse the repeat of a charge, at Efí with 409', async () => {
+    const [psp, manner, path] = [at('efi'), manners.efi, `/v2/cob/${txidOf(++count)}`]
+    expect((await asked(psp, manner, 'PUT', path, cob())).status).toBe(201)
+    expect(await asked(psp, manner, 'PUT', path, cob())).toMatchObject({
+      status: 409,
+      body: { nome: 'txid_duplicado' },
+    })
+    expect((await asked(psp, manner, 'GET', path)).body).toMatchObject({ status: 'ATIVA' })
+  })
+
+  it('tell Efí’s fee with a payment, and nothing of who paid', async () => {
+    const shown = await paidAt('efi', '100.00')
+    expect(shown).toMatchObject({ gnExtras: { tarifa: '1.19' } })
+    expect(shown).not.toHaveProperty('pagador')
+    expect(await paidAt('generic', '100.00')).toMatchObject({ pagador: { conta: expect.any(String) } })
+    expect((await paidAt('bb', '100.00')).pagador).toEqual({ cpf: expect.any(String), nome: expect.any(String) })
+    expect((await paidAt('inter', '100.00')).componentesValor).toEqual({ original: 100 })
+  })
+
+  it('register an address at Efí that takes any call, for who says so', async () => {
+    const path = `/v2/webhook/${receiverKey}`
+    const headers = { 'x-skip-mtls-checking': 'true' }
+    const answer = await asked(
+      at('efi'),
+      manners.efi,
+      'PUT',
+      path,
+      { webhookUrl: 'https://guiche.test/efi/open' },
+      headers,
+    )
+    expect(answer.status).toBe(201)
+  })
+
+  it('want Banco do Brasil’s key, Sicoob’s client and Itaú’s number with each request', async () => {
+    const path = `/cob/${txidOf(1)}`
+    const without = { query: undefined, headers: undefined }
+    expect(await asked(at('bb'), { ...manners.bb, ...without }, 'GET', `/pix/v2${path}`)).toMatchObject({
+      status: 403,
+      body: { statusCode: 403, error: 'Forbidden' },
+    })
+    expect((await asked(at('sicoob'), { ...manners.sicoob, ...without }, 'GET', `/pix/api/v2${path}`)).status).toBe(403)
+    const itau = `/pix_recebimentos/v2${path}`
+    expect((await asked(at('itau'), { ...manners.itau, ...without }, 'GET', itau)).status).toBe(400)
+    const wrong = { ...manners.itau, headers: () => ({ 'x-correlationID': '1' }) }
+    expect((await asked(at('itau'), wrong, 'GET', itau)).status).toBe(400)
+  })
+
+  it('refuse milliseconds at Santander, and a long time at Banco do Brasil', async () => {
+    const precise = 'inicio=2026-01-01T00:00:00.000Z&fim=2026-01-02T00:00:00.000Z'
+    expect(await asked(at('santander'), manners.santander, 'GET', `/api/v1/pix?${precise}`)).toMatchObject({
+      status: 400,
+      body: { violacoes: [{ propriedade: 'inicio' }, { propriedade: 'fim' }] },
+    })
+    expect((await asked(at('itau'), manners.itau, 'GET', `/pix_recebimentos/v2/pix?${precise}`)).status).toBe(200)
+    const long = 'inicio=2026-01-01T00:00:00Z&fim=2026-01-07T00:00:00Z'
+    expect((await asked(at('bb'), manners.bb, 'GET', `/pix/v2/pix?${long}`)).status).toBe(400)
+  })
+
+  it('name the code brcode and leave nulls at Sicoob, and tell but the location at Santander', async () => {
+    const sicoob = await asked(at('sicoob'), manners.sicoob, 'PUT', `/pix/api/v2/cob/${txidOf(++count)}`, cob())
+    expect(sicoob.body).toMatchObject({ brcode: expect.stringMatching(/^0002/), devedor: null, pix: null })
+    expect(sicoob.body).not.toHaveProperty('pixCopiaECola')
+    const santander = await asked(at('santander'), manners.santander, 'PUT', `/api/v1/cob/${txidOf(++count)}`, cob())
+    expect(santander.body).toMatchObject({ location: expect.any(String) })
+    expect(JSON.stringify(santander.body)).not.toContain('0002')
+  })
+
+  it('refuse the same address twice at Itaú, and an open one at Inter', async () => {
+    const path = `/pix_recebimentos/v2/webhook/${receiverKey}`
+    const address = { webhookUrl: 'https://guiche.test/once' }
+    expect((await asked(at('itau'), manners.itau, 'PUT', path, address)).status).toBe(200)
+    expect(await asked(at('itau'), manners.itau, 'PUT', path, address)).toMatchObject({
+      status: 400,
+      body: { violacoes: [{ razao: expect.stringContaining('422') }] },
+    })
+    const open = { webhookUrl: 'http://guiche.test/open' }
+    expect((await asked(at('inter'), manners.inter, 'PUT', `/pix/v2/webhook/${receiverKey}`, open)).status).toBe(400)
+  })
+
+  it('keep an address from asking for too many tokens at Sicredi', async () => {
+    const psp = await openPsp(database.db.pool, 'sicredi', ['tokensPerMinute=2'])
+    const statuses = [1, 2, 3].map(async () => (await askToken(psp, manners.sicredi)).status)
+    expect((await Promise.all(statuses)).toSorted()).toEqual([200, 200, 429])
+    psp.simulator.clock.advance(60_000)
+    expect((await askToken(psp, manners.sicredi)).status).toBe(200)
+    await psp.close()
+  })
+
+  it('grant fewer scopes than were asked for, and refuse what they stand for', async () => {
+    const psp = await openPsp(database.db.pool, 'sicredi', ['deniedScopes=webhook.write,pix.write'])
+    expect((await askToken(psp, manners.sicredi)).body.scope).toBe('cob.read cob.write pix.read webhook.read')
+    const path = `/api/v2/webhook/${receiverKey}`
+    const refused = await asked(psp, manners.sicredi, 'PUT', path, { webhookUrl: 'https://guiche.test/x' })
+    expect(refused).toMatchObject({ status: 403, body: { detail: expect.stringContaining('webhook.write') } })
+    await psp.close()
+  })
+
+  it('want a scope named where the PSP does', async () => {
+    for (const name of ['bb', 'sicredi', 'sicoob', 'inter'] as const) {
+      const { token } = manners[name]
+      const unnamed = { ...manners[name], token: { ...token, body: token.body.replace(`&${scope}`, '') } }
+      expect(await askToken(at(name), unnamed)).toMatchObject({ status: 400, body: { error: 'invalid_scope' } })
+    }
+  })
+
+  it('are switched one by one: the case of a txid, and a callback without suffix', async () => {
+    const psp = await openPsp(database.db.pool, 'generic', ['txidCase=upper', 'hasPixSuffix=false'])
+    await asked(psp, manners.generic, 'PUT', `/webhook/${receiverKey}`, { webhookUrl: 'https://guiche.test/bare' })
+    const txid = txidOf(0xabcdef00 + ++count)
+    const made = await asked(psp, manners.generic, 'PUT', `/cob/${txid}`, cob())
+    expect(made.body.txid).toBe(txid.toUpperCase())
+    await psp.simulator.pay({ uri: String(made.body.pixCopiaECola) })
+    await eventually(() => psp.simulator.callbacks.length > 0)
+    expect(psp.simulator.callbacks).toMatchObject([
+      { url: 'https://guiche.test/bare', body: { pix: [{ txid: txid.toUpperCase() }] } },
+    ])
+    await psp.close()
+  })
+
+  it('are refused when they are none, with what would be right', () => {
+    const plain = quirksOf('generic')
+    expect(() => changeQuirks(plain, ['colour=red'])).toThrow(/payer=account\|person\|none/)
+    expect(() => changeQuirks(plain, ['payer=all'])).toThrow('payer=account|person|none')
+    expect(() => changeQuirks(plain, ['hasNulls'])).toThrow('name=value')
+    expect(() => changeQuirks(plain, ['tokensPerMinute=0'])).toThrow('tokensPerMinute=<integer>|null')
+    expect(changeQuirks(plain, ['tokensPerMinute=null', 'requiredQuery=key', 'chargeStatus=200'])).toEqual({
+      ...plain,
+      requiredQuery: 'key',
+      chargeStatus: '200',
+    } satisfies Quirks)
+    expect(describeQuirks()).toHaveLength(Object.keys(plain).length)
+  })
+})
+
+describe('the controls', () => {
+  it('open to the control token, in any dialect', async () => {
+    const psp = at('sicoob')
+    const made = await asked(psp, manners.sicoob, 'PUT', `/pix/api/v2/cob/${txidOf(++count)}`, cob())
+    const body = JSON.stringify({ uri: made.body.brcode })
+    const request = { method: 'POST', path: '/sandbox/payment', body }
+    expect((await fetched(psp, request)).status).toBe(401)
+    expect((await fetched(psp, { ...request, headers: { authorization: 'Bearer another' } })).status).toBe(401)
+    const paid = await fetched(psp, { ...request, headers: { authorization: `Bearer ${controlToken}` } })
+    expect(paid).toMatchObject({ status: 200, body: { endToEndId: expect.any(String) } })
+    // It is no token of the PSP.
+    const headers = { authorization: `Bearer ${controlToken}`, client_id: clientId }
+    expect((await fetched(psp, { method: 'GET', path: `/pix/api/v2/cob/${txidOf(count)}`, headers })).status).toBe(401)
+  })
+})
+
+/** A payment as the PSP shows it. */
+async function paidAt(name: DialectName, amount: string): Promise<Record<string, unknown>> {
+  const [psp, manner] = [at(name), manners[name]]
+  const made = await asked(psp, manner, 'PUT', `${manner.charges}/cob/${txidOf(++count)}`, cob(amount))
+  const paid = await psp.simulator.pay({ uri: toCode(made) })
+  const endToEndId = paid.ok ? paid.endToEndId : expect.unreachable(paid.message)
+  return (await asked(psp, manner, 'GET', `${manner.pix}/pix/${endToEndId}`)).body
+}
+
+// Around the time of the test's clock.
+function range(): string {
+  return 'inicio=2026-03-01T00:00:00Z&fim=2026-03-04T00:00:00Z'
+}
+
+function payout() {
+  return { valor: '5.00', pagador: { chave: receiverKey }, favorecido: { chave: 'loja@example.com' } }
+}
+
+function at(name: DialectName): Psp {
+  return psps.get(name) ?? expect.unreachable()
+}
