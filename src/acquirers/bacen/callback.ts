@@ -12,6 +12,7 @@ const ownIdShape = /^[A-Za-z0-9]{1,35}$/
  * `{ "pix": [ … ] }`, several payments in one call. An entry without a payment's id, or of another key than ours, is passed over, so
  * that it does not take the good ones with it; a call without a single readable one is unreadable. A call without `pix` tells of no
  * payment: Efí's test at the registration (`{ "evento": "teste_webhook" }`), other PSPs' empty ones, notices of what we do not use.
+ * Inter's documentation shows the list itself as the body.
  */
 export function readCallback(
   { chave }: { chave: string },
@@ -19,7 +20,7 @@ export function readCallback(
   passOver: (reason: PassedOver) => void = () => {},
 ): CallbackNotice[] {
   if (body === undefined || body === null || (isRecord(body) && body.pix === undefined)) return []
-  const entries = isRecord(body) ? body.pix : undefined
+  const entries = isRecord(body) ? body.pix : body
   if (!Array.isArray(entries)) throw new UnreadableCallback('The callback has no list of payments')
   const notices: CallbackNotice[] = []
   let unreadable = 0

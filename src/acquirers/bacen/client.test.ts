@@ -281,9 +281,10 @@ describe('callbacks', () => {
     ])
     expect(acquirer.readCallback({ pix: [{ endToEndId, txid: '***' }] })).toMatchObject([{ txid: null }])
     expect(acquirer.readCallback({ pix: [] })).toEqual([])
+    expect(acquirer.readCallback(body.pix)).toEqual(acquirer.readCallback(body))
   })
 
-  it.each([undefined, null, {}, { evento: 'teste_webhook', data_criacao: '2026-01-01' }, { cobsr: [] }])(
+  it.each([undefined, null, {}, { evento: 'teste_webhook', data_criacao: '2026-01-01' }, { cobsr: [] }, []])(
     'that tell of no payment are no fault: %j',
     (body) => {
       expect(acquirer.readCallback(body)).toEqual([])
@@ -302,7 +303,7 @@ describe('callbacks', () => {
     expect(acquirer.readCallback({ pix: [payout] })).toMatchObject([{ payoutId: 'A1' }])
   })
 
-  it.each(['x', [], { pix: {} }, { pix: null }, { pix: [null] }, { pix: [{ endToEndId: '\u0000' }] }])(
+  it.each(['x', [null], { pix: {} }, { pix: null }, { pix: [null] }, { pix: [{ endToEndId: '\u0000' }] }])(
     'that are none are unreadable: %j',
     (body) => {
       expect(() => acquirer.readCallback(body)).toThrow(UnreadableCallback)
