@@ -18,7 +18,19 @@ export type Exchange = {
 
 /** `id` is that of one of our records, as the acquirer knows it. Null where that is not known. */
 type Subject = { operation: string; id: string | null; endToEndId?: string }
-type Deps = { write: (exchange: Exchange) => void; clock: Clock }
+type Deps = {
+  write: (exchange: Exchange) => void
+  clock: Clock
+  /** Told of every question, that of a charge that was created included. */
+  observe?: (question: Observed) => void
+}
+
+export type Observed = {
+  acquirer: string
+  operation: string
+  outcome: Exchange['outcome'] | 'created' | 'listed'
+  durationMs: number
+}
 
 /**
  * The same acquirer, with every question to it told to `write`, which must return at once and throw nothing. A charge that was
@@ -95,7 +107,7 @@ function outcomeOf(answer: MoneyOut | null): Exchange['outcome'] {
 }
 
 async function record<Result>(
-  { write, clock }: Deps,
+  { write, observe, clock }: Deps,
   acquirer: string,
   {
     subject,
@@ -115,19 +127,24 @@ async function record<Result>(
       durationMs: Math.round(performance.now() - startedAt),
       at,
     })
+  const seen = (outcome: Observed['outcome']) =>
+    observe?.({ acquirer, operation: subject.operation, outcome, durationMs: performance.now() - startedAt })
   try {
     const result = await ask()
     const outcome = toOutcome(result)
+    seen(outcome ?? 'created')
     if (outcome !== null) tell(outcome, null)
     return result
   } catch (error) {
-    tell(error instanceof AcquirerUnavailable ? 'unknown' : 'error', nameOf(error))
+    const outcome = error instanceof AcquirerUnavailable ? 'unknown' : 'error'
+    seen(outcome)
+    tell(outcome, nameOf(error))
     throw error
   }
 }
 
 async function* recordFailure<Item>(
-  { write, clock }: Deps,
+  { write, observe, clock }: Deps,
   acquirer: string,
   operation: string,
   items: AsyncIterable<Item>,
@@ -135,9 +152,11 @@ async function* recordFailure<Item>(
   const [at, startedAt] = [clock.now(), performance.now()]
   try {
     yield* items
+    observe?.({ acquirer, operation, outcome: 'listed', durationMs: performance.now() - startedAt })
   } catch (error) {
     const outcome = error instanceof AcquirerUnavailable ? 'unknown' : 'error'
     const durationMs = Math.round(performance.now() - startedAt)
+    observe?.({ acquirer, operation, outcome, durationMs })
     write({ acquirer, operation, recordId: null, endToEndId: null, outcome, error: nameOf(error), durationMs, at })
     throw error
   }

@@ -1,0 +1,61 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import type { Clock } from '../lib/clock.ts'
+import type { Acquirer } from './acquirer.ts'
+import type { Breaker } from './breaker.ts'
+import type { Observed } from './record.ts'
+
+const dayMs = 24 * 60 * 60_000
+
+/** Counts questions to acquirers and how long each took. */
+export function createQuestionObserver(registry: Registry): (question: Observed) => void {
+  const questions = new Counter({
+    name: 'acquirer_requests_total',
+    help: 'Questions to acquirers and how they came out; unknown is a time-out, a broken connection or an answer that cannot be read',
+    labelNames: ['acquirer', 'operation', 'outcome'],
+    registers: [registry],
+  })
+  const seconds = new Histogram({
+    name: 'acquirer_request_seconds',
+    help: 'How long acquirers took, the time of what their answer led to in a list included',
+    labelNames: ['acquirer', 'operation'],
+    buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers: [registry],
+  })
+  return ({ acquirer, operation, outcome, durationMs }) => {
+    questions.inc({ acquirer, operation, outcome })
+    seconds.observe({ acquirer, operation }, durationMs / 1000)
+  }
+}
+
+/** How acquirers are: read when the metrics are. */
+export function observeAcquirers({
+  registry,
+  clock,
+  acquirers,
+}: {
+  registry: Registry
+  clock: Clock
+  acquirers: readonly { acquirer: Acquirer; breaker: Breaker | null }[]
+}): void {
+  new Gauge({
+    name: 'acquirer_circuit_state',
+    help: '0: it is asked; 1: it did not answer lately and is not asked; 2: one question tries whether it answers again',
+    labelNames: ['acquirer'],
+    registers: [registry],
+    collect() {
+      for (const { acquirer, breaker } of acquirers) this.set({ acquirer: acquirer.name }, breaker?.state() ?? 0)
+    },
+  })
+  new Gauge({
+    name: 'acquirer_certificate_expires_in_days',
+    help: 'Until the certificate ends with which the acquirer knows us',
+    labelNames: ['acquirer'],
+    registers: [registry],
+    collect() {
+      for (const { acquirer } of acquirers) {
+        const end = acquirer.certificate?.expiresAt()
+        if (end) this.set({ acquirer: acquirer.name }, (end.getTime() - clock.now().getTime()) / dayMs)
+      }
+    },
+  })
+}

@@ -1,0 +1,290 @@
+import { readFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { ConfigError } from '../config.ts'
+import type { Clock } from '../lib/clock.ts'
+import { parseDocument } from '../lib/document.ts'
+import { cents } from '../lib/money.ts'
+import type { AccountHolder } from '../pix/holder.ts'
+import { detectPixKey, normalizePixKey } from '../pix/key.ts'
+import type { Acquirer, FeeAgreed } from './acquirer.ts'
+import { readTlsMaterial, TlsFault, type TlsFiles } from './bacen/certificate.ts'
+import { filled, type Manner, withOverrides } from './bacen/manner.ts'
+import type { Credentials } from './bacen/token.ts'
+import type { CallbackSettings } from './callbacks.ts'
+import type { Dialect, Place } from './dialects/dialect.ts'
+import { type DialectName, dialects } from './dialects.ts'
+import type { RouteSettings } from './routes.ts'
+import { type AcquirerEntry, findFaults, isSettingsFile, type Secret } from './settings-schema.ts'
+
+/** One account at one PSP, with all that the file, its dialect and the environment say of it. */
+export type AcquirerSettings = Readonly<{
+  name: string
+  dialect: DialectName
+  environment: 'production' | 'sandbox'
+  place: Place
+  credentials: Credentials
+  chave: string
+  receiver: AccountHolder
+  tls: TlsFiles | null
+  timeoutMs: number
+  callbacks: CallbackSettings
+  fees: Acquirer['fees']
+  manner: Manner
+}>
+
+export type AcquirersSettings = Readonly<{ acquirers: readonly AcquirerSettings[]; routes: readonly RouteSettings[] }>
+
+type Source = {
+  path: string
+  /** Reads a variable of the environment. */
+  variable: (name: string) => string | undefined
+  clock: Clock
+}
+
+const timeoutMsDefault = 10_000
+
+/**
+ * Reads ACQUIRERS_FILE, its secrets and its certificates.
+ *
+ * @throws {ConfigError} naming every fault at its path in the file, not only the first.
+ */
+export function readAcquirersFile(source: Source): AcquirersSettings {
+  const value = parse(source.path)
+  const faults = createFaults(source.path, value)
+  const entries = entriesOf(value)
+  const acquirers = entries.map((entry, index) => readAcquirer(source, faults, entry, `acquirers[${index}]`))
+  checkNames(faults, entries)
+  const routes = checkRoutes(faults, value, entries)
+  faults.throwIfAny()
+  return deepFreeze({ acquirers: acquirers.filter((one) => one !== null), routes })
+}
+
+function parse(path: string): unknown {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch {
+    throw new ConfigError([`ACQUIRERS_FILE names ${path}, which is not there or may not be read`])
+  }
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new ConfigError([`${path} is no JSON: ${error instanceof Error ? error.message : ''}`])
+  }
+}
+
+type Faults = {
+  add(path: string, said: string): void
+  /** True when nothing at this path, nor under it, has a fault. */
+  isFine(path: string): boolean
+  throwIfAny(): void
+}
+
+function createFaults(file: string, value: unknown): Faults {
+  const all = findFaults(value)
+  return {
+    add: (path, said) => all.push({ path, said }),
+    isFine: (path) =>
+      !all.some((fault) => fault.path === path || ['.', '['].some((then) => fault.path.startsWith(path + then))),
+    throwIfAny() {
+      if (all.length > 0 || !isSettingsFile(value))
+        throw new ConfigError(
+          all.map(({ path, said }) => `${file}: ${path || 'the file'} ${said}`.replace(' : ', ': ')),
+        )
+    },
+  }
+}
+
+/** As far as they are objects; what is in them was, or was not, found to be right. */
+function entriesOf(value: unknown): AcquirerEntry[] {
+  const { acquirers } = Object(value)
+  return Array.isArray(acquirers) ? acquirers.map((entry) => Object(entry)) : []
+}
+
+/** Null when something of it is wrong, which is then among the faults. */
+function readAcquirer(source: Source, faults: Faults, entry: AcquirerEntry, at: string): AcquirerSettings | null {
+  const dialect = faults.isFine(`${at}.dialect`) ? dialects[entry.dialect] : null
+  const secretAt = (path: string, secret: Secret | undefined) =>
+    secret !== undefined && faults.isFine(path) ? readSecret(source, faults, path, secret) : null
+  const clientId = secretAt(`${at}.clientId`, entry.clientId)
+  const clientSecret = secretAt(`${at}.clientSecret`, entry.clientSecret)
+  if (dialect?.needsSecret && entry.clientSecret === undefined) faults.add(`${at}.clientSecret`, 'is not set')
+  const place = dialect && readPlace(faults, entry, dialect, at)
+  const tls = readTls(source, faults, entry, at)
+  if (place && dialect?.needsCertificate && entry.baseUrl === undefined && !tls && faults.isFine(`${at}.tls`))
+    faults.add(`${at}.tls`, `is not set: ${dialect.title} wants a client’s certificate`)
+  const manner = dialect && readManner(source, faults, entry, { dialect, clientId, at })
+  const receiver = readReceiver(faults, entry, at)
+  if (!faults.isFine(at) || clientId === null || !place || !manner || !receiver) return null
+  return {
+    name: entry.name,
+    dialect: entry.dialect,
+    environment: entry.environment ?? 'production',
+    place,
+    credentials: { clientId, clientSecret },
+    chave: detectPixKey(entry.chave)?.key ?? entry.chave,
+    receiver,
+    tls,
+    timeoutMs: entry.timeoutMs ?? timeoutMsDefault,
+    callbacks: entry.callbacks ?? {},
+    fees: { payment: toFee(entry.fees?.payment), payout: toFee(entry.fees?.payout) },
+    manner,
+  }
+}
+
+function readPlace(faults: Faults, entry: AcquirerEntry, dialect: Dialect, at: string): Place | null {
+  const environment = entry.environment ?? 'production'
+  const known = environment === 'production' || environment === 'sandbox' ? dialect.places[environment] : null
+  const baseUrl = entry.baseUrl ?? known?.baseUrl
+  if (baseUrl === undefined) {
+    faults.add(`${at}.baseUrl`, `is not set, and none is known for ${environment} of ${dialect.title}`)
+    return null
+  }
+  // Of another host than the known one, the token is asked for there too, unless it is said where.
+  const tokenUrl = entry.tokenUrl ?? (entry.baseUrl === undefined ? known?.tokenUrl : undefined)
+  for (const [name, address] of [
+    ['baseUrl', baseUrl],
+    ['tokenUrl', tokenUrl],
+  ] as const) {
+    if (environment === 'production' && address?.startsWith('http://'))
+      faults.add(
+        `${at}.${name}`,
+        'must begin with https:// in production: the secret would go over the wire in the clear',
+      )
+  }
+  return { baseUrl, ...(tokenUrl !== undefined && { tokenUrl }) }
+}
+
+function readTls(source: Source, faults: Faults, { tls }: AcquirerEntry, at: string): TlsFiles | null {
+  if (tls === undefined || !faults.isFine(`${at}.tls`)) return null
+  if (tls.pfxFile !== undefined && (tls.certFile !== undefined || tls.keyFile !== undefined)) {
+    faults.add(`${at}.tls`, 'has a PFX and a PEM certificate: keep one of them')
+    return null
+  }
+  const { passphrase, ...paths } = tls
+  const absolute = Object.entries(paths).map(([name, path]) => [name, fromFile(source, path)])
+  const files: TlsFiles = {
+    ...Object.fromEntries(absolute),
+    ...(passphrase !== undefined && { passphrase: () => resolveSecret(source, passphrase) }),
+  }
+  try {
+    readTlsMaterial(files, source.clock)
+    return files
+  } catch (error) {
+    if (!(error instanceof TlsFault)) throw error
+    faults.add(`${at}.tls.${error.member}`, error.message.startsWith('is ') ? error.message : `: ${error.message}`)
+    return null
+  }
+}
+
+function readManner(
+  source: Source,
+  faults: Faults,
+  { settings = {}, overrides = {} }: AcquirerEntry,
+  { dialect, clientId, at }: { dialect: Dialect; clientId: string | null; at: string },
+): Manner | null {
+  if (!faults.isFine(`${at}.settings`) || !faults.isFine(`${at}.overrides`)) return null
+  const manner = withOverrides(dialect.manner, overrides)
+  for (const [name, { isRequired, what }] of Object.entries(dialect.settings)) {
+    if (isRequired && settings[name] === undefined) faults.add(`${at}.settings.${name}`, `is not set: ${what}`)
+  }
+  const texts = JSON.stringify([manner.headers, manner.query, manner.registrationHeaders])
+  const values: Record<string, string> = clientId === null ? {} : { clientId }
+  for (const [name, secret] of Object.entries(settings)) {
+    const value = readSecret(source, faults, `${at}.settings.${name}`, secret)
+    if (value !== null) values[name] = value
+    if (!texts.includes(`{${name}}`)) faults.add(`${at}.settings.${name}`, `is not known: ${toKnownSettings(dialect)}`)
+  }
+  return filled(manner, values)
+}
+
+function toKnownSettings({ title, settings }: Dialect): string {
+  const names = Object.keys(settings)
+  return names.length > 0 ? `${title} has ${names.join(', ')}` : `${title} has none, and no override names {it}`
+}
+
+function readReceiver(faults: Faults, { receiver, chave }: AcquirerEntry, at: string): AccountHolder | null {
+  if (!faults.isFine(`${at}.receiver`) || !faults.isFine(`${at}.chave`)) return null
+  const document = parseDocument(receiver.document)
+  const type = document?.type === 'CPF' ? 'PF' : 'PJ'
+  if (receiver.type !== type) faults.add(`${at}.receiver.type`, `must be ${type}: the document is a ${document?.type}`)
+  const pix = receiver.pix ? normalizePixKey(receiver.pix) : detectPixKey(chave)
+  if (!pix) faults.add(`${at}.receiver.pix.key`, `is no Pix key of type ${receiver.pix?.type}`)
+  return document && pix && { ...receiver, document: document.value, pix }
+}
+
+function toFee(fee: NonNullable<AcquirerEntry['fees']>['payment']): FeeAgreed | null {
+  if (!fee) return null
+  const { fixed = 0, basisPoints = 0, minimum = 0, maximum = null } = fee
+  return {
+    fixed: cents(fixed),
+    basisPoints,
+    minimum: cents(minimum),
+    maximum: maximum === null ? null : cents(maximum),
+  }
+}
+
+function checkNames(faults: Faults, entries: AcquirerEntry[]): void {
+  entries.forEach(({ name }, index) => {
+    const first = entries.findIndex((entry) => entry.name === name)
+    if (name !== undefined && first !== index)
+      faults.add(`acquirers[${index}].name`, `is that of acquirers[${first}] too: each has its own`)
+  })
+}
+
+function checkRoutes(faults: Faults, value: unknown, entries: AcquirerEntry[]): RouteSettings[] {
+  if (!isSettingsFile(value)) return []
+  const names = entries.map(({ name }) => name)
+  return (value.routes ?? []).map((route, index) => {
+    const at = `routes[${index}]`
+    route.acquirers.forEach(({ name }, place) => {
+      if (!names.includes(name))
+        faults.add(`${at}.acquirers[${place}].name`, `is none of the acquirers: ${names.join(', ')}`)
+      if (route.acquirers.findIndex((other) => other.name === name) !== place)
+        faults.add(`${at}.acquirers[${place}].name`, 'stands in this route twice')
+    })
+    if ((route.minAmount ?? 0) > (route.maxAmount ?? Number.POSITIVE_INFINITY))
+      faults.add(`${at}.maxAmount`, 'is below minAmount: no amount fits')
+    return { ...route, acquirers: route.acquirers.map(({ name, weight = 1 }) => ({ name, weight })) }
+  })
+}
+
+function readSecret(source: Source, faults: Faults, path: string, secret: Secret): string | null {
+  try {
+    return resolveSecret(source, secret)
+  } catch (error) {
+    faults.add(path, error instanceof Error ? error.message : String(error))
+    return null
+  }
+}
+
+/** Throws a sentence that goes after the setting's name. */
+function resolveSecret(source: Source, secret: Secret): string {
+  if (typeof secret === 'string') return secret
+  if ('env' in secret) {
+    const value = source.variable(secret.env)
+    if (!value) throw new Error(`names the variable ${secret.env}, which is not set`)
+    return value
+  }
+  const path = fromFile(source, secret.file)
+  let content: string
+  try {
+    content = readFileSync(path, 'utf8').trimEnd()
+  } catch {
+    throw new Error(`names the file ${path}, which is not there or may not be read`)
+  }
+  if (content === '') throw new Error(`names the file ${path}, which is empty`)
+  return content
+}
+
+/** Relative to the settings file, wherever the service was started. */
+function fromFile({ path }: Source, relative: string): string {
+  return resolve(dirname(path), relative)
+}
+
+function deepFreeze<Value>(value: Value): Value {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
+  Object.freeze(value)
+  Object.values(value).forEach(deepFreeze)
+  return value
+}
