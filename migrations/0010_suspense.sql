@@ -29,6 +29,7 @@ create table suspense_payments (
   amount bigint not null check (amount > 0),
   paid_at timestamptz(3) not null,
   payer json,
+  receiver json not null,
   -- Of a surplus: what had been paid already.
   transaction_id uuid,
   -- What it is matched to.

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
-import { AcquirerUnavailable, type Payment } from '../acquirers/acquirer.ts'
+import { type Acquirer, AcquirerUnavailable, type Payment } from '../acquirers/acquirer.ts'
 import type { Job } from '../jobs/jobs.ts'
 import { fromTxid } from '../pix/ids.ts'
 import { holdPayments } from '../suspense/hold.ts'
@@ -38,7 +38,8 @@ export type Orphan = 'held' | 'settled' | 'early' | 'unconfirmed'
 export async function findOutOfOrphan(deps: SettleDeps, told: Told): Promise<Orphan> {
   // Nothing that came in: what was paid out and sent back has the id of a return, and is its withdrawal's affair.
   if (told.endToEndId.startsWith('D')) return 'unconfirmed'
-  const payment = await deps.acquirers.named(told.acquirer).findPayment(told.endToEndId)
+  const acquirer = deps.acquirers.named(told.acquirer)
+  const payment = await acquirer.findPayment(told.endToEndId)
   if (payment?.endToEndId !== told.endToEndId) return 'unconfirmed'
   const id = payment.txid === null ? null : fromTxid(payment.txid)
   const owner = id === null ? null : await deps.settlement.findOwner(id)
@@ -46,20 +47,20 @@ export async function findOutOfOrphan(deps: SettleDeps, told: Told): Promise<Orp
     return (await settleOwned(deps, owner, told)) === 'unpaid' ? 'unconfirmed' : 'settled'
   const isEarly = deps.clock.now().getTime() < payment.paidAt.getTime() + earlyMs
   if (id !== null && !owner && isEarly) return 'early'
-  return await hold(deps, told.acquirer, payment)
+  return await hold(deps, acquirer, payment)
 }
 
-async function hold(deps: SettleDeps, acquirer: string, payment: Payment): Promise<Orphan> {
+async function hold(deps: SettleDeps, acquirer: Acquirer, payment: Payment): Promise<Orphan> {
   const { endToEndId } = payment
   // A charge may list a payment that names none itself, and an operator may have matched it.
   const owner = await deps.db.transaction(async (tx) => {
     const paid = await findPaidBy(tx, endToEndId)
-    if (paid?.acquirer === acquirer) return paid
+    if (paid?.acquirer === acquirer.name) return paid
     const held = { acquirer, payment, kind: 'orphan', merchantId: null, transactionId: null } as const
     await holdPayments(tx, [held], deps.clock.now())
     return null
   })
   if (owner) await settleReturns(deps, { merchantId: owner.merchant_id, id: owner.id, payment })
-  else deps.log.warn({ acquirer, endToEndId }, 'a payment is for no transaction: it is held in suspense')
+  else deps.log.warn({ acquirer: acquirer.name, endToEndId }, 'a payment is for no transaction: it is held in suspense')
   return owner ? 'settled' : 'held'
 }

@@ -1,5 +1,4 @@
 import type { Logger } from 'pino'
-import type { Acquirers } from '../acquirers/registry.ts'
 import { recordedDb } from '../audit/record.ts'
 import type { Db } from '../db/sql.ts'
 import type { Job, JobSchedule } from '../jobs/jobs.ts'
@@ -13,7 +12,6 @@ import { leaveToOperator, listCandidates } from './store.ts'
 export type OrphanDeps = {
   db: Db
   clock: Clock
-  acquirers: Acquirers
   log: Logger
   /** The score from which an orphan is matched by itself; null: never. */
   orphanMatchThreshold: number | null
@@ -58,7 +56,7 @@ async function matchIfClear(deps: OrphanDeps, orphan: SuspenseRow, threshold: nu
 }
 
 async function match(
-  { db, clock, acquirers, nudgeDeliveries }: OrphanDeps,
+  { db, clock, nudgeDeliveries }: OrphanDeps,
   orphan: SuspenseRow,
   { merchant_id: merchantId, id: transactionId, score }: { merchant_id: string; id: string; score: number },
 ): Promise<void> {
@@ -73,6 +71,5 @@ async function match(
   }
   const recorded = recordedDb(db, action)
   const settlement = createSettlement({ db: recorded, clock })
-  const deps = { db: recorded, settlement, acquirer: acquirers.named, nudgeDeliveries }
-  await matchPayment(deps, { id: orphan.id, transactionId })
+  await matchPayment({ db: recorded, settlement, nudgeDeliveries }, { id: orphan.id, transactionId })
 }

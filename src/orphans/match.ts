@@ -1,4 +1,3 @@
-import type { Acquirer } from '../acquirers/acquirer.ts'
 import type { Db } from '../db/sql.ts'
 import { AppError } from '../lib/errors.ts'
 import { cents } from '../lib/money.ts'
@@ -12,8 +11,6 @@ import { findOwners, findTransaction, type TransactionRow } from '../transaction
 export type MatchDeps = {
   db: Db
   settlement: Pick<Settlement, 'bookPayment'>
-  /** Who holds the money. Throws where it is not configured. */
-  acquirer: (name: string) => Pick<Acquirer, 'name' | 'receiver'>
   nudgeDeliveries: () => void
 }
 
@@ -24,7 +21,7 @@ export type MatchDeps = {
  * @throws {AppError} `not_found`, or `suspense_not_possible` with the reason
  */
 export async function matchPayment(
-  { db, settlement, acquirer, nudgeDeliveries }: MatchDeps,
+  { db, settlement, nudgeDeliveries }: MatchDeps,
   { id, transactionId }: { id: string; transactionId: string },
 ): Promise<{ payment: SuspenseRow; transaction: TransactionRow }> {
   const payment = await findSuspense(db, id)
@@ -35,7 +32,7 @@ export async function matchPayment(
   const booked = await settlement.bookPayment({
     merchantId: transaction.merchant_id,
     id: transactionId,
-    acquirer: acquirer(payment.acquirer),
+    acquirer: { name: payment.acquirer, receiver: payment.receiver },
     payment: {
       endToEndId: payment.end_to_end,
       txid: payment.txid,

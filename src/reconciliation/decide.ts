@@ -91,9 +91,10 @@ async function hold(deps: SettleDeps, difference: DifferenceRow): Promise<void> 
   const { acquirer, reference: endToEndId, merchant_id: merchantId, record_id: id } = difference
   // A second payment: settling finds that it is one, and holds it.
   if (merchantId !== null && id !== null) return await settlePayment(deps, { acquirer, endToEndId, merchantId, id })
-  const payment = await deps.acquirers.named(acquirer).findPayment(endToEndId)
+  const holder = deps.acquirers.named(acquirer)
+  const payment = await holder.findPayment(endToEndId)
   if (!payment) throw notThere(difference)
-  const held = { acquirer, payment, kind: 'orphan', merchantId: null, transactionId: null } as const
+  const held = { acquirer: holder, payment, kind: 'orphan', merchantId: null, transactionId: null } as const
   await deps.db.transaction(async (tx) => await holdPayments(tx, [held], deps.clock.now()))
 }
 
@@ -118,7 +119,8 @@ async function settlePayment(deps: SettleDeps, { acquirer, endToEndId, merchantI
 
 /** A refund of ours that is under way, a return under MED, or one of what is in suspense. */
 async function settleReturn(deps: SettleDeps, { acquirer, endToEndId, merchantId, id }: OfPayment): Promise<void> {
-  const payment = await deps.acquirers.named(acquirer).findPayment(endToEndId)
+  const holder = deps.acquirers.named(acquirer)
+  const payment = await holder.findPayment(endToEndId)
   if (!payment) throw notThere({ acquirer, reference: endToEndId })
   const owner = await deps.settlement.findOwner(id)
   if (owner) {
@@ -126,7 +128,7 @@ async function settleReturn(deps: SettleDeps, { acquirer, endToEndId, merchantId
     await checkReturns(deps, { merchantId, id })
     return
   }
-  const held = { acquirer, payment, kind: 'orphan', merchantId: null, transactionId: null } as const
+  const held = { acquirer: holder, payment, kind: 'orphan', merchantId: null, transactionId: null } as const
   await deps.db.transaction(async (tx) => await holdPayments(tx, [held], deps.clock.now()))
 }
 

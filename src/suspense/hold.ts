@@ -1,4 +1,4 @@
-import type { Payment } from '../acquirers/acquirer.ts'
+import type { Acquirer, Payment } from '../acquirers/acquirer.ts'
 import type { Tx } from '../db/sql.ts'
 import { enqueueJobs } from '../jobs/jobs.ts'
 import { type Posting, postAll } from '../ledger/post.ts'
@@ -21,7 +21,8 @@ export const firstCheckMs = 60_000
  * by itself. `merchantId` null is the house.
  */
 export type HeldPayment = {
-  acquirer: string
+  /** Who holds the money. */
+  acquirer: Pick<Acquirer, 'name' | 'receiver'>
   payment: Payment
   kind: SuspenseRow['kind']
   merchantId: string | null
@@ -40,7 +41,7 @@ export async function holdPayments(tx: Tx, payments: HeldPayment[], now: Date): 
 /** The same but for the ledger: gives what the caller is to post in this very commit. */
 export async function takeIntoSuspense(tx: Tx, payments: HeldPayment[], now: Date): Promise<Posting[]> {
   if (payments.length === 0) return []
-  const once = [...new Map(payments.map((one) => [toKey(one.acquirer, one.payment.endToEndId), one])).values()]
+  const once = [...new Map(payments.map((one) => [toKey(one.acquirer.name, one.payment.endToEndId), one])).values()]
   const rows = once.map((one) => toRow(one, now))
   const fresh = await insertSuspense(tx, rows)
   const inserted = rows.filter(({ id }) => fresh.has(id))
@@ -66,12 +67,13 @@ function toRow({ acquirer, payment, kind, merchantId, transactionId }: HeldPayme
     merchant_id: merchantId ?? houseMerchantId,
     id: newUuid(),
     kind,
-    acquirer,
+    acquirer: acquirer.name,
     end_to_end: payment.endToEndId,
     txid: payment.txid,
     amount: payment.amount,
     paid_at: payment.paidAt,
     payer: payment.payer,
+    receiver: acquirer.receiver,
     transaction_id: transactionId,
     matched_merchant_id: null,
     matched_transaction_id: null,
@@ -103,10 +105,12 @@ function toPostings(row: SuspenseRow, now: Date): Posting[] {
 async function takeReturnsOfKnown(tx: Tx, known: HeldPayment[], now: Date): Promise<Posting[]> {
   const returned = known.filter(({ payment }) => takenOf(payment, null) > 0)
   if (returned.length === 0) return []
-  const paymentOf = new Map(returned.map(({ acquirer, payment }) => [toKey(acquirer, payment.endToEndId), payment]))
+  const paymentOf = new Map(
+    returned.map(({ acquirer, payment }) => [toKey(acquirer.name, payment.endToEndId), payment]),
+  )
   const rows = await lockSuspenseOf(
     tx,
-    returned.map(({ acquirer, payment }) => ({ acquirer, endToEndId: payment.endToEndId })),
+    returned.map(({ acquirer, payment }) => ({ acquirer: acquirer.name, endToEndId: payment.endToEndId })),
   )
   const postings: Posting[] = []
   for (const row of rows) {

@@ -14,6 +14,7 @@ export type SuspenseRow = {
   amount: number
   paid_at: Date
   payer: AccountHolder | null
+  receiver: AccountHolder
   transaction_id: string | null
   matched_merchant_id: string | null
   matched_transaction_id: string | null
@@ -29,7 +30,7 @@ export type SuspenseRow = {
 }
 
 const columns = sql`
-  merchant_id, id, kind, acquirer, end_to_end, txid, amount, paid_at, payer, transaction_id, matched_merchant_id,
+  merchant_id, id, kind, acquirer, end_to_end, txid, amount, paid_at, payer, receiver, transaction_id, matched_merchant_id,
   matched_transaction_id, return_id, return_amount, return_end_to_end, taken_amount, statuses, status_dates, status,
   error_message, check_at`
 
@@ -43,6 +44,7 @@ const given = givenRows<SuspenseRow>({
   amount: 'bigint',
   paid_at: 'timestamptz',
   payer: 'json',
+  receiver: 'json',
   transaction_id: 'uuid',
   return_id: 'uuid',
   return_amount: 'bigint',
@@ -56,9 +58,9 @@ const given = givenRows<SuspenseRow>({
 export async function insertSuspense(tx: Tx, rows: SuspenseRow[]): Promise<Set<string>> {
   const inserted = await tx.query<{ id: string }>(sql`
     insert into suspense_payments (
-      merchant_id, id, kind, acquirer, end_to_end, txid, amount, paid_at, payer, transaction_id, return_id, return_amount,
+      merchant_id, id, kind, acquirer, end_to_end, txid, amount, paid_at, payer, receiver, transaction_id, return_id, return_amount,
       taken_amount, statuses, status_dates, check_at)
-    select merchant_id, id, kind, acquirer, end_to_end, txid, amount, paid_at, payer, transaction_id, return_id, return_amount,
+    select merchant_id, id, kind, acquirer, end_to_end, txid, amount, paid_at, payer, receiver, transaction_id, return_id, return_amount,
       taken_amount, statuses::text[], status_dates::timestamptz[], check_at
     from ${given(rows)} order by acquirer, end_to_end
     on conflict (acquirer, end_to_end) do nothing

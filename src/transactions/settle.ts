@@ -79,7 +79,7 @@ export async function settleOwned(deps: SettleDeps, owner: Owner, told?: Told): 
   const booked = await deps.settlement.bookPayment(confirmed)
   assert(booked, 'a transaction to settle exists')
   if (booked === 'settled') deps.nudgeDeliveries()
-  if (booked === 'surplus') await holdSurplus(deps, { ...confirmed, acquirer: found.acquirer.name })
+  if (booked === 'surplus') await holdSurplus(deps, confirmed)
   if (booked === 'gone') deps.log.warn({ transactionId: id, endToEndId: found.payment.endToEndId }, goneMessage)
   return booked
 }

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { Payment } from '../acquirers/acquirer.ts'
+import type { Acquirer, Payment } from '../acquirers/acquirer.ts'
 import type { Db } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -7,7 +7,7 @@ import { holdPayments } from '../suspense/hold.ts'
 import { lockTransaction } from './store.ts'
 
 type Deps = { db: Db; clock: Clock; log: Logger }
-type Surplus = { merchantId: string; id: string; acquirer: string; payment: Payment }
+type Surplus = { merchantId: string; id: string; acquirer: Pick<Acquirer, 'name' | 'receiver'>; payment: Payment }
 
 /**
  * Takes a confirmed payment of a transaction that another one has paid into suspense, which sends it back. However often it is called. In a
@@ -22,5 +22,5 @@ export async function holdSurplus(deps: Deps, { merchantId, id, acquirer, paymen
     await holdPayments(tx, [held], deps.clock.now())
   })
   const { endToEndId } = payment
-  deps.log.warn({ transactionId: id, acquirer, endToEndId }, 'a transaction was paid a second time')
+  deps.log.warn({ transactionId: id, acquirer: acquirer.name, endToEndId }, 'a transaction was paid a second time')
 }
