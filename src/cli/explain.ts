@@ -3,7 +3,7 @@ import { type Explanation, explainRecord } from '../explain/explain.ts'
 import { inReais } from '../lib/money.ts'
 import { toId } from './arguments.ts'
 import { withContext } from './context.ts'
-import { print, write } from './print.ts'
+import { print, toPlain, write } from './print.ts'
 
 /** `… explain <id>`: the first thing to ask of a record that is not as it should be. */
 export function explainCommand(group: Command): void {
@@ -27,9 +27,4 @@ function toText({ type, id, amount, clientId, acquirer, endToEnd, timeline, summ
       `${at.toISOString().replace('T', ' ').replace('Z', '')}  ${kind.padEnd(8)}  ${toPlain(what)}`,
   )
   return `${head}\n${lines.join('\n')}\n\n${toPlain(summary)}\n`
-}
-
-/** Some of it was written by shops and acquirers: nothing of that may steer a terminal. */
-function toPlain(text: string): string {
-  return text.replace(/\p{C}/gu, '?')
 }

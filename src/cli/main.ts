@@ -9,6 +9,7 @@ import { feeCommands } from './fee.ts'
 import { infractionCommands } from './infraction.ts'
 import { keysCommands } from './keys.ts'
 import { ledgerCommands } from './ledger.ts'
+import { orphanCommands } from './orphan.ts'
 import { printError } from './print.ts'
 import { seedCommands } from './seed.ts'
 import { serviceCommands } from './service.ts'
@@ -31,6 +32,7 @@ keysCommands(program)
 transactionCommands(program)
 withdrawalCommands(program)
 infractionCommands(program)
+orphanCommands(program)
 feeCommands(program)
 ledgerCommands(program)
 auditCommands(program)

@@ -16,6 +16,11 @@ export function write(text: string): void {
   process.stdout.write(text)
 }
 
+/** What shops, banks and payers wrote may not steer a terminal. */
+export function toPlain(text: string): string {
+  return text.replace(/\p{C}/gu, '?')
+}
+
 export function printError(error: unknown): void {
   process.stderr.write(`guiche: ${error instanceof Error ? error.message : String(error)}\n`)
 }

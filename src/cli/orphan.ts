@@ -1,0 +1,186 @@
+import type { Command } from 'commander'
+import { inReais } from '../lib/money.ts'
+import { type MatchDeps, matchPayment } from '../orphans/match.ts'
+import { type Candidate, rank } from '../orphans/score.ts'
+import { type ListedRow, listCandidates, listSuspense } from '../orphans/store.ts'
+import { undoMatch } from '../orphans/undo.ts'
+import { houseMerchantId } from '../suspense/house.ts'
+import { returnHeld } from '../suspense/send-back.ts'
+import { findSuspense, type SuspenseRow } from '../suspense/store.ts'
+import { createSettlement } from '../transactions/settle.ts'
+import { recorded } from './actor.ts'
+import { toId, toRowCount } from './arguments.ts'
+import { type Context, withContext } from './context.ts'
+import { print, toPlain } from './print.ts'
+
+type Json = { json?: boolean }
+
+/** `guiche orphan …`: money that arrived and is not known for what. */
+export function orphanCommands(program: Command): void {
+  const orphan = program.command('orphan').description('money that arrived and is not known for what')
+
+  orphan
+    .command('list')
+    .description('list payments in suspense that wait for somebody or are being sent back, the last paid first')
+    .option('--all', 'also those that are matched or were sent back')
+    .option('--last <count>', 'how many', toRowCount, 50)
+    .option('--json', 'print JSON')
+    .action(async ({ json, all, last }: Json & { all?: boolean; last: number }) => {
+      const rows = await withContext(async ({ db }) => await listSuspense(db, { isOpen: all !== true, limit: last }))
+      const listed = rows.map(toListed)
+      print(listed, {
+        json,
+        shown: listed.map(({ endToEnd: _, ...row }) => ({ ...row, amount: inReais(row.amount) })),
+        note: rows.some(({ status }) => status === 'held')
+          ? '`npx guiche orphan show <id>` names the charges that one may be for.'
+          : undefined,
+      })
+    })
+
+  orphan
+    .command('show')
+    .argument('<id>', 'of the payment in suspense', toId)
+    .description('show a payment in suspense, and the charges that it may be for, the likeliest first')
+    .option('--json', 'print JSON')
+    .action(async (id: string, { json }: Json) => {
+      const { row, candidates } = await withContext(async (context) => {
+        const row = await findInSuspense(context, id)
+        if (row.status !== 'held') return { row, candidates: [] }
+        const merchantId = row.merchant_id === houseMerchantId ? null : row.merchant_id
+        return { row, candidates: rank(row, await listCandidates(context.db, row, merchantId)) }
+      })
+      const shown = toView(row)
+      if (json) return print({ ...shown, candidates: candidates.map(toCandidate) }, { json })
+      print({ ...shown, amount: inReais(row.amount) }, { note: row.status === 'held' ? noteOn(candidates) : undefined })
+      if (candidates.length > 0) print(candidates.map(toShownCandidate), {})
+    })
+
+  orphan
+    .command('match')
+    .argument('<id>', 'of the payment in suspense', toId)
+    .description('have it pay a transaction, as if it had named it')
+    .requiredOption('--transaction <id>', 'which one', toId)
+    .option('--json', 'print JSON')
+    .action(async (id: string, { json, transaction }: Json & { transaction: string }) => {
+      const action = { action: 'orphan.match', details: { transactionId: transaction } }
+      await act(program, id, action, async (context) => {
+        const deps: MatchDeps = { ...context, settlement: createSettlement(context), nudgeDeliveries: () => {} }
+        return await matchPayment(deps, { id, transactionId: transaction })
+      })
+      print(
+        { id, status: 'matched', transactionId: transaction },
+        { json, note: `The transaction is PAID and the shop is told. \`npx guiche orphan undo ${id}\` undoes it.` },
+      )
+    })
+
+  orphan
+    .command('undo')
+    .argument('<id>', 'of the payment that is matched', toId)
+    .description('undo a match: the money is in suspense again, and the transaction is REFUNDED')
+    .option('--json', 'print JSON')
+    .action(async (id: string, { json }: Json) => {
+      const { transactionId } = await act(program, id, { action: 'orphan.undo' }, async (context) => {
+        return await undoMatch({ ...context, nudgeDeliveries: () => {} }, id)
+      })
+      print(
+        { id, status: 'held', transactionId },
+        {
+          json,
+          note: 'The fee was given back. Match it to another transaction, or send it back: `npx guiche orphan show` helps.',
+        },
+      )
+    })
+
+  orphan
+    .command('return')
+    .argument('<id>', 'of the payment in suspense', toId)
+    .description('send it back to who paid it')
+    .option('--json', 'print JSON')
+    .action(async (id: string, { json }: Json) => {
+      const row = await act(program, id, { action: 'orphan.return' }, async (context) => await returnHeld(context, id))
+      const { return_amount: amount } = row
+      print(
+        { id, status: row.status, amount },
+        {
+          json,
+          shown: { id, status: row.status, amount: inReais(amount ?? 0) },
+          note: `The service sends it within seconds. \`npx guiche orphan show ${id}\` says what became of it.`,
+        },
+      )
+    })
+}
+
+async function findInSuspense({ db }: Context, id: string): Promise<SuspenseRow> {
+  const row = await findSuspense(db, id)
+  if (row) return row
+  throw new Error(`There is no payment ${id} in suspense. \`npx guiche orphan list --all\` shows those that there are.`)
+}
+
+async function act<Result>(
+  program: Command,
+  id: string,
+  action: { action: string; details?: Record<string, unknown> },
+  operate: (context: Context) => Promise<Result>,
+): Promise<Result> {
+  return await withContext(async (context) => {
+    const row = await findInSuspense(context, id)
+    const merchantId = row.matched_merchant_id ?? row.merchant_id
+    const db = recorded(program, context, { ...action, merchantId, recordId: id })
+    return await operate({ ...context, db })
+  })
+}
+
+function noteOn([best]: Candidate[]): string {
+  return best
+    ? '`npx guiche orphan match <id> --transaction <transaction>` has it pay one of these, `return <id>` sends it back:'
+    : 'No unpaid charge of the three days before has this amount. `npx guiche orphan return <id>` sends it back.'
+}
+
+function toListed(row: ListedRow) {
+  return {
+    id: row.id,
+    kind: row.kind,
+    status: row.status,
+    amount: row.amount,
+    paidAt: row.paid_at,
+    acquirer: row.acquirer,
+    endToEnd: row.end_to_end,
+    clientId: row.client_id,
+    transactionId: row.matched_transaction_id,
+    error: row.error_message === null ? null : toPlain(row.error_message),
+  }
+}
+
+function toView(row: SuspenseRow) {
+  return {
+    id: row.id,
+    kind: row.kind,
+    status: row.status,
+    amount: row.amount,
+    paidAt: row.paid_at,
+    acquirer: row.acquirer,
+    endToEnd: row.end_to_end,
+    txid: row.txid === null ? null : toPlain(row.txid),
+    payerName: row.payer ? toPlain(row.payer.name) : null,
+    payerDocument: row.payer ? toPlain(row.payer.document) : null,
+    transactionId: row.matched_transaction_id ?? row.transaction_id,
+    returnedByOthers: row.taken_amount,
+    error: row.error_message === null ? null : toPlain(row.error_message),
+    history: row.statuses.map((status, place) => `${status} ${row.status_dates[place]?.toISOString()}`),
+  }
+}
+
+function toCandidate(candidate: Candidate) {
+  return {
+    score: candidate.score,
+    transactionId: candidate.id,
+    clientId: candidate.client_id,
+    status: candidate.status,
+    createdAt: candidate.created_at,
+    reasons: candidate.reasons,
+  }
+}
+
+function toShownCandidate(candidate: Candidate) {
+  return { ...toCandidate(candidate), reasons: candidate.reasons.join(', ') }
+}
