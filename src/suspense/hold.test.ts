@@ -1,0 +1,92 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { receiverAccount } from '../../simulator/receiver-account.ts'
+import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
+import type { PaymentReturn } from '../acquirers/acquirer.ts'
+import { sql } from '../db/sql.ts'
+import { findBalances } from '../ledger/store.ts'
+import { findLedgerBreaches } from '../ledger/verify.ts'
+import { cents } from '../lib/money.ts'
+import { type HeldPayment, holdPayments } from './hold.ts'
+import { houseMerchantId } from './house.ts'
+import type { SuspenseRow } from './store.ts'
+import { findSuspenseBreaches } from './verify.ts'
+
+const now = new Date('2026-03-02T15:00:00.000Z')
+let database: TestDatabase
+beforeAll(async () => {
+  database = await createTestDatabase()
+})
+afterEach(async () => {
+  expect([...(await findLedgerBreaches(database.db)), ...(await findSuspenseBreaches(database.db))]).toEqual([])
+})
+afterAll(async () => await database.drop())
+
+const orphan = (amount: number, endToEndId = `E${randomUUID()}`): HeldPayment => ({
+  acquirer: { name: 'a-psp', receiver: receiverAccount },
+  payment: { endToEndId, txid: null, amount: cents(amount), paidAt: now, payer: null, returns: [], fee: null },
+  kind: 'orphan',
+  merchantId: null,
+  transactionId: null,
+})
+const withReturns = (one: HeldPayment, ...amounts: number[]): HeldPayment => {
+  const returns = amounts.map((amount, n): PaymentReturn => {
+    return { id: `return${n}`, endToEndId: null, amount: cents(amount), nature: 'MED_FRAUDE', isDone: true, at: now }
+  })
+  return { ...one, payment: { ...one.payment, returns } }
+}
+const hold = async (...payments: HeldPayment[]) =>
+  await database.db.transaction(async (tx) => await holdPayments(tx, payments, now))
+const find = async ({ payment }: HeldPayment) =>
+  await database.db.query<SuspenseRow>(sql`
+    select * from suspense_payments where end_to_end = ${payment.endToEndId}`)
+const inSuspense = async () => (await findBalances(database.db, houseMerchantId)).suspense
+
+it('holds a payment once, however many tell of it at once and in whatever order', async () => {
+  const before = await inSuspense()
+  const payments = [1, 20, 300, 4_000].map((amount) => orphan(amount))
+  const told = Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? payments : payments.toReversed()))
+  await Promise.all(told.map(async (some) => await hold(...some)))
+  await hold(...payments, ...payments)
+  for (const one of payments) expect(await find(one)).toMatchObject([{ status: 'held', merchant_id: houseMerchantId }])
+  expect(await inSuspense()).toBe(before + 4_321)
+})
+
+it('holds the same endToEndId of two acquirers twice: each tells of its own', async () => {
+  const one = orphan(500)
+  await hold(one, { ...one, acquirer: { ...one.acquirer, name: 'another-psp' } })
+  expect(await find(one)).toHaveLength(2)
+})
+
+it('follows what the acquirer takes back, in parts and told twice, until nothing is left', async () => {
+  const before = await inSuspense()
+  const one = orphan(1_000)
+  await hold(one)
+  await hold(withReturns(one, 300))
+  await hold(withReturns(one, 300))
+  expect(await find(one)).toMatchObject([{ status: 'held', taken_amount: 300 }])
+  expect(await inSuspense()).toBe(before + 700)
+  await Promise.all(Array.from({ length: 5 }, async () => await hold(withReturns(one, 300, 700))))
+  expect(await find(one)).toMatchObject([{ status: 'returned', taken_amount: 1_000, check_at: null }])
+  expect(await inSuspense()).toBe(before)
+})
+
+it('holds one that went back before it was first heard of, and lets it go at once', async () => {
+  const before = await inSuspense()
+  const [whole, part] = [withReturns(orphan(1_000), 1_000), withReturns(orphan(1_000), 999)]
+  await hold(whole, part)
+  expect(await find(whole)).toMatchObject([{ statuses: ['held', 'returned'] }])
+  expect(await find(part)).toMatchObject([{ statuses: ['held'], taken_amount: 999 }])
+  expect(await inSuspense()).toBe(before + 1)
+})
+
+it('leaves a return alone that is not done yet', async () => {
+  const one = withReturns(orphan(1_000), 1_000)
+  const under = {
+    ...one,
+    payment: { ...one.payment, returns: one.payment.returns.map((back) => ({ ...back, isDone: false })) },
+  }
+  await hold(under)
+  await hold(under)
+  expect(await find(one)).toMatchObject([{ status: 'held', taken_amount: 0 }])
+})
