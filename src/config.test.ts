@@ -31,6 +31,8 @@ describe('an empty environment', () => {
     tokenLifetimeSeconds: 900,
     rateLimitCreate: { perSecond: 100, burst: 200 },
     rateLimitToken: { perSecond: 20, burst: 100 },
+    acquirersFile: null,
+    variable: expect.any(Function),
     simulatorUrl: null,
     orphanMatchThreshold: null,
     webhookAllowPrivate: true,
@@ -118,6 +120,8 @@ it('takes every variable', () => {
     tokenLifetimeSeconds: 300,
     rateLimitCreate: { perSecond: 0.5, burst: 7 },
     rateLimitToken: { perSecond: 1, burst: 5 },
+    acquirersFile: null,
+    variable: expect.any(Function),
     simulatorUrl: 'http://simulator:4010',
     orphanMatchThreshold: 80,
     webhookAllowPrivate: true,
@@ -237,11 +241,21 @@ it('lists every fault at once, and no value', () => {
   expect(faults.join()).not.toContain('x-')
 })
 
+it('takes either a simulator or the acquirers of a file, and reads the variables that the file names', () => {
+  const config = readConfig({ ACQUIRERS_FILE: './acquirers.json', EFI_SECRET: 's' })
+  expect(config.acquirersFile).toBe(resolve('acquirers.json'))
+  expect(config.variable('EFI_SECRET')).toBe('s')
+  expect(faultsOf({ ACQUIRERS_FILE: 'a.json', SIMULATOR_URL: 'http://a' })).toHaveLength(1)
+  const long = `https://${'a'.repeat(60)}.example.com`
+  expect(readConfig({ ACQUIRERS_FILE: 'a.json', BASE_URL: long }).baseUrl).toBe(long)
+})
+
 describe('WEBHOOK_ALLOW_PRIVATE', () => {
   const allowed = (environment: Record<string, string>) => readConfig(environment).webhookAllowPrivate
 
   it('is true by default while the simulator is the acquirer and the service listens on a loopback address alone', () => {
     for (const HOST of ['', '127.0.0.1', 'localhost', '::1', '127.8.9.10']) expect(allowed({ HOST }), HOST).toBe(true)
+    expect(allowed({ ACQUIRERS_FILE: 'acquirers.json' })).toBe(false)
     for (const HOST of ['0.0.0.0', '::', '192.168.1.5', 'pix.example.com', '127.example.com', '1.127.0.0'])
       expect(allowed({ HOST }), HOST).toBe(false)
   })

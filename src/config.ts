@@ -19,6 +19,7 @@ const Environment = Type.Object({
   RATE_LIMIT_CREATE: Type.Number({ minimum: 0, maximum: 1_000_000, default: 100 }),
   RATE_LIMIT_CREATE_BURST: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000_000 })),
   RATE_LIMIT_TOKEN: Type.Number({ minimum: 0, maximum: 1_000_000, default: 20 }),
+  ACQUIRERS_FILE: Type.Optional(Type.String({ minLength: 1 })),
   SIMULATOR_URL: Type.Optional(Type.String({ minLength: 1 })),
   ORPHAN_MATCH_THRESHOLD: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
   WEBHOOK_ALLOW_PRIVATE: Type.Optional(Type.Boolean()),
@@ -49,6 +50,10 @@ export type Config = Readonly<{
   rateLimitCreate: { perSecond: number; burst: number }
   /** Per address, and twice that per client. */
   rateLimitToken: { perSecond: number; burst: number }
+  /** The accounts at PSPs, by absolute path (acquirers/settings.ts). Null: the simulated network. */
+  acquirersFile: string | null
+  /** Reads a variable that the file above names. */
+  variable: (name: string) => string | undefined
   simulatorUrl: string | null
   /** The score from which a payment without a txid is matched by itself; null: never. */
   orphanMatchThreshold: number | null
@@ -95,7 +100,11 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   const simulatorUrl = readBase('SIMULATOR_URL', text('SIMULATOR_URL'), faults)
   const databaseUrl = readUrl('DATABASE_URL', text('DATABASE_URL'), ['postgres:', 'postgresql:'], faults)
   if (text('HOST') && !isHost(text('HOST') ?? '')) faults.push('HOST must be an IP address or a host name')
-  if (baseUrl !== null && simulatorUrl === null && baseUrl.replace(/^https?:\/\//, '').length > baseUrlLengthMax)
+  const acquirersFile = text('ACQUIRERS_FILE')
+  if (acquirersFile !== undefined && simulatorUrl !== null)
+    faults.push('SIMULATOR_URL has no use beside ACQUIRERS_FILE: an acquirer of dialect generic may be a simulator')
+  const isSimulatedHere = simulatorUrl === null && acquirersFile === undefined
+  if (baseUrl !== null && isSimulatedHere && baseUrl.replace(/^https?:\/\//, '').length > baseUrlLengthMax)
     faults.push(
       `BASE_URL must have at most ${baseUrlLengthMax} characters after the scheme: it stands in every QR code`,
     )
@@ -118,9 +127,11 @@ export function readConfig(environment: Record<string, string | undefined>): Con
       burst: given.RATE_LIMIT_CREATE_BURST ?? Math.max(1, Math.ceil(given.RATE_LIMIT_CREATE * 2)),
     },
     rateLimitToken: { perSecond: given.RATE_LIMIT_TOKEN, burst: Math.max(1, Math.ceil(given.RATE_LIMIT_TOKEN * 5)) },
+    acquirersFile: acquirersFile === undefined ? null : resolve(acquirersFile),
+    variable: (name) => environment[name],
     simulatorUrl,
     orphanMatchThreshold: given.ORPHAN_MATCH_THRESHOLD ?? null,
-    webhookAllowPrivate: given.WEBHOOK_ALLOW_PRIVATE ?? isLoopback(given.HOST),
+    webhookAllowPrivate: given.WEBHOOK_ALLOW_PRIVATE ?? (acquirersFile === undefined && isLoopback(given.HOST)),
     retention: {
       attemptsDays: given.RETENTION_ATTEMPTS_DAYS,
       callbacksDays: given.RETENTION_CALLBACKS_DAYS,

@@ -2,9 +2,11 @@ import type { Logger } from 'pino'
 import { request } from 'undici'
 import { receiverAccount, receiverKey, simulatorCredentials } from '../simulator/receiver-account.ts'
 import { createSimulator, type Simulator } from '../simulator/simulator.ts'
-import type { Acquirer } from './acquirers/acquirer.ts'
 import { createBacenAcquirer } from './acquirers/bacen/adapter.ts'
-import { createHttpSend, type Send } from './acquirers/bacen/http.ts'
+import { standardManner, withOverrides } from './acquirers/bacen/manner.ts'
+import { type OpenAcquirer, openAcquirer } from './acquirers/open.ts'
+import type { RouteSettings } from './acquirers/routes.ts'
+import { type AcquirerSettings, readAcquirersFile } from './acquirers/settings.ts'
 import type { Config } from './config.ts'
 import type { Db } from './db/sql.ts'
 import type { Clock } from './lib/clock.ts'
@@ -13,8 +15,19 @@ import type { SandboxControlled } from './sandbox/controls.ts'
 import type { SandboxPersonality } from './sandbox/personality.ts'
 import type { Sandbox } from './sandbox/routes.ts'
 
-/** The simulated Pix network as acquirer, in this process or at SIMULATOR_URL: through the same adapter as any PSP. */
-export type SimulatedNetwork = { acquirer: Acquirer; sandbox: Sandbox; close(): Promise<void> }
+/** All acquirers: those of ACQUIRERS_FILE, or the simulated network, which is reached through the same adapter as any PSP. */
+export type Network = {
+  acquirers: NetworkAcquirer[]
+  routes: readonly RouteSettings[]
+  /** What one can have the simulated network do; null beside real ones. */
+  sandbox: Sandbox | null
+  close(): Promise<void>
+}
+
+export type NetworkAcquirer = Pick<OpenAcquirer, 'acquirer'> & {
+  breaker: OpenAcquirer['breaker'] | null
+  callbacks: AcquirerSettings['callbacks']
+}
 
 export const simulatorName = 'simulator'
 
@@ -28,12 +41,29 @@ type Options = {
   postHere: (path: string, body: unknown) => Promise<number>
 }
 
-export async function openSimulatedNetwork(options: Options): Promise<SimulatedNetwork> {
-  const { simulatorUrl } = options.config
+export async function openNetwork(options: Options): Promise<Network> {
+  const { acquirersFile, simulatorUrl, variable } = options.config
+  if (acquirersFile !== null)
+    return openSettings(readAcquirersFile({ path: acquirersFile, variable, clock: options.clock }), options)
   return simulatorUrl === null ? await openHere(options) : openRemote(simulatorUrl, options)
 }
 
-async function openHere({ db, clock, log, baseUrl, postHere }: Options): Promise<SimulatedNetwork> {
+function openSettings(
+  { acquirers, routes }: ReturnType<typeof readAcquirersFile>,
+  { clock, log }: Pick<Options, 'clock' | 'log'>,
+): Network {
+  const opened = acquirers.map((settings) => ({ ...openAcquirer(settings, { clock, log }), ...settings }))
+  return {
+    acquirers: opened,
+    routes,
+    sandbox: null,
+    close: async () => {
+      await Promise.all(opened.map(({ close }) => close()))
+    },
+  }
+}
+
+async function openHere({ db, clock, log, baseUrl, postHere }: Options): Promise<Network> {
   const simulator = await createSimulator({
     pool: db.pool,
     clock,
@@ -42,8 +72,10 @@ async function openHere({ db, clock, log, baseUrl, postHere }: Options): Promise
     sendCallback: async (url, body) => await postHere(new URL(url).pathname, body),
     log,
   })
+  const acquirer = createBacenAcquirer({ ...simulated, send: simulator.handle, isRemote: false, clock })
   return {
-    acquirer: toAcquirer({ send: simulator.handle, isRemote: false, clock }),
+    acquirers: [{ acquirer, breaker: null, callbacks: {} }],
+    routes: [],
     sandbox: {
       ...toSandbox(simulator),
       serve: async (path) => await simulator.handle({ method: 'GET', path, query: {}, headers: {}, body: undefined }),
@@ -52,24 +84,29 @@ async function openHere({ db, clock, log, baseUrl, postHere }: Options): Promise
   }
 }
 
-function openRemote(url: string, { clock }: Options): SimulatedNetwork {
-  const { send, close } = createHttpSend({ baseUrl: url })
+function openRemote(url: string, options: Options): Network {
+  const settings: AcquirerSettings = {
+    ...simulated,
+    dialect: 'generic',
+    environment: 'sandbox',
+    place: { baseUrl: url },
+    tls: null,
+    timeoutMs: 10_000,
+    callbacks: {},
+    fees: { payment: null, payout: null },
+  }
   return {
-    acquirer: toAcquirer({ send, isRemote: true, clock }),
+    ...openSettings({ acquirers: [settings], routes: [] }, options),
     sandbox: { ...toRemoteSandbox(url), serve: null },
-    close,
   }
 }
 
-function toAcquirer(options: { send: Send; isRemote: boolean; clock: Clock }): Acquirer {
-  return createBacenAcquirer({
-    ...options,
-    name: simulatorName,
-    credentials: simulatorCredentials,
-    chave: receiverKey,
-    receiver: receiverAccount,
-    manner: { offers: { payouts: true, infractions: true } },
-  })
+const simulated = {
+  name: simulatorName,
+  credentials: simulatorCredentials,
+  chave: receiverKey,
+  receiver: receiverAccount,
+  manner: withOverrides(standardManner, { offers: { payouts: true, infractions: true } }),
 }
 
 /** What the gateway's own words have the network do, in this process. */

@@ -2,17 +2,18 @@ import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import type { Logger } from 'pino'
 import { collectDefaultMetrics, Registry } from 'prom-client'
+import { createQuestionObserver, observeAcquirers } from './acquirers/metrics.ts'
 import { recordExchanges } from './acquirers/record.ts'
 import { createRegistry } from './acquirers/registry.ts'
 import { createApp } from './app.ts'
 import { loadSecretKey } from './auth/secret-key.ts'
-import { callbackPath } from './callbacks/path.ts'
 import { type Config, toBaseUrl } from './config.ts'
 import { openDatabase } from './database.ts'
 import { createExchangeWriter } from './exchanges/write.ts'
 import type { Server } from './http/server.ts'
 import { type Clock, systemClock } from './lib/clock.ts'
-import { openSimulatedNetwork, simulatorName } from './network.ts'
+import { openNetwork } from './network.ts'
+import { registerCallbacks } from './registration.ts'
 import { makeSandboxClient, type SandboxFile, takeSandboxToShow } from './sandbox-client.ts'
 import { inviteFirstAdmin } from './users/invite.ts'
 import { version } from './version.ts'
@@ -60,7 +61,7 @@ export async function startService({
     // The app and the worker know each other only through these two, once both are there.
     let app: Server | null = null
     let worker: Worker | null = null
-    const network = await openSimulatedNetwork({
+    const network = await openNetwork({
       config,
       db,
       clock,
@@ -70,8 +71,13 @@ export async function startService({
         (await app?.inject({ method: 'POST', url: path, payload: body as object }))?.statusCode ?? 503,
     })
     stops.push(network.close)
-    const acquirer = recordExchanges(network.acquirer, { write: createExchangeWriter({ db, log }), clock })
-    const acquirers = createRegistry([acquirer])
+    observeAcquirers({ registry, clock, acquirers: network.acquirers })
+    const recorder = { write: createExchangeWriter({ db, log }), observe: createQuestionObserver(registry), clock }
+    const asked = network.acquirers.map((one) => ({ ...one, acquirer: recordExchanges(one.acquirer, recorder) }))
+    const acquirers = createRegistry(
+      asked.map(({ acquirer }) => acquirer),
+      network.routes,
+    )
     const deps = { config, db, clock, key, log, registry, acquirers, baseUrl, version }
 
     app = await createApp({
@@ -80,8 +86,8 @@ export async function startService({
       nudgeDeliveries: () => worker?.nudgeDeliveries(),
       workOn: (notices) => worker?.workOn(notices),
     })
-    await makeSandboxClient({ ...deps, dataDir: config.dataDir })
-    await acquirer.registerCallback(`${baseUrl}${callbackPath(key, simulatorName)}`)
+    // With all rights, and for pretended money only.
+    if (network.sandbox) await makeSandboxClient({ ...deps, dataDir: config.dataDir })
     worker = await startWorker({
       ...deps,
       webhookAllowPrivate: config.webhookAllowPrivate,
@@ -91,7 +97,8 @@ export async function startService({
     stops.push(worker.stop)
     stops.push(app.close.bind(app))
     await app.listen({ host: config.host, port })
-    const newSandbox = await takeSandboxToShow({ db, dataDir: config.dataDir })
+    stops.push((await registerCallbacks(deps, asked)).stop)
+    const newSandbox = network.sandbox && (await takeSandboxToShow({ db, dataDir: config.dataDir }))
     const firstAdminUrl = await inviteFirstAdmin(db, { now: clock.now(), baseUrl })
     return { baseUrl, newSandbox, firstAdminUrl, stop }
   } catch (error) {

@@ -18,7 +18,17 @@ const ranks: string[][] = [
   ['dashboard'],
   ['app.ts', 'worker.ts'],
   // What wires the others together, and may know each other.
-  ['database.ts', 'log.ts', 'main.ts', 'network.ts', 'openapi.ts', 'sandbox-client.ts', 'service.ts', 'version.ts'],
+  [
+    'database.ts',
+    'log.ts',
+    'main.ts',
+    'network.ts',
+    'openapi.ts',
+    'registration.ts',
+    'sandbox-client.ts',
+    'service.ts',
+    'version.ts',
+  ],
   ['seed'],
   ['cli'],
 ]

@@ -24,8 +24,9 @@ export function seedCommands(program: Command): void {
     .option('--json', 'print JSON, and nothing of the progress')
     .action(async ({ json, ...given }: Options) => {
       const config = readConfig(process.env)
-      if (config.simulatorUrl !== null)
-        throw new Error('SIMULATOR_URL is set: a seed fills the simulated network of its own database. Unset it.')
+      const set = config.acquirersFile !== null ? 'ACQUIRERS_FILE' : 'SIMULATOR_URL'
+      if (config.acquirersFile !== null || config.simulatorUrl !== null)
+        throw new Error(`${set} is set: a seed fills the simulated network of its own database. Unset it.`)
       const { seedDatabase } = await import('../seed/seed.ts')
       const merchants = given.merchants ?? Math.max(3, Math.min(1_000, Math.floor(given.transactions / 100)))
       const seeded = await withContext(async (context) => {

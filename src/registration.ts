@@ -1,0 +1,66 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { callbackPath } from './callbacks/path.ts'
+import type { SecretKey } from './lib/secrets.ts'
+import type { NetworkAcquirer } from './network.ts'
+
+const firstRetryMs = 30_000
+const retryMsMax = 60 * 60_000
+// A PSP that is quick has the address by the time that this service is there; a slow one does not hold the start up.
+const startWaitsMs = 1_000
+
+type Deps = { key: SecretKey; log: Logger; baseUrl: string }
+
+/** Where an acquirer posts its callbacks, without the `/pix` that it appends. */
+export function toCallbackUrl(
+  { key, baseUrl }: Pick<Deps, 'key' | 'baseUrl'>,
+  { acquirer, callbacks }: Pick<NetworkAcquirer, 'acquirer' | 'callbacks'>,
+): string {
+  return (callbacks.baseUrl ?? baseUrl) + callbackPath(key, acquirer.name, acquirer.callbacks.version)
+}
+
+/**
+ * Tells each acquirer where its callbacks go. One that cannot be told now is told later: until then its payments are found in its list.
+ * Once this service listens, since some PSPs try the address before they take it.
+ */
+export async function registerCallbacks(
+  deps: Deps,
+  acquirers: readonly NetworkAcquirer[],
+): Promise<{ stop: () => Promise<void> }> {
+  const stopping = new AbortController()
+  const told = acquirers.filter(({ callbacks }) => callbacks.register !== false)
+  const first = told.map(async (one) => await register(deps, one))
+  await Promise.race([Promise.all(first), pause(startWaitsMs, undefined, { ref: false })])
+  const later = told.map(async (one, index) => {
+    if (!(await first[index])) await registerLater(deps, one, stopping.signal)
+  })
+  return {
+    async stop() {
+      stopping.abort()
+      await Promise.all(later)
+    },
+  }
+}
+
+async function registerLater(deps: Deps, one: NetworkAcquirer, stopping: AbortSignal): Promise<void> {
+  for (let waitMs = firstRetryMs; ; waitMs = Math.min(waitMs * 2, retryMsMax)) {
+    // Ends at once when the service stops.
+    await pause(waitMs, undefined, { signal: stopping, ref: false }).catch(() => {})
+    if (stopping.aborted || (await register(deps, one))) return
+  }
+}
+
+/** False when it did not come to be. */
+async function register(deps: Deps, one: NetworkAcquirer): Promise<boolean> {
+  const { name } = one.acquirer
+  try {
+    await one.acquirer.registerCallback(toCallbackUrl(deps, one))
+    return true
+  } catch (error) {
+    deps.log.warn(
+      { acquirer: name, reason: error instanceof Error ? error.message : String(error) },
+      `the address for callbacks could not be registered and will be tried again: payments are found in the acquirer’s list meanwhile. \`npx guiche acquirer check ${name}\` tells more`,
+    )
+    return false
+  }
+}
