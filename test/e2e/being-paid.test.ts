@@ -122,7 +122,7 @@ describe('a callback', () => {
     const foreign = { endToEndId: inventedId(), valor: '1.00', horario: service.clock.now().toISOString() }
     expect(await tell(service, { pix: [...payments, foreign, { nothing: true }, payments[0]] })).toBe(200)
     for (const { id } of charged) await expectPaidOnce(id)
-    await untilInbox(service, foreign.endToEndId, 'unmatched')
+    await untilInbox(service, foreign.endToEndId, 'unconfirmed')
     for (const { endToEndId } of payments) await untilInbox(service, endToEndId, 'settled')
   })
 
@@ -171,12 +171,12 @@ describe('a callback', () => {
 })
 
 describe('a callback that is not to be believed', () => {
-  it('for a charge that is not ours ends unmatched', async () => {
+  it('for a charge that is not ours, of a payment that never came, ends unconfirmed', async () => {
     const [ours, theirs] = [inventedId(), inventedId()]
     await tell(service, { pix: [{ endToEndId: ours, txid: 'f'.repeat(32) }] })
     await tell(service, { pix: [{ endToEndId: theirs, txid: 'anothershopsorder000000000001' }] })
-    await untilInbox(service, ours, 'unmatched')
-    await untilInbox(service, theirs, 'unmatched')
+    await untilInbox(service, ours, 'unconfirmed')
+    await untilInbox(service, theirs, 'unconfirmed')
   })
 
   it('for a transaction that nobody paid ends unconfirmed', async () => {
@@ -224,7 +224,7 @@ describe('a callback that is not to be believed', () => {
 
   it.each([
     ['not JSON', '{"pix":'],
-    ['a list', '[]'],
+    ['a list of nothing that can be read', '[null]'],
     ['without a list of payments', '{"pix":{}}'],
     ['with nothing that can be read', '{"pix":[{"endToEndId":"short"},null,1,"E"]}'],
     ['with text that cannot be kept', '{"pix":[{"endToEndId":"E\\u0000"}]}'],
