@@ -69,6 +69,10 @@ const names: [name: string, place: string, description: string][] = [
   ['SandboxContested', 'POST /sandbox/infraction 200', 'The contest that was opened.'],
   ['SandboxReturn', 'POST /sandbox/return body', 'A return under MED without a warning.'],
   ['SandboxWithdrawalReturn', 'POST /sandbox/withdrawal/{payoutId}/return body', 'A withdrawal that is sent back.'],
+  ['SandboxPersonalityName', 'GET /sandbox/personality 200 name', 'The characters that the simulated bank can have.'],
+  ['SandboxTraits', 'GET /sandbox/personality 200 traits', 'What the simulated bank does, and how often.'],
+  ['SandboxPersonality', 'GET /sandbox/personality 200', 'The character of the simulated bank.'],
+  ['SandboxPersonalityInput', 'POST /sandbox/personality body', 'Another character for the simulated bank.'],
 
   ['TransactionFilters', 'GET /transaction query', 'Filters of the list of transactions; all must fit.'],
   ['WithdrawalFilters', 'GET /withdrawal query', 'Filters of the list of withdrawals; all must fit.'],

@@ -115,6 +115,11 @@ async function sendOnce<Result>(
 ): Promise<Result> {
   const { signal, timeoutMs = settings.timeoutMs } = options
   signal?.throwIfAborted()
+  const requestId = crypto.randomUUID()
+  // Before anything is caught: what is wrong with these is the caller's to mend, and nothing to try again.
+  const url = toUrl(settings, call)
+  const headers = toHeaders(call, { token, requestId })
+  const body = toBody(call)
   const controller = new AbortController()
   const abort = () => controller.abort(signal?.reason)
   signal?.addEventListener('abort', abort, { once: true })
@@ -123,19 +128,22 @@ async function sendOnce<Result>(
     isLate = true
     controller.abort()
   }, timeoutMs)
-  const requestId = crypto.randomUUID()
   try {
-    const response = await settings.fetch(toUrl(settings, call), {
+    const response = await settings.fetch(url, {
       method: call.method,
-      headers: toHeaders(call, { token, requestId }),
+      headers,
       // A redirect would take the credentials along.
       redirect: 'manual',
       signal: controller.signal,
-      ...(call.body && { body: call.body instanceof URLSearchParams ? call.body : JSON.stringify(call.body) }),
+      ...(body !== undefined && { body }),
     })
     if (response.ok) return await read(response)
-    const { status, headers } = response
-    throw toError({ status, headers, body: await response.text(), idempotencyKey: call.idempotencyKey })
+    throw toError({
+      status: response.status,
+      headers: response.headers,
+      body: await response.text(),
+      idempotencyKey: call.idempotencyKey,
+    })
   } catch (error) {
     signal?.throwIfAborted()
     if (error instanceof GuicheError) throw error
@@ -175,6 +183,10 @@ function toQuery(filters: object): URLSearchParams {
       if (one !== undefined && one !== null) query.append(name, one instanceof Date ? one.toISOString() : String(one))
   }
   return query
+}
+
+function toBody({ body }: Call): string | URLSearchParams | undefined {
+  return body === undefined || body instanceof URLSearchParams ? body : JSON.stringify(body)
 }
 
 function toHeaders(call: Call, { token, requestId }: { token: string | null; requestId: string }) {

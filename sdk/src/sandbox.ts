@@ -5,6 +5,8 @@ import type {
   SandboxInfraction,
   SandboxPaid,
   SandboxPayment,
+  SandboxPersonality,
+  SandboxPersonalityInput,
   SandboxReturn,
   SandboxWithdrawalReturn,
 } from './types.ts'
@@ -51,5 +53,15 @@ export class Sandbox {
   /** Has the receiver of a withdrawal send it back, or `amount` cents of it. */
   returnWithdrawal(id: string, input: SandboxWithdrawalReturn = {}, options?: RequestOptions): Promise<SandboxPaid> {
     return this.#client.post(`/sandbox/withdrawal/${toSegment(id)}/return`, options, { body: input })
+  }
+
+  /** The character of the simulated bank. */
+  personality(options?: RequestOptions): Promise<SandboxPersonality> {
+    return this.#client.get('/sandbox/personality', options)
+  }
+
+  /** Gives the simulated bank another character from now on, for every client of the service; `{ name: 'honest' }` is the first one. */
+  setPersonality(input: SandboxPersonalityInput, options?: RequestOptions): Promise<SandboxPersonality> {
+    return this.#client.post('/sandbox/personality', options, { body: input })
   }
 }

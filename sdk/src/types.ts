@@ -64,7 +64,7 @@ export type WithdrawalHold = 'approval' | 'duplicate'
 export type RefundStatus = 'PROCESSING' | 'REFUNDED' | 'FAILED'
 
 /** What changed the available balance. */
-export type StatementKind = 'payment' | 'fee' | 'debt_repaid' | 'refund_reserved' | 'refund_sent' | 'refund_released' | 'infraction_blocked' | 'infraction_returned' | 'infraction_released' | 'withdrawal_reserved' | 'withdrawal_sent' | 'withdrawal_released' | 'withdrawal_returned' | 'correction'
+export type StatementKind = 'payment' | 'fee' | 'debt_repaid' | 'refund_reserved' | 'refund_sent' | 'refund_released' | 'infraction_blocked' | 'infraction_returned' | 'infraction_released' | 'withdrawal_reserved' | 'withdrawal_sent' | 'withdrawal_released' | 'withdrawal_returned' | 'payment_held' | 'held_returned' | 'held_matched' | 'match_undone' | 'correction'
 
 /** Where the delivery of an event stands. Waiting: behind an earlier event of its record; pending: to be tried; delivered; exhausted: all attempts failed; gone: the receiver answered 410. */
 export type DeliveryState = 'waiting' | 'pending' | 'delivered' | 'exhausted' | 'gone'
@@ -285,7 +285,7 @@ export interface StatementEntry {
   amount: number
   /** The available balance after it, in cents. */
   balance: number
-  recordType: 'transaction' | 'refund' | 'infraction' | 'withdrawal' | 'correction'
+  recordType: 'transaction' | 'refund' | 'infraction' | 'withdrawal' | 'suspense' | 'correction'
   /** Identifier of what it was booked for. */
   recordId: string
   /** When it was booked. */
@@ -500,6 +500,8 @@ export interface SandboxPayment {
   /** Cents, to pay another amount than the code asks for; 1 to 999999999999. */
   amount?: number
   payer?: SandboxPayer
+  /** What goes amiss with it; honest: nothing, whatever the character of the bank. */
+  behaviour?: 'honest' | 'without_txid' | 'slow' | 'late' | 'twice' | 'other_amount' | 'other_payer' | 'returned' | 'contested' | 'callback_never' | 'callback_twice' | 'callback_late' | 'callback_forged'
 }
 
 /** The payment that was made. */
@@ -534,6 +536,61 @@ export interface SandboxReturn {
 export interface SandboxWithdrawalReturn {
   /** Cents; all that is left by default; 1 to 999999999999. */
   amount?: number
+}
+
+/** The characters that the simulated bank can have. */
+export type SandboxPersonalityName = 'honest' | 'forgetful' | 'late' | 'careless' | 'forged' | 'quarrelsome' | 'hostile'
+
+/** What the simulated bank does, and how often. How probable each is, from 0 to 1. */
+export interface SandboxTraits {
+  /** 0 to 1. */
+  without_txid?: number
+  /** 0 to 1. */
+  slow?: number
+  /** 0 to 1. */
+  late?: number
+  /** 0 to 1. */
+  twice?: number
+  /** 0 to 1. */
+  other_amount?: number
+  /** 0 to 1. */
+  other_payer?: number
+  /** 0 to 1. */
+  returned?: number
+  /** 0 to 1. */
+  contested?: number
+  /** 0 to 1. */
+  callback_never?: number
+  /** 0 to 1. */
+  callback_twice?: number
+  /** 0 to 1. */
+  callback_late?: number
+  /** 0 to 1. */
+  callback_forged?: number
+  /** 0 to 1. */
+  answer_lost?: number
+  /** 0 to 1. */
+  payout_rejected?: number
+  /** 0 to 1. */
+  return_rejected?: number
+}
+
+/** The character of the simulated bank. */
+export interface SandboxPersonality {
+  name: SandboxPersonalityName
+  /** The same seed does the same to the same payments; 0 to 9007199254740991. */
+  seed: number
+  /** How probable each is, from 0 to 1. */
+  traits: SandboxTraits
+}
+
+/** Another character for the simulated bank. */
+export interface SandboxPersonalityInput {
+  name: SandboxPersonalityName
+  /** The same seed does the same to the same payments; 0 to 9007199254740991. */
+  seed?: number
+  /** How probable each is, from 0 to 1. */
+  traits?: SandboxTraits
 }
 
 /** Filters of the list of transactions; all must fit. */

@@ -1,0 +1,57 @@
+import { readFileSync } from 'node:fs'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import { expect, it } from 'vitest'
+import type { WebhookEventType } from './event-types.ts'
+import { createTestEvent, createWebhookReceiver, signWebhook } from './testing.ts'
+
+const secret = `whsec_${btoa('a secret of twenty-four.')}`
+
+const document = JSON.parse(readFileSync('docs/openapi.json', 'utf8'))
+const schemaOf = (path: string) => document.paths[path].get.responses['200'].content['application/json'].schema
+
+it.each(['transaction', 'withdrawal'])('makes up events of each status of a %s, as the API has them', (record) => {
+  const schema = schemaOf(`/${record}/{id}`)
+  const ajv = new Ajv2020({ strict: false, allErrors: true })
+  addFormats.default(ajv)
+  const validate = ajv.compile({
+    ...schema,
+    additionalProperties: false,
+    properties: { ...schema.properties, sequence: { type: 'integer' } },
+  })
+  for (const status of schema.properties.status.enum.filter((one: string) => one !== 'PENDING')) {
+    const event = createTestEvent(`${record}.${status.toLowerCase()}` as WebhookEventType, { amount: 4200 })
+    expect(validate(event.data), JSON.stringify(validate.errors)).toBe(true)
+    expect(event.data).toMatchObject({ status, amount: 4200, sequence: event.data.statusHistory.length - 1 })
+    expect(event.data.statusHistory.at(-1)).toMatchObject({ status, durationInMilliseconds: null })
+  }
+})
+
+it('makes up what the test says of it, and what follows from that', () => {
+  const { data } = createTestEvent('transaction.paid', { amount: 100, id: 'mine', sequence: 9 })
+  expect(data).toMatchObject({ id: 'mine', amountPaid: 100, sequence: 9 })
+})
+
+it('receives: 204 and kept what verifies, 401 what does not', async () => {
+  const receiver = await createWebhookReceiver({ secret })
+  try {
+    const event = createTestEvent('withdrawal.processed')
+    const waiting = receiver.waitFor('withdrawal.processed', ({ data }) => data.id === event.data.id)
+    const send = async (signedWith: string, sent = event) => {
+      const { headers, body } = await signWebhook(signedWith, sent)
+      return (await fetch(receiver.url, { method: 'POST', headers, body })).status
+    }
+    expect(await send(`whsec_${btoa('another one')}`)).toBe(401)
+    expect(await send(secret, createTestEvent('withdrawal.processed'))).toBe(204)
+    expect(await send(secret)).toBe(204)
+    expect(await waiting).toEqual(event)
+    expect(await receiver.waitFor('withdrawal.processed', ({ data }) => data.id === event.data.id)).toEqual(event)
+    expect(receiver.events).toHaveLength(2)
+    expect(receiver.refused).toMatchObject([{ name: 'WebhookVerificationError' }])
+    await expect(receiver.waitFor('transaction.paid', undefined, { timeoutMs: 20 })).rejects.toThrow(
+      /No transaction.paid .* within 20 ms, but withdrawal.processed, withdrawal.processed. Refused: No signature/,
+    )
+  } finally {
+    await receiver.close()
+  }
+})

@@ -1,0 +1,333 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import {
+  AuthenticationError,
+  ConnectionError,
+  Guiche,
+  GuicheError,
+  type GuicheOptions,
+  PermissionError,
+  RateLimitedError,
+  ServerError,
+} from '../../sdk/src/index.ts'
+import { type BadLine, openBadLine } from '../support/bad-line.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+
+let service: TestService
+let line: BadLine
+let guiche: Guiche
+
+beforeAll(async () => {
+  service = await startTestService()
+})
+afterAll(async () => await service.stop())
+beforeEach(async () => {
+  line = await openBadLine(service.baseUrl)
+  guiche = connect()
+  return async () => await line.stop()
+})
+
+function connect(options: Partial<GuicheOptions> = {}): Guiche {
+  const { clientId, clientSecret } = service.sandbox
+  return new Guiche({ clientId, clientSecret, baseUrl: line.baseUrl, ...options } as GuicheOptions)
+}
+
+const payout = { amount: 1000, pixKey: { key: 'maria@example.com', type: 'EMAIL' } } as const
+const unavailable = { status: 503, body: '<h1>Service Unavailable</h1>' }
+
+describe('a call that is safe to repeat', () => {
+  it('is made once, though its answer is lost again and again', async () => {
+    line.plan('POST /transaction', 'lose-answer', 'lose-answer', 'lose-request', unavailable)
+    const externalCode = 'created-only-once'
+    const { id } = await guiche.transactions.create({ amount: 1000, externalCode })
+    expect(line.count('POST /transaction')).toBe(5)
+    const all = await guiche.transactions.list({ externalCode }).all()
+    expect(all.map((one) => one.id)).toEqual([id])
+  })
+
+  it('refunds and pays out once, too', async () => {
+    const { id, pixResponse } = await guiche.transactions.create({ amount: 50_000 })
+    await guiche.sandbox.pay({ uri: pixResponse.uri })
+    await expect.poll(async () => (await guiche.transactions.get(id)).status, { timeout: 10_000 }).toBe('PAID')
+    line.plan(`POST /transaction/${id}/refund`, 'lose-answer')
+    await guiche.transactions.refund(id, { amount: 100 })
+    expect((await guiche.transactions.get(id)).refunds).toHaveLength(1)
+
+    line.plan('POST /withdrawal', 'lose-answer', { status: 502 })
+    const withdrawal = await guiche.withdrawals.create(payout)
+    expect((await guiche.withdrawals.list().all()).map((one) => one.id)).toEqual([withdrawal.id])
+    line.plan(`POST /withdrawal/${withdrawal.id}/cancel`, { status: 504 })
+    const canceled = await guiche.withdrawals.cancel(withdrawal.id).catch((error: GuicheError) => error)
+    // It may have been sent meanwhile; either way it was asked for again.
+    expect(canceled instanceof GuicheError ? canceled.code : canceled.status).toMatch(
+      /withdrawal_not_possible|CANCELED/,
+    )
+    expect(line.count(`POST /withdrawal/${withdrawal.id}/cancel`)).toBe(2)
+  })
+
+  it('is repeated with the key of the caller, and the key stands in the error when nothing helped', async () => {
+    line.plan('POST /transaction', 'lose-answer', 'lose-answer')
+    const error = await failure(guiche.transactions.create({ amount: 1000 }, { maxRetries: 1 }))
+    expect(error).toBeInstanceOf(ConnectionError)
+    expect(error).toMatchObject({ code: 'connection_failed', cause: expect.any(TypeError), status: undefined })
+    expect(error.message).toMatch(/repeat it with the same idempotencyKey/)
+    const { idempotencyKey } = error
+    expect(idempotencyKey).toMatch(/^[\w-]{36}$/)
+    const again = await guiche.transactions.create({ amount: 1000, idempotencyKey })
+    expect(await guiche.transactions.create({ amount: 1000, idempotencyKey })).toEqual(again)
+    expect(await failure(guiche.transactions.create({ amount: 1, idempotencyKey }))).toMatchObject({ idempotencyKey })
+  })
+
+  it('waits as long as the service asks', async () => {
+    line.plan('GET /balance', { status: 429, headers: { 'retry-after': '1' } })
+    const start = performance.now()
+    await guiche.balance.get()
+    expect(performance.now() - start).toBeGreaterThan(950)
+    expect(line.count('GET /balance')).toBe(2)
+  })
+
+  it('does not wait for an hour: it says how long that would be', async () => {
+    line.plan('GET /balance', { status: 429, headers: { 'retry-after': '3600' } })
+    const error = await failure(guiche.balance.get())
+    expect(error).toBeInstanceOf(RateLimitedError)
+    expect(error.retryAfterSeconds).toBe(3600)
+    expect(line.count('GET /balance')).toBe(1)
+  })
+
+  it('is tried so many times and no more', async () => {
+    line.plan('GET /balance', ...Array(9).fill(unavailable))
+    const error = await failure(guiche.balance.get({}, { maxRetries: 2 }))
+    expect(error).toBeInstanceOf(ServerError)
+    expect(error).toMatchObject({ code: 'unexpected_answer', status: 503 })
+    expect(line.count('GET /balance')).toBe(3)
+    expect(await failure(guiche.balance.get({}, { maxRetries: 0 }))).toMatchObject({ status: 503 })
+    expect(line.count('GET /balance')).toBe(4)
+  })
+
+  it('is given up in time when nothing comes, and tried again', async () => {
+    line.plan('GET /balance', 'hang', 'hang')
+    const error = await failure(guiche.balance.get({}, { timeoutMs: 200, maxRetries: 0 }))
+    expect(error).toBeInstanceOf(ConnectionError)
+    expect(error).toMatchObject({ code: 'timeout', message: expect.stringContaining('No answer within 200 ms') })
+    await guiche.balance.get({}, { timeoutMs: 200 })
+    expect(line.count('GET /balance')).toBe(3)
+  })
+})
+
+describe('a call that is not safe to repeat', () => {
+  it('is not repeated when its outcome is unknown', async () => {
+    const { pixResponse } = await guiche.transactions.create({ amount: 1000 })
+    line.plan('POST /sandbox/payment', 'lose-answer')
+    const error = await failure(guiche.sandbox.pay({ uri: pixResponse.uri }))
+    expect(error).toMatchObject({ code: 'connection_failed', idempotencyKey: undefined })
+    expect(error.message).toMatch(/look before you repeat it/)
+    expect(line.count('POST /sandbox/payment')).toBe(1)
+    line.plan('POST /webhook/delivery', { status: 503 })
+    expect(await failure(guiche.deliveries.resend('an-event'))).toMatchObject({ status: 503 })
+    expect(line.count('POST /webhook/delivery')).toBe(1)
+  })
+
+  it('is repeated when it was refused before anything was done', async () => {
+    const { pixResponse } = await guiche.transactions.create({ amount: 1000 })
+    line.plan('POST /sandbox/payment', { status: 429, headers: { 'retry-after': '0' } })
+    await guiche.sandbox.pay({ uri: pixResponse.uri })
+    expect(line.count('POST /sandbox/payment')).toBe(2)
+  })
+
+  it.each([422, 404, 403])('nor is anything that is answered %i', async (status) => {
+    line.plan('POST /transaction', { status, body: '{}' })
+    expect(await failure(guiche.transactions.create({ amount: 1000 }))).toMatchObject({ status })
+    expect(line.count('POST /transaction')).toBe(1)
+  })
+
+  it('nor is a payout that the operator has stopped', async () => {
+    const body = JSON.stringify({ code: 'payouts_stopped', detail: 'Money does not leave.', requestId: 'a-request' })
+    line.plan('POST /withdrawal', { status: 503, body })
+    expect(await failure(guiche.withdrawals.create(payout))).toMatchObject({ code: 'payouts_stopped' })
+    expect(line.count('POST /withdrawal')).toBe(1)
+  })
+})
+
+describe('an abort', () => {
+  it('ends a try, with the reason that was given', async () => {
+    line.plan('GET /balance', 'hang')
+    const controller = new AbortController()
+    const balance = guiche.balance.get({}, { signal: controller.signal })
+    await expect.poll(() => line.count('GET /balance')).toBe(1)
+    const reason = new Error('The customer left')
+    controller.abort(reason)
+    await expect(balance).rejects.toBe(reason)
+  })
+
+  it('ends a pause, and the wait for a token, which others still get', async () => {
+    line.plan('GET /balance', { status: 429, headers: { 'retry-after': '30' } })
+    const pausing = new AbortController()
+    const paused = guiche.balance.get({}, { signal: pausing.signal })
+    await expect.poll(() => line.count('GET /balance')).toBe(1)
+    pausing.abort()
+    await expect(paused).rejects.toMatchObject({ name: 'AbortError' })
+
+    const other = connect()
+    const waiting = new AbortController()
+    line.plan('POST /auth/token', unavailable)
+    const [left, stayed] = [other.balance.get({}, { signal: waiting.signal }), other.balance.get()]
+    waiting.abort()
+    await expect(left).rejects.toMatchObject({ name: 'AbortError' })
+    expect((await stayed).available).toBeTypeOf('number')
+  })
+
+  it('sends nothing when it came before', async () => {
+    await expect(guiche.balance.get({}, { signal: AbortSignal.abort() })).rejects.toMatchObject({ name: 'AbortError' })
+    expect(line.count('GET /balance')).toBe(0)
+  })
+
+  it('ends an export that is being read', async () => {
+    const controller = new AbortController()
+    const answer = await guiche.transactions.export({}, { signal: controller.signal })
+    controller.abort()
+    await expect(answer.text()).rejects.toMatchObject({ name: 'AbortError' })
+  })
+})
+
+describe('tokens', () => {
+  it('are fetched once for many calls at once, and kept', async () => {
+    await Promise.all(Array.from({ length: 20 }, () => guiche.balance.get()))
+    await guiche.balance.get()
+    expect(line.count('POST /auth/token')).toBe(1)
+  })
+
+  it('are renewed before they end, by their lifetime', async () => {
+    const token = { access_token: service.token, expires_in: 4_000_000_000, expires_in_sec: 1 }
+    line.plan('POST /auth/token', { status: 200, body: JSON.stringify(token) })
+    await guiche.balance.get()
+    await new Promise((done) => setTimeout(done, 950))
+    await guiche.balance.get()
+    expect(line.count('POST /auth/token')).toBe(2)
+  })
+
+  it('are renewed when the service says that they have expired, and the call is made again, once', async () => {
+    await guiche.balance.get()
+    service.clock.advance(901_000)
+    const { id } = await guiche.transactions.create({ amount: 1000 })
+    expect(id).toBeTypeOf('string')
+    expect(line.count('POST /auth/token')).toBe(2)
+    expect(line.count('POST /transaction')).toBe(2)
+    // Even what must not be sent twice: nothing was done.
+    service.clock.advance(901_000)
+    const error = await failure(guiche.sandbox.pay({ uri: 'none' }))
+    expect(error.code).toBe('payment_refused')
+    expect(line.count('POST /sandbox/payment')).toBe(2)
+  })
+
+  it('that are refused again and again are not asked for again and again', async () => {
+    const body = JSON.stringify({ code: 'token_revoked', detail: 'It was revoked.' })
+    line.plan('GET /balance', ...Array(5).fill({ status: 401, body }))
+    const error = await failure(guiche.balance.get())
+    expect(error).toBeInstanceOf(AuthenticationError)
+    expect(error.code).toBe('token_revoked')
+    expect(line.count('GET /balance')).toBe(2)
+    expect(line.count('POST /auth/token')).toBe(2)
+  })
+
+  it('are asked for again where the token endpoint fails for a moment', async () => {
+    line.plan('POST /auth/token', { status: 502, body: '{"error":"server_error","error_description":"Later."}' })
+    await guiche.balance.get()
+    expect(line.count('POST /auth/token')).toBe(2)
+  })
+
+  it('of wrong credentials are refused with what to do', async () => {
+    const wrong = connect({ clientSecret: 'a-secret-that-is-wrong' })
+    const error = await failure(wrong.balance.get())
+    expect(error).toBeInstanceOf(AuthenticationError)
+    expect(error.message).toMatch(/client or its secret.*\[invalid_client, HTTP 401/)
+    expect(line.count('POST /auth/token')).toBe(1)
+  })
+
+  it('of the caller are asked for at each call', async () => {
+    const given = ['not-good', await freshToken()]
+    const client = new Guiche({ baseUrl: line.baseUrl, accessToken: async () => given.shift() ?? null })
+    await client.balance.get()
+    expect(line.count('POST /auth/token')).toBe(0)
+    expect(await failure(new Guiche({ baseUrl: line.baseUrl, accessToken: () => null }).balance.get())).toMatchObject({
+      code: 'missing_token',
+    })
+  })
+})
+
+describe('what it shows', () => {
+  it('never has a secret or a token in it', async () => {
+    const { inspect } = await import('node:util')
+    await guiche.balance.get()
+    const { clientSecret } = service.sandbox
+    const shown: unknown[] = [guiche, JSON.stringify(guiche)]
+    line.plan('POST /transaction', 'lose-answer', { status: 500 }, { status: 200, body: 'no JSON' }, { status: 302 })
+    for (let left = 4; left > 0; left -= 1)
+      shown.push(await failure(guiche.transactions.create({ amount: 1000 }, { maxRetries: 0 })))
+    line.plan('POST /auth/token', 'lose-answer', { status: 307, headers: { location: 'http://127.0.0.1:1/' } })
+    for (let left = 2; left > 0; left -= 1) shown.push(await failure(connect({ maxRetries: 0 }).balance.get()))
+    const spoiled = new Guiche({ baseUrl: line.baseUrl, accessToken: () => `${clientSecret}\n` })
+    shown.push(await spoiled.balance.get().catch((error: unknown) => error))
+    for (const baseUrl of [`http://user:${clientSecret}@127.0.0.1/`, `not an address ${clientSecret}`])
+      shown.push(caught(() => new Guiche({ baseUrl, clientId: 'id', clientSecret })))
+
+    const text = shown.map((one) => inspect(one, { depth: Infinity, showHidden: true })).join('\n')
+    expect(text).toMatch(/redirect/)
+    const bearer = line.requests.map(({ headers }) => headers.authorization?.replace('Bearer ', '')).filter(Boolean)
+    expect(bearer.length).toBeGreaterThan(0)
+    for (const secret of [clientSecret, ...bearer]) expect(text).not.toContain(secret)
+  })
+
+  it('says what is missing when it is made', () => {
+    const baseUrl = line.baseUrl
+    expect(caught(() => new Guiche({ baseUrl, clientId: '', clientSecret: '' }))).toMatchObject({
+      message: expect.stringContaining('environment variable'),
+    })
+    expect(caught(() => new Guiche({ baseUrl: '', clientId: 'a', clientSecret: 'b' }))).toBeInstanceOf(TypeError)
+  })
+
+  it('names itself and each request', async () => {
+    const error = await failure(guiche.transactions.get('00000000-0000-4000-8000-000000000000'))
+    const { headers } = line.requests.at(-1) ?? { headers: {} }
+    expect(headers['x-request-id']).toBe(error.requestId)
+    expect(headers['user-agent']).toMatch(/^guiche-sdk\/\d/)
+  })
+
+  it('tells a lack of scope as such', async () => {
+    const { access_token: token } = (await (
+      await fetch(`${service.baseUrl}/auth/token`, {
+        method: 'POST',
+        body: new URLSearchParams({
+          client_id: service.sandbox.clientId,
+          client_secret: service.sandbox.clientSecret,
+          scope: 'transaction.read',
+        }),
+      })
+    ).json()) as { access_token: string }
+    const error = await failure(new Guiche({ baseUrl: line.baseUrl, accessToken: () => token }).balance.get())
+    expect(error).toBeInstanceOf(PermissionError)
+    expect(error.code).toBe('insufficient_scope')
+  })
+})
+
+async function freshToken(): Promise<string> {
+  const { clientId, clientSecret } = service.sandbox
+  const body = new URLSearchParams({ client_id: clientId, client_secret: clientSecret })
+  const answer = await fetch(`${service.baseUrl}/auth/token`, { method: 'POST', body })
+  return ((await answer.json()) as { access_token: string }).access_token
+}
+
+async function failure(promise: Promise<unknown>): Promise<GuicheError> {
+  const error = await promise.then(
+    () => null,
+    (reason: unknown) => reason,
+  )
+  if (error instanceof GuicheError) return error
+  throw new Error(`No GuicheError, but ${String(error)}`)
+}
+
+function caught(make: () => unknown): unknown {
+  try {
+    return make()
+  } catch (error) {
+    return error
+  }
+}
