@@ -90,11 +90,19 @@ async function carryOut(deps: SettleDeps, difference: DifferenceRow): Promise<vo
 async function hold(deps: SettleDeps, difference: DifferenceRow): Promise<void> {
   const { acquirer, reference: endToEndId, merchant_id: merchantId, record_id: id } = difference
   // A second payment: settling finds that it is one, and holds it.
-  if (merchantId !== null && id !== null) return await settlePayment(deps, { acquirer, endToEndId, merchantId, id })
-  const holder = deps.acquirers.named(acquirer)
-  const payment = await holder.findPayment(endToEndId)
-  if (!payment) throw notThere(difference)
-  const held = { acquirer: holder, payment, kind: 'orphan', merchantId: null, transactionId: null } as const
+  if (merchantId !== null && id !== null) await settlePayment(deps, { acquirer, endToEndId, merchantId, id })
+  else await holdAgain(deps, { acquirer, endToEndId })
+}
+
+/** Takes a payment into suspense; of one that is there, what went back of it. */
+async function holdAgain(
+  deps: SettleDeps,
+  { acquirer: name, endToEndId }: { acquirer: string; endToEndId: string },
+): Promise<void> {
+  const acquirer = deps.acquirers.named(name)
+  const payment = await acquirer.findPayment(endToEndId)
+  if (!payment) throw notThere({ acquirer: name, reference: endToEndId })
+  const held = { acquirer, payment, kind: 'orphan', merchantId: null, transactionId: null } as const
   await deps.db.transaction(async (tx) => await holdPayments(tx, [held], deps.clock.now()))
 }
 
@@ -119,17 +127,9 @@ async function settlePayment(deps: SettleDeps, { acquirer, endToEndId, merchantI
 
 /** A refund of ours that is under way, a return under MED, or one of what is in suspense. */
 async function settleReturn(deps: SettleDeps, { acquirer, endToEndId, merchantId, id }: OfPayment): Promise<void> {
-  const holder = deps.acquirers.named(acquirer)
-  const payment = await holder.findPayment(endToEndId)
-  if (!payment) throw notThere({ acquirer, reference: endToEndId })
-  const owner = await deps.settlement.findOwner(id)
-  if (owner) {
-    await checkRefundsOf(deps, { merchant_id: merchantId, id })
-    await checkReturns(deps, { merchantId, id })
-    return
-  }
-  const held = { acquirer: holder, payment, kind: 'orphan', merchantId: null, transactionId: null } as const
-  await deps.db.transaction(async (tx) => await holdPayments(tx, [held], deps.clock.now()))
+  if ((await deps.settlement.findOwner(id)) === null) return await holdAgain(deps, { acquirer, endToEndId })
+  await checkRefundsOf(deps, { merchant_id: merchantId, id })
+  await checkReturns(deps, { merchantId, id })
 }
 
 function notThere({ acquirer, reference }: Pick<DifferenceRow, 'acquirer' | 'reference'>): Error {

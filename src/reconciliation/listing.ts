@@ -19,8 +19,6 @@ type Reading = {
 
 /** A payment can be returned for 90 days. */
 const returnableMs = 90 * 24 * 60 * 60_000
-/** As much as a PSP lists in one range for certain. */
-const sliceMs = 5 * 24 * 60 * 60_000
 const chunkRows = 1_000
 
 /** A window with what lies just outside of it: there the other side of a pair may be. */
@@ -42,10 +40,8 @@ export async function readPayments(reading: Reading): Promise<void> {
     ...toListedReturns(payment, reading),
   ])
   if (!isThorough) return
-  for (let start = from.getTime() - returnableMs; start < from.getTime(); start += sliceMs) {
-    const range = { from: new Date(start), to: new Date(Math.min(start + sliceMs, from.getTime())), withReturns: true }
-    await keepAll(reading, acquirer.listPayments(range), (payment) => toListedReturns(payment, reading))
-  }
+  const returnable = { from: new Date(from.getTime() - returnableMs), to: from, withReturns: true }
+  await keepAll(reading, acquirer.listPayments(returnable), (payment) => toListedReturns(payment, reading))
 }
 
 /** The acquirer's list of payouts, where it has one. */

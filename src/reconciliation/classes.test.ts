@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { manualClock } from '../../test/support/clock.ts'
+import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
+import { type GeneratedDay, generateDay, generatedDay } from '../../test/support/generated-day.ts'
+import { type Reconciling, reconcilingWith } from '../../test/support/reconciling.ts'
+import { findBreaches } from '../books.ts'
+import { sql } from '../db/sql.ts'
+import { eachAtOnce } from '../lib/at-once.ts'
+import { classNames } from './classes.ts'
+import { confirmDifference, dismissDifference } from './decide.ts'
+import { reconcile } from './run.ts'
+import { type DifferenceRow, listDifferences } from './store.ts'
+
+const seeds = (process.env.RECONCILIATION_SEEDS ?? '1').split(',').map(Number)
+const each = Number(process.env.RECONCILIATION_EACH ?? 1000)
+const agreeing = 10 * each
+const { from, to } = generatedDay
+const never = new AbortController().signal
+
+describe.each(seeds)('a day with a thousand of each class of difference (seed %s)', (seed) => {
+  let database: TestDatabase
+  let made: GeneratedDay
+  let deps: Reconciling
+
+  beforeAll(async () => {
+    database = await createTestDatabase()
+    made = await generateDay(database.db, { seed, agreeing, each })
+    // The next day at noon in Brasília.
+    const clock = manualClock(new Date('2026-11-21T15:00:00.000Z'))
+    deps = reconcilingWith({ db: database.db, clock, send: made.bank.send })
+  }, 120_000)
+  afterAll(async () => await database.drop())
+
+  const run = async () => await reconcile(deps, { acquirer: deps.acquirer, kind: 'daily', window: { from, to } })
+  const listed = async (isOpen = false) => await listDifferences(deps.db, { acquirer: 'bank', isOpen, limit: 1e6 })
+  const namesOf = (rows: DifferenceRow[]) => rows.map((row) => `${row.class} ${row.reference}`).toSorted()
+
+  it('finds all of them, in their classes, and invents none', async () => {
+    const { state, newCount, counts } = await run()
+    expect({ state, newCount }).toEqual({ state: 'complete', newCount: classNames.length * each })
+    expect(counts).toEqual(Object.fromEntries(classNames.map((name) => [name, each])))
+    expect(namesOf(await listed())).toEqual([...made.expected].toSorted())
+  }, 60_000)
+
+  it('says nothing new when it runs again', async () => {
+    const { newCount, resolvedCount } = await run()
+    expect({ newCount, resolvedCount }).toEqual({ newCount: 0, resolvedCount: 0 })
+    expect(namesOf(await listed(true))).toEqual([...made.expected].toSorted())
+  }, 60_000)
+
+  it('is clean once what it proposed was confirmed, and the books agree', async () => {
+    await eachAtOnce(await listed(true), never, async ({ id, proposal }) => {
+      const decision = { id, by: 'cli:test', records: deps.db }
+      if (proposal.action === 'look') await dismissDifference(deps, { ...decision, reason: 'looked at' })
+      else if (proposal.action !== 'none') await confirmDifference(deps, decision)
+    })
+    expect(await findBreaches(deps.db)).toEqual([])
+    // What was missing here is booked now, a day after it was paid.
+    const { newCount } = await run()
+    expect(newCount).toBe(each)
+    expect((await run()).newCount).toBe(0)
+    // Only what is a matter of two days is still told of, until the next day is closed.
+    const open = await listed(true)
+    expect([...new Set(open.map((row) => row.class))].toSorted()).toEqual(['cut_off', 'late'])
+    expect(open.every((row) => row.is_timing)).toBe(true)
+    const next = { from: to, to: new Date(to.getTime() + 10 * 3_600_000) }
+    await reconcile(deps, { acquirer: deps.acquirer, kind: 'daily', window: next })
+    expect(await listed(true)).toEqual([])
+  }, 120_000)
+
+  it('is told by the books when a correction is not as it was confirmed', async () => {
+    const { db } = deps
+    await db.query(sql`
+      update differences set proposal = jsonb_set(proposal, '{cents}', to_jsonb((proposal ->> 'cents')::int - 1))
+      where id = (select id from differences where state = 'confirmed' and class = 'missing_there' limit 1)`)
+    await db.query(sql`
+      update differences set state = 'open'
+      where id = (select id from differences where state = 'confirmed' and class = 'fee' limit 1)`)
+    const breaches = await findBreaches(db)
+    expect(breaches.map(({ rule }) => rule)).toEqual(['correction_transfers', 'correction_transfers'])
+  }, 60_000)
+})
