@@ -1,0 +1,191 @@
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import { receiverAccount, receiverKey, simulatorCredentials } from '../../simulator/receiver-account.ts'
+import type { Acquirer } from '../../src/acquirers/acquirer.ts'
+import { createBacenAcquirer } from '../../src/acquirers/bacen/adapter.ts'
+import type { HttpRequest, HttpResponse } from '../../src/acquirers/bacen/http.ts'
+import { createBreaker } from '../../src/acquirers/breaker.ts'
+import { type Acquirers, createRegistry } from '../../src/acquirers/registry.ts'
+import type { RouteSettings } from '../../src/acquirers/routes.ts'
+import { createApp } from '../../src/app.ts'
+import { scopes } from '../../src/auth/scopes.ts'
+import { callbackPath } from '../../src/callbacks/path.ts'
+import { readConfig } from '../../src/config.ts'
+import type { Db } from '../../src/db/sql.ts'
+import { enqueueJob } from '../../src/jobs/jobs.ts'
+import { parseSecretKey, type SecretKey } from '../../src/lib/secrets.ts'
+import { createMerchant } from '../../src/merchant.ts'
+import { toTxid } from '../../src/pix/ids.ts'
+import { startWorker } from '../../src/worker.ts'
+import type { ManualClock } from './clock.ts'
+import { createTestDatabase, type TestDatabase } from './database.ts'
+import { type TestSimulator, testSimulator } from './simulator.ts'
+
+/**
+ * How a PSP answers. lost: it does what it is asked, and its answer never comes; down: it does nothing; silent: nothing, and nobody is told.
+ */
+export type Mood = 'well' | 'lost' | 'down' | 'silent'
+
+/** A PSP of its own, on a database of its own. */
+export type Psp = {
+  name: string
+  bank: TestSimulator
+  acquirer: Acquirer
+  /** Decides for each request. */
+  mood: (request: HttpRequest) => Mood
+  /** Every request but those for tokens: `PUT /cob/…`. */
+  asked: string[]
+  /** Pays the charge that it has for a transaction, and gives what a callback would tell. */
+  pay(transactionId: string): Promise<{ endToEndId: string; txid: string }>
+  close(): Promise<void>
+}
+
+const noAnswer: HttpResponse = { status: 503, headers: {}, body: '' }
+
+/** Without a circuit breaker unless it is wanted: what one question came to is then of no account to the next. */
+export async function openPsp(
+  name: string,
+  clock: ManualClock,
+  { hasBreaker = false, hasPayouts = true } = {},
+): Promise<Psp> {
+  const database = await createTestDatabase()
+  const bank = await testSimulator(database.db.pool, { clock })
+  const psp: Psp = {
+    name,
+    bank,
+    mood: () => 'well',
+    asked: [],
+    acquirer: createBacenAcquirer({
+      name,
+      send: async (request) => await send(request),
+      credentials: simulatorCredentials,
+      chave: receiverKey,
+      receiver: { ...receiverAccount, name },
+      isRemote: true,
+      clock,
+      manner: { offers: { payouts: hasPayouts, infractions: true } },
+      ...(hasBreaker && { breaker: createBreaker({ name, log: { info() {}, warn() {} } }) }),
+    }),
+    async pay(transactionId) {
+      const found = await bank.ask('GET', `/cob/${toTxid(transactionId)}`)
+      const outcome = await bank.pay({ uri: String(found.body.pixCopiaECola) })
+      if (!outcome.ok) throw new Error(`Not paid: ${outcome.code}`)
+      const { body } = await bank.ask('GET', `/pix/${outcome.endToEndId}`)
+      return body as { endToEndId: string; txid: string }
+    },
+    async close() {
+      await bank.close()
+      await database.drop()
+    },
+  }
+  async function send(request: HttpRequest): Promise<HttpResponse> {
+    if (request.path === '/oauth/token') return await bank.handle(request)
+    psp.asked.push(`${request.method} ${request.path}`)
+    const mood = psp.mood(request)
+    if (mood === 'silent') return await new Promise<never>(() => {})
+    const answer = mood === 'down' ? noAnswer : await bank.handle(request)
+    return mood === 'lost' ? noAnswer : answer
+  }
+  return psp
+}
+
+export type Gateway = {
+  db: Db
+  clock: ManualClock
+  acquirers: Acquirers
+  client: { clientId: string; clientSecret: string }
+  database: TestDatabase
+  call<Body = Record<string, unknown>>(path: string, body?: object): Promise<{ status: number; body: Body }>
+  /** Posts a callback of this PSP. */
+  tell(psp: Psp, ...payments: object[]): Promise<number>
+  runJob(name: string): Promise<void>
+  /** Leaves the database behind for a {@link Options.successorOf}. */
+  end(): Promise<void>
+  stop(): Promise<void>
+}
+
+type Options = { clock: ManualClock; routes?: RouteSettings[]; successorOf?: Gateway }
+
+/** The gateway whole, with these PSPs as its acquirers: its API without a socket, its worker, a real PostgreSQL. */
+export async function openGateway(psps: Psp[], { clock, routes = [], successorOf }: Options): Promise<Gateway> {
+  const database = successorOf?.database ?? (await createTestDatabase())
+  const { db } = database
+  // The same each time, as the client's ids are: what is derived from them is the same as well.
+  const key = parseSecretKey('A'.repeat(43))
+  if (!key) throw new Error('this is a key')
+  const acquirers = createRegistry(
+    psps.map(({ acquirer }) => acquirer),
+    routes,
+  )
+  const log = pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' })
+  const config = readConfig({ RATE_LIMIT_CREATE: '0', RATE_LIMIT_TOKEN: '0', TOKEN_LIFETIME_SECONDS: '86400' })
+  const baseUrl = 'http://127.0.0.1:3000'
+  const deps = {
+    config,
+    db,
+    clock,
+    key,
+    log,
+    acquirers,
+    registry: new Registry(),
+    baseUrl,
+    version: '0',
+    sandbox: null,
+  }
+  const worker = await startWorker({
+    ...deps,
+    webhookAllowPrivate: false,
+    retention: config.retention,
+    orphanMatchThreshold: config.orphanMatchThreshold,
+  })
+  const app = await createApp({ ...deps, nudgeDeliveries: worker.nudgeDeliveries, workOn: worker.workOn })
+  const client = successorOf?.client ?? (await addClient(database, { clock, key }))
+  const token = await app.inject({
+    method: 'POST',
+    url: '/auth/token',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    payload: new URLSearchParams({
+      client_id: client.clientId,
+      client_secret: client.clientSecret,
+      grant_type: 'client_credentials',
+    }).toString(),
+  })
+  const headers = { authorization: `Bearer ${token.json<{ access_token: string }>().access_token}` }
+  return {
+    db,
+    clock,
+    acquirers,
+    client,
+    async call<Body>(path: string, body?: object) {
+      const answer = await app.inject({
+        method: body ? 'POST' : 'GET',
+        url: path,
+        headers,
+        ...(body && { payload: body }),
+      })
+      return { status: answer.statusCode, body: answer.json<Body>() }
+    },
+    async tell(psp, ...payments) {
+      const url = callbackPath(key, psp.name)
+      return (await app.inject({ method: 'POST', url, payload: { pix: payments } })).statusCode
+    },
+    database,
+    runJob: async (name) => await enqueueJob(db, { name, payload: {}, key: name }),
+    end,
+    async stop() {
+      await end()
+      await database.drop()
+    },
+  }
+
+  async function end(): Promise<void> {
+    await worker.stop()
+    await app.close()
+  }
+}
+
+async function addClient({ db }: TestDatabase, deps: { clock: ManualClock; key: SecretKey }) {
+  const merchantId = '0b6a3a52-8d0c-4a55-9d0b-6f3f3f0f7a11'
+  const input = { name: 'A shop', scopes: [...scopes], clientId: 'a-shop', merchantId }
+  return await db.transaction(async (tx) => await createMerchant(tx, deps, input))
+}
