@@ -1,0 +1,187 @@
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { Webhook } from 'standardwebhooks'
+import { afterEach, expect, it } from 'vitest'
+import { dialectNames } from '../../simulator/dialects.ts'
+import { scopes } from '../../src/auth/scopes.ts'
+import { findBreaches } from '../../src/books.ts'
+import type { Db } from '../../src/db/sql.ts'
+import { enqueueJob } from '../../src/jobs/jobs.ts'
+import { newSecretKey, parseSecretKey } from '../../src/lib/secrets.ts'
+import { createMerchant } from '../../src/merchant.ts'
+import { createEmptyDatabase, createTestDatabase } from '../support/database.ts'
+import { findFreePort, makeDataDir, startServiceProcess } from '../support/process.ts'
+import { type SimulatorProcess, startSimulatorProcess } from '../support/simulator-process.ts'
+import { eventually, startTestReceiver, type TestReceiver } from '../support/webhooks.ts'
+
+/*
+ * The gateway and a PSP as two processes with mutual TLS between them, in the dialect of each PSP: what the README shows, a refund, a
+ * contest (MED) and a withdrawal. Nothing of the one is told to the other but the settings file that the simulator prints.
+ */
+
+const withPayouts = ['generic', 'efi']
+
+const cleanups: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+})
+
+it.each(dialectNames)('charges, is paid, refunds, is contested and pays out: %s', async (dialect) => {
+  const shop = await openShop(dialect)
+
+  const first = await shop.buy(10_000)
+  await shop.untilTold('transaction.paid', first.id)
+  expect(await shop.fetch(first.id)).toMatchObject({ status: 'PAID', endToEnd: first.endToEnd, amountPaid: 10_000 })
+
+  const refund = await shop.call(`/transaction/${first.id}/refund`, { idempotencyKey: randomUUID(), amount: 400 })
+  expect(refund.status, JSON.stringify(refund.body)).toBe(201)
+  await shop.until(first.id, ({ amountRefunded, status }) => amountRefunded === 400 && status === 'PAID')
+
+  const second = await shop.buy(2_000)
+  if (withPayouts.includes(dialect)) await contest(shop, second)
+  // This PSP tells of no contest: the money goes back, and that is all.
+  else expect(await shop.psp.control('return', { endToEndId: second.endToEnd })).toMatchObject({ status: 200 })
+  await shop.until(second.id, ({ status }) => status === 'INFRACTION')
+
+  const body = {
+    amount: 1_500,
+    method: 'PIX',
+    pixKey: { key: randomUUID(), type: 'EVP' },
+    idempotencyKey: randomUUID(),
+  }
+  const withdrawal = await shop.call<{ id: string; code: string }>('/withdrawal', body)
+  if (withPayouts.includes(dialect)) {
+    expect(withdrawal.status, JSON.stringify(withdrawal.body)).toBe(201)
+    await eventually(async () => (await shop.call(`/withdrawal/${withdrawal.body.id}`)).body.status === 'PROCESSED')
+  } else {
+    expect(withdrawal).toMatchObject({ status: 422, body: { code: 'withdrawal_not_possible' } })
+    expect(JSON.stringify(withdrawal.body)).toContain('no acquirer of this service sends money out')
+  }
+  expect(await findBreaches(shop.db)).toEqual([])
+})
+
+type Transaction = Record<string, unknown> & { status: string; amountRefunded?: number }
+
+type Shop = {
+  psp: SimulatorProcess
+  db: Db
+  call<Body = Record<string, unknown>>(path: string, body?: object): Promise<{ status: number; body: Body }>
+  fetch(id: string): Promise<Transaction>
+  until(id: string, isSo: (transaction: Transaction) => boolean): Promise<void>
+  /** Creates a transaction, has it paid at the PSP, and waits until the gateway knows. */
+  buy(amount: number): Promise<{ id: string; endToEnd: string }>
+  /** Waits for a webhook, and verifies its signature. */
+  untilTold(type: string, id: string): Promise<void>
+}
+
+async function openShop(dialect: string): Promise<Shop> {
+  const [bank, database] = [await createEmptyDatabase(), await createTestDatabase()]
+  cleanups.push(bank.drop, database.drop)
+  const psp = await startSimulatorProcess(['--dialect', dialect, '--tls'], { databaseUrl: bank.connectionString })
+  cleanups.push(psp.stop)
+  const receiver = await startTestReceiver()
+  cleanups.push(receiver.stop)
+
+  const [secretKey, { dataDir, remove }] = [newSecretKey(), await makeDataDir()]
+  cleanups.push(remove)
+  const gateway = await startServiceProcess({
+    dataDir,
+    port: await findFreePort(),
+    databaseUrl: database.connectionString,
+    environment: {
+      ACQUIRERS_FILE: join(psp.dataDir, 'simulator/acquirers.json'),
+      SECRET_KEY: secretKey,
+      WEBHOOK_ALLOW_PRIVATE: 'true',
+    },
+  })
+  cleanups.push(async () => {
+    gateway.signal('SIGTERM')
+    await gateway.ended
+  })
+  const client = await register(database.db, secretKey)
+  const token = await fetchToken(gateway.baseUrl, client)
+
+  async function call<Body>(path: string, body?: object): Promise<{ status: number; body: Body }> {
+    const answer = await fetch(gateway.baseUrl + path, {
+      method: body ? 'POST' : 'GET',
+      headers: { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) },
+      ...(body && { body: JSON.stringify(body) }),
+    })
+    return { status: answer.status, body: (await answer.json()) as Body }
+  }
+
+  const fetchOne = async (id: string) => (await call<Transaction>(`/transaction/${id}`)).body
+
+  async function until(id: string, isSo: (transaction: Transaction) => boolean): Promise<void> {
+    let last: Transaction | null = null
+    await eventually(
+      async () => {
+        last = await fetchOne(id)
+        return isSo(last)
+      },
+      () => `${JSON.stringify(last)}\n${JSON.stringify(gateway.lines.filter(({ level }) => level >= 40))}`,
+    )
+  }
+
+  return {
+    psp,
+    db: database.db,
+    call,
+    fetch: fetchOne,
+    until,
+    async buy(amount) {
+      const made = await call<{ id: string; pixResponse: { uri: string } }>('/transaction', {
+        amount,
+        paymentMethod: 'PIX',
+        pix: {},
+        webhookUrl: receiver.url,
+      })
+      expect(made.status, JSON.stringify([made.body, gateway.lines.slice(-5)])).toBe(201)
+      const { id, pixResponse } = made.body
+      const paid = await psp.control<{ endToEndId: string }>('payment', { uri: pixResponse.uri })
+      expect(paid.status, JSON.stringify(paid.body)).toBe(200)
+      await until(id, ({ status }) => status === 'PAID')
+      return { id, endToEnd: paid.body.endToEndId }
+    },
+    untilTold: async (type, id) => await untilTold(receiver, { type, id, secret: client.webhookSecret }),
+  }
+}
+
+async function untilTold(
+  { received }: TestReceiver,
+  { type, id, secret }: { type: string; id: string; secret: string },
+): Promise<void> {
+  await eventually(() => received.some(({ event }) => event.type === type && event.data.id === id))
+  for (const { body, headers } of received) new Webhook(secret).verify(body, headers as Record<string, string>)
+}
+
+/** A contest that is announced, and then accepted. */
+async function contest(shop: Shop, { id, endToEnd }: { id: string; endToEnd: string }): Promise<void> {
+  const opened = await shop.psp.control<{ id: string }>('infraction', { endToEndId: endToEnd })
+  expect(opened.status, JSON.stringify(opened.body)).toBe(200)
+  // Read by a schedule, which need not be waited for.
+  const read = async () => await enqueueJob(shop.db, { name: 'transactions.infractions', payload: {}, key: 'test' })
+  await read()
+  await shop.until(id, ({ status }) => status === 'BLOCKED')
+  const decided = await shop.psp.control('decision', { reference: opened.body.id, decision: 'accept' })
+  expect(decided.status, JSON.stringify(decided.body)).toBe(200)
+  await eventually(async () => {
+    await read()
+    return (await shop.fetch(id)).status === 'INFRACTION'
+  })
+}
+
+async function register(db: Db, secretKey: string) {
+  const key = parseSecretKey(secretKey)
+  if (!key) throw new Error('a new key is one')
+  const clock = { now: () => new Date() }
+  return await db.transaction(
+    async (tx) => await createMerchant(tx, { clock, key }, { name: 'A shop', scopes: [...scopes] }),
+  )
+}
+
+async function fetchToken(baseUrl: string, client: { clientId: string; clientSecret: string }): Promise<string> {
+  const form = { client_id: client.clientId, client_secret: client.clientSecret, grant_type: 'client_credentials' }
+  const answer = await fetch(`${baseUrl}/auth/token`, { method: 'POST', body: new URLSearchParams(form) })
+  return String(Object(await answer.json()).access_token)
+}

@@ -1,0 +1,89 @@
+import { spawn } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Agent, request } from 'undici'
+import { inject } from 'vitest'
+import { findFreePort, makeDataDir } from './process.ts'
+
+export type SimulatorProcess = {
+  pid: number
+  url: string
+  /** Its DATA_DIR. */
+  dataDir: string
+  /** What it printed. */
+  said(): string
+  /** Asks it with the control token, and with the client's certificate where it wants one. */
+  control<Body = Record<string, unknown>>(name: string, body: object): Promise<{ status: number; body: Body }>
+  signal(name: NodeJS.Signals): void
+  /** Resolves with how it ended. */
+  ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
+  /** Ends it, and removes its folder. */
+  stop(): Promise<void>
+}
+
+const startMaxMs = 60_000
+const controlToken = 'a-token-for-the-developer'
+
+/** Starts the compiled `guiche simulator` as a process of its own, and resolves when it answers. */
+export async function startSimulatorProcess(
+  args: string[],
+  { databaseUrl }: { databaseUrl?: string } = {},
+): Promise<SimulatorProcess> {
+  const { dataDir, remove } = await makeDataDir()
+  const port = await findFreePort()
+  const main = join(inject('build'), 'src/cli/main.js')
+  const given = ['simulator', '--port', String(port), '--control-token', controlToken, ...args]
+  const child = spawn(process.execPath, [main, ...given], {
+    cwd: dataDir,
+    env: { PATH: process.env.PATH, DATA_DIR: dataDir, ...(databaseUrl !== undefined && { DATABASE_URL: databaseUrl }) },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let said = ''
+  const ended: SimulatorProcess['ended'] = new Promise((resolve) =>
+    child.once('exit', (code, signal) => resolve({ code, signal })),
+  )
+  await new Promise<void>((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`It did not start in time: ${said}`)), startMaxMs)
+    child.once('exit', (code) => reject(new Error(`It ended with ${code}: ${said}`)))
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (part) => {
+        said += String(part)
+        if (!said.includes('Start Guichê with')) return
+        clearTimeout(timer)
+        resolve()
+      })
+  })
+  const place = JSON.parse(await readFile(join(dataDir, 'simulator/simulator.json'), 'utf8'))
+  const dispatcher = await toDispatcher(place.tls)
+  return {
+    pid: child.pid ?? 0,
+    url: place.url,
+    dataDir,
+    said: () => said,
+    async control<Body>(name: string, body: object) {
+      const answer = await request(`${place.url}/sandbox/${name}`, {
+        method: 'POST',
+        body: JSON.stringify(body),
+        headers: { authorization: `Bearer ${controlToken}`, 'content-type': 'application/json' },
+        dispatcher,
+      })
+      return { status: answer.statusCode, body: (await answer.body.json()) as Body }
+    },
+    signal: (name) => child.kill(name),
+    ended,
+    async stop() {
+      await dispatcher.destroy()
+      child.kill('SIGTERM')
+      await ended
+      await remove()
+    },
+  }
+}
+
+async function toDispatcher(tls: { caFile: string; certFile: string; keyFile: string } | null): Promise<Agent> {
+  if (!tls) return new Agent()
+  const [ca, cert, key] = await Promise.all(
+    [tls.caFile, tls.certFile, tls.keyFile].map((file) => readFile(file, 'utf8')),
+  )
+  return new Agent({ connect: { ca, cert, key } })
+}
