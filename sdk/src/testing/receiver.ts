@@ -37,7 +37,7 @@ type Options = {
 const waitMsDefault = 10_000
 
 /**
- * Starts a receiver on the loopback address, which verifies webhooks and keeps them for a test to look at.
+ * Starts a receiver on the loopback address, which verifies webhooks and keeps them for a test to look at. It does not keep a process alive.
  *
  * @example
  * ```ts
@@ -79,6 +79,8 @@ export async function createWebhookReceiver({
     server.once('error', failed)
     server.listen(port, '127.0.0.1', done)
   })
+  // A test that forgets to close it still ends.
+  server.unref()
   const address = server.address()
   const actualPort = typeof address === 'object' && address ? address.port : port
 

@@ -1,0 +1,194 @@
+import { execFile, spawn } from 'node:child_process'
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { gzipSync } from 'node:zlib'
+import { publint } from 'publint'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createTestEvent, signWebhook } from '../../sdk/src/testing.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { compileInShop, type PackedSdk, packSdk, readSamples } from '../support/packed-sdk.ts'
+import { findFreePort, makeDataDir, startServiceProcess } from '../support/process.ts'
+
+let sdk: PackedSdk
+const cleanups: (() => Promise<unknown>)[] = []
+
+beforeAll(async () => {
+  sdk = await packSdk()
+  cleanups.push(sdk.remove)
+})
+afterAll(async () => {
+  for (const cleanup of cleanups.reverse()) await cleanup()
+})
+
+describe('the packed package', () => {
+  it('has the program, its types, a README and the license, and nothing else', () => {
+    const others = sdk.files.filter((file) => !/^dist\/(?:testing\/)?[a-z-]+\.(?:js|d\.ts)$/.test(file))
+    expect(others).toEqual(['LICENSE', 'README.md', 'package.json'])
+    expect(sdk.files).toEqual(expect.arrayContaining(['dist/index.js', 'dist/index.d.ts', 'dist/testing.js']))
+    expect(sdk.files.filter((file) => file.includes('test.'))).toEqual([])
+  })
+
+  it('passes publint', async () => {
+    const { messages } = await publint({ pkgDir: sdk.folder, strict: true })
+    expect(messages).toEqual([])
+  })
+
+  it('depends on nothing, and on Node only for the helpers of tests', async () => {
+    const manifest = JSON.parse(await readFile(join(sdk.folder, 'package.json'), 'utf8'))
+    expect(Object.keys(manifest)).not.toEqual(expect.arrayContaining([expect.stringMatching(/dependencies/i)]))
+    const imported = [...(await readEntry('index.js')).matchAll(/\bfrom '([^.'][^']*)'|\b(?:process|Buffer)\b/g)]
+    expect(imported.map(([found]) => found)).toEqual([])
+    expect(await readEntry('testing.js')).toMatch(/from 'node:http'/)
+  })
+
+  it('is small: 8 kB compressed, without its comments', async () => {
+    expect(gzipSync(await readEntry('index.js')).length).toBeLessThan(8_000)
+  })
+
+  it.each(['node', 'browser'] as const)('has types that hold with those of a %s alone', async (platform) => {
+    await cp('test/sdk/shop/types.ts', join(sdk.shop, 'types.ts'))
+    await compileInShop(sdk.shop, ['types.ts'], platform)
+  })
+
+  it('would be refused by the compiler if its types said something else', async () => {
+    await writeFile(join(sdk.shop, 'wrong.ts'), "import { Guiche } from '@guiche/sdk'\nnew Guiche({ baseUrl: '' })\n")
+    await expect(compileInShop(sdk.shop, ['wrong.ts'])).rejects.toThrow(/wrong\.ts\(2/)
+  })
+})
+
+/** An entry with all that it imports, without comments. */
+async function readEntry(name: string, read = new Set<string>()): Promise<string> {
+  if (read.has(name)) return ''
+  read.add(name)
+  const source = (await readFile(join(sdk.folder, 'dist', name), 'utf8')).replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
+  const others = [...source.matchAll(/from '\.\/([^']+)'/g)].map(([, other = '']) => other)
+  const texts = [source]
+  for (const other of others) texts.push(await readEntry(other, read))
+  return texts.join('\n')
+}
+
+describe('its documentation', async () => {
+  const samples = (
+    await Promise.all(
+      ['sdk/README.md', 'docs/sdk.md'].map(async (document) =>
+        (await readSamples(document)).map((text, index) => ({ name: `${document}, ${index + 1}`, text })),
+      ),
+    )
+  ).flat()
+
+  let environment: Record<string, string>
+  let secret: string
+
+  beforeAll(async () => {
+    const { dataDir, remove } = await makeDataDir()
+    const database = await createTestDatabase()
+    cleanups.push(remove, database.drop)
+    const service = await startServiceProcess({
+      dataDir,
+      port: await findFreePort(),
+      databaseUrl: database.connectionString,
+    })
+    cleanups.push(async () => {
+      service.signal('SIGTERM')
+      await service.ended
+    })
+    const sandbox = JSON.parse(await readFile(join(dataDir, 'sandbox.json'), 'utf8'))
+    await mkdir(join(sdk.shop, 'data'))
+    await cp(join(dataDir, 'sandbox.json'), join(sdk.shop, 'data/sandbox.json'))
+    secret = sandbox.webhookSecret
+    environment = {
+      PATH: process.env.PATH ?? '',
+      GUICHE_URL: service.baseUrl,
+      GUICHE_CLIENT_ID: sandbox.clientId,
+      GUICHE_CLIENT_SECRET: sandbox.clientSecret,
+      GUICHE_WEBHOOK_SECRET: secret,
+    }
+    for (const [index, { text }] of samples.entries())
+      await writeFile(join(sdk.shop, `sample-${index}.ts`), withClient(text))
+    await compileInShop(
+      sdk.shop,
+      samples.map((_, index) => `sample-${index}.ts`),
+    )
+  })
+
+  const run = async (file: string) =>
+    await promisify(execFile)(process.execPath, [file], { cwd: sdk.shop, env: environment })
+
+  it('needs ten lines from an empty folder to a verified payment', async () => {
+    const lines = samples[0]?.text.split('\n').filter((line) => line.trim() !== '') ?? []
+    expect(lines.length).toBeLessThanOrEqual(10)
+    expect((await run('sample-0.js')).stdout).toBe('PAID R$ 25,90\n')
+  })
+
+  it.each(samples.map(({ name, text }, index) => [name, text, index] as const))(
+    'runs as it stands: %s',
+    async (_, text, index) => {
+      if (text.includes('export async function POST')) await tryRoute(`sample-${index}.js`)
+      else if (text.includes('server.listen(')) await tryServer(index, text)
+      else expect((await run(`sample-${index}.js`)).stderr).toBe('')
+    },
+  )
+
+  /** A route of a shop, called as its framework would. */
+  async function tryRoute(file: string): Promise<void> {
+    const signed = [
+      await signWebhook(secret, createTestEvent('transaction.paid', { externalCode: 'order-2026-0001' })),
+      await signWebhook(`whsec_${btoa('of somebody else')}`, createTestEvent('transaction.paid')),
+    ]
+    await writeFile(
+      join(sdk.shop, 'call.js'),
+      `import { POST } from './${file}'
+       for (const { headers, body } of ${JSON.stringify(signed)})
+         console.log((await POST(new Request('http://127.0.0.1/', { method: 'POST', headers, body }))).status)`,
+    )
+    expect((await run('call.js')).stdout).toBe('ship order-2026-0001 2590\n204\n401\n')
+  }
+
+  /** A server of a shop, to which one event comes twice, and one of somebody else. */
+  async function tryServer(index: number, text: string): Promise<void> {
+    const port = await findFreePort()
+    const file = join(sdk.shop, `sample-${index}.js`)
+    expect(text).toContain('server.listen(4000)')
+    await writeFile(file, (await readFile(file, 'utf8')).replace('listen(4000)', `listen(${port})`))
+    const server = spawn(process.execPath, [file], {
+      cwd: sdk.shop,
+      env: environment,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const ended = new Promise((done) => server.once('exit', done))
+    let said = ''
+    for (const stream of [server.stdout, server.stderr])
+      stream.on('data', (chunk) => {
+        said += String(chunk)
+      })
+    try {
+      const send = async (signedWith: string, event = createTestEvent('transaction.paid', { amount: 2590 })) =>
+        (
+          await fetch(`http://127.0.0.1:${port}/`, {
+            method: 'POST',
+            ...(await signWebhook(signedWith, event)),
+          })
+        ).status
+      await expect.poll(() => send(`whsec_${btoa('of somebody else')}`).catch(() => 0), { timeout: 10_000 }).toBe(401)
+      const event = createTestEvent('transaction.paid', { amount: 2590 })
+      expect([await send(secret, event), await send(secret, event)]).toEqual([204, 204])
+      await expect.poll(() => said).toBe('paid 2590\n')
+    } finally {
+      server.kill()
+      await ended
+    }
+  }
+})
+
+/** A later sample goes on with the client of the first. */
+function withClient(text: string): string {
+  if (!/\bguiche\./.test(text) || text.includes('new Guiche(')) return text
+  return `import { Guiche } from '@guiche/sdk'
+    const guiche = new Guiche({
+      baseUrl: process.env.GUICHE_URL ?? '',
+      clientId: process.env.GUICHE_CLIENT_ID ?? '',
+      clientSecret: process.env.GUICHE_CLIENT_SECRET ?? '',
+    })
+    ${text}`
+}

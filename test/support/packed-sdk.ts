@@ -1,0 +1,71 @@
+import { execFile } from 'node:child_process'
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+
+export type PackedSdk = {
+  /** The package as it would be published, unpacked. */
+  folder: string
+  /** What npm would publish, as paths in the package. */
+  files: string[]
+  /** An empty folder into which the packed package was installed, with no network. */
+  shop: string
+  remove(): Promise<void>
+}
+
+const run = promisify(execFile)
+
+/** Builds, packs and installs the SDK as a shop would get it. In a folder of its own: two runs at once do not meet in sdk/dist. */
+export async function packSdk(): Promise<PackedSdk> {
+  const root = await mkdtemp(join(tmpdir(), 'guiche-sdk-'))
+  const [source, shop] = [join(root, 'package'), join(root, 'shop')]
+  await Promise.all([source, shop].map((folder) => mkdir(folder)))
+  for (const file of ['package.json', 'README.md', 'LICENSE']) await cp(`sdk/${file}`, join(source, file))
+  await compile(['-p', 'sdk/tsconfig.build.json', '--outDir', join(source, 'dist')])
+
+  // The build has been made; npm's cache and settings are none of the test's.
+  const npm = (cwd: string, args: string[]) =>
+    run('npm', args, { cwd, env: { PATH: process.env.PATH, HOME: root, npm_config_cache: join(root, 'cache') } })
+  const packed = await npm(source, ['pack', '--json', '--ignore-scripts', '--pack-destination', root])
+  const [{ filename, files }] = JSON.parse(packed.stdout) as [{ filename: string; files: { path: string }[] }]
+  await writeFile(join(shop, 'package.json'), '{ "type": "module" }')
+  await npm(shop, ['install', '--offline', '--no-audit', '--no-fund', join(root, filename)])
+  return {
+    folder: join(shop, 'node_modules/@guiche/sdk'),
+    files: files.map(({ path }) => path).sort(),
+    shop,
+    remove: async () => await rm(root, { recursive: true, force: true }),
+  }
+}
+
+/** Compiles files of the shop as its own compiler would; throws with what the compiler says. */
+export async function compileInShop(shop: string, files: string[], platform: 'node' | 'browser' = 'node') {
+  const settings = {
+    compilerOptions: {
+      target: 'es2022',
+      module: 'nodenext',
+      strict: true,
+      // The declarations of the package too.
+      skipLibCheck: false,
+      lib: platform === 'node' ? ['es2022'] : ['es2022', 'dom', 'dom.iterable'],
+      types: platform === 'node' ? ['node'] : [],
+    },
+    files,
+  }
+  await mkdir(join(shop, 'node_modules/@types'), { recursive: true })
+  await symlink(resolve('node_modules/@types/node'), join(shop, 'node_modules/@types/node')).catch(() => {})
+  await writeFile(join(shop, 'tsconfig.json'), JSON.stringify(settings))
+  await compile(['-p', shop])
+}
+
+async function compile(args: string[]): Promise<void> {
+  await run(resolve('node_modules/.bin/tsc'), args).catch((error: { stdout: string }) => {
+    throw new Error(error.stdout)
+  })
+}
+
+/** The blocks of TypeScript in a document, in their order. */
+export async function readSamples(document: string): Promise<string[]> {
+  return [...(await readFile(document, 'utf8')).matchAll(/^```ts\n(.*?)^```$/gms)].map(([, block = '']) => block)
+}
