@@ -2,8 +2,10 @@
 import { existsSync } from 'node:fs'
 import { Command } from 'commander'
 import { version } from '../version.ts'
+import { acquirerCommands } from './acquirer.ts'
 import { toActor } from './arguments.ts'
 import { auditCommands } from './audit.ts'
+import { callbackCommands } from './callback.ts'
 import { clientCommands } from './client.ts'
 import { feeCommands } from './fee.ts'
 import { infractionCommands } from './infraction.ts'
@@ -26,6 +28,7 @@ const program = new Command('guiche')
   .showHelpAfterError()
 
 serviceCommands(program)
+acquirerCommands(program)
 clientCommands(program)
 userCommands(program)
 keysCommands(program)
@@ -37,6 +40,8 @@ feeCommands(program)
 ledgerCommands(program)
 auditCommands(program)
 seedCommands(program)
+// After the one that names `acquirer`.
+callbackCommands(program)
 
 try {
   await program.parseAsync()

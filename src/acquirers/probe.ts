@@ -1,0 +1,309 @@
+import type { Clock } from '../lib/clock.ts'
+import { toRequest } from './bacen/client.ts'
+import type { HttpRequest, HttpResponse, Send } from './bacen/http.ts'
+import { toQuery } from './bacen/pages.ts'
+import { explainReach } from './bacen/reach.ts'
+import { count, dateTime, isRecord, type Json, list, record, text } from './bacen/read.ts'
+import { isOfNoRoute, toReason } from './bacen/reason.ts'
+import { warnDays } from './bacen/renewal.ts'
+import { askToken } from './bacen/token.ts'
+import { standardScopes } from './dialects/dialect.ts'
+import { dialects } from './dialects.ts'
+import type { AcquirerSettings } from './settings.ts'
+
+/** One line of the report: yes, no, it could be better, or it was not looked at. `setting` is what to change. */
+export type Finding = {
+  subject: string
+  state: 'ok' | 'missing' | 'warning' | 'skipped'
+  said: string
+  setting: string | null
+}
+
+export type ProbeDeps = {
+  send: Send
+  clock: Clock
+  /** When our certificate ends; null where there is none. */
+  certificateEndsAt: Date | null
+  /** Where callbacks are to go; null where that is not known. */
+  callbackUrl: string | null
+}
+
+const dayMs = 24 * 60 * 60_000
+// Beyond it, times in lists and lifetimes of tokens are no longer to be relied on.
+const skewMsMax = 30_000
+/** Of no charge: a txid of ours is a UUID of another version. */
+const unknownTxid = '00000000000000000000000000000000'
+const unknownId = unknownTxid
+
+/**
+ * Asks a PSP everything that only reads, and tells what it speaks, what it lacks and which setting to change. Nothing is written there.
+ */
+export async function probeAcquirer(settings: AcquirerSettings, deps: ProbeDeps): Promise<Finding[]> {
+  const { manner } = settings
+  const findings = [certificate(settings, deps)]
+  const reached = await reach(settings, deps)
+  findings.push(reached.finding)
+  if (!reached.token) return [...findings, ...notAsked(manner.offers)]
+  const { token, answeredAt } = reached
+  findings.push(scopes(settings, token.scopes), clockSkew(answeredAt, deps.clock))
+  const ask = createAsk(settings, deps, token.value)
+  findings.push(absentCharge(await ask(`/cob/${unknownTxid}`)))
+  findings.push(...payments(await ask('/pix', lastDay(deps.clock, manner.list.pageSize)), manner.list.pageSize))
+  findings.push(webhook(settings, await ask(`/webhook/${encodeURIComponent(settings.chave)}`), deps.callbackUrl))
+  findings.push(
+    manner.offers.payouts
+      ? absentPayout(await ask(`${manner.paths.sentPix}/id-envio/${unknownId}`))
+      : skipped('payouts', 'this PSP’s API sends no money: withdrawals need another acquirer'),
+    manner.offers.infractions
+      ? listed(
+          'contests (MED)',
+          'infracoes',
+          await ask(manner.paths.infractions, lastDay(deps.clock, 10)),
+          'infractions',
+        )
+      : skipped('contests (MED)', 'not told of: what was returned under MED shows in the payment'),
+  )
+  return findings
+}
+
+type Asked = { answer: HttpResponse; body: Json | null } | { error: string }
+
+function createAsk({ manner }: AcquirerSettings, { send }: ProbeDeps, token: string) {
+  return async (path: string, query: Record<string, string> = {}): Promise<Asked> => {
+    try {
+      const answer = await send(toRequest({ method: 'GET', path, query }, token, manner))
+      return { answer, body: parse(answer.body) }
+    } catch (error) {
+      return { error: said(error) }
+    }
+  }
+}
+
+function parse(body: string): Json | null {
+  try {
+    const value: unknown = JSON.parse(body)
+    return isRecord(value) ? value : null
+  } catch {
+    return null
+  }
+}
+
+function certificate({ tls, dialect }: AcquirerSettings, { certificateEndsAt, clock }: ProbeDeps): Finding {
+  if (!certificateEndsAt) {
+    const isNeeded = dialects[dialect].needsCertificate
+    const why = isNeeded ? `none, and ${dialects[dialect].title} wants one in production` : 'none is set'
+    return {
+      subject: 'our certificate',
+      state: isNeeded ? 'warning' : 'skipped',
+      said: why,
+      setting: isNeeded ? 'tls' : null,
+    }
+  }
+  const days = Math.floor((certificateEndsAt.getTime() - clock.now().getTime()) / dayMs)
+  const ends = `ends on ${certificateEndsAt.toISOString().slice(0, 10)}, in ${days} days`
+  if (days >= warnDays) return ok('our certificate', ends)
+  return {
+    subject: 'our certificate',
+    state: 'warning',
+    said: `${ends}: get a new one`,
+    setting: tls?.pfxFile ? 'tls.pfxFile' : 'tls.certFile',
+  }
+}
+
+type Reached = {
+  finding: Finding
+  token?: Awaited<ReturnType<typeof askToken>>
+  /** By the PSP's clock. */
+  answeredAt: string | null
+}
+
+/** Name, connection, TLS and token: one request goes through all of them. */
+async function reach({ credentials, manner, place }: AcquirerSettings, { send }: ProbeDeps): Promise<Reached> {
+  let answeredAt: string | null = null
+  let isAnswered = false
+  const noting = async (request: HttpRequest) => {
+    const answer = await send(request)
+    isAnswered = true
+    answeredAt = answer.headers.date ?? null
+    return answer
+  }
+  const host = new URL(place.tokenUrl ?? place.baseUrl).host
+  try {
+    const token = await askToken({ send: noting, credentials, manner })
+    const lives = `${host} gives a token for ${Math.round(token.lifetimeSeconds / 60)} min`
+    return { finding: ok('token', lives), token, answeredAt }
+  } catch (error) {
+    const setting = isAnswered
+      ? 'clientId, clientSecret, overrides.token'
+      : place.tokenUrl
+        ? 'tokenUrl, tls'
+        : 'baseUrl, tls'
+    return { finding: missing('token', `${host}: ${said(error)}`, setting), answeredAt }
+  }
+}
+
+function said(error: unknown): string {
+  const reached = explainReach(error)
+  if (reached) return reached
+  if (error instanceof Error && error.name === 'TimeoutError') return 'no answer in time'
+  return error instanceof Error ? error.message : String(error)
+}
+
+function notAsked(offers: { payouts: boolean; infractions: boolean }): Finding[] {
+  const subjects = ['charges', 'payments', 'callbacks']
+  if (offers.payouts) subjects.push('payouts')
+  if (offers.infractions) subjects.push('contests (MED)')
+  return subjects.map((subject) => skipped(subject, 'not asked without a token'))
+}
+
+function scopes({ manner }: AcquirerSettings, granted: string[] | null): Finding {
+  if (granted === null) return skipped('scopes', 'the PSP does not tell which it grants')
+  const needed = [
+    ...standardScopes,
+    ...(manner.offers.payouts ? ['gn.pix.send.read'] : []),
+    ...(manner.offers.infractions ? ['gn.infractions.read'] : []),
+  ]
+  const lacking = needed.filter((scope) => !granted.includes(scope))
+  if (lacking.length === 0) return ok('scopes', granted.join(' '))
+  const setting = manner.token.scopes.length > 0 ? 'overrides.token.scopes' : null
+  return {
+    subject: 'scopes',
+    state: 'warning',
+    said: `not granted: ${lacking.join(' ')}: have the PSP grant them to this client`,
+    setting,
+  }
+}
+
+function clockSkew(answeredAt: string | null, clock: Clock): Finding {
+  const at = answeredAt === null ? Number.NaN : Date.parse(answeredAt)
+  if (Number.isNaN(at)) return skipped('clock', 'the PSP does not tell the time')
+  const skewMs = clock.now().getTime() - at
+  const seconds = `${Math.abs(Math.round(skewMs / 1000))} s`
+  if (Math.abs(skewMs) <= skewMsMax) return ok('clock', `within ${seconds} of the PSP’s`)
+  const way = skewMs > 0 ? 'ahead of' : 'behind'
+  return {
+    subject: 'clock',
+    state: 'warning',
+    said: `${seconds} ${way} the PSP’s: set this machine’s clock by NTP`,
+    setting: null,
+  }
+}
+
+/** A charge that is not there must be told as such, else one whose creation was lost is never known to be missing. */
+function absentCharge(asked: Asked): Finding {
+  return absent('charges', asked, 'overrides.paths.cob')
+}
+
+function absentPayout(asked: Asked): Finding {
+  return absent('payouts', asked, 'overrides.paths.sentPix, overrides.offers.payouts')
+}
+
+function absent(subject: string, asked: Asked, setting: string): Finding {
+  if ('error' in asked) return missing(subject, asked.error, 'baseUrl')
+  const { answer, body } = asked
+  if (answer.status === 404 && body && !isOfNoRoute(body))
+    return ok(subject, `one that is not there is answered 404: ${toReason(404, body)}`)
+  if (answer.status === 404) return missing(subject, '404 by something that knows no such path', `baseUrl, ${setting}`)
+  if (answer.status >= 200 && answer.status < 300)
+    return missing(subject, `${answer.status} for one that cannot be there`, `baseUrl, ${setting}`)
+  return missing(subject, refusal(asked), setting)
+}
+
+function payments(asked: Asked, pageSize: number): Finding[] {
+  const finding = listed('payments', 'pix', asked, 'pix')
+  if (finding.state !== 'ok' || 'error' in asked || !asked.body) return [finding]
+  return [finding, paging(asked.body, pageSize), times(asked.body)]
+}
+
+function listed(subject: string, member: string, asked: Asked, path: string): Finding {
+  const setting = `overrides.paths.${path}`
+  if ('error' in asked) return missing(subject, asked.error, 'baseUrl')
+  const { answer, body } = asked
+  if (answer.status < 200 || answer.status > 299)
+    return missing(subject, refusal(asked), answer.status === 400 ? `${setting}, overrides.list.daysMax` : setting)
+  const entries = body && (body[member] !== undefined || body.parametros !== undefined) ? list(body, member) : null
+  if (!entries) return missing(subject, `an answer without a list "${member}"`, setting)
+  return ok(subject, `the list of the last day has ${entries.length} on its first page`)
+}
+
+function paging(body: Json, pageSize: number): Finding {
+  const told = record(record(body, 'parametros'), 'paginacao')
+  const [page, size] = [count(told, 'paginaAtual'), count(told, 'itensPorPagina')]
+  if (page === null)
+    return {
+      subject: 'pages',
+      state: 'warning',
+      said: 'the PSP does not tell of pages: read until one is not full',
+      setting: null,
+    }
+  if (page !== 0) return missing('pages', `asked for page 0, the PSP gave page ${page}`, null)
+  if (size !== null && size < pageSize)
+    return {
+      subject: 'pages',
+      state: 'warning',
+      said: `${size} entries to a page and not ${pageSize}`,
+      setting: `overrides.list.pageSize: ${size}`,
+    }
+  return ok('pages', `from zero, ${size ?? pageSize} entries to a page`)
+}
+
+function times(body: Json): Finding {
+  const entries = (list(body, 'pix') ?? []).filter(isRecord)
+  const broken = entries.filter((entry) => dateTime(entry, 'horario') === null)
+  if (entries.length === 0) return skipped('times', 'no payment to look at')
+  if (broken.length > 0) return missing('times', `${broken.length} payments have a time that cannot be read`, null)
+  const isOpen = entries.some((entry) => !/(Z|[+-]\d\d:?\d\d)$/i.test(text(entry, 'horario') ?? ''))
+  if (!isOpen) return ok('times', 'of payments are readable')
+  return { subject: 'times', state: 'warning', said: 'have no offset and are read as UTC', setting: null }
+}
+
+function webhook({ callbacks }: AcquirerSettings, asked: Asked, wanted: string | null): Finding {
+  const subject = 'callbacks'
+  if ('error' in asked) return missing(subject, asked.error, 'baseUrl')
+  const { answer, body } = asked
+  const isByHand = callbacks.register === false
+  const what = isByHand ? 'register it at the PSP' : 'the service registers it when it runs'
+  if (answer.status === 404 && body && !isOfNoRoute(body))
+    return { subject, state: 'warning', said: `no address is registered for the key: ${what}`, setting: 'callbacks' }
+  if (answer.status < 200 || answer.status > 299 || !body)
+    return missing(subject, refusal(asked), 'overrides.paths.webhook')
+  const registered = text(body, 'webhookUrl')
+  if (!registered) return missing(subject, 'an answer without webhookUrl', 'overrides.paths.webhook')
+  if (wanted === null)
+    return skipped(subject, `${hostOf(registered)} is registered; ours is not known without the database`)
+  if (registered === wanted) return ok(subject, `our address at ${hostOf(wanted)} is registered`)
+  return {
+    subject,
+    state: 'warning',
+    said: `another address is registered, at ${hostOf(registered)}; ours is at ${hostOf(wanted)}: ${what}`,
+    setting: 'callbacks.baseUrl',
+  }
+}
+
+/** The path is a secret. */
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).origin : 'an address that cannot be read'
+}
+
+function refusal(asked: Exclude<Asked, { error: string }>): string {
+  const { status } = asked.answer
+  const reason = asked.body ? toReason(status, asked.body) : 'a body that is not JSON'
+  return reason.includes(String(status)) ? reason : `${status}: ${reason}`
+}
+
+function lastDay(clock: Clock, pageSize: number): Record<string, string> {
+  const to = clock.now()
+  return toQuery({ from: new Date(to.getTime() - dayMs), to }, 0, pageSize)
+}
+
+function ok(subject: string, words: string): Finding {
+  return { subject, state: 'ok', said: words, setting: null }
+}
+
+function skipped(subject: string, words: string): Finding {
+  return { subject, state: 'skipped', said: words, setting: null }
+}
+
+function missing(subject: string, words: string, setting: string | null): Finding {
+  return { subject, state: 'missing', said: words, setting }
+}

@@ -1,0 +1,110 @@
+import type { Command } from 'commander'
+import { dialects } from '../acquirers/dialects.ts'
+import { connect } from '../acquirers/open.ts'
+import { type Finding, probeAcquirer } from '../acquirers/probe.ts'
+import { type AcquirerSettings, type AcquirersSettings, readAcquirersFile } from '../acquirers/settings.ts'
+import { callbackPath } from '../callbacks/path.ts'
+import { type Config, readConfig, toBaseUrl } from '../config.ts'
+import { systemClock } from '../lib/clock.ts'
+import type { SecretKey } from '../lib/secrets.ts'
+import { withContext } from './context.ts'
+import { print, write } from './print.ts'
+
+type Json = { json?: boolean }
+
+/** `guiche acquirer …`: the accounts at PSPs that ACQUIRERS_FILE names. */
+export function acquirerCommands(program: Command): void {
+  const acquirer = program.command('acquirer').description('the accounts at PSPs that ACQUIRERS_FILE names')
+
+  acquirer
+    .command('list')
+    .description('the acquirers of the settings file, which this checks as the start of the service does')
+    .option('--json', 'print JSON')
+    .action(({ json }: Json) => {
+      const { acquirers } = readSettings(readConfig(process.env))
+      const rows = acquirers.map(toRow)
+      print(rows, {
+        json,
+        note: '`npx guiche acquirer check <name>` asks the PSP what it speaks; nothing is written there.',
+      })
+    })
+
+  acquirer
+    .command('check <name>')
+    .description('ask a PSP what it speaks, what it lacks and which setting to change; it only reads')
+    .option('--json', 'print JSON')
+    .action(async (name: string, { json }: Json) => {
+      const config = readConfig(process.env)
+      const { acquirers } = readSettings(config)
+      const settings = acquirers.find((one) => one.name === name)
+      if (!settings)
+        throw new Error(
+          `There is no acquirer ${name}. The settings file has ${acquirers.map((one) => one.name).join(', ')}.`,
+        )
+      const findings = await check(config, settings)
+      const isFit = findings.every(({ state }) => state !== 'missing')
+      if (json) print({ ...toRow(settings), isFit, findings }, { json })
+      else write(describe(settings, findings, isFit))
+      if (!isFit) process.exitCode = 1
+    })
+}
+
+function readSettings({ acquirersFile, variable }: Config): AcquirersSettings {
+  if (acquirersFile === null)
+    throw new Error(
+      'ACQUIRERS_FILE is not set: the acquirer is the simulated network. docs/acquirers.md tells how to name yours.',
+    )
+  return readAcquirersFile({ path: acquirersFile, variable, clock: systemClock })
+}
+
+function toRow({ name, dialect, environment, place, manner }: AcquirerSettings) {
+  return {
+    name,
+    dialect,
+    environment,
+    address: place.baseUrl,
+    payouts: manner.offers.payouts ? 'yes' : 'no',
+    contests: manner.offers.infractions ? 'yes' : 'no',
+  }
+}
+
+async function check(config: Config, settings: AcquirerSettings): Promise<Finding[]> {
+  const callbackUrl = await findCallbackUrl(config, settings)
+  const log = { info() {}, warn() {} }
+  const { send, tls, close } = connect(settings, { clock: systemClock, log })
+  try {
+    const certificateEndsAt = tls?.current().expiresAt ?? null
+    return await probeAcquirer(settings, { send, clock: systemClock, certificateEndsAt, callbackUrl })
+  } finally {
+    await close()
+  }
+}
+
+/** Null where the key is only in a database that cannot be had: all else can be looked at without it. */
+async function findCallbackUrl(config: Config, { name, callbacks }: AcquirerSettings): Promise<string | null> {
+  const key =
+    config.secretKey ?? (await withContext(async (context) => context.key).catch((): SecretKey | null => null))
+  return key && (callbacks.baseUrl ?? toBaseUrl(config)) + callbackPath(key, name, callbacks.version)
+}
+
+const marks: Record<Finding['state'], string> = { ok: '✓', missing: '✗', warning: '!', skipped: '–' }
+
+function describe(settings: AcquirerSettings, findings: Finding[], isFit: boolean): string {
+  const { title, unconfirmed } = dialects[settings.dialect]
+  const width = Math.max(...findings.map(({ subject }) => subject.length))
+  const lines = findings.map(({ subject, state, said, setting }) => {
+    const change = setting === null ? '' : `\n  ${' '.repeat(width)}    change: ${setting}`
+    return `  ${marks[state]} ${subject.padEnd(width)}  ${said}${change}`
+  })
+  const missing = findings.filter(({ state }) => state === 'missing').length
+  return `
+  ${settings.name}: ${title}, ${settings.environment}, at ${settings.place.baseUrl}
+
+${lines.join('\n')}
+
+  ${isFit ? 'It speaks what is needed.' : `It lacks ${missing} of what is needed.`}
+  Not confirmed in this PSP’s sandbox:
+${unconfirmed.map((one) => `  - ${one}`).join('\n')}
+
+`
+}
