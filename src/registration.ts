@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import type { Acquirer } from './acquirers/acquirer.ts'
 import { callbackPath } from './callbacks/path.ts'
 import type { SecretKey } from './lib/secrets.ts'
 import type { NetworkAcquirer } from './network.ts'
@@ -14,7 +15,7 @@ type Deps = { key: SecretKey; log: Logger; baseUrl: string }
 /** Where an acquirer posts its callbacks, without the `/pix` that it appends. */
 export function toCallbackUrl(
   { key, baseUrl }: Pick<Deps, 'key' | 'baseUrl'>,
-  { acquirer, callbacks }: Pick<NetworkAcquirer, 'acquirer' | 'callbacks'>,
+  { acquirer, callbacks }: Pick<NetworkAcquirer, 'callbacks'> & { acquirer: Pick<Acquirer, 'name' | 'callbacks'> },
 ): string {
   return (callbacks.baseUrl ?? baseUrl) + callbackPath(key, acquirer.name, acquirer.callbacks.version)
 }

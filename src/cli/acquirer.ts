@@ -7,6 +7,7 @@ import { callbackPath } from '../callbacks/path.ts'
 import { type Config, readConfig, toBaseUrl } from '../config.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { SecretKey } from '../lib/secrets.ts'
+import { callbackCommands } from './callback.ts'
 import { withContext } from './context.ts'
 import { print, write } from './print.ts'
 
@@ -47,6 +48,8 @@ export function acquirerCommands(program: Command): void {
       else write(describe(settings, findings, isFit))
       if (!isFit) process.exitCode = 1
     })
+
+  callbackCommands(acquirer)
 }
 
 function readSettings({ acquirersFile, variable }: Config): AcquirersSettings {

@@ -5,7 +5,6 @@ import { version } from '../version.ts'
 import { acquirerCommands } from './acquirer.ts'
 import { toActor } from './arguments.ts'
 import { auditCommands } from './audit.ts'
-import { callbackCommands } from './callback.ts'
 import { clientCommands } from './client.ts'
 import { feeCommands } from './fee.ts'
 import { infractionCommands } from './infraction.ts'
@@ -40,8 +39,6 @@ feeCommands(program)
 ledgerCommands(program)
 auditCommands(program)
 seedCommands(program)
-// After the one that names `acquirer`.
-callbackCommands(program)
 
 try {
   await program.parseAsync()

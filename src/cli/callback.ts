@@ -1,0 +1,54 @@
+import type { Command } from 'commander'
+import { toCallbackDoor } from '../acquirers/callbacks.ts'
+import { type AcquirerSettings, readAcquirersFile } from '../acquirers/settings.ts'
+import { readConfig } from '../config.ts'
+import { systemClock } from '../lib/clock.ts'
+import { toCallbackUrl } from '../registration.ts'
+import { withContext } from './context.ts'
+import { print } from './print.ts'
+
+/** `guiche acquirer callback-url <name>`: for PSPs where an address for callbacks is registered by hand. */
+export function callbackCommands(acquirer: Command): void {
+  acquirer
+    .command('callback-url <name>')
+    .description('print the address to which this acquirer sends callbacks, to register it by hand')
+    .option('--json', 'print JSON')
+    .action(async (name: string, { json }: { json?: boolean }) => {
+      const settings = findSettings(name)
+      const { chave, callbacks } = settings
+      const door = toCallbackDoor(callbacks)
+      const url = await withContext(async (context) =>
+        toCallbackUrl(context, { acquirer: { name, callbacks: door }, callbacks }),
+      )
+      const value = { url, chave, isRegisteredAtStart: callbacks.register !== false, ...door }
+      const shown = { url, chave, registered: callbacks.register === false ? 'by hand' : 'by Guichê, at each start' }
+      print(value, { json, shown: { ...shown, certificate: describe(door) }, note: toNote(url) })
+    })
+}
+
+function findSettings(name: string): AcquirerSettings {
+  const { acquirersFile, variable } = readConfig(process.env)
+  if (acquirersFile === null)
+    throw new Error('There are no acquirers: ACQUIRERS_FILE is not set. The simulated network is told by itself.')
+  const { acquirers } = readAcquirersFile({ path: acquirersFile, variable, clock: systemClock })
+  const found = acquirers.find((one) => one.name === name)
+  if (found) return found
+  const names = acquirers.map((one) => one.name).join(', ')
+  throw new Error(`${acquirersFile} has no acquirer ${name}. It has ${names}.`)
+}
+
+function describe({ clientCertificate }: ReturnType<typeof toCallbackDoor>): string {
+  if (!clientCertificate) return 'not asked for'
+  const { header, sha256, subject } = clientCertificate
+  const which = [...subject, ...(sha256.length > 0 ? [`SHA-256 ${sha256.join(' or ')}`] : [])]
+  return `${which.join(', ') || 'any that the proxy verified'}, passed on as ${header}`
+}
+
+function toNote(url: string): string {
+  const isPublic = url.startsWith('https://') && !/^https:\/\/(?:localhost|127\.|\[)/.test(url)
+  return [
+    'Register it as it stands, for this key: most PSPs append /pix by themselves. Whoever knows it can make up callbacks, so keep it a secret.',
+    ...(isPublic ? [] : ['No PSP reaches this address: set callbacks.baseUrl, or BASE_URL, to one that is public.']),
+    'The proxy in front is told of in docs/going-live.md.',
+  ].join('\n')
+}
