@@ -1,0 +1,186 @@
+import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { createServer, request } from 'node:https'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest'
+import { receiverKey } from '../../simulator/receiver-account.ts'
+import { openTlsFolder, type TlsFolder } from '../../simulator/tls-folder.ts'
+import { createEmptyDatabase, type TestDatabase } from '../support/database.ts'
+import { makeDataDir } from '../support/process.ts'
+import { cob, txidOf } from '../support/simulator.ts'
+import { type SimulatorProcess, startSimulatorProcess } from '../support/simulator-process.ts'
+import { eventually } from '../support/webhooks.ts'
+
+const cleanups: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+})
+
+let database: TestDatabase
+beforeAll(async () => {
+  database = await createEmptyDatabase()
+})
+afterAll(async () => await database.drop())
+
+it('runs by itself with a PostgreSQL of its own, is paid from the command line, and ends when it is told to', async () => {
+  const simulator = await startSimulatorProcess(['--dialect', 'sicoob', '--tls'])
+  cleanups.push(simulator.stop)
+  expect(simulator.said()).toContain('speaks as sicoob')
+  const { acquirers } = JSON.parse(await readFile(join(simulator.dataDir, 'simulator/acquirers.json'), 'utf8'))
+  expect(acquirers).toMatchObject([{ dialect: 'sicoob', baseUrl: simulator.url, chave: receiverKey }])
+  expect(acquirers[0]).not.toHaveProperty('clientSecret')
+
+  const made = await ask(simulator, 'PUT', `/pix/api/v2/cob/${txidOf(1)}`, cob('15.00'))
+  expect(made.status).toBe(201)
+  const paid = await run(['simulator', 'pay', String(made.body.brcode)], simulator.dataDir)
+  expect(paid).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/^endToEndId {2}E\w{31}\n$/) })
+  const again = await run(['simulator', 'pay', String(made.body.brcode)], simulator.dataDir)
+  expect(again).toEqual({ code: 1, stdout: '', stderr: 'guiche: The charge is already paid.\n' })
+
+  simulator.signal('SIGTERM')
+  expect(await simulator.ended).toEqual({ code: 0, signal: null })
+  const gone = await run(['simulator', 'pay', String(made.body.brcode)], simulator.dataDir)
+  expect(gone).toMatchObject({ code: 1, stderr: expect.stringContaining('does it run?') })
+})
+
+it('shows its certificate to a callback address that asks for one, and trusts whom it was told to', async () => {
+  const { dataDir, remove } = await makeDataDir()
+  cleanups.push(remove)
+  // The operator's own authority, which no PSP knows by itself.
+  const own = await openTlsFolder(join(dataDir, 'own'), { hosts: ['127.0.0.1'], now: new Date() })
+  const tlsDir = join(dataDir, 'psp')
+  const psp = await openTlsFolder(tlsDir, { hosts: ['localhost', '127.0.0.1', '::1'], now: new Date() })
+  const proxy = await startProxy({ own, psp })
+  cleanups.push(proxy.stop)
+  const args = ['--dialect', 'efi', '--tls', '--tls-dir', tlsDir, '--callback-ca', own.paths.caFile]
+  const simulator = await startSimulatorProcess(args, { databaseUrl: database.connectionString })
+  cleanups.push(simulator.stop)
+
+  // Efí tries the address without a certificate first, and would not take one that lets that in.
+  const registered = await ask(simulator, 'PUT', `/v2/webhook/${receiverKey}`, { webhookUrl: proxy.url })
+  expect(registered.status).toBe(201)
+  const made = await ask(simulator, 'PUT', `/v2/cob/${txidOf(2)}`, cob('15.00'))
+  await simulator.control('payment', { uri: String(made.body.pixCopiaECola) })
+  await eventually(() => proxy.told.length > 0)
+  expect(proxy.told[0]).toMatchObject({ by: 'localhost', body: { pix: [{ txid: txidOf(2) }] } })
+  expect(proxy.refused()).toBeGreaterThan(0)
+})
+
+describe('a mistake', () => {
+  it.each([
+    [['--port', 'abc'], 'A whole number from 1 to 65535'],
+    [['--dialect', 'nubank'], 'The names are generic, efi, bb'],
+    [['--quirk', 'payer=all'], 'payer=account|person|none'],
+    [['--control-token', 'short'], '16 to 128 letters'],
+    [['--callback-ca', 'none.pem'], 'none.pem'],
+  ])('is told with what would be right: %j', async (args, said) => {
+    const { dataDir, remove } = await makeDataDir()
+    cleanups.push(remove)
+    const ended = await run(['simulator', ...args], dataDir)
+    expect(ended).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(said) })
+    expect(ended.stderr).not.toMatch(/^\s+at .*:\d+:\d+/m)
+  })
+
+  it('is told when the port is taken', async () => {
+    const { dataDir, remove } = await makeDataDir()
+    cleanups.push(remove)
+    const first = await startSimulatorProcess([], { databaseUrl: database.connectionString })
+    cleanups.push(first.stop)
+    const env = { DATABASE_URL: database.connectionString }
+    const second = await run(['simulator', '--port', new URL(first.url).port], dataDir, env)
+    expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining('choose another --port') })
+  })
+})
+
+async function run(
+  args: string[],
+  dataDir: string,
+  more: Record<string, string> = {},
+): Promise<{ code: number; stdout: string; stderr: string }> {
+  const env = { PATH: process.env.PATH, DATA_DIR: dataDir, ...more }
+  return await new Promise((resolve) => {
+    const main = join(inject('build'), 'src/cli/main.js')
+    execFile(process.execPath, [main, ...args], { cwd: dataDir, env }, (error, stdout, stderr) => {
+      resolve({ code: error ? Number(error.code) : 0, stdout, stderr })
+    })
+  })
+}
+
+type Answer = { status: number; body: Record<string, unknown> }
+
+/** Asks the PSP as its client, with the settings that it printed. */
+async function ask(simulator: SimulatorProcess, method: string, path: string, body: object): Promise<Answer> {
+  const file = JSON.parse(await readFile(join(simulator.dataDir, 'simulator/acquirers.json'), 'utf8'))
+  const { tls, tokenUrl, clientId, clientSecret } = file.acquirers[0]
+  const identity = {
+    ca: await readFile(tls.caFile),
+    pfx: await readFile(tls.pfxFile),
+    passphrase: (await readFile(tls.passphrase.file, 'utf8')).trim(),
+  }
+  const basic = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`
+  const scope = 'cob.read cob.write webhook.write'
+  const grant = clientSecret
+    ? {
+        headers: { authorization: basic, 'content-type': 'application/json' },
+        body: '{"grant_type":"client_credentials"}',
+      }
+    : { headers: {}, body: `grant_type=client_credentials&client_id=${clientId}&scope=${scope}` }
+  const token = await send(tokenUrl, { method: 'POST', ...identity, headers: grant.headers }, grant.body)
+  const headers = { authorization: `Bearer ${String(token.body.access_token)}`, client_id: clientId }
+  return await send(simulator.url + path, { method, ...identity, headers }, JSON.stringify(body))
+}
+
+async function send(url: string, options: object, body: string): Promise<Answer> {
+  return await new Promise((resolve, reject) => {
+    const sent = request(url, { agent: false, ...options }, (answer) => {
+      let text = ''
+      answer.on('data', (part) => {
+        text += String(part)
+      })
+      answer.on('end', () => resolve({ status: answer.statusCode ?? 0, body: text === '' ? {} : JSON.parse(text) }))
+    })
+    sent.on('error', reject)
+    sent.end(body)
+  })
+}
+
+/** What stands before a gateway: it lets in whom the PSP's authority gave a certificate. */
+async function startProxy({ own, psp }: { own: TlsFolder; psp: TlsFolder }) {
+  const told: { by: unknown; body: unknown }[] = []
+  let refused = 0
+  const server = createServer(
+    {
+      cert: own.server.certificate,
+      key: own.server.key,
+      ca: psp.authority.certificate,
+      requestCert: true,
+      rejectUnauthorized: true,
+    },
+    (incoming, outgoing) => {
+      const { socket } = incoming
+      const by = 'getPeerCertificate' in socket ? Object(socket).getPeerCertificate().subject.CN : null
+      let text = ''
+      incoming.on('data', (part) => {
+        text += String(part)
+      })
+      incoming.on('end', () => {
+        told.push({ by, body: JSON.parse(text) })
+        outgoing.end()
+      })
+    },
+  )
+  server.on('tlsClientError', () => {
+    refused += 1
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  return {
+    url: `https://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}/callbacks`,
+    told,
+    refused: () => refused,
+    stop: async () => {
+      server.closeAllConnections()
+      await new Promise((done) => server.close(done))
+    },
+  }
+}
