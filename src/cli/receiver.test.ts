@@ -42,8 +42,10 @@ describe('the receiver to try things with', () => {
   })
 
   it('survives what is no event, and prints nothing that could steer a terminal', async () => {
-    for (const text of ['', 'null', '[1]', 'not json', '{"type":"\\u001b[2J"}'])
-      expect((await send(text)).status).toBe(204)
+    for (const text of ['', 'null', '[1]', 'not json', '{"type":"transaction.paid"}'])
+      expect((await send(text)).status).toBe(401)
+    expect((await send('{"type":"\\u001b[2J","data":{"id":["\\u001b"],"amount":"\\u001b"}}')).status).toBe(204)
+    expect(lines).toHaveLength(7)
     expect(lines.join('')).not.toMatch(/\p{Cc}/u)
     expect((await fetch(receiver.url)).status).toBe(405)
   })

@@ -3,21 +3,22 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
+import { verifyWebhook, type WebhookEvent, WebhookVerificationError } from '../../sdk/src/index.ts'
 import { inReais } from '../lib/money.ts'
-import { findSignatureFault, secretPrefix } from '../webhooks/sign.ts'
+import { secretPrefix } from '../webhooks/sign.ts'
 
 const defaultPort = 4000
 const bodyMaxBytes = 1024 * 1024
 
 export type Receiver = { url: string; stop(): Promise<void> }
 
-type Options = { port: number; secrets: string[]; print: (line: string) => void; now?: () => Date }
+type Options = { port: number; secrets: string[]; print: (line: string) => void }
 
 /**
  * A receiver to look at while trying Guichê, and to copy from: it verifies each delivery and prints what it says. It
  * answers 204, or 401 to what is not signed with the secret. Give a webhookUrl of `http://127.0.0.1:4000/`.
  */
-export async function startReceiver({ port, secrets, print, now = () => new Date() }: Options): Promise<Receiver> {
+export async function startReceiver({ port, secrets, print }: Options): Promise<Receiver> {
   const server = createServer((request, response) => {
     receive(request, response).catch(() => response.destroy())
   })
@@ -41,15 +42,16 @@ export async function startReceiver({ port, secrets, print, now = () => new Date
     // The bytes as they came: a body that was parsed and written again has another signature.
     const body = await readBody(request)
     if (body === null) return answer(response, 413)
-    const fault = findSignatureFault({ secrets, headers: signatureHeaders(request), body, now: now() })
-    for (const line of describe(body, fault)) print(line)
-    answer(response, fault === null ? 204 : 401)
+    try {
+      const event = await verifyWebhook(secrets, request.headers, body)
+      for (const line of describe(event)) print(line)
+      answer(response, 204)
+    } catch (error) {
+      if (!(error instanceof WebhookVerificationError)) throw error
+      print(`REFUSED  ${error.detail}`)
+      answer(response, 401)
+    }
   }
-}
-
-function signatureHeaders({ headers }: IncomingMessage): Record<string, string> {
-  const named = Object.entries(headers).filter(([name]) => name.startsWith('webhook-'))
-  return Object.fromEntries(named.map(([name, value]) => [name, String(value)]))
 }
 
 async function readBody(request: IncomingMessage): Promise<Buffer | null> {
@@ -67,26 +69,11 @@ function answer(response: ServerResponse, status: number): void {
   response.writeHead(status).end()
 }
 
-function describe(body: Buffer, fault: string | null): string[] {
-  if (fault !== null) return [`REFUSED  ${fault}`]
-  const event = asMembers(parse(body))
-  const data = asMembers(event.data)
+function describe({ type, id, timestamp, data }: WebhookEvent): string[] {
   return [
-    `${text(event.type)}  ${text(data.status)}  ${money(data.amount)}  signature valid`,
-    `  event ${text(event.id)}  record ${text(data.id)}  sequence ${text(data.sequence)}  at ${text(event.timestamp)}`,
+    `${text(type)}  ${text(data.status)}  ${money(data.amount)}  signature valid`,
+    `  event ${text(id)}  record ${text(data.id)}  sequence ${text(data.sequence)}  at ${text(timestamp)}`,
   ]
-}
-
-function parse(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'))
-  } catch {
-    return null
-  }
-}
-
-function asMembers(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? { ...value } : {}
 }
 
 /** What is printed came over the network: nothing in it may steer a terminal. */
@@ -112,8 +99,8 @@ async function main(): Promise<void> {
 /** The secret of the sandbox client, which the first start of the service left in its data folder. */
 async function readSandboxSecret(): Promise<string> {
   const file = join(process.env.DATA_DIR ?? './data', 'sandbox.json')
-  const sandbox = asMembers(parse(await readFile(file).catch(() => Buffer.alloc(0))))
-  const secret = sandbox.webhookSecret
+  const sandbox = await readFile(file, 'utf8').then(JSON.parse, () => null)
+  const secret: unknown = sandbox?.webhookSecret
   if (typeof secret === 'string' && secret.startsWith(secretPrefix)) return secret
   throw new Error(`There is no webhookSecret in ${file}: start the service once, or give one with --secret`)
 }

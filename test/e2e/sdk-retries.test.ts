@@ -286,9 +286,9 @@ describe('what it shows', () => {
 
   it('names itself and each request', async () => {
     const error = await failure(guiche.transactions.get('00000000-0000-4000-8000-000000000000'))
-    const { headers } = line.requests.at(-1) ?? { headers: {} }
-    expect(headers['x-request-id']).toBe(error.requestId)
-    expect(headers['user-agent']).toMatch(/^guiche-sdk\/\d/)
+    const headers = line.requests.at(-1)?.headers
+    expect(headers?.['x-request-id']).toBe(error.requestId)
+    expect(headers?.['user-agent']).toMatch(/^guiche-sdk\/\d/)
   })
 
   it('tells a lack of scope as such', async () => {

@@ -97,8 +97,8 @@ export async function receive(secret: string, request: Request): Promise<number 
   if (event.type === 'transaction.paid') {
     const status: 'PAID' = event.data.status
     // @ts-expect-error that of a withdrawal
-    event.data.amountWithdrawn
-    return status && event.data.amountPaid
+    const withdrawn = event.data.amountWithdrawn
+    return status && (withdrawn ?? event.data.amountPaid)
   }
   if (event.type === 'withdrawal.processed') return event.data.amountWithdrawn
   // @ts-expect-error no such event
