@@ -4,7 +4,7 @@ import { receiverAccount, receiverKey, simulatorCredentials } from '../simulator
 import { createSimulator, type Simulator } from '../simulator/simulator.ts'
 import { createBacenAcquirer } from './acquirers/bacen/adapter.ts'
 import { standardManner, withOverrides } from './acquirers/bacen/manner.ts'
-import { type OpenAcquirer, openAcquirer } from './acquirers/open.ts'
+import { connect, type OpenAcquirer, openAcquirer } from './acquirers/open.ts'
 import type { RouteSettings } from './acquirers/routes.ts'
 import { type AcquirerSettings, readAcquirersFile } from './acquirers/settings.ts'
 import type { Config } from './config.ts'
@@ -30,6 +30,7 @@ export type NetworkAcquirer = Pick<OpenAcquirer, 'acquirer'> & {
 }
 
 export const simulatorName = 'simulator'
+const timeoutMs = 10_000
 
 type Options = {
   config: Config
@@ -84,20 +85,18 @@ async function openHere({ db, clock, log, baseUrl, postHere }: Options): Promise
   }
 }
 
-function openRemote(url: string, options: Options): Network {
-  const settings: AcquirerSettings = {
-    ...simulated,
-    dialect: 'generic',
-    environment: 'sandbox',
-    place: { baseUrl: url },
-    tls: null,
-    timeoutMs: 10_000,
-    callbacks: {},
-    fees: { payment: null, payout: null },
-  }
+/** Without a breaker: whoever plays with a bank that loses answers is to see each of them. */
+function openRemote(url: string, { clock, log }: Options): Network {
+  const { send, close } = connect(
+    { name: simulatorName, place: { baseUrl: url }, tls: null, timeoutMs },
+    { clock, log },
+  )
+  const acquirer = createBacenAcquirer({ ...simulated, send, isRemote: true, timeoutMs, clock })
   return {
-    ...openSettings({ acquirers: [settings], routes: [] }, options),
+    acquirers: [{ acquirer, breaker: null, callbacks: {} }],
+    routes: [],
     sandbox: { ...toRemoteSandbox(url), serve: null },
+    close,
   }
 }
 

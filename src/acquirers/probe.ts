@@ -264,7 +264,12 @@ function webhook({ callbacks }: AcquirerSettings, asked: Asked, wanted: string |
   const isByHand = callbacks.register === false
   const what = isByHand ? 'register it at the PSP' : 'the service registers it when it runs'
   if (answer.status === 404 && body && !isOfNoRoute(body))
-    return { subject, state: 'warning', said: `no address is registered for the key: ${what}`, setting: 'callbacks' }
+    return {
+      subject,
+      state: 'warning',
+      said: `no address is registered for the key: ${what}`,
+      setting: isByHand ? 'callbacks.register: true' : null,
+    }
   if (answer.status < 200 || answer.status > 299 || !body)
     return missing(subject, refusal(asked), 'overrides.paths.webhook')
   const registered = text(body, 'webhookUrl')
