@@ -18,10 +18,16 @@ export type CommandLine = {
   stop(): Promise<void>
 }
 
-export async function openCommandLine({ connectionString }: { connectionString: string }): Promise<CommandLine> {
+export async function openCommandLine({
+  connectionString,
+  environment = {},
+}: {
+  connectionString: string
+  environment?: Record<string, string>
+}): Promise<CommandLine> {
   // A folder without a .env.
   const cwd = await mkdtemp(join(tmpdir(), 'guiche-cli-'))
-  const env = { PATH: process.env.PATH, DATABASE_URL: connectionString }
+  const env = { PATH: process.env.PATH, DATABASE_URL: connectionString, ...environment }
   const main = join(inject('build'), 'src/cli/main.js')
 
   async function run(args: string[]): Promise<Ran> {

@@ -1,0 +1,77 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { receiverAccount, receiverKey } from '../../simulator/receiver-account.ts'
+import { sql } from '../../src/db/sql.ts'
+import { type CommandLine, openCommandLine } from '../support/command-line.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+
+let service: TestService
+let line: CommandLine
+let file: string
+beforeAll(async () => {
+  service = await startTestService()
+  file = join(service.dataDir, 'acquirers.json')
+  const environment = { ACQUIRERS_FILE: file, BASE_URL: service.baseUrl }
+  line = await openCommandLine({ connectionString: service.connectionString, environment })
+})
+afterAll(async () => {
+  await line.stop()
+  await service.stop()
+})
+
+/** The account that the service knows as its simulated network, named as one of a PSP. */
+async function set(callbacks: object): Promise<void> {
+  const acquirer = {
+    name: 'simulator',
+    dialect: 'generic',
+    environment: 'sandbox',
+    baseUrl: 'http://127.0.0.1:1',
+    clientId: 'a',
+    clientSecret: 'b',
+    chave: receiverKey,
+    receiver: receiverAccount,
+    callbacks,
+  }
+  await writeFile(file, JSON.stringify({ acquirers: [acquirer] }))
+}
+
+const ask = async () => await line.runJson<{ url: string }>(['acquirer', 'callback-url', 'simulator'])
+
+it('prints the very address at which the service takes callbacks', async () => {
+  await set({})
+  const [row] = await service.db.query<{ url: string }>(sql`select url from simulator.webhooks`)
+  const { url, ...others } = await ask()
+  expect(url).toBe(row?.url)
+  expect(others).toMatchObject({ chave: receiverKey, isRegisteredAtStart: true, clientCertificate: null })
+  expect((await service.call(new URL(url).pathname, { body: {}, token: null })).status).toBe(200)
+})
+
+it('prints another one for another version and host, and what a call must show', async () => {
+  await set({})
+  const { url: first } = await ask()
+  await set({
+    register: false,
+    version: 2,
+    baseUrl: 'https://callbacks.example.com',
+    clientCertificate: { subject: ['CN=psp.example'] },
+  })
+  const { url } = await ask()
+  expect(new URL(url).origin).toBe('https://callbacks.example.com')
+  expect(new URL(url).pathname).not.toBe(new URL(first).pathname)
+  expect((await service.call(new URL(url).pathname, { body: {}, token: null })).status).toBe(404)
+  const text = await line.read(['acquirer', 'callback-url', 'simulator'])
+  expect(text).toContain('registered   by hand')
+  expect(text).toContain('CN=psp.example, passed on as client-cert')
+  expect(text).not.toContain('No PSP reaches')
+})
+
+it('says what to do about a name or a setting that is wrong', async () => {
+  await set({})
+  await line.expectFailure(['acquirer', 'callback-url', 'other'], /has no acquirer other\. It has simulator\./)
+  await set({ clientCertificate: { sha256: ['abc'] }, version: 0 })
+  await line.expectFailure(
+    ['acquirer', 'callback-url', 'simulator'],
+    /callbacks\.clientCertificate\.sha256\[0\] must be a SHA-256 fingerprint[\s\S]*callbacks\.version must be a whole number/,
+  )
+})
