@@ -77,7 +77,7 @@ const Acquirer = Type.Object(
     clientSecret: Type.Optional(SecretSchema),
     chave: Type.String({
       format: 'pix-key',
-      description: 'the Pix key that charges credit: CPF, CNPJ, e-mail, phone (+55…) or random key',
+      description: 'the Pix key that charges credit, a CPF, CNPJ, e-mail, phone (+55…) or random key',
     }),
     receiver: Receiver,
     tls: Type.Optional(
@@ -137,6 +137,7 @@ const SettingsFile = Type.Object(
 )
 export type SettingsFile = Static<typeof SettingsFile>
 export type AcquirerEntry = SettingsFile['acquirers'][number]
+export type RouteEntry = NonNullable<SettingsFile['routes']>[number]
 
 const ajv = new Ajv({ allErrors: true, verbose: true, allowUnionTypes: true })
 ajv.addFormat('pix-key', (key) => detectPixKey(key) !== null)

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { basename, dirname, resolve } from 'node:path'
 import { ConfigError } from '../config.ts'
 import type { Clock } from '../lib/clock.ts'
 import { parseDocument } from '../lib/document.ts'
@@ -14,7 +14,7 @@ import type { CallbackSettings } from './callbacks.ts'
 import type { Dialect, Place } from './dialects/dialect.ts'
 import { type DialectName, dialects } from './dialects.ts'
 import type { RouteSettings } from './routes.ts'
-import { type AcquirerEntry, findFaults, isSettingsFile, type Secret } from './settings-schema.ts'
+import { type AcquirerEntry, findFaults, isSettingsFile, type RouteEntry, type Secret } from './settings-schema.ts'
 
 /** One account at one PSP, with all that the file, its dialect and the environment say of it. */
 export type AcquirerSettings = Readonly<{
@@ -87,12 +87,15 @@ function createFaults(file: string, value: unknown): Faults {
     isFine: (path) =>
       !all.some((fault) => fault.path === path || ['.', '['].some((then) => fault.path.startsWith(path + then))),
     throwIfAny() {
-      if (all.length > 0 || !isSettingsFile(value))
-        throw new ConfigError(
-          all.map(({ path, said }) => `${file}: ${path || 'the file'} ${said}`.replace(' : ', ': ')),
-        )
+      if (all.length === 0 && isSettingsFile(value)) return
+      const sorted = all.toSorted((one, other) => one.path.localeCompare(other.path, 'en', { numeric: true }))
+      throw new ConfigError(sorted.map(({ path, said }) => toLine(file, path || 'the file', said)))
     },
   }
+}
+
+function toLine(file: string, path: string, said: string): string {
+  return `${basename(file)}: ${path}${said.startsWith(':') ? '' : ' '}${said}`
 }
 
 /** As far as they are objects; what is in them was, or was not, found to be right. */
@@ -233,19 +236,26 @@ function checkNames(faults: Faults, entries: AcquirerEntry[]): void {
 }
 
 function checkRoutes(faults: Faults, value: unknown, entries: AcquirerEntry[]): RouteSettings[] {
-  if (!isSettingsFile(value)) return []
+  const { routes } = Object(value)
+  const all: RouteEntry[] = Array.isArray(routes) ? routes.map((route) => Object(route)) : []
   const names = entries.map(({ name }) => name)
-  return (value.routes ?? []).map((route, index) => {
+  return all.flatMap((route, index) => {
     const at = `routes[${index}]`
-    route.acquirers.forEach(({ name }, place) => {
-      if (!names.includes(name))
-        faults.add(`${at}.acquirers[${place}].name`, `is none of the acquirers: ${names.join(', ')}`)
-      if (route.acquirers.findIndex((other) => other.name === name) !== place)
-        faults.add(`${at}.acquirers[${place}].name`, 'stands in this route twice')
-    })
-    if ((route.minAmount ?? 0) > (route.maxAmount ?? Number.POSITIVE_INFINITY))
-      faults.add(`${at}.maxAmount`, 'is below minAmount: no amount fits')
-    return { ...route, acquirers: route.acquirers.map(({ name, weight = 1 }) => ({ name, weight })) }
+    if (faults.isFine(`${at}.acquirers`)) checkMembers(faults, route, names, at)
+    if (faults.isFine(`${at}.maxAmount`) && route.minAmount !== undefined && route.maxAmount !== undefined) {
+      if (route.minAmount > route.maxAmount) faults.add(`${at}.maxAmount`, 'is below minAmount: no amount fits')
+    }
+    if (!faults.isFine(at)) return []
+    return [{ ...route, acquirers: route.acquirers.map(({ name, weight = 1 }) => ({ name, weight })) }]
+  })
+}
+
+function checkMembers(faults: Faults, { acquirers }: RouteEntry, names: string[], at: string): void {
+  acquirers.forEach(({ name }, place) => {
+    if (!names.includes(name))
+      faults.add(`${at}.acquirers[${place}].name`, `is none of the acquirers: ${names.join(', ')}`)
+    if (acquirers.findIndex((other) => other.name === name) !== place)
+      faults.add(`${at}.acquirers[${place}].name`, 'stands in this route twice')
   })
 }
 

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 
-const Path = Type.String({ pattern: '^/[^?#\\s]*[^?#\\s/]$' })
+const Path = Type.String({ pattern: '^/[^?#\\s]*[^?#\\s/]$', description: 'a path such as /pix/v2/cob' })
 const Texts = Type.Record(Type.String({ pattern: '^[A-Za-z0-9._-]{1,64}$' }), Type.String({ maxLength: 256 }))
 const strict = { additionalProperties: false }
 
@@ -33,9 +33,14 @@ export const mannerMembers = {
   /** When the address for callbacks is registered. */
   registrationHeaders: Texts,
   list: {
-    pageSize: Type.Integer({ minimum: 1, maximum: 1000 }),
+    pageSize: Type.Integer({ minimum: 1, maximum: 1000, description: 'a whole number from 1 to 1000' }),
     /** A longer time is asked for in parts; null: any length will do. */
-    daysMax: Type.Union([Type.Integer({ minimum: 1, maximum: 366 }), Type.Null()]),
+    daysMax: Type.Unsafe<number | null>({
+      type: ['integer', 'null'],
+      minimum: 1,
+      maximum: 366,
+      description: 'a whole number of days from 1 to 366, or null',
+    }),
   },
 }
 
