@@ -20,8 +20,10 @@ export function explainCommand(group: Command): void {
     })
 }
 
-function toText({ type, id, amount, clientId, acquirer, endToEnd, timeline, summary }: Explanation): string {
-  const head = `${type} ${id}\n${inReais(amount)}, client ${clientId}, by ${acquirer}${endToEnd ? `, ${endToEnd}` : ''}; times are UTC\n`
+function toText({ type, id, amount, clientId, endToEnd, timeline, summary, ...asked }: Explanation): string {
+  const { acquirer, otherAcquirers: others } = asked
+  const by = others.length > 0 ? `${acquirer} (${others.join(', ')} asked too)` : acquirer
+  const head = `${type} ${id}\n${inReais(amount)}, client ${clientId}, by ${by}${endToEnd ? `, ${endToEnd}` : ''}; times are UTC\n`
   const lines = timeline.map(
     ({ at, kind, what }) =>
       `${at.toISOString().replace('T', ' ').replace('Z', '')}  ${kind.padEnd(8)}  ${toPlain(what)}`,

@@ -13,7 +13,10 @@ export type Explanation = {
   amount: number
   merchantId: string
   clientId: string
+  /** Whose code it has; once it is paid, who holds the money. */
   acquirer: string
+  /** Who was asked for the charge besides, and may be paid as well. */
+  otherAcquirers: string[]
   endToEnd: string | null
   timeline: TimelineEntry[]
   /** Where it stands and why, and what happens next. */
@@ -36,6 +39,7 @@ export async function explainRecord(deps: { db: Db; clock: Clock }, id: string):
     merchantId: record.merchant_id,
     clientId: record.client_id,
     acquirer: record.acquirer,
+    otherAcquirers: record.other_acquirers,
     endToEnd: record.end_to_end,
     timeline: toTimeline(facts),
     summary: summarize(facts),

@@ -11,9 +11,11 @@ import {
   listInfractionRecords,
   listNoticeRecords,
   listRefundRecords,
+  listSurplusRecords,
   listTransferRecords,
   type NoticeRecord,
   type RefundRecord,
+  type SurplusRecord,
   type TransactionRecord,
   type TransferRecord,
   type WithdrawalRecord,
@@ -24,6 +26,7 @@ export type Facts<Record = TransactionRecord | WithdrawalRecord> = {
   record: Record
   refunds: RefundRecord[]
   infractions: InfractionRecord[]
+  surplus: SurplusRecord[]
   transfers: TransferRecord[]
   notices: NoticeRecord[]
   exchanges: ExchangeRow[]
@@ -45,7 +48,8 @@ const deliveriesMax = 100
 export async function findFacts(db: Db, id: string, now: Date): Promise<Facts | null> {
   const record = (await findTransactionRecord(db, id)) ?? (await findWithdrawalRecord(db, id))
   if (!record) return null
-  const { merchant_id: merchantId, acquirer, created_at: since, end_to_end: endToEnd } = record
+  const { merchant_id: merchantId, created_at: since, end_to_end: endToEnd } = record
+  const acquirers = [record.acquirer, ...record.other_acquirers]
   const refunds = await listRefundRecords(db, { merchantId, id })
   const infractions = await listInfractionRecords(db, { merchantId, id })
   const recordIds = [id, ...refunds.map((refund) => refund.id), ...infractions.map((infraction) => infraction.id)]
@@ -55,8 +59,9 @@ export async function findFacts(db: Db, id: string, now: Date): Promise<Facts | 
     record,
     refunds,
     infractions,
+    surplus: await listSurplusRecords(db, id),
     transfers: await listTransferRecords(db, { merchantId, recordIds }),
-    notices: await listNoticeRecords(db, { acquirer, txid: toTxid(id), since }),
+    notices: await listNoticeRecords(db, { acquirers, txid: toTxid(id), since }),
     exchanges: await listExchanges(db, { recordIds, endToEnd, limit: exchangesMax }),
     deliveries: deliveries.items.toSorted((left, right) => left.sequence - right.sequence),
     actions: await listActions(db, { recordIds, limit: actionsMax }),

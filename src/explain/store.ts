@@ -1,5 +1,6 @@
 import { type Db, type Sql, sql } from '../db/sql.ts'
 import type { Account, TransferKind } from '../ledger/accounts.ts'
+import type { SuspenseStatus } from '../suspense/status.ts'
 import type { TransactionStatus } from '../transactions/status.ts'
 import type { WithdrawalStatus } from '../withdrawals/status.ts'
 
@@ -10,6 +11,8 @@ type CommonRow = {
   client_id: string
   client_name: string
   acquirer: string
+  /** Who was asked for the charge besides. */
+  other_acquirers: string[]
   amount: number
   fee_amount: number | null
   external_code: string | null
@@ -43,14 +46,14 @@ export type WithdrawalRecord = CommonRow & {
 
 export async function findTransactionRecord(db: Db, id: string): Promise<TransactionRecord | null> {
   const rows = await db.query<TransactionRecord>(sql`
-    select 'transaction' as type, ${commonColumns}, amount_paid, payment_date, pix_expires_at
+    select 'transaction' as type, ${commonColumns}, other_acquirers, amount_paid, payment_date, pix_expires_at
     from transactions record join clients using (merchant_id) where record.id = ${id}`)
   return rows[0] ?? null
 }
 
 export async function findWithdrawalRecord(db: Db, id: string): Promise<WithdrawalRecord | null> {
   const rows = await db.query<WithdrawalRecord>(sql`
-    select 'withdrawal' as type, ${commonColumns}, pix_key_type, hold, hold_at_birth, processed_date
+    select 'withdrawal' as type, ${commonColumns}, '{}'::text[] as other_acquirers, pix_key_type, hold, hold_at_birth, processed_date
     from withdrawals record join clients using (merchant_id) where record.id = ${id}`)
   return rows[0] ?? null
 }
@@ -110,7 +113,23 @@ export async function listTransferRecords(
     where merchant_id = ${merchantId} and record_id = any(${recordIds}::uuid[]) order by id`)
 }
 
+export type SurplusRecord = {
+  acquirer: string
+  end_to_end: string
+  amount: number
+  status: SuspenseStatus
+  error_message: string | null
+}
+
+/** Payments of a transaction that had been paid already. */
+export async function listSurplusRecords(db: Db, id: string): Promise<SurplusRecord[]> {
+  return await db.query(sql`
+    select acquirer, end_to_end, amount, status, error_message from suspense_payments
+    where transaction_id = ${id} order by paid_at, end_to_end`)
+}
+
 export type NoticeRecord = {
+  acquirer: string
   end_to_end: string
   state: 'received' | 'settled' | 'unconfirmed' | 'unmatched'
   received_at: Date
@@ -118,15 +137,15 @@ export type NoticeRecord = {
 }
 
 /**
- * Callbacks that named the record, as the acquirer wrote its txid. By a scan: an index would cost every payment, and this is asked by a
+ * Callbacks that named the record, as acquirers wrote its txid. By a scan: an index would cost every payment, and this is asked by a
  * person, now and then.
  */
 export async function listNoticeRecords(
   db: Db,
-  { acquirer, txid, since }: { acquirer: string; txid: string; since: Date },
+  { acquirers, txid, since }: { acquirers: string[]; txid: string; since: Date },
 ): Promise<NoticeRecord[]> {
   return await db.query(sql`
-    select end_to_end, state, received_at, finished_at from callback_inbox
-    where acquirer = ${acquirer} and lower(txid) = ${txid} and received_at >= ${since}::timestamptz - interval '1 hour'
+    select acquirer, end_to_end, state, received_at, finished_at from callback_inbox
+    where acquirer = any(${acquirers}) and lower(txid) = ${txid} and received_at >= ${since}::timestamptz - interval '1 hour'
     order by received_at, event_key`)
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import type { DeliveryRow } from '../webhooks/read-store.ts'
 import type { Facts } from './facts.ts'
-import type { InfractionRecord, RefundRecord, TransactionRecord, WithdrawalRecord } from './store.ts'
+import type { InfractionRecord, RefundRecord, SurplusRecord, TransactionRecord, WithdrawalRecord } from './store.ts'
 import { summarizeTransaction } from './transaction.ts'
 import { summarizeWithdrawal } from './withdrawal.ts'
 
@@ -18,6 +18,7 @@ const common = {
   client_id: 'gc_1',
   client_name: 'Shop',
   acquirer: 'a PSP',
+  other_acquirers: [],
   amount: 2590,
   fee_amount: null,
   external_code: null,
@@ -33,6 +34,7 @@ const common = {
 const nothing = {
   refunds: [],
   infractions: [],
+  surplus: [],
   transfers: [],
   notices: [],
   exchanges: [],
@@ -106,7 +108,8 @@ describe('a transaction that is', () => {
     [[['received', 'E1']], ' A callback told of a payment, and the acquirer is being asked to confirm it.'],
     [[['unconfirmed', 'E1']], ' A callback told of a payment, but the acquirer does not confirm it.'],
   ] as const)('PIX_QRCODE_GENERATED: tells until when it can be paid, and of callbacks %j', (given, claimed) => {
-    const notices = given.map(([state, end_to_end]) => ({ state, end_to_end, received_at: now, finished_at: null }))
+    const one = { acquirer: 'a PSP', received_at: now, finished_at: null }
+    const notices = given.map(([state, end_to_end]) => ({ ...one, state, end_to_end }))
     const record = { status: 'PIX_QRCODE_GENERATED', pix_expires_at: at('13:00:00'), check_at: at('13:05:00') } as const
     expect(ofTransaction(record, { notices })).toBe(
       `PIX_QRCODE_GENERATED: nobody has paid yet; the code is good until 13:00:00.${claimed} Without a payment it fails soon after 13:05:00, when the acquirer has been asked a last time. ${told}`,
@@ -139,14 +142,15 @@ describe('a transaction that is', () => {
     )
   })
 
-  it('PAID twice: tells that the second payment has to be sent back', () => {
-    const notice = { received_at: now, finished_at: now }
-    const notices = [
-      { ...notice, state: 'settled' as const, end_to_end: 'E1' },
-      { ...notice, state: 'unmatched' as const, end_to_end: 'E2' },
-    ]
-    expect(ofTransaction(paid, { notices })).toContain(
-      'It was paid more than once: E2 is booked nowhere, and has to be sent back by hand.',
+  it('PAID twice: tells what became of the second payment', () => {
+    const one = { acquirer: 'another PSP', end_to_end: 'E2', amount: 500, error_message: null }
+    const of = (more: Pick<SurplusRecord, 'status'> & Partial<SurplusRecord>) =>
+      ofTransaction(paid, { surplus: [{ ...one, ...more }] })
+    const what = 'It was paid once more, with R$ 5,00 at another PSP (E2): that'
+    expect(of({ status: 'returning' })).toContain(`${what} is being sent back.`)
+    expect(of({ status: 'returned' })).toContain(`${what} went back to the payer.`)
+    expect(of({ status: 'held', error_message: 'Conta encerrada' })).toContain(
+      `${what} is in suspense, because it was not sent back (Conta encerrada); see \`npx guiche orphan\`.`,
     )
   })
 

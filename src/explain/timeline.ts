@@ -53,19 +53,19 @@ function toOperatorEntries({ actions }: Facts): TimelineEntry[] {
   })
 }
 
-function toCallbackEntries({ record, notices }: Facts): TimelineEntry[] {
+function toCallbackEntries({ notices }: Facts): TimelineEntry[] {
   const ends = {
     received: '',
     settled: 'settled: the acquirer confirmed it',
     unconfirmed: 'came to nothing: the acquirer did not confirm it',
-    unmatched: 'came to nothing: it is of a payment that is booked nowhere',
+    unmatched: 'came to nothing: whose it is did not become known',
   }
-  return notices.flatMap(({ end_to_end: endToEnd, state, received_at, finished_at }) => {
-    const data = { endToEnd, state }
+  return notices.flatMap(({ acquirer, end_to_end: endToEnd, state, received_at, finished_at }) => {
+    const data = { acquirer, endToEnd, state }
     const told: TimelineEntry = {
       at: received_at,
       kind: 'callback',
-      what: `${record.acquirer} told of ${endToEnd}`,
+      what: `${acquirer} told of ${endToEnd}`,
       data,
     }
     const done: TimelineEntry[] = finished_at

@@ -111,11 +111,14 @@ function describeContest({ record, infractions, now }: TransactionFacts): string
 }
 
 /** Nobody books a second payment by itself: it belongs to no charge any more. */
-function describeSurplus({ record, notices }: TransactionFacts): string {
-  const others = notices.filter(({ state, end_to_end: id }) => state === 'unmatched' && id !== record.end_to_end)
-  if (record.end_to_end === null || others.length === 0) return ''
-  const ids = [...new Set(others.map(({ end_to_end: id }) => id))].join(', ')
-  return `It was paid more than once: ${ids} is booked nowhere, and has to be sent back by hand.`
+function describeSurplus({ surplus }: TransactionFacts): string {
+  const all = surplus.map(({ end_to_end: id, acquirer, amount, status, error_message: error }) => {
+    const what = `It was paid once more, with ${inReais(amount)} at ${acquirer} (${id})`
+    if (status === 'returned') return `${what}: that went back to the payer.`
+    if (status === 'returning') return `${what}: that is being sent back.`
+    return `${what}: that is in suspense${error ? `, because it was not sent back (${error})` : ''}; see \`npx guiche orphan\`.`
+  })
+  return sentences(...all)
 }
 
 function sumOf(parts: { amount: number }[]): number {

@@ -11,7 +11,7 @@ import { createApp } from '../../src/app.ts'
 import { scopes } from '../../src/auth/scopes.ts'
 import { callbackPath } from '../../src/callbacks/path.ts'
 import { readConfig } from '../../src/config.ts'
-import type { Db } from '../../src/db/sql.ts'
+import { type Db, sql } from '../../src/db/sql.ts'
 import { enqueueJob } from '../../src/jobs/jobs.ts'
 import { parseSecretKey, type SecretKey } from '../../src/lib/secrets.ts'
 import { createMerchant } from '../../src/merchant.ts'
@@ -19,7 +19,9 @@ import { toTxid } from '../../src/pix/ids.ts'
 import { startWorker } from '../../src/worker.ts'
 import type { ManualClock } from './clock.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
+import type { Transaction } from './payments.ts'
 import { type TestSimulator, testSimulator } from './simulator.ts'
+import { eventually } from './webhooks.ts'
 
 /**
  * How a PSP answers. lost: it does what it is asked, and its answer never comes; down: it does nothing; silent: nothing, and nobody is told.
@@ -62,6 +64,8 @@ export async function openPsp(
       chave: receiverKey,
       receiver: { ...receiverAccount, name },
       isRemote: true,
+      // Longer than any test: who does not wait for it goes on by itself.
+      timeoutMs: 120_000,
       clock,
       manner: { offers: { payouts: hasPayouts, infractions: true } },
       ...(hasBreaker && { breaker: createBreaker({ name, log: { info() {}, warn() {} } }) }),
@@ -89,6 +93,13 @@ export async function openPsp(
   return psp
 }
 
+/** How it answers requests like `PUT /cob`; all others are answered. */
+export function setMood(psp: Psp, mood: Mood, what = ''): void {
+  psp.mood = ({ method, path }) => (`${method} ${path}`.startsWith(what) ? mood : 'well')
+}
+
+export type Created = { id: string; code?: string; transactionId?: string; pixResponse?: { uri: string } }
+
 export type Gateway = {
   db: Db
   clock: ManualClock
@@ -96,6 +107,13 @@ export type Gateway = {
   client: { clientId: string; clientSecret: string }
   database: TestDatabase
   call<Body = Record<string, unknown>>(path: string, body?: object): Promise<{ status: number; body: Body }>
+  /** Asks for a transaction of 10 reais, unless more is said. */
+  create(more?: object): Promise<{ status: number; body: Created }>
+  get(id: string): Promise<Transaction & { acquirer: string }>
+  until(id: string, status: string): Promise<void>
+  /** Who was asked for its charge: whose code it has, or who holds the money, before the others. */
+  acquirersOf(id: string): Promise<string[]>
+  available(): Promise<number>
   /** Posts a callback of this PSP. */
   tell(psp: Psp, ...payments: object[]): Promise<number>
   runJob(name: string): Promise<void>
@@ -151,20 +169,33 @@ export async function openGateway(psps: Psp[], { clock, routes = [], successorOf
     }).toString(),
   })
   const headers = { authorization: `Bearer ${token.json<{ access_token: string }>().access_token}` }
+  async function call<Body>(path: string, body?: object) {
+    const method = body ? 'POST' : 'GET'
+    const answer = await app.inject({ method, url: path, headers, ...(body && { payload: body }) })
+    return { status: answer.statusCode, body: answer.json<Body>() }
+  }
+  const get = async (id: string) => (await call<Transaction & { acquirer: string }>(`/transaction/${id}`)).body
   return {
     db,
     clock,
     acquirers,
     client,
-    async call<Body>(path: string, body?: object) {
-      const answer = await app.inject({
-        method: body ? 'POST' : 'GET',
-        url: path,
-        headers,
-        ...(body && { payload: body }),
-      })
-      return { status: answer.statusCode, body: answer.json<Body>() }
+    call,
+    create: async (more) =>
+      await call<Created>('/transaction', { amount: 1000, paymentMethod: 'PIX', pix: {}, ...more }),
+    get,
+    async until(id, status) {
+      await eventually(
+        async () => (await get(id)).status === status,
+        () => `${id} is not ${status}`,
+      )
     },
+    async acquirersOf(id) {
+      const [row] = await db.query<{ acquirer: string; other_acquirers: string[] }>(sql`
+        select acquirer, other_acquirers from transactions where id = ${id}`)
+      return row ? [row.acquirer, ...row.other_acquirers] : []
+    },
+    available: async () => (await call<{ available: number }>('/balance')).body.available,
     async tell(psp, ...payments) {
       const url = callbackPath(key, psp.name)
       return (await app.inject({ method: 'POST', url, payload: { pix: payments } })).statusCode

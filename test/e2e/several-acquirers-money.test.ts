@@ -1,0 +1,244 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { findBreaches } from '../../src/books.ts'
+import { sql } from '../../src/db/sql.ts'
+import { explainRecord } from '../../src/explain/explain.ts'
+import { toTxid } from '../../src/pix/ids.ts'
+import { expiryGraceMs } from '../../src/transactions/check.ts'
+import { manualClock } from '../support/clock.ts'
+import { type Gateway, openGateway, openPsp, type Psp, setMood } from '../support/gateway.ts'
+import { txidOf } from '../support/simulator.ts'
+import { eventually } from '../support/webhooks.ts'
+import { type Withdrawal, withdrawalBody } from '../support/withdrawals.ts'
+
+const clock = manualClock()
+let alfa: Psp
+let beta: Psp
+let gateway: Gateway
+
+beforeAll(async () => {
+  ;[alfa, beta] = await Promise.all([openPsp('alfa', clock), openPsp('beta', clock)])
+  gateway = await openGateway([alfa, beta], { clock })
+})
+afterAll(async () => {
+  await gateway.stop()
+  await Promise.all([alfa.close(), beta.close()])
+})
+beforeEach(() => {
+  for (const psp of [alfa, beta]) Object.assign(psp, { mood: () => 'well', asked: [] })
+})
+afterEach(async () => {
+  expect(await findBreaches(gateway.db)).toEqual([])
+})
+
+/** With the code of beta, after alfa took the charge and its answer was lost. */
+async function createAtBoth(): Promise<string> {
+  setMood(alfa, 'lost', 'PUT /cob')
+  const { status, body } = await gateway.create()
+  expect(status).toBe(201)
+  setMood(alfa, 'well')
+  return body.id
+}
+
+/** Moves the clock and has the jobs of transactions look. */
+async function wait(ms: number): Promise<void> {
+  gateway.clock.advance(ms)
+  await gateway.runJob('transactions.check')
+}
+
+/** A transaction that is paid. */
+async function payInto(psp: Psp, amount: number): Promise<void> {
+  const { body } = await gateway.create({ amount })
+  await gateway.tell(psp, await psp.pay(body.id))
+  await gateway.until(body.id, 'PAID')
+}
+
+/** A payment to the account that names none of our transactions. */
+async function payUnnamed(psp: Psp, txid: string, behaviour?: 'without_txid'): Promise<{ endToEndId: string }> {
+  const uri = await psp.bank.charge(txid, '7.00')
+  const outcome = await psp.bank.pay({ uri, ...(behaviour && { behaviour }) })
+  if (!outcome.ok) throw new Error(outcome.message)
+  return (await psp.bank.ask('GET', `/pix/${outcome.endToEndId}`)).body as { endToEndId: string }
+}
+
+type Held = { kind: string; acquirer: string; status: string; amount: number; transaction_id: string | null }
+
+async function heldAs(endToEndId: string): Promise<Held | null> {
+  const [row] = await gateway.db.query<Held>(sql`
+    select kind, acquirer, status, amount, transaction_id from suspense_payments where end_to_end = ${endToEndId}`)
+  return row ?? null
+}
+
+async function untilHeld(endToEndId: string, status: string): Promise<void> {
+  await eventually(
+    async () => {
+      const held = await heldAs(endToEndId)
+      // What is sent back is done there a moment later.
+      if (held?.status === 'returning') {
+        gateway.clock.advance(60_000)
+        await gateway.runJob('suspense.check')
+      }
+      return held?.status === status
+    },
+    () => `${endToEndId} is not ${status}`,
+  )
+}
+
+const returnsAt = async (psp: Psp, endToEndId = '') => (await psp.bank.ask('GET', `/pix/${endToEndId}`)).body.devolucoes
+
+const isPayout = (line: string) => /^(?:PUT|GET) \/v[23]\/gn\/pix/.test(line)
+
+const askedFor = (psp: Psp, id: string, method: string) =>
+  psp.asked.filter((line) => line === `${method} /cob/${toTxid(id)}`).length
+
+describe('a payment at the first, whose answer was lost', () => {
+  it('is credited, and its refund goes to who holds the money', async () => {
+    const id = await createAtBoth()
+    const payment = await alfa.pay(id)
+    const events = sql`select snapshot from events where record_id = ${id} order by sequence`
+    expect(await gateway.tell(alfa, payment)).toBe(200)
+    await gateway.until(id, 'PAID')
+    expect(await gateway.get(id)).toMatchObject({
+      acquirer: 'alfa',
+      endToEnd: payment.endToEndId,
+      receiver: { name: 'alfa' },
+    })
+    expect(await gateway.acquirersOf(id)).toEqual(['alfa', 'beta'])
+    // What was told before is as it was then.
+    expect(await gateway.db.query(events)).toMatchObject([
+      { snapshot: { acquirer: 'beta' } },
+      { snapshot: { acquirer: 'alfa' } },
+    ])
+    expect((await gateway.call(`/transaction/${id}/refund`, { idempotencyKey: randomUUID() })).status).toBe(201)
+    await eventually(async () => {
+      await wait(60_000)
+      return (await gateway.get(id)).status === 'REFUNDED'
+    })
+    // One return, however often it is asked for.
+    expect(new Set(alfa.asked.filter((line) => /^PUT .*devolucao/.test(line))).size).toBe(1)
+    expect(await returnsAt(alfa, payment.endToEndId)).toHaveLength(1)
+    expect(beta.asked.filter((line) => /devolucao/.test(line))).toEqual([])
+  })
+
+  it('is found by the list when no callback tells of it', async () => {
+    const id = await createAtBoth()
+    const { endToEndId } = await alfa.pay(id)
+    await gateway.runJob('transactions.poll')
+    await gateway.until(id, 'PAID')
+    expect(await gateway.get(id)).toMatchObject({ acquirer: 'alfa', endToEnd: endToEndId })
+  })
+
+  it('is found at the end of the code though the other one does not answer then', async () => {
+    const id = await createAtBoth()
+    await alfa.pay(id)
+    setMood(alfa, 'down', 'GET /pix')
+    setMood(beta, 'down', 'GET /cob')
+    await wait(1800_000 + expiryGraceMs)
+    await gateway.until(id, 'PAID')
+    expect((await gateway.get(id)).acquirer).toBe('alfa')
+  })
+})
+
+it('a code that nobody paid expires when all that were asked say so, and not before', async () => {
+  const id = await createAtBoth()
+  setMood(alfa, 'down', 'GET /cob')
+  await wait(1800_000 + expiryGraceMs)
+  await eventually(() => askedFor(alfa, id, 'GET') > 0 && askedFor(beta, id, 'GET') > 0)
+  setMood(alfa, 'well')
+  const asked = askedFor(alfa, id, 'GET')
+  expect((await gateway.get(id)).status).toBe('PIX_QRCODE_GENERATED')
+  await eventually(async () => {
+    await wait(60_000)
+    return (await gateway.get(id)).status === 'FAILED'
+  })
+  expect(askedFor(alfa, id, 'GET')).toBeGreaterThan(asked)
+})
+
+it('a transaction that is paid at both is credited once, and the other payment goes back by itself', async () => {
+  const id = await createAtBoth()
+  const before = await gateway.available()
+  const payments = [await alfa.pay(id), await beta.pay(id)] as const
+  await Promise.all([gateway.tell(alfa, payments[0]), gateway.tell(beta, payments[1])])
+  await gateway.until(id, 'PAID')
+  const { acquirer, endToEnd } = await gateway.get(id)
+  const [holder, other] = acquirer === 'alfa' ? [alfa, beta] : [beta, alfa]
+  const surplus = payments.find(({ endToEndId }) => endToEndId !== endToEnd)?.endToEndId ?? ''
+  await untilHeld(surplus, 'returned')
+  expect(await heldAs(surplus)).toMatchObject({ kind: 'surplus', acquirer: other.name, transaction_id: id })
+  expect(await returnsAt(other, surplus)).toMatchObject([{ valor: '10.00', status: 'DEVOLVIDO' }])
+  expect(await returnsAt(holder, endToEnd)).toBeUndefined()
+  expect((await gateway.available()) - before).toBe(1000)
+  const { summary, ...explained } = (await explainRecord(gateway, id)) ?? {}
+  expect(explained).toMatchObject({ acquirer: holder.name, otherAcquirers: [other.name] })
+  expect(summary).toContain(`It was paid once more, with R$ 10,00 at ${other.name} (${surplus}): that went back`)
+  // However often both are told of again.
+  await Promise.all([gateway.tell(alfa, payments[0]), gateway.runJob('transactions.poll')])
+  await wait(60_000)
+  expect(await returnsAt(other, surplus)).toHaveLength(1)
+})
+
+describe('money that leaves', () => {
+  it('is sent by the first, and asked for there alone when its answer was lost', async () => {
+    await payInto(alfa, 50_000)
+    setMood(alfa, 'lost', 'PUT /v3')
+    const { status, body } = await gateway.call<Withdrawal>('/withdrawal', withdrawalBody())
+    expect([status, body.acquirer ?? 'alfa']).toEqual([201, 'alfa'])
+    const find = async () => (await gateway.call<Withdrawal>(`/withdrawal/${body.id}`)).body
+    await eventually(() => alfa.asked.some((line) => isPayout(line)))
+    setMood(alfa, 'down')
+    expect((await find()).status).toBe('PROCESSING')
+    gateway.clock.advance(10 * 60_000)
+    await gateway.runJob('withdrawals.check')
+    await eventually(() => alfa.asked.some((line) => isPayout(line) && line.startsWith('GET')))
+    expect(await find()).toMatchObject({ status: 'PROCESSING', acquirer: 'alfa' })
+    setMood(alfa, 'well')
+    await eventually(async () => {
+      gateway.clock.advance(5 * 60_000)
+      await gateway.runJob('withdrawals.check')
+      return (await find()).status === 'PROCESSED'
+    })
+    expect(beta.asked.filter(isPayout)).toEqual([])
+    expect(alfa.asked.filter((line) => isPayout(line) && line.startsWith('PUT'))).toHaveLength(1)
+  })
+
+  it('is refused where no acquirer sends any', async () => {
+    const poor = await openPsp('poor', clock, { hasPayouts: false })
+    const other = await openGateway([poor], { clock })
+    const { status, body } = await other.call('/withdrawal', withdrawalBody())
+    expect([status, body.code]).toEqual([422, 'withdrawal_not_possible'])
+    expect(body.detail).toContain('no acquirer of this service sends money out')
+    await other.stop()
+    await poor.close()
+  })
+})
+
+describe('a payment that names no transaction', () => {
+  it.each([
+    ['told of by a callback, and then listed', true, txidOf(1).slice(0, 26), undefined],
+    ['told of by a callback, without a txid', true, txidOf(2), 'without_txid' as const],
+    ['listed only, without a txid', false, txidOf(3), 'without_txid' as const],
+    ['listed only, with another’s txid', false, 'anothershopsorder000000000001', undefined],
+  ])('is held once the acquirer has confirmed it: %s', async (_, isTold, txid, behaviour) => {
+    await gateway.runJob('transactions.poll')
+    const payment = await payUnnamed(beta, txid, behaviour)
+    const before = await gateway.available()
+    if (isTold) await gateway.tell(beta, payment, payment)
+    await gateway.runJob('transactions.poll')
+    await untilHeld(payment.endToEndId, 'held')
+    await gateway.tell(beta, payment)
+    await gateway.runJob('transactions.poll')
+    expect(await heldAs(payment.endToEndId)).toMatchObject({ kind: 'orphan', acquirer: 'beta', amount: 700 })
+    expect(await gateway.available()).toBe(before)
+  })
+
+  it('but one that looks like ours is waited for, since it may be under way, and held five minutes later', async () => {
+    const payment = await payUnnamed(beta, toTxid(randomUUID()))
+    await gateway.tell(beta, payment)
+    await eventually(() => beta.asked.includes(`GET /pix/${payment.endToEndId}`))
+    expect(await heldAs(payment.endToEndId)).toBeNull()
+    await eventually(async () => {
+      gateway.clock.advance(60_000)
+      return (await heldAs(payment.endToEndId))?.status === 'held'
+    })
+  })
+})
