@@ -11,6 +11,7 @@ import { createNoticeWriter, type ReceiveDeps } from './callbacks/receive.ts'
 import { registerCallbackRoutes } from './callbacks/routes.ts'
 import type { Config } from './config.ts'
 import { registerDashboardRoutes } from './dashboard/routes.ts'
+import { registerDashboardPage } from './dashboard/static.ts'
 import { type Db, ping } from './db/sql.ts'
 import { registerHealthRoutes } from './http/health.ts'
 import { createRateLimiter } from './http/rate-limit.ts'
@@ -115,5 +116,6 @@ export async function createApp(deps: AppDeps): Promise<Server> {
     checkReady: async () => await ping(db),
   })
   await registerReference(app)
+  await registerDashboardPage(app)
   return app
 }

@@ -1,0 +1,99 @@
+import { Guiche, GuicheError } from '@guiche/sdk'
+
+/** One fault of what was sent, such as `amount`. */
+export type Fault = { field: string; code: string; message: string }
+
+/** The service said no; the sentence says what to do. */
+export class Refused extends Error {
+  readonly code: string
+  readonly status: number
+  readonly faults: Fault[]
+  readonly requestId: string | null
+
+  constructor(
+    status: number,
+    problem: Partial<{ code: string; detail: string; title: string; errors: Fault[]; requestId: string }>,
+  ) {
+    super(problem.detail ?? problem.title ?? `The service answered ${status}.`)
+    this.name = 'Refused'
+    this.status = status
+    this.code = problem.code ?? 'unknown'
+    this.faults = problem.errors ?? []
+    this.requestId = problem.requestId ?? null
+  }
+}
+
+let csrfToken = ''
+let client: string | null = null
+let onSignedOut = () => {}
+
+export function keepCsrfToken(token: string): void {
+  csrfToken = token
+}
+
+/** Whom requests to the shops' API act for, when one of the operator's people looks at a merchant. */
+export function actFor(clientId: string | null): void {
+  client = clientId
+}
+
+export function whenSignedOut(listener: () => void): void {
+  onSignedOut = listener
+}
+
+/** `fetch` with the session: the cookie, and what proves that it is this page that asks. */
+const sessionFetch: typeof fetch = async (input, init) => {
+  const headers = new Headers(init?.headers)
+  headers.set('x-csrf-token', csrfToken)
+  if (client !== null) headers.set('x-guiche-merchant', client)
+  const response = await fetch(input, { ...init, headers, credentials: 'same-origin' })
+  if (response.status === 401) {
+    const problem = await response
+      .clone()
+      .json()
+      .catch(() => ({}))
+    if (problem.code === 'not_signed_in' || problem.code === 'missing_token') onSignedOut()
+  }
+  return response
+}
+
+/** The shops' API, asked with the session in place of a token. */
+export const guiche = new Guiche({
+  baseUrl: location.origin,
+  accessToken: () => null,
+  fetch: sessionFetch,
+  maxRetries: 1,
+})
+
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+/** Asks the dashboard's own API. `path` begins after `/dashboard/api`. */
+export async function ask<Result>(method: Method, path: string, body?: object): Promise<Result> {
+  const response = await sessionFetch(`/dashboard/api${path}`, {
+    method,
+    ...(body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+  })
+  const text = await response.text()
+  const answer = text === '' ? {} : JSON.parse(text)
+  if (!response.ok) throw new Refused(response.status, answer)
+  return answer as Result
+}
+
+/** Appends what is given; what is undefined, null or empty is left out. */
+export function withQuery(path: string, query: Record<string, string | number | boolean | null | undefined>): string {
+  const entries = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined || value === null || value === '' ? [] : [[name, String(value)]],
+  )
+  return entries.length === 0 ? path : `${path}?${new URLSearchParams(entries)}`
+}
+
+/** The sentence to show for whatever was thrown. */
+export function sentenceOf(error: unknown): string {
+  if (error instanceof GuicheError) return error.detail
+  return error instanceof Error ? error.message : String(error)
+}
+
+/** Faults of single fields, by their names. */
+export function faultsOf(error: unknown): Record<string, string> {
+  const faults = error instanceof Refused ? error.faults : error instanceof GuicheError ? (error.errors ?? []) : []
+  return Object.fromEntries(faults.map(({ field, message }) => [field, message]))
+}

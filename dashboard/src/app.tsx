@@ -1,0 +1,125 @@
+import { Center, Loader, MantineProvider } from '@mantine/core'
+import { QueryClient, QueryClientProvider, useQuery } from '@tanstack/react-query'
+import { lazy, Suspense, useEffect, useMemo, useState } from 'react'
+import { Redirect, Route, Router, Switch } from 'wouter'
+import { ask, keepCsrfToken, Refused, whenSignedOut } from './api.ts'
+import { ErrorNotice } from './components/error-notice.tsx'
+import { screens } from './screens.ts'
+import { type Session, UserContext, useUser } from './session.tsx'
+import { Shell } from './shell.tsx'
+import { findLanguage, type Language, LanguageContext, rememberLanguage } from './text.ts'
+import { theme } from './theme.ts'
+
+const SignIn = lazy(async () => await import('./screens/sign-in/sign-in.tsx'))
+const Welcome = lazy(async () => await import('./screens/welcome/welcome.tsx'))
+
+const queries = new QueryClient({
+  defaultOptions: {
+    // What was refused is not asked again: it would be refused again.
+    queries: { retry: (count, error) => !(error instanceof Refused) && count < 1, staleTime: 5_000 },
+  },
+})
+
+export function App() {
+  const [language, setLanguage] = useState(findLanguage)
+  useEffect(() => {
+    document.documentElement.lang = language === 'pt' ? 'pt-BR' : 'en'
+  }, [language])
+  const chosen = useMemo(
+    () => ({
+      language,
+      choose: (next: Language) => {
+        rememberLanguage(next)
+        setLanguage(next)
+      },
+    }),
+    [language],
+  )
+  return (
+    <LanguageContext value={chosen}>
+      <MantineProvider theme={theme} defaultColorScheme="auto">
+        <QueryClientProvider client={queries}>
+          <Router base="/dashboard">
+            <Suspense fallback={<Waiting />}>
+              <Switch>
+                <Route path="/welcome/:token">
+                  {({ token }) => <Welcome token={token} onSignedIn={takeSession} />}
+                </Route>
+                <Route>
+                  <SignedIn />
+                </Route>
+              </Switch>
+            </Suspense>
+          </Router>
+        </QueryClientProvider>
+      </MantineProvider>
+    </LanguageContext>
+  )
+}
+
+const sessionKey = ['session']
+
+function takeSession(session: Session | null): void {
+  // Nothing of who was here before is shown to who comes.
+  queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionKey[0] })
+  queries.setQueryData(sessionKey, session)
+}
+
+function SignedIn() {
+  const session = useQuery({
+    queryKey: sessionKey,
+    queryFn: async () => {
+      try {
+        return await ask<Session>('GET', '/session')
+      } catch (error) {
+        if (error instanceof Refused && error.status === 401) return null
+        throw error
+      }
+    },
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+  useEffect(() => whenSignedOut(() => takeSession(null)), [])
+  if (session.isPending) return <Waiting />
+  if (session.isError) return <ErrorNotice error={session.error} onRetry={() => void session.refetch()} />
+  if (session.data === null) return <SignIn onSignedIn={takeSession} />
+  keepCsrfToken(session.data.csrfToken)
+  return (
+    <UserContext value={session.data.user}>
+      <Shell onSignedOut={() => takeSession(null)}>
+        <Suspense fallback={<Waiting />}>
+          <Screens />
+        </Suspense>
+      </Shell>
+    </UserContext>
+  )
+}
+
+function Screens() {
+  const { permissions, merchant } = useUser()
+  const shown = screens.filter(
+    ({ permission, isOperators }) =>
+      (permission === null || permissions.includes(permission)) && !(isOperators && merchant !== null),
+  )
+  return (
+    <Switch>
+      {shown.flatMap(({ paths, Screen }) =>
+        paths.map((path) => (
+          <Route key={path} path={path}>
+            <Screen />
+          </Route>
+        )),
+      )}
+      <Route>
+        <Redirect to="/" replace />
+      </Route>
+    </Switch>
+  )
+}
+
+function Waiting() {
+  return (
+    <Center h="60vh">
+      <Loader type="dots" aria-label="…" />
+    </Center>
+  )
+}

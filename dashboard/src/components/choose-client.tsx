@@ -1,0 +1,57 @@
+import { Stack, Text, UnstyledButton } from '@mantine/core'
+import type { ReactNode } from 'react'
+import { useLocation } from 'wouter'
+import { useClient } from '../session.tsx'
+import { texts, useText } from '../text.ts'
+import { useClients } from './client-switch.tsx'
+import { Empty } from './empty.tsx'
+import { Page } from './page.tsx'
+
+const words = texts({
+  en: {
+    title: 'Which merchant?',
+    hint: 'Lists belong to one merchant. Choose one here or above, or find a record of any by its id with “/”.',
+  },
+  pt: {
+    title: 'Qual lojista?',
+    hint: 'As listas são de um lojista. Escolha um aqui ou acima, ou busque um registro de qualquer um pelo id com “/”.',
+  },
+})
+
+const shownMax = 12
+
+/** What a screen shows of one merchant; in its place, the merchants, while none is chosen. */
+export function OfClient({ title, children }: { title: string; children: (clientId: string) => ReactNode }) {
+  const t = useText(words)
+  const client = useClient()
+  const clients = useClients()
+  const [location, navigate] = useLocation()
+  if (client !== null) return children(client)
+  return (
+    <Page title={title}>
+      <div className="card">
+        <Empty icon="search" title={t.title}>
+          <Text size="sm" mb="md">
+            {t.hint}
+          </Text>
+          <Stack gap={6}>
+            {clients.data?.slice(0, shownMax).map(({ clientId, name }) => (
+              <UnstyledButton
+                key={clientId}
+                className="card choice"
+                onClick={() => navigate(`${location}?${new URLSearchParams({ client: clientId })}`)}
+              >
+                <Text size="sm" fw={600}>
+                  {name}
+                </Text>
+                <Text size="xs" c="dimmed" className="identifier">
+                  {clientId}
+                </Text>
+              </UnstyledButton>
+            ))}
+          </Stack>
+        </Empty>
+      </div>
+    </Page>
+  )
+}

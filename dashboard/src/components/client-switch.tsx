@@ -1,0 +1,101 @@
+import { Badge, Combobox, InputBase, ScrollArea, Text, useCombobox } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useLocation, useSearchParams } from 'wouter'
+import { ask } from '../api.ts'
+import { useUser } from '../session.tsx'
+import { texts, useText } from '../text.ts'
+
+const words = texts({
+  en: { all: 'All merchants', choose: 'Which merchant', find: 'Find a merchant', none: 'No such merchant' },
+  pt: { all: 'Todos os lojistas', choose: 'Qual lojista', find: 'Buscar lojista', none: 'Nenhum lojista assim' },
+})
+
+export type ClientView = {
+  clientId: string
+  name: string
+  scopes: string[]
+  isActive: boolean
+  createdAt: string
+  tokensRefusedBefore: string | null
+}
+
+export function useClients() {
+  return useQuery({
+    queryKey: ['clients'],
+    queryFn: async () => (await ask<{ data: ClientView[] }>('GET', '/client')).data,
+    staleTime: 60_000,
+  })
+}
+
+const shownMax = 50
+
+/** The operator's people choose whose records they look at; a merchant's see its name. */
+export function ClientSwitch() {
+  const t = useText(words)
+  const { merchant } = useUser()
+  const [params] = useSearchParams()
+  const [location, navigate] = useLocation()
+  const [wanted, setWanted] = useState('')
+  const clients = useClients()
+  const combobox = useCombobox({ onDropdownClose: () => setWanted('') })
+  if (merchant) {
+    return (
+      <Badge variant="light" color="gray" tt="none" size="lg" radius="sm" visibleFrom="xs">
+        {merchant.name}
+      </Badge>
+    )
+  }
+  const all = clients.data ?? []
+  const chosen = all.find(({ clientId }) => clientId === params.get('client'))
+  const found = all.filter(({ name, clientId }) => `${name} ${clientId}`.toLowerCase().includes(wanted.toLowerCase()))
+  const go = (clientId: string) => {
+    // A record belongs to one merchant: another merchant's list is shown instead.
+    const path = location.split('/').slice(0, 2).join('/') || '/'
+    navigate(clientId === '' ? path : `${path}?${new URLSearchParams({ client: clientId })}`)
+    combobox.closeDropdown()
+  }
+  return (
+    <Combobox store={combobox} onOptionSubmit={go} width={300} position="bottom-start">
+      <Combobox.Target>
+        <InputBase
+          component="button"
+          type="button"
+          pointer
+          size="xs"
+          w={{ base: 132, sm: 200 }}
+          rightSection={<Combobox.Chevron />}
+          rightSectionPointerEvents="none"
+          onClick={() => combobox.toggleDropdown()}
+          aria-label={`${t.choose}: ${chosen?.name ?? t.all}`}
+        >
+          <Text size="sm" truncate>
+            {chosen?.name ?? t.all}
+          </Text>
+        </InputBase>
+      </Combobox.Target>
+      <Combobox.Dropdown>
+        <Combobox.Search
+          value={wanted}
+          onChange={(event) => setWanted(event.currentTarget.value)}
+          placeholder={t.find}
+          aria-label={t.find}
+        />
+        <Combobox.Options>
+          <ScrollArea.Autosize mah={320} type="auto">
+            <Combobox.Option value="">{t.all}</Combobox.Option>
+            {found.slice(0, shownMax).map(({ clientId, name }) => (
+              <Combobox.Option key={clientId} value={clientId} active={clientId === chosen?.clientId}>
+                <Text size="sm">{name}</Text>
+                <Text size="xs" c="dimmed" className="identifier">
+                  {clientId}
+                </Text>
+              </Combobox.Option>
+            ))}
+            {found.length === 0 && <Combobox.Empty>{t.none}</Combobox.Empty>}
+          </ScrollArea.Autosize>
+        </Combobox.Options>
+      </Combobox.Dropdown>
+    </Combobox>
+  )
+}

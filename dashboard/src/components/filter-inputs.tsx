@@ -1,0 +1,64 @@
+import { TextInput } from '@mantine/core'
+import { useDebouncedCallback } from '@mantine/hooks'
+import { useEffect, useState } from 'react'
+import { useFilters } from '../filters.ts'
+import { MoneyInput } from './money-input.tsx'
+
+/** How long somebody types before it is asked for. */
+const pauseMs = 400
+
+/** A filter that stands in the address under its name. */
+type Filter = { label: string; name: string }
+
+export function TextFilter({ label, name }: Filter) {
+  const filters = useFilters()
+  const known = filters.get(name)
+  const [text, setText] = useState(known)
+  useEffect(() => setText(known), [known])
+  const apply = useDebouncedCallback((value: string) => filters.set({ [name]: value.trim() }), pauseMs)
+  return (
+    <TextInput
+      label={label}
+      value={text}
+      onChange={(event) => {
+        setText(event.currentTarget.value)
+        apply(event.currentTarget.value)
+      }}
+    />
+  )
+}
+
+/** A day in Brazil. */
+export function DayInput({ label, name }: Filter) {
+  const filters = useFilters()
+  return (
+    <TextInput
+      type="date"
+      label={label}
+      value={filters.get(name)}
+      onChange={(event) => filters.set({ [name]: event.currentTarget.value })}
+      w={{ base: '47%', xs: 160 }}
+    />
+  )
+}
+
+export function MoneyFilter({ label, name }: Filter) {
+  const filters = useFilters()
+  const known = filters.get(name) === '' ? null : Number(filters.get(name))
+  const [cents, setCents] = useState(known)
+  useEffect(() => setCents(known), [known])
+  const apply = useDebouncedCallback(
+    (value: number | null) => filters.set({ [name]: value === null ? '' : String(value) }),
+    pauseMs,
+  )
+  return (
+    <MoneyInput
+      label={label}
+      value={cents}
+      onChange={(value) => {
+        setCents(value)
+        apply(value)
+      }}
+    />
+  )
+}

@@ -1,0 +1,26 @@
+import { NumberInput, type NumberInputProps } from '@mantine/core'
+import { useLanguage } from '../text.ts'
+
+/** Reais as people write them; cents, as the API has them, or null while nothing is written. */
+export function MoneyInput({
+  value,
+  onChange,
+  ...others
+}: Omit<NumberInputProps, 'value' | 'onChange'> & { value: number | null; onChange: (cents: number | null) => void }) {
+  const { language } = useLanguage()
+  return (
+    <NumberInput
+      prefix="R$ "
+      decimalScale={2}
+      fixedDecimalScale
+      allowNegative={false}
+      hideControls
+      decimalSeparator={language === 'pt' ? ',' : '.'}
+      thousandSeparator={language === 'pt' ? '.' : ','}
+      inputMode="decimal"
+      {...others}
+      value={value === null ? '' : value / 100}
+      onChange={(reais) => onChange(typeof reais === 'number' ? Math.round(reais * 100) : null)}
+    />
+  )
+}

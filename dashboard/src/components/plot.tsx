@@ -1,0 +1,100 @@
+import { useComputedColorScheme } from '@mantine/core'
+import { useElementSize } from '@mantine/hooks'
+import { useEffect, useRef } from 'react'
+import uPlot from 'uplot'
+import 'uplot/dist/uPlot.min.css'
+
+export type Series = { label: string; values: (number | null)[]; color: string; kind: 'bars' | 'line' }
+
+const bars = uPlot.paths.bars?.({ size: [0.6, 40], radius: 0.15 })
+const barPaths = bars ? { paths: bars } : {}
+
+/** A plot over days or hours. What it shows stands in a table beside it for who cannot see it. */
+export function Plot({
+  names,
+  series,
+  format,
+  height = 220,
+  label,
+}: {
+  /** Of the points from left to right. */
+  names: string[]
+  series: Series[]
+  format: (value: number) => string
+  height?: number
+  label: string
+}) {
+  const { ref: measured, width } = useElementSize()
+  const place = useRef<HTMLDivElement>(null)
+  const scheme = useComputedColorScheme('light')
+  useEffect(() => {
+    if (!place.current || width === 0) return
+    const ink = scheme === 'dark' ? '#9fb0ac' : '#5b6b67'
+    const grid = scheme === 'dark' ? '#26302d' : '#e6ecea'
+    const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { show: false }, font: '11px system-ui' }
+    const plot = new uPlot(
+      {
+        width,
+        height,
+        legend: { show: false },
+        cursor: { drag: { x: false, y: false }, points: { show: false } },
+        scales: {
+          x: { time: false, range: [-0.6, names.length - 0.4] },
+          y: { range: (_, __, max) => [0, max * 1.1 || 1] },
+        },
+        axes: [
+          {
+            ...axis,
+            grid: { show: false },
+            values: (_, at) => at.map((index) => (Number.isInteger(index) ? (names[index] ?? '') : '')),
+            space: 56,
+          },
+          { ...axis, size: 68, values: (_, at) => at.map(format), space: 40 },
+        ],
+        series: [
+          {},
+          ...series.map(({ label: name, color, kind }) => ({
+            label: name,
+            stroke: color,
+            ...(kind === 'bars'
+              ? {
+                  fill: `${color}cc`,
+                  ...barPaths,
+                  points: { show: false },
+                }
+              : { width: 2, points: { show: names.length < 3, size: 5 } }),
+          })),
+        ],
+      },
+      [names.map((_, index) => index), ...series.map(({ values }) => values)],
+      place.current,
+    )
+    return () => plot.destroy()
+  }, [names, series, format, height, width, scheme])
+  return (
+    <figure ref={measured} aria-label={label} style={{ margin: 0, minHeight: height }}>
+      <div ref={place} aria-hidden="true" />
+      <table className="unseen">
+        <caption>{label}</caption>
+        <thead>
+          <tr>
+            <th />
+            {series.map(({ label: name }) => (
+              <th key={name}>{name}</th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {names.map((name, index) => (
+            <tr key={name}>
+              <th>{name}</th>
+              {series.map(({ label: of, values }) => (
+                <td key={of}>{values[index] === null || values[index] === undefined ? '–' : format(values[index])}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </figure>
+  )
+}

@@ -1,0 +1,126 @@
+import { Group, Pagination, Skeleton, Table, Text } from '@mantine/core'
+import type { KeyboardEvent, ReactNode } from 'react'
+import { useLocation } from 'wouter'
+import { useFormat } from '../format.ts'
+import { texts, useText } from '../text.ts'
+
+const words = texts({
+  en: { total: (count: string) => `${count} in all`, page: 'Page' },
+  pt: { total: (count: string) => `${count} no total`, page: 'Página' },
+})
+
+export type Column<Row> = {
+  name: string
+  cell: (row: Row) => ReactNode
+  /** Amounts stand at the right. */
+  isAmount?: boolean
+  /** Left out on a phone. */
+  isMinor?: boolean
+}
+
+/** A list of records: a row leads to its record, also by keyboard. */
+export function RecordTable<Row>({
+  columns,
+  rows,
+  keyOf,
+  linkOf,
+  label,
+  empty,
+}: {
+  columns: Column<Row>[]
+  /** Undefined while they are loaded. */
+  rows: readonly Row[] | undefined
+  keyOf: (row: Row) => string
+  linkOf?: (row: Row) => string
+  label: string
+  empty: ReactNode
+}) {
+  const [, navigate] = useLocation()
+  if (rows?.length === 0) return <div className="card">{empty}</div>
+  return (
+    <Table.ScrollContainer minWidth={0} className="card" type="native">
+      <Table verticalSpacing="sm" horizontalSpacing="md" aria-label={label} aria-busy={rows === undefined}>
+        <Table.Thead>
+          <Table.Tr>
+            {columns.map(({ name, isAmount, isMinor }) => (
+              <Table.Th key={name} ta={isAmount ? 'right' : 'left'} visibleFrom={isMinor ? 'sm' : undefined}>
+                <Text size="xs" fw={600} c="dimmed" component="span">
+                  {name}
+                </Text>
+              </Table.Th>
+            ))}
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {rows === undefined
+            ? Array.from({ length: 8 }, (_, index) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: they are all alike
+                <Table.Tr key={index}>
+                  {columns.map(({ name, isMinor }) => (
+                    <Table.Td key={name} visibleFrom={isMinor ? 'sm' : undefined}>
+                      <Skeleton height={16} />
+                    </Table.Td>
+                  ))}
+                </Table.Tr>
+              ))
+            : rows.map((row) => (
+                <Table.Tr key={keyOf(row)} {...(linkOf && linkProps(() => navigate(linkOf(row))))}>
+                  {columns.map(({ name, cell, isAmount, isMinor }) => (
+                    <Table.Td key={name} ta={isAmount ? 'right' : 'left'} visibleFrom={isMinor ? 'sm' : undefined}>
+                      {cell(row)}
+                    </Table.Td>
+                  ))}
+                </Table.Tr>
+              ))}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  )
+}
+
+function linkProps(go: () => void) {
+  return {
+    className: 'link',
+    tabIndex: 0,
+    onClick: () => {
+      // Whoever marks text to copy it does not want to leave.
+      if (getSelection()?.toString() === '') go()
+    },
+    onKeyDown: (event: KeyboardEvent) => {
+      if (event.key === 'Enter') go()
+    },
+  }
+}
+
+/** How many there are, and the way to the other pages. */
+export function Pages({
+  total,
+  totalPages,
+  page,
+  onPage,
+}: {
+  total: number
+  totalPages: number
+  page: number
+  onPage: (page: number) => void
+}) {
+  const t = useText(words)
+  const format = useFormat()
+  return (
+    <Group justify="space-between">
+      <Text size="sm" c="dimmed">
+        {t.total(format.number(total))}
+      </Text>
+      {totalPages > 1 && (
+        <Pagination
+          total={totalPages}
+          value={page}
+          onChange={onPage}
+          size="sm"
+          siblings={1}
+          getItemProps={(item) => ({ 'aria-label': `${t.page} ${item}` })}
+        />
+      )}
+    </Group>
+  )
+}

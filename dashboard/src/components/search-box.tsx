@@ -1,0 +1,126 @@
+import {
+  ActionIcon,
+  Combobox,
+  Group,
+  Loader,
+  Modal,
+  Stack,
+  Text,
+  TextInput,
+  Tooltip,
+  UnstyledButton,
+} from '@mantine/core'
+import { useDebouncedValue, useDisclosure, useHotkeys } from '@mantine/hooks'
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useLocation } from 'wouter'
+import { ask, withQuery } from '../api.ts'
+import { useFormat } from '../format.ts'
+import { useUser } from '../session.tsx'
+import { texts, useText } from '../text.ts'
+import { ErrorNotice } from './error-notice.tsx'
+import { IconOf } from './icons.tsx'
+import { Status } from './status.tsx'
+
+const words = texts({
+  en: {
+    find: 'Find a record',
+    hint: 'Id, txid, end-to-end id or external code, whole',
+    none: 'Nothing has this id or code.',
+    transaction: 'Transaction',
+    withdrawal: 'Withdrawal',
+  },
+  pt: {
+    find: 'Buscar um registro',
+    hint: 'Id, txid, end-to-end id ou código externo, inteiro',
+    none: 'Nada tem esse id ou código.',
+    transaction: 'Transação',
+    withdrawal: 'Saque',
+  },
+})
+
+type Hit = {
+  type: 'transaction' | 'withdrawal'
+  id: string
+  clientId: string
+  status: string
+  amount: number
+  createdAt: string
+}
+
+/** Finds a record by whatever one has in hand. */
+export function SearchBox() {
+  const t = useText(words)
+  const [isOpen, { open, close }] = useDisclosure()
+  useHotkeys([
+    ['/', open],
+    ['mod+K', open],
+  ])
+  const { permissions } = useUser()
+  if (!permissions.includes('transaction.read')) return null
+  return (
+    <>
+      <Tooltip label={`${t.find} ( / )`}>
+        <ActionIcon variant="subtle" color="gray" onClick={open} aria-label={t.find}>
+          <IconOf name="search" />
+        </ActionIcon>
+      </Tooltip>
+      <Modal opened={isOpen} onClose={close} title={t.find} size="lg">
+        <Search onFound={close} />
+      </Modal>
+    </>
+  )
+}
+
+function Search({ onFound }: { onFound: () => void }) {
+  const t = useText(words)
+  const format = useFormat()
+  const { merchant } = useUser()
+  const [, navigate] = useLocation()
+  const [text, setText] = useState('')
+  const [asked] = useDebouncedValue(text.trim(), 200)
+  const hits = useQuery({
+    queryKey: ['search', asked],
+    queryFn: async () => (await ask<{ data: Hit[] }>('GET', withQuery('/search', { q: asked }))).data,
+    enabled: asked.length >= 3,
+  })
+  const go = ({ type, id, clientId }: Hit) => {
+    const path = `/${type}s/${id}`
+    navigate(merchant === null ? `${path}?${new URLSearchParams({ client: clientId })}` : path)
+    onFound()
+  }
+  return (
+    <Stack>
+      <TextInput
+        data-autofocus
+        value={text}
+        onChange={(event) => setText(event.currentTarget.value)}
+        aria-label={t.hint}
+        placeholder={t.hint}
+        leftSection={<IconOf name="search" size={16} />}
+        rightSection={hits.isFetching ? <Loader size="xs" /> : null}
+        onKeyDown={(event) => {
+          const [first] = hits.data ?? []
+          if (event.key === 'Enter' && first) go(first)
+        }}
+      />
+      {hits.isError && <ErrorNotice error={hits.error} />}
+      {hits.data?.length === 0 && <Combobox.Empty>{t.none}</Combobox.Empty>}
+      {hits.data?.map((hit) => (
+        <UnstyledButton key={hit.id} onClick={() => go(hit)} className="card" p="sm">
+          <Group justify="space-between" wrap="nowrap">
+            <div>
+              <Text size="sm" fw={600}>
+                {t[hit.type]} · {format.money(hit.amount)}
+              </Text>
+              <Text size="xs" c="dimmed">
+                <span className="identifier">{hit.id}</span> · {format.dateTime(hit.createdAt)}
+              </Text>
+            </div>
+            <Status of={hit.status} />
+          </Group>
+        </UnstyledButton>
+      ))}
+    </Stack>
+  )
+}

@@ -1,0 +1,66 @@
+import { Badge } from '@mantine/core'
+import { texts, useText } from '../text.ts'
+
+const words = texts<Record<string, string>>({
+  en: {
+    PENDING: 'Pending',
+    PIX_QRCODE_GENERATED: 'Awaiting payment',
+    PAID: 'Paid',
+    FAILED: 'Failed',
+    PROCESSING_REFUND: 'Refunding',
+    REFUNDED: 'Refunded',
+    BLOCKED: 'Contested',
+    PROCESSING_INFRACTION: 'Contest accepted',
+    INFRACTION: 'Returned under MED',
+    PROCESSING: 'Being sent',
+    PROCESSED: 'Sent',
+    CANCELED: 'Canceled',
+    REJECTED: 'Rejected',
+  },
+  pt: {
+    PENDING: 'Pendente',
+    PIX_QRCODE_GENERATED: 'Aguardando pagamento',
+    PAID: 'Pago',
+    FAILED: 'Falhou',
+    PROCESSING_REFUND: 'Devolvendo',
+    REFUNDED: 'Devolvido',
+    BLOCKED: 'Contestado',
+    PROCESSING_INFRACTION: 'Contestação aceita',
+    INFRACTION: 'Devolvido por MED',
+    PROCESSING: 'Enviando',
+    PROCESSED: 'Enviado',
+    CANCELED: 'Cancelado',
+    REJECTED: 'Rejeitado',
+  },
+})
+
+const colors: Record<string, string> = {
+  PAID: 'teal',
+  PROCESSED: 'teal',
+  PIX_QRCODE_GENERATED: 'blue',
+  PENDING: 'yellow',
+  PROCESSING: 'yellow',
+  PROCESSING_REFUND: 'yellow',
+  FAILED: 'red',
+  REJECTED: 'red',
+  BLOCKED: 'orange',
+  PROCESSING_INFRACTION: 'orange',
+  INFRACTION: 'grape',
+  REFUNDED: 'grape',
+  CANCELED: 'gray',
+}
+
+export function useStatusName(): (status: string) => string {
+  const t = useText(words)
+  return (status) => t[status] ?? status
+}
+
+/** A status in words, and in a colour that says how good it is. */
+export function Status({ of: status }: { of: string }) {
+  const nameOf = useStatusName()
+  return (
+    <Badge variant="light" color={colors[status] ?? 'gray'} radius="sm" tt="none" fw={600} style={{ flexShrink: 0 }}>
+      {nameOf(status)}
+    </Badge>
+  )
+}

@@ -1,0 +1,69 @@
+import { type Language, useLanguage } from './text.ts'
+
+const locales = { en: 'en-GB', pt: 'pt-BR' } as const
+/** Days and hours are those of Brazil, wherever the person sits: the bank's day ends there. */
+const timeZone = 'America/Sao_Paulo'
+
+/** How amounts, dates and durations are written in the language that is chosen. */
+export function useFormat() {
+  return formats[useLanguage().language]
+}
+
+export type Format = ReturnType<typeof createFormat>
+
+const formats = { en: createFormat('en'), pt: createFormat('pt') }
+
+function createFormat(language: Language) {
+  const locale = locales[language]
+  const reais = new Intl.NumberFormat(locale, { style: 'currency', currency: 'BRL' })
+  const shortReais = new Intl.NumberFormat(locale, {
+    style: 'currency',
+    currency: 'BRL',
+    notation: 'compact',
+    maximumFractionDigits: 1,
+  })
+  const number = new Intl.NumberFormat(locale)
+  const percent = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 1 })
+  const dateTime = new Intl.DateTimeFormat(locale, { dateStyle: 'short', timeStyle: 'medium', timeZone })
+  const date = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone })
+  const day = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: 'UTC' })
+  const time = new Intl.DateTimeFormat(locale, { timeStyle: 'medium', timeZone })
+  const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' })
+  return {
+    /** Cents. */
+    money: (cents: number) => reais.format(cents / 100),
+    /** Cents, for the axis of a plot. */
+    shortMoney: (cents: number) => shortReais.format(cents / 100),
+    number: (value: number) => number.format(value),
+    /** 0 to 1. */
+    percent: (share: number) => percent.format(share),
+    dateTime: (at: string | Date) => dateTime.format(new Date(at)),
+    date: (at: string | Date) => date.format(new Date(at)),
+    /** Of a day without time, yyyy-mm-dd. */
+    day: (name: string) => day.format(new Date(`${name}T00:00:00Z`)),
+    time: (at: string | Date) => time.format(new Date(at)),
+    /** `in 3 days`, `2 hours ago`. */
+    fromNow: (at: string | Date) => {
+      const seconds = (new Date(at).getTime() - Date.now()) / 1000
+      const [unit, length] = units.find(([, size]) => Math.abs(seconds) >= size) ?? (['second', 1] as const)
+      return relative.format(Math.round(seconds / length), unit)
+    },
+    /** `850 ms`, `12 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`. */
+    duration,
+  }
+}
+
+const units = [
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+] as const
+
+function duration(milliseconds: number): string {
+  if (milliseconds < 1_000) return `${Math.round(milliseconds)} ms`
+  const seconds = Math.round(milliseconds / 1_000)
+  if (seconds < 60) return `${seconds} s`
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`
+  if (seconds < 86_400) return `${Math.floor(seconds / 3_600)} h ${Math.floor((seconds % 3_600) / 60)} min`
+  return `${Math.floor(seconds / 86_400)} d ${Math.floor((seconds % 86_400) / 3_600)} h`
+}

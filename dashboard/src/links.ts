@@ -1,0 +1,13 @@
+import { useSearchParams } from 'wouter'
+import { useUser } from './session.tsx'
+
+/** Makes the address of a screen, which keeps the merchant that one of the operator's people looks at. */
+export function useClientLink(): (path: string, query?: Record<string, string>) => string {
+  const { merchant } = useUser()
+  const [params] = useSearchParams()
+  const client = merchant === null ? params.get('client') : null
+  return (path, query = {}) => {
+    const search = new URLSearchParams({ ...query, ...(client !== null && { client }) }).toString()
+    return search === '' ? path : `${path}?${search}`
+  }
+}

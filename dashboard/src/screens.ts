@@ -1,0 +1,39 @@
+import { type ComponentType, lazy } from 'react'
+import type { Icon } from './components/icons.tsx'
+
+/** A screen, where it is found, and who may see it. Those with an icon stand in the navigation, in this order. */
+export type ScreenEntry = {
+  name: string
+  paths: string[]
+  Screen: ComponentType
+  /** Null: whoever is signed in. */
+  permission: string | null
+  /** Only the operator's people. */
+  isOperators?: boolean
+  icon?: Icon
+}
+
+const screen = (load: () => Promise<{ default: ComponentType }>) => lazy(load)
+
+export const screens: ScreenEntry[] = [
+  {
+    name: 'today',
+    paths: ['/'],
+    permission: null,
+    icon: 'today',
+    Screen: screen(async () => await import('./screens/today/today.tsx')),
+  },
+  {
+    name: 'transactions',
+    paths: ['/transactions'],
+    permission: 'transaction.read',
+    icon: 'transactions',
+    Screen: screen(async () => await import('./screens/transactions/transactions.tsx')),
+  },
+  {
+    name: 'record',
+    paths: ['/transactions/:id', '/withdrawals/:id'],
+    permission: 'transaction.read',
+    Screen: screen(async () => await import('./screens/record/record.tsx')),
+  },
+]

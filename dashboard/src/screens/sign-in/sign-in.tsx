@@ -1,0 +1,94 @@
+import { Button, PasswordInput, PinInput, Stack, Text, TextInput } from '@mantine/core'
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
+import { ask, Refused } from '../../api.ts'
+import { EntryPage } from '../../components/entry-page.tsx'
+import { ErrorNotice } from '../../components/error-notice.tsx'
+import type { Session } from '../../session.tsx'
+import { texts, useText } from '../../text.ts'
+
+const words = texts({
+  en: {
+    title: 'Sign in',
+    email: 'E-mail',
+    password: 'Password',
+    signIn: 'Sign in',
+    code: 'Code of your authenticator app',
+    help: 'Forgotten? Whoever manages your users can send you a link for a new password.',
+  },
+  pt: {
+    title: 'Entrar',
+    email: 'E-mail',
+    password: 'Senha',
+    signIn: 'Entrar',
+    code: 'Código do seu aplicativo autenticador',
+    help: 'Esqueceu? Quem gerencia seus usuários pode enviar um link para uma nova senha.',
+  },
+})
+
+export default function SignIn({ onSignedIn }: { onSignedIn: (session: Session) => void }) {
+  const t = useText(words)
+  const [email, setEmail] = useState('')
+  const [password, setPassword] = useState('')
+  const [code, setCode] = useState('')
+  const signIn = useMutation({
+    mutationFn: async (given: { code?: string }) =>
+      await ask<Session>('POST', '/session', { email, password, ...given }),
+    onSuccess: onSignedIn,
+  })
+  const needsCode = signIn.error instanceof Refused && signIn.error.code === 'second_factor_needed'
+  const [wasAskedForCode, setWasAskedForCode] = useState(false)
+  if (needsCode && !wasAskedForCode) setWasAskedForCode(true)
+  return (
+    <EntryPage title={t.title}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          signIn.mutate(code === '' ? {} : { code })
+        }}
+      >
+        <Stack>
+          <TextInput
+            label={t.email}
+            type="email"
+            autoComplete="username"
+            required
+            value={email}
+            onChange={(event) => setEmail(event.currentTarget.value)}
+          />
+          <PasswordInput
+            label={t.password}
+            autoComplete="current-password"
+            required
+            value={password}
+            onChange={(event) => setPassword(event.currentTarget.value)}
+          />
+          {wasAskedForCode && (
+            <div>
+              <Text size="sm" fw={500} mb={4} id="code-label">
+                {t.code}
+              </Text>
+              <PinInput
+                length={6}
+                type="number"
+                oneTimeCode
+                autoFocus
+                aria-label={t.code}
+                value={code}
+                onChange={setCode}
+                onComplete={(value) => signIn.mutate({ code: value })}
+              />
+            </div>
+          )}
+          {signIn.isError && !needsCode && <ErrorNotice error={signIn.error} />}
+          <Button type="submit" loading={signIn.isPending} fullWidth>
+            {t.signIn}
+          </Button>
+          <Text size="xs" c="dimmed">
+            {t.help}
+          </Text>
+        </Stack>
+      </form>
+    </EntryPage>
+  )
+}

@@ -1,0 +1,185 @@
+import { Anchor, Code, Group, SegmentedControl, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useMemo, useState } from 'react'
+import { Link } from 'wouter'
+import type { Figures, Overview } from '../../../../src/dashboard/overview.ts'
+import { ask, withQuery } from '../../api.ts'
+import { Empty } from '../../components/empty.tsx'
+import { ErrorNotice } from '../../components/error-notice.tsx'
+import { Page, Section } from '../../components/page.tsx'
+import { Plot } from '../../components/plot.tsx'
+import { useFormat } from '../../format.ts'
+import { useClientLink } from '../../links.ts'
+import { useClient } from '../../session.tsx'
+import { useText } from '../../text.ts'
+import { words } from './text.ts'
+
+const refreshMs = 10_000
+
+/** How today goes. */
+export default function Today() {
+  const t = useText(words)
+  const client = useClient()
+  const [span, setSpan] = useState('30')
+  const overview = useQuery({
+    queryKey: ['overview', client, span],
+    queryFn: async () => await ask<Overview>('GET', withQuery('/overview', { clientId: client, days: span })),
+    refetchInterval: refreshMs,
+    placeholderData: (before) => before,
+  })
+  if (overview.isError) return <ErrorNotice error={overview.error} onRetry={() => void overview.refetch()} />
+  const { data } = overview
+  return (
+    <Page title={t.title} lead={t.lead}>
+      {data ? <Tiles overview={data} /> : <Skeleton height={110} />}
+      {data?.days.every(({ asked }) => asked === 0) ? (
+        <Section title={t.days}>
+          <Empty icon="today" title={t.nothing}>
+            {t.nothingHint} <Code>POST /transaction</Code>
+          </Empty>
+        </Section>
+      ) : (
+        <Stack gap="lg">
+          <Section
+            title={t.days}
+            aside={
+              <SegmentedControl
+                size="xs"
+                value={span}
+                onChange={setSpan}
+                aria-label={t.days}
+                data={['7', '30', '90'].map((value) => ({ value, label: t.lastDays(value) }))}
+              />
+            }
+          >
+            {data ? <Days overview={data} /> : <Skeleton height={220} />}
+          </Section>
+          <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
+            <Section title={t.hours}>{data ? <Hours overview={data} /> : <Skeleton height={220} />}</Section>
+            <Section title={t.balances}>{data ? <BalanceList overview={data} /> : <Skeleton height={220} />}</Section>
+          </SimpleGrid>
+        </Stack>
+      )}
+    </Page>
+  )
+}
+
+function Tiles({ overview: { today, yesterday, timeToPay } }: { overview: Overview }) {
+  const t = useText(words)
+  const format = useFormat()
+  const conversion = (figures: Figures) => (figures.conversion === null ? '–' : format.percent(figures.conversion))
+  const pay = timeToPay.medianSeconds
+  const slow = timeToPay.p90Seconds
+  return (
+    <SimpleGrid cols={{ base: 2, md: 4 }} spacing="sm">
+      <Tile
+        label={t.paid}
+        value={format.money(today.paidAmount)}
+        note={t.ofYesterday(format.money(yesterday.paidAmount))}
+      />
+      <Tile
+        label={t.conversion}
+        value={conversion(today)}
+        note={t.paidOf(format.number(today.paid), format.number(today.asked))}
+      />
+      <Tile
+        label={t.timeToPay}
+        value={pay === null ? '–' : format.duration(pay * 1000)}
+        note={slow === null ? t.noPayments : t.nineOfTen(format.duration(slow * 1000))}
+      />
+      <Tile
+        label={t.failed}
+        value={format.number(today.failed)}
+        note={t.ofYesterday(format.number(yesterday.failed))}
+      />
+    </SimpleGrid>
+  )
+}
+
+function Tile({ label, value, note }: { label: string; value: string; note: string }) {
+  return (
+    <div className="card" style={{ padding: 'var(--mantine-spacing-md)' }}>
+      <Text size="sm" c="dimmed">
+        {label}
+      </Text>
+      <Text fw={700} fz={{ base: 20, sm: 26 }} lh={1.3}>
+        {value}
+      </Text>
+      <Text size="xs" c="dimmed">
+        {note}
+      </Text>
+    </div>
+  )
+}
+
+function Days({ overview: { days } }: { overview: Overview }) {
+  const t = useText(words)
+  const format = useFormat()
+  const names = useMemo(() => days.map(({ day }) => format.day(day)), [days, format])
+  const series = useMemo(
+    () => [
+      { label: t.paid, values: days.map(({ paidAmount }) => paidAmount), color: '#179d88', kind: 'bars' as const },
+    ],
+    [days, t],
+  )
+  return <Plot names={names} series={series} format={format.shortMoney} label={`${t.days}: ${t.paid}`} />
+}
+
+function Hours({ overview: { hours } }: { overview: Overview }) {
+  const t = useText(words)
+  const format = useFormat()
+  const names = useMemo(() => hours.map(({ hour }) => format.time(hour).slice(0, 5)), [hours, format])
+  const series = useMemo(
+    () => [
+      { label: t.asked, values: hours.map(({ asked }) => asked), color: '#8fa3b5', kind: 'bars' as const },
+      { label: t.paidCount, values: hours.map(({ paid }) => paid), color: '#179d88', kind: 'line' as const },
+    ],
+    [hours, t],
+  )
+  if (hours.length === 0) return <Empty icon="today" title={t.nothingToday} />
+  return (
+    <>
+      <Plot names={names} series={series} format={format.number} label={t.hours} />
+      <Group gap="md" mt={4}>
+        {series.map(({ label, color }) => (
+          <Group key={label} gap={6}>
+            <span style={{ width: 10, height: 10, borderRadius: 3, background: color }} />
+            <Text size="xs" c="dimmed">
+              {label}
+            </Text>
+          </Group>
+        ))}
+      </Group>
+    </>
+  )
+}
+
+const shownBalances = ['available', 'reserved', 'blocked', 'fees', 'suspense', 'debt'] as const
+
+function BalanceList({ overview: { balances } }: { overview: Overview }) {
+  const t = useText(words)
+  const format = useFormat()
+  const toLink = useClientLink()
+  return (
+    <Stack gap={0}>
+      {shownBalances.map((account) => (
+        <Group key={account} justify="space-between" py={8} wrap="nowrap" className="row">
+          <div>
+            <Text size="sm" fw={account === 'available' ? 600 : 400}>
+              {t.accounts[account]}
+            </Text>
+            <Text size="xs" c="dimmed">
+              {t.accountHints[account]}
+            </Text>
+          </div>
+          <Text size="sm" fw={account === 'available' ? 700 : 500} c={(balances[account] ?? 0) < 0 ? 'red' : undefined}>
+            {format.money(balances[account] ?? 0)}
+          </Text>
+        </Group>
+      ))}
+      <Anchor component={Link} href={toLink('/transactions')} size="sm" mt="xs">
+        {t.toTransactions}
+      </Anchor>
+    </Stack>
+  )
+}

@@ -1,0 +1,175 @@
+import type { TransactionFilters, TransactionStatus } from '@guiche/sdk'
+import { MultiSelect, Stack, Text } from '@mantine/core'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { guiche } from '../../api.ts'
+import { OfClient } from '../../components/choose-client.tsx'
+import { Empty } from '../../components/empty.tsx'
+import { ErrorNotice } from '../../components/error-notice.tsx'
+import { ExportButton } from '../../components/export-button.tsx'
+import { FilterBar } from '../../components/filter-bar.tsx'
+import { DayInput, MoneyFilter, TextFilter } from '../../components/filter-inputs.tsx'
+import { Page } from '../../components/page.tsx'
+import { Pages, RecordTable } from '../../components/record-table.tsx'
+import { Status, useStatusName } from '../../components/status.tsx'
+import { dayEnd, dayStart, useFilters } from '../../filters.ts'
+import { useFormat } from '../../format.ts'
+import { useClientLink } from '../../links.ts'
+import { useText } from '../../text.ts'
+import { words } from './text.ts'
+
+const statuses: TransactionStatus[] = [
+  'PENDING',
+  'PIX_QRCODE_GENERATED',
+  'PAID',
+  'FAILED',
+  'PROCESSING_REFUND',
+  'REFUNDED',
+  'BLOCKED',
+  'PROCESSING_INFRACTION',
+  'INFRACTION',
+]
+
+const textFilters = [
+  'customerName',
+  'customerDocument',
+  'customerEmail',
+  'customerPhone',
+  'externalCode',
+  'endToEnd',
+] as const
+
+/** The transactions of a merchant, by all filters that the API has. */
+export default function Transactions() {
+  const t = useText(words)
+  return <OfClient title={t.title}>{(client) => <List client={client} />}</OfClient>
+}
+
+function List({ client }: { client: string }) {
+  const t = useText(words)
+  const format = useFormat()
+  const nameOf = useStatusName()
+  const toLink = useClientLink()
+  const filters = useFilters()
+  const asked = toAsked(filters)
+  const list = useQuery({
+    queryKey: ['transactions', client, asked, filters.page],
+    queryFn: async () => await guiche.transactions.list({ ...asked, page: filters.page }).page(),
+    placeholderData: keepPreviousData,
+    refetchInterval: 15_000,
+  })
+  return (
+    <Page
+      title={t.title}
+      actions={<ExportButton name="transactions" ask={async () => await guiche.transactions.export(asked)} />}
+    >
+      <FilterBar
+        count={filters.count}
+        onClear={filters.clear}
+        common={
+          <>
+            <MultiSelect
+              label={t.status}
+              placeholder={asked.status ? undefined : t.anyStatus}
+              data={statuses.map((value) => ({ value, label: nameOf(value) }))}
+              value={filters.all('status')}
+              onChange={(value) => filters.set({ status: value })}
+              clearable
+              w={{ base: '100%', xs: 260 }}
+            />
+            <DayInput label={t.from} name="from" />
+            <DayInput label={t.until} name="until" />
+          </>
+        }
+        more={
+          <>
+            <MoneyFilter label={t.minAmount} name="minAmount" />
+            <MoneyFilter label={t.maxAmount} name="maxAmount" />
+            {textFilters.map((name) => (
+              <TextFilter key={name} label={t[name]} name={name} />
+            ))}
+          </>
+        }
+      />
+      {list.isError ? (
+        <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />
+      ) : (
+        <Stack gap="sm">
+          <RecordTable
+            label={t.title}
+            rows={list.data?.data}
+            keyOf={({ id }) => id}
+            linkOf={({ id }) => toLink(`/transactions/${id}`)}
+            columns={[
+              { name: t.created, cell: ({ createdAt }) => <Text size="sm">{format.dateTime(createdAt)}</Text> },
+              {
+                name: t.customer,
+                isMinor: true,
+                cell: ({ customer, externalCode }) => (
+                  <>
+                    <Text size="sm">{customer?.name ?? '–'}</Text>
+                    {externalCode && (
+                      <Text size="xs" c="dimmed" className="identifier">
+                        {externalCode}
+                      </Text>
+                    )}
+                  </>
+                ),
+              },
+              { name: t.status, cell: ({ status }) => <Status of={status} /> },
+              {
+                name: t.amount,
+                isAmount: true,
+                cell: ({ amount }) => (
+                  <Text size="sm" fw={600}>
+                    {format.money(amount)}
+                  </Text>
+                ),
+              },
+            ]}
+            empty={
+              filters.count > 0 ? (
+                <Empty icon="filter" title={t.noneFound}>
+                  {t.noneFoundHint}
+                </Empty>
+              ) : (
+                <Empty icon="transactions" title={t.none}>
+                  {t.noneHint}
+                </Empty>
+              )
+            }
+          />
+          {list.data && list.data.total > 0 && (
+            <Pages
+              total={list.data.total}
+              totalPages={list.data.totalPages}
+              page={filters.page}
+              onPage={filters.goTo}
+            />
+          )}
+        </Stack>
+      )}
+    </Page>
+  )
+}
+
+function toAsked({ get, all }: ReturnType<typeof useFilters>): TransactionFilters {
+  const status = statuses.filter((one) => all('status').includes(one))
+  const amount = (name: string) => (get(name) === '' ? undefined : Number(get(name)))
+  const texts = textFilters.flatMap((name) => (get(name) === '' ? [] : [[name, get(name)]]))
+  return {
+    ...(Object.fromEntries(texts) as TransactionFilters),
+    ...(status.length > 0 && { status }),
+    ...defined({
+      startDate: dayStart(get('from')),
+      endDate: dayEnd(get('until')),
+      minAmount: amount('minAmount'),
+      maxAmount: amount('maxAmount'),
+    }),
+  }
+}
+
+function defined<Values extends object>(values: Values): { [Name in keyof Values]?: Exclude<Values[Name], undefined> } {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
+    [Name in keyof Values]?: Exclude<Values[Name], undefined>
+  }
+}

@@ -1,0 +1,98 @@
+import { Button, Loader, PasswordInput, Stack, TextInput } from '@mantine/core'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useLocation } from 'wouter'
+import { ask, faultsOf } from '../../api.ts'
+import { EntryPage } from '../../components/entry-page.tsx'
+import { ErrorNotice } from '../../components/error-notice.tsx'
+import type { Session } from '../../session.tsx'
+import { texts, useText } from '../../text.ts'
+
+const words = texts({
+  en: {
+    first: 'Become the first admin',
+    join: 'Welcome',
+    reset: 'Choose a new password',
+    lead: (role: string, merchant: string | null) => `You join ${merchant ?? 'the operator'} as ${role}.`,
+    email: 'E-mail',
+    name: 'Name',
+    password: 'Password',
+    rule: 'At least 12 characters. A sentence is good, and easy to keep in mind.',
+    done: 'Come in',
+  },
+  pt: {
+    first: 'Torne-se a primeira pessoa administradora',
+    join: 'Boas-vindas',
+    reset: 'Escolha uma nova senha',
+    lead: (role: string, merchant: string | null) => `Você entra em ${merchant ?? 'operação'} como ${role}.`,
+    email: 'E-mail',
+    name: 'Nome',
+    password: 'Senha',
+    rule: 'No mínimo 12 caracteres. Uma frase serve, e é fácil de lembrar.',
+    done: 'Entrar',
+  },
+})
+
+type Invitation = { email: string | null; role: string; merchantName: string | null; isReset: boolean }
+
+/** Where a link of an invitation leads. */
+export default function Welcome({ token, onSignedIn }: { token: string; onSignedIn: (session: Session) => void }) {
+  const t = useText(words)
+  const [, navigate] = useLocation()
+  const [given, setGiven] = useState({ email: '', name: '', password: '' })
+  const invitation = useQuery({
+    queryKey: ['invitation', token],
+    queryFn: async () => await ask<Invitation>('GET', `/invitation/${encodeURIComponent(token)}`),
+  })
+  const accept = useMutation({
+    mutationFn: async () => {
+      const filled = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== ''))
+      return await ask<Session>('POST', `/invitation/${encodeURIComponent(token)}`, filled)
+    },
+    onSuccess: (session) => {
+      onSignedIn(session)
+      navigate('/', { replace: true })
+    },
+  })
+  if (invitation.isPending) return <EntryPage title={t.join}>{<Loader type="dots" />}</EntryPage>
+  if (invitation.isError) return <EntryPage title={t.join}>{<ErrorNotice error={invitation.error} />}</EntryPage>
+  const { email, role, merchantName, isReset } = invitation.data
+  const faults = faultsOf(accept.error)
+  const field = (name: keyof typeof given) => ({
+    label: t[name],
+    value: given[name],
+    required: true,
+    error: faults[name],
+    onChange: (event: { currentTarget: { value: string } }) => {
+      const { value } = event.currentTarget
+      setGiven((before) => ({ ...before, [name]: value }))
+    },
+  })
+  return (
+    <EntryPage
+      title={isReset ? t.reset : email === null ? t.first : t.join}
+      lead={isReset || email === null ? email : t.lead(role, merchantName)}
+    >
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          accept.mutate()
+        }}
+      >
+        <Stack>
+          {email === null ? (
+            <TextInput {...field('email')} type="email" autoComplete="username" />
+          ) : (
+            <TextInput label={t.email} value={email} readOnly autoComplete="username" />
+          )}
+          {!isReset && <TextInput {...field('name')} autoComplete="name" />}
+          <PasswordInput {...field('password')} description={t.rule} autoComplete="new-password" />
+          {accept.isError && Object.keys(faults).length === 0 && <ErrorNotice error={accept.error} />}
+          <Button type="submit" loading={accept.isPending} fullWidth>
+            {t.done}
+          </Button>
+        </Stack>
+      </form>
+    </EntryPage>
+  )
+}

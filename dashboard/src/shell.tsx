@@ -1,0 +1,202 @@
+import {
+  ActionIcon,
+  AppShell,
+  Burger,
+  Group,
+  Menu,
+  NavLink,
+  ScrollArea,
+  Text,
+  Tooltip,
+  UnstyledButton,
+  useComputedColorScheme,
+  useMantineColorScheme,
+} from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
+import { type ReactNode, useEffect } from 'react'
+import { Link, useLocation } from 'wouter'
+import { actFor, ask } from './api.ts'
+import { ClientSwitch } from './components/client-switch.tsx'
+import { IconOf } from './components/icons.tsx'
+import { SearchBox } from './components/search-box.tsx'
+import { useClientLink } from './links.ts'
+import { screens } from './screens.ts'
+import { useClient, useUser } from './session.tsx'
+import { languages, texts, useLanguage, useText } from './text.ts'
+
+export const navigationWords = texts<Record<string, string>>({
+  en: {
+    today: 'Today',
+    transactions: 'Transactions',
+    withdrawals: 'Withdrawals',
+    infractions: 'Contests (MED)',
+    ledger: 'Ledger',
+    reconciliation: 'Reconciliation',
+    webhooks: 'Webhooks',
+    credentials: 'Credentials',
+    sandbox: 'Sandbox',
+    users: 'People',
+    audit: 'Audit log',
+    system: 'System',
+    account: 'Your account',
+    menu: 'Menu',
+    theme: 'Light or dark',
+    signOut: 'Sign out',
+    skip: 'Skip to the content',
+  },
+  pt: {
+    today: 'Hoje',
+    transactions: 'Transações',
+    withdrawals: 'Saques',
+    infractions: 'Contestações (MED)',
+    ledger: 'Razão',
+    reconciliation: 'Conciliação',
+    webhooks: 'Webhooks',
+    credentials: 'Credenciais',
+    sandbox: 'Sandbox',
+    users: 'Pessoas',
+    audit: 'Auditoria',
+    system: 'Sistema',
+    account: 'Sua conta',
+    menu: 'Menu',
+    theme: 'Claro ou escuro',
+    signOut: 'Sair',
+    skip: 'Ir para o conteúdo',
+  },
+})
+
+/** What stands around every screen: where one is, where one can go, who one is. */
+export function Shell({ onSignedOut, children }: { onSignedOut: () => void; children: ReactNode }) {
+  const t = useText(navigationWords)
+  const [isOpen, { toggle, close }] = useDisclosure()
+  const [location] = useLocation()
+  const { permissions, merchant } = useUser()
+  const toLink = useClientLink()
+  const client = useClient()
+  // Before anything is asked for below.
+  actFor(merchant === null ? client : null)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the menu closes when the place changes
+  useEffect(close, [location])
+  const shown = screens.filter(
+    ({ icon, permission, isOperators }) =>
+      icon && (permission === null || permissions.includes(permission)) && !(isOperators && merchant !== null),
+  )
+  return (
+    <AppShell
+      header={{ height: 56 }}
+      navbar={{ width: 220, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
+      padding={{ base: 'md', sm: 'xl' }}
+    >
+      <AppShell.Header>
+        <a href="#content" className="skip">
+          {t.skip}
+        </a>
+        <Group h="100%" px="md" gap="sm" wrap="nowrap">
+          <Burger
+            opened={isOpen}
+            onClick={toggle}
+            hiddenFrom="sm"
+            size="sm"
+            aria-label={t.menu ?? ''}
+            aria-expanded={isOpen}
+          />
+          <UnstyledButton component={Link} href={toLink('/')} aria-label="Guichê">
+            <Group gap={8} wrap="nowrap">
+              <img src="/dashboard/icon.svg" width={26} height={26} alt="" />
+              <Text fw={700} visibleFrom="xs">
+                Guichê
+              </Text>
+            </Group>
+          </UnstyledButton>
+          <ClientSwitch />
+          <div style={{ flex: 1 }} />
+          <SearchBox />
+          <ThemeButton label={t.theme ?? ''} />
+          <UserMenu onSignedOut={onSignedOut} />
+        </Group>
+      </AppShell.Header>
+      <AppShell.Navbar p="xs" aria-label={t.menu ?? ''}>
+        <ScrollArea>
+          {shown.map(({ name, icon, paths: [path = '/'] }) => (
+            <NavLink
+              key={name}
+              component={Link}
+              href={toLink(path)}
+              label={t[name] ?? name}
+              active={path === '/' ? location === '/' : location.startsWith(path)}
+              aria-current={(path === '/' ? location === '/' : location.startsWith(path)) ? 'page' : undefined}
+              leftSection={icon && <IconOf name={icon} />}
+              style={{ borderRadius: 'var(--mantine-radius-sm)' }}
+            />
+          ))}
+        </ScrollArea>
+      </AppShell.Navbar>
+      <AppShell.Main id="content" tabIndex={-1}>
+        <div style={{ maxWidth: 1180, marginInline: 'auto' }}>{children}</div>
+      </AppShell.Main>
+    </AppShell>
+  )
+}
+
+function ThemeButton({ label }: { label: string }) {
+  const { setColorScheme } = useMantineColorScheme()
+  const scheme = useComputedColorScheme('light')
+  return (
+    <Tooltip label={label}>
+      <ActionIcon
+        variant="subtle"
+        color="gray"
+        aria-label={label}
+        onClick={() => setColorScheme(scheme === 'dark' ? 'light' : 'dark')}
+      >
+        <IconOf name={scheme === 'dark' ? 'sun' : 'moon'} />
+      </ActionIcon>
+    </Tooltip>
+  )
+}
+
+function UserMenu({ onSignedOut }: { onSignedOut: () => void }) {
+  const t = useText(navigationWords)
+  const user = useUser()
+  const { language, choose } = useLanguage()
+  const toLink = useClientLink()
+  return (
+    <Menu position="bottom-end" width={240} withinPortal>
+      <Menu.Target>
+        <ActionIcon variant="light" radius="xl" size="lg" aria-label={`${t.account}: ${user.name}`}>
+          <Text size="sm" fw={600} component="span">
+            {Array.from(user.name)[0]?.toUpperCase()}
+          </Text>
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>
+          {user.name}
+          <br />
+          {user.email}
+        </Menu.Label>
+        <Menu.Item leftSection={<IconOf name="account" size={16} />} component={Link} href={toLink('/account')}>
+          {t.account}
+        </Menu.Item>
+        <Menu.Divider />
+        {languages.map((one) => (
+          <Menu.Item
+            key={one}
+            lang={one}
+            onClick={() => choose(one)}
+            leftSection={one === language ? <IconOf name="check" size={16} /> : <span style={{ width: 16 }} />}
+          >
+            {one === 'en' ? 'English' : 'Português'}
+          </Menu.Item>
+        ))}
+        <Menu.Divider />
+        <Menu.Item
+          leftSection={<IconOf name="out" size={16} />}
+          onClick={() => void ask('DELETE', '/session').finally(onSignedOut)}
+        >
+          {t.signOut}
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  )
+}

@@ -1,0 +1,37 @@
+import { createContext, useContext } from 'react'
+
+export const languages = ['en', 'pt'] as const
+export type Language = (typeof languages)[number]
+
+/** The words of one place in both languages. The second has whatever the first has. */
+export type Text<Words> = { en: Words; pt: NoInfer<Words> }
+
+export function texts<Words>(words: Text<Words>): Text<Words> {
+  return words
+}
+
+const storageName = 'guiche-language'
+
+/** What was chosen here before, else what the browser asks for. */
+export function findLanguage(): Language {
+  const chosen = localStorage.getItem(storageName)
+  return languages.find((language) => language === chosen) ?? (navigator.language.startsWith('pt') ? 'pt' : 'en')
+}
+
+export function rememberLanguage(language: Language): void {
+  localStorage.setItem(storageName, language)
+}
+
+export const LanguageContext = createContext<{ language: Language; choose: (language: Language) => void }>({
+  language: 'en',
+  choose: () => {},
+})
+
+export function useLanguage() {
+  return useContext(LanguageContext)
+}
+
+/** The words in the language that is chosen. */
+export function useText<Words>(text: Text<Words>): Words {
+  return text[useLanguage().language]
+}

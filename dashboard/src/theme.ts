@@ -1,0 +1,27 @@
+import { createTheme, type MantineColorsTuple } from '@mantine/core'
+
+/** The green of a counter's lamp; 6 on white and 4 on dark have the contrast that text needs. */
+const lamp: MantineColorsTuple = [
+  '#e6f7f4',
+  '#cdeee8',
+  '#9adcd0',
+  '#63c9b7',
+  '#36b8a2',
+  '#179d88',
+  '#0b7a6f',
+  '#086a60',
+  '#055950',
+  '#02443d',
+]
+
+export const theme = createTheme({
+  primaryColor: 'lamp',
+  primaryShade: { light: 6, dark: 5 },
+  colors: { lamp },
+  autoContrast: true,
+  defaultRadius: 'md',
+  cursorType: 'pointer',
+  fontFamily: 'Inter, ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif',
+  fontFamilyMonospace: 'ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace',
+  headings: { fontWeight: '650', sizes: { h1: { fontSize: '1.5rem' }, h2: { fontSize: '1.15rem' } } },
+})

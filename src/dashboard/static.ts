@@ -1,0 +1,58 @@
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import fastifyStatic from '@fastify/static'
+import type { FastifyReply } from 'fastify'
+import type { Server } from '../http/server.ts'
+import { AppError } from '../lib/errors.ts'
+
+/** What the page may do: its own scripts, its own server, pictures made of data. Styles are set by script, by the library of components. */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+/** The dashboard's page: files whose names change with what is in them, and one page that stands at every other address. */
+export async function registerDashboardPage(app: Server): Promise<void> {
+  const folder = findFolder(import.meta.dirname)
+  if (folder === null) {
+    app.log.warn('the dashboard has not been built, so it is not served: npm run dashboard')
+    return
+  }
+  await app.register(async (scoped) => {
+    scoped.addHook('onRoute', (route) => {
+      route.config = { ...route.config, access: { public: true } }
+      route.schema = { ...route.schema, hide: true }
+    })
+    await scoped.register(fastifyStatic, {
+      root: join(folder, 'assets'),
+      prefix: '/dashboard/assets/',
+      preCompressed: true,
+      index: false,
+      cacheControl: false,
+      setHeaders: (reply) => void reply.setHeader('cache-control', 'public, max-age=31536000, immutable'),
+    })
+    const send = async (reply: FastifyReply, file: string) =>
+      await reply.header('content-security-policy', policy).header('cache-control', 'no-cache').sendFile(file, folder)
+    scoped.get('/dashboard/icon.svg', async (_, reply) => await send(reply, 'icon.svg'))
+    scoped.get('/dashboard', async (_, reply) => await send(reply, 'index.html'))
+    scoped.get('/dashboard/*', async (request, reply) => {
+      // What the API does not know is no screen.
+      if (request.url.startsWith('/dashboard/api/')) throw new AppError('not_found')
+      return await send(reply, 'index.html')
+    })
+  })
+}
+
+/** Beside the sources, or beside what was compiled of them. */
+function findFolder(from: string): string | null {
+  const folder = join(from, 'dashboard/dist')
+  if (existsSync(join(folder, 'index.html'))) return folder
+  return dirname(from) === from ? null : findFolder(dirname(from))
+}
