@@ -36,7 +36,7 @@ export async function registerDashboardPage(app: Server): Promise<void> {
       preCompressed: true,
       index: false,
       cacheControl: false,
-      setHeaders: (reply) => void reply.setHeader('cache-control', 'public, max-age=31536000, immutable'),
+      setHeaders: (reply) => void reply.header('cache-control', 'public, max-age=31536000, immutable'),
     })
     const send = async (reply: FastifyReply, file: string) =>
       await reply.header('content-security-policy', policy).header('cache-control', 'no-cache').sendFile(file, folder)
