@@ -1,0 +1,126 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import type { Disturbance } from '../../simulator/disturb.ts'
+import { sql } from '../../src/db/sql.ts'
+import { returnHeld } from '../../src/suspense/send-back.ts'
+import { fetchTransaction } from '../support/payments.ts'
+import { type FaultyNetwork, returnsOf, startOnFaultyNetwork } from '../support/refunds.ts'
+import { findSuspenseOf, payAmiss } from '../support/suspense.ts'
+import { eventually } from '../support/webhooks.ts'
+import { balancesOf, expectBooksAgree, letMoneyGo, stopMoney } from '../support/withdrawals.ts'
+
+let network: FaultyNetwork
+beforeAll(async () => {
+  network = await startOnFaultyNetwork()
+})
+afterEach(async () => await expectBooksAgree(network.service))
+afterAll(async () => await network.stop())
+
+const put = ['PUT', '/devolucao/'] as const
+const get = ['GET', '/devolucao/'] as const
+
+/** A transaction that is paid twice: the endToEndIds of the payment that counts and of the other. */
+async function payTwice(more: Record<string, unknown> = {}): Promise<{ id: string; first: string; second: string }> {
+  const { service, bank } = network
+  const { id } = await payAmiss(service, 'twice', more)
+  await service.runJob('transactions.poll')
+  let second = ''
+  await eventually(async () => {
+    const [held] = await service.db.query<{ end_to_end: string }>(sql`
+      select end_to_end from suspense_payments where transaction_id = ${id}`)
+    second = held?.end_to_end ?? ''
+    return second !== ''
+  })
+  const { endToEnd: first } = await fetchTransaction(service, id)
+  const arrived = await bank.query<{ end_to_end_id: string }>(sql`
+    select end_to_end_id from simulator.pix where end_to_end_id = any(${[first ?? '', second]})`)
+  expect(arrived).toHaveLength(2)
+  return { id, first: first ?? '', second }
+}
+
+/** Lets the time come for what is open to be asked about again, as often as it takes. */
+async function askUntil(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  await eventually(async () => {
+    network.service.clock.advance(60_000)
+    await network.service.runJob('suspense.check')
+    await sleep(40)
+    return await isSo()
+  })
+}
+const statusOf = async (endToEnd: string) => (await findSuspenseOf(network.service, endToEnd))?.status
+
+describe('a second payment of a transaction', () => {
+  it('is sent back by itself, and never was the merchant’s', async () => {
+    const { service, bank } = network
+    const before = await balancesOf(service)
+    const { id, first, second } = await payTwice()
+    await askUntil(async () => (await statusOf(second)) === 'returned')
+    expect(await returnsOf(bank, first)).toEqual([])
+    const row = await findSuspenseOf(service, second)
+    const returnId = row?.return_id?.replaceAll('-', '')
+    expect(await returnsOf(bank, second)).toEqual([{ id: returnId, amount: 1000, nature: 'ORIGINAL' }])
+    expect(row).toMatchObject({
+      statuses: ['held', 'returning', 'returned'],
+      return_end_to_end: expect.stringMatching(/^D/),
+    })
+    expect(await fetchTransaction(service, id)).toMatchObject({ status: 'PAID', amountPaid: 1000, endToEnd: first })
+    const after = await balancesOf(service)
+    expect(after).toEqual({ ...before, available: before.available + 1000, acquirer: before.acquirer - 1000 })
+    const { body } = await service.call<{ data: { kind: string; recordId: string }[] }>('/statement')
+    expect(body.data.filter(({ recordId }) => recordId === id || recordId === row?.id).map(({ kind }) => kind)).toEqual(
+      ['payment'],
+    )
+  })
+
+  it('is sent back once, however many answers are lost', async () => {
+    const { service, bank } = network
+    const lost = Array.from({ length: 40 }, (_, n): Disturbance => (n % 3 === 0 ? 'time_out_before' : 'time_out_after'))
+    network.disturb(...put, ...lost)
+    network.disturb(...get, ...Array.from({ length: 20 }, () => 'error_500' as const))
+    const paid: { first: string; second: string }[] = []
+    for (let n = 0; n < 10; n += 1) paid.push(await payTwice())
+    await askUntil(async () => {
+      const statuses = await Promise.all(paid.map(async ({ second }) => await statusOf(second)))
+      return statuses.every((status) => status === 'returned')
+    })
+    for (const { second } of paid) expect(await returnsOf(bank, second)).toHaveLength(1)
+    for (const { first } of paid) expect(await returnsOf(bank, first)).toEqual([])
+    network.disturb(...put)
+    network.disturb(...get)
+    expect((await balancesOf(service)).suspense).toBe(0)
+  })
+
+  it('waits while money is stopped', async () => {
+    const { service, bank } = network
+    await stopMoney(service)
+    const asked = network.asked(...put)
+    const { second } = await payTwice()
+    await askUntil(async () => (await findSuspenseOf(service, second))?.error_message?.includes('stopped') ?? false)
+    expect(network.asked(...put)).toBe(asked)
+    expect(await returnsOf(bank, second)).toEqual([])
+    await letMoneyGo(service)
+    await askUntil(async () => (await statusOf(second)) === 'returned')
+    expect(await returnsOf(bank, second)).toHaveLength(1)
+  })
+
+  it('is held with the reason when its return is refused, and sent back when an operator says so', async () => {
+    const { service, bank } = network
+    const { second } = await payTwice({ amount: 800_004 })
+    await askUntil(async () => (await statusOf(second)) === 'held')
+    const refused = await findSuspenseOf(service, second)
+    expect(refused).toMatchObject({ return_id: null, check_at: null, error_message: expect.stringMatching(/\S/) })
+    expect((await balancesOf(service)).suspense).toBe(800_004)
+    expect(await returnsOf(bank, second)).toEqual([])
+    // It is refused again, under another id, since a bank gives the first answer to the first id for ever.
+    await returnHeld(service, refused?.id ?? '')
+    await askUntil(async () => (await findSuspenseOf(service, second))?.statuses.length === 5)
+    expect((await findSuspenseOf(service, second))?.statuses).toEqual([
+      'held',
+      'returning',
+      'held',
+      'returning',
+      'held',
+    ])
+    expect((await balancesOf(service)).suspense).toBe(800_004)
+  })
+})

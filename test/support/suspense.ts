@@ -1,0 +1,69 @@
+import { expect } from 'vitest'
+import { sql } from '../../src/db/sql.ts'
+import type { Balances } from '../../src/ledger/accounts.ts'
+import { findBalances } from '../../src/ledger/store.ts'
+import { houseMerchantId } from '../../src/suspense/house.ts'
+import type { SuspenseRow } from '../../src/suspense/store.ts'
+import { type Charged, charge, payAt } from './payments.ts'
+import type { TestService } from './service.ts'
+import { eventually } from './webhooks.ts'
+
+/** The customer that the simulated bank's usual payer is. */
+export const payingCustomer = {
+  name: 'Maria Aparecida da Silva',
+  document: '529.982.247-25',
+  email: 'maria@example.com',
+}
+
+type Paid = Charged & { endToEnd: string }
+
+/** A charge, and a payment that was meant for it. */
+export async function payAmiss(
+  service: TestService,
+  behaviour: 'without_txid' | 'twice',
+  more: Record<string, unknown> = {},
+): Promise<Paid> {
+  const charged = await charge(service, more)
+  const { status, body, text } = await payAt(service, charged.uri, { behaviour })
+  expect(status, text).toBe(200)
+  return { ...charged, endToEnd: body.endToEndId }
+}
+
+/** A payment that names no charge, in suspense. */
+export async function payOrphan(
+  service: TestService,
+  more: Record<string, unknown> = {},
+): Promise<Paid & { held: SuspenseRow }> {
+  const paid = await payAmiss(service, 'without_txid', more)
+  return { ...paid, held: await untilSuspense(service, paid.endToEnd, 'held') }
+}
+
+export async function findSuspenseOf(service: TestService, endToEnd: string): Promise<SuspenseRow | null> {
+  const [row] = await service.db.query<SuspenseRow>(sql`
+    select * from suspense_payments where end_to_end = ${endToEnd}`)
+  return row ?? null
+}
+
+export async function untilSuspense(service: TestService, endToEnd: string, status: string): Promise<SuspenseRow> {
+  let row: SuspenseRow | null = null
+  await eventually(
+    async () => {
+      row = await findSuspenseOf(service, endToEnd)
+      return row?.status === status
+    },
+    () => `${endToEnd} is ${row?.status ?? 'not in suspense'}, not ${status}`,
+  )
+  if (!row) throw new Error('it was there a moment ago')
+  return row
+}
+
+export async function houseBalances(service: TestService): Promise<Balances> {
+  return await findBalances(service.db, houseMerchantId)
+}
+
+/** What the bank holds for all of them: the balances of all merchants at the acquirer are that, the other way round. */
+export async function sumAtAcquirer(service: TestService): Promise<number> {
+  const [row] = await service.db.query<{ sum: number }>(sql`
+    select coalesce(-sum(balance), 0) as sum from ledger_accounts where account = 'acquirer'`)
+  return row?.sum ?? 0
+}
