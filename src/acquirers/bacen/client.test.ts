@@ -4,7 +4,7 @@ import { receiverAccount } from '../../../simulator/receiver-account.ts'
 import { manualClock } from '../../../test/support/clock.ts'
 import { txidOf } from '../../../test/support/simulator.ts'
 import { cents } from '../../lib/money.ts'
-import { type Acquirer, AcquirerUnavailable, UnreadableCallback } from '../acquirer.ts'
+import { type Acquirer, AcquirerUnavailable } from '../acquirer.ts'
 import { createBacenAcquirer } from './adapter.ts'
 import { createHttpSend, type HttpRequest, type HttpResponse, type Send } from './http.ts'
 
@@ -265,63 +265,6 @@ describe('payments', () => {
     await expect(list([{ status: 'ok' }])).rejects.toBeInstanceOf(AcquirerUnavailable)
     const other = open(psp(json(200, { ...pix, endToEndId: `e${'1'.repeat(31)}` })))
     await expect(other.findPayment(pix.endToEndId)).rejects.toBeInstanceOf(AcquirerUnavailable)
-  })
-})
-
-describe('callbacks', () => {
-  const endToEndId = `E${'1'.repeat(31)}`
-  const acquirer = open(psp(json(200, {})))
-
-  it('are read leniently', () => {
-    const second = `E${'2'.repeat(31)}`
-    const body = { pix: [{ endToEndId, txid, valor: 1 }, { endToEndId: second }, { txid }, null, { endToEndId: 'x' }] }
-    expect(acquirer.readCallback(body)).toEqual([
-      { eventKey: endToEndId, endToEndId, txid, payoutId: null },
-      { eventKey: second, endToEndId: second, txid: null, payoutId: null },
-    ])
-    expect(acquirer.readCallback({ pix: [{ endToEndId, txid: '***' }] })).toMatchObject([{ txid: null }])
-    expect(acquirer.readCallback({ pix: [] })).toEqual([])
-    expect(acquirer.readCallback(body.pix)).toEqual(acquirer.readCallback(body))
-  })
-
-  it.each([undefined, null, {}, { evento: 'teste_webhook', data_criacao: '2026-01-01' }, { cobsr: [] }, []])(
-    'that tell of no payment are no fault: %j',
-    (body) => {
-      expect(acquirer.readCallback(body)).toEqual([])
-    },
-  )
-
-  it('of another key than ours are passed over, and told of', () => {
-    const passed: string[] = []
-    const entries = ['+5511999999999', 'other@psp.example', undefined].map((chave) => ({ endToEndId, chave }))
-    const notices = acquirer.readCallback({ pix: [...entries, null] }, (reason) => passed.push(reason))
-    expect(notices).toHaveLength(2)
-    expect(passed).toEqual(['other_key', 'unreadable_entry'])
-    expect(acquirer.readCallback({ pix: [entries[1]] })).toEqual([])
-    // What a payout's key is, no PSP says.
-    const payout = { endToEndId, chave: 'other@psp.example', gnExtras: { idEnvio: 'A1' } }
-    expect(acquirer.readCallback({ pix: [payout] })).toMatchObject([{ payoutId: 'A1' }])
-  })
-
-  it.each(['x', [null], { pix: {} }, { pix: null }, { pix: [null] }, { pix: [{ endToEndId: '\u0000' }] }])(
-    'that are none are unreadable: %j',
-    (body) => {
-      expect(() => acquirer.readCallback(body)).toThrow(UnreadableCallback)
-    },
-  )
-
-  it('are registered under the key, encoded, also where the PSP refuses to do it twice', async () => {
-    const url = 'https://shop.example/x'
-    const paths: string[] = []
-    const again = open(
-      psp((request) => {
-        paths.push(`${request.method} ${request.path}`)
-        return request.method === 'PUT' ? json(422, { mensagem: 'já cadastrado' }) : json(200, { webhookUrl: url })
-      }),
-    )
-    await again.registerCallback(url)
-    expect(paths).toEqual(['PUT /webhook/%2B5511999999999', 'GET /webhook/%2B5511999999999'])
-    await expect(again.registerCallback('https://shop.example/y')).rejects.toThrow('já cadastrado')
   })
 })
 
