@@ -47,12 +47,17 @@ export async function probeAcquirer(settings: AcquirerSettings, deps: ProbeDeps)
   const { token, answeredAt } = reached
   findings.push(scopes(settings, token.scopes), clockSkew(answeredAt, deps.clock))
   const ask = createAsk(settings, deps, token.value)
-  findings.push(absentCharge(await ask(`/cob/${unknownTxid}`)))
+  const nowhere = await ask('/guiche/no-such-path')
+  const isElsewhere = (asked: Asked) => isSame(asked, nowhere)
+  findings.push(absent('charges', await ask(`/cob/${unknownTxid}`), { setting: 'overrides.paths.cob', isElsewhere }))
   findings.push(...payments(await ask('/pix', lastDay(deps.clock, manner.list.pageSize)), manner.list.pageSize))
   findings.push(webhook(settings, await ask(`/webhook/${encodeURIComponent(settings.chave)}`), deps.callbackUrl))
   findings.push(
     manner.offers.payouts
-      ? absentPayout(await ask(`${manner.paths.sentPix}/id-envio/${unknownId}`))
+      ? absent('payouts', await ask(`${manner.paths.sentPix}/id-envio/${unknownId}`), {
+          setting: 'overrides.paths.sentPix, overrides.offers.payouts',
+          isElsewhere,
+        })
       : skipped('payouts', 'this PSP’s API sends no money: withdrawals need another acquirer'),
     manner.offers.infractions
       ? listed(
@@ -133,12 +138,11 @@ async function reach({ credentials, manner, place }: AcquirerSettings, { send }:
     const lives = `${host} gives a token for ${Math.round(token.lifetimeSeconds / 60)} min`
     return { finding: ok('token', lives), token, answeredAt }
   } catch (error) {
-    const setting = isAnswered
-      ? 'clientId, clientSecret, overrides.token'
-      : place.tokenUrl
-        ? 'tokenUrl, tls'
-        : 'baseUrl, tls'
-    return { finding: missing('token', `${host}: ${said(error)}`, setting), answeredAt }
+    const words = said(error)
+    const ofAddress = place.tokenUrl ? 'tokenUrl, tls' : 'baseUrl, tls'
+    const ofClient = /certificate|certificado/i.test(words) ? 'tls' : 'clientId, clientSecret, overrides.token'
+    const setting = isAnswered ? ofClient : ofAddress
+    return { finding: missing('token', `${host}: ${words}`, setting), answeredAt }
   }
 }
 
@@ -189,24 +193,31 @@ function clockSkew(answeredAt: string | null, clock: Clock): Finding {
   }
 }
 
-/** A charge that is not there must be told as such, else one whose creation was lost is never known to be missing. */
-function absentCharge(asked: Asked): Finding {
-  return absent('charges', asked, 'overrides.paths.cob')
-}
-
-function absentPayout(asked: Asked): Finding {
-  return absent('payouts', asked, 'overrides.paths.sentPix, overrides.offers.payouts')
-}
-
-function absent(subject: string, asked: Asked, setting: string): Finding {
+/** What is not there must be told as such, else what was lost on the way is never known to be missing. */
+function absent(
+  subject: string,
+  asked: Asked,
+  { setting, isElsewhere }: { setting: string; isElsewhere: (asked: Asked) => boolean },
+): Finding {
   if ('error' in asked) return missing(subject, asked.error, 'baseUrl')
   const { answer, body } = asked
-  if (answer.status === 404 && body && !isOfNoRoute(body))
-    return ok(subject, `one that is not there is answered 404: ${toReason(404, body)}`)
-  if (answer.status === 404) return missing(subject, '404 by something that knows no such path', `baseUrl, ${setting}`)
+  const settings = `baseUrl, ${setting}`
+  if (answer.status === 404 && body && !isOfNoRoute(body)) {
+    const told = `one that is not there is answered 404: ${toReason(404, body)}`
+    if (!isElsewhere(asked)) return ok(subject, told)
+    return { subject, state: 'warning', said: `${told}, as is a path that does not exist`, setting: settings }
+  }
+  if (answer.status === 404) return missing(subject, '404 by something that knows no such path', settings)
   if (answer.status >= 200 && answer.status < 300)
-    return missing(subject, `${answer.status} for one that cannot be there`, `baseUrl, ${setting}`)
+    return missing(subject, `${answer.status} for one that cannot be there`, settings)
   return missing(subject, refusal(asked), setting)
+}
+
+/** The same words for two questions: nobody has looked at what was asked. */
+function isSame(one: Asked, other: Asked): boolean {
+  return (
+    'answer' in one && 'answer' in other && one.answer.status === other.answer.status && refusal(one) === refusal(other)
+  )
 }
 
 function payments(asked: Asked, pageSize: number): Finding[] {

@@ -45,6 +45,15 @@ function asList(value: unknown): unknown[] {
   return Array.isArray(value) ? value : []
 }
 
+/** What a page says that is not JSON, in short: a proxy that wants a certificate says so in HTML. */
+export function toPlainText(page: string): string {
+  const words = page
+    .slice(0, 4096)
+    .replace(/<(style|script|title)[\s\S]*?<\/\1>|<[^>]*>/gi, ' ')
+    .replace(/[\s\p{Cc}\p{Cs}]+/gu, ' ')
+  return Array.from(words.trim()).slice(0, 120).join('')
+}
+
 /** A 404 of the gateway before the PSP's API, or of the server's frame: it knows no such path, and nothing of charges. */
 export function isOfNoRoute(body: Json): boolean {
   if (isProblem(body)) return false

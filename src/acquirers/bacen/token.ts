@@ -3,7 +3,7 @@ import { AcquirerUnavailable } from '../acquirer.ts'
 import type { HttpRequest, HttpResponse } from './http.ts'
 import type { Manner } from './manner.ts'
 import { count, isRecord, text } from './read.ts'
-import { toReason } from './reason.ts'
+import { toPlainText, toReason } from './reason.ts'
 import { readRetryAfter } from './retry.ts'
 
 /** The secret is null where a certificate takes its place. */
@@ -112,7 +112,7 @@ export async function askToken({
   const answer = await send(toTokenRequest(credentials, manner))
   const body = parse(answer.body)
   if (answer.status < 200 || answer.status > 299) {
-    const reason = body ? toReason(answer.status, body) : ''
+    const reason = body ? toReason(answer.status, body) : toPlainText(answer.body)
     const said = reason === '' || reason.startsWith('The acquirer answered') ? '' : `: ${reason}`
     const message = `The acquirer answered ${answer.status} to the request for a token${said}`
     if (answer.status >= 400 && answer.status < 500)
