@@ -69,18 +69,18 @@ export async function sumMoved(
       from ledger_transfers
       where 'acquirer' in (debit, credit) and created_at >= ${from ?? new Date(0)} and created_at < ${to}
     )
-    select kind, count(*) as count, sum(change) as change
+    select moved.kind, count(*) as count, sum(change) as change
     from moved
-    left join transactions t on record_type = 'transaction' and t.id = record_id and t.merchant_id = moved.merchant_id
-    left join refunds r on record_type = 'refund' and r.id = record_id and r.merchant_id = moved.merchant_id
-    left join infractions i on record_type = 'infraction' and i.id = record_id and i.merchant_id = moved.merchant_id
+    left join transactions t on moved.record_type = 'transaction' and t.id = moved.record_id and t.merchant_id = moved.merchant_id
+    left join refunds r on moved.record_type = 'refund' and r.id = moved.record_id and r.merchant_id = moved.merchant_id
+    left join infractions i on moved.record_type = 'infraction' and i.id = moved.record_id and i.merchant_id = moved.merchant_id
     left join transactions rt
       on rt.id = coalesce(r.transaction_id, i.transaction_id) and rt.merchant_id = moved.merchant_id
-    left join withdrawals w on record_type = 'withdrawal' and w.id = record_id and w.merchant_id = moved.merchant_id
-    left join suspense_payments s on record_type = 'suspense' and s.id = record_id and s.merchant_id = moved.merchant_id
-    left join differences d on record_type = 'correction' and d.id = record_id
+    left join withdrawals w on moved.record_type = 'withdrawal' and w.id = moved.record_id and w.merchant_id = moved.merchant_id
+    left join suspense_payments s on moved.record_type = 'suspense' and s.id = moved.record_id and s.merchant_id = moved.merchant_id
+    left join differences d on moved.record_type = 'correction' and d.id = moved.record_id
     where coalesce(t.acquirer, rt.acquirer, w.acquirer, s.acquirer, d.acquirer) = ${acquirer}
-    group by kind`)
+    group by moved.kind`)
 }
 
 export type Booked = { count: number; sum: number; lateCount: number; lateSum: number }
