@@ -1,6 +1,6 @@
-import { detectPixKey } from '../../pix/key.ts'
 import { type CallbackNotice, type PassedOver, UnreadableCallback } from '../acquirer.ts'
 import type { Client } from './client.ts'
+import { isSameKey } from './pix-key.ts'
 import { isRecord, type Json, list, record, text } from './read.ts'
 
 // 32 letters and digits by the standard; what they mean is the payer's bank's business.
@@ -45,18 +45,13 @@ function readNotice(entry: unknown, chave: string): CallbackNotice[] | PassedOve
   if (!endToEndId || !shape.test(endToEndId)) return 'unreadable_entry'
   // Of a payout it is not said whose key it is.
   const key = payoutId === null ? text(entry, 'chave') : null
-  if (key !== null && toBareKey(key) !== toBareKey(chave)) return 'other_key'
+  if (key !== null && !isSameKey(key, chave)) return 'other_key'
   return readEvents(entry, payoutId).map((event) => ({
     eventKey: [endToEndId, ...event].join(':'),
     endToEndId,
     txid,
     payoutId,
   }))
-}
-
-/** Keys are the same in any case of letters, and however they are punctuated. */
-function toBareKey(key: string): string {
-  return (detectPixKey(key)?.key ?? key).toLowerCase()
 }
 
 /**

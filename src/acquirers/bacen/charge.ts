@@ -56,7 +56,9 @@ function readCharge(deps: Deps, txid: string, body: Json): Charge {
     throw new AcquirerUnavailable('The acquirer answered with a charge that cannot be read')
   }
   const expiresAt = new Date(createdAt.getTime() + expiresInSeconds * 1000)
-  return { txid, amount: chargeAmount, uri, createdAt, expiresAt, payments }
+  // One that names another charge is that one's.
+  const own = payments.filter((payment) => (payment.txid ?? txid).toLowerCase() === txid.toLowerCase())
+  return { txid, amount: chargeAmount, uri, createdAt, expiresAt, payments: own }
 }
 
 /** The copy-and-paste code; Sicoob has a name of its own for it, and a PSP of an older version tells the location only. */

@@ -18,6 +18,8 @@ type Asked<Item> = {
   query?: Record<string, string>
   /** Null for what cannot be read. It is never passed over: it is money. */
   read: (entry: unknown) => Item | null
+  /** What is there and no affair of ours. */
+  isPassedOver?: (entry: unknown) => boolean
   /** When it was, where what lies outside of the range is to be dropped. */
   timeOf?: (item: Item) => Date
 }
@@ -32,6 +34,7 @@ export async function* listBetween<Item>(deps: ListDeps, asked: Asked<Item>): As
       const item = asked.read(entry)
       if (item === null) throw new AcquirerUnavailable(`The acquirer answered with ${asked.member} that cannot be read`)
       const at = asked.timeOf?.(item)
+      if (asked.isPassedOver?.(entry)) continue
       if (!at || (at >= range.from && at <= range.to)) yield item
     }
   }

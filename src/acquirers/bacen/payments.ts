@@ -1,26 +1,28 @@
 import { parseDocument } from '../../lib/document.ts'
 import type { AccountHolder } from '../../pix/holder.ts'
+import { fromTxid } from '../../pix/ids.ts'
 import { normalizePixKey, type PixKey } from '../../pix/key.ts'
 import { AcquirerUnavailable, type Payment, type PaymentReturn, type Range } from '../acquirer.ts'
 import { type Client, foundOrNull } from './client.ts'
 import { type ListDeps, listBetween } from './pages.ts'
+import { isSameKey } from './pix-key.ts'
 import { amount, dateTime, isRecord, type Json, list, record, text } from './read.ts'
 
-type Deps = { client: Client }
+type Deps = { client: Client; chave: string }
 
 /** `GET /pix/{e2eid}` */
-export async function findPayment({ client }: Deps, endToEndId: string): Promise<Payment | null> {
+export async function findPayment({ client, chave }: Deps, endToEndId: string): Promise<Payment | null> {
   const body = foundOrNull(await client({ method: 'GET', path: `/pix/${encodeURIComponent(endToEndId)}` }))
   if (!body) return null
   const payment = readPayment(body)
   // Case matters in an endToEndId: another one is another payment.
   if (payment?.endToEndId !== endToEndId) throw unreadable()
-  return payment
+  return isForeign(body, chave) ? null : payment
 }
 
-/** `GET /pix`, all pages; what lies outside the range is dropped here. */
+/** `GET /pix`, all pages; what lies outside the range is dropped here, and so is what came to another key. */
 export async function* listPayments(
-  deps: ListDeps,
+  deps: ListDeps & Pick<Deps, 'chave'>,
   { withReturns = false, ...range }: Range & { withReturns?: boolean },
 ): AsyncIterable<Payment> {
   yield* listBetween(deps, {
@@ -29,8 +31,19 @@ export async function* listPayments(
     range,
     ...(withReturns && { query: { devolucaoPresente: 'true' } }),
     read: readPayment,
+    isPassedOver: (entry) => isForeign(entry, deps.chave),
     timeOf: ({ paidAt }) => paidAt,
   })
+}
+
+/**
+ * The account may have more keys than ours, and what comes to them is somebody else's affair. What names a charge of ours is ours all the
+ * same: its key may have been ours when it was made.
+ */
+function isForeign(entry: unknown, chave: string): boolean {
+  if (!isRecord(entry)) return false
+  const key = text(entry, 'chave')
+  return key !== null && !isSameKey(key, chave) && fromTxid(text(entry, 'txid') ?? '') === null
 }
 
 /** Null for what is no payment. A payment that cannot be read is never passed over: it is money. */

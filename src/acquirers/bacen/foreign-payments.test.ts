@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { HttpResponse } from '../../../simulator/http.ts'
+import { receiverAccount, receiverKey, simulatorCredentials } from '../../../simulator/receiver-account.ts'
+import { createEmptyDatabase, type TestDatabase } from '../../../test/support/database.ts'
+import { type TestSimulator, testSimulator, txidOf } from '../../../test/support/simulator.ts'
+import type { Acquirer, Payment } from '../acquirer.ts'
+import { createBacenAcquirer } from './adapter.ts'
+
+type Pix = Record<string, unknown>
+
+let database: TestDatabase
+let simulator: TestSimulator
+let acquirer: Acquirer
+let next = 1
+/** What a PSP gone astray, or one whose account has more keys than ours, makes of each Pix that it shows. */
+let change: (pix: Pix) => Pix = (pix) => pix
+
+beforeAll(async () => {
+  database = await createEmptyDatabase()
+  simulator = await testSimulator(database.db.pool)
+  acquirer = createBacenAcquirer({
+    name: 'simulator',
+    send: async (request) => changed(await simulator.handle(request)),
+    credentials: simulatorCredentials,
+    chave: receiverKey,
+    receiver: receiverAccount,
+    isRemote: false,
+    clock: simulator.clock,
+  })
+})
+afterAll(async () => {
+  await simulator.close()
+  await database.drop()
+})
+beforeEach(() => {
+  change = (pix) => pix
+})
+
+function changed(answer: HttpResponse): HttpResponse {
+  const body = JSON.parse(answer.body) as { pix?: Pix[]; endToEndId?: string }
+  if (body.pix) return { ...answer, body: JSON.stringify({ ...body, pix: body.pix.map(change) }) }
+  return body.endToEndId === undefined ? answer : { ...answer, body: JSON.stringify(change(body)) }
+}
+
+async function paid(): Promise<{ txid: string; endToEndId: string }> {
+  const txid = txidOf(next++)
+  const outcome = await simulator.pay({ uri: await simulator.charge(txid) })
+  if (!outcome.ok) throw new Error(outcome.message)
+  return { txid, endToEndId: outcome.endToEndId }
+}
+
+async function listed(endToEndId: string): Promise<Payment[]> {
+  const now = simulator.clock.now()
+  const payments: Payment[] = []
+  for await (const payment of acquirer.listPayments({ from: new Date(now.getTime() - 1000), to: now }))
+    payments.push(payment)
+  return payments.filter((payment) => payment.endToEndId === endToEndId)
+}
+
+describe('a payment to another key of the same account', () => {
+  it('is nobody’s affair here, wherever it is shown', async () => {
+    const { endToEndId } = await paid()
+    for (const named of [undefined, 'pedido42']) {
+      change = (pix) => ({ ...pix, txid: named, chave: 'outra@example.com' })
+      expect(await acquirer.findPayment(endToEndId)).toBeNull()
+      expect(await listed(endToEndId)).toEqual([])
+    }
+  })
+
+  it('is ours when it names a charge of ours, whose key may have been another one', async () => {
+    const { txid, endToEndId } = await paid()
+    change = (pix) => ({ ...pix, chave: 'antiga@example.com' })
+    expect(await acquirer.findPayment(endToEndId)).toMatchObject({ txid })
+    expect(await listed(endToEndId)).toHaveLength(1)
+    expect((await acquirer.findCharge(txid))?.payments).toHaveLength(1)
+  })
+
+  it('is ours when the key is only written in another way, or not at all', async () => {
+    const { txid, endToEndId } = await paid()
+    for (const chave of [receiverKey.toUpperCase(), undefined, null, '']) {
+      change = (pix) => ({ ...pix, txid: undefined, chave })
+      expect(await acquirer.findPayment(endToEndId)).toMatchObject({ endToEndId })
+      expect(await listed(endToEndId)).toHaveLength(1)
+      expect((await acquirer.findCharge(txid))?.payments).toHaveLength(1)
+    }
+  })
+})
+
+describe('a payment that a charge lists', () => {
+  it('is not the charge’s when it names another', async () => {
+    const { txid } = await paid()
+    change = (pix) => ({ ...pix, txid: txidOf(4_000_000) })
+    expect((await acquirer.findCharge(txid))?.payments).toEqual([])
+  })
+
+  it('is the charge’s when it names it in another case, or none', async () => {
+    const { txid } = await paid()
+    for (const named of [txid.toUpperCase(), undefined]) {
+      change = (pix) => ({ ...pix, txid: named })
+      expect((await acquirer.findCharge(txid))?.payments).toHaveLength(1)
+    }
+  })
+})
