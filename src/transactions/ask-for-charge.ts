@@ -19,8 +19,9 @@ export type Answered = { outcome: Outcome; acquirer: string; others: string[] }
 export async function askForCharge(acquirers: readonly Acquirer[], input: ChargeInput): Promise<Answered> {
   const [first, ...more] = acquirers
   assert(first, 'there is an acquirer to ask')
-  // The usual case: it is waited for as long as the adapter does.
-  if (more.length === 0) return { outcome: await ask(first, input), acquirer: first.name, others: [] }
+  // In this process there is nothing to wait for.
+  if (more.length === 0 && !first.isRemote)
+    return { outcome: await ask(first, input), acquirer: first.name, others: [] }
 
   const until = performance.now() + budgetMs
   const unanswered: string[] = []
