@@ -1,3 +1,4 @@
+import { GuicheError } from './errors.ts'
 import { type Call, type RequestOptions, readJson, type Settings, send, unlessAborted } from './http.ts'
 import { List } from './list.ts'
 import { isTokenRefused, type Tokens } from './token.ts'
@@ -21,14 +22,25 @@ export function createClient(settings: Settings, tokens: Tokens): Client {
     options: RequestOptions = {},
     read: (response: Response) => Promise<Result> = readJson<Result>(call),
   ): Promise<Result> {
-    const token = await unlessAborted(tokens.get(), options.signal)
+    const token = await getToken(call, options)
     try {
       return await send(settings, call, { token, read, options })
     } catch (error) {
       // Refused before it was carried out: with another token, anything may be sent again.
       if (!isTokenRefused(error)) throw error
       tokens.drop(token)
-      return await send(settings, call, { token: await unlessAborted(tokens.get(), options.signal), read, options })
+      return await send(settings, call, { token: await getToken(call, options), read, options })
+    }
+  }
+
+  async function getToken(call: Call, { signal }: RequestOptions): Promise<string | null> {
+    try {
+      return await unlessAborted(tokens.get(), signal)
+    } catch (error) {
+      // It was thrown to all that waited for this token; each is told its own key, since an earlier try may have been carried out.
+      if (!(error instanceof GuicheError) || call.idempotencyKey === undefined) throw error
+      const Class = error.constructor as typeof GuicheError
+      throw new Class({ ...error, idempotencyKey: call.idempotencyKey, cause: error.cause })
     }
   }
 

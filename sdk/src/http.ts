@@ -205,12 +205,11 @@ type Lost = { cause: unknown; requestId: string; timeoutMs: number | null }
 function toConnectionError(call: Call, { cause, requestId, timeoutMs }: Lost): ConnectionError {
   const what =
     timeoutMs === null ? 'The service could not be reached, or broke off' : `No answer within ${timeoutMs} ms`
-  const next =
-    call.method === 'GET'
+  const next = !call.isRepeatable
+    ? 'Whether it was carried out is not known: look before you repeat it.'
+    : call.idempotencyKey === undefined
       ? 'Is baseUrl right, and does the service run?'
-      : call.idempotencyKey === undefined
-        ? 'Whether it was carried out is not known: look before you repeat it.'
-        : 'Whether it was carried out is not known: repeat it with the same idempotencyKey, and it is carried out once.'
+      : 'Whether it was carried out is not known: repeat it with the same idempotencyKey, and it is carried out once.'
   return new ConnectionError({
     code: timeoutMs === null ? 'connection_failed' : 'timeout',
     detail: `${what} (${call.method} ${call.path}). ${next}`,

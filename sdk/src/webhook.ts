@@ -1,5 +1,6 @@
 import { WebhookVerificationError } from './errors.ts'
 import type { WebhookEvent } from './event-types.ts'
+import { concat, fromBase64, importSecret, toBytes } from './signature.ts'
 
 /** As they came: of a `Request`, or of Node's `request.headers`. */
 export type WebhookHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>
@@ -11,11 +12,7 @@ export type VerifyOptions = {
   now?: Date
 }
 
-/** Not every platform's types name it. */
-type HmacKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>
-
 const toleranceSecondsDefault = 300
-const secretPrefix = 'whsec_'
 /** A rotation has two. Each costs an HMAC of the body, and anybody may send us some. */
 const signaturesMax = 8
 
@@ -67,15 +64,6 @@ export async function verifyWebhook(
   return parseEvent(body)
 }
 
-/** Makes a key of a `whsec_…` secret, for signing and verifying. */
-export async function importSecret(secret: string): Promise<HmacKey> {
-  const bytes = secret?.startsWith?.(secretPrefix) ? fromBase64(secret.slice(secretPrefix.length)) : null
-  // Not shown: a secret must not get into a log.
-  if (!bytes || bytes.length === 0)
-    throw new TypeError('A webhook secret is "whsec_" and base64. Is an environment variable not set?')
-  return await crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign', 'verify'])
-}
-
 function readHeader(headers: WebhookHeaders, name: string): string {
   const value = isHeaders(headers) ? headers.get(name) : findMember(headers, name)
   const text = typeof value === 'string' ? value : value?.[0]
@@ -106,29 +94,6 @@ function parseEvent(body: Uint8Array): WebhookEvent {
     // Told below.
   }
   throw refuse('It is signed, but is no event.')
-}
-
-/** Text or bytes as bytes. */
-export function toBytes(body: string | Uint8Array | ArrayBuffer): Uint8Array<ArrayBuffer> {
-  if (typeof body === 'string') return new TextEncoder().encode(body)
-  if (body instanceof Uint8Array || body instanceof ArrayBuffer) return new Uint8Array(body)
-  throw new TypeError('The raw body is needed, as text or bytes, before anything parses it.')
-}
-
-/** Two pieces as one. */
-export function concat(head: Uint8Array, tail: Uint8Array): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(head.length + tail.length)
-  whole.set(head)
-  whole.set(tail, head.length)
-  return whole
-}
-
-function fromBase64(text: string): Uint8Array<ArrayBuffer> | null {
-  try {
-    return Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
-  } catch {
-    return null
-  }
 }
 
 function refuse(detail: string): WebhookVerificationError {

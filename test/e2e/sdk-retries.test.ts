@@ -47,7 +47,7 @@ describe('a call that is safe to repeat', () => {
   it('refunds and pays out once, too', async () => {
     const { id, pixResponse } = await guiche.transactions.create({ amount: 50_000 })
     await guiche.sandbox.pay({ uri: pixResponse.uri })
-    await expect.poll(async () => (await guiche.transactions.get(id)).status, { timeout: 10_000 }).toBe('PAID')
+    await expect.poll(async () => (await guiche.transactions.get(id)).status, { timeout: 25_000 }).toBe('PAID')
     line.plan(`POST /transaction/${id}/refund`, 'lose-answer')
     await guiche.transactions.refund(id, { amount: 100 })
     expect((await guiche.transactions.get(id)).refunds).toHaveLength(1)
@@ -152,7 +152,7 @@ describe('an abort', () => {
     line.plan('GET /balance', 'hang')
     const controller = new AbortController()
     const balance = guiche.balance.get({}, { signal: controller.signal })
-    await expect.poll(() => line.count('GET /balance')).toBe(1)
+    await expect.poll(() => line.count('GET /balance'), { timeout: 25_000 }).toBe(1)
     const reason = new Error('The customer left')
     controller.abort(reason)
     await expect(balance).rejects.toBe(reason)
@@ -162,7 +162,7 @@ describe('an abort', () => {
     line.plan('GET /balance', { status: 429, headers: { 'retry-after': '30' } })
     const pausing = new AbortController()
     const paused = guiche.balance.get({}, { signal: pausing.signal })
-    await expect.poll(() => line.count('GET /balance')).toBe(1)
+    await expect.poll(() => line.count('GET /balance'), { timeout: 25_000 }).toBe(1)
     pausing.abort()
     await expect(paused).rejects.toMatchObject({ name: 'AbortError' })
 
@@ -232,6 +232,23 @@ describe('tokens', () => {
     line.plan('POST /auth/token', { status: 502, body: '{"error":"server_error","error_description":"Later."}' })
     await guiche.balance.get()
     expect(line.count('POST /auth/token')).toBe(2)
+  })
+
+  it('that cannot be had leave the key to a call of which an earlier try may have been carried out', async () => {
+    const hasty = connect({ maxRetries: 1 })
+    await hasty.balance.get()
+    line.plan('POST /transaction', 'lose-answer', {
+      status: 401,
+      body: '{"code":"token_expired","detail":"It ended."}',
+    })
+    line.plan('POST /auth/token', 'lose-request', 'lose-request')
+    const externalCode = 'known-by-its-key'
+    const error = await failure(hasty.transactions.create({ amount: 1000, externalCode }))
+    expect(error).toBeInstanceOf(ConnectionError)
+    expect(error.cause).toBeInstanceOf(TypeError)
+    const { idempotencyKey } = error
+    const { id } = await guiche.transactions.create({ amount: 1000, externalCode, idempotencyKey })
+    expect((await guiche.transactions.list({ externalCode }).all()).map((one) => one.id)).toEqual([id])
   })
 
   it('of wrong credentials are refused with what to do', async () => {

@@ -134,7 +134,7 @@ describe('a shop on the SDK', () => {
     const times = () => receiver.events.filter(({ id }) => id === eventId).length
     const before = times()
     expect((await guiche.deliveries.resend(eventId)).eventId).toBe(eventId)
-    await expect.poll(times, { timeout: 10_000 }).toBeGreaterThan(before)
+    await expect.poll(times, { timeout: 25_000 }).toBeGreaterThan(before)
     expect(receiver.refused).toEqual([])
   })
 

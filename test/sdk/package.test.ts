@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { publint } from 'publint'
@@ -51,6 +51,14 @@ describe('the packed package', () => {
     await compileInShop(sdk.shop, ['types.ts'], platform)
   })
 
+  it('declares nothing that compilers before TypeScript 5.7 do not know', async () => {
+    for (const entry of ['index.d.ts', 'testing.d.ts']) {
+      const declared = await readEntry(entry)
+      expect(declared).toContain('WebhookEvent')
+      expect(declared).not.toMatch(/Uint8Array</)
+    }
+  })
+
   it('would be refused by the compiler if its types said something else', async () => {
     await writeFile(join(sdk.shop, 'wrong.ts'), "import { Guiche } from '@guiche/sdk'\nnew Guiche({ baseUrl: '' })\n")
     await expect(compileInShop(sdk.shop, ['wrong.ts'])).rejects.toThrow(/wrong\.ts\(2/)
@@ -62,9 +70,9 @@ async function readEntry(name: string, read = new Set<string>()): Promise<string
   if (read.has(name)) return ''
   read.add(name)
   const source = (await readFile(join(sdk.folder, 'dist', name), 'utf8')).replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
-  const others = [...source.matchAll(/from '\.\/([^']+)'/g)].map(([, other = '']) => other)
+  const others = [...source.matchAll(/from '(\.[^']+)'/g)].map(([, other = '']) => join(dirname(name), other))
   const texts = [source]
-  for (const other of others) texts.push(await readEntry(other, read))
+  for (const other of others) texts.push(await readEntry(other.replace(/(?<!\.d)\.ts$/, '.d.ts'), read))
   return texts.join('\n')
 }
 

@@ -4,7 +4,7 @@ import type { WebhookEvent, WebhookEventOf, WebhookEventType } from '../event-ty
 import { verifyWebhook } from '../webhook.ts'
 
 export type WaitOptions = {
-  /** 10,000 by default. */
+  /** 30,000 by default. */
   timeoutMs?: number
 }
 
@@ -34,7 +34,7 @@ type Options = {
   toleranceSeconds?: number
 }
 
-const waitMsDefault = 10_000
+const waitMsDefault = 30_000
 
 /**
  * Starts a receiver on the loopback address, which verifies webhooks and keeps them for a test to look at. It does not keep a process alive.

@@ -1,5 +1,5 @@
 import type { WebhookEvent } from '../event-types.ts'
-import { concat, importSecret, toBytes } from '../webhook.ts'
+import { concat, importSecret, toBytes } from '../signature.ts'
 
 export type SignOptions = {
   /** `webhook-id`; that of the event by default. */
