@@ -81,7 +81,7 @@ export const presets = {
     callback_never: 0.15,
     callback_twice: 0.2,
     callback_late: 0.3,
-    callback_forged: 0.2,
+    callback_forged: 0.1,
     answer_lost: 0.03,
     payout_rejected: 0.2,
     return_rejected: 0.1,
