@@ -1,5 +1,5 @@
 import type { Clock } from '../lib/clock.ts'
-import { toRequest } from './bacen/client.ts'
+import { toRequest, withUuid } from './bacen/client.ts'
 import type { HttpRequest, HttpResponse, Send } from './bacen/http.ts'
 import { toQuery } from './bacen/pages.ts'
 import { explainReach } from './bacen/reach.ts'
@@ -76,7 +76,7 @@ type Asked = { answer: HttpResponse; body: Json | null } | { error: string }
 function createAsk({ manner }: AcquirerSettings, { send }: ProbeDeps, token: string) {
   return async (path: string, query: Record<string, string> = {}): Promise<Asked> => {
     try {
-      const answer = await send(toRequest({ method: 'GET', path, query }, token, manner))
+      const answer = await send(withUuid(toRequest({ method: 'GET', path, query }, token, manner)))
       return { answer, body: parse(answer.body) }
     } catch (error) {
       return { error: said(error) }

@@ -109,7 +109,8 @@ function toPlace(path: string, paths: Manner['paths']): string {
   return name === 'cob' || name === 'pix' || name === 'webhook' ? paths[name] + rest : path
 }
 
-function withUuid(request: HttpRequest): HttpRequest {
+/** A new one for each time that it is sent. */
+export function withUuid(request: HttpRequest): HttpRequest {
   const fill = (texts: Record<string, string>) =>
     Object.fromEntries(
       Object.entries(texts).map(([name, text]) => [name, text.replaceAll('{uuid}', () => randomUUID())]),
