@@ -6,12 +6,14 @@ import { acquirerCommands } from './acquirer.ts'
 import { toActor } from './arguments.ts'
 import { auditCommands } from './audit.ts'
 import { clientCommands } from './client.ts'
+import { closeCommands } from './close.ts'
 import { feeCommands } from './fee.ts'
 import { infractionCommands } from './infraction.ts'
 import { keysCommands } from './keys.ts'
 import { ledgerCommands } from './ledger.ts'
 import { orphanCommands } from './orphan.ts'
 import { printError } from './print.ts'
+import { reconcileCommands } from './reconcile.ts'
 import { seedCommands } from './seed.ts'
 import { serviceCommands } from './service.ts'
 import { transactionCommands } from './transaction.ts'
@@ -37,6 +39,8 @@ infractionCommands(program)
 orphanCommands(program)
 feeCommands(program)
 ledgerCommands(program)
+reconcileCommands(program)
+closeCommands(program)
 auditCommands(program)
 seedCommands(program)
 

@@ -22,6 +22,7 @@ import {
   addBookedPayments,
   addBookedReturns,
   addWithdrawals,
+  analyzePairs,
   deletePairs,
   type Listed,
   type Listing,
@@ -110,6 +111,7 @@ async function readBothSides(
   const reading = { db, acquirer, runId, window, now, isThorough: kind !== 'rolling', stopping }
   await readPayments(reading)
   await readPayouts(reading)
+  await analyzePairs(db)
   const side = { runId, acquirer: acquirer.name }
   const padded = withMargins(window)
   // Afterwards: what was booked meanwhile is then on both sides.
@@ -117,6 +119,7 @@ async function readBothSides(
   await addBookedReturns(db, { ...side, ...window })
   await addWithdrawals(db, { ...side, ...window })
   await askPayouts(reading)
+  await analyzePairs(db)
 }
 
 async function compareAll(

@@ -1,0 +1,177 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import type { Command } from 'commander'
+import type { JWK } from 'jose'
+import { inReais } from '../lib/money.ts'
+import { type Closed, closeDay, readStatement } from '../reconciliation/close.ts'
+import { findStatement, type StatementRow } from '../reconciliation/close-store.ts'
+import { publicStatementKeys, verifyStatement } from '../reconciliation/sign.ts'
+import type { Amount, Changes, Statement } from '../reconciliation/statement.ts'
+import { recorded } from './actor.ts'
+import { toRowCount } from './arguments.ts'
+import { withContext } from './context.ts'
+import { withAcquirers } from './network.ts'
+import { print, toPlain, write } from './print.ts'
+import { pickAcquirers } from './reconcile.ts'
+
+type Json = { json?: boolean }
+type Of = { date: string; acquirer?: string }
+
+/** `guiche close …`: a day of an acquirer, compared, added up and signed. */
+export function closeCommands(program: Command): void {
+  const command = program.command('close').description('a day in Brasília: compared, added up and signed')
+
+  command
+    .command('run', { isDefault: true })
+    .description('close a day that is over, or close it again: what has changed since is a version of its own')
+    .requiredOption('--date <date>', 'the day in Brasília: 2026-11-20')
+    .option('--acquirer <name>', 'of one; of all by default')
+    .option('--out <file>', 'write the signed statement there; of one acquirer')
+    .option('--json', 'print JSON')
+    .action(async ({ json, date, acquirer, out }: Json & Of & { out?: string }) => {
+      const closed = await withAcquirers(async (context) => {
+        const all: { name: string; closed: Closed }[] = []
+        const picked = pickAcquirers(context, acquirer)
+        if (out !== undefined && picked.length > 1)
+          throw new Error('Name the acquirer with --acquirer: --out writes the statement of one.')
+        for (const one of picked) {
+          // In the audit log with the first commit, whatever comes of it.
+          const db = recorded(program, context, { action: 'close.run', details: { date, acquirer: one.name } })
+          all.push({ name: one.name, closed: await closeDay({ ...context, db }, { acquirer: one, day: date }) })
+        }
+        return all
+      })
+      for (const one of closed) if (out !== undefined && one.closed.state === 'closed') save(out, one.closed.jws)
+      if (json) print(closed.map(toClosedView), { json })
+      else for (const one of closed) show(one)
+      if (closed.some((one) => one.closed.state === 'interrupted')) process.exitCode = 1
+    })
+
+  command
+    .command('show')
+    .description('show a statement as it was signed: the last version, or another')
+    .requiredOption('--date <date>', 'the day in Brasília: 2026-11-20')
+    .requiredOption('--acquirer <name>', 'whose')
+    .option('--number <version>', 'which version', toRowCount)
+    .option('--out <file>', 'write the signed statement there')
+    .option('--json', 'print JSON')
+    .action(async ({ json, date, acquirer, number, out }: Json & Required<Of> & { number?: number; out?: string }) => {
+      const row = await withContext(async ({ db }) => await findStatement(db, { acquirer, day: date, version: number }))
+      if (!row)
+        throw new Error(
+          `There is no such statement of ${acquirer}. \`npx guiche close --date ${date}\` closes the day.`,
+        )
+      if (out !== undefined) save(out, row.statement)
+      if (json) print(toStatementView(row), { json })
+      else write(describe(readStatement(row), row.sha256))
+    })
+
+  command
+    .command('verify')
+    .argument('<file>', 'a signed statement')
+    .description('verify that a statement is as it was signed; with --keys without any database')
+    .option('--keys <file>', 'the public keys, as `npx guiche close keys` prints them')
+    .option('--json', 'print JSON')
+    .action(async (file: string, { json, keys }: Json & { keys?: string }) => {
+      const jwks: { keys: JWK[] } =
+        keys === undefined
+          ? await withContext(async ({ db }) => await publicStatementKeys(db))
+          : JSON.parse(readFileSync(keys, 'utf8'))
+      const statement = await verifyStatement(readFileSync(file, 'utf8'), jwks)
+      const { acquirer, day, version, signedAt } = statement
+      print(statement, { json, shown: { statement: 'as it was signed', acquirer, day, version, signed: signedAt } })
+    })
+
+  command
+    .command('keys')
+    .description('print the public keys with which statements are verified, as a JSON Web Key Set')
+    .action(async () => print(await withContext(async ({ db }) => await publicStatementKeys(db)), { json: true }))
+}
+
+function save(file: string, jws: string): void {
+  writeFileSync(file, jws, { mode: 0o600 })
+}
+
+function toClosedView({ name, closed }: { name: string; closed: Closed }) {
+  if (closed.state === 'interrupted') return { acquirer: name, state: closed.state, error: closed.error }
+  const { statement, jws, sha256, isNew } = closed
+  return { acquirer: name, state: closed.state, isNew, sha256, statement, jws }
+}
+
+function toStatementView(row: StatementRow) {
+  return { sha256: row.sha256, statement: readStatement(row), jws: row.statement }
+}
+
+function show({ name, closed }: { name: string; closed: Closed }): void {
+  if (closed.state === 'interrupted') {
+    write(`${name}: not closed. Its lists could not be read to the end: ${closed.error}\n`)
+    write('Try again later; nothing was signed.\n\n')
+    return
+  }
+  write(describe(closed.statement, closed.sha256))
+  if (!closed.isNew) write('Nothing has changed since: no version was added.\n')
+  write('\n')
+}
+
+function describe(statement: Statement, sha256: string): string {
+  const { acquirer, day, version, signedAt, former } = statement
+  const lines = [
+    `${acquirer}, ${day} in Brasília, version ${version}, signed ${signedAt}`,
+    `sha256 ${sha256}${former ? `, after version ${former.version} (${former.sha256.slice(0, 16)}…)` : ''}`,
+    '',
+    ...totalsTable(statement),
+    '',
+    ...differencesTable(statement),
+    ...(statement.changes ? ['', ...changesList(statement.changes)] : []),
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+function totalsTable({ books, acquirerSays: there }: Statement): string[] {
+  const rows: [string, string, string][] = [
+    ['', 'acquirer', 'books'],
+    ['opening', inReais(there.opening), inReais(books.opening)],
+    ['in', inWords(there.in), inWords(books.in)],
+    ['returned', inWords(there.returned), inWords(books.returned)],
+    ['paid out', inWords(there.paidOut), inWords(books.paidOut)],
+    ['came back', '-', inWords(books.cameBack)],
+    ['fees', there.fees === null ? 'not told' : inReais(there.fees), '-'],
+    ['corrections', '-', inWords(books.corrections)],
+    ['closing', inReais(there.closing), inReais(books.closing)],
+  ]
+  const widths = [0, 1, 2].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
+  return rows.map(([name, ...cells]) =>
+    [name.padEnd(widths[0] ?? 0), ...cells.map((cell, column) => cell.padStart(widths[column + 1] ?? 0))].join('   '),
+  )
+}
+
+function inWords({ count, sum }: Amount): string {
+  return `${count.toLocaleString('en')} × ${inReais(sum)}`.replace(/^0 × .*/, 'none')
+}
+
+function differencesTable({ differences }: Statement): string[] {
+  if (differences.length === 0) return ['Nothing differs.']
+  const byClass = new Map<string, Map<string, number>>()
+  for (const { class: name, state } of differences) {
+    const states = byClass.get(name) ?? new Map<string, number>()
+    byClass.set(name, states.set(state, (states.get(state) ?? 0) + 1))
+  }
+  const lines = [...byClass].map(
+    ([name, states]) => `  ${name.padEnd(14)} ${[...states].map(([state, count]) => `${count} ${state}`).join(', ')}`,
+  )
+  return ['Differences of the day:', ...lines, '`npx guiche reconcile list` has them one by one.']
+}
+
+/** As many as fit a screen; --json has all. */
+const changesMax = 20
+
+function changesList({ bookedSince, totals, differences }: Changes): string[] {
+  const lines = [
+    ...(bookedSince.count > 0 ? [`  payments of the day booked since: ${inWords(bookedSince)}`] : []),
+    ...totals.map(({ name, before, after }) => `  ${name}: ${before ?? '-'} → ${after ?? '-'}`),
+    ...differences.map(
+      (one) => `  ${one.class} ${toPlain(one.reference)}: ${one.before ?? 'not known'} → ${one.after ?? 'not there'}`,
+    ),
+  ]
+  const more = lines.length > changesMax ? [`  … and ${lines.length - changesMax} more: --json lists them all`] : []
+  return ['Since the version before:', ...lines.slice(0, changesMax), ...more]
+}

@@ -1,0 +1,92 @@
+import { inReais } from '../lib/money.ts'
+import { classes, type Proposal, type Side } from '../reconciliation/classes.ts'
+import type { DifferenceRow } from '../reconciliation/store.ts'
+import { toPlain } from './print.ts'
+
+/** A difference as `--json` has it. */
+export function toDifferenceView(row: DifferenceRow) {
+  return {
+    id: row.id,
+    acquirer: row.acquirer,
+    class: row.class,
+    subject: row.subject,
+    reference: row.reference,
+    at: row.at,
+    there: row.there,
+    here: row.here,
+    proposal: row.proposal,
+    state: row.state,
+    merchantId: row.merchant_id,
+    recordId: row.record_id,
+    foundAt: row.found_at,
+    decidedAt: row.decided_at,
+    decidedBy: row.decided_by,
+    reason: row.reason,
+  }
+}
+
+/** As a line of a table. */
+export function toDifferenceLine(row: DifferenceRow) {
+  return {
+    id: row.id,
+    class: row.class,
+    reference: toPlain(row.reference),
+    there: sideInWords(row.there, row.here),
+    here: sideInWords(row.here, row.there),
+    proposal: proposalInWords(row.proposal, row.subject),
+    state: row.state,
+  }
+}
+
+/** One difference, whole. */
+export function toShownDifference(row: DifferenceRow) {
+  return {
+    id: row.id,
+    class: `${row.class}: ${classes[row.class]}`,
+    acquirer: row.acquirer,
+    reference: toPlain(row.reference),
+    at: row.at,
+    there: sideInWords(row.there, null),
+    here: sideInWords(row.here, null),
+    record: row.record_id,
+    merchant: row.merchant_id,
+    proposal: proposalInWords(row.proposal, row.subject),
+    state: row.state,
+    'found at': row.found_at,
+    ...(row.decided_at && { 'decided at': row.decided_at, by: row.decided_by ?? 'itself', reason: row.reason }),
+  }
+}
+
+/** What one side says; of what both say, only what tells them apart. */
+function sideInWords(side: Side | null, other: Side | null): string {
+  if (!side) return 'nothing'
+  const { amount, at, state, fee, bookedAt, med } = side
+  const isAlike = other !== null && other.amount === amount
+  const parts = [
+    isAlike && fee !== undefined ? '' : inReais(amount),
+    state ?? '',
+    fee === undefined ? '' : `fee ${inReais(fee)}`,
+    med === undefined ? '' : `of it ${inReais(med)} under MED`,
+    bookedAt !== undefined && isAlike ? `booked ${toMinute(bookedAt)}` : toMinute(at),
+  ]
+  return parts.filter((part) => part !== '').join(' ')
+}
+
+function toMinute(at: string): string {
+  return `${at.slice(0, 16).replace('T', ' ')}Z`
+}
+
+function proposalInWords(proposal: Proposal, subject: string): string {
+  switch (proposal.action) {
+    case 'none':
+      return 'nothing: it is a matter of time'
+    case 'look':
+      return 'find out, then dismiss'
+    case 'settle':
+      return subject === 'payment' ? 'settle it now' : 'ask for it and book the answer'
+    case 'hold':
+      return proposal.kind === 'surplus' ? 'hold it and send it back' : 'hold it in suspense'
+    case 'correct':
+      return `correct the ${proposal.account} by ${inReais(proposal.cents)}`
+  }
+}

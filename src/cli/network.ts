@@ -1,0 +1,28 @@
+import { createRegistry } from '../acquirers/registry.ts'
+import { readConfig, toBaseUrl } from '../config.ts'
+import { createLog } from '../log.ts'
+import { openNetwork } from '../network.ts'
+import { createSettlement, type SettleDeps } from '../transactions/settle.ts'
+import { type Context, withContext } from './context.ts'
+
+/** Runs a command that asks acquirers, those that the service has: of ACQUIRERS_FILE, or the simulated network. */
+export async function withAcquirers<Result>(work: (context: Context & SettleDeps) => Promise<Result>): Promise<Result> {
+  return await withContext(async (context) => {
+    const config = readConfig(process.env)
+    const log = createLog({ ...config, logLevel: 'silent' })
+    const baseUrl = toBaseUrl(config)
+    // Nobody here takes callbacks: what they would tell of, the service finds by itself.
+    const network = await openNetwork({ ...context, config, log, baseUrl, postHere: async () => 503 })
+    try {
+      const acquirers = createRegistry(
+        network.acquirers.map(({ acquirer }) => acquirer),
+        network.routes,
+      )
+      const settlement = createSettlement(context)
+      // The service finds the events to deliver by itself: nobody is to be nudged here.
+      return await work({ ...context, log, acquirers, settlement, nudgeDeliveries: () => {} })
+    } finally {
+      await network.close()
+    }
+  })
+}

@@ -1,0 +1,202 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import type { Acquirer } from '../acquirers/acquirer.ts'
+import { windowOf } from '../reconciliation/days.ts'
+import { confirmDifference, dismissDifference } from '../reconciliation/decide.ts'
+import { type RunResult, reconcile } from '../reconciliation/run.ts'
+import { type DifferenceRow, findDifference, listDifferences } from '../reconciliation/store.ts'
+import type { SettleDeps } from '../transactions/settle.ts'
+import { actionOf, recorded } from './actor.ts'
+import { toId, toReason, toRowCount } from './arguments.ts'
+import { type Context, withContext } from './context.ts'
+import { toDifferenceLine, toDifferenceView, toShownDifference } from './difference.ts'
+import { withAcquirers } from './network.ts'
+import { print, write } from './print.ts'
+
+type Json = { json?: boolean }
+
+const hourMs = 60 * 60_000
+/** What is younger the service is still coming to. */
+const trailMs = 5 * 60_000
+/** As many as fit a screen or two; `list` has all. */
+const shownMax = 50
+
+/** `guiche reconcile …`: whether acquirers and the books say the same, and what is to be done where they do not. */
+export function reconcileCommands(program: Command): void {
+  const command = program.command('reconcile').description('whether acquirers and the books say the same')
+
+  command
+    .command('run', { isDefault: true })
+    .description('compare now: the last 24 hours, or another time')
+    .option('--acquirer <name>', 'with one; with all of them by default')
+    .option('--from <time>', 'from a moment, or the beginning of a day in Brasília: 2026-11-20', toStart)
+    .option('--to <time>', 'until before a moment, or the end of a day', toEnd)
+    .option('--json', 'print JSON')
+    .action(async ({ json, acquirer, from, to }: Json & { acquirer?: string; from?: Date; to?: Date }) => {
+      const done = await withAcquirers(async (context) => {
+        const until = to ?? new Date(context.clock.now().getTime() - trailMs)
+        const window = { from: from ?? new Date(until.getTime() - 24 * hourMs), to: until }
+        if (window.from >= window.to) throw new Error('--from must lie before --to.')
+        const results: { run: RunResult; differences: DifferenceRow[] }[] = []
+        for (const one of pickAcquirers(context, acquirer)) {
+          const details = { acquirer: one.name, ...window }
+          const db = recorded(program, context, { action: 'reconcile.run', details })
+          const run = await reconcile({ ...context, db }, { acquirer: one, kind: 'manual', window })
+          const open = await listDifferences(context.db, { acquirer: one.name, isOpen: true, limit: 100_000 })
+          results.push({ run, differences: open.filter((row) => row.run_id === run.runId) })
+        }
+        return results
+      })
+      if (json)
+        print(
+          done.map(({ run, differences }) => ({ ...run, differences: differences.map(toDifferenceView) })),
+          { json },
+        )
+      else for (const one of done) show(one)
+      if (done.some(({ run }) => run.state === 'interrupted')) process.exitCode = 1
+    })
+
+  command
+    .command('list')
+    .description('list differences, those that were found last first')
+    .option('--open', 'those that nobody has decided on')
+    .option('--acquirer <name>', 'those with one')
+    .option('--last <count>', 'how many', toRowCount, shownMax)
+    .option('--json', 'print JSON')
+    .action(async ({ json, open, acquirer, last }: Json & { open?: boolean; acquirer?: string; last: number }) => {
+      const rows = await withContext(
+        async ({ db }) => await listDifferences(db, { acquirer: acquirer ?? null, isOpen: open ?? false, limit: last }),
+      )
+      print(rows.map(toDifferenceView), {
+        json,
+        shown: rows.map(toDifferenceLine),
+        note: rows.some(({ state }) => state === 'open') ? decideNote : undefined,
+      })
+    })
+
+  command
+    .command('show')
+    .argument('<id>', 'of the difference', toId)
+    .description('show a difference: what either side says, and what is proposed')
+    .option('--json', 'print JSON')
+    .action(async (id: string, { json }: Json) => {
+      const row = await withContext(async (context) => await findOne(context, id))
+      print(toDifferenceView(row), {
+        json,
+        shown: toShownDifference(row),
+        note: row.state === 'open' ? decideNote : undefined,
+      })
+    })
+
+  command
+    .command('confirm')
+    .argument('<id...>', 'of the differences')
+    .description('carry out what is proposed: settle, hold, or post a correction')
+    .option('--json', 'print JSON')
+    .action(async (ids: string[], { json }: Json) => {
+      const given = ids.map(toId)
+      const rows = await withAcquirers(async (context) => {
+        const confirmed: DifferenceRow[] = []
+        for (const id of given) confirmed.push(await confirm(program, context, id))
+        return confirmed
+      })
+      print(rows.map(toDifferenceView), { json, shown: rows.map(toDifferenceLine), note: noteOn(rows) })
+    })
+
+  command
+    .command('dismiss')
+    .argument('<id>', 'of the difference', toId)
+    .description('let it stand as it is; it comes again only if what either side says changes')
+    .requiredOption('--reason <reason>', 'why, for who looks at the statement', toReason)
+    .option('--json', 'print JSON')
+    .action(async (id: string, { json, reason }: Json & { reason: string }) => {
+      const row = await withContext(async (context) => {
+        const difference = await findOne(context, id)
+        const decision = decisionOf(program, context, difference, { action: 'reconcile.dismiss', details: { reason } })
+        await dismissDifference(context, { ...decision, reason })
+        return await findOne(context, id)
+      })
+      print(toDifferenceView(row), { json, shown: toShownDifference(row) })
+    })
+}
+
+const decideNote =
+  '`npx guiche reconcile show <id>` tells more, `confirm <id>` does what is proposed, `dismiss <id> --reason …` lets it stand.'
+
+async function confirm(program: Command, context: Context & SettleDeps, id: string): Promise<DifferenceRow> {
+  const difference = await findOne(context, id)
+  const { proposal } = difference
+  const details = { class: difference.class, reference: difference.reference, ...proposal, proposal: proposal.action }
+  await confirmDifference(context, decisionOf(program, context, difference, { action: 'reconcile.confirm', details }))
+  return await findOne(context, id)
+}
+
+/** Who decides, and the database whose commit of it is in the audit log. */
+function decisionOf(
+  program: Command,
+  context: Context,
+  { id, merchant_id: merchantId }: DifferenceRow,
+  about: { action: string; details: Record<string, unknown> },
+) {
+  const action = { ...about, merchantId, recordId: id }
+  return { id, by: actionOf(program, context, action).actor, records: recorded(program, context, action) }
+}
+
+/** Those named, or all. */
+export function pickAcquirers({ acquirers }: Pick<SettleDeps, 'acquirers'>, name: string | undefined): Acquirer[] {
+  if (name === undefined) return [...acquirers.all]
+  const acquirer = acquirers.get(name)
+  if (acquirer) return [acquirer]
+  throw new Error(`There is no acquirer ${name}. There are ${acquirers.all.map((one) => one.name).join(', ')}.`)
+}
+
+async function findOne({ db }: Context, id: string): Promise<DifferenceRow> {
+  const row = await findDifference(db, id)
+  if (row) return row
+  throw new Error(`There is no difference ${id}. \`npx guiche reconcile list\` has them all.`)
+}
+
+function show({ run, differences }: { run: RunResult; differences: DifferenceRow[] }): void {
+  const { from, to } = run.window
+  const { payment, return: returns, payout } = run.compared
+  write(`${run.acquirer}, ${from.toISOString()} to ${to.toISOString()}\n`)
+  write(`${payment} payments, ${returns} returned, ${payout} payouts compared\n`)
+  if (run.state === 'interrupted')
+    write(`\nIt came to no end, so nothing counts as missing or as resolved: ${run.error ?? ''}\nRun it again later.\n`)
+  if (run.resolvedCount > 0) write(`${run.resolvedCount} of before resolved by themselves\n`)
+  if (differences.length > 0) showDifferences(differences, run.newCount)
+  else if (run.state === 'complete') write('nothing differs\n')
+  write('\n')
+}
+
+function showDifferences(differences: DifferenceRow[], newCount: number): void {
+  write(`${differences.length} open, ${newCount} of them new\n\n`)
+  const more = differences.length - shownMax
+  const note = more > 0 ? `… and ${more} more: \`npx guiche reconcile list --open --last 99999\`\n` : ''
+  const lines = differences.slice(0, shownMax).map(toDifferenceLine)
+  print(
+    lines.map(({ state: _, ...line }) => line),
+    { note: `${note}${decideNote}` },
+  )
+}
+
+function noteOn(rows: DifferenceRow[]): string | undefined {
+  return rows.some(({ class: name }) => name === 'payout')
+    ? 'Where a payout has stopped money from leaving, `npx guiche ledger release` lets it leave again.'
+    : undefined
+}
+
+function toStart(text: string): Date {
+  return toMoment(text, (day) => windowOf(day).from)
+}
+
+function toEnd(text: string): Date {
+  return toMoment(text, (day) => windowOf(day).to)
+}
+
+function toMoment(text: string, ofDay: (day: string) => Date): Date {
+  const isDay = /^\d{4}-\d{2}-\d{2}$/.test(text)
+  const isMoment = /^\d{4}-\d{2}-\d{2}T[\d:.]+(?:Z|[+-]\d{2}:\d{2})$/.test(text)
+  if ((!isDay && !isMoment) || Number.isNaN(Date.parse(text)))
+    throw new InvalidArgumentError('A day such as 2026-11-20, or a moment such as 2026-11-20T10:00:00-03:00.')
+  return isDay ? ofDay(text) : new Date(text)
+}
