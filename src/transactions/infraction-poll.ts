@@ -1,4 +1,5 @@
 import { type Acquirer, AcquirerUnavailable, type InfractionFound, type Infractions } from '../acquirers/acquirer.ts'
+import { eachAtOnce } from '../lib/at-once.ts'
 import { fromTxid } from '../pix/ids.ts'
 import { followInfraction } from './infraction.ts'
 import { type SettleDeps, settleTransaction, wasAsked } from './settle.ts'
@@ -11,8 +12,8 @@ const reachMs = 100 * 24 * 60 * 60_000
 
 /** Reads what has become of contests (MED) since the last time, where acquirers tell of them. */
 export async function pollInfractions(deps: SettleDeps, stopping: AbortSignal): Promise<void> {
-  for (const acquirer of deps.acquirers.all) {
-    if (!acquirer.infractions) continue
+  await eachAtOnce(deps.acquirers.all, stopping, async (acquirer) => {
+    if (!acquirer.infractions) return
     try {
       await pollAcquirer(deps, acquirer, acquirer.infractions, stopping)
     } catch (error) {
@@ -20,7 +21,7 @@ export async function pollInfractions(deps: SettleDeps, stopping: AbortSignal): 
         deps.log.warn({ acquirer: acquirer.name }, 'the acquirer does not list its contests now')
       else deps.log.error({ err: error, acquirer: acquirer.name }, 'the contests of an acquirer could not be read')
     }
-  }
+  })
 }
 
 async function pollAcquirer(

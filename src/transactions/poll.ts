@@ -22,9 +22,9 @@ const lateMs = 2 * 60_000
 const reachMs = 7 * 24 * 60 * 60_000
 const chunkMax = 100
 
-/** Reads each acquirer's list of payments since the last time and settles those that no callback told of. One that fails delays no other. */
+/** Reads each acquirer's list of payments since the last time and settles those that no callback told of. One that hangs delays no other. */
 export async function pollPayments(deps: SettleDeps, stopping: AbortSignal): Promise<void> {
-  for (const acquirer of deps.acquirers.all) {
+  await eachAtOnce(deps.acquirers.all, stopping, async (acquirer) => {
     try {
       await pollAcquirer(deps, acquirer, stopping)
     } catch (error) {
@@ -32,7 +32,7 @@ export async function pollPayments(deps: SettleDeps, stopping: AbortSignal): Pro
         deps.log.warn({ acquirer: acquirer.name }, 'the acquirer does not list its payments now')
       else deps.log.error({ err: error, acquirer: acquirer.name }, 'the payments of an acquirer could not be read')
     }
-  }
+  })
 }
 
 async function pollAcquirer(deps: SettleDeps, acquirer: Acquirer, stopping: AbortSignal): Promise<void> {

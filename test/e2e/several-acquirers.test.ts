@@ -34,6 +34,9 @@ async function wait(ms: number): Promise<void> {
   await gateway.runJob('transactions.check')
 }
 
+/** Its list is read whenever it is time to. */
+const chargesOf = (psp: Psp) => psp.asked.filter((line) => line.includes('/cob/'))
+
 const askedFor = (psp: Psp, id: string, method: string) =>
   psp.asked.filter((line) => line === `${method} /cob/${toTxid(id)}`).length
 
@@ -42,7 +45,7 @@ describe('a charge', () => {
     const { status, body } = await gateway.create()
     expect(status).toBe(201)
     expect(await gateway.acquirersOf(body.id)).toEqual(['alfa'])
-    expect(beta.asked).toEqual([])
+    expect(chargesOf(beta)).toEqual([])
   })
 
   it.each<Mood>(['down', 'lost'])('is made by the next one when the first is %s, under the same txid', async (mood) => {
@@ -65,7 +68,7 @@ describe('a charge', () => {
   it('that the first refuses is asked of nobody else', async () => {
     const { status, body } = await gateway.create({ amount: 4_220_422 })
     expect([status, body.code]).toEqual([422, 'acquirer_refused'])
-    expect(beta.asked).toEqual([])
+    expect(chargesOf(beta)).toEqual([])
     expect(await gateway.acquirersOf(String(body.transactionId))).toEqual(['alfa'])
   })
 
