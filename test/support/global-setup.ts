@@ -22,10 +22,10 @@ declare module 'vitest' {
 const log = pino({ level: 'silent' })
 const template = 'guiche_template'
 
-/** Once per run: the program is compiled, and one PostgreSQL of our own is started, with a migrated database to clone. */
+/** Once per run: the program and the dashboard are compiled, and one PostgreSQL of our own is started, with a migrated database to clone. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = await mkdtemp(join(tmpdir(), 'guiche-test-'))
-  const [build, postgres] = await Promise.all([compile(), startEmbeddedPostgres({ dataDir, log })])
+  const [build, postgres] = await Promise.all([compile(), startEmbeddedPostgres({ dataDir, log }), buildDashboard()])
   await makeTemplate(postgres.connectionString)
   project.provide('build', build)
   project.provide('postgres', postgres.connectionString)
@@ -52,6 +52,11 @@ async function compile(): Promise<string> {
     folder,
   ])
   return folder
+}
+
+/** Only where it is older than its sources. */
+async function buildDashboard(): Promise<void> {
+  await promisify(execFile)(process.execPath, ['scripts/build-dashboard.mjs'])
 }
 
 async function makeTemplate(connectionString: string): Promise<void> {

@@ -1,4 +1,6 @@
+import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
+import { invite } from '../../src/users/invite.ts'
 import type { Answer, TestService } from './service.ts'
 
 type Call = { method?: string; headers?: Record<string, string>; body?: unknown; csrf?: string | null }
@@ -42,4 +44,32 @@ function toBrowser(service: TestService, answer: Answer): Browser {
         headers: { cookie, ...(csrf !== null && { 'x-csrf-token': csrf }), ...headers },
       }),
   }
+}
+
+/** Of everybody whom a test makes. */
+export const password = 'correct horse battery staple'
+
+let made = 0
+
+/** Makes a user by an invitation, and gives the address. */
+export async function inviteUser(
+  service: TestService,
+  { role, merchantId = null }: { role: string; merchantId?: string | null },
+): Promise<string> {
+  made += 1
+  const email = `${role}${made}@example.com`
+  const token = await service.db.transaction(
+    async (tx) => await invite(tx, { email, merchantId, role, invitedBy: null }, service.clock.now()),
+  )
+  await acceptInvitation(service, token, { name: `Ana ${role}`, password })
+  return email
+}
+
+/** Signs in at the page. */
+export async function signIn(page: Page, service: TestService, email: string): Promise<void> {
+  await page.goto(`${service.baseUrl}/dashboard`)
+  await page.getByLabel('E-mail').fill(email)
+  await page.getByLabel('Password').fill(password)
+  await page.getByRole('button', { name: /^(Sign in|Entrar)$/ }).click()
+  await page.getByRole('navigation').waitFor()
 }

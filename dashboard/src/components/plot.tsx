@@ -72,7 +72,7 @@ export function Plot({
     return () => plot.destroy()
   }, [names, series, format, height, width, scheme])
   return (
-    <figure ref={measured} aria-label={label} style={{ margin: 0, minHeight: height }}>
+    <figure ref={measured} aria-label={label} style={{ margin: 0, minHeight: height, position: 'relative' }}>
       <div ref={place} aria-hidden="true" />
       <table className="unseen">
         <caption>{label}</caption>

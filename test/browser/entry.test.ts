@@ -1,0 +1,90 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { chromiumPath, openChromium, visit } from '../support/browser.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { inviteUser, password, signIn } from '../support/users.ts'
+
+describe.skipIf(chromiumPath === null)('the dashboard', () => {
+  let service: TestService
+  let browser: Browser
+  beforeAll(async () => {
+    service = await startTestService()
+    browser = await openChromium()
+  })
+  afterAll(async () => {
+    await browser.close()
+    await service.stop()
+  })
+
+  it('is entered by the first admin through the link of the start, and by a password from then on', async () => {
+    const first = await visit(browser)
+    await first.page.goto(service.firstAdminUrl ?? '')
+    await first.page.getByLabel('E-mail').fill('maria@example.com')
+    await first.look('welcome')
+    await first.page.getByLabel('Name').fill('Maria Souza')
+    await first.page.getByLabel('Password').fill('short')
+    await first.page.getByRole('button', { name: 'Come in' }).click()
+    await first.page.getByText('A password has 12 to 256 characters.').waitFor()
+    await first.page.getByLabel('Password').fill(password)
+    await first.page.getByRole('button', { name: 'Come in' }).click()
+    await first.page.getByRole('heading', { name: 'Today' }).waitFor()
+    expect(first.complaints).toEqual([])
+    await first.close()
+
+    const later = await visit(browser, { theme: 'dark' })
+    await signIn(later.page, service, 'maria@example.com')
+    await later.page.getByRole('heading', { name: 'Today' }).waitFor()
+    await later.page.getByRole('button', { name: /Your account/ }).click()
+    await later.page.getByRole('menuitem', { name: 'Sign out' }).click()
+    await later.page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    expect(later.complaints).toEqual([])
+    await later.close()
+  })
+
+  it('says what is wrong at the sign-in, in both languages', async () => {
+    const email = await inviteUser(service, { role: 'support' })
+    const { page, close, look } = await visit(browser, { width: 390 })
+    await page.goto(`${service.baseUrl}/dashboard`)
+    await page.getByLabel('E-mail').fill(email)
+    await page.getByLabel('Password').fill('a wrong password')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('alert').getByText('E-mail address, password or code is wrong.').waitFor()
+    await look('sign-in')
+    await page.getByText('PT', { exact: true }).click()
+    await page.getByRole('heading', { name: 'Entrar' }).waitFor()
+    expect(await page.evaluate(() => document.documentElement.lang)).toBe('pt-BR')
+    await close()
+  })
+
+  it('keeps no screen from before a sign-out for who comes next', async () => {
+    const email = await inviteUser(service, { role: 'support' })
+    const { page, close } = await visit(browser)
+    await signIn(page, service, email)
+    await page.getByRole('heading', { name: 'Today' }).waitFor()
+    await service.db.pool.query('delete from sessions')
+    await page.getByRole('link', { name: 'Transactions' }).click()
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await close()
+  })
+
+  it('may do no more than its policy says, and loads little', async () => {
+    const answer = await service.call('/dashboard', { token: null })
+    const policy = answer.headers.get('content-security-policy') ?? ''
+    expect(policy).not.toContain('unsafe-eval')
+    expect(policy).toContain("script-src 'self';")
+    const { page, context, close } = await visit(browser)
+    const sizes: number[] = []
+    page.on('response', (response) => {
+      sizes.push(Number(response.headers()['content-length'] ?? 0))
+    })
+    await signIn(page, service, await inviteUser(service, { role: 'admin' }))
+    await page.getByRole('heading', { name: 'Today' }).waitFor()
+    const kilobytes = sizes.reduce((sum, size) => sum + size, 0) / 1000
+    expect(kilobytes).toBeGreaterThan(50)
+    expect(kilobytes).toBeLessThan(250)
+    expect((await context.cookies()).map(({ httpOnly, sameSite }) => ({ httpOnly, sameSite }))).toEqual([
+      { httpOnly: true, sameSite: 'Strict' },
+    ])
+    await close()
+  })
+})

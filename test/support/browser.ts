@@ -1,0 +1,89 @@
+import { existsSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import sparticuz from '@sparticuz/chromium'
+import { source as axeSource } from 'axe-core'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { expect } from 'vitest'
+
+/** Where pictures of screens are kept, for people to look at: set it, and each {@link Visit.look} leaves one there. */
+const picturesDir = process.env.GUICHE_PICTURES
+
+/** A browser that npm brings, for Linux on x64; elsewhere the one that CHROMIUM_PATH names. Null where there is none: skip visibly. */
+export const chromiumPath = await findChromium()
+
+async function findChromium(): Promise<string | null> {
+  const named = process.env.CHROMIUM_PATH
+  if (named !== undefined) return existsSync(named) ? named : null
+  return process.platform === 'linux' && process.arch === 'x64' ? await sparticuz.executablePath() : null
+}
+
+export async function openChromium(): Promise<Browser> {
+  return await chromium.launch({
+    executablePath: chromiumPath ?? '',
+    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
+    headless: true,
+  })
+}
+
+export type Look = { width: 390 | 1440; theme: 'light' | 'dark' }
+
+export type Visit = {
+  page: Page
+  context: BrowserContext
+  /** What the page complained of: errors of scripts, breaches of its content security policy. */
+  complaints: string[]
+  /** Checks the screen as it is for serious faults of accessibility, and that it is no wider than the window; takes its picture. */
+  look(name: string): Promise<void>
+  close(): Promise<void>
+}
+
+/** A visit by one person, with cookies of its own. */
+export async function visit(browser: Browser, { width = 1440, theme = 'light' }: Partial<Look> = {}): Promise<Visit> {
+  const context = await browser.newContext({
+    viewport: { width, height: 900 },
+    colorScheme: theme,
+    locale: 'en-US',
+    reducedMotion: 'reduce',
+  })
+  const page = await context.newPage()
+  const complaints: string[] = []
+  page.on('pageerror', (error) => complaints.push(String(error)))
+  page.on('console', (message) => {
+    // A request that was refused is no fault of the page.
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+      complaints.push(message.text())
+  })
+  return {
+    page,
+    context,
+    complaints,
+    async look(name) {
+      await page.waitForLoadState('networkidle')
+      if (picturesDir !== undefined) {
+        await mkdir(picturesDir, { recursive: true })
+        await page.screenshot({ path: join(picturesDir, `${name}-${width}-${theme}.png`), fullPage: true })
+      }
+      expect(await findFaults(page), `${name} at ${width}, ${theme}`).toEqual([])
+      const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+      expect(wider, `${name} at ${width} is wider than the window`).toBeLessThanOrEqual(0)
+    },
+    close: async () => await context.close(),
+  }
+}
+
+/** Serious and critical faults by axe, each with where it is. */
+async function findFaults(page: Page): Promise<string[]> {
+  await page.evaluate(axeSource)
+  const found = await page.evaluate(async () => {
+    const { axe } = globalThis as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } }
+    return (await axe.run()).violations
+  })
+  return found
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) =>
+      nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 160)} ${failureSummary}`),
+    )
+}
+
+type Violation = { id: string; impact: string; nodes: { html: string; failureSummary: string }[] }
