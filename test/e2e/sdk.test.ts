@@ -126,11 +126,14 @@ describe('a shop on the SDK', () => {
   })
 
   it('looks at deliveries and has one made again', async () => {
-    const [event] = await guiche.events.list().all({ limit: 1 })
-    const { data } = await guiche.deliveries.list({ recordId: event?.recordId ?? '' }).page()
-    const delivered = data.find(({ state }) => state === 'delivered')
-    expect(delivered?.attempts.length).toBeGreaterThan(0)
-    const eventId = delivered?.eventId ?? ''
+    const eventId = receiver.events[0]?.id ?? ''
+    const events = await guiche.events.list().all()
+    expect(events.map(({ id }) => id)).toContain(eventId)
+    // It is written down after our answer.
+    const states = async () => (await guiche.deliveries.list({ eventId }).page()).data.map(({ state }) => state)
+    await expect.poll(states, { timeout: 25_000 }).toEqual(['delivered'])
+    const [delivery] = await guiche.deliveries.list({ eventId, recordId: receiver.events[0]?.data.id ?? '' }).all()
+    expect(delivery?.attempts.length).toBeGreaterThan(0)
     const times = () => receiver.events.filter(({ id }) => id === eventId).length
     const before = times()
     expect((await guiche.deliveries.resend(eventId)).eventId).toBe(eventId)

@@ -6,7 +6,7 @@ export type Fate =
   | 'lose-request'
   | 'lose-answer'
   | 'hang'
-  | { status: number; headers?: Record<string, string>; body?: string }
+  | { status: number; headers?: Record<string, string>; body?: string; neverEnds?: true }
 
 export type BadLine = {
   baseUrl: string
@@ -31,7 +31,9 @@ export async function openBadLine(target: string): Promise<BadLine> {
     if (fate === 'lose-request') incoming.destroy()
     else if (typeof fate === 'object') {
       incoming.resume()
-      outgoing.writeHead(fate.status, fate.headers).end(fate.body ?? '')
+      outgoing.writeHead(fate.status, fate.headers)
+      if (fate.neverEnds) outgoing.write(fate.body ?? '')
+      else outgoing.end(fate.body ?? '')
     } else passOn(target, incoming, outgoing, fate)
   })
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
