@@ -79,7 +79,7 @@ async function readEntry(name: string, read = new Set<string>()): Promise<string
 describe('its documentation', async () => {
   const samples = (
     await Promise.all(
-      ['sdk/README.md', 'docs/sdk.md'].map(async (document) =>
+      ['sdk/README.md', 'docs/sdk.md', 'README.md'].map(async (document) =>
         (await readSamples(document)).map((text, index) => ({ name: `${document}, ${index + 1}`, text })),
       ),
     )
@@ -148,7 +148,7 @@ describe('its documentation', async () => {
       join(sdk.shop, 'call.js'),
       `import { POST } from './${file}'
        for (const { headers, body } of ${JSON.stringify(signed)})
-         console.log((await POST(new Request('http://127.0.0.1/', { method: 'POST', headers, body }))).status)`,
+         process.stdout.write((await POST(new Request('http://127.0.0.1/', { method: 'POST', headers, body }))).status + '\\n')`,
     )
     expect((await run('call.js')).stdout).toBe('ship order-2026-0001 2590\n204\n401\n')
   }
