@@ -1,0 +1,193 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { behaviours, presets } from '../../simulator/personality/traits.ts'
+import type { Truth } from '../../simulator/personality/truth.ts'
+import { findBreaches } from '../../src/books.ts'
+import { sql } from '../../src/db/sql.ts'
+import { confirmDifference } from '../../src/reconciliation/decide.ts'
+import { reconcile } from '../../src/reconciliation/run.ts'
+import { settleTransaction } from '../../src/transactions/settle.ts'
+import { settleDepsWith } from '../support/acquirer.ts'
+import {
+  countDue,
+  countForged,
+  createMany,
+  decideContests,
+  findDisagreements,
+  type HostileBank,
+  heldByBooks,
+  inLanes,
+  listCodes,
+  openHostileBank,
+  readBooked,
+  until,
+} from '../support/hostile-bank.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+
+const count = Number(process.env.HOSTILE_PAYMENTS ?? 10_000)
+const seed = Number(process.env.HOSTILE_SEED ?? 20_260_302)
+const minute = 60_000
+const day = 24 * 60 * minute
+const patienceMs = 300_000
+
+let service: TestService
+let bank: HostileBank
+let truth: Truth
+
+beforeAll(async () => {
+  service = await startTestService()
+  bank = await openHostileBank(service, { name: 'hostile', seed })
+})
+afterAll(async () => {
+  await bank.close()
+  await service.stop()
+})
+
+/** Has the jobs run that a schedule would, and lets all that is due come to its end. */
+async function settleDown(...jobs: string[]): Promise<void> {
+  for (const job of jobs) await service.runJob(job)
+  let left: object = {}
+  await until(
+    async () => {
+      left = await countDue(service.db, service.clock.now())
+      return Object.values(left).every((due) => due === 0)
+    },
+    () => `still due: ${JSON.stringify(left)}`,
+    patienceMs,
+  )
+}
+
+const scheduled = ['transactions.check', 'transactions.poll', 'transactions.infractions', 'suspense.check']
+/** A notice is looked at again after such pauses, before it counts as untrue. */
+const pausesSeconds = [3, 11, 61, 301]
+
+/** Lets time pass, with all that goes on by itself. */
+async function pass(ms: number): Promise<void> {
+  service.clock.advance(ms)
+  await settleDown(...scheduled)
+  for (const seconds of pausesSeconds) {
+    service.clock.advance(seconds * 1000)
+    await settleDown()
+  }
+  // What was asked for and not answered is asked for once more.
+  await settleDown(...scheduled)
+}
+
+describe(`${count} payments through a hostile bank (seed ${seed})`, () => {
+  it(
+    'are each credited once, and nothing that never arrived',
+    async () => {
+      // What had arrived before the list was read for the first time would be no affair of the service.
+      await settleDown('transactions.poll')
+      await createMany(service, count)
+      // The answers that were lost are asked for again.
+      service.clock.advance(minute)
+      await settleDown('transactions.check')
+      const codes = await listCodes(service.db)
+      expect(codes).toHaveLength(count)
+      await inLanes(count, async (index) => {
+        const outcome = await bank.pay({ uri: codes[index] ?? '' })
+        if (!outcome.ok) throw new Error(outcome.message)
+      })
+      await pass(0)
+      // What is slow comes; the codes expire; what is late comes; some is contested, and that is decided.
+      for (const ms of [10 * minute, day, 10 * minute, 2 * day]) {
+        await pass(ms)
+      }
+      expect(await decideContests(bank, service.db)).toBeGreaterThan(0)
+      // Longer than reconciliation takes a return for one that is only late.
+      await pass(20 * minute)
+
+      truth = await bank.truth()
+      expect(findDisagreements(await readBooked(service.db), truth).slice(0, 20)).toEqual([])
+      expect(await findBreaches(service.db)).toEqual([])
+    },
+    2 * patienceMs,
+  )
+
+  it(
+    'leave to reconciliation what the bank sent back and told nobody, and are then held to the cent',
+    async () => {
+      const deps = settleDepsWith(service, bank.handle)
+      const acquirer = deps.acquirers.named('simulator')
+      const now = service.clock.now().getTime()
+      const window = { from: new Date(now - 7 * day), to: new Date(now + 1) }
+      const compareAll = async () => await reconcile(deps, { acquirer, kind: 'manual', window })
+      const unasked = new Set(
+        truth.payments
+          .filter(({ behaviours: some }) => /returned|contested/.test(some.join()))
+          .map((one) => one.endToEndId),
+      )
+      const untold = heldByBooks(await readBooked(service.db)) - truth.holds
+      expect(untold).toBeGreaterThan(0)
+
+      expect((await compareAll()).state).toBe('complete')
+      const found = await service.db.query<{ id: string; class: string; reference: string }>(sql`
+        select id, class, reference from differences where state = 'open'`)
+      expect(found.filter((one) => one.class !== 'return' || !unasked.has(one.reference))).toEqual([])
+      for (const { id } of found) await confirmDifference(deps, { id, by: 'operator', records: service.db })
+      expect(heldByBooks(await readBooked(service.db))).toBe(truth.holds)
+      expect(await compareAll()).toMatchObject({ state: 'complete', counts: {}, newCount: 0 })
+      expect(await findBreaches(service.db)).toEqual([])
+    },
+    patienceMs,
+  )
+
+  it('had enough go amiss to prove something', async () => {
+    const { madeUp, swapped } = countForged(bank.claims, truth)
+    const happened = truth.payments.flatMap((payment) => payment.behaviours)
+    for (const behaviour of behaviours) {
+      const times = happened.filter((one) => one === behaviour).length
+      expect(times, behaviour).toBeGreaterThan((count * presets.hostile[behaviour]) / 2)
+    }
+    expect(madeUp.length).toBeGreaterThan(count / 10)
+    expect(swapped.length).toBeGreaterThan(count / 20)
+  })
+
+  // The controls: faults of a gateway that the comparison has to notice.
+  it('would show a gateway that believes a callback', async () => {
+    const { madeUp } = countForged(bank.claims, truth)
+    const { transactions } = await readBooked(service.db)
+    const unpaid = new Set(transactions.filter(({ end_to_end }) => end_to_end === null).map(({ txid }) => txid))
+    const claim = madeUp.find(({ txid }) => txid !== undefined && unpaid.has(txid))
+    const row = transactions.find(({ txid }) => txid === claim?.txid)
+    if (!claim || !row) throw new Error('nobody made up a payment of what is not paid')
+    const deps = settleDepsWith(service, async (request) =>
+      request.path === `/pix/${claim.endToEndId}`
+        ? { status: 200, headers: {}, body: JSON.stringify(claim) }
+        : await bank.handle(request),
+    )
+    const told = { acquirer: 'simulator', endToEndId: claim.endToEndId }
+    expect(await settleTransaction(deps, { merchantId: await merchantOf(row.id), id: row.id, told })).toBe('settled')
+    const sentences = findDisagreements(await readBooked(service.db), truth)
+    expect(sentences).toHaveLength(3)
+    expect(sentences).toContain(`${claim.endToEndId} is booked and never arrived`)
+    expect(sentences).toContain(`transaction ${row.id} is PAID, and not paid`)
+    expect(sentences).toContainEqual(expect.stringMatching(/^the books hold /))
+    // The ledger alone notices nothing: it agrees with itself.
+    expect(await findBreaches(service.db)).toEqual([])
+  })
+
+  it('would show a payment that is booked twice, by another amount, or not at all', async () => {
+    const booked = await readBooked(service.db)
+    const [paid] = booked.transactions.filter(({ end_to_end }) =>
+      truth.payments.some((one) => one.endToEndId === end_to_end),
+    )
+    if (!paid?.end_to_end) throw new Error('nothing is paid')
+    const before = findDisagreements(booked, truth)
+    const others = booked.transactions.filter((one) => one !== paid)
+    const changed = (transactions: typeof others) =>
+      findDisagreements({ ...booked, transactions }, truth).filter((sentence) => !before.includes(sentence))
+    expect(changed([...booked.transactions, paid])).toContain(`${paid.end_to_end} is booked twice`)
+    expect(changed([...others, { ...paid, amount_paid: (paid.amount_paid ?? 0) + 1 }])).toHaveLength(1)
+    expect(changed([...others, { ...paid, end_to_end: null }])).toContain(
+      `${paid.end_to_end} arrived and is not booked`,
+    )
+  })
+})
+
+async function merchantOf(id: string): Promise<string> {
+  const [row] = await service.db.query<{ merchant_id: string }>(
+    sql`select merchant_id from transactions where id = ${id}`,
+  )
+  return row?.merchant_id ?? ''
+}

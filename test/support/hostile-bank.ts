@@ -1,0 +1,210 @@
+import { request } from 'undici'
+import type { CharacterInput } from '../../simulator/personality/nature.ts'
+import type { Truth } from '../../simulator/personality/truth.ts'
+import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
+import { type Db, sql } from '../../src/db/sql.ts'
+import { smallestTransaction, type TestService } from './service.ts'
+
+/** What a callback claims. */
+export type Claim = { endToEndId: string; txid?: string; valor: string; horario: string; chave: string }
+
+/** A bank on the service's own simulated network, with a character, whose callbacks come to the service over HTTP. */
+export type HostileBank = Simulator & { claims: Claim[] }
+
+export async function openHostileBank(service: TestService, personality: CharacterInput): Promise<HostileBank> {
+  const claims: Claim[] = []
+  const bank = await createSimulator({
+    pool: service.db.pool,
+    clock: service.clock,
+    publicBaseUrl: service.baseUrl,
+    personality,
+    log: { warn: () => {} },
+    sendCallback: async (url, body) => {
+      claims.push(...(body as { pix: Claim[] }).pix)
+      const headers = { 'content-type': 'application/json' }
+      const answer = await request(url, { method: 'POST', body: JSON.stringify(body), headers })
+      await answer.body.dump()
+      return answer.statusCode
+    },
+  })
+  return { ...bank, claims }
+}
+
+/** Enough at once to share commits, and few enough for the sockets of one process. */
+const lanes = 48
+
+export async function inLanes(count: number, work: (index: number) => Promise<void>): Promise<void> {
+  let next = 0
+  const lane = async () => {
+    while (next < count) {
+      next += 1
+      await work(next - 1)
+    }
+  }
+  await Promise.all(Array.from({ length: lanes }, lane))
+}
+
+/** Creates transactions of different amounts. An answer that the bank lost is a 500: the service asks again by itself. */
+export async function createMany(service: TestService, count: number): Promise<void> {
+  const headers = { authorization: `Bearer ${service.token}`, 'content-type': 'application/json' }
+  await inLanes(count, async (index) => {
+    const body = smallestTransaction({ amount: 100 + (index % 9000), pix: { expirationSeconds: 86_400 } })
+    const answer = await request(`${service.baseUrl}/transaction`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body),
+    })
+    const text = await answer.body.text()
+    const { statusCode: status } = answer
+    if (status !== 201 && status !== 500) throw new Error(`Not created: ${status} ${text}`)
+  })
+}
+
+export async function listCodes(db: Db): Promise<string[]> {
+  const rows = await db.query<{ pix_uri: string }>(sql`select pix_uri from transactions where pix_uri is not null`)
+  return rows.map(({ pix_uri }) => pix_uri)
+}
+
+type TransactionBooked = {
+  id: string
+  txid: string
+  status: string
+  amount_paid: number | null
+  end_to_end: string | null
+  /** Under MED. */
+  returned: number
+}
+type SuspenseBooked = {
+  end_to_end: string
+  kind: string
+  amount: number
+  status: string
+  transaction_id: string | null
+  /** By us, by the bank or under MED. */
+  returned: number
+}
+
+/** What the service has booked, and what its accounts hold in all. */
+export type Booked = {
+  transactions: TransactionBooked[]
+  suspense: SuspenseBooked[]
+  balances: Map<string, number>
+}
+
+export async function readBooked(db: Db): Promise<Booked> {
+  const balances = await db.query<{ account: string; balance: number }>(sql`
+    select account, sum(balance)::bigint as balance from ledger_accounts group by account`)
+  return {
+    transactions: await db.query<TransactionBooked>(sql`
+      select id, replace(id::text, '-', '') as txid, status, amount_paid, end_to_end, coalesce((
+        select sum(amount) from infractions where transaction_id = t.id and state = 'returned'), 0)::bigint as returned
+      from transactions t`),
+    suspense: await db.query<SuspenseBooked>(sql`
+      select end_to_end, kind, amount, status, transaction_id,
+        taken_amount + case when status = 'returned' then coalesce(return_amount, 0) else 0 end as returned
+      from suspense_payments`),
+    balances: new Map(balances.map(({ account, balance }) => [account, balance])),
+  }
+}
+
+/** What the acquirer's account holds by the books, in cents. */
+export function heldByBooks({ balances }: Booked): number {
+  return 0 - (balances.get('acquirer') ?? 0)
+}
+
+/**
+ * Compares the books with what really happened, to the cent: sentences of what differs. What the bank sent back of its own accord and told
+ * nobody may be missing, as long as it is told apart from all else.
+ */
+export function findDisagreements(booked: Booked, { payments, holds }: Truth): string[] {
+  const truth = new Map(payments.map((payment) => [payment.endToEndId, payment]))
+  const credited = booked.transactions.filter(({ end_to_end }) => end_to_end !== null)
+  const all = [...credited, ...booked.suspense].map(({ end_to_end }) => end_to_end ?? '')
+  const once = new Set(all)
+  const paidTxids = new Set(payments.flatMap(({ txid }) => txid ?? []))
+  const txidOf = new Map(booked.transactions.map(({ id, txid }) => [id, txid]))
+  // What the bank returned of its own accord and told nobody: reconciliation finds it.
+  let untold = 0
+  return [
+    ...all.filter((id) => !truth.has(id)).map((id) => `${id} is booked and never arrived`),
+    ...findRepeated(all).map((id) => `${id} is booked twice`),
+    ...payments.flatMap(({ endToEndId }) => (once.has(endToEndId) ? [] : [`${endToEndId} arrived and is not booked`])),
+    ...credited.flatMap(({ id, txid, amount_paid, end_to_end, returned }) => {
+      const real = truth.get(end_to_end ?? '')
+      if (!real) return []
+      untold += real.returned - returned
+      const isTold = real.returned === returned || real.behaviours.includes('returned')
+      return [
+        ...(real.txid === txid ? [] : [`transaction ${id} is paid by a payment of ${real.txid ?? 'nothing'}`]),
+        ...(real.amount === amount_paid ? [] : [`transaction ${id} is paid with ${amount_paid} of ${real.amount}`]),
+        ...(isTold ? [] : [`transaction ${id} has ${returned} returned of ${real.returned}`]),
+      ]
+    }),
+    ...booked.suspense.flatMap(({ end_to_end, kind, amount, status, transaction_id, returned }) => {
+      const real = truth.get(end_to_end)
+      if (!real) return []
+      if (status === 'returning') return [`${end_to_end} is still ${status}`]
+      untold += real.returned - returned
+      const isRight = real.amount === amount && (real.txid === null) === (kind === 'orphan')
+      const isOwn = kind === 'orphan' || txidOf.get(transaction_id ?? '') === real.txid
+      const isTold = real.returned === returned || /returned|contested/.test(real.behaviours.join())
+      return isRight && isOwn && isTold
+        ? []
+        : [`${end_to_end} is in suspense as ${kind} of ${amount}, ${returned} returned`]
+    }),
+    ...booked.transactions.flatMap(({ id, txid, status, end_to_end }) => {
+      const isPaid = end_to_end !== null
+      if (paidTxids.has(txid) !== isPaid) return [`transaction ${id} is ${status}, and ${isPaid ? 'not ' : ''}paid`]
+      const isSettled = isPaid ? status === 'PAID' || status === 'INFRACTION' : status === 'FAILED'
+      return isSettled ? [] : [`transaction ${id} is still ${status}`]
+    }),
+    ...(heldByBooks(booked) === holds + untold
+      ? []
+      : [`the books hold ${heldByBooks(booked)}, and the bank ${holds} and ${untold} untold`]),
+  ]
+}
+
+function findRepeated(ids: string[]): string[] {
+  const seen = new Set<string>()
+  return ids.filter((id) => seen.size === seen.add(id).size)
+}
+
+/** The bank accepts every other contest and rejects the rest; a payment that is gone already leaves nothing to accept. */
+export async function decideContests(bank: HostileBank, db: Db): Promise<number> {
+  const open = await db.query<{ id: string }>(sql`
+    select id::text as id from simulator.infractions where state = 'open' order by opened_at, end_to_end_id`)
+  for (const [index, { id }] of open.entries()) {
+    const accepted = index % 2 === 0 && (await bank.decideInfraction({ reference: id, decision: 'accept' })).ok
+    if (!accepted) await bank.decideInfraction({ reference: id, decision: 'reject' })
+  }
+  return open.length
+}
+
+/** What the service would do now by itself: callbacks to look into, and jobs. */
+export async function countDue(db: Db, now: Date): Promise<{ notices: number; jobs: number }> {
+  const [row] = await db.query<{ notices: number; jobs: number }>(sql`
+    select
+      (select count(*) from callback_inbox where state = 'received' and look_at <= ${now}) as notices,
+      (select count(*) from graphile_worker.jobs where run_at <= now()) as jobs`)
+  return row ?? { notices: 0, jobs: 0 }
+}
+
+/** Looks again and again; what is done between looks takes its own time. */
+export async function until(isDone: () => Promise<boolean>, describe: () => string, patienceMs: number): Promise<void> {
+  const end = Date.now() + patienceMs
+  while (!(await isDone())) {
+    if (Date.now() > end) throw new Error(`Waited ${patienceMs / 1000} seconds: ${describe()}`)
+    await new Promise((done) => setTimeout(done, 50))
+  }
+}
+
+/** How many claims name a payment that never was, another charge than it paid, or another receiver. */
+export function countForged(claims: Claim[], { payments }: Truth): { madeUp: Claim[]; swapped: Claim[] } {
+  const truth = new Map(payments.map((payment) => [payment.endToEndId, payment]))
+  const madeUp = claims.filter(({ endToEndId }) => !truth.has(endToEndId))
+  const swapped = claims.filter(({ endToEndId, txid }) => {
+    const real = truth.get(endToEndId)
+    return real !== undefined && txid !== undefined && real.txid !== txid
+  })
+  return { madeUp, swapped }
+}
