@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest'
+import { manualClock } from '../../../test/support/clock.ts'
+import type { HttpRequest, HttpResponse } from './http.ts'
+import { standardManner, withOverrides } from './manner.ts'
+import { createTokens } from './token.ts'
+
+const json = (status: number, body: unknown, headers = {}): HttpResponse => ({
+  status,
+  headers,
+  body: JSON.stringify(body),
+})
+
+function open(answer: (asked: number) => HttpResponse, scopes: string[] = []) {
+  const clock = manualClock()
+  const seen = { asked: 0, missing: [] as string[][] }
+  const tokens = createTokens({
+    credentials: { clientId: 'a', clientSecret: 'b' },
+    manner: withOverrides(standardManner, { token: { scopes } }),
+    clock,
+    send: async (_: HttpRequest) => answer(++seen.asked),
+    onFewerScopes: (missing) => seen.missing.push(missing),
+  })
+  return { clock, seen, tokens }
+}
+
+describe('a token that is refused', () => {
+  it('is not asked for again until a while later, and each time a longer one', async () => {
+    const { clock, seen, tokens } = open(() => json(401, { error: 'invalid_client' }))
+    await expect(tokens.get()).rejects.toThrow('answered 401 to the request for a token: invalid_client')
+    for (let i = 0; i < 50; i++) await expect(tokens.get()).rejects.toThrow('invalid_client')
+    expect(seen.asked).toBe(1)
+    clock.advance(5_000)
+    await expect(tokens.get()).rejects.toThrow()
+    clock.advance(5_000)
+    await expect(tokens.get()).rejects.toThrow()
+    expect(seen.asked).toBe(2)
+    clock.advance(5_000)
+    await expect(tokens.get()).rejects.toThrow()
+    expect(seen.asked).toBe(3)
+  })
+
+  it('is waited for as long as the PSP says', async () => {
+    const { clock, seen, tokens } = open(() => json(429, {}, { 'retry-after': '600' }))
+    await expect(tokens.get()).rejects.toThrow('429')
+    clock.advance(599_000)
+    await expect(tokens.get()).rejects.toThrow('429')
+    expect(seen.asked).toBe(1)
+    clock.advance(1_000)
+    await expect(tokens.get()).rejects.toThrow('429')
+    expect(seen.asked).toBe(2)
+  })
+
+  it('is asked for at once after a 5xx, which refuses nothing', async () => {
+    const { tokens } = open((asked) => (asked === 1 ? json(503, {}) : json(200, { access_token: 't', expires_in: 60 })))
+    await expect(tokens.get()).rejects.toThrow('503')
+    expect(await tokens.get()).toBe('t')
+  })
+
+  it('tells what a proxy says that knows no JSON', async () => {
+    const page =
+      '<html><head><title>400</title></head><body><h1>No required SSL certificate was sent</h1></body></html>'
+    const { tokens } = open(() => ({ status: 400, headers: {}, body: page }))
+    await expect(tokens.get()).rejects.toThrow(/token: No required SSL certificate was sent$/)
+  })
+})
+
+describe('a token that is given', () => {
+  it('with fewer scopes is used, and told of once', async () => {
+    const { clock, seen, tokens } = open(
+      () => json(200, { access_token: 't', expires_in: 300, scope: 'cob.read pix.read' }),
+      ['cob.read', 'cob.write'],
+    )
+    for (let i = 0; i < 3; i++) {
+      expect(await tokens.get()).toBe('t')
+      clock.advance(600_000)
+    }
+    expect(seen).toEqual({ asked: 3, missing: [['cob.write']] })
+  })
+
+  it('without a lifetime is used for some minutes', async () => {
+    const { clock, seen, tokens } = open(() => json(200, { access_token: 't' }))
+    await tokens.get()
+    clock.advance(239_000)
+    await tokens.get()
+    expect(seen.asked).toBe(1)
+    clock.advance(1_000)
+    await tokens.get()
+    expect(seen.asked).toBe(2)
+  })
+
+  it('and did not help is not replaced again at once', async () => {
+    const { clock, seen, tokens } = open((asked) => json(200, { access_token: `t${asked}`, expires_in: 3600 }))
+    const first = await tokens.get()
+    expect(await tokens.replace(first)).toBe('t2')
+    tokens.wasUseless()
+    expect(await tokens.replace('t2')).toBeNull()
+    clock.advance(30_000)
+    expect(await tokens.replace('t2')).toBe('t3')
+    // Who comes late with an old one is given the new one.
+    expect(await tokens.replace('t2')).toBe('t3')
+    expect(seen.asked).toBe(3)
+  })
+})

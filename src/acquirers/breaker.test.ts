@@ -1,0 +1,59 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { AcquirerUnavailable } from './acquirer.ts'
+import { createBreaker } from './breaker.ts'
+
+// The breaker counts by the machine's clock: the time of day alone is moved, and timers are left alone.
+beforeEach(() => vi.useFakeTimers({ toFake: ['Date'] }))
+afterEach(() => vi.useRealTimers())
+
+const told: string[] = []
+const log = { info: (_: object, said: string) => told.push(said), warn: (_: object, said: string) => told.push(said) }
+const silent = () => Promise.reject(new AcquirerUnavailable('The acquirer did not answer in time'))
+
+async function openBreaker(failures = 5) {
+  const breaker = createBreaker({ name: 'psp', log })
+  for (let i = 0; i < failures; i++) await expect(breaker.guard(silent)).rejects.toThrow('in time')
+  return breaker
+}
+
+it('opens after five questions in a row without an answer, and then asks nothing', async () => {
+  const breaker = await openBreaker(4)
+  expect([breaker.isClosed(), breaker.state()]).toEqual([true, 0])
+  await expect(breaker.guard(silent)).rejects.toThrow('in time')
+  expect([breaker.isClosed(), breaker.state()]).toEqual([false, 1])
+  const ask = vi.fn(silent)
+  const refused = await breaker.guard(ask).catch((error: unknown) => error)
+  expect(refused).toBeInstanceOf(AcquirerUnavailable)
+  expect(refused).toMatchObject({ message: 'The acquirer did not answer lately, and was not asked' })
+  expect(ask).not.toHaveBeenCalled()
+  expect(told.splice(0)).toEqual([expect.stringContaining('does not answer')])
+})
+
+it('counts neither an answer nor a fault of our own as silence', async () => {
+  const breaker = await openBreaker(4)
+  expect(await breaker.guard(() => Promise.resolve('refused'))).toBe('refused')
+  for (let i = 0; i < 9; i++) await expect(breaker.guard(() => Promise.reject(new TypeError('x')))).rejects.toThrow('x')
+  expect(breaker.isClosed()).toBe(true)
+})
+
+it('lets one question through after a while, and all once that has an answer', async () => {
+  const breaker = await openBreaker()
+  vi.setSystemTime(Date.now() + 60_000)
+  let answer = (_: string) => {}
+  const first = breaker.guard(() => new Promise<string>((resolve) => (answer = resolve)))
+  expect([breaker.isClosed(), breaker.state()]).toEqual([false, 2])
+  const others = vi.fn(() => Promise.resolve('second'))
+  const second = breaker.guard(others)
+  expect(others).not.toHaveBeenCalled()
+  answer('first')
+  expect(await Promise.all([first, second])).toEqual(['first', 'second'])
+  expect(breaker.isClosed()).toBe(true)
+  expect(told.splice(0).at(-1)).toContain('answers again')
+})
+
+it('stays open when that question has no answer either', async () => {
+  const breaker = await openBreaker()
+  vi.setSystemTime(Date.now() + 60_000)
+  await expect(breaker.guard(silent)).rejects.toThrow('in time')
+  await expect(breaker.guard(silent)).rejects.toThrow('was not asked')
+})
