@@ -1,0 +1,131 @@
+import { createHash } from 'node:crypto'
+import { compactVerify, importJWK } from 'jose'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { type ManualClock, manualClock } from '../../test/support/clock.ts'
+import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
+import { type GeneratedDay, generateDay, generatedDay } from '../../test/support/generated-day.ts'
+import { type Reconciling, reconcilingWith } from '../../test/support/reconciling.ts'
+import { createKeyRing } from '../auth/keys.ts'
+import { sql } from '../db/sql.ts'
+import { closeDay } from './close.ts'
+import { findStatement } from './close-store.ts'
+import { confirmDifference } from './decide.ts'
+import { publicStatementKeys, verifyStatement } from './sign.ts'
+import { listDifferences } from './store.ts'
+
+const { day } = generatedDay
+
+let database: TestDatabase
+let made: GeneratedDay
+let clock: ManualClock
+let deps: Reconciling
+
+beforeEach(async () => {
+  database = await createTestDatabase()
+  made = await generateDay(database.db, { seed: 11, agreeing: 100, each: 4 })
+  clock = manualClock(new Date('2026-11-21T15:00:00.000Z'))
+  deps = reconcilingWith({ db: database.db, clock, send: made.bank.send })
+})
+afterEach(async () => await database.drop())
+
+async function close(which = day) {
+  const closed = await closeDay(deps, { acquirer: deps.acquirer, day: which })
+  if (closed.state !== 'closed') throw new Error(closed.error)
+  return closed
+}
+
+const sumOf = (amounts: number[]) => amounts.reduce((sum, amount) => sum + amount, 0)
+
+it('adds up both sides of a day, so that each closing follows from its opening', async () => {
+  const { statement } = await close()
+  const { books, acquirerSays: there } = statement
+  expect(books.closing).toBe(
+    books.opening + books.in.sum - books.returned.sum - books.paidOut.sum + books.cameBack.sum + books.corrections.sum,
+  )
+  expect(there.closing).toBe(there.opening + there.in.sum - there.returned.sum - there.paidOut.sum - (there.fees ?? 0))
+  const ofDay = [...made.bank.payments.values()].filter(({ at }) => at >= generatedDay.from && at < generatedDay.to)
+  expect(there.in).toEqual({ count: ofDay.length, sum: sumOf(ofDay.map(({ amount }) => amount)) })
+  expect(there.fees).toBe(sumOf(ofDay.map(({ fee }) => fee ?? 0)))
+  expect(statement.differences).toHaveLength(made.expected.size)
+
+  // The books end where the ledger does, and the next day begins there.
+  clock.set(new Date('2026-11-22T15:00:00.000Z'))
+  const next = await close('2026-11-21')
+  expect(next.statement.books.opening).toBe(books.closing)
+  expect(next.statement.dayBefore).toMatchObject({ day, version: 1 })
+  const [ledger] = await database.db.query<{ held: number }>(sql`
+    select -sum(balance) as held from ledger_accounts where account = 'acquirer'`)
+  expect(next.statement.books.closing).toBe(ledger?.held)
+})
+
+it('signs what anybody can verify with the public keys alone, and nobody can change', async () => {
+  const { jws, statement, sha256 } = await close()
+  const keys = await publicStatementKeys(database.db)
+  expect(await verifyStatement(jws, keys)).toEqual(JSON.parse(JSON.stringify(statement)))
+  expect(createHash('sha256').update(jws).digest('hex')).toBe(sha256)
+  // As docs/reconciliation.md has it.
+  const [jwk] = keys.keys
+  if (!jwk) throw new Error('there is a key')
+  expect((await compactVerify(jws, await importJWK(jwk, 'ES256'))).protectedHeader).toMatchObject({ kid: jwk.kid })
+  expect(JSON.stringify(jwk)).not.toContain('"d"')
+
+  const [header, payload = '', signature] = jws.split('.')
+  const text = Buffer.from(payload, 'base64url').toString().replace('"version":1', '"version":2')
+  const changed = `${header}.${Buffer.from(text).toString('base64url')}.${signature}`
+  await expect(verifyStatement(changed, keys)).rejects.toThrow(/no statement as it was signed/)
+  await expect(verifyStatement('not a statement', keys)).rejects.toThrow(/no statement as it was signed/)
+  // The keys of access tokens are others.
+  const ring = createKeyRing(deps)
+  await ring.signingKey()
+  await expect(verifyStatement(jws, { keys: await ring.publicKeys() })).rejects.toThrow(/none of those given/)
+})
+
+it('adds no version while nothing changes, and one that tells what has changed since', async () => {
+  const first = await close()
+  clock.advance(60_000)
+  const again = await close()
+  expect(again).toMatchObject({ isNew: false, sha256: first.sha256, jws: first.jws })
+
+  const open = await listDifferences(database.db, { acquirer: 'bank', isOpen: true, limit: 1000 })
+  const missing = open.find((row) => row.class === 'missing_here')
+  const wrong = open.find((row) => row.class === 'amount')
+  if (!missing || !wrong) throw new Error('they differ')
+  for (const { id } of [missing, wrong]) await confirmDifference(deps, { id, by: 'cli:test', records: database.db })
+  clock.advance(60_000)
+  const second = await close()
+  expect(second).toMatchObject({ isNew: true, statement: { version: 2, former: { version: 1, sha256: first.sha256 } } })
+  const { changes } = second.statement
+  expect(changes?.bookedSince).toEqual({ count: 1, sum: made.bank.payments.get(missing.reference)?.amount })
+  expect(changes?.totals.map(({ name }) => name)).toContain('dated.sum')
+  expect(changes?.differences).toEqual(
+    expect.arrayContaining([
+      { id: missing.id, class: 'missing_here', reference: missing.reference, before: 'open', after: 'confirmed' },
+      { id: wrong.id, class: 'amount', reference: wrong.reference, before: 'open', after: 'confirmed' },
+    ]),
+  )
+  // What was signed stays.
+  expect(await findStatement(database.db, { acquirer: 'bank', day, version: 1 })).toMatchObject({
+    statement: first.jws,
+  })
+  await expect(database.db.query(sql`update closed_days set sha256 = ''`)).rejects.toThrow(/permission denied/)
+  await expect(database.db.query(sql`delete from statement_keys`)).rejects.toThrow(/permission denied/)
+})
+
+it('signs one version when two close at once', async () => {
+  const [one, other] = await Promise.all([close(), close()])
+  expect([one.statement.version, other.statement.version]).toEqual([1, 1])
+  expect(one.sha256).toBe(other.sha256)
+  expect([one.isNew, other.isNew].toSorted()).toEqual([false, true])
+})
+
+it('closes nothing while the acquirer cannot be read to the end, nor a day that is not over', async () => {
+  const cut = reconcilingWith({
+    db: database.db,
+    clock,
+    send: async (request) =>
+      request.path.includes('enviados') ? { status: 500, headers: {}, body: '' } : await made.bank.send(request),
+  })
+  expect(await closeDay(cut, { acquirer: cut.acquirer, day })).toMatchObject({ state: 'interrupted' })
+  expect(await findStatement(database.db, { acquirer: 'bank', day })).toBeNull()
+  await expect(close('2026-11-21')).rejects.toThrow(/is not over in Brasília/)
+})

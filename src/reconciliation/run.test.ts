@@ -1,0 +1,184 @@
+import { Registry } from 'prom-client'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { type ManualClock, manualClock } from '../../test/support/clock.ts'
+import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
+import { type GeneratedDay, generateDay, generatedDay } from '../../test/support/generated-day.ts'
+import { type Reconciling, reconcilingWith } from '../../test/support/reconciling.ts'
+import type { Send } from '../acquirers/bacen/http.ts'
+import { sql } from '../db/sql.ts'
+import { findEngagedBrake } from '../ledger/store.ts'
+import { classNames } from './classes.ts'
+import { dismissDifference } from './decide.ts'
+import { observeReconciliation, reconciliationJobs } from './jobs.ts'
+import { reconcile } from './run.ts'
+import { listDifferences } from './store.ts'
+
+const { from, to } = generatedDay
+const minuteMs = 60_000
+const never = new AbortController().signal
+
+let database: TestDatabase
+let made: GeneratedDay
+let clock: ManualClock
+let deps: Reconciling
+
+beforeEach(async () => {
+  database = await createTestDatabase()
+  made = await generateDay(database.db, { seed: 7, agreeing: 150, each: 5 })
+  clock = manualClock(new Date('2026-11-21T15:00:00.000Z'))
+  deps = reconcilingWith({ db: database.db, clock, send: made.bank.send })
+})
+afterEach(async () => await database.drop())
+
+const runWith = async (some: Reconciling, kind: 'daily' | 'manual' | 'rolling' = 'daily', window = { from, to }) =>
+  await reconcile(some, { acquirer: some.acquirer, kind, window })
+const listed = async (isOpen = false) => await listDifferences(database.db, { acquirer: 'bank', isOpen, limit: 1e6 })
+const names = async (isOpen = false) => (await listed(isOpen)).map((row) => `${row.class} ${row.reference}`).toSorted()
+const disturbed = (send: Send) => reconcilingWith({ db: database.db, clock, send })
+const refused = { status: 503, headers: {}, body: '' }
+
+it('concludes nothing from a list that breaks off, and ends once it can be read', async () => {
+  const broken = disturbed(async (request) =>
+    request.path === '/pix' && request.query['paginacao.paginaAtual'] === '1' ? refused : await made.bank.send(request),
+  )
+  const cut = await runWith(broken)
+  expect(cut).toMatchObject({ state: 'interrupted', error: expect.any(String), newCount: 0, resolvedCount: 0 })
+  expect(await listed()).toEqual([])
+
+  await runWith(deps)
+  const before = await names(true)
+  expect(await runWith(broken)).toMatchObject({ state: 'interrupted', resolvedCount: 0 })
+  expect(await names(true)).toEqual(before)
+  const left = await database.db.query(sql`select run_id from reconciliation_pairs limit 1`)
+  expect(left).toEqual([])
+})
+
+it('concludes nothing when it cannot ask for what a list has not', async () => {
+  const broken = disturbed(async (request) =>
+    request.path.startsWith('/pix/E') ? refused : await made.bank.send(request),
+  )
+  expect(await runWith(broken)).toMatchObject({ state: 'interrupted', resolvedCount: 0 })
+  expect((await listed()).filter((row) => row.class === 'missing_there')).toEqual([])
+})
+
+it('does not miss what a list leaves out and the acquirer shows by itself', async () => {
+  const agreed = [...made.bank.payments.values()].filter(
+    ({ endToEndId, at, returns }) =>
+      returns.length === 0 && at > from && !JSON.stringify([...made.expected]).includes(endToEndId),
+  )
+  const hidden = new Set(agreed.slice(0, 20).map(({ endToEndId }) => endToEndId))
+  const lagging = disturbed(async (request) => {
+    const answer = await made.bank.send(request)
+    if (request.path !== '/pix') return answer
+    const body = JSON.parse(answer.body)
+    body.pix = body.pix.filter(({ endToEndId }: { endToEndId: string }) => !hidden.has(endToEndId))
+    return { ...answer, body: JSON.stringify(body) }
+  })
+  await runWith(lagging)
+  expect(hidden.size).toBe(20)
+  expect(await names()).toEqual([...made.expected].toSorted())
+})
+
+it('keeps each difference once when two compare at the same time', async () => {
+  const another = disturbed(made.bank.send)
+  const runs = await Promise.all([runWith(deps), runWith(another), runWith(deps, 'manual')])
+  expect(runs.map(({ state }) => state)).toEqual(['complete', 'complete', 'complete'])
+  expect(await names()).toEqual([...made.expected].toSorted())
+})
+
+// The control: were these found all the same, the tests of the ten classes would notice nothing either.
+it('finds something else when its window is off by an hour', async () => {
+  const hour = 60 * minuteMs
+  await runWith(deps, 'daily', { from: new Date(from.getTime() + hour), to: new Date(to.getTime() + hour) })
+  expect(await names()).not.toEqual([...made.expected].toSorted())
+})
+
+it('stops what would leave when money has left that the books do not know, and never for what came', async () => {
+  for (const [key, payout] of made.bank.payouts) {
+    if (payout.payoutId === null || made.expected.has(`payout ${payout.payoutId}`)) made.bank.payouts.delete(key)
+  }
+  await runWith(deps)
+  expect(await findEngagedBrake(database.db)).toBeNull()
+  const at = new Date(from.getTime() + 12 * 60 * minuteMs)
+  const stolen = 'E12345678202611201200stolenstole'
+  made.bank.payouts.set(stolen, { endToEndId: stolen, payoutId: null, amount: 123_456, at, status: 'REALIZADO' })
+  await runWith(deps)
+  expect((await findEngagedBrake(database.db))?.reason).toMatch(
+    /reconciliation of bank: R\$ 1\.234,56 left under E12345678202611201200stolenstole, in no withdrawal of ours/,
+  )
+})
+
+it('lets stand what was dismissed, until either side says something else', async () => {
+  await runWith(deps)
+  const amount = (await listed(true)).find((row) => row.class === 'amount')
+  const payment = made.bank.payments.get(amount?.reference ?? '')
+  if (!amount || !payment) throw new Error('an amount differs')
+  await dismissDifference(deps, { id: amount.id, by: 'cli:test', records: database.db, reason: 'agreed with the bank' })
+  const isOpen = async () => (await listed(true)).some(({ id }) => id === amount.id)
+  expect((await runWith(deps)).newCount).toBe(0)
+  expect(await isOpen()).toBe(false)
+  payment.amount += 1
+  expect((await runWith(deps)).newCount).toBe(1)
+  expect(await isOpen()).toBe(true)
+})
+
+it('takes back what is there no more', async () => {
+  await runWith(deps)
+  const [one] = (await listed(true)).filter((row) => row.class === 'orphan')
+  made.bank.payments.delete(one?.reference ?? '')
+  expect((await runWith(deps)).resolvedCount).toBe(1)
+  expect((await listed()).find(({ id }) => id === one?.id)).toMatchObject({ state: 'resolved' })
+})
+
+it('waits for what the service is still coming to, in a window that trails behind and overlaps', async () => {
+  // On the next day, where nothing was made to differ.
+  clock.set(new Date('2026-11-22T15:00:00.000Z'))
+  const jobs = reconciliationJobs(deps)
+  const roll = async () => await jobs['reconciliation.rolling']?.({}, never)
+  await roll()
+  const [owner] = await database.db.query<{ id: string }>(sql`
+    select id from transactions where status = 'PIX_QRCODE_GENERATED' order by id limit 1`)
+  const at = new Date(clock.now().getTime() - 7 * minuteMs)
+  const endToEndId = 'E12345678202611221453justnowpaid'
+  const txid = owner?.id.replaceAll('-', '') ?? null
+  made.bank.payments.set(endToEndId, { endToEndId, txid, amount: 500, at, fee: null, returns: [] })
+  const states = async () =>
+    (await listed()).filter((row) => row.reference === endToEndId).map((row) => `${row.class} ${row.state}`)
+  await roll()
+  expect(await states()).toEqual(['late open'])
+  clock.advance(10 * minuteMs)
+  await roll()
+  expect((await states()).toSorted()).toEqual(['late resolved', 'missing_here open'])
+  const windows = await database.db.query<{ starts_at: Date; ends_at: Date }>(sql`
+    select starts_at, ends_at from reconciliation_runs order by started_at, ends_at`)
+  expect(windows.at(-1)?.ends_at).toEqual(new Date(clock.now().getTime() - 5 * minuteMs))
+  expect(windows.at(-1)?.starts_at.getTime()).toBeLessThan(windows.at(-2)?.ends_at.getTime() ?? 0)
+})
+
+it('closes yesterday half an hour after midnight, once, and tells of both in its metrics', async () => {
+  clock.set(new Date(to.getTime() + 29 * minuteMs))
+  const jobs = reconciliationJobs(deps)
+  const close = async () => await jobs['reconciliation.close']?.({}, never)
+  const days = async () => await database.db.query(sql`select day::text, version from closed_days`)
+  await close()
+  expect(await days()).toEqual([])
+  clock.advance(2 * minuteMs)
+  await close()
+  await close()
+  expect(await days()).toEqual([{ day: '2026-11-20', version: 1 }])
+
+  const registry = new Registry()
+  observeReconciliation({ db: database.db, registry })
+  const metrics = await registry.metrics()
+  expect(metrics).toContain('reconciliation_differences_open{acquirer="bank",class="orphan"} 5')
+  expect(metrics).toContain(
+    `reconciliation_last_run_timestamp_seconds{acquirer="bank",kind="daily"} ${clock.now().getTime() / 1000}`,
+  )
+})
+
+it('has one table of classes, in code and in the database', async () => {
+  const [check] = await database.db.query<{ definition: string }>(sql`
+    select pg_get_constraintdef(oid) as definition from pg_constraint where conname = 'differences_class_check'`)
+  const inDatabase = [...(check?.definition.matchAll(/'(\w+)'/g) ?? [])].map(([, name]) => name)
+  expect(inDatabase.toSorted()).toEqual(classNames.toSorted())
+})
