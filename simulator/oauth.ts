@@ -37,9 +37,7 @@ export function issueToken(deps: Deps & { tokenLimit: TokenLimit }, request: Htt
   }
   const asked = typeof body.scope === 'string' ? body.scope.split(' ').filter(Boolean) : []
   if (quirks.isScopeRequired && asked.length === 0) return json(400, { error: 'invalid_scope' })
-  const granted = scopes.filter(
-    (scope) => (asked.length === 0 || asked.includes(scope)) && !quirks.deniedScopes.includes(scope),
-  )
+  const granted = scopes.filter((scope) => isOffered(quirks, scope) && (asked.length === 0 || asked.includes(scope)))
   const expiresAt = Math.floor(deps.clock.now().getTime() / 1000) + quirks.tokenLifetimeSeconds
   const answer = {
     access_token: sign(deps.tokenKey, expiresAt, toMask(granted)),
@@ -81,6 +79,12 @@ function isClient(quirks: Quirks, request: HttpRequest, body: Record<string, unk
   }
   const isId = sameText(String(body.client_id), clientId)
   return isId && (quirks.tokenClient === 'id_only' || sameText(String(body.client_secret), clientSecret))
+}
+
+function isOffered({ hasPayouts, hasInfractions, deniedScopes }: Quirks, scope: string): boolean {
+  if (scope.startsWith('gn.pix.') && !hasPayouts) return false
+  if (scope.startsWith('gn.infractions.') && !hasInfractions) return false
+  return !deniedScopes.includes(scope)
 }
 
 function toMask(granted: string[]): number {

@@ -1,7 +1,8 @@
+import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { Webhook } from 'standardwebhooks'
-import { afterEach, expect, it } from 'vitest'
+import { afterEach, expect, inject, it } from 'vitest'
 import { dialectNames } from '../../simulator/dialects.ts'
 import { scopes } from '../../src/auth/scopes.ts'
 import { findBreaches } from '../../src/books.ts'
@@ -19,6 +20,8 @@ import { eventually, startTestReceiver, type TestReceiver } from '../support/web
  * contest (MED) and a withdrawal. Nothing of the one is told to the other but the settings file that the simulator prints.
  */
 
+// Three processes start in each, on a machine that may be busy with other tests.
+const testMaxMs = 120_000
 const withPayouts = ['generic', 'efi']
 
 const cleanups: (() => Promise<unknown>)[] = []
@@ -26,45 +29,53 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
 })
 
-it.each(dialectNames)('charges, is paid, refunds, is contested and pays out: %s', async (dialect) => {
-  const shop = await openShop(dialect)
+it.each(dialectNames)(
+  'charges, is paid, refunds, is contested and pays out: %s',
+  async (dialect) => {
+    const shop = await openShop(dialect)
+    const checked = shop.check()
 
-  const first = await shop.buy(10_000)
-  await shop.untilTold('transaction.paid', first.id)
-  expect(await shop.fetch(first.id)).toMatchObject({ status: 'PAID', endToEnd: first.endToEnd, amountPaid: 10_000 })
+    const first = await shop.buy(10_000)
+    await shop.untilTold('transaction.paid', first.id)
+    expect(await shop.fetch(first.id)).toMatchObject({ status: 'PAID', endToEnd: first.endToEnd, amountPaid: 10_000 })
 
-  const refund = await shop.call(`/transaction/${first.id}/refund`, { idempotencyKey: randomUUID(), amount: 400 })
-  expect(refund.status, JSON.stringify(refund.body)).toBe(201)
-  await shop.until(first.id, ({ amountRefunded, status }) => amountRefunded === 400 && status === 'PAID')
+    const refund = await shop.call(`/transaction/${first.id}/refund`, { idempotencyKey: randomUUID(), amount: 400 })
+    expect(refund.status, JSON.stringify(refund.body)).toBe(201)
+    await shop.until(first.id, ({ amountRefunded, status }) => amountRefunded === 400 && status === 'PAID')
 
-  const second = await shop.buy(2_000)
-  if (withPayouts.includes(dialect)) await contest(shop, second)
-  // This PSP tells of no contest: the money goes back, and that is all.
-  else expect(await shop.psp.control('return', { endToEndId: second.endToEnd })).toMatchObject({ status: 200 })
-  await shop.until(second.id, ({ status }) => status === 'INFRACTION')
+    const second = await shop.buy(2_000)
+    if (withPayouts.includes(dialect)) await contest(shop, second)
+    // This PSP tells of no contest: the money goes back, and that is all.
+    else expect(await shop.psp.control('return', { endToEndId: second.endToEnd })).toMatchObject({ status: 200 })
+    await shop.until(second.id, ({ status }) => status === 'INFRACTION')
 
-  const body = {
-    amount: 1_500,
-    method: 'PIX',
-    pixKey: { key: randomUUID(), type: 'EVP' },
-    idempotencyKey: randomUUID(),
-  }
-  const withdrawal = await shop.call<{ id: string; code: string }>('/withdrawal', body)
-  if (withPayouts.includes(dialect)) {
-    expect(withdrawal.status, JSON.stringify(withdrawal.body)).toBe(201)
-    await eventually(async () => (await shop.call(`/withdrawal/${withdrawal.body.id}`)).body.status === 'PROCESSED')
-  } else {
-    expect(withdrawal).toMatchObject({ status: 422, body: { code: 'withdrawal_not_possible' } })
-    expect(JSON.stringify(withdrawal.body)).toContain('no acquirer of this service sends money out')
-  }
-  expect(await findBreaches(shop.db)).toEqual([])
-})
+    const body = {
+      amount: 1_500,
+      method: 'PIX',
+      pixKey: { key: randomUUID(), type: 'EVP' },
+      idempotencyKey: randomUUID(),
+    }
+    const withdrawal = await shop.call<{ id: string; code: string }>('/withdrawal', body)
+    if (withPayouts.includes(dialect)) {
+      expect(withdrawal.status, JSON.stringify(withdrawal.body)).toBe(201)
+      await eventually(async () => (await shop.call(`/withdrawal/${withdrawal.body.id}`)).body.status === 'PROCESSED')
+    } else {
+      expect(withdrawal).toMatchObject({ status: 422, body: { code: 'withdrawal_not_possible' } })
+      expect(JSON.stringify(withdrawal.body)).toContain('no acquirer of this service sends money out')
+    }
+    expect(await checked).toContain('It speaks what is needed.')
+    expect(await findBreaches(shop.db)).toEqual([])
+  },
+  testMaxMs,
+)
 
 type Transaction = Record<string, unknown> & { status: string; amountRefunded?: number }
 
 type Shop = {
   psp: SimulatorProcess
   db: Db
+  /** What `guiche acquirer check` says of the PSP. */
+  check(): Promise<string>
   call<Body = Record<string, unknown>>(path: string, body?: object): Promise<{ status: number; body: Body }>
   fetch(id: string): Promise<Transaction>
   until(id: string, isSo: (transaction: Transaction) => boolean): Promise<void>
@@ -79,6 +90,7 @@ async function openShop(dialect: string): Promise<Shop> {
   cleanups.push(bank.drop, database.drop)
   const psp = await startSimulatorProcess(['--dialect', dialect, '--tls'], { databaseUrl: bank.connectionString })
   cleanups.push(psp.stop)
+  const acquirersFile = join(psp.dataDir, 'simulator/acquirers.json')
   const receiver = await startTestReceiver()
   cleanups.push(receiver.stop)
 
@@ -89,7 +101,7 @@ async function openShop(dialect: string): Promise<Shop> {
     port: await findFreePort(),
     databaseUrl: database.connectionString,
     environment: {
-      ACQUIRERS_FILE: join(psp.dataDir, 'simulator/acquirers.json'),
+      ACQUIRERS_FILE: acquirersFile,
       SECRET_KEY: secretKey,
       WEBHOOK_ALLOW_PRIVATE: 'true',
     },
@@ -126,6 +138,8 @@ async function openShop(dialect: string): Promise<Shop> {
   return {
     psp,
     db: database.db,
+    check: async () =>
+      await check(dialect, { PATH: process.env.PATH, DATA_DIR: dataDir, ACQUIRERS_FILE: acquirersFile }),
     call,
     fetch: fetchOne,
     until,
@@ -145,6 +159,14 @@ async function openShop(dialect: string): Promise<Shop> {
     },
     untilTold: async (type, id) => await untilTold(receiver, { type, id, secret: client.webhookSecret }),
   }
+}
+
+async function check(dialect: string, env: Record<string, string | undefined>): Promise<string> {
+  const main = join(inject('build'), 'src/cli/main.js')
+  return await new Promise((resolve) => {
+    const args = [main, 'acquirer', 'check', `simulated-${dialect}`]
+    execFile(process.execPath, args, { cwd: env.DATA_DIR, env }, (_error, stdout, stderr) => resolve(stdout + stderr))
+  })
 }
 
 async function untilTold(
