@@ -8,7 +8,7 @@ import { screens } from './screens.ts'
 import { type Session, UserContext, useUser } from './session.tsx'
 import { Shell } from './shell.tsx'
 import { findLanguage, type Language, LanguageContext, rememberLanguage } from './text.ts'
-import { theme } from './theme.ts'
+import { theme, variables } from './theme.ts'
 
 const SignIn = lazy(async () => await import('./screens/sign-in/sign-in.tsx'))
 const Welcome = lazy(async () => await import('./screens/welcome/welcome.tsx'))
@@ -37,7 +37,7 @@ export function App() {
   )
   return (
     <LanguageContext value={chosen}>
-      <MantineProvider theme={theme} defaultColorScheme="auto">
+      <MantineProvider theme={theme} cssVariablesResolver={variables} defaultColorScheme="auto">
         <QueryClientProvider client={queries}>
           <Router base="/dashboard">
             <Suspense fallback={<Waiting />}>

@@ -1,4 +1,4 @@
-import { createTheme, type MantineColorsTuple } from '@mantine/core'
+import { type CSSVariablesResolver, createTheme, type MantineColorsTuple } from '@mantine/core'
 
 /** The green of a counter's lamp; 6 on white and 4 on dark have the contrast that text needs. */
 const lamp: MantineColorsTuple = [
@@ -24,4 +24,11 @@ export const theme = createTheme({
   fontFamily: 'Inter, ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif',
   fontFamilyMonospace: 'ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace',
   headings: { fontWeight: '650', sizes: { h1: { fontSize: '1.5rem' }, h2: { fontSize: '1.15rem' } } },
+})
+
+/** Text that steps back still has a contrast of 4.5 to whatever it stands on. */
+export const variables: CSSVariablesResolver = () => ({
+  variables: {},
+  light: { '--mantine-color-dimmed': '#55625e', '--mantine-color-placeholder': '#6b7773' },
+  dark: { '--mantine-color-dimmed': '#a5b3af', '--mantine-color-placeholder': '#8d9a96' },
 })

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
 import { invite } from '../../src/users/invite.ts'
 import { startTestService, type TestService } from '../support/service.ts'
-import { acceptInvitation, type Browser, openBrowser } from '../support/users.ts'
+import { acceptInvitation, type Browser, findSandboxMerchant, openBrowser, password } from '../support/users.ts'
 
 let service: TestService
 beforeAll(async () => {
@@ -14,8 +14,6 @@ afterAll(async () => {
 })
 // So that tries of one test take nothing from the next.
 beforeEach(() => service.clock.advance(60 * 60_000))
-
-const password = 'correct horse battery staple'
 
 async function inviteToken(given: { email: string | null; role: string; merchantId?: string }): Promise<string> {
   return await service.db.transaction(
@@ -30,13 +28,6 @@ async function newUser(role: string, merchantId?: string): Promise<Browser & { e
   const token = await inviteToken({ email, role, ...(merchantId && { merchantId }) })
   const browser = await acceptInvitation(service, token, { name: 'Ana Souza', password })
   return { ...browser, email }
-}
-
-async function merchantOfSandbox(): Promise<string> {
-  const [row] = await service.db.query<{ merchant_id: string }>(
-    sql`select merchant_id from clients where client_id = ${service.sandbox.clientId}`,
-  )
-  return row?.merchant_id ?? ''
 }
 
 describe('an invitation', () => {
@@ -231,7 +222,7 @@ describe('a second factor', () => {
 
 describe('the users', () => {
   it('of a merchant are managed by its owner, and nobody else is seen', async () => {
-    const merchantId = await merchantOfSandbox()
+    const merchantId = await findSandboxMerchant(service)
     const owner = await newUser('owner', merchantId)
     const operator = await newUser('admin')
     const list = await owner.call<{ data: { email: string; merchant: object }[] }>('/dashboard/api/user')
@@ -281,7 +272,7 @@ describe('the users', () => {
 
 describe('on the API of the shops, a session', () => {
   it('acts for its merchant, within its role', async () => {
-    const developer = await newUser('developer', await merchantOfSandbox())
+    const developer = await newUser('developer', await findSandboxMerchant(service))
     expect((await developer.call('/transaction')).status).toBe(200)
     const balance = await developer.call('/balance')
     expect([balance.status, balance.body.code]).toEqual([403, 'permission_missing'])
@@ -301,7 +292,7 @@ describe('on the API of the shops, a session', () => {
   })
 
   it('is not looked at where there is a token', async () => {
-    const developer = await newUser('developer', await merchantOfSandbox())
+    const developer = await newUser('developer', await findSandboxMerchant(service))
     const answer = await developer.call('/transaction', { headers: { authorization: 'Bearer made-up' } })
     expect([answer.status, answer.body.code]).toEqual([401, 'invalid_token'])
   })

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
+import { sql } from '../../src/db/sql.ts'
 import { invite } from '../../src/users/invite.ts'
 import type { Answer, TestService } from './service.ts'
 
@@ -72,4 +73,12 @@ export async function signIn(page: Page, service: TestService, email: string): P
   await page.getByRole('textbox', { name: 'Password' }).fill(password)
   await page.getByRole('button', { name: /^(Sign in|Entrar)$/ }).click()
   await page.getByRole('navigation').waitFor()
+}
+
+/** The merchant of the sandbox client. */
+export async function findSandboxMerchant(service: TestService): Promise<string> {
+  const [row] = await service.db.query<{ merchant_id: string }>(
+    sql`select merchant_id from clients where client_id = ${service.sandbox.clientId}`,
+  )
+  return row?.merchant_id ?? ''
 }
