@@ -5,6 +5,7 @@ import type { Job } from '../jobs/jobs.ts'
 import { fromTxid } from '../pix/ids.ts'
 import { holdPayments } from '../suspense/hold.ts'
 import { orphanJob } from '../transactions/poll.ts'
+import { checkRefundsOf } from '../transactions/refund-send.ts'
 import { settleReturns } from '../transactions/returns.ts'
 import { type SettleDeps, settleOwned, type Told, wasAsked } from '../transactions/settle.ts'
 import { findPaidBy } from '../transactions/store.ts'
@@ -60,7 +61,10 @@ async function hold(deps: SettleDeps, acquirer: Acquirer, payment: Payment): Pro
     await holdPayments(tx, [held], deps.clock.now())
     return null
   })
-  if (owner) await settleReturns(deps, { merchantId: owner.merchant_id, id: owner.id, payment })
-  else deps.log.warn({ acquirer: acquirer.name, endToEndId }, 'a payment is for no transaction: it is held in suspense')
+  if (owner) {
+    await checkRefundsOf(deps, owner)
+    await settleReturns(deps, { merchantId: owner.merchant_id, id: owner.id, payment })
+  } else
+    deps.log.warn({ acquirer: acquirer.name, endToEndId }, 'a payment is for no transaction: it is held in suspense')
   return owner ? 'settled' : 'held'
 }

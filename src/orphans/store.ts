@@ -74,11 +74,14 @@ export async function leaveToOperator(db: Db, row: Pick<SuspenseRow, 'merchant_i
     where merchant_id = ${row.merchant_id} and id = ${row.id} and status = 'held'`)
 }
 
-/** Lets the payment of a locked transaction pay another one. */
+/** Lets the payment of a locked transaction pay another one. However often it is undone, no two have one moment: the index tells them apart. */
 export async function updateMatchUndone(
   tx: Tx,
   { merchantId, transactionId, now }: { merchantId: string; transactionId: string; now: Date },
 ): Promise<void> {
   await tx.query(sql`
-    update transactions set match_undone_at = ${now} where id = ${transactionId} and merchant_id = ${merchantId}`)
+    update transactions set match_undone_at = greatest(${now}::timestamptz, (
+      select max(other.match_undone_at) + interval '1 millisecond' from transactions other
+      where other.merchant_id = transactions.merchant_id and other.end_to_end = transactions.end_to_end))
+    where id = ${transactionId} and merchant_id = ${merchantId}`)
 }

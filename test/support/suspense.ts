@@ -57,13 +57,16 @@ export async function untilSuspense(service: TestService, endToEnd: string, stat
   return row
 }
 
-export async function houseBalances(service: TestService): Promise<Balances> {
-  return await findBalances(service.db, houseMerchantId)
+/** Lets the time come for a return to be asked about, as often as it takes. */
+export async function untilReturned(service: TestService, endToEnd: string): Promise<SuspenseRow> {
+  await eventually(async () => {
+    service.clock.advance(60_000)
+    await service.runJob('suspense.check')
+    return (await findSuspenseOf(service, endToEnd))?.status === 'returned'
+  })
+  return await untilSuspense(service, endToEnd, 'returned')
 }
 
-/** What the bank holds for all of them: the balances of all merchants at the acquirer are that, the other way round. */
-export async function sumAtAcquirer(service: TestService): Promise<number> {
-  const [row] = await service.db.query<{ sum: number }>(sql`
-    select coalesce(-sum(balance), 0) as sum from ledger_accounts where account = 'acquirer'`)
-  return row?.sum ?? 0
+export async function houseBalances(service: TestService): Promise<Balances> {
+  return await findBalances(service.db, houseMerchantId)
 }

@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { payOne, setFixedFee } from '../../test/support/refunds.ts'
+import { startTestService, type TestService } from '../../test/support/service.ts'
+import { payOrphan, untilReturned } from '../../test/support/suspense.ts'
+import { raw, sql } from '../db/sql.ts'
+import { matchPayment } from '../orphans/match.ts'
+import { undoMatch } from '../orphans/undo.ts'
+import { createSettlement } from '../transactions/settle.ts'
+import { findTransactionBreaches } from '../transactions/verify.ts'
+import { houseMerchantId } from './house.ts'
+import { returnHeld } from './send-back.ts'
+import { findSuspenseBreaches } from './verify.ts'
+
+let service: TestService
+/** A record of each kind, by its name. */
+const ids: Record<string, string> = { house: houseMerchantId }
+
+beforeAll(async () => {
+  service = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
+  await setFixedFee(service, 'transaction', 30)
+  const deps = { ...service, settlement: createSettlement(service), nudgeDeliveries: () => {} }
+  ids.held = (await payOrphan(service)).held.id
+  const matched = await payOrphan(service)
+  await matchPayment(deps, { id: matched.held.id, transactionId: matched.id })
+  const undone = await payOrphan(service)
+  await matchPayment(deps, { id: undone.held.id, transactionId: undone.id })
+  await undoMatch(deps, undone.held.id)
+  const returned = await payOrphan(service)
+  await returnHeld(service, returned.held.id)
+  await untilReturned(service, returned.endToEnd)
+  const paid = await payOne(service)
+  Object.assign(ids, { matched: matched.held.id, undone: undone.held.id, returned: returned.held.id, paid: paid.id })
+  Object.assign(ids, { e2e: paid.endToEnd, transaction: undone.id })
+})
+afterAll(async () => await service.stop())
+
+it('finds nothing where all is well', async () => {
+  expect(await findSuspenseBreaches(service.db)).toEqual([])
+  expect(await findTransactionBreaches(service.db)).toEqual([])
+})
+
+const move = (id: string, statuses: string) => `
+  update suspense_payments set statuses = string_to_array('${statuses}', ' '),
+    status_dates = array_fill(now(), array[cardinality(string_to_array('${statuses}', ' '))])
+  where id = '{${id}}'`
+const transfer = (key: string, kind: string, debit: string, credit: string, type = 'suspense', id = 'held') => `
+  insert into ledger_transfers (merchant_id, event_key, position, kind, debit, credit, amount, debit_balance, credit_balance,
+    record_type, record_id, created_at)
+  values ('{house}', '${key}', 9, '${kind}', '${debit}', '${credit}', 1000, 0, 0, '${type}', '{${id}}', now())`
+
+it.each<[what: string, rule: string, sql: string]>([
+  ['one of another amount', 'suspense_transfers', "update suspense_payments set amount = 1001 where id = '{held}'"],
+  [
+    'one that was never posted',
+    'suspense_transfers',
+    "update suspense_payments set id = gen_random_uuid() where id = '{held}'",
+  ],
+  ['one held twice', 'suspense_transfers', transfer('suspense:{held}:again', 'payment_held', 'acquirer', 'suspense')],
+  [
+    'one added to a past event',
+    'suspense_transfers',
+    transfer('suspense:{held}:held', 'payment_held', 'acquirer', 'suspense'),
+  ],
+  [
+    'one that left suspense and is held',
+    'suspense_transfers',
+    transfer('suspense:{held}:returned', 'held_returned', 'suspense', 'acquirer'),
+  ],
+  [
+    'one returned twice',
+    'suspense_transfers',
+    transfer('suspense:{returned}:taken:1', 'held_returned', 'suspense', 'acquirer', 'suspense', 'returned'),
+  ],
+  [
+    'a return that is not booked',
+    'suspense_transfers',
+    "update suspense_payments set taken_amount = 1 where id = '{held}'",
+  ],
+  ['a match that is not booked', 'suspense_transfers', move('undone', 'held matched held matched held')],
+  ['an undoing that is not in its history', 'suspense_transfers', move('undone', 'held')],
+  [
+    'money in suspense of no record',
+    'suspense_transfers',
+    transfer('correction:1', 'correction', 'acquirer', 'suspense', 'correction', 'paid'),
+  ],
+  [
+    'an undoing of another amount',
+    'match_undone',
+    "update refunds set amount = 999 where suspense_payment_id = '{undone}'",
+  ],
+  [
+    'an undoing that gives another fee back',
+    'match_undone',
+    "update transactions set fee_amount = 29 where id = '{transaction}'",
+  ],
+  [
+    'an undoing that no refund records',
+    'match_undone',
+    transfer('refund:{paid}:undone', 'match_undone', 'available', 'acquirer', 'refund', 'paid'),
+  ],
+  [
+    'a payment that is held and pays a transaction',
+    'suspense_payment_once',
+    "update suspense_payments set end_to_end = '{e2e}' where id = '{held}'",
+  ],
+  [
+    'one that is matched to another transaction',
+    'suspense_payment_once',
+    "update suspense_payments set matched_transaction_id = '{paid}' where id = '{matched}'",
+  ],
+])('finds %s', async (_, rule, text) => {
+  const named = text.replace(/\{(\w+)\}/g, (whole, name: string) => ids[name] ?? whole)
+  const found: string[] = []
+  const taken = service.db.transaction(async (tx) => {
+    // Whatever the database would not let happen must be found where it has happened.
+    await tx.query(sql`alter table suspense_payments drop constraint suspense_payments_matched_to_one`)
+    const changed = await tx.query(raw(`with changed as (${named} returning 1) select 1 from changed`))
+    expect(changed).toHaveLength(1)
+    found.push(...(await findSuspenseBreaches(tx)).map((breach) => breach.rule))
+    throw new Error('taken back')
+  })
+  await expect(taken).rejects.toThrow('taken back')
+  expect(found).toContain(rule)
+})

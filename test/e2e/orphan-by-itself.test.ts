@@ -1,0 +1,157 @@
+import { pino } from 'pino'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { listActions } from '../../src/audit/store.ts'
+import { matchJobs } from '../../src/orphans/jobs.ts'
+import { matchPayment } from '../../src/orphans/match.ts'
+import { listCandidates } from '../../src/orphans/store.ts'
+import { undoMatch } from '../../src/orphans/undo.ts'
+import type { SuspenseRow } from '../../src/suspense/store.ts'
+import { createSettlement } from '../../src/transactions/settle.ts'
+import { infractionsOf, returnUnannounced } from '../support/infractions.ts'
+import { charge, fetchTransaction, untilStatus } from '../support/payments.ts'
+import { payOne } from '../support/refunds.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { findSuspenseOf, houseBalances, payingCustomer, payOrphan } from '../support/suspense.ts'
+import { eventually } from '../support/webhooks.ts'
+import { balancesOf, expectBooksAgree } from '../support/withdrawals.ts'
+
+let service: TestService
+beforeAll(async () => {
+  service = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
+})
+afterEach(async () => await expectBooksAgree(service))
+afterAll(async () => await service.stop())
+
+const deps = () => ({ ...service, settlement: createSettlement(service), nudgeDeliveries: () => {} })
+/** What the worker does about orphans, with this threshold. */
+async function lookAtOrphans(orphanMatchThreshold: number | null): Promise<void> {
+  const jobs = matchJobs({ ...deps(), log: pino({ level: 'silent' }), orphanMatchThreshold })
+  await jobs['orphans.match']?.({}, new AbortController().signal)
+}
+/** An amount that no other test has charges of. */
+let amount = 1_000
+const customer = payingCustomer
+const nextCharge = () => ({ amount: ++amount, customer })
+
+describe('an orphan', () => {
+  it('is matched by itself where one charge alone scores enough, and the audit log says so', async () => {
+    const { id, endToEnd, held } = await payOrphan(service, nextCharge())
+    await charge(service, { amount })
+    await lookAtOrphans(75)
+    expect(await fetchTransaction(service, id)).toMatchObject({ status: 'PAID', endToEnd })
+    expect(await listActions(service.db, { recordIds: [held.id], limit: 5 })).toMatchObject([
+      { actor: 'service', action: 'orphan.match', details: { transactionId: id, score: 100 } },
+    ])
+  })
+
+  it('is left to the operator while no threshold is set, which is the default', async () => {
+    const { id, endToEnd } = await payOrphan(service, nextCharge())
+    await lookAtOrphans(null)
+    expect((await fetchTransaction(service, id)).status).toBe('PIX_QRCODE_GENERATED')
+    await lookAtOrphans(100)
+    expect(await findSuspenseOf(service, endToEnd)).toMatchObject({ status: 'matched' })
+  })
+
+  it('is left to the operator where two charges are as likely, or none is likely enough', async () => {
+    const twin = nextCharge()
+    const one = await payOrphan(service, twin)
+    const other = await charge(service, twin)
+    const stranger = await payOrphan(service, { amount: ++amount })
+    await lookAtOrphans(75)
+    for (const { id } of [one, other, stranger])
+      expect((await fetchTransaction(service, id)).status).toBe('PIX_QRCODE_GENERATED')
+    // It was looked at once: what is not clear then is not matched behind the operator's back later.
+    await service.call(`/sandbox/payment`, { body: { uri: other.uri, behaviour: 'honest' } })
+    await untilStatus(service, other.id, 'PAID')
+    await lookAtOrphans(1)
+    for (const { endToEnd } of [one, stranger])
+      expect(await findSuspenseOf(service, endToEnd)).toMatchObject({ status: 'held', check_at: null })
+  })
+
+  it('is not matched by itself again once an operator has undone that', async () => {
+    const { endToEnd, held } = await payOrphan(service, nextCharge())
+    await lookAtOrphans(75)
+    await undoMatch(deps(), held.id)
+    await charge(service, { amount, customer })
+    await lookAtOrphans(1)
+    expect(await findSuspenseOf(service, endToEnd)).toMatchObject({ status: 'held' })
+  })
+
+  it('has for candidates the unpaid charges of its amount, from three days before it to five minutes after', async () => {
+    const { id, held } = await payOrphan(service, nextCharge())
+    const paid = await payOne(service, amount)
+    const other = await charge(service, { amount: amount + 1, customer })
+    const at = async (ms: number, of: Partial<SuspenseRow> = {}) => {
+      const paid_at = new Date(held.paid_at.getTime() + ms)
+      return (await listCandidates(service.db, { ...held, ...of, paid_at }, null)).map((one) => one.id)
+    }
+    const days = 24 * 3_600_000
+    expect([await at(0), await at(3 * days), await at(-5 * 60_000)]).toEqual([[id], [id], [id]])
+    expect([await at(3 * days + 1), await at(-5 * 60_000 - 1), await at(0, { acquirer: 'another' })]).toEqual([
+      [],
+      [],
+      [],
+    ])
+    expect(await at(0, { amount: amount + 1 })).toEqual([other.id])
+    expect(await at(0)).not.toContain(paid.id)
+    amount += 1
+  })
+})
+
+it('a service with a threshold in its settings looks by itself', async () => {
+  const other = await startTestService({ environment: { ORPHAN_MATCH_THRESHOLD: '90' } })
+  const { id } = await payOrphan(other, nextCharge())
+  await eventually(async () => {
+    await other.runJob('orphans.match')
+    return (await fetchTransaction(other, id)).status === 'PAID'
+  })
+  await expectBooksAgree(other)
+  await other.stop()
+})
+
+describe('a return under MED', () => {
+  it('of a held payment takes it out of suspense', async () => {
+    const house = await houseBalances(service)
+    const { endToEnd } = await payOrphan(service, nextCharge())
+    await returnUnannounced(service, endToEnd)
+    await eventually(async () => {
+      service.clock.advance(15_000)
+      await service.runJob('transactions.poll')
+      return (await findSuspenseOf(service, endToEnd))?.status === 'returned'
+    })
+    expect(await findSuspenseOf(service, endToEnd)).toMatchObject({ taken_amount: amount, return_id: null })
+    expect(await houseBalances(service)).toEqual(house)
+  })
+
+  it('of one that is matched is the transaction’s', async () => {
+    const { id, endToEnd, held } = await payOrphan(service, nextCharge())
+    await matchPayment(deps(), { id: held.id, transactionId: id })
+    await returnUnannounced(service, endToEnd)
+    await untilReturned(id)
+    expect(await infractionsOf(service, id)).toMatchObject([{ state: 'returned', amount }])
+    await expect(undoMatch(deps(), held.id)).rejects.toThrow(/returned to the payer by a MED/)
+  })
+
+  it('of one whose match was undone is the house’s, and costs the merchant nothing', async () => {
+    const before = await balancesOf(service)
+    const { id, endToEnd, held } = await payOrphan(service, nextCharge())
+    await matchPayment(deps(), { id: held.id, transactionId: id })
+    await undoMatch(deps(), held.id)
+    await returnUnannounced(service, endToEnd)
+    await eventually(async () => {
+      service.clock.advance(15_000)
+      await service.runJob('transactions.poll')
+      return (await findSuspenseOf(service, endToEnd))?.status === 'returned'
+    })
+    expect((await fetchTransaction(service, id)).status).toBe('REFUNDED')
+    expect(await balancesOf(service)).toEqual(before)
+  })
+})
+
+async function untilReturned(id: string): Promise<void> {
+  await eventually(async () => {
+    service.clock.advance(15_000)
+    await service.runJob('transactions.poll')
+    return (await fetchTransaction(service, id)).status === 'INFRACTION'
+  })
+}

@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { matchPayment } from '../../src/orphans/match.ts'
+import { undoMatch } from '../../src/orphans/undo.ts'
+import { returnHeld } from '../../src/suspense/send-back.ts'
+import { createSettlement } from '../../src/transactions/settle.ts'
+import { contest, pollUntil } from '../support/infractions.ts'
+import { charge, eventsOf, fetchTransaction, payAt, statusesOf, untilStatus } from '../support/payments.ts'
+import { fetchRefundable, payOne, refund, returnsOf, setFixedFee, untilRefund } from '../support/refunds.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { findSuspenseOf, houseBalances, payOrphan, untilReturned } from '../support/suspense.ts'
+import { balancesOf, countMoney, expectBooksAgree, untilWithdrawal, withdraw } from '../support/withdrawals.ts'
+
+let service: TestService
+beforeAll(async () => {
+  service = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
+  await setFixedFee(service, 'transaction', 30)
+})
+afterEach(async () => await expectBooksAgree(service))
+afterAll(async () => await service.stop())
+
+const deps = () => ({ ...service, settlement: createSettlement(service), nudgeDeliveries: () => {} })
+const match = async (id: string, transactionId: string) => await matchPayment(deps(), { id, transactionId })
+const undo = async (id: string) => await undoMatch(deps(), id)
+
+describe('a match', () => {
+  it('is made with a transaction whose code has expired as well', async () => {
+    const { id, held } = await payOrphan(service)
+    service.clock.advance(3_600_000)
+    await service.runJob('transactions.check')
+    await untilStatus(service, id, 'FAILED')
+    await match(held.id, id)
+    expect(statusesOf(await fetchTransaction(service, id))).toEqual([
+      'PENDING',
+      'PIX_QRCODE_GENERATED',
+      'FAILED',
+      'PAID',
+    ])
+  })
+
+  it('is undone: the money is held again, the fee given back, and another transaction may be paid with it', async () => {
+    const merchant = await balancesOf(service)
+    const wrong = await charge(service)
+    const { id: right, endToEnd, held } = await payOrphan(service)
+    await match(held.id, wrong.id)
+    expect(await undo(held.id)).toMatchObject({ transactionId: wrong.id })
+    expect(await balancesOf(service)).toEqual(merchant)
+    expect((await houseBalances(service)).suspense).toBe(1000)
+    const refunded = await fetchRefundable(service, wrong.id)
+    expect(refunded).toMatchObject({ status: 'REFUNDED', amountRefunded: 1000 })
+    expect(refunded.refunds).toMatchObject([
+      { amount: 1000, status: 'REFUNDED', reason: expect.stringContaining('not for this') },
+    ])
+    expect(await eventsOf(service, wrong.id)).toEqual([
+      ...['transaction.pix_qrcode_generated', 'transaction.paid'],
+      ...['transaction.processing_refund', 'transaction.refunded'],
+    ])
+    expect(await returnsOf(service.db, endToEnd)).toEqual([])
+
+    await match(held.id, right)
+    expect(await fetchTransaction(service, right)).toMatchObject({ status: 'PAID', endToEnd })
+    await undo(held.id)
+    expect(await balancesOf(service)).toEqual(merchant)
+    expect((await findSuspenseOf(service, endToEnd))?.statuses).toEqual(['held', 'matched', 'held', 'matched', 'held'])
+    await expect(undo(held.id)).rejects.toThrow(/matched to no transaction/)
+    await returnHeld(service, held.id)
+    await untilReturned(service, endToEnd)
+  })
+
+  it('that is undone when the money is spent is a debt, which the next payment fills', async () => {
+    const { id, held } = await payOrphan(service, { amount: 5_000 })
+    await match(held.id, id)
+    const amount = (await balancesOf(service)).available - 100
+    await untilWithdrawal(service, await withdraw(service, { amount }), 'PROCESSED')
+    expect(await countMoney(service, async () => await void (await undo(held.id)))).toEqual({
+      ...{ available: -100, fees: -30, acquirer: 5_000, debt: -4_870 },
+    })
+    await payOne(service, 4_900)
+    expect(await balancesOf(service)).toMatchObject({ debt: 0, available: 0 })
+  })
+
+  it('leaves a transaction whose own payment, when it comes, is sent back', async () => {
+    const other = await charge(service)
+    const { held } = await payOrphan(service)
+    await match(held.id, other.id)
+    await undo(held.id)
+    const { body } = await payAt(service, other.uri)
+    await untilReturned(service, body.endToEndId)
+    expect(await returnsOf(service.db, body.endToEndId)).toHaveLength(1)
+    expect((await fetchTransaction(service, other.id)).status).toBe('REFUNDED')
+  })
+
+  it('is not undone when the money went another way meanwhile', async () => {
+    const matched = async () => {
+      const one = await payOrphan(service)
+      await match(one.held.id, one.id)
+      return one
+    }
+    const [refunded, contested] = [await matched(), await matched()]
+    await untilRefund(service, refunded.id, await refund(service, refunded.id, { amount: 100 }), 'REFUNDED')
+    await expect(undo(refunded.held.id)).rejects.toThrow(/part of the payment went back/)
+    await contest(service, contested.endToEnd)
+    await pollUntil(service, contested.id, 'BLOCKED')
+    await expect(undo(contested.held.id)).rejects.toThrow(/contested/)
+  })
+
+  it('is made with an unpaid transaction only, once of several that try at once', async () => {
+    const paid = await payOne(service)
+    const { id, held } = await payOrphan(service)
+    await expect(match(held.id, paid.id)).rejects.toThrow(/is PAID: it was paid already/)
+    await expect(match(randomUUID(), id)).rejects.toThrow(/no payment in suspense/)
+    await expect(match(held.id, randomUUID())).rejects.toThrow(/no transaction with this id/)
+    const another = await charge(service)
+    const tries = Array.from({ length: 10 }, async (_, n) => await match(held.id, n % 2 === 0 ? id : another.id))
+    const outcomes = await Promise.allSettled(tries)
+    expect(outcomes.filter(({ status: outcome }) => outcome === 'fulfilled')).toHaveLength(1)
+    const statuses = await Promise.all(
+      [id, another.id].map(async (one) => (await fetchTransaction(service, one)).status),
+    )
+    expect(statuses.sort()).toEqual(['PAID', 'PIX_QRCODE_GENERATED'])
+  })
+})
