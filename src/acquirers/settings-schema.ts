@@ -168,7 +168,8 @@ function toFault({ keyword, instancePath, params, parentSchema, message }: Error
   if (keyword === 'required') return { path: at(params.missingProperty), said: 'is not set' }
   if (keyword === 'additionalProperties') {
     const known = Object.keys(parentSchema?.properties ?? {}).join(', ')
-    return { path: at(params.additionalProperty), said: `is not known: here may stand ${known}` }
+    const said = known === '' ? 'is no name of a header or a parameter' : `is not known: here may stand ${known}`
+    return { path: at(params.additionalProperty), said }
   }
   if (keyword === 'enum') return { path, said: `must be one of ${params.allowedValues.join(', ')}` }
   const description = parentSchema?.description

@@ -1,11 +1,15 @@
 import { type Static, Type } from 'typebox'
 
 const Path = Type.String({ pattern: '^/[^?#\\s]*[^?#\\s/]$', description: 'a path such as /pix/v2/cob' })
-const Texts = Type.Record(Type.String({ pattern: '^[A-Za-z0-9._-]{1,64}$' }), Type.String({ maxLength: 256 }))
 const strict = { additionalProperties: false }
+const Texts = Type.Record(
+  Type.String({ pattern: '^[A-Za-z0-9._-]{1,64}$' }),
+  Type.String({ pattern: '^[ -~]{0,256}$', description: 'a text without accents' }),
+  strict,
+)
 
-/** The members of a {@link Manner}, with the forms that they must have in a settings file. */
-export const mannerMembers = {
+/** With the forms that they must have in a settings file. */
+const members = {
   token: {
     /** Under the base URL, unless the PSP has another host for it. */
     path: Path,
@@ -44,7 +48,7 @@ export const mannerMembers = {
   },
 }
 
-const { token, paths, offers, headers, query, registrationHeaders, list } = mannerMembers
+const { token, paths, offers, headers, query, registrationHeaders, list } = members
 
 /** How a PSP speaks the Central Bank's API Pix: what differs between them, as data. */
 export const Manner = Type.Object({
@@ -60,18 +64,16 @@ export type Manner = Static<typeof Manner>
 
 /** What a settings file may say otherwise, member by member. */
 export const MannerOverrides = Type.Partial(
-  Type.Object(
-    {
-      token: Type.Partial(Type.Object(token, strict)),
-      paths: Type.Partial(Type.Object(paths, strict)),
-      offers: Type.Partial(Type.Object(offers, strict)),
-      headers,
-      query,
-      registrationHeaders,
-      list: Type.Partial(Type.Object(list, strict)),
-    },
-    strict,
-  ),
+  Type.Object({
+    token: Type.Partial(Type.Object(token), strict),
+    paths: Type.Partial(Type.Object(paths), strict),
+    offers: Type.Partial(Type.Object(offers), strict),
+    headers,
+    query,
+    registrationHeaders,
+    list: Type.Partial(Type.Object(list), strict),
+  }),
+  strict,
 )
 export type MannerOverrides = Static<typeof MannerOverrides>
 

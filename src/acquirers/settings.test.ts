@@ -1,0 +1,240 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { receiverAccount, receiverKey } from '../../simulator/receiver-account.ts'
+import { makeFolder, makeTestCertificates } from '../../test/support/https-psp.ts'
+import { ConfigError } from '../config.ts'
+import { systemClock } from '../lib/clock.ts'
+import { readAcquirersFile } from './settings.ts'
+
+let files: Awaited<ReturnType<typeof makeFolder>>
+beforeAll(async () => {
+  const made = await makeTestCertificates()
+  files = await makeFolder({
+    'secret.txt': 'of a file\n',
+    'empty.txt': '\n',
+    'client.pem': made.client.certificate,
+    'client.key': made.client.key,
+    'other.key': made.otherClient.key,
+  })
+})
+afterAll(() => files.remove())
+
+const usual = {
+  name: 'psp',
+  dialect: 'generic',
+  baseUrl: 'https://psp.example.com/',
+  clientId: 'id',
+  clientSecret: 'secret',
+  chave: receiverKey,
+  receiver: receiverAccount,
+}
+
+async function read(value: unknown) {
+  await files.write('acquirers.json', typeof value === 'string' ? value : JSON.stringify(value))
+  const variables: Record<string, string> = { SECRET: 'of a variable', EMPTY: '' }
+  return readAcquirersFile({
+    path: files.path('acquirers.json'),
+    variable: (name) => variables[name],
+    clock: systemClock,
+  })
+}
+
+/** The faults, without the file's name before each. */
+async function faultsOf(value: unknown): Promise<string[]> {
+  const error = await read(value).catch((thrown: unknown) => thrown)
+  expect(error).toBeInstanceOf(ConfigError)
+  return (error as ConfigError).message
+    .split('\n')
+    .slice(1)
+    .map((line) => line.replace(/^ {2}- (acquirers\.json: )?/, ''))
+}
+
+const one = async (more: object) => {
+  const { acquirers } = await read({ acquirers: [{ ...usual, ...more }] })
+  return acquirers[0] ?? expect.unreachable()
+}
+const faultsOfOne = async (more: object) => await faultsOf({ acquirers: [{ ...usual, ...more }] })
+
+describe('an acquirer of the settings file', () => {
+  it('has defaults for what is not said, and cannot be changed', async () => {
+    const settings = await one({})
+    expect(settings).toMatchObject({
+      environment: 'production',
+      place: { baseUrl: 'https://psp.example.com/' },
+      credentials: { clientId: 'id', clientSecret: 'secret' },
+      receiver: receiverAccount,
+      tls: null,
+      timeoutMs: 10_000,
+      callbacks: {},
+      fees: { payment: null, payout: null },
+      manner: { paths: { cob: '/cob' } },
+    })
+    expect(Object.isFrozen(settings.manner.paths)).toBe(true)
+  })
+
+  it('takes the hosts of its dialect, and with another host the token from there', async () => {
+    const at = async (more: object) =>
+      (await one({ dialect: 'itau', tls: { certFile: 'client.pem', keyFile: 'client.key' }, ...more })).place
+    expect(await at({ baseUrl: undefined })).toEqual({
+      baseUrl: 'https://secure.api.itau',
+      tokenUrl: 'https://sts.itau.com.br/api/oauth/token',
+    })
+    expect(await at({ baseUrl: 'https://psp.example.com' })).toEqual({ baseUrl: 'https://psp.example.com' })
+    const tokenUrl = 'https://id.example.com/token'
+    expect(await at({ tokenUrl })).toEqual({ baseUrl: 'https://psp.example.com/', tokenUrl })
+  })
+
+  it('may keep its secrets in variables and in files beside the settings', async () => {
+    const { credentials, manner } = await one({
+      dialect: 'bb',
+      clientId: { env: 'SECRET' },
+      clientSecret: { file: 'secret.txt' },
+      settings: { appKey: { file: files.path('secret.txt') } },
+    })
+    expect(credentials).toEqual({ clientId: 'of a variable', clientSecret: 'of a file' })
+    expect(manner.query).toEqual({ 'gw-dev-app-key': 'of a file' })
+  })
+
+  it('may say otherwise than its dialect, member by member', async () => {
+    const { manner } = await one({
+      dialect: 'efi',
+      overrides: { token: { format: 'form' }, paths: { cob: '/v9/cob' }, headers: { 'x-shop': '{shop}' } },
+      settings: { shop: '7' },
+    })
+    expect(manner).toMatchObject({
+      token: { format: 'form', path: '/oauth/token' },
+      paths: { cob: '/v9/cob', pix: '/v2/pix' },
+      headers: { 'x-shop': '7' },
+      offers: { payouts: true },
+    })
+  })
+
+  it('has the key and the document as the Pix system keeps them', async () => {
+    const { chave, receiver } = await one({
+      chave: 'A@B.Example.com',
+      receiver: { ...receiverAccount, document: '45.887.912/0001-65', pix: undefined },
+    })
+    expect([chave, receiver.document, receiver.pix]).toEqual([
+      'a@b.example.com',
+      '45887912000165',
+      { key: 'a@b.example.com', type: 'EMAIL' },
+    ])
+  })
+
+  it('tells what was agreed about fees', async () => {
+    const { fees } = await one({ fees: { payment: { basisPoints: 119 }, payout: { fixed: 200, maximum: null } } })
+    expect(fees).toEqual({
+      payment: { fixed: 0, basisPoints: 119, minimum: 0, maximum: null },
+      payout: { fixed: 200, basisPoints: 0, minimum: 0, maximum: null },
+    })
+  })
+})
+
+describe('a fault is told at its place, with what to do', () => {
+  it.each([
+    [{ clientid: 'x' }, 'acquirers[0].clientid is not known: here may stand name, dialect,'],
+    [{ overrides: { path: {} } }, 'acquirers[0].overrides.path is not known: here may stand token, paths,'],
+    [
+      { overrides: { token: { formt: 'json' } } },
+      'acquirers[0].overrides.token.formt is not known: here may stand path,',
+    ],
+    [{ overrides: { list: { daysMax: 0 } } }, 'acquirers[0].overrides.list.daysMax must be a whole number of days'],
+    [{ overrides: { headers: { 'a b': 'x' } } }, 'acquirers[0].overrides.headers'],
+    [{ name: 'Efí' }, 'acquirers[0].name must be 1 to 32 of a-z, 0-9 and -'],
+    [{ dialect: 'nubank' }, 'acquirers[0].dialect must be one of generic, efi, bb,'],
+    [{ chave: '1' }, 'acquirers[0].chave must be the Pix key'],
+    [{ receiver: { ...receiverAccount, document: '1' } }, 'acquirers[0].receiver.document must be a CPF or CNPJ'],
+    [{ receiver: { ...receiverAccount, type: 'PF' } }, 'acquirers[0].receiver.type must be PJ: the document is a CNPJ'],
+    [{ clientSecret: undefined }, 'acquirers[0].clientSecret is not set'],
+    [{ clientSecret: 7 }, 'acquirers[0].clientSecret must be a text, { "env":'],
+    [{ clientSecret: { env: 'NONE' } }, 'acquirers[0].clientSecret names the variable NONE, which is not set'],
+    [{ clientSecret: { env: 'EMPTY' } }, 'acquirers[0].clientSecret names the variable EMPTY, which is not set'],
+    [{ clientSecret: { file: 'none' } }, /^acquirers\[0\].clientSecret names the file \/.*none, which is not there/],
+    [{ clientSecret: { file: 'empty.txt' } }, /clientSecret names the file \/.*empty.txt, which is empty$/],
+    [{ baseUrl: undefined }, 'acquirers[0].baseUrl is not set, and none is known for production'],
+    [{ baseUrl: 'http://psp.example.com' }, 'acquirers[0].baseUrl must begin with https:// in production'],
+    [{ baseUrl: 'psp.example.com' }, 'acquirers[0].baseUrl must be an address'],
+    [{ dialect: 'efi', baseUrl: undefined }, 'acquirers[0].tls is not set: Efí'],
+    [{ dialect: 'bb' }, 'acquirers[0].settings.appKey is not set: the developer_application_key'],
+    [{ settings: { appkey: 'x' } }, 'acquirers[0].settings.appkey is not known: Any PSP that speaks API Pix has none'],
+    [{ tls: { pfxFile: 'none.pfx' } }, /^acquirers\[0\].tls.pfxFile: there is no file \/.*none.pfx$/],
+    [{ tls: { certFile: 'client.pem' } }, 'acquirers[0].tls.keyFile is not set, and'],
+    [{ tls: { certFile: 'client.pem', keyFile: 'other.key' } }, /^acquirers\[0\].tls.keyFile: .* is not the key of/],
+    [{ tls: { certFile: 'a', keyFile: 'b', pfxFile: 'c' } }, 'acquirers[0].tls has a PFX and a PEM certificate'],
+    [{ timeoutMs: 5 }, 'acquirers[0].timeoutMs must be a whole number of milliseconds, 500 to 60000'],
+    [{ fees: { payment: { basisPoints: 1.5 } } }, 'acquirers[0].fees.payment.basisPoints must be a whole number'],
+    [{ callbacks: { baseurl: 'x' } }, 'acquirers[0].callbacks.baseurl is not known: here may stand register,'],
+  ])('%j', async (more, said) => {
+    const faults = await faultsOfOne(more)
+    expect(faults).toHaveLength(1)
+    if (typeof said === 'string') expect(faults[0]).toContain(said)
+    else expect(faults[0]).toMatch(said)
+  })
+
+  it('all of them at once', async () => {
+    const [first, second] = [
+      { ...usual, chave: '1', clientSecret: { env: 'NONE' }, tls: { pfxFile: 'none' } },
+      { ...usual, dialect: 'bb', timeoutMs: '9' },
+    ]
+    const routes = [{ acquirers: [{ name: 'other' }], from: '25:00' }]
+    expect(
+      (await faultsOf({ acquirers: [first, second], routes, more: 1 })).map((fault) => fault.split(/:? /)[0]),
+    ).toEqual([
+      'acquirers[0].chave',
+      'acquirers[0].clientSecret',
+      'acquirers[0].tls.pfxFile',
+      'acquirers[1].name',
+      'acquirers[1].settings.appKey',
+      'acquirers[1].timeoutMs',
+      'more',
+      'routes[0].acquirers[0].name',
+      'routes[0].from',
+    ])
+  })
+
+  it('of the file itself', async () => {
+    expect(await faultsOf('{')).toEqual([expect.stringMatching(/acquirers\.json is no JSON: /)])
+    expect(await faultsOf({})).toEqual(['acquirers is not set'])
+    expect(await faultsOf([])).toHaveLength(1)
+    expect(await faultsOf({ acquirers: [] })).toHaveLength(1)
+    const path = files.path('none.json')
+    expect(() => readAcquirersFile({ path, variable: () => undefined, clock: systemClock })).toThrow(
+      /which is not there/,
+    )
+  })
+
+  it('and no secret is repeated', async () => {
+    const faults = await faultsOfOne({ clientSecret: 'hush-hush', settings: { x: 'hush-hush' }, chave: 'hush-hush' })
+    expect(faults.join()).not.toContain('hush-hush')
+  })
+})
+
+describe('a route', () => {
+  const [first, second] = [usual, { ...usual, name: 'other' }]
+  const route = (more: object) => ({ acquirers: [first, second], routes: [more] })
+
+  it('is read, with a weight of 1 where none is said', async () => {
+    const given = { clients: ['c'], minAmount: 1, maxAmount: 2, days: ['mon'], from: '08:00', to: '24:00' }
+    const members = [{ name: 'psp', weight: 80 }, { name: 'other' }]
+    expect((await read(route({ ...given, acquirers: members }))).routes).toEqual([
+      {
+        ...given,
+        acquirers: [
+          { name: 'psp', weight: 80 },
+          { name: 'other', weight: 1 },
+        ],
+      },
+    ])
+    expect((await read({ acquirers: [first] })).routes).toEqual([])
+  })
+
+  it.each([
+    [{ acquirers: [] }, 'routes[0].acquirers'],
+    [{ acquirers: [{ name: 'none' }] }, 'routes[0].acquirers[0].name is none of the acquirers: psp, other'],
+    [{ acquirers: [{ name: 'psp' }, { name: 'psp' }] }, 'routes[0].acquirers[1].name stands in this route twice'],
+    [{ acquirers: [{ name: 'psp', weight: -1 }] }, 'routes[0].acquirers[0].weight must be a number from 0 on'],
+    [{ acquirers: [{ name: 'psp' }], minAmount: 2, maxAmount: 1 }, 'routes[0].maxAmount is below minAmount'],
+    [{ acquirers: [{ name: 'psp' }], days: ['monday'] }, 'routes[0].days[0] must be one of sun, mon,'],
+  ])('is refused: %j', async (more, said) => {
+    expect(await faultsOf(route(more))).toEqual([expect.stringContaining(said)])
+  })
+})
