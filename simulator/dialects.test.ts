@@ -156,6 +156,15 @@ describe('quirks', () => {
     expect((await asked(psp, manner, 'GET', path)).body).toMatchObject({ status: 'ATIVA' })
   })
 
+  it('refuse the repeat of a charge elsewhere as the standard would', async () => {
+    const psp = await openPsp(database.db.pool, 'sicredi', ['repeatedCharge=refused'])
+    const path = `/api/v3/cob/${txidOf(++count)}`
+    expect((await asked(psp, manners.sicredi, 'PUT', path, cob())).status).toBe(201)
+    const repeated = await asked(psp, manners.sicredi, 'PUT', path, cob())
+    expect(repeated).toMatchObject({ status: 400, body: { type: expect.stringContaining('/CobOperacaoInvalida') } })
+    await psp.close()
+  })
+
   it('tell Efí’s fee with a payment, and nothing of who paid', async () => {
     const shown = await paidAt('efi', '100.00')
     expect(shown).toMatchObject({ gnExtras: { tarifa: '1.19' } })
@@ -241,6 +250,13 @@ describe('quirks', () => {
     const refused = await asked(psp, manners.sicredi, 'PUT', path, { webhookUrl: 'https://guiche.test/x' })
     expect(refused).toMatchObject({ status: 403, body: { detail: expect.stringContaining('webhook.write') } })
     await psp.close()
+  })
+
+  it('take the grant in the query at Santander only', async () => {
+    const inQuery = { ...manners.inter.token, query: 'grant_type=client_credentials' }
+    const body = inQuery.body.replace('grant_type=client_credentials&', '')
+    const refused = await askToken(at('inter'), { ...manners.inter, token: { ...inQuery, body } })
+    expect(refused).toMatchObject({ status: 400, body: { error: 'unsupported_grant_type' } })
   })
 
   it('want a scope named where the PSP does', async () => {

@@ -131,6 +131,7 @@ const differences = {
     // [ACBr]: the grant stands in the query there, id and secret in the form.
     tokenClient: 'body',
     tokenBody: 'form',
+    tokenGrant: 'query_too',
     // Fifteen minutes: not confirmed.
     tokenLifetimeSeconds: 900,
     // [ACBr], 2022-11.

@@ -62,11 +62,14 @@ export function sameText(left: string, right: string): boolean {
   return a.length === b.length && timingSafeEqual(a, b)
 }
 
-/** The members of the body, and of the query, where some PSPs have the grant. Null for a body of another kind than is taken. */
+/** The members of the body, and of the query where it counts too. Null for a body of another kind than is taken. */
 function readBody(quirks: Quirks, { headers, query, body }: HttpRequest): Record<string, unknown> | null {
   const isJson = headers['content-type']?.includes('json') ?? false
   if (quirks.tokenBody !== 'any' && isJson !== (quirks.tokenBody === 'json')) return null
-  if (!isJson) return { ...query, ...Object.fromEntries(new URLSearchParams(body ?? '')) }
+  if (!isJson) {
+    const more = quirks.tokenGrant === 'query_too' ? query : {}
+    return { ...more, ...Object.fromEntries(new URLSearchParams(body ?? '')) }
+  }
   const parsed = parseJson(body)
   return isRecord(parsed) ? parsed : null
 }

@@ -24,6 +24,8 @@ const Quirks = Type.Object(
     /** Where the client shows who it is: HTTP Basic, id and secret in the body, or the id alone. */
     tokenClient: oneOf('basic', 'body', 'id_only'),
     tokenBody: oneOf('any', 'form', 'json'),
+    /** Where `grant_type` may stand: within the body, or in the query too. */
+    tokenGrant: oneOf('body', 'query_too'),
     isScopeRequired: Type.Boolean(),
     /** Scopes that are left out of a token without a word, and without which their requests are refused. */
     deniedScopes: Type.Array(Type.String()),
@@ -82,6 +84,7 @@ export const plain: Quirks = {
   hasInfractions: true,
   tokenClient: 'basic',
   tokenBody: 'any',
+  tokenGrant: 'body',
   isScopeRequired: false,
   deniedScopes: [],
   tokenLifetimeSeconds: 3600,

@@ -101,7 +101,10 @@ function speakProblem(quirks: Quirks, asked: { method: string }, problem: Json):
     const razao = JSON.stringify({ codigo: '422', mensagem: said })
     return withProblemType(400, { ...problem, violacoes: [{ razao, propriedade: 'body' }] })
   }
-  return withProblemType(status, problem)
+  return withProblemType(status, {
+    ...problem,
+    type: String(problem.type).replace('CobDuplicada', 'CobOperacaoInvalida'),
+  })
 }
 
 function withProblemType(status: number, body: Json): HttpResponse {

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { createServer, request } from 'node:https'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import { receiverKey } from '../../simulator/receiver-account.ts'
 import { openTlsFolder, type TlsFolder } from '../../simulator/tls-folder.ts'
 import { createEmptyDatabase, type TestDatabase } from '../support/database.ts'
@@ -10,6 +10,9 @@ import { makeDataDir } from '../support/process.ts'
 import { cob, txidOf } from '../support/simulator.ts'
 import { type SimulatorProcess, startSimulatorProcess } from '../support/simulator-process.ts'
 import { eventually } from '../support/webhooks.ts'
+
+// Processes start, one with a PostgreSQL of its own, on a machine that may be busy with other tests.
+vi.setConfig({ testTimeout: 120_000 })
 
 const cleanups: (() => Promise<unknown>)[] = []
 afterEach(async () => {
