@@ -83,7 +83,7 @@ export function reconcileCommands(program: Command): void {
       print(toDifferenceView(row), {
         json,
         shown: toShownDifference(row),
-        note: row.state === 'open' ? decideNote : undefined,
+        note: row.state === 'open' ? nextNote(row) : undefined,
       })
     })
 
@@ -121,6 +121,12 @@ export function reconcileCommands(program: Command): void {
 
 const decideNote =
   '`npx guiche reconcile show <id>` tells more, `confirm <id>` does what is proposed, `dismiss <id> --reason …` lets it stand.'
+
+function nextNote({ proposal: { action } }: DifferenceRow): string {
+  if (action === 'none') return 'Nothing is to be done: it is over by itself with the next run or the next close.'
+  if (action === 'look') return 'No entry follows from what is known: find out, then `dismiss <id> --reason …`.'
+  return '`npx guiche reconcile confirm <id>` does what is proposed, `dismiss <id> --reason …` lets it stand.'
+}
 
 async function confirm(program: Command, context: Context & SettleDeps, id: string): Promise<DifferenceRow> {
   const difference = await findOne(context, id)

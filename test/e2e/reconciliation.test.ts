@@ -1,0 +1,113 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findBreaches } from '../../src/books.ts'
+import { sql } from '../../src/db/sql.ts'
+import { dayBefore, dayOf, windowOf } from '../../src/reconciliation/days.ts'
+import { manualClock } from '../support/clock.ts'
+import { type CommandLine, openCommandLine } from '../support/command-line.ts'
+import { payOne } from '../support/refunds.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+
+type Difference = { id: string; class: string; reference: string; state: string; decidedBy: string | null }
+
+// The command line is a process with a clock of its own: the service lives in its yesterday.
+const day = dayBefore(dayOf(new Date()))
+const noon = new Date(windowOf(day).from.getTime() + 12 * 60 * 60_000)
+
+let service: TestService
+let cli: CommandLine
+let folder: string
+let [changed, gone] = ['', '']
+
+beforeAll(async () => {
+  service = await startTestService({
+    clock: manualClock(noon),
+    environment: { TOKEN_LIFETIME_SECONDS: '86400' },
+  })
+  cli = await openCommandLine(service)
+  folder = await mkdtemp(join(tmpdir(), 'guiche-close-'))
+  await payOne(service, 5000)
+  changed = (await payOne(service, 2000)).endToEnd
+  gone = (await payOne(service, 3000)).endToEnd
+  // The bank's own books, as if it had made a mistake.
+  await service.db.query(sql`update simulator.pix set amount = 1900 where end_to_end_id = ${changed}`)
+  await service.db.query(sql`delete from simulator.pix where end_to_end_id = ${gone}`)
+}, 60_000)
+afterAll(async () => {
+  await cli.stop()
+  await service.stop()
+  await rm(folder, { recursive: true, force: true })
+})
+
+const listOpen = async () => await cli.runJson<Difference[]>(['reconcile', 'list', '--open'])
+
+describe('guiche reconcile', () => {
+  it('compares a day and shows what differs, with what is proposed', async () => {
+    const text = await cli.read(['reconcile', '--from', day, '--to', day])
+    expect(text).toMatch(/simulator, .* to .*\n3 payments, 0 returned, 0 payouts compared\n2 open, 2 of them new/)
+    expect(text).toMatch(
+      new RegExp(`amount +${changed} +R\\$ 19,00 .* R\\$ 20,00 .* correct the merchant by -R\\$ 1,00`),
+    )
+    expect(text).toMatch(
+      new RegExp(`missing_there +${gone} +nothing +R\\$ 30,00 .* correct the merchant by -R\\$ 30,00`),
+    )
+    const [again] = await cli.runJson<{ newCount: number; counts: object }[]>([
+      ...['reconcile', 'run', '--acquirer', 'simulator', '--from', day, '--to', day],
+    ])
+    expect(again).toMatchObject({ newCount: 0, counts: { amount: 1, missing_there: 1 } })
+  })
+
+  it('corrects what is confirmed and lets stand what is dismissed, both in the audit log', {
+    timeout: 60_000,
+  }, async () => {
+    const open = await listOpen()
+    const find = (name: string) => open.find((one) => one.class === name)?.id ?? ''
+    expect(await cli.read(['reconcile', 'show', find('amount')])).toMatch(/class +amount: both have the payment/)
+    const confirmed = await cli.read(['--as', 'maria', 'reconcile', 'confirm', find('amount')])
+    expect(confirmed).toMatch(/confirmed/)
+    await cli.expectFailure(
+      ['reconcile', 'confirm', find('amount')],
+      /is confirmed since .*: nothing is left to decide/,
+    )
+    const reason = 'the bank has lost it and pays'
+    const [dismissed] = [
+      await cli.runJson<Difference>(['reconcile', 'dismiss', find('missing_there'), '--reason', reason]),
+    ]
+    expect(dismissed).toMatchObject({ state: 'dismissed', decidedBy: expect.stringMatching(/^cli:/) })
+    expect(await listOpen()).toEqual([])
+    const actions = await cli.read(['audit', 'list', '--record', find('amount')])
+    expect(actions).toMatch(/cli:maria +reconcile\.confirm .*class=amount .*cents=-100/)
+    expect(await findBreaches(service.db)).toEqual([])
+    await cli.expectFailure(['reconcile', '--acquirer', 'nobody'], /no acquirer nobody. There are simulator/)
+  })
+})
+
+describe('guiche close', () => {
+  const file = () => join(folder, 'statement.jws')
+
+  it('closes a day with a signed statement that can be verified without the database', async () => {
+    const text = await cli.read(['close', '--date', day, '--out', file()])
+    expect(text).toMatch(new RegExp(`simulator, ${day} in Brasília, version 1, signed`))
+    expect(text).toMatch(/in +2 × R\$ 69,00 +3 × R\$ 100,00/)
+    expect(await cli.read(['close', '--date', day])).toMatch(/Nothing has changed since/)
+    const keys = join(folder, 'keys.json')
+    await writeFile(keys, await cli.read(['close', 'keys']))
+    expect(await cli.read(['close', 'verify', file(), '--keys', keys])).toMatch(/statement +as it was signed/)
+    const jws = await readFile(file(), 'utf8')
+    await writeFile(file(), `${jws.slice(0, 200)}${jws[200] === 'A' ? 'B' : 'A'}${jws.slice(201)}`)
+    await cli.expectFailure(['close', 'verify', file(), '--keys', keys], /This is no statement as it was signed/)
+  })
+
+  it('tells what has changed since it was signed, and keeps what was', async () => {
+    await service.db.query(sql`update simulator.pix set amount = amount + 1 where amount = 5000`)
+    expect(await cli.read(['close', '--date', day])).toMatch(
+      /version 2, [\s\S]*after version 1[\s\S]*Since the version before:\n[\s\S]*acquirer\.in\.sum: 6900 → 6901[\s\S]*amount E\w+: not known → open/,
+    )
+    const shown = await cli.read(['close', 'show', '--acquirer', 'simulator', '--date', day, '--number', '1'])
+    expect(shown).toMatch(/version 1, signed/)
+    await cli.expectFailure(['close', '--date', dayOf(new Date())], /is not over in Brasília/)
+    await cli.expectFailure(['close', '--date', '20/11/2026'], /is no date/)
+  })
+})
