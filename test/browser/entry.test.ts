@@ -81,7 +81,7 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
       sizes.push(Number(response.headers()['content-length'] ?? 0))
     })
     await again.page.goto(`${service.baseUrl}/dashboard`)
-    await again.page.getByText('Balances').waitFor()
+    await again.page.getByRole('heading', { name: 'Paid per day' }).waitFor()
     await again.close()
     const kilobytes = sizes.reduce((sum, size) => sum + size, 0) / 1000
     expect(kilobytes).toBeGreaterThan(50)
