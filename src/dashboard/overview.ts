@@ -33,9 +33,10 @@ export type Overview = {
   balances: Partial<Balances>
 }
 
-const dayMs = 86_400_000
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
 /** Midnight in Brazil, which has had no summer time since 2019. */
-const midnightMs = 3 * 3_600_000
+const midnightMs = 3 * hourMs
 /** How old the figures may be that many people look at. */
 const ageMaxMs = 5_000
 
@@ -70,7 +71,7 @@ async function readOverview(db: Db, whose: Whose, { now, days }: { now: number; 
     today: all.at(-1) ?? none,
     yesterday: all.at(-2) ?? none,
     days: all.slice(-days),
-    hours: hours.map(toHour),
+    hours: fillHours(hours, { from: today * dayMs + midnightMs, to: now }),
     timeToPay: { sample: times.sample, medianSeconds: times.median, p90Seconds: times.p90 },
     balances,
   }
@@ -91,8 +92,13 @@ function toFigures(rows: DayRow[]): Figures {
   }
 }
 
-function toHour({ hour, asked, paid, amount }: HourRow) {
-  return { hour: hour.toISOString(), asked, paid, paidAmount: amount }
+/** Every hour since midnight: one in which nothing happened is told as well. */
+function fillHours(rows: HourRow[], { from, to }: { from: number; to: number }): Overview['hours'] {
+  return Array.from({ length: Math.floor((to - from) / hourMs) + 1 }, (_, index) => {
+    const at = from + index * hourMs
+    const { asked = 0, paid = 0, amount = 0 } = rows.find(({ hour }) => hour.getTime() === at) ?? {}
+    return { hour: new Date(at).toISOString(), asked, paid, paidAmount: amount }
+  })
 }
 
 function toDay(day: number): string {

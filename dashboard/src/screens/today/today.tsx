@@ -136,7 +136,7 @@ function Hours({ overview: { hours } }: { overview: Overview }) {
     ],
     [hours, t],
   )
-  if (hours.length === 0) return <Empty icon="today" title={t.nothingToday} />
+  if (hours.every(({ asked }) => asked === 0)) return <Empty icon="today" title={t.nothingToday} />
   return (
     <>
       <Plot names={names} series={series} format={format.number} label={t.hours} />
