@@ -3,7 +3,8 @@ import { createBatch } from '../lib/batch.ts'
 import { fromTxid } from '../pix/ids.ts'
 import { checkRefundsOf } from '../transactions/refund-send.ts'
 import { checkReturns } from '../transactions/returns.ts'
-import { type SettleDeps, settleOwned, wasAsked } from '../transactions/settle.ts'
+import { type SettleDeps, settleOwned, type Told, wasAsked } from '../transactions/settle.ts'
+import type { Owner } from '../transactions/store.ts'
 import { settleToldWithdrawal } from '../withdrawals/check.ts'
 import { findOwner } from '../withdrawals/store.ts'
 import { findOutOfOrphan, type Orphan } from './orphan.ts'
@@ -76,13 +77,26 @@ async function findOut(deps: SettleDeps, notice: InboxRow): Promise<Look> {
     return payout ? await findOutOfPayout(deps, payout) : lookOf[await findOutOfOrphan(deps, told)]
   }
   const settled = await settleOwned(deps, owner, told)
-  if (settled === 'unpaid') return { state: 'unconfirmed', isFinal: false }
+  if (settled === 'unpaid') return await findOutOfOther(deps, owner, told)
   const isReturn = notice.event_key !== notice.end_to_end
   if (isReturn && (settled === 'settled' || settled === 'already')) {
     await checkRefundsOf(deps, owner)
     await checkReturns(deps, { merchantId: owner.merchant_id, id: owner.id })
   }
   return { state: 'settled', isFinal: true }
+}
+
+/**
+ * A callback may name another charge than its payment does. The true one that comes meanwhile would count as a repetition, so the payment is
+ * taken for what it names itself.
+ */
+async function findOutOfOther(deps: SettleDeps, owner: Owner, told: Told): Promise<Look> {
+  const payment = await deps.acquirers.named(told.acquirer).findPayment(told.endToEndId)
+  const id = fromTxid(payment?.txid ?? '')
+  const other = id === null || id === owner.id ? null : await deps.settlement.findOwner(id)
+  const isOwn = other !== null && wasAsked(other, told.acquirer)
+  const isSettled = isOwn && (await settleOwned(deps, other, told)) !== 'unpaid'
+  return { state: isSettled ? 'settled' : 'unconfirmed', isFinal: isSettled }
 }
 
 const lookOf: Record<Orphan, Look> = {
