@@ -1,0 +1,157 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { sql } from '../../src/db/sql.ts'
+import { charge, chargeMany, payAt, untilStatus } from '../support/payments.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { type Browser, findSandboxMerchant, inviteUser, openBrowser, password } from '../support/users.ts'
+
+let service: TestService
+let merchantId: string
+beforeAll(async () => {
+  service = await startTestService()
+  merchantId = await findSandboxMerchant(service)
+})
+afterAll(async () => {
+  await service.stop()
+})
+
+async function browserOf(role: string, ofMerchant: string | null = null): Promise<Browser> {
+  service.clock.advance(10 * 60_000)
+  const email = await inviteUser(service, { role, merchantId: ofMerchant })
+  return await openBrowser(service, { email, password })
+}
+
+describe('the overview', () => {
+  it('counts today, for all merchants, one, or none that is there', async () => {
+    const admin = await browserOf('admin')
+    const paid = await chargeMany(service, 3)
+    for (const { uri } of paid.slice(1)) await payAt(service, uri)
+    for (const { id } of paid.slice(1)) await untilStatus(service, id, 'PAID')
+    // Older than the figures that are kept for many to look at.
+    service.clock.advance(6_000)
+    const all = await admin.call('/dashboard/api/overview?days=7')
+    expect(all.status).toBe(200)
+    expect(all.body.today).toEqual({
+      asked: 3,
+      askedAmount: 3000,
+      paid: 2,
+      paidAmount: 2000,
+      failed: 0,
+      conversion: 2 / 3,
+    })
+    expect(all.body.balances).toMatchObject({ available: 2000, acquirer: -2000 })
+    expect(all.body.days).toHaveLength(7)
+    expect((all.body.hours as { paid: number }[]).reduce((sum, { paid }) => sum + paid, 0)).toBe(2)
+    const one = await admin.call(`/dashboard/api/overview?days=7&clientId=${service.sandbox.clientId}`)
+    expect(one.body).toEqual(all.body)
+    expect((await admin.call('/dashboard/api/overview?clientId=nobody')).status).toBe(404)
+  })
+})
+
+describe('a record', () => {
+  it('is found by what people have in hand', async () => {
+    const support = await browserOf('support')
+    const { id, uri } = await charge(service, { externalCode: 'order-2026-77' })
+    const paid = await payAt(service, uri)
+    await untilStatus(service, id, 'PAID')
+    for (const text of [id, id.replaceAll('-', ''), id.toUpperCase(), 'order-2026-77', paid.body.endToEndId]) {
+      const found = await support.call<{ data: { id: string; clientId: string }[] }>(
+        `/dashboard/api/search?q=${encodeURIComponent(text)}`,
+      )
+      expect(
+        found.body.data.map(({ id: one, clientId }) => [one, clientId]),
+        text,
+      ).toEqual([[id, service.sandbox.clientId]])
+    }
+    const none = await support.call<{ data: unknown[] }>('/dashboard/api/search?q=order-of-nobody')
+    expect(none.body.data).toEqual([])
+  })
+
+  it('is explained', async () => {
+    const support = await browserOf('support')
+    const { id } = await charge(service)
+    const told = await support.call(`/dashboard/api/record/${id}`)
+    expect(told.body).toMatchObject({ id, type: 'transaction', status: 'PIX_QRCODE_GENERATED' })
+    expect(told.body.summary).toContain('nobody has paid yet')
+  })
+})
+
+describe('a client', () => {
+  it('is made, given another secret, other scopes, and shut out, each with a trace', async () => {
+    const admin = await browserOf('admin')
+    const made = await admin.call('/dashboard/api/client', {
+      method: 'POST',
+      body: { name: 'Padaria', scopes: ['transaction.read'] },
+    })
+    expect(made.status).toBe(201)
+    const { clientId, clientSecret } = made.body as { clientId: string; clientSecret: string }
+    expect(await tokenOf({ clientId, clientSecret })).toBe(200)
+    const path = `/dashboard/api/client/${clientId}`
+    const rotated = await admin.call(`${path}/secret`, { method: 'POST', body: { of: 'client', overlapHours: 0 } })
+    expect(rotated.status).toBe(201)
+    service.clock.advance(1_000)
+    expect(await tokenOf({ clientId, clientSecret })).toBe(401)
+    expect(await tokenOf({ clientId, clientSecret: String(rotated.body.secret) })).toBe(200)
+    const webhook = await admin.call(`${path}/secret`, { method: 'POST', body: { of: 'webhook', overlapHours: 1 } })
+    expect(webhook.body.secret).toMatch(/^whsec_/)
+    const scopes = ['transaction.read', 'balance.read']
+    expect((await admin.call(path, { method: 'PATCH', body: { scopes } })).body.scopes).toEqual(scopes)
+    const revoked = await admin.call(`${path}/revocation`, { method: 'POST', body: { tokensOnly: false } })
+    expect(revoked.body.isActive).toBe(false)
+    expect(await tokenOf({ clientId, clientSecret: String(rotated.body.secret) })).toBe(401)
+    const rows = await service.db.query<{ action: string }>(sql`
+      select action from audit_log where details->>'clientId' = ${clientId} and actor like 'user:admin%' order by id`)
+    expect(rows.map(({ action }) => action)).toEqual([
+      'client.create',
+      'client.rotate-secret',
+      'client.rotate-webhook-secret',
+      'client.scopes',
+      'client.revoke',
+    ])
+  })
+
+  it('is made and granted scopes by the operator alone', async () => {
+    const owner = await browserOf('owner', merchantId)
+    const body = { name: 'Another', scopes: ['transaction.read'] }
+    expect((await owner.call('/dashboard/api/client', { method: 'POST', body })).status).toBe(403)
+    const path = `/dashboard/api/client/${service.sandbox.clientId}`
+    expect((await owner.call(path, { method: 'PATCH', body: { scopes: ['balance.read'] } })).status).toBe(403)
+  })
+})
+
+async function tokenOf({ clientId, clientSecret }: { clientId: string; clientSecret: string }): Promise<number> {
+  const answer = await fetch(`${service.baseUrl}/auth/token`, {
+    method: 'POST',
+    body: new URLSearchParams({ client_id: clientId, client_secret: clientSecret, grant_type: 'client_credentials' }),
+  })
+  await answer.text()
+  return answer.status
+}
+
+describe('the system', () => {
+  it('tells how it is, and stops and releases money that leaves', async () => {
+    const finance = await browserOf('finance')
+    const system = await finance.call('/dashboard/api/system')
+    expect(system.body).toMatchObject({
+      brake: null,
+      jobs: { givenUp: 0 },
+      acquirers: [{ name: 'simulator', isAvailable: true, hasPayouts: true }],
+    })
+    const reason = 'a drill'
+    expect((await finance.call('/dashboard/api/brake', { method: 'POST', body: { reason } })).status).toBe(200)
+    expect((await finance.call('/dashboard/api/system')).body.brake).toMatchObject({ reason })
+    const released = await finance.call('/dashboard/api/brake/release', { method: 'POST', body: { reason } })
+    expect(released.body).toEqual({ isEngaged: false, wasEngaged: true })
+    const support = await browserOf('support')
+    expect((await support.call('/dashboard/api/brake', { method: 'POST', body: { reason } })).status).toBe(403)
+  })
+
+  it('shows who did what, page by page', async () => {
+    const reader = await browserOf('read_only')
+    const first = await reader.call<{ data: { id: number; action: string }[] }>('/dashboard/api/audit')
+    expect(first.body.data.length).toBeGreaterThan(5)
+    const ids = first.body.data.map(({ id }) => id)
+    expect(ids).toEqual(ids.toSorted((a, b) => b - a))
+    const next = await reader.call<{ data: { id: number }[] }>(`/dashboard/api/audit?before=${ids[2]}`)
+    expect(next.body.data[0]?.id).toBe(ids[3])
+  })
+})
