@@ -7,7 +7,7 @@ import { type Browser, findSandboxMerchant, inviteUser, openBrowser, password } 
 let service: TestService
 let merchantId: string
 beforeAll(async () => {
-  service = await startTestService()
+  service = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
   merchantId = await findSandboxMerchant(service)
 })
 afterAll(async () => {

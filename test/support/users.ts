@@ -62,7 +62,7 @@ export async function inviteUser(
   const token = await service.db.transaction(
     async (tx) => await invite(tx, { email, merchantId, role, invitedBy: null }, service.clock.now()),
   )
-  await acceptInvitation(service, token, { name: `Ana ${role}`, password })
+  await acceptInvitation(service, token, { name: 'Ana Souza', password })
   return email
 }
 
