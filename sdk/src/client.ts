@@ -1,5 +1,5 @@
 import { GuicheError } from './errors.ts'
-import { type Call, type RequestOptions, readJson, type Settings, send, unlessAborted } from './http.ts'
+import { type Call, newKey, type RequestOptions, readJson, type Settings, send, unlessAborted } from './http.ts'
 import { List } from './list.ts'
 import { isTokenRefused, type Tokens } from './token.ts'
 import type { Page } from './types.ts'
@@ -68,6 +68,6 @@ export function toSegment(id: string): string {
 export function withKey<Input extends { idempotencyKey?: string | undefined }>(
   input: Input,
 ): { body: Input & { idempotencyKey: string }; idempotencyKey: string } {
-  const idempotencyKey = input.idempotencyKey ?? crypto.randomUUID()
+  const idempotencyKey = input.idempotencyKey ?? newKey()
   return { body: { ...input, idempotencyKey }, idempotencyKey }
 }

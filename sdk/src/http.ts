@@ -37,6 +37,8 @@ const firstPauseMs = 500
 const longestPauseMs = 8_000
 /** A service that asks for more patience than this is told to the caller instead. */
 const retryAfterMaxSeconds = 60
+/** A timer that is set to more ends at once. */
+const timerMaxMs = 2 ** 31 - 1
 
 /** 408 to 504: refused before it was carried out, or of unknown outcome. */
 const repeatedStatuses = [408, 500, 502, 503, 504]
@@ -59,6 +61,11 @@ export async function send<Result>(
       await pause(pauseMs(error, retry), options.signal)
     }
   }
+}
+
+/** 128 bits of chance, for an idempotency key or a request's id. Not `crypto.randomUUID`, which a page without https has not. */
+export function newKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
 /** Waits for something shared, unless this caller's own signal says to go. */
@@ -115,7 +122,7 @@ async function sendOnce<Result>(
 ): Promise<Result> {
   const { signal, timeoutMs = settings.timeoutMs } = options
   signal?.throwIfAborted()
-  const requestId = crypto.randomUUID()
+  const requestId = newKey()
   // Before anything is caught: what is wrong with these is the caller's to mend, and nothing to try again.
   const url = toUrl(settings, call)
   const headers = toHeaders(call, { token, requestId })
@@ -124,10 +131,13 @@ async function sendOnce<Result>(
   const abort = () => controller.abort(signal?.reason)
   signal?.addEventListener('abort', abort, { once: true })
   let isLate = false
-  const timer = setTimeout(() => {
-    isLate = true
-    controller.abort()
-  }, timeoutMs)
+  const timer = setTimeout(
+    () => {
+      isLate = true
+      controller.abort()
+    },
+    Math.min(timeoutMs, timerMaxMs),
+  )
   try {
     const response = await settings.fetch(url, {
       method: call.method,

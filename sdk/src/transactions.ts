@@ -48,7 +48,8 @@ export class Transactions {
    * ```
    */
   create(input: CreateTransaction, options?: RequestOptions): Promise<TransactionCreated> {
-    return this.#client.post('/transaction', options, withKey({ paymentMethod: 'PIX', pix: {}, ...input }))
+    const { paymentMethod = 'PIX', pix = {}, ...rest } = input
+    return this.#client.post('/transaction', options, withKey({ ...rest, paymentMethod, pix }))
   }
 
   /**

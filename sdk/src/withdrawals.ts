@@ -40,7 +40,8 @@ export class Withdrawals {
    * ```
    */
   create(input: CreateWithdrawal, options?: RequestOptions): Promise<WithdrawalCreated> {
-    return this.#client.post('/withdrawal', options, withKey({ method: 'PIX', ...input }))
+    const { method = 'PIX', ...rest } = input
+    return this.#client.post('/withdrawal', options, withKey({ ...rest, method }))
   }
 
   /**
