@@ -12,6 +12,7 @@ import {
   listNoticeRecords,
   listRefundRecords,
   listSurplusRecords,
+  listSuspenseIds,
   listTransferRecords,
   type NoticeRecord,
   type RefundRecord,
@@ -53,6 +54,8 @@ export async function findFacts(db: Db, id: string, now: Date): Promise<Facts | 
   const refunds = await listRefundRecords(db, { merchantId, id })
   const infractions = await listInfractionRecords(db, { merchantId, id })
   const recordIds = [id, ...refunds.map((refund) => refund.id), ...infractions.map((infraction) => infraction.id)]
+  const undone = refunds.flatMap((refund) => refund.suspense_payment_id ?? [])
+  const suspenseIds = [...undone, ...(await listSuspenseIds(db, id))]
   const page = { page: 1, perPage: deliveriesMax, after: null }
   const deliveries = await listDeliveries(db, merchantId, { recordId: id }, page)
   return {
@@ -64,7 +67,7 @@ export async function findFacts(db: Db, id: string, now: Date): Promise<Facts | 
     notices: await listNoticeRecords(db, { acquirers, txid: toTxid(id), since }),
     exchanges: await listExchanges(db, { recordIds, endToEnd, limit: exchangesMax }),
     deliveries: deliveries.items.toSorted((left, right) => left.sequence - right.sequence),
-    actions: await listActions(db, { recordIds, limit: actionsMax }),
+    actions: await listActions(db, { recordIds: [...recordIds, ...suspenseIds], limit: actionsMax }),
     brake: await findEngagedBrake(db),
     now,
   }

@@ -72,11 +72,13 @@ export type RefundRecord = {
   created_at: Date
   finished_at: Date | null
   check_at: Date | null
+  /** Of a match that was undone: where its money went. */
+  suspense_payment_id: string | null
 }
 
 export async function listRefundRecords(db: Db, { merchantId, id }: Key): Promise<RefundRecord[]> {
   return await db.query(sql`
-    select id, amount, status, error_message, created_at, finished_at, check_at from refunds
+    select id, amount, status, error_message, created_at, finished_at, check_at, suspense_payment_id from refunds
     where merchant_id = ${merchantId} and transaction_id = ${id} order by created_at, id`)
 }
 
@@ -126,6 +128,13 @@ export async function listSurplusRecords(db: Db, id: string): Promise<SurplusRec
   return await db.query(sql`
     select acquirer, end_to_end, amount, status, error_message from suspense_payments
     where transaction_id = ${id} order by paid_at, end_to_end`)
+}
+
+/** Payments in suspense that a transaction has to do with: those that paid it again, and the one that is matched to it. */
+export async function listSuspenseIds(db: Db, id: string): Promise<string[]> {
+  const rows = await db.query<{ id: string }>(sql`
+    select id from suspense_payments where transaction_id = ${id} or matched_transaction_id = ${id}`)
+  return rows.map((row) => row.id)
 }
 
 export type NoticeRecord = {

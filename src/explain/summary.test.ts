@@ -80,7 +80,7 @@ function exchange(error: string) {
 }
 
 function refund(more: Partial<RefundRecord> = {}): RefundRecord {
-  const open = { error_message: null, finished_at: null, check_at: at('12:00:05') }
+  const open = { error_message: null, finished_at: null, check_at: at('12:00:05'), suspense_payment_id: null }
   return { id: randomUUID(), amount: 1000, status: 'PROCESSING', created_at: at('11:55:00'), ...open, ...more }
 }
 
@@ -163,6 +163,13 @@ describe('a transaction that is', () => {
     )
     expect(ofTransaction(record, { refunds: [refund()], brake })).toBe(
       `${standing} No money leaves since 11:50:00 (trial_balance): it goes on after \`npx guiche ledger release\`. ${told}`,
+    )
+  })
+
+  it('REFUNDED because a match was undone: says that its money is in suspense, not with the payer', () => {
+    const refunds = [refund({ status: 'REFUNDED', amount: 2590, suspense_payment_id: id })]
+    expect(ofTransaction({ ...paid, status: 'REFUNDED' }, { refunds })).toBe(
+      `REFUNDED: the payment was not for this transaction: its R$ 25,90 went back into suspense; see \`npx guiche orphan show ${id}\`. ${told}`,
     )
   })
 

@@ -105,9 +105,12 @@ function toAcquirerEntries({ exchanges }: Facts): TimelineEntry[] {
 }
 
 function toRefundEntries({ refunds }: Facts): TimelineEntry[] {
-  return refunds.flatMap(({ id, amount, status, error_message: error, created_at, finished_at }) => {
+  return refunds.flatMap((refund) => {
+    const { id, amount, status, error_message: error, created_at, finished_at, suspense_payment_id: undone } = refund
     const data = { id, amount, status, error }
     const of = inReais(amount)
+    if (undone !== null)
+      return [{ at: created_at, kind: 'refund', what: `the match was undone: ${of} went back into suspense`, data }]
     const asked: TimelineEntry = { at: created_at, kind: 'refund', what: `${of} asked for`, data }
     const ended = status === 'REFUNDED' ? 'sent back' : `refused: ${error ?? 'no reason was given'}`
     return [asked, ...(finished_at ? [{ ...asked, at: finished_at, what: `${of} ${ended}` }] : [])]

@@ -29,7 +29,7 @@ function describeStanding(facts: TransactionFacts): string {
     case 'PROCESSING_REFUND':
       return describeRefunding(facts)
     case 'REFUNDED':
-      return `all of the ${inReais(facts.record.amount_paid ?? 0)} went back to the payer.`
+      return describeUndone(facts) ?? `all of the ${inReais(facts.record.amount_paid ?? 0)} went back to the payer.`
     default:
       return describeContest(facts)
   }
@@ -92,6 +92,13 @@ function describeRefunding({ refunds, brake, now }: TransactionFacts): string {
     'What it needs is set aside.',
     brake ? describeStop(brake, now) : due('The acquirer', 'asked about it', { at: refund.check_at, now }),
   )
+}
+
+/** The money is the operator's to find a place for. */
+function describeUndone({ record, refunds }: TransactionFacts): string | null {
+  const id = refunds.find((refund) => refund.suspense_payment_id !== null)?.suspense_payment_id
+  if (!id) return null
+  return `the payment was not for this transaction: its ${inReais(record.amount_paid ?? 0)} went back into suspense; see \`npx guiche orphan show ${id}\`.`
 }
 
 function describeContest({ record, infractions, now }: TransactionFacts): string {

@@ -30,10 +30,10 @@ const auditOf = async (id: string) =>
   (await cli.runJson<{ action: string }[]>(['audit', 'list', '--record', id])).map(({ action }) => action)
 
 describe('a payment that names no charge', () => {
-  it('is the house’s until an operator says what it was for; then it is booked as any payment is', async () => {
+  it('is the house’s, and shown with the charges that it may be for, the likeliest first', async () => {
     const house = await houseBalances(service)
     const merchant = await balancesOf(service)
-    const { id, endToEnd, held } = await payOrphan(service, { amount: 1_500, customer: payingCustomer })
+    const { id, held } = await payOrphan(service, { amount: 1_500, customer: payingCustomer })
     expect(await balancesOf(service)).toEqual(merchant)
     expect(await houseBalances(service)).toEqual({ ...house, suspense: 1_500, acquirer: -1_500 })
     expect(await fetchTransaction(service, id)).toMatchObject({ status: 'PIX_QRCODE_GENERATED' })
@@ -44,7 +44,12 @@ describe('a payment that names no charge', () => {
     expect(shown).toMatchObject({ id: held.id, status: 'held' })
     expect(shown.candidates[0]).toMatchObject({ score: 100, transactionId: id })
     expect(await cli.read(['orphan', 'show', held.id])).toMatch(new RegExp(`^100 +${id} .*same amount \\(30\\)`, 'm'))
+  })
 
+  it('is booked as any payment is once an operator says what it was for', async () => {
+    const house = await houseBalances(service)
+    const merchant = await balancesOf(service)
+    const { id, endToEnd, held } = await payOrphan(service, { amount: 1_500 })
     const matched = await cli.runJson(['orphan', 'match', held.id, '--transaction', id])
     expect(matched).toMatchObject({ status: 'matched', transactionId: id })
     expect(await fetchTransaction(service, id)).toMatchObject({
