@@ -182,15 +182,15 @@ async function contest(shop: Shop, { id, endToEnd }: { id: string; endToEnd: str
   const opened = await shop.psp.control<{ id: string }>('infraction', { endToEndId: endToEnd })
   expect(opened.status, JSON.stringify(opened.body)).toBe(200)
   // Read by a schedule, which need not be waited for.
-  const read = async () => await enqueueJob(shop.db, { name: 'transactions.infractions', payload: {}, key: 'test' })
-  await read()
-  await shop.until(id, ({ status }) => status === 'BLOCKED')
+  const readUntil = async (status: string) =>
+    await eventually(async () => {
+      await enqueueJob(shop.db, { name: 'transactions.infractions', payload: {}, key: 'transactions.infractions' })
+      return (await shop.fetch(id)).status === status
+    })
+  await readUntil('BLOCKED')
   const decided = await shop.psp.control('decision', { reference: opened.body.id, decision: 'accept' })
   expect(decided.status, JSON.stringify(decided.body)).toBe(200)
-  await eventually(async () => {
-    await read()
-    return (await shop.fetch(id)).status === 'INFRACTION'
-  })
+  await readUntil('INFRACTION')
 }
 
 async function register(db: Db, secretKey: string) {
