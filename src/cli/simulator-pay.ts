@@ -6,7 +6,7 @@ import { print } from './print.ts'
 import { readPlace } from './simulator-files.ts'
 
 /** Pays a code at the simulator that runs on this DATA_DIR, through its own controls. */
-export async function payAtSimulator(payment: { uri: string; amount?: number }): Promise<void> {
+export async function payAtSimulator(payment: { uri: string; amount?: number; behaviour?: string }): Promise<void> {
   const { dataDir } = readConfig(process.env)
   const place = await readPlace(join(dataDir, 'simulator'))
   if (!place)

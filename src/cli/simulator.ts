@@ -1,6 +1,6 @@
-import { type Command, InvalidArgumentError } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { dialectNames } from '../../simulator/dialects.ts'
-import { presetNames } from '../../simulator/personality/traits.ts'
+import { behaviours, presetNames } from '../../simulator/personality/traits.ts'
 import { toCentsAboveZero } from './arguments.ts'
 import type { SimulatorRun } from './simulator-run.ts'
 
@@ -45,9 +45,16 @@ export function simulatorCommands(program: Command): void {
     .command('pay <code>')
     .description('play the payer of a code, at the simulator that runs on this DATA_DIR')
     .option('--amount <cents>', 'pay another amount than the code asks for', toCentsAboveZero)
-    .action(async (uri: string, { amount }: { amount?: number }) => {
+    .addOption(
+      new Option('--behaviour <name>', 'what goes amiss with it (docs/sandbox.md)').choices(['honest', ...behaviours]),
+    )
+    .action(async (uri: string, { amount, behaviour }: { amount?: number; behaviour?: string }) => {
       const { payAtSimulator } = await import('./simulator-pay.ts')
-      await payAtSimulator({ uri, ...(amount !== undefined && { amount }) })
+      await payAtSimulator({
+        uri,
+        ...(amount !== undefined && { amount }),
+        ...(behaviour !== undefined && { behaviour }),
+      })
     })
 }
 

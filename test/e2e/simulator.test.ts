@@ -26,24 +26,57 @@ beforeAll(async () => {
 afterAll(async () => await database.drop())
 
 it('runs by itself with a PostgreSQL of its own, is paid from the command line, and ends when it is told to', async () => {
-  const simulator = await startSimulatorProcess(['--dialect', 'sicoob', '--tls'])
+  const simulator = await startSimulatorProcess([
+    '--dialect',
+    'sicoob',
+    '--tls',
+    '--personality',
+    'late',
+    '--seed',
+    '7',
+  ])
   cleanups.push(simulator.stop)
   expect(simulator.said()).toContain('speaks as sicoob')
+  expect(simulator.said()).toContain('The bank is late, by the seed 7: --personality honest makes it behave again.')
   const { acquirers } = JSON.parse(await readFile(join(simulator.dataDir, 'simulator/acquirers.json'), 'utf8'))
   expect(acquirers).toMatchObject([{ dialect: 'sicoob', baseUrl: simulator.url, chave: receiverKey }])
   expect(acquirers[0]).not.toHaveProperty('clientSecret')
 
   const made = await ask(simulator, 'PUT', `/pix/api/v2/cob/${txidOf(1)}`, cob('15.00'))
   expect(made.status).toBe(201)
-  const paid = await run(['simulator', 'pay', String(made.body.brcode)], simulator.dataDir)
+  const paid = await run(['simulator', 'pay', '--behaviour', 'honest', String(made.body.brcode)], simulator.dataDir)
   expect(paid).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/^endToEndId {2}E\w{31}\n$/) })
   const again = await run(['simulator', 'pay', String(made.body.brcode)], simulator.dataDir)
   expect(again).toEqual({ code: 1, stdout: '', stderr: 'guiche: The charge is already paid.\n' })
+
+  const twice = await run(['simulator', 'pay', '--behaviour', 'twice', String(made.body.brcode)], simulator.dataDir)
+  expect(twice).toMatchObject({ code: 0, stderr: '' })
+  expect(twice.stdout).not.toBe(paid.stdout)
 
   simulator.signal('SIGTERM')
   expect(await simulator.ended).toEqual({ code: 0, signal: null })
   const gone = await run(['simulator', 'pay', String(made.body.brcode)], simulator.dataDir)
   expect(gone).toMatchObject({ code: 1, stderr: expect.stringContaining('does it run?') })
+})
+
+it('prints settings that fit what it was changed to', async () => {
+  const quirks = ['tokenPath=/token', 'chargesPath=/v9', 'hasPayouts=true'].flatMap((quirk) => ['--quirk', quirk])
+  const simulator = await startSimulatorProcess(['--dialect', 'bb', ...quirks], {
+    databaseUrl: database.connectionString,
+  })
+  cleanups.push(simulator.stop)
+  const file = JSON.parse(await readFile(join(simulator.dataDir, 'simulator/acquirers.json'), 'utf8'))
+  expect(file.acquirers).toMatchObject([
+    {
+      dialect: 'bb',
+      tokenUrl: `${simulator.url}/token`,
+      settings: { appKey: 'simulated-app-key' },
+      overrides: {
+        paths: { cob: '/v9/cob', pix: '/pix/v2/pix', webhook: '/pix/v2/webhook' },
+        offers: { payouts: true, infractions: false },
+      },
+    },
+  ])
 })
 
 it('shows its certificate to a callback address that asks for one, and trusts whom it was told to', async () => {
@@ -75,6 +108,8 @@ describe('a mistake', () => {
     [['--dialect', 'nubank'], 'The names are generic, efi, bb'],
     [['--quirk', 'payer=all'], 'payer=account|person|none'],
     [['--control-token', 'short'], '16 to 128 letters'],
+    [['--personality', 'wicked'], 'The names are honest, forgetful'],
+    [['--seed', '-1'], 'A whole number from 0'],
     [['--callback-ca', 'none.pem'], 'none.pem'],
   ])('is told with what would be right: %j', async (args, said) => {
     const { dataDir, remove } = await makeDataDir()
