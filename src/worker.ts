@@ -18,6 +18,7 @@ import { matchJobs, matchSchedules } from './orphans/jobs.ts'
 import { observeReconciliation, reconciliationJobs, reconciliationSchedules } from './reconciliation/jobs.ts'
 import { type Retention, retentionJobs, retentionSchedules } from './retention/jobs.ts'
 import { suspenseJobs, suspenseSchedules } from './suspense/jobs.ts'
+import { observeSuspense } from './suspense/metrics.ts'
 import { transactionJobs, transactionSchedules } from './transactions/jobs.ts'
 import { loadTransactionMoments } from './transactions/load.ts'
 import { createSettlement } from './transactions/settle.ts'
@@ -89,6 +90,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   observeJobs({ db, registry })
   observeInbox({ ...deps })
   observeBooks({ db, registry })
+  observeSuspense({ db, registry })
   observeReconciliation({ db, registry })
   return {
     nudgeDeliveries: () => started.nudge(),

@@ -73,6 +73,14 @@ export async function findSuspense(db: Db | Tx, id: string): Promise<SuspenseRow
   return rows[0] ?? null
 }
 
+/** How many wait for somebody, and how many are being sent back. */
+export async function countOpenSuspense(db: Db): Promise<{ held: number; returning: number }> {
+  const [counts] = await db.query<{ held: number; returning: number }>(sql`
+    select count(*) filter (where status = 'held') as held, count(*) filter (where status = 'returning') as returning
+    from suspense_payments where status in ('held', 'returning')`)
+  return counts ?? { held: 0, returning: 0 }
+}
+
 export async function lockSuspense(tx: Tx, merchantId: string, id: string): Promise<SuspenseRow | null> {
   const rows = await tx.query<SuspenseRow>(sql`
     select ${columns} from suspense_payments where merchant_id = ${merchantId} and id = ${id} for no key update`)

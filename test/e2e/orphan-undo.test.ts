@@ -23,6 +23,18 @@ const deps = () => ({ ...service, settlement: createSettlement(service), nudgeDe
 const match = async (id: string, transactionId: string) => await matchPayment(deps(), { id, transactionId })
 const undo = async (id: string) => await undoMatch(deps(), id)
 
+it('is counted by the metrics while it waits for somebody', async () => {
+  const held = async () => {
+    const { text } = await service.call('/metrics')
+    return Number(/^suspense_payments\{status="held"\} (\d+)$/m.exec(text)?.[1])
+  }
+  const before = await held()
+  const { id, held: payment } = await payOrphan(service)
+  expect(await held()).toBe(before + 1)
+  await match(payment.id, id)
+  expect(await held()).toBe(before)
+})
+
 describe('a match', () => {
   it('is made with a transaction whose code has expired as well', async () => {
     const { id, held } = await payOrphan(service)
