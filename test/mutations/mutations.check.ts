@@ -7,10 +7,15 @@ import { type Mutation, modelTest, mutations } from './mutations.ts'
 
 /** What the tests need of the tree. */
 const copied = [
+  'dashboard',
   'migrations',
+  'package-lock.json',
   'package.json',
+  'scripts',
+  'sdk',
   'simulator',
   'src',
+  'test/e2e',
   'test/model',
   'test/support',
   'tsconfig.build.json',
@@ -25,7 +30,7 @@ const table: string[] = []
 let folder: string
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'guiche-mutation-'))
-  for (const one of copied) await cp(one, join(folder, one), { recursive: true })
+  for (const one of copied) await cp(one, join(folder, one), { recursive: true, preserveTimestamps: true })
   await symlink(resolve('node_modules'), join(folder, 'node_modules'))
 })
 afterEach(async () => await rm(folder, { recursive: true, force: true }))

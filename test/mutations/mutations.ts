@@ -182,4 +182,32 @@ export const mutations: Mutation[] = [
       edit('src/withdrawals/create.ts', "if (fields.length > 0) throw idempotencyKeyReused(fields, 'withdrawal')", ''),
     ],
   },
+  {
+    name: 'a second payment is sent back under another id at each try',
+    edits: [edit('src/suspense/send-back.ts', 'refundId: toTxid(returnId)', 'refundId: toTxid(crypto.randomUUID())')],
+    caughtBy: 'test/e2e/surplus.test.ts',
+  },
+  {
+    name: 'a held payment counts as refused when the acquirer does not answer',
+    edits: [
+      edit(
+        'src/suspense/send-back.ts',
+        'await wait(null, isStopped ? error.message : null)',
+        "await bookRefused(deps, row, 'no answer', null)",
+      ),
+    ],
+    caughtBy: 'test/e2e/surplus.test.ts',
+  },
+  {
+    name: 'a matched payment stays in suspense as well',
+    edits: [
+      edit('src/transactions/settle.ts', 'await postAll(tx, [...matched, ...payments])', 'await postAll(tx, payments)'),
+    ],
+    caughtBy: 'test/e2e/orphan-undo.test.ts',
+  },
+  {
+    name: 'an undone match leaves the fee where it is',
+    edits: [edit('src/orphans/undo.ts', 'paidUndone(amount, row.fee_amount ?? 0)', 'paidUndone(amount, 0)')],
+    caughtBy: 'test/e2e/orphan-undo.test.ts',
+  },
 ]
