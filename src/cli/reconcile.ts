@@ -96,7 +96,14 @@ export function reconcileCommands(program: Command): void {
       const given = ids.map(toId)
       const rows = await withAcquirers(async (context) => {
         const confirmed: DifferenceRow[] = []
-        for (const id of given) confirmed.push(await confirm(program, context, id))
+        for (const id of given) {
+          const done = await confirm(program, context, id).catch((cause: unknown) => {
+            const message = cause instanceof Error ? cause.message : String(cause)
+            const before = confirmed.length > 0 ? ` The ${confirmed.length} before it were confirmed.` : ''
+            throw new Error(`${message}${before}`, { cause })
+          })
+          confirmed.push(done)
+        }
         return confirmed
       })
       print(rows.map(toDifferenceView), { json, shown: rows.map(toDifferenceLine), note: noteOn(rows) })

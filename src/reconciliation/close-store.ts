@@ -26,6 +26,13 @@ export async function findStatement(
   return rows[0] ?? null
 }
 
+/** The last day that was closed, whenever that was done. */
+export async function findLastClosedDay(db: Db, acquirer: string): Promise<string | null> {
+  const rows = await db.query<{ day: string }>(sql`
+    select day::text from closed_days where acquirer = ${acquirer} order by closed_days.day desc limit 1`)
+  return rows[0]?.day ?? null
+}
+
 /** The next version of a day is written by one at a time. */
 export async function lockClosing(tx: Tx, acquirer: string): Promise<void> {
   await tx.query(sql`select pg_advisory_xact_lock(hashtextextended(${`closing ${acquirer}`}, 0))`)

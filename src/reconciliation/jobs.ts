@@ -3,8 +3,8 @@ import type { Acquirer } from '../acquirers/acquirer.ts'
 import type { Db } from '../db/sql.ts'
 import type { Job, JobSchedule } from '../jobs/jobs.ts'
 import { type CloseDeps, closeDay } from './close.ts'
-import { findStatement } from './close-store.ts'
-import { dayBefore, dayOf, windowOf } from './days.ts'
+import { findLastClosedDay } from './close-store.ts'
+import { dayBefore, dayOf, nextDay, windowOf } from './days.ts'
 import { reconcile } from './run.ts'
 import { countOpen, findComparedUntil, listLastRuns } from './store.ts'
 
@@ -16,6 +16,8 @@ const overlapMs = 30 * 60_000
 const reachMs = 24 * 60 * 60_000
 /** A day is closed so long after midnight: all that a bank tells late about it is there by then. */
 const closeAfterMs = 30 * 60_000
+/** As far back as days are closed that were left out. Older ones are closed by hand, should anybody want them. */
+const closeReachMs = 30 * 24 * 60 * 60_000
 
 /** Compares the books with each acquirer, all the time and once a day. One that does not answer keeps no other from it. */
 export function reconciliationJobs(deps: CloseDeps): Record<string, Job> {
@@ -23,7 +25,7 @@ export function reconciliationJobs(deps: CloseDeps): Record<string, Job> {
     'reconciliation.rolling': async (_, stopping) =>
       await forEach(deps, stopping, async (acquirer) => await rollOn(deps, acquirer, stopping)),
     'reconciliation.close': async (_, stopping) =>
-      await forEach(deps, stopping, async (acquirer) => await closeYesterday(deps, acquirer, stopping)),
+      await forEach(deps, stopping, async (acquirer) => await closeDays(deps, acquirer, stopping)),
   }
 }
 
@@ -58,16 +60,30 @@ async function rollOn(deps: CloseDeps, acquirer: Acquirer, stopping: AbortSignal
     deps.log.warn({ acquirer: acquirer.name, reason: error }, 'an acquirer could not be compared with to the end')
 }
 
-async function closeYesterday(deps: CloseDeps, acquirer: Acquirer, stopping: AbortSignal): Promise<void> {
+/** Yesterday, and the days before it that nobody closed because the service did not run: each begins where the one before ends. */
+async function closeDays(deps: CloseDeps, acquirer: Acquirer, stopping: AbortSignal): Promise<void> {
   const now = deps.clock.now()
-  const day = dayBefore(dayOf(now))
-  if (now.getTime() - windowOf(day).to.getTime() < closeAfterMs) return
-  if (await findStatement(deps.db, { acquirer: acquirer.name, day })) return
+  const yesterday = dayBefore(dayOf(now))
+  const isSoon = now.getTime() - windowOf(yesterday).to.getTime() < closeAfterMs
+  const last = isSoon ? dayBefore(yesterday) : yesterday
+  const closedUntil = await findLastClosedDay(deps.db, acquirer.name)
+  const reach = dayOf(new Date(now.getTime() - closeReachMs))
+  let day = closedUntil === null ? last : nextDay(closedUntil)
+  if (day < reach) day = reach
+  // Nothing was compared before the service ran for the first time.
+  if (closedUntil === null && isSoon) return
+  for (; day <= last && !stopping.aborted; day = nextDay(day)) {
+    if (!(await closeOne(deps, acquirer, day, stopping))) return
+  }
+}
+
+/** False where it has to be tried again. */
+async function closeOne(deps: CloseDeps, acquirer: Acquirer, day: string, stopping: AbortSignal): Promise<boolean> {
   const closed = await closeDay(deps, { acquirer, day, stopping })
-  const { log } = deps
-  if (closed.state === 'closed') log.info({ acquirer: acquirer.name, day, sha256: closed.sha256 }, 'a day was closed')
-  else if (!stopping.aborted)
-    log.warn({ acquirer: acquirer.name, day, reason: closed.error }, 'a day could not be closed yet')
+  const about = { acquirer: acquirer.name, day }
+  if (closed.state === 'closed') deps.log.info({ ...about, sha256: closed.sha256 }, 'a day was closed')
+  else if (!stopping.aborted) deps.log.warn({ ...about, reason: closed.error }, 'a day could not be closed yet')
+  return closed.state === 'closed'
 }
 
 export function observeReconciliation({ db, registry }: { db: Db; registry: Registry }): void {

@@ -7,6 +7,7 @@ import { type Reconciling, reconcilingWith } from '../../test/support/reconcilin
 import type { Send } from '../acquirers/bacen/http.ts'
 import { sql } from '../db/sql.ts'
 import { findEngagedBrake } from '../ledger/store.ts'
+import { settleTransaction } from '../transactions/settle.ts'
 import { classNames } from './classes.ts'
 import { dismissDifference } from './decide.ts'
 import { observeReconciliation, reconciliationJobs } from './jobs.ts'
@@ -136,8 +137,8 @@ it('waits for what the service is still coming to, in a window that trails behin
   const jobs = reconciliationJobs(deps)
   const roll = async () => await jobs['reconciliation.rolling']?.({}, never)
   await roll()
-  const [owner] = await database.db.query<{ id: string }>(sql`
-    select id from transactions where status = 'PIX_QRCODE_GENERATED' order by id limit 1`)
+  const [owner] = await database.db.query<{ id: string; merchant_id: string }>(sql`
+    select id, merchant_id from transactions where status = 'PIX_QRCODE_GENERATED' order by id limit 1`)
   const at = new Date(clock.now().getTime() - 7 * minuteMs)
   const endToEndId = 'E12345678202611221453justnowpaid'
   const txid = owner?.id.replaceAll('-', '') ?? null
@@ -153,6 +154,15 @@ it('waits for what the service is still coming to, in a window that trails behin
     select starts_at, ends_at from reconciliation_runs order by started_at, ends_at`)
   expect(windows.at(-1)?.ends_at).toEqual(new Date(clock.now().getTime() - 5 * minuteMs))
   expect(windows.at(-1)?.starts_at.getTime()).toBeLessThan(windows.at(-2)?.ends_at.getTime() ?? 0)
+  // Settled a day later, when no rolling run looks there any more.
+  clock.advance(24 * 60 * minuteMs)
+  await settleTransaction(deps, {
+    merchantId: owner?.merchant_id ?? '',
+    id: owner?.id ?? '',
+    told: { acquirer: 'bank', endToEndId },
+  })
+  await roll()
+  expect((await states()).toSorted()).toEqual(['late resolved', 'missing_here resolved'])
 })
 
 it('closes yesterday half an hour after midnight, once, and tells of both in its metrics', async () => {
@@ -166,6 +176,11 @@ it('closes yesterday half an hour after midnight, once, and tells of both in its
   await close()
   await close()
   expect(await days()).toEqual([{ day: '2026-11-20', version: 1 }])
+
+  // Down for two days: none is left out.
+  clock.set(new Date(to.getTime() + 3 * 24 * 60 * minuteMs))
+  await close()
+  expect(await days()).toEqual(['20', '21', '22'].map((last) => ({ day: `2026-11-${last}`, version: 1 })))
 
   const registry = new Registry()
   observeReconciliation({ db: database.db, registry })

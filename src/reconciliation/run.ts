@@ -30,7 +30,7 @@ import {
   sumListed,
 } from './pairs-store.ts'
 import { keepFound } from './save.ts'
-import { finishRun, insertRun, type NewRun, type RunKind, resolveUnseen } from './store.ts'
+import { finishRun, insertRun, type NewRun, type RunKind, resolveComeTo, resolveUnseen } from './store.ts'
 
 export type ReconcileDeps = { db: Db; clock: Clock; acquirers: Acquirers; log: Logger }
 
@@ -190,7 +190,8 @@ async function complete({ db, clock }: ReconcileDeps, run: NewRun, tally: Tally)
     await finishRun(tx, { id: runId, state: 'complete', error: null, counts: tally, totals, at: now })
     // A rolling run does not read all that tells of returns.
     const seen: Subject[] = kind === 'rolling' ? ['payment', 'payout'] : subjects
-    return await resolveUnseen(tx, { acquirer, runId, subjects: seen, isDaily: kind === 'daily', now, ...window })
+    const unseen = { acquirer, runId, subjects: seen, isDaily: kind === 'daily', now, ...window }
+    return (await resolveUnseen(tx, unseen)) + (await resolveComeTo(tx, { acquirer, now }))
   })
   return { ...toResult(run, tally), state: 'complete', error: null, resolvedCount, totals }
 }

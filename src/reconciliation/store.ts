@@ -138,6 +138,24 @@ export async function resolveUnseen(
   return rows.length
 }
 
+/**
+ * What the service has come to by itself meanwhile is there no more, however long ago it was: a payment that is booked or held by now. A
+ * rolling run does not look back that far.
+ */
+export async function resolveComeTo(tx: Tx, { acquirer, now }: { acquirer: string; now: Date }): Promise<number> {
+  const rows = await tx.query(sql`
+    update differences set state = 'resolved', decided_at = ${now}
+    where acquirer = ${acquirer} and state = 'open' and subject = 'payment' and not is_timing
+      and class in ('late', 'missing_here', 'duplicate', 'orphan') and (
+        exists (
+          select from transactions
+          where id = differences.record_id and merchant_id = differences.merchant_id and end_to_end = reference)
+        or exists (
+          select from suspense_payments where suspense_payments.acquirer = differences.acquirer and end_to_end = reference))
+    returning differences.id`)
+  return rows.length
+}
+
 export async function findDifference(db: Db | Tx, id: string): Promise<DifferenceRow | null> {
   const rows = await db.query<DifferenceRow>(sql`select ${columns} from differences where id = ${id}`)
   return rows[0] ?? null
