@@ -43,6 +43,8 @@ describe.skipIf(!hasBacenOpenApi)('against the Central Bank’s OpenAPI', () => 
 
   async function everyOperation() {
     await acquirer.registerCallback('https://shop.example/callbacks/secret')
+    // Refused, and asked which one is there. It is our address that does not fit, not our request.
+    await expect(acquirer.registerCallback('ftp://shop.example')).rejects.toThrow()
     for (const [index, amount] of [1, 10, 999, 10_000_000].entries()) {
       const input = { txid: txidOf(index + 1), amount: cents(amount), expiresInSeconds: 60 + index }
       const created = await acquirer.createCharge(input)
@@ -67,6 +69,7 @@ describe.skipIf(!hasBacenOpenApi)('against the Central Bank’s OpenAPI', () => 
     const to = simulator.clock.now()
     for await (const payment of acquirer.listPayments({ from: new Date(to.getTime() - 1234), to }))
       payloads.push(payment)
+    for await (const _ of acquirer.listPayments({ from: new Date(to.getTime() - 1234), to, withReturns: true }));
   }
 
   async function refundsThatEndBadly() {
@@ -87,13 +90,17 @@ describe.skipIf(!hasBacenOpenApi)('against the Central Bank’s OpenAPI', () => 
       .replace(/^\/pix\/[^/]+\/devolucao\/.*/, '/pix/{e2eid}/devolucao/{id}')
       .replace(/^\/(cob|pix|webhook)\/[^{].*/, (_, name) => templates[name] ?? '')
   const templates: Record<string, string> = { cob: '/cob/{txid}', pix: '/pix/{e2eid}', webhook: '/webhook/{chave}' }
-  const numeric = new Set(['paginacao.paginaAtual', 'paginacao.itensPorPagina'])
+  const typed = (name: string, value: string) => {
+    if (name === 'devolucaoPresente') return value === 'true'
+    return name.startsWith('paginacao.') ? Number(value) : value
+  }
 
   it('every request that the adapter sends fits', () => {
     const asked = exchanges.filter(({ request }) => !request.isToken).map(({ request }) => request)
     expect(new Set(asked.map((request) => `${request.method} ${pathOf(request)}`))).toEqual(
       new Set([
         'PUT /webhook/{chave}',
+        'GET /webhook/{chave}',
         'PUT /cob/{txid}',
         'GET /cob/{txid}',
         'GET /pix/{e2eid}',
@@ -118,7 +125,7 @@ describe.skipIf(!hasBacenOpenApi)('against the Central Bank’s OpenAPI', () => 
       for (const [name, value] of Object.entries(given)) {
         const validate = parameters[name]
         expect(validate, `${name} is a parameter of ${path}`).toBeDefined()
-        validate?.(numeric.has(name) ? Number(value) : value)
+        validate?.(typed(name, value))
         expect(validate?.errors ?? [], `${name}=${value}`).toEqual([])
       }
       const validateBody = openApi.requestBody(method, path)

@@ -1,0 +1,197 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { receiverAccount, receiverKey, simulatorCredentials } from '../../simulator/receiver-account.ts'
+import { startSimulatorServer } from '../../simulator/server.ts'
+import { manualClock } from '../../test/support/clock.ts'
+import { createEmptyDatabase, type TestDatabase } from '../../test/support/database.ts'
+import { type TestSimulator, testSimulator, txidOf } from '../../test/support/simulator.ts'
+import { createHttpSend, type HttpRequest, type HttpResponse, type Send } from './bacen/http.ts'
+import { type MannerOverrides, standardManner, withOverrides } from './bacen/manner.ts'
+import { type Finding, probeAcquirer } from './probe.ts'
+import type { AcquirerSettings } from './settings.ts'
+
+const clock = manualClock()
+const callbackUrl = 'https://shop.example/callbacks/psp/secret'
+let database: TestDatabase
+let simulator: TestSimulator
+let server: { url: string; close(): Promise<void> }
+let http: { send: Send; close(): Promise<void> }
+
+beforeAll(async () => {
+  database = await createEmptyDatabase()
+  simulator = await testSimulator(database.db.pool, { clock })
+  server = await startSimulatorServer({ simulator, host: '127.0.0.1', port: 0 })
+  http = createHttpSend({ baseUrl: server.url })
+})
+afterAll(async () => {
+  await http.close()
+  await server.close()
+  await simulator.close()
+  await database.drop()
+})
+
+const settingsOf = (overrides: MannerOverrides = {}, more: Partial<AcquirerSettings> = {}): AcquirerSettings => ({
+  name: 'psp',
+  dialect: 'generic',
+  environment: 'sandbox',
+  place: { baseUrl: server.url },
+  credentials: simulatorCredentials,
+  chave: receiverKey,
+  receiver: receiverAccount,
+  tls: null,
+  timeoutMs: 5_000,
+  callbacks: {},
+  fees: { payment: null, payout: null },
+  manner: withOverrides(standardManner, { offers: { payouts: true, infractions: true }, ...overrides }),
+  ...more,
+})
+
+type Meddle = (request: HttpRequest, answer: HttpResponse) => HttpResponse
+
+/** The findings by subject, and every request that was made. The server's clock is the machine's. */
+async function probe(settings = settingsOf(), meddle: Meddle = (_, answer) => answer) {
+  const asked: HttpRequest[] = []
+  const send: Send = async (request) => {
+    asked.push(request)
+    const answer = await http.send(request)
+    return meddle(request, { ...answer, headers: { ...answer.headers, date: clock.now().toUTCString() } })
+  }
+  const findings = await probeAcquirer(settings, { send, clock, certificateEndsAt: null, callbackUrl })
+  const bySubject = Object.fromEntries(findings.map((finding) => [finding.subject, finding]))
+  const of = (subject: string): Finding => bySubject[subject] ?? expect.unreachable(`${subject} is told of`)
+  return { findings, of, asked }
+}
+
+const json = (status: number, body: unknown): HttpResponse => ({ status, headers: {}, body: JSON.stringify(body) })
+const isList = ({ path }: HttpRequest) => path === '/pix'
+
+describe('a PSP that speaks all of it', () => {
+  it('is found to, by requests that only read', async () => {
+    await simulator.ask('PUT', `/webhook/${receiverKey}`, { body: { webhookUrl: callbackUrl } })
+    await simulator.pay({ uri: await simulator.charge(txidOf(1)) })
+    const { findings, asked } = await probe()
+    expect(findings.map(({ subject, state }) => [subject, state])).toEqual([
+      ['our certificate', 'skipped'],
+      ['token', 'ok'],
+      ['scopes', 'ok'],
+      ['clock', 'ok'],
+      ['charges', 'ok'],
+      ['payments', 'ok'],
+      ['pages', 'ok'],
+      ['times', 'ok'],
+      ['callbacks', 'ok'],
+      ['payouts', 'ok'],
+      ['contests (MED)', 'ok'],
+    ])
+    expect(new Set(asked.map(({ method, isToken }) => (isToken ? 'token' : method)))).toEqual(new Set(['token', 'GET']))
+    // The path of a callback is a secret.
+    expect(JSON.stringify(findings)).not.toContain('secret')
+  })
+
+  it('and has no payouts or contests is not asked for them', async () => {
+    const { of, asked } = await probe(settingsOf({ offers: { payouts: false, infractions: false } }))
+    expect([of('payouts').state, of('contests (MED)').state]).toEqual(['skipped', 'skipped'])
+    expect(asked.filter(({ path }) => path.includes('/gn/'))).toEqual([])
+  })
+})
+
+describe('what is lacking is told with the setting to change', () => {
+  it('without a token nothing else is asked', async () => {
+    const refused = await probe(settingsOf({}, { credentials: { clientId: 'x', clientSecret: 'y' } }))
+    expect(refused.of('token')).toMatchObject({
+      state: 'missing',
+      said: expect.stringContaining('invalid_client'),
+      setting: 'clientId, clientSecret, overrides.token',
+    })
+    expect(refused.asked).toHaveLength(1)
+    const page = { status: 400, headers: {}, body: '<center>No required SSL certificate was sent</center>' }
+    const certificate = await probe(settingsOf(), () => page)
+    expect(certificate.of('token')).toMatchObject({ state: 'missing', setting: 'tls' })
+    const { findings } = await probe(settingsOf(), () => {
+      throw Object.assign(new Error('x'), { code: 'CERT_HAS_EXPIRED' })
+    })
+    expect(findings[1]).toMatchObject({ state: 'missing', said: expect.stringContaining('has expired') })
+  })
+
+  it.each<[string, string, Meddle, Partial<Finding>]>([
+    [
+      'a clock that goes wrong',
+      'clock',
+      (_, answer) => ({ ...answer, headers: { ...answer.headers, date: 'Mon, 02 Mar 2026 14:00:00 GMT' } }),
+      { state: 'warning', said: expect.stringContaining('3600 s ahead') },
+    ],
+    [
+      'scopes that are not granted',
+      'scopes',
+      (request, answer) => (request.isToken ? json(200, { ...JSON.parse(answer.body), scope: 'cob.read' }) : answer),
+      { state: 'warning', said: expect.stringContaining('cob.write') },
+    ],
+    [
+      'a 404 of a gateway',
+      'charges',
+      (request, answer) =>
+        request.path.startsWith('/cob') ? json(404, { message: 'no Route matched with those values' }) : answer,
+      { state: 'missing', setting: 'baseUrl, overrides.paths.cob' },
+    ],
+    [
+      'a refusal to tell',
+      'charges',
+      (request, answer) => (request.path.startsWith('/cob') ? json(403, { title: 'Acesso negado' }) : answer),
+      { state: 'missing', said: '403: Acesso negado' },
+    ],
+    [
+      'an answer for everything',
+      'payouts',
+      (request, answer) => (request.path.includes('id-envio') ? json(200, {}) : answer),
+      { state: 'missing' },
+    ],
+    [
+      'no list',
+      'payments',
+      (request, answer) => (isList(request) ? json(200, { status: 'ok' }) : answer),
+      { state: 'missing', setting: 'overrides.paths.pix' },
+    ],
+    [
+      'a list of fewer days',
+      'payments',
+      (request, answer) => (isList(request) ? json(400, { detail: 'Período inválido' }) : answer),
+      { state: 'missing', setting: 'overrides.paths.pix, overrides.list.daysMax' },
+    ],
+    [
+      'smaller pages',
+      'pages',
+      (request, answer) =>
+        isList(request)
+          ? json(200, { parametros: { paginacao: { paginaAtual: 0, itensPorPagina: 50 } }, pix: [] })
+          : answer,
+      { state: 'warning', setting: 'overrides.list.pageSize: 50' },
+    ],
+    [
+      'pages from one',
+      'pages',
+      (request, answer) =>
+        isList(request) ? json(200, { parametros: { paginacao: { paginaAtual: 1 } }, pix: [] }) : answer,
+      { state: 'missing' },
+    ],
+    [
+      'another address for callbacks',
+      'callbacks',
+      (request, answer) =>
+        request.path.startsWith('/webhook') ? json(200, { webhookUrl: 'https://old.example/x' }) : answer,
+      { state: 'warning', setting: 'callbacks.baseUrl' },
+    ],
+    [
+      'no address for callbacks',
+      'callbacks',
+      (request, answer) => (request.path.startsWith('/webhook') ? json(404, { title: 'Não há webhook' }) : answer),
+      { state: 'warning', setting: null },
+    ],
+  ])('%s', async (_, subject, meddle, expected) => {
+    const { of } = await probe(settingsOf(), meddle)
+    expect(of(subject)).toMatchObject(expected)
+  })
+
+  it('a path that does not exist', async () => {
+    const { of } = await probe(settingsOf({ paths: { cob: '/api/v9/cob' } }))
+    expect(of('charges')).toMatchObject({ state: 'warning', setting: 'baseUrl, overrides.paths.cob' })
+  })
+})
