@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { DialectName } from '../../simulator/dialects.ts'
-import { quirksOf } from '../../simulator/dialects.ts'
+import { type DialectName, quirksOf } from '../../simulator/dialects.ts'
+import type { Quirks } from '../../simulator/quirks.ts'
 import {
   receiverAccount,
   receiverKey,
@@ -37,16 +37,15 @@ export async function readPlace(folder: string): Promise<SimulatorPlace | null> 
 /** Writes a settings file with which Guichê reaches this simulator as an acquirer. */
 export async function toAcquirersFile(
   folder: string,
-  { place, dialect }: { place: SimulatorPlace; dialect: DialectName },
+  { place, dialect, quirks }: { place: SimulatorPlace; dialect: DialectName; quirks: Quirks },
 ): Promise<{ path: string; text: string }> {
-  const text = JSON.stringify({ acquirers: [toAcquirer(place, dialect)] }, null, 2)
+  const text = JSON.stringify({ acquirers: [toAcquirer(place, dialect, quirks)] }, null, 2)
   const path = join(folder, 'acquirers.json')
   await writeFile(path, `${text}\n`, { mode: 0o600 })
   return { path, text }
 }
 
-function toAcquirer({ url, tls }: SimulatorPlace, dialect: DialectName): object {
-  const quirks = quirksOf(dialect)
+function toAcquirer({ url, tls }: SimulatorPlace, dialect: DialectName, quirks: Quirks): object {
   const settings = {
     ...(quirks.requiredQuery !== null && { appKey: simulatorAppKey }),
     // Its callbacks go straight to Guichê, which asks for no certificate.
@@ -65,8 +64,25 @@ function toAcquirer({ url, tls }: SimulatorPlace, dialect: DialectName): object 
     ...(tls && { tls: { pfxFile: tls.pfxFile, passphrase: { file: tls.passphraseFile }, caFile: tls.caFile } }),
     callbacks: { register: true },
     ...(Object.keys(settings).length > 0 && { settings }),
-    // The standard has neither, and this simulator has both.
-    ...(dialect === 'generic' && { overrides: { offers: { payouts: true, infractions: true } } }),
+    ...toOverrides(dialect, quirks),
+  }
+}
+
+/** What its client could not know from the name of the dialect. */
+function toOverrides(dialect: DialectName, quirks: Quirks): { overrides?: object } {
+  const { chargesPath, pixPath, hasPayouts, hasInfractions } = quirks
+  const known = quirksOf(dialect)
+  const isMoved = chargesPath !== known.chargesPath || pixPath !== known.pixPath
+  const isOther = hasPayouts !== known.hasPayouts || hasInfractions !== known.hasInfractions
+  // The standard has neither payouts nor infractions.
+  const hasOffers = isOther || dialect === 'generic'
+  if (!isMoved && !hasOffers) return {}
+  const paths = { cob: `${chargesPath}/cob`, pix: `${pixPath}/pix`, webhook: `${pixPath}/webhook` }
+  return {
+    overrides: {
+      ...(isMoved && { paths }),
+      ...(hasOffers && { offers: { payouts: hasPayouts, infractions: hasInfractions } }),
+    },
   }
 }
 

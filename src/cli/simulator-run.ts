@@ -3,7 +3,7 @@ import { type DialectName, dialectNames, isDialectName, quirksOf } from '../../s
 import type { CharacterInput } from '../../simulator/personality/nature.ts'
 import type { Character } from '../../simulator/personality/personality.ts'
 import { presetNames } from '../../simulator/personality/traits.ts'
-import { changeQuirks, describeQuirks } from '../../simulator/quirks.ts'
+import { changeQuirks, describeQuirks, type Quirks } from '../../simulator/quirks.ts'
 import { startSimulatorServer } from '../../simulator/server.ts'
 import { createSimulator } from '../../simulator/simulator.ts'
 import type { TlsFolder } from '../../simulator/tls-folder.ts'
@@ -80,7 +80,7 @@ export async function runSimulator(options: SimulatorRun): Promise<void> {
     const place = { url, controlToken, tls: tls?.paths ?? null }
     await writePlace(folder, place)
     stopOnSignals(stop)
-    write(await describe({ folder, place, dialect, quirks: quirk, isPlain: isPlain && !tls }))
+    write(await describe({ folder, place, dialect, quirks, changed: quirk, isPlain: isPlain && !tls }))
     write(describeCharacter(await simulator.personality()))
   } catch (error) {
     await stop()
@@ -152,20 +152,21 @@ async function describe(running: {
   folder: string
   place: SimulatorPlace
   dialect: DialectName
-  quirks: string[]
+  quirks: Quirks
+  changed: string[]
   isPlain: boolean
 }): Promise<string> {
-  const { place, dialect, quirks } = running
+  const { place, dialect, quirks, changed } = running
   const start = `The simulated PIX network answers at ${place.url}`
   const controls = `
   Control token  ${place.controlToken}
                  It opens POST ${place.url}/sandbox/…; npx guiche simulator pay '<code>' uses it.
 `
   if (running.isPlain) return `${start}. Start Guichê with SIMULATOR_URL=${place.url}\n${controls}\n`
-  const settings = await toAcquirersFile(running.folder, { place, dialect })
+  const settings = await toAcquirersFile(running.folder, { place, dialect, quirks })
   const tls =
     place.tls && `\n  Certificates   ${place.tls.caFile} is the authority, ${place.tls.pfxFile} the client's\n`
-  return `${start} and speaks as ${[dialect, ...quirks].join(', ')}.
+  return `${start} and speaks as ${[dialect, ...changed].join(', ')}.
 ${tls ?? ''}${controls}
   Start Guichê with ACQUIRERS_FILE=${settings.path}
 
