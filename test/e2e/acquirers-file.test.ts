@@ -1,0 +1,173 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { receiverAccount, receiverKey, simulatorCredentials } from '../../simulator/receiver-account.ts'
+import { startSimulatorServer } from '../../simulator/server.ts'
+import type { Finding } from '../../src/acquirers/probe.ts'
+import { scopes } from '../../src/auth/scopes.ts'
+import { newSecretKey, parseSecretKey } from '../../src/lib/secrets.ts'
+import { createMerchant } from '../../src/merchant.ts'
+import { manualClock } from '../support/clock.ts'
+import { openCommandLine } from '../support/command-line.ts'
+import { createEmptyDatabase, type TestDatabase } from '../support/database.ts'
+import { listen, makeFolder } from '../support/https-psp.ts'
+import { fetchToken, smallestTransaction, startTestService, type TestService } from '../support/service.ts'
+import { type TestSimulator, testSimulator } from '../support/simulator.ts'
+import { eventually } from '../support/webhooks.ts'
+
+const secretKey = newSecretKey()
+const clock = manualClock()
+let database: TestDatabase
+let bank: TestSimulator
+let server: { url: string; close(): Promise<void> }
+let files: Awaited<ReturnType<typeof makeFolder>>
+const cleanups: (() => Promise<unknown>)[] = []
+
+beforeAll(async () => {
+  database = await createEmptyDatabase()
+  bank = await testSimulator(database.db.pool, { clock })
+  server = await startSimulatorServer({ simulator: bank, host: '127.0.0.1', port: 0 })
+})
+afterAll(async () => {
+  await server.close()
+  await bank.close()
+  await database.drop()
+})
+beforeEach(async () => {
+  files = await makeFolder()
+  cleanups.push(files.remove)
+})
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+})
+
+async function environmentOf(more: object = {}): Promise<Record<string, string>> {
+  const acquirer = {
+    name: 'psp',
+    dialect: 'generic',
+    environment: 'sandbox',
+    baseUrl: server.url,
+    clientId: simulatorCredentials.clientId,
+    clientSecret: { env: 'PSP_SECRET' },
+    chave: receiverKey,
+    receiver: receiverAccount,
+    overrides: { offers: { payouts: true, infractions: true } },
+    ...more,
+  }
+  await files.write('acquirers.json', JSON.stringify({ acquirers: [acquirer] }))
+  return {
+    ACQUIRERS_FILE: files.path('acquirers.json'),
+    PSP_SECRET: simulatorCredentials.clientSecret,
+    SECRET_KEY: secretKey,
+  }
+}
+
+async function start(more: object = {}): Promise<TestService> {
+  const service = await startTestService({ clock, environment: await environmentOf(more) })
+  cleanups.push(service.stop)
+  return service
+}
+
+/** The token of a shop's client: there is no client to play with beside real money. */
+async function signIn(service: TestService): Promise<string> {
+  const key = parseSecretKey(secretKey)
+  if (!key) throw new Error('this is a key')
+  const input = { name: 'A shop', scopes: [...scopes] }
+  const client = await service.db.transaction(async (tx) => await createMerchant(tx, { clock, key }, input))
+  return await fetchToken(service.baseUrl, client)
+}
+
+const registered = async () => (await bank.ask('GET', `/webhook/${receiverKey}`)).body.webhookUrl
+
+describe('a service with an acquirer of a settings file', () => {
+  it('is paid through it, and has nothing to play with', async () => {
+    const service = await start()
+    const token = await signIn(service)
+    await eventually(async () => String(await registered()).startsWith(`${service.baseUrl}/callbacks/psp/`))
+    expect(service.sandbox).toEqual({})
+    expect((await service.call('/sandbox/payment', { token, body: { uri: 'x' } })).status).toBe(404)
+
+    const created = await service.call<{ id: string; pixResponse: { uri: string } }>('/transaction', {
+      token,
+      body: smallestTransaction(),
+    })
+    expect(created.status).toBe(201)
+    await bank.pay({ uri: created.body.pixResponse.uri })
+    await service.runJob('transactions.poll')
+    const fetched = async () =>
+      (await service.call<{ status: string; acquirer: string }>(`/transaction/${created.body.id}`, { token })).body
+    await eventually(async () => (await fetched()).status === 'PAID')
+    expect((await fetched()).acquirer).toBe('psp')
+    const { text } = await service.call('/metrics', { token: null })
+    expect(text).toContain('acquirer_circuit_state{acquirer="psp"} 0')
+    expect(text).toMatch(/acquirer_requests_total\{acquirer="psp",operation="createCharge",outcome="created"\} 1/)
+  })
+
+  it('registers another address where the PSP reaches it, or none where it is done by hand', async () => {
+    await start({ callbacks: { baseUrl: 'https://callbacks.example.com' } })
+    await eventually(async () => String(await registered()).startsWith('https://callbacks.example.com/callbacks/psp/'))
+    const before = await registered()
+    await start({ callbacks: { register: false } })
+    expect(await registered()).toBe(before)
+  })
+
+  it('starts while the PSP is down, and says that the outcome is not known', async () => {
+    const gone = await listen(() => {})
+    await gone.close()
+    const service = await start({ baseUrl: gone.url })
+    const token = await signIn(service)
+    const created = await service.call('/transaction', { token, body: smallestTransaction() })
+    expect(created).toMatchObject({ status: 500, body: { code: 'acquirer_unavailable' } })
+  })
+
+  it('does not start on settings that are at fault', async () => {
+    await expect(start({ chave: 'x', baseUrl: 'y' })).rejects.toThrow(
+      /acquirers\[0\]\.baseUrl .*\n.*acquirers\[0\]\.chave/,
+    )
+  })
+})
+
+describe('guiche acquirer', () => {
+  const open = async (more: object = {}) => {
+    const commands = await openCommandLine({
+      connectionString: database.connectionString,
+      environment: await environmentOf(more),
+    })
+    cleanups.push(commands.stop)
+    return commands
+  }
+  type Report = { isFit: boolean; findings: Finding[] }
+
+  it('lists what the file names', async () => {
+    const commands = await open()
+    expect(await commands.read(['acquirer', 'list'])).toMatch(
+      /^psp +generic +sandbox +http:\/\/127\.0\.0\.1:\d+ +yes +yes$/m,
+    )
+    expect(await commands.runJson(['acquirer', 'list'])).toEqual([expect.objectContaining({ name: 'psp' })])
+  })
+
+  it('checks one, and ends with 1 when it lacks something', async () => {
+    const fit = await open()
+    expect(await fit.read(['acquirer', 'check', 'psp'])).toMatch(/✓ token .*\n[\s\S]*It speaks what is needed\./)
+    const report = await fit.runJson<Report>(['acquirer', 'check', 'psp'])
+    expect(report).toMatchObject({ isFit: true })
+    const unfit = await open({ clientId: 'somebody' })
+    const lacking = await unfit.runJson<Report>(['acquirer', 'check', 'psp'], 1)
+    expect(lacking.isFit).toBe(false)
+    expect(lacking.findings.find(({ state }) => state === 'missing')).toMatchObject({ subject: 'token' })
+    expect((await unfit.run(['acquirer', 'check', 'psp'])).stdout).toContain(
+      'change: clientId, clientSecret, overrides.token',
+    )
+  })
+
+  it('says what to do where there is no file, no such acquirer, or a fault', async () => {
+    const commands = await open()
+    await commands.expectFailure(
+      ['acquirer', 'check', 'other'],
+      /There is no acquirer other\. The settings file has psp\./,
+    )
+    await files.write('acquirers.json', '{}')
+    await commands.expectFailure(['acquirer', 'list'], /acquirers\.json: acquirers is not set/)
+    const none = await openCommandLine({ connectionString: database.connectionString })
+    cleanups.push(none.stop)
+    await none.expectFailure(['acquirer', 'list'], /ACQUIRERS_FILE is not set/)
+  })
+})
