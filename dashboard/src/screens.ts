@@ -36,4 +36,31 @@ export const screens: ScreenEntry[] = [
     permission: 'transaction.read',
     Screen: screen(async () => await import('./screens/record/record.tsx')),
   },
+  {
+    name: 'users',
+    paths: ['/users'],
+    permission: 'user.write',
+    icon: 'users',
+    Screen: screen(async () => await import('./screens/users/users.tsx')),
+  },
+  {
+    name: 'audit',
+    paths: ['/audit'],
+    permission: 'audit.read',
+    icon: 'audit',
+    Screen: screen(async () => await import('./screens/audit/audit.tsx')),
+  },
+  {
+    name: 'system',
+    paths: ['/system'],
+    permission: 'system.read',
+    icon: 'system',
+    Screen: screen(async () => await import('./screens/system/system.tsx')),
+  },
+  {
+    name: 'account',
+    paths: ['/account'],
+    permission: null,
+    Screen: screen(async () => await import('./screens/account/account.tsx')),
+  },
 ]

@@ -1,0 +1,57 @@
+import { Button, Group, Modal, Stack } from '@mantine/core'
+import type { ReactNode } from 'react'
+import { texts, useText } from '../text.ts'
+import { ErrorNotice } from './error-notice.tsx'
+
+const words = texts({ en: { cancel: 'Cancel' }, pt: { cancel: 'Cancelar' } })
+
+/** Asks before something happens that cannot simply be taken back; says what will, and what went wrong. */
+export function Confirm({
+  title,
+  isOpen,
+  onClose,
+  confirm,
+  isDangerous = false,
+  isPending,
+  isReady = true,
+  error,
+  onConfirm,
+  children,
+}: {
+  title: string
+  isOpen: boolean
+  onClose: () => void
+  /** What the button says: the act itself, not "OK". */
+  confirm: string
+  isDangerous?: boolean
+  isPending: boolean
+  isReady?: boolean
+  error?: unknown
+  onConfirm: () => void
+  children: ReactNode
+}) {
+  const t = useText(words)
+  return (
+    <Modal opened={isOpen} onClose={onClose} title={title} closeOnClickOutside={!isPending} centered>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (isReady && !isPending) onConfirm()
+        }}
+      >
+        <Stack>
+          {children}
+          {error !== undefined && error !== null && <ErrorNotice error={error} />}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose} disabled={isPending}>
+              {t.cancel}
+            </Button>
+            <Button type="submit" loading={isPending} disabled={!isReady} {...(isDangerous && { color: 'red' })}>
+              {confirm}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  )
+}

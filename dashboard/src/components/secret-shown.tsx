@@ -1,0 +1,49 @@
+import { Alert, Button, Group, Modal, Stack, Text } from '@mantine/core'
+import { texts, useText } from '../text.ts'
+import { Copyable } from './copy.tsx'
+
+const words = texts({
+  en: { once: 'Shown once. Copy it now: it is kept nowhere.', done: 'I have it' },
+  pt: { once: 'Aparece uma vez só. Copie agora: não fica guardado em lugar nenhum.', done: 'Copiei' },
+})
+
+/** What is secret and was just made: shown until it was taken. */
+export function SecretShown({
+  title,
+  secrets,
+  onDone,
+}: {
+  title: string
+  /** Names and values; null shows nothing. */
+  secrets: Record<string, string> | null
+  onDone: () => void
+}) {
+  const t = useText(words)
+  return (
+    <Modal
+      opened={secrets !== null}
+      onClose={onDone}
+      title={title}
+      closeOnClickOutside={false}
+      closeOnEscape={false}
+      withCloseButton={false}
+      centered
+      size="lg"
+    >
+      <Stack>
+        <Alert color="yellow">{t.once}</Alert>
+        {Object.entries(secrets ?? {}).map(([name, value]) => (
+          <div key={name}>
+            <Text size="sm" c="dimmed">
+              {name}
+            </Text>
+            <Copyable value={value} label={name} />
+          </div>
+        ))}
+        <Group justify="flex-end">
+          <Button onClick={onDone}>{t.done}</Button>
+        </Group>
+      </Stack>
+    </Modal>
+  )
+}

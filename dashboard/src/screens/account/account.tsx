@@ -1,0 +1,197 @@
+import { Alert, Button, Group, Image, PasswordInput, Stack, Text, TextInput } from '@mantine/core'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { ask, faultsOf } from '../../api.ts'
+import { Confirm } from '../../components/confirm.tsx'
+import { Copyable } from '../../components/copy.tsx'
+import { ErrorNotice } from '../../components/error-notice.tsx'
+import { Page, Section } from '../../components/page.tsx'
+import { useUser } from '../../session.tsx'
+import { useText } from '../../text.ts'
+import { words } from './text.ts'
+
+/** What everybody changes about their own sign-in. */
+export default function Account() {
+  const t = useText(words)
+  const user = useUser()
+  return (
+    <Page title={t.title} lead={`${user.name} · ${user.email}`}>
+      <Stack gap="lg" maw={560}>
+        <Password />
+        <SecondFactor isOn={user.hasSecondFactor} />
+      </Stack>
+    </Page>
+  )
+}
+
+function Password() {
+  const t = useText(words)
+  const [current, setCurrent] = useState('')
+  const [password, setPassword] = useState('')
+  const change = useMutation({
+    mutationFn: async () => await ask('PUT', '/password', { current, password }),
+    onSuccess: () => {
+      setCurrent('')
+      setPassword('')
+    },
+  })
+  const faults = faultsOf(change.error)
+  return (
+    <Section title={t.password}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          change.mutate()
+        }}
+      >
+        <Stack>
+          <Text size="sm" c="dimmed">
+            {t.passwordLead}
+          </Text>
+          <PasswordInput
+            label={t.current}
+            autoComplete="current-password"
+            required
+            value={current}
+            error={faults.current}
+            onChange={(event) => setCurrent(event.currentTarget.value)}
+          />
+          <PasswordInput
+            label={t.next}
+            description={t.rule}
+            autoComplete="new-password"
+            required
+            value={password}
+            error={faults.password}
+            onChange={(event) => setPassword(event.currentTarget.value)}
+          />
+          {change.isError && Object.keys(faults).length === 0 && <ErrorNotice error={change.error} />}
+          {change.isSuccess && (
+            <Alert color="teal" role="status">
+              {t.changed}
+            </Alert>
+          )}
+          <Group>
+            <Button type="submit" loading={change.isPending}>
+              {t.change}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Section>
+  )
+}
+
+type Offered = { secret: string; uri: string; qrCodeBase64: string }
+
+function SecondFactor({ isOn }: { isOn: boolean }) {
+  const t = useText(words)
+  const queries = useQueryClient()
+  const [code, setCode] = useState('')
+  const [isRemoving, setRemoving] = useState(false)
+  const [password, setPassword] = useState('')
+  const renew = async () => await queries.refetchQueries({ queryKey: ['session'] })
+  const offer = useMutation({ mutationFn: async () => await ask<Offered>('POST', '/second-factor') })
+  const confirm = useMutation({
+    mutationFn: async () => await ask('PUT', '/second-factor', { code }),
+    onSuccess: async () => {
+      offer.reset()
+      setCode('')
+      await renew()
+    },
+  })
+  const remove = useMutation({
+    mutationFn: async () => await ask('DELETE', '/second-factor', { password }),
+    onSuccess: async () => {
+      setRemoving(false)
+      setPassword('')
+      await renew()
+    },
+  })
+  return (
+    <Section title={t.factor}>
+      <Stack>
+        <Text size="sm" c="dimmed">
+          {t.factorLead}
+        </Text>
+        {isOn && (
+          <Group justify="space-between">
+            <Text size="sm" fw={600}>
+              {t.isOn}
+            </Text>
+            <Button variant="light" color="red" onClick={() => setRemoving(true)}>
+              {t.remove}
+            </Button>
+          </Group>
+        )}
+        {!isOn && !offer.data && (
+          <Group>
+            <Button loading={offer.isPending} onClick={() => offer.mutate()}>
+              {t.add}
+            </Button>
+          </Group>
+        )}
+        {offer.isError && <ErrorNotice error={offer.error} />}
+        {!isOn && offer.data && (
+          <form
+            onSubmit={(event) => {
+              event.preventDefault()
+              confirm.mutate()
+            }}
+          >
+            <Stack>
+              <Text size="sm">{t.scan}</Text>
+              <Image
+                src={offer.data.qrCodeBase64}
+                alt={t.factor}
+                w={180}
+                h={180}
+                style={{ imageRendering: 'pixelated', background: '#fff' }}
+              />
+              <div>
+                <Text size="xs" c="dimmed">
+                  {t.key}
+                </Text>
+                <Copyable value={offer.data.secret} label={t.key} />
+              </div>
+              <TextInput
+                label={t.code}
+                inputMode="numeric"
+                autoComplete="one-time-code"
+                maxLength={6}
+                required
+                value={code}
+                error={faultsOf(confirm.error).code}
+                onChange={(event) => setCode(event.currentTarget.value)}
+              />
+              <Group>
+                <Button type="submit" loading={confirm.isPending} disabled={code.length !== 6}>
+                  {t.confirm}
+                </Button>
+              </Group>
+            </Stack>
+          </form>
+        )}
+      </Stack>
+      <Confirm
+        title={t.remove}
+        isOpen={isRemoving}
+        onClose={() => setRemoving(false)}
+        confirm={t.remove}
+        isDangerous
+        isPending={remove.isPending}
+        isReady={password !== ''}
+        error={remove.error}
+        onConfirm={() => remove.mutate()}
+      >
+        <Text size="sm">{t.removeLead}</Text>
+        <PasswordInput
+          label={t.current}
+          autoComplete="current-password"
+          value={password}
+          onChange={(event) => setPassword(event.currentTarget.value)}
+        />
+      </Confirm>
+    </Section>
+  )
+}

@@ -1,0 +1,46 @@
+import { texts } from '../../text.ts'
+
+export const words = texts({
+  en: {
+    title: 'Your account',
+    password: 'Password',
+    passwordLead: 'All your other sessions end when you change it.',
+    current: 'Current password',
+    next: 'New password',
+    rule: 'At least 12 characters. A sentence is good.',
+    change: 'Change the password',
+    changed: 'The password is changed.',
+    factor: 'Second factor',
+    factorLead:
+      'A code of an authenticator app besides the password. Whoever learns your password still cannot sign in.',
+    add: 'Add a second factor',
+    scan: 'Scan this with your authenticator app, or enter the key by hand. Then enter the six digits that it shows.',
+    key: 'Key',
+    code: 'Code',
+    confirm: 'Turn it on',
+    isOn: 'It is on.',
+    remove: 'Remove it',
+    removeLead: 'From then on your password alone lets you in. Enter it to confirm.',
+  },
+  pt: {
+    title: 'Sua conta',
+    password: 'Senha',
+    passwordLead: 'Todas as suas outras sessões terminam quando você a troca.',
+    current: 'Senha atual',
+    next: 'Nova senha',
+    rule: 'No mínimo 12 caracteres. Uma frase serve.',
+    change: 'Trocar a senha',
+    changed: 'A senha foi trocada.',
+    factor: 'Segundo fator',
+    factorLead:
+      'Um código de um aplicativo autenticador além da senha. Quem descobrir sua senha ainda assim não entra.',
+    add: 'Adicionar um segundo fator',
+    scan: 'Leia com seu aplicativo autenticador, ou digite a chave. Depois informe os seis dígitos que ele mostra.',
+    key: 'Chave',
+    code: 'Código',
+    confirm: 'Ativar',
+    isOn: 'Está ativo.',
+    remove: 'Remover',
+    removeLead: 'A partir daí só a senha basta para entrar. Digite-a para confirmar.',
+  },
+})

@@ -1,0 +1,92 @@
+import { Button, Center, Code, Text } from '@mantine/core'
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { ask, withQuery } from '../../api.ts'
+import { Empty } from '../../components/empty.tsx'
+import { ErrorNotice } from '../../components/error-notice.tsx'
+import { Page } from '../../components/page.tsx'
+import { RecordTable } from '../../components/record-table.tsx'
+import { useFormat } from '../../format.ts'
+import { texts, useText } from '../../text.ts'
+
+const words = texts({
+  en: {
+    title: 'Audit log',
+    lead: 'Who did what, at the dashboard and at the command line. It is only ever added to.',
+    at: 'When',
+    who: 'Who',
+    what: 'What',
+    details: 'Details',
+    more: 'Earlier ones',
+    none: 'Nobody has done anything yet',
+  },
+  pt: {
+    title: 'Auditoria',
+    lead: 'Quem fez o quê, no painel e na linha de comando. Só se acrescenta, nunca se apaga.',
+    at: 'Quando',
+    who: 'Quem',
+    what: 'O quê',
+    details: 'Detalhes',
+    more: 'Anteriores',
+    none: 'Ninguém fez nada ainda',
+  },
+})
+
+type Entry = {
+  id: number
+  at: string
+  actor: string
+  action: string
+  recordId: string | null
+  details: Record<string, unknown> | null
+}
+
+export default function Audit() {
+  const t = useText(words)
+  const format = useFormat()
+  const log = useInfiniteQuery({
+    queryKey: ['audit'],
+    queryFn: async ({ pageParam }) =>
+      await ask<{ data: Entry[]; next: number | null }>('GET', withQuery('/audit', { before: pageParam })),
+    initialPageParam: null as number | null,
+    getNextPageParam: ({ next }) => next,
+  })
+  if (log.isError) return <ErrorNotice error={log.error} onRetry={() => void log.refetch()} />
+  return (
+    <Page title={t.title} lead={t.lead}>
+      <RecordTable
+        label={t.title}
+        rows={log.data?.pages.flatMap(({ data }) => data)}
+        keyOf={({ id }) => String(id)}
+        empty={<Empty icon="audit" title={t.none} />}
+        columns={[
+          { name: t.at, cell: ({ at }) => <Text size="sm">{format.dateTime(at)}</Text> },
+          {
+            name: t.who,
+            cell: ({ actor }) => (
+              <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+                {actor.replace(/^user:/, '')}
+              </Text>
+            ),
+          },
+          { name: t.what, cell: ({ action }) => <Code>{action}</Code> },
+          {
+            name: t.details,
+            isMinor: true,
+            cell: ({ details, recordId }) => (
+              <Text size="xs" c="dimmed" className="identifier">
+                {[recordId, details && JSON.stringify(details)].filter(Boolean).join(' ')}
+              </Text>
+            ),
+          },
+        ]}
+      />
+      {log.hasNextPage && (
+        <Center>
+          <Button variant="default" loading={log.isFetchingNextPage} onClick={() => void log.fetchNextPage()}>
+            {t.more}
+          </Button>
+        </Center>
+      )}
+    </Page>
+  )
+}

@@ -1,0 +1,217 @@
+import { Alert, Badge, Button, Group, SimpleGrid, Skeleton, Stack, Text, Textarea } from '@mantine/core'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { ask } from '../../api.ts'
+import { Confirm } from '../../components/confirm.tsx'
+import { ErrorNotice } from '../../components/error-notice.tsx'
+import { Page, Section } from '../../components/page.tsx'
+import { useFormat } from '../../format.ts'
+import { useMay } from '../../session.tsx'
+import { useText } from '../../text.ts'
+import { words } from './text.ts'
+
+type SystemView = {
+  version: string
+  node: string
+  startedAt: string
+  memoryBytes: number
+  jobs: { due: number; oldestDueSeconds: number; failing: number; givenUp: number }
+  callbacks: { due: number; failing: number; oldestDueAt: string | null }
+  deliveries: { due: number; oldestDueAt: string | null }
+  acquirers: {
+    name: string
+    isRemote: boolean
+    isAvailable: boolean
+    hasPayouts: boolean
+    hasInfractions: boolean
+    certificateExpiresAt: string | null
+  }[]
+  books: { at: string; tookMs: number } | null
+  brake: { reason: string; engagedAt: string } | null
+}
+
+/** How the service itself is, and the brake. */
+export default function System() {
+  const t = useText(words)
+  const system = useQuery({
+    queryKey: ['system'],
+    queryFn: async () => await ask<SystemView>('GET', '/system'),
+    refetchInterval: 5_000,
+  })
+  if (system.isError) return <ErrorNotice error={system.error} onRetry={() => void system.refetch()} />
+  const { data } = system
+  return (
+    <Page title={t.title}>
+      {data ? <Brake brake={data.brake} /> : <Skeleton height={96} />}
+      <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg" style={{ alignItems: 'start' }}>
+        <Section title={t.queues}>{data ? <Queues system={data} /> : <Skeleton height={140} />}</Section>
+        <Section title={t.acquirers}>{data ? <Acquirers system={data} /> : <Skeleton height={140} />}</Section>
+        <Section title={t.books}>{data ? <Books system={data} /> : <Skeleton height={40} />}</Section>
+        <Section title={t.process}>{data ? <Process system={data} /> : <Skeleton height={100} />}</Section>
+      </SimpleGrid>
+    </Page>
+  )
+}
+
+function Brake({ brake }: { brake: SystemView['brake'] }) {
+  const t = useText(words)
+  const format = useFormat()
+  const may = useMay()
+  const queries = useQueryClient()
+  const [isAsked, setAsked] = useState(false)
+  const [reason, setReason] = useState('')
+  const act = useMutation({
+    mutationFn: async () => await ask('POST', brake ? '/brake/release' : '/brake', { reason }),
+    onSuccess: async () => {
+      setAsked(false)
+      setReason('')
+      await queries.invalidateQueries({ queryKey: ['system'] })
+    },
+  })
+  return (
+    <Alert color={brake ? 'red' : 'teal'} title={brake ? t.brakeOn : t.brakeOff} role="status">
+      <Group justify="space-between" align="flex-end">
+        <div style={{ flex: 1, minWidth: 220 }}>
+          <Text size="sm">{brake ? t.brakeSince(format.dateTime(brake.engagedAt)) : t.brakeOffLead}</Text>
+          {brake && (
+            <Text size="sm" fw={600} style={{ overflowWrap: 'anywhere' }}>
+              {brake.reason}
+            </Text>
+          )}
+        </div>
+        {may('brake.release') && (
+          <Button variant={brake ? 'filled' : 'default'} onClick={() => setAsked(true)}>
+            {brake ? t.release : t.engage}
+          </Button>
+        )}
+      </Group>
+      <Confirm
+        title={brake ? t.release : t.engage}
+        isOpen={isAsked}
+        onClose={() => setAsked(false)}
+        confirm={brake ? t.release : t.engage}
+        isDangerous={brake === null}
+        isPending={act.isPending}
+        isReady={reason.trim().length >= 3}
+        error={act.error}
+        onConfirm={() => act.mutate()}
+      >
+        <Text size="sm">{brake ? t.releaseLead : t.engageLead}</Text>
+        <Textarea label={t.reason} required value={reason} onChange={(event) => setReason(event.currentTarget.value)} />
+      </Confirm>
+    </Alert>
+  )
+}
+
+function Queues({ system: { jobs, callbacks, deliveries } }: { system: SystemView }) {
+  const t = useText(words)
+  const format = useFormat()
+  const age = (seconds: number) => t.oldest(format.duration(seconds * 1000))
+  const since = (at: string | null) => (at === null ? '' : age(Math.max(0, (Date.now() - Date.parse(at)) / 1000)))
+  const rows = [
+    {
+      name: t.jobs,
+      due: jobs.due,
+      note: jobs.due > 0 ? age(jobs.oldestDueSeconds) : '',
+      failing: jobs.failing,
+      givenUp: jobs.givenUp,
+    },
+    {
+      name: t.callbacks,
+      due: callbacks.due,
+      note: since(callbacks.oldestDueAt),
+      failing: callbacks.failing,
+      givenUp: 0,
+    },
+    { name: t.deliveries, due: deliveries.due, note: since(deliveries.oldestDueAt), failing: 0, givenUp: 0 },
+  ]
+  return (
+    <Stack gap={0}>
+      {rows.map(({ name, due, note, failing, givenUp }) => (
+        <Group key={name} className="row" py={8} justify="space-between">
+          <div>
+            <Text size="sm">{name}</Text>
+            <Text size="xs" c="dimmed">
+              {due === 0 ? t.nothingDue : note}
+            </Text>
+          </div>
+          <Group gap={6}>
+            {due > 0 && <Count of={due} name={t.due} color="blue" />}
+            {failing > 0 && <Count of={failing} name={t.failing} color="orange" />}
+            {givenUp > 0 && <Count of={givenUp} name={t.givenUp} color="red" />}
+          </Group>
+        </Group>
+      ))}
+    </Stack>
+  )
+}
+
+function Count({ of, name, color }: { of: number; name: string; color: string }) {
+  const format = useFormat()
+  return (
+    <Badge variant="light" color={color} tt="none" radius="sm">
+      {format.number(of)} {name}
+    </Badge>
+  )
+}
+
+function Acquirers({ system: { acquirers } }: { system: SystemView }) {
+  const t = useText(words)
+  const format = useFormat()
+  return (
+    <Stack gap={0}>
+      {acquirers.map(({ name, isAvailable, isRemote, hasPayouts, hasInfractions, certificateExpiresAt }) => (
+        <Group key={name} className="row" py={8} justify="space-between">
+          <div>
+            <Text size="sm" fw={600}>
+              {name}
+            </Text>
+            <Text size="xs" c="dimmed">
+              {[
+                isRemote && t.remote,
+                hasPayouts && t.payouts,
+                hasInfractions && t.infractions,
+                certificateExpiresAt && t.certificate(format.fromNow(certificateExpiresAt)),
+              ]
+                .filter(Boolean)
+                .join(' · ')}
+            </Text>
+          </div>
+          <Badge variant="light" color={isAvailable ? 'teal' : 'red'} tt="none" radius="sm">
+            {isAvailable ? t.isAvailable : t.isNotAvailable}
+          </Badge>
+        </Group>
+      ))}
+    </Stack>
+  )
+}
+
+function Books({ system: { books, brake } }: { system: SystemView }) {
+  const t = useText(words)
+  const format = useFormat()
+  if (!books) return <Text size="sm">{t.notVerified}</Text>
+  const at = format.fromNow(books.at)
+  return <Text size="sm">{brake ? t.brokenBooks(at) : t.verified(at, format.duration(books.tookMs))}</Text>
+}
+
+function Process({ system: { version, node, startedAt, memoryBytes } }: { system: SystemView }) {
+  const t = useText(words)
+  const format = useFormat()
+  const rows = [
+    [t.version, `${version} · Node.js ${node}`],
+    [t.started, format.fromNow(startedAt)],
+    [t.memory, `${format.number(Math.round(memoryBytes / 1024 / 1024))} MB`],
+  ]
+  return (
+    <Stack gap={0}>
+      {rows.map(([name, value]) => (
+        <Group key={name} className="row" py={6} justify="space-between">
+          <Text size="sm" c="dimmed">
+            {name}
+          </Text>
+          <Text size="sm">{value}</Text>
+        </Group>
+      ))}
+    </Stack>
+  )
+}

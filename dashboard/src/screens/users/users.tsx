@@ -1,0 +1,305 @@
+import { Badge, Button, Checkbox, Group, Modal, Select, Stack, Text, TextInput } from '@mantine/core'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { ask, faultsOf } from '../../api.ts'
+import { useClients } from '../../components/client-switch.tsx'
+import { Confirm } from '../../components/confirm.tsx'
+import { Empty } from '../../components/empty.tsx'
+import { ErrorNotice } from '../../components/error-notice.tsx'
+import { Page } from '../../components/page.tsx'
+import { RecordTable } from '../../components/record-table.tsx'
+import { SecretShown } from '../../components/secret-shown.tsx'
+import { useFormat } from '../../format.ts'
+import { useUser } from '../../session.tsx'
+import { useText } from '../../text.ts'
+import { words } from './text.ts'
+
+type Person = {
+  id: string
+  email: string
+  name: string
+  role: string
+  merchant: { clientId: string; name: string } | null
+  hasSecondFactor: boolean
+  isDisabled: boolean
+  createdAt: string
+  seenAt: string | null
+}
+
+const rolesOf = { operator: ['admin', 'finance', 'support', 'read_only'], merchant: ['owner', 'finance', 'developer'] }
+
+/** Who may sign in: the operator's people and every merchant's, or a merchant's own. */
+export default function Users() {
+  const t = useText(words)
+  const format = useFormat()
+  const { merchant } = useUser()
+  const [changed, setChanged] = useState<Person | null>(null)
+  const [isInviting, setInviting] = useState(false)
+  const [link, setLink] = useState<string | null>(null)
+  const people = useQuery({
+    queryKey: ['users'],
+    queryFn: async () => (await ask<{ data: Person[] }>('GET', '/user')).data,
+  })
+  return (
+    <Page title={t.title} lead={t.lead} actions={<Button onClick={() => setInviting(true)}>{t.invite}</Button>}>
+      {people.isError ? (
+        <ErrorNotice error={people.error} onRetry={() => void people.refetch()} />
+      ) : (
+        <RecordTable
+          label={t.title}
+          rows={people.data}
+          keyOf={({ id }) => id}
+          empty={<Empty icon="users" title={t.none} />}
+          columns={[
+            {
+              name: t.name,
+              cell: ({ name, email }) => (
+                <>
+                  <Text size="sm" fw={600}>
+                    {name}
+                  </Text>
+                  <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+                    {email}
+                  </Text>
+                </>
+              ),
+            },
+            {
+              name: t.role,
+              cell: ({ role, merchant: of }) => (
+                <>
+                  <Text size="sm">{t.roles[role]}</Text>
+                  {merchant === null && (
+                    <Text size="xs" c="dimmed">
+                      {of?.name ?? t.operator}
+                    </Text>
+                  )}
+                </>
+              ),
+            },
+            { name: t.factor, isMinor: true, cell: ({ hasSecondFactor }) => (hasSecondFactor ? t.yes : t.no) },
+            {
+              name: t.seen,
+              isMinor: true,
+              cell: ({ seenAt }) => <Text size="sm">{seenAt === null ? t.never : format.fromNow(seenAt)}</Text>,
+            },
+            {
+              name: t.state,
+              isMinor: true,
+              cell: ({ isDisabled }) => (
+                <Badge variant="light" color={isDisabled ? 'red' : 'teal'} tt="none" radius="sm">
+                  {isDisabled ? t.disabled : t.active}
+                </Badge>
+              ),
+            },
+            {
+              name: '',
+              isAmount: true,
+              cell: (person) => (
+                <Button
+                  size="compact-sm"
+                  variant="subtle"
+                  onClick={() => setChanged(person)}
+                  aria-label={t.changeOf(person.name)}
+                >
+                  {t.change}
+                </Button>
+              ),
+            },
+          ]}
+        />
+      )}
+      <Invite
+        isOpen={isInviting}
+        onClose={() => setInviting(false)}
+        onMade={(url) => {
+          setInviting(false)
+          setLink(url)
+        }}
+      />
+      {changed && (
+        <Change
+          person={changed}
+          onClose={() => setChanged(null)}
+          onLink={(url) => {
+            setChanged(null)
+            setLink(url)
+          }}
+        />
+      )}
+      <SecretShown title={t.link} secrets={link === null ? null : { [t.link]: link }} onDone={() => setLink(null)} />
+    </Page>
+  )
+}
+
+function Invite({ isOpen, onClose, onMade }: { isOpen: boolean; onClose: () => void; onMade: (url: string) => void }) {
+  const t = useText(words)
+  const { merchant } = useUser()
+  const clients = useClients()
+  const [email, setEmail] = useState('')
+  const [clientId, setClientId] = useState<string>('')
+  const side = merchant !== null || clientId !== '' ? 'merchant' : 'operator'
+  const [role, setRole] = useState<string | null>(null)
+  const make = useMutation({
+    mutationFn: async () =>
+      await ask<{ url: string }>('POST', '/user', { email, role, ...(clientId !== '' && { clientId }) }),
+    onSuccess: ({ url }) => {
+      setEmail('')
+      onMade(url)
+    },
+  })
+  const faults = faultsOf(make.error)
+  return (
+    <Confirm
+      title={t.invite}
+      isOpen={isOpen}
+      onClose={onClose}
+      confirm={t.makeLink}
+      isPending={make.isPending}
+      isReady={email !== '' && role !== null}
+      error={Object.keys(faults).length === 0 ? make.error : null}
+      onConfirm={() => make.mutate()}
+    >
+      <Text size="sm">{t.inviteLead}</Text>
+      <TextInput
+        label={t.email}
+        type="email"
+        required
+        value={email}
+        error={faults.email}
+        onChange={(event) => setEmail(event.currentTarget.value)}
+      />
+      {merchant === null && (
+        <Select
+          label={t.side}
+          data={[
+            { value: '', label: t.operator },
+            ...(clients.data ?? []).map((client) => ({ value: client.clientId, label: client.name })),
+          ]}
+          value={clientId}
+          searchable
+          limit={50}
+          allowDeselect={false}
+          onChange={(value) => {
+            setClientId(value ?? '')
+            setRole(null)
+          }}
+        />
+      )}
+      <RoleSelect side={side} value={role} onChange={setRole} />
+    </Confirm>
+  )
+}
+
+function RoleSelect({
+  side,
+  value,
+  onChange,
+}: {
+  side: keyof typeof rolesOf
+  value: string | null
+  onChange: (role: string | null) => void
+}) {
+  const t = useText(words)
+  const hint = side === 'merchant' && value === 'finance' ? t.financeOfMerchant : value && t.roleHints[value]
+  return (
+    <Select
+      label={t.role}
+      required
+      data={rolesOf[side].map((role) => ({ value: role, label: t.roles[role] ?? role }))}
+      value={value}
+      onChange={onChange}
+      description={hint}
+      inputWrapperOrder={['label', 'input', 'description', 'error']}
+    />
+  )
+}
+
+function Change({ person, onClose, onLink }: { person: Person; onClose: () => void; onLink: (url: string) => void }) {
+  const t = useText(words)
+  const queries = useQueryClient()
+  const [role, setRole] = useState<string | null>(person.role)
+  const [asked, setAsked] = useState<'disable' | 'reset' | null>(null)
+  const [forgets, setForgets] = useState(false)
+  const save = useMutation({
+    mutationFn: async (change: { role?: string; isDisabled?: boolean }) =>
+      await ask('PATCH', `/user/${person.id}`, change),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: ['users'] })
+      onClose()
+    },
+  })
+  const reset = useMutation({
+    mutationFn: async () => await ask<{ url: string }>('POST', `/user/${person.id}/reset`, { secondFactor: forgets }),
+    onSuccess: ({ url }) => onLink(url),
+  })
+  if (asked === 'disable') {
+    return (
+      <Confirm
+        title={t.disable}
+        isOpen
+        onClose={onClose}
+        confirm={t.disable}
+        isDangerous
+        isPending={save.isPending}
+        error={save.error}
+        onConfirm={() => save.mutate({ isDisabled: true })}
+      >
+        <Text size="sm">{t.disableLead(person.name)}</Text>
+      </Confirm>
+    )
+  }
+  if (asked === 'reset') {
+    return (
+      <Confirm
+        title={t.reset}
+        isOpen
+        onClose={onClose}
+        confirm={t.makeLink}
+        isPending={reset.isPending}
+        error={reset.error}
+        onConfirm={() => reset.mutate()}
+      >
+        <Text size="sm">{t.resetLead(person.name)}</Text>
+        {person.hasSecondFactor && (
+          <Checkbox
+            label={t.forgetFactor}
+            checked={forgets}
+            onChange={(event) => setForgets(event.currentTarget.checked)}
+          />
+        )}
+      </Confirm>
+    )
+  }
+  return (
+    <Modal opened onClose={onClose} title={t.changeOf(person.name)} centered>
+      <Stack>
+        <RoleSelect side={person.merchant === null ? 'operator' : 'merchant'} value={role} onChange={setRole} />
+        {save.isError && <ErrorNotice error={save.error} />}
+        <Group justify="space-between">
+          <Group gap="xs">
+            <Button variant="default" onClick={() => setAsked('reset')}>
+              {t.reset}
+            </Button>
+            {person.isDisabled ? (
+              <Button variant="default" loading={save.isPending} onClick={() => save.mutate({ isDisabled: false })}>
+                {t.enable}
+              </Button>
+            ) : (
+              <Button variant="light" color="red" onClick={() => setAsked('disable')}>
+                {t.disable}
+              </Button>
+            )}
+          </Group>
+          <Button
+            loading={save.isPending}
+            disabled={role === null || role === person.role}
+            onClick={() => role && save.mutate({ role })}
+          >
+            {t.save}
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  )
+}
