@@ -1,0 +1,125 @@
+import { Secret, TOTP } from 'otpauth'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { chromiumPath, type Look, openChromium, visit } from '../support/browser.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { inviteUser, password, signIn } from '../support/users.ts'
+
+const looks: Look[] = [
+  { width: 390, theme: 'light' },
+  { width: 390, theme: 'dark' },
+  { width: 1440, theme: 'light' },
+  { width: 1440, theme: 'dark' },
+]
+
+describe.skipIf(chromiumPath === null)('whoever operates the service', () => {
+  let service: TestService
+  let browser: Browser
+  let admin: string
+  beforeAll(async () => {
+    service = await startTestService()
+    browser = await openChromium()
+    admin = await inviteUser(service, { role: 'admin' })
+  })
+  afterAll(async () => {
+    await browser.close()
+    await service.stop()
+  })
+
+  it('invites somebody, changes their role, and shuts them out', async () => {
+    const { page, complaints, close } = await visit(browser)
+    await signIn(page, service, admin)
+    await page.getByRole('link', { name: 'People' }).click()
+    await page.getByRole('button', { name: 'Invite somebody' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('E-mail').fill('joao@example.com')
+    await dialog.getByLabel('Role').click()
+    await page.getByRole('option', { name: 'Support' }).click()
+    await dialog.getByRole('button', { name: 'Make the link' }).click()
+    const link = await page.getByText(/\/dashboard\/welcome\//).textContent()
+    await page.getByRole('button', { name: 'I have it' }).click()
+
+    const joao = await visit(browser)
+    await joao.page.goto(link ?? '')
+    await joao.page.getByLabel('Name').fill('João Lima')
+    await joao.page.getByRole('textbox', { name: 'Password' }).fill(password)
+    await joao.page.getByRole('button', { name: 'Come in' }).click()
+    await joao.page.getByRole('heading', { name: 'Today', exact: true }).waitFor()
+    expect(await joao.page.getByRole('link', { name: 'People' }).count()).toBe(0)
+
+    await page.reload()
+    await page.getByRole('button', { name: 'Change João Lima' }).click()
+    await page.getByRole('dialog').getByLabel('Role').click()
+    await page.getByRole('option', { name: 'Read only' }).click()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('cell', { name: /Read only/ }).waitFor()
+    await page.getByRole('button', { name: 'Change João Lima' }).click()
+    await page.getByRole('button', { name: 'Shut out' }).click()
+    await page.getByText('João Lima is signed out everywhere at once').waitFor()
+    await page.getByRole('button', { name: 'Shut out' }).click()
+    await page.getByText('shut out', { exact: true }).waitFor()
+    await joao.page.reload()
+    await joao.page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await joao.close()
+
+    await page.getByRole('link', { name: 'Audit log' }).click()
+    await page.getByText('user.invite').waitFor()
+    expect(complaints).toEqual([])
+    await close()
+  })
+
+  it('adds a second factor, and is asked for it', async () => {
+    const email = await inviteUser(service, { role: 'finance' })
+    const { page, close } = await visit(browser)
+    await signIn(page, service, email)
+    await page.goto(`${service.baseUrl}/dashboard/account`)
+    await page.getByRole('button', { name: 'Add a second factor' }).click()
+    const secret = (await page.getByText(/^[A-Z2-7]{32}$/).textContent()) ?? ''
+    const totp = new TOTP({ secret: Secret.fromBase32(secret) })
+    const code = () => totp.generate({ timestamp: service.clock.now().getTime() })
+    await page.getByLabel('Code').fill(code())
+    await page.getByRole('button', { name: 'Turn it on' }).click()
+    await page.getByText('It is on.').waitFor()
+    await close()
+    service.clock.advance(60_000)
+    const again = await visit(browser)
+    await again.page.goto(`${service.baseUrl}/dashboard`)
+    await again.page.getByLabel('E-mail').fill(email)
+    await again.page.getByRole('textbox', { name: 'Password' }).fill(password)
+    await again.page.getByRole('button', { name: 'Sign in' }).click()
+    await again.page.getByText('Code of your authenticator app').waitFor()
+    await again.look('second-factor')
+    await again.page.keyboard.type(code())
+    await again.page.getByRole('heading', { name: 'Today', exact: true }).waitFor()
+    await again.close()
+  })
+
+  it('stops what leaves, and lets it go again', async () => {
+    const { page, look, close } = await visit(browser)
+    await signIn(page, service, admin)
+    await page.getByRole('link', { name: 'System' }).click()
+    await page.getByRole('button', { name: 'Stop withdrawals and refunds' }).click()
+    await page.getByRole('dialog').getByLabel('Why').fill('a drill')
+    await page.getByRole('dialog').getByRole('button', { name: 'Stop withdrawals and refunds' }).click()
+    await page.getByText('Money does not leave').waitFor()
+    await page.getByText('a drill').waitFor()
+    await look('system-stopped')
+    await page.getByRole('button', { name: 'Let money leave again' }).click()
+    await page.getByRole('dialog').getByLabel('Why').fill('it was a drill')
+    await page.getByRole('dialog').getByRole('button', { name: 'Let money leave again' }).click()
+    await page.getByText('Money may leave').waitFor()
+    await close()
+  })
+
+  it.each(looks)('sees screens without faults at $width, $theme', async (size) => {
+    const { page, look, complaints, close } = await visit(browser, size)
+    await signIn(page, service, admin)
+    for (const path of ['users', 'audit', 'system', 'account']) {
+      await page.goto(`${service.baseUrl}/dashboard/${path}`)
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      await look(path)
+    }
+    expect(complaints).toEqual([])
+    await close()
+  })
+})
