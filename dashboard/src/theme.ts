@@ -16,7 +16,7 @@ const lamp: MantineColorsTuple = [
 
 export const theme = createTheme({
   primaryColor: 'lamp',
-  primaryShade: { light: 6, dark: 5 },
+  primaryShade: 6,
   colors: { lamp },
   autoContrast: true,
   defaultRadius: 'md',
@@ -29,6 +29,13 @@ export const theme = createTheme({
 /** Text that steps back still has a contrast of 4.5 to whatever it stands on. */
 export const variables: CSSVariablesResolver = () => ({
   variables: {},
-  light: { '--mantine-color-dimmed': '#55625e', '--mantine-color-placeholder': '#6b7773' },
+  light: {
+    '--mantine-color-dimmed': '#55625e',
+    '--mantine-color-placeholder': '#6b7773',
+    '--mantine-color-teal-light-color': '#05604a',
+    '--mantine-color-yellow-light-color': '#7d4600',
+    '--mantine-color-orange-light-color': '#983404',
+    '--mantine-color-red-light-color': '#a81e1e',
+  },
   dark: { '--mantine-color-dimmed': '#a5b3af', '--mantine-color-placeholder': '#8d9a96' },
 })
