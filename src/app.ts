@@ -21,6 +21,7 @@ import { createServer, type Server } from './http/server.ts'
 import { registerLedgerRoutes } from './ledger/routes.ts'
 import type { Clock } from './lib/clock.ts'
 import type { SecretKey } from './lib/secrets.ts'
+import { registerPayRoutes } from './pay/routes.ts'
 import { registerSandboxRoutes, type Sandbox } from './sandbox/routes.ts'
 import { createTransactionWriter } from './transactions/create.ts'
 import { createTransactionReader } from './transactions/load.ts'
@@ -98,12 +99,14 @@ export async function createApp(deps: AppDeps): Promise<Server> {
     // Some tries at once, then one every few seconds: 9,000 guesses a day at one person, of 10^18 and more.
     limits: { perAddress: limit('sign-in', 0.2, 20), perUser: limit('sign-in-user', 0.1, 10) },
   })
+  const readTransaction = createTransactionReader(db)
   registerTransactionRoutes(app, {
     ...deps,
     insertTransaction: createTransactionWriter(db),
-    readTransaction: createTransactionReader(db),
+    readTransaction,
     createLimit: limit('create', config.rateLimitCreate.perSecond, config.rateLimitCreate.burst),
   })
+  await registerPayRoutes(app, { ...deps, readTransaction, wrongTokenLimit: limit('payment-page', 0.5, 20) })
   registerDashboardRoutes(app, { ...deps, hasProvider: provider !== null })
   registerWithdrawalRoutes(app, deps)
   registerLedgerRoutes(app, deps)

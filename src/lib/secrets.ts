@@ -11,6 +11,7 @@ type Purpose =
   | 'statement-key'
   | 'transaction-id'
   | 'callback-path'
+  | 'payment-page'
   | 'key-check'
   | 'csrf-token'
   | 'second-factor'

@@ -1,0 +1,150 @@
+import { createHash } from 'node:crypto'
+import { qrCodeDataUrl } from '../pix/qrcode.ts'
+import { type Html, html, verbatim } from './html.ts'
+import { script } from './script.ts'
+import { isOpen, pageState } from './state.ts'
+import type { PaymentRow } from './store.ts'
+import { style } from './style.ts'
+import { type Language, type Notice, toMoment, words } from './text.ts'
+
+/** The one style and the one script of the page, a picture made of data, its own server; nothing else, and no frame around it. */
+export const policy = [
+  "default-src 'none'",
+  `style-src ${hashOf(style)}`,
+  `script-src ${hashOf(script)}`,
+  'img-src data:',
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+function hashOf(text: string): string {
+  return `'sha256-${createHash('sha256').update(text).digest('base64')}'`
+}
+
+/** A browser without scripts loads the page anew as often as this, while something may change. */
+const refreshSeconds = 10
+
+type Shown = { payment: PaymentRow; language: Language; now: Date; isPretended: boolean }
+
+export function renderPayment({ payment, language, now, isPretended }: Shown): string {
+  const t = words[language]
+  const state = pageState(payment, now)
+  const seconds =
+    payment.pix_expires_at === null ? 0 : Math.max(0, payment.pix_expires_at.getTime() - now.getTime()) / 1000
+  const amount = t.money(payment.amount)
+  return renderDocument({
+    language,
+    title: `${state === 'waiting' ? amount : t.titles[state]} · ${payment.merchant_name}`,
+    refreshes: isOpen(payment),
+    body: html`<article data-state="${state}" data-seconds="${Math.floor(seconds)}"${isOpen(payment) && html` data-open`}>
+${isPretended && html`<p class="pretended">${t.pretended}</p>`}
+${state === 'waiting' && payment.pix_uri !== null ? renderCode(payment, payment.pix_uri, language, now) : renderEnd(payment, language, now)}
+</article>`,
+    script: isOpen(payment),
+  })
+}
+
+function renderCode(payment: PaymentRow, uri: string, language: Language, now: Date): Html {
+  const t = words[language]
+  const { pix_expires_at: expiresAt } = payment
+  return html`<div class="what">
+<h1>${t.titles.waiting}</h1>
+<p class="amount">${t.money(payment.amount)}</p>
+<p class="merchant">${t.to} <b>${payment.merchant_name}</b></p>
+${expiresAt && html`<p class="until">${t.until(toMoment(language, expiresAt, now))}<span class="left" role="timer" hidden> · ${t.left} <span data-left></span></span></p>`}
+</div>
+<div class="how">
+<button type="button" hidden data-copied="${t.copied}" data-selected="${t.selected}"><span>${t.copy}</span>${icons.copy}</button>
+<div class="code"><h2>${t.copyCode}</h2><code id="code">${uri}</code></div>
+<ol class="steps">${{ html: t.copySteps.map((step) => html`<li>${step}</li>`.html).join('') }}</ol>
+</div>
+<div class="stub">
+<h2>${t.scan}</h2>
+<img src="${qrCodeDataUrl(uri)}" alt="${t.qr}" width="240" height="240">
+<p class="quiet">${t.scanSteps}</p>
+<p class="quiet">${t.updates}</p>
+</div>`
+}
+
+function renderEnd(payment: PaymentRow, language: Language, now: Date): Html {
+  const t = words[language]
+  const state = pageState(payment, now)
+  const paidAt = payment.payment_date ?? payment.changed_at
+  const says = {
+    preparing: t.preparing,
+    waiting: t.preparing,
+    expired: t.expired(payment.merchant_name),
+    failed: t.failed(payment.merchant_name),
+    paid: t.paidAt(t.dateTime(paidAt)),
+    refunded: t.refundedAt(t.dateTime(payment.changed_at)),
+  }
+  const icon = {
+    preparing: icons.clock,
+    waiting: icons.clock,
+    expired: icons.clock,
+    failed: icons.cross,
+    paid: icons.check,
+    refunded: icons.back,
+  }
+  return html`<div class="end">
+${icon[state]}
+<h1>${t.titles[state]}</h1>
+<p class="amount">${t.money(payment.amount)}</p>
+<p class="merchant">${t.to} <b>${payment.merchant_name}</b></p>
+<p class="quiet">${says[state]}</p>
+${state === 'paid' && html`<p class="quiet">${t.close}</p>`}
+</div>`
+}
+
+/** What stands there in place of a payment. */
+export function renderNotice(notice: Notice, language: Language): string {
+  const { title, text } = words[language].notices[notice]
+  return renderDocument({
+    language,
+    title,
+    refreshes: false,
+    body: html`<article><div class="end">${icons.cross}<h1>${title}</h1><p class="quiet">${text}</p></div></article>`,
+    script: false,
+  })
+}
+
+type Document = { language: Language; title: string; refreshes: boolean; body: Html; script: boolean }
+
+function renderDocument(page: Document): string {
+  return html`<!doctype html>
+<html lang="${words[page.language].code}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex, nofollow">
+<meta name="format-detection" content="telephone=no">
+<title>${page.title}</title>
+<link rel="icon" href="data:,">
+<style>${verbatim(style)}</style>
+${page.refreshes && html`<noscript><meta http-equiv="refresh" content="${refreshSeconds}"></noscript>`}
+</head>
+<body>
+<main>
+<p id="told" class="unseen" role="status"></p>
+${page.body}
+</main>
+${page.script && html`<script>${verbatim(script)}</script>`}
+</body>
+</html>
+`.html
+}
+
+const icon = (path: string, name: string) =>
+  verbatim(
+    `<svg class="${name}" viewBox="0 0 24 24" aria-hidden="true" width="22" height="22"><path d="${path}"/></svg>`,
+  )
+
+const icons = {
+  copy: icon('M9 9h11v11H9zM4 15V4h11', 'copy'),
+  check: icon('m4 12.500 5.500 5.500L20 6.500', 'sign'),
+  clock: icon('M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18Zm0-14v5l3.500 2', 'sign'),
+  cross: icon('M6 6l12 12M18 6 6 18', 'sign'),
+  back: icon('M9 6 4 11l5 5M4 11h10a6 6 0 0 1 0 12h-2', 'sign'),
+}

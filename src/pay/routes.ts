@@ -1,0 +1,107 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { callerOf } from '../http/caller.ts'
+import { toAppError } from '../http/problem.ts'
+import { enforceRateLimit, type RateLimiter, toHost } from '../http/rate-limit.ts'
+import { NoQuery, problems } from '../http/schemas.ts'
+import type { Server } from '../http/server.ts'
+import { AppError, errors } from '../lib/errors.ts'
+import type { SecretKey } from '../lib/secrets.ts'
+import type { TransactionReader } from '../transactions/load.ts'
+import { TransactionParams } from '../transactions/schema.ts'
+import { policy, renderNotice, renderPayment } from './page.ts'
+import { PaymentLinkView, PayParams } from './schema.ts'
+import { isOpen } from './state.ts'
+import { findPayment, type PaymentRow } from './store.ts'
+import { chooseLanguage } from './text.ts'
+import { paymentToken, readPaymentToken } from './token.ts'
+import { createWatch } from './watch.ts'
+
+export type PayDeps = Parameters<typeof createWatch>[0] & {
+  key: SecretKey
+  baseUrl: string
+  /** Not null where all money is pretended. */
+  sandbox: object | null
+  readTransaction: TransactionReader
+  /** Of addresses that try wrong tokens. */
+  wrongTokenLimit: RateLimiter
+}
+
+/** The page that a shop sends its customer to, and where the shop gets its address. */
+export async function registerPayRoutes(app: Server, deps: PayDeps): Promise<void> {
+  app.get(
+    '/transaction/:id/payment-link',
+    {
+      config: { access: { scope: 'transaction.read' } },
+      schema: {
+        summary: 'Fetch the link to the payment page',
+        description:
+          'The page shows code, amount and your name, nothing of the customer, and turns to "paid" by itself. A link is always the same.',
+        tags: ['Transactions'],
+        params: TransactionParams,
+        querystring: NoQuery,
+        response: { 200: PaymentLinkView, ...problems(401, 403, 404, 422, 500) },
+      },
+    },
+    async (request) => {
+      const row = await deps.readTransaction({ merchantId: callerOf(request).merchantId, recordId: request.params.id })
+      if (!row) throw new AppError('not_found', { detail: 'There is no transaction with this id.' })
+      const url = `${deps.baseUrl}/pay/${paymentToken(deps.key, row.id)}`
+      return { url, expiresAt: row.pix_expires_at?.toISOString() ?? null }
+    },
+  )
+  await app.register(async (scoped) => registerPage(scoped as Server, deps))
+}
+
+function registerPage(app: Server, deps: PayDeps): void {
+  const watch = createWatch(deps)
+  // Before what cuts streams that are still there.
+  app.addHook('preClose', watch.stop)
+  app.setErrorHandler((error, request, reply) => sendError(error, request, reply))
+  const route = { config: { access: { public: true } }, schema: { hide: true, params: PayParams } } as const
+
+  app.get('/pay/:token', route, async (request, reply) => {
+    const payment = await findShown(deps, request.params.token, request, reply)
+    const language = chooseLanguage(request.headers['accept-language'])
+    const now = deps.clock.now()
+    return sendPage(reply, renderPayment({ payment, language, now, isPretended: deps.sandbox !== null }))
+  })
+
+  app.get('/pay/:token/events', { ...route, exposeHeadRoute: false }, async (request, reply) => {
+    const payment = await findShown(deps, request.params.token, request, reply)
+    // By which a browser knows not to come again.
+    if (!isOpen(payment)) return await reply.code(204).send()
+    const stream = watch.open(payment, toHost(request.ip))
+    if (!stream) throw new AppError('rate_limited', { headers: { 'retry-after': '5' } })
+    return await reply.type('text/event-stream').header('x-accel-buffering', 'no').send(stream)
+  })
+}
+
+/** @throws {AppError} `not_found`, or `rate_limited` after many of those from one address */
+async function findShown(
+  { db, key, wrongTokenLimit }: PayDeps,
+  token: string,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<PaymentRow> {
+  const id = readPaymentToken(key, token)
+  const payment = id === null ? null : await findPayment(db, id)
+  if (payment) return payment
+  enforceRateLimit(wrongTokenLimit, toHost(request.ip), reply)
+  throw new AppError('not_found')
+}
+
+/** For people: what they can do, in their language. */
+function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const { code, details } = toAppError(error)
+  if (code === 'internal_error') request.log.error({ requestId: request.id, err: error }, 'a request failed')
+  const notice = code === 'not_found' ? 'unknown' : code === 'rate_limited' ? 'limited' : 'broken'
+  const language = chooseLanguage(request.headers['accept-language'])
+  return sendPage(reply.code(errors[code].status).headers(details.headers ?? {}), renderNotice(notice, language))
+}
+
+function sendPage(reply: FastifyReply, page: string): FastifyReply {
+  return reply
+    .type('text/html; charset=utf-8')
+    .headers({ 'content-security-policy': policy, 'x-robots-tag': 'noindex, nofollow', vary: 'Accept-Language' })
+    .send(page)
+}

@@ -1,0 +1,91 @@
+/**
+ * All that the page does by itself, without which it works as well: the button that copies, the time that is left, and another card as soon
+ * as the service tells of a change. That card is the one that the page would have when it is loaded again.
+ */
+export const script = `
+const find = (name) => document.querySelector(name)
+let card, endsAt, source, timer
+
+function begin() {
+  card = find('article')
+  endsAt = Date.now() + card.dataset.seconds * 1000
+  const button = find('button')
+  if (button) {
+    button.hidden = false
+    button.onclick = () => copy(button)
+  }
+  if (!card.hasAttribute('data-open')) {
+    clearInterval(timer)
+    if (source) source.close()
+  }
+  count()
+}
+
+function count() {
+  const shown = find('[data-left]')
+  if (!shown) return
+  const left = Math.max(0, Math.floor((endsAt - Date.now()) / 1000))
+  const two = (number) => String(number).padStart(2, '0')
+  const minutes = Math.floor(left / 60) % 60
+  const hours = Math.floor(left / 3600)
+  shown.textContent = (hours ? hours + ':' + two(minutes) : minutes) + ':' + two(left % 60)
+  shown.parentElement.hidden = false
+  card.toggleAttribute('data-soon', left < 120)
+}
+
+async function copy(button) {
+  const code = find('#code')
+  let words = button.dataset.copied
+  try {
+    await navigator.clipboard.writeText(code.textContent)
+  } catch {
+    getSelection().selectAllChildren(code)
+    if (!document.execCommand('copy')) words = button.dataset.selected
+  }
+  button.firstElementChild.textContent = find('#told').textContent = words
+  button.classList.add('done')
+}
+
+async function refresh() {
+  if (!card.hasAttribute('data-open')) return
+  try {
+    const answer = await fetch(location.pathname, { cache: 'no-store' })
+    if (!answer.ok) throw answer.status
+    const next = new DOMParser().parseFromString(await answer.text(), 'text/html')
+    const fresh = next.querySelector('article')
+    const isOther = fresh.dataset.state !== card.dataset.state
+    if (!isOther && fresh.hasAttribute('data-open')) {
+      endsAt = Date.now() + fresh.dataset.seconds * 1000
+      return
+    }
+    card.replaceWith(document.adoptNode(fresh))
+    document.title = next.title
+    if (isOther) find('#told').textContent = find('h1').textContent
+    begin()
+  } catch {
+    setTimeout(refresh, 3000)
+  }
+}
+
+function poll() {
+  clearInterval(timer)
+  timer = setInterval(refresh, 5000)
+}
+
+begin()
+setInterval(count, 1000)
+if (card.hasAttribute('data-open')) {
+  if (window.EventSource) {
+    source = new EventSource(location.pathname + '/events')
+    source.onmessage = ({ data }) => {
+      if (data !== card.dataset.state) refresh()
+    }
+    source.onerror = () => {
+      if (source.readyState === EventSource.CLOSED) poll()
+    }
+  } else poll()
+  document.addEventListener('visibilitychange', () => {
+    if (!document.hidden) refresh()
+  })
+}
+`

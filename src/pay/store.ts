@@ -1,0 +1,34 @@
+import { type Db, sql } from '../db/sql.ts'
+import type { TransactionStatus } from '../transactions/status.ts'
+
+/** What a payment page shows, and no more: who buys and who paid stays where it is. */
+export type PaymentRow = {
+  id: string
+  status: TransactionStatus
+  merchant_name: string
+  amount: number
+  pix_uri: string | null
+  pix_expires_at: Date | null
+  payment_date: Date | null
+  changed_at: Date
+}
+
+export async function findPayment(db: Db, id: string): Promise<PaymentRow | null> {
+  const [row] = await db.query<PaymentRow>(
+    sql`
+      select id, status, clients.name as merchant_name, coalesce(amount_paid, amount) as amount, pix_uri, pix_expires_at, payment_date,
+        status_dates[cardinality(status_dates)] as changed_at
+      from transactions join clients using (merchant_id) where id = ${id}`,
+    'find-payment',
+  )
+  return row ?? null
+}
+
+export type StandingRow = Pick<PaymentRow, 'id' | 'status' | 'pix_expires_at'>
+
+export async function findStandings(db: Db, ids: string[]): Promise<StandingRow[]> {
+  return await db.query<StandingRow>(
+    sql`select id, status, pix_expires_at from transactions where id = any(${ids}::uuid[])`,
+    'find-standings',
+  )
+}

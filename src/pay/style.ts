@@ -1,0 +1,83 @@
+/** A ticket: what is to be paid, and a stub with the QR code to tear off. On a phone the code to copy comes first: it cannot scan itself. */
+export const style = `
+:root {
+  color-scheme: light dark;
+  --ground: #e9f0ee; --paper: #fff; --ink: #12211d; --quiet: #52605b; --line: #c9d5d1; --tint: #f2f7f5; --lamp: #0b7a6f; --on: #fff; --warn: #a8420b;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --ground: #0d1211; --paper: #1a2220; --ink: #eef4f2; --quiet: #a5b3af; --line: #3a4844; --tint: #222c29; --lamp: #3cc4ad; --on: #04211c; --warn: #ffb07a;
+  }
+}
+* { box-sizing: border-box; margin: 0; }
+[hidden] { display: none !important; }
+body {
+  min-height: 100vh; min-height: 100dvh; padding: 16px; display: grid; place-items: center;
+  background: var(--ground); color: var(--ink); font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif;
+  -webkit-text-size-adjust: 100%; text-size-adjust: 100%;
+}
+main { width: 100%; max-width: 440px; }
+article {
+  background: var(--paper); border-radius: 20px; box-shadow: 0 1px 2px #0d1f1a14, 0 12px 40px #0d1f1a1f; overflow: hidden;
+}
+.what, .how, .stub { padding: 24px; }
+.pretended { padding: 8px 24px; background: var(--tint); color: var(--quiet); font-size: 13px; text-align: center; }
+h1 { font-size: 17px; font-weight: 600; line-height: 1.3; color: var(--lamp); }
+h2 { font-size: 15px; font-weight: 600; }
+.amount { margin-top: 4px; font-size: 40px; font-weight: 700; line-height: 1.15; letter-spacing: -.02em; font-variant-numeric: tabular-nums; }
+.merchant { overflow-wrap: anywhere; }
+.merchant b { font-weight: 600; }
+.quiet, .steps, .until { color: var(--quiet); font-size: 14px; }
+.until { margin-top: 8px; font-variant-numeric: tabular-nums; }
+[data-soon] .left { color: var(--warn); font-weight: 600; }
+.how { padding-top: 0; }
+button {
+  width: 100%; min-height: 56px; padding: 12px 20px; border: 0; border-radius: 14px; background: var(--lamp); color: var(--on);
+  font: inherit; font-size: 17px; font-weight: 600; cursor: pointer; display: flex; gap: 10px; align-items: center; justify-content: center;
+  touch-action: manipulation;
+}
+button:hover { filter: brightness(1.08); }
+button:focus-visible { outline: 3px solid var(--ink); outline-offset: 3px; }
+.code { margin-top: 16px; }
+#code {
+  display: block; margin-top: 6px; padding: 12px 14px; border-radius: 12px; background: var(--tint); color: var(--ink);
+  font: 13px/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; overflow-wrap: anywhere; user-select: all; -webkit-user-select: all;
+}
+.steps { margin-top: 16px; padding-left: 20px; }
+.stub { position: relative; border-top: 2px dashed var(--line); text-align: center; }
+.stub::before, .stub::after {
+  content: ""; position: absolute; width: 24px; height: 24px; border-radius: 50%; background: var(--ground); top: -13px; left: -12px;
+}
+.stub::after { left: auto; right: -12px; }
+.stub img {
+  display: block; width: 100%; max-width: 240px; height: auto; margin: 12px auto; border-radius: 12px; background: #fff; image-rendering: pixelated;
+}
+.end { padding: 40px 24px; text-align: center; }
+.end .amount { margin: 12px 0 4px; }
+.end p + .quiet { margin-top: 12px; }
+.sign { display: block; width: 72px; height: 72px; margin: 0 auto 20px; border-radius: 50%; padding: 18px; background: var(--tint); color: var(--quiet); }
+[data-state=paid] .sign { background: var(--lamp); color: var(--on); animation: come .4s cubic-bezier(.2, 1.4, .4, 1); }
+.end h1 { font-size: 22px; color: var(--ink); }
+[data-state=expired] .amount, [data-state=failed] .amount { font-size: 24px; color: var(--quiet); }
+.unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+svg { fill: none; stroke: currentColor; stroke-width: 2.2; stroke-linecap: round; stroke-linejoin: round; flex: none; }
+@keyframes come { from { transform: scale(.4); opacity: 0; } }
+@media (prefers-reduced-motion: reduce) { * { animation: none !important; } }
+@media (min-width: 800px) {
+  body { padding: 40px; }
+  main:has(.stub) { max-width: 880px; }
+  article:has(.stub) { display: grid; grid-template: auto auto 1fr / 380px 1fr; }
+  .pretended { grid-column: 1 / -1; }
+  .what { grid-area: 2 / 2; padding: 36px 40px 20px; }
+  .how { grid-area: 3 / 2; padding: 0 40px 36px; }
+  .stub {
+    grid-area: 2 / 1 / 4 / 2; display: flex; flex-direction: column; justify-content: center; padding: 32px;
+    border-top: 0; border-right: 2px dashed var(--line);
+  }
+  .stub::before, .stub::after { top: -12px; left: auto; right: -13px; }
+  .stub::after { top: auto; bottom: -12px; }
+  .stub img { max-width: 300px; }
+  .amount { font-size: 44px; }
+  .end { padding: 56px 40px; }
+}
+`

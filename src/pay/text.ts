@@ -1,0 +1,161 @@
+import { inReais } from '../lib/money.ts'
+import type { PageState } from './state.ts'
+
+export type Language = 'pt' | 'en'
+
+/** The one of our languages that a browser asks for first; Portuguese where it asks for neither. */
+export function chooseLanguage(accepted: string | undefined): Language {
+  const wishes = (accepted ?? '').split(',').flatMap((part) => {
+    const match = /^\s*(pt|en)\b[^;]*(?:;\s*q=([\d.]+))?/i.exec(part)
+    return match
+      ? [
+          {
+            language: match[1]?.toLowerCase() === 'en' ? ('en' as const) : ('pt' as const),
+            weight: Number(match[2] ?? 1),
+          },
+        ]
+      : []
+  })
+  return wishes.filter(({ weight }) => weight > 0).sort((a, b) => b.weight - a.weight)[0]?.language ?? 'pt'
+}
+
+type Words = {
+  code: string
+  titles: Record<PageState, string>
+  to: string
+  until: (time: string) => string
+  left: string
+  copy: string
+  copied: string
+  selected: string
+  copyCode: string
+  copySteps: string[]
+  scan: string
+  scanSteps: string
+  qr: string
+  updates: string
+  paidAt: (time: string) => string
+  refundedAt: (time: string) => string
+  close: string
+  expired: (merchant: string) => string
+  failed: (merchant: string) => string
+  preparing: string
+  pretended: string
+  notices: Record<Notice, { title: string; text: string }>
+  dateTime: (date: Date) => string
+  time: (date: Date) => string
+  money: (cents: number) => string
+}
+
+/** What is shown in place of a payment. */
+export type Notice = 'unknown' | 'limited' | 'broken'
+
+const timeZone = 'America/Sao_Paulo'
+const day = (locale: string) =>
+  new Intl.DateTimeFormat(locale, { timeZone, dateStyle: locale === 'pt-BR' ? 'short' : 'medium' })
+const time = (locale: string) =>
+  new Intl.DateTimeFormat(locale, { timeZone, hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
+const days = { pt: day('pt-BR'), en: day('en-US') }
+const times = { pt: time('pt-BR'), en: time('en-US') }
+const reaisInEnglish = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'BRL' })
+
+export const words: Record<Language, Words> = {
+  pt: {
+    code: 'pt-BR',
+    titles: {
+      preparing: 'Preparando o código',
+      waiting: 'Pague com Pix',
+      expired: 'Este código venceu',
+      failed: 'Código indisponível',
+      paid: 'Pagamento confirmado',
+      refunded: 'Pagamento devolvido',
+    },
+    to: 'para',
+    until: (at) => `Pague até ${at}`,
+    left: 'Faltam',
+    copy: 'Copiar código Pix',
+    copied: 'Código copiado',
+    selected: 'Código selecionado: agora copie',
+    copyCode: 'Pix Copia e Cola',
+    copySteps: [
+      'Copie o código.',
+      'No app do seu banco, escolha Pix Copia e Cola.',
+      'Cole, confira o valor e confirme.',
+    ],
+    scan: 'QR code',
+    scanSteps: 'Aponte a câmera do app do seu banco.',
+    qr: 'QR code do Pix',
+    updates: 'Esta página avisa quando o pagamento chegar.',
+    paidAt: (at) => `Pago em ${at}, horário de Brasília.`,
+    refundedAt: (at) => `Devolvido à conta de origem em ${at}, horário de Brasília.`,
+    close: 'Já pode fechar esta página.',
+    expired: (merchant) =>
+      `Não use mais este código: peça um novo a ${merchant}. Se você acabou de pagar, a confirmação pode levar alguns minutos.`,
+    failed: (merchant) => `Não é possível pagar por aqui. Peça um novo código a ${merchant}.`,
+    preparing: 'Leva alguns instantes. A página se atualiza sozinha.',
+    pretended: 'Ambiente de testes: nenhum dinheiro de verdade',
+    notices: {
+      unknown: {
+        title: 'Página não encontrada',
+        text: 'Confira se o endereço está completo. Se estiver, peça um novo link a quem o enviou.',
+      },
+      limited: { title: 'Tentativas demais', text: 'Espere um minuto e abra o link de novo.' },
+      broken: { title: 'Não deu para abrir a página', text: 'Espere alguns instantes e tente de novo.' },
+    },
+    dateTime: (date) => `${days.pt.format(date)} às ${times.pt.format(date)}`,
+    time: (date) => times.pt.format(date),
+    money: inReais,
+  },
+  en: {
+    code: 'en',
+    titles: {
+      preparing: 'Preparing the code',
+      waiting: 'Pay with Pix',
+      expired: 'This code has expired',
+      failed: 'The code is not available',
+      paid: 'Payment confirmed',
+      refunded: 'Payment returned',
+    },
+    to: 'to',
+    until: (at) => `Pay by ${at}`,
+    left: 'Time left',
+    copy: 'Copy the Pix code',
+    copied: 'Code copied',
+    selected: 'Code selected: copy it now',
+    copyCode: 'Pix Copia e Cola',
+    copySteps: [
+      'Copy the code.',
+      'In your bank’s app choose Pix Copia e Cola.',
+      'Paste it, check the amount and confirm.',
+    ],
+    scan: 'QR code',
+    scanSteps: 'Point your bank app’s camera at it.',
+    qr: 'QR code of the Pix',
+    updates: 'This page tells you when the payment has arrived.',
+    paidAt: (at) => `Paid on ${at}, Brasília time.`,
+    refundedAt: (at) => `Returned to the account it came from on ${at}, Brasília time.`,
+    close: 'You can close this page.',
+    expired: (merchant) =>
+      `Do not use this code any more: ask ${merchant} for a new one. If you have just paid, it may take some minutes to be confirmed.`,
+    failed: (merchant) => `It cannot be paid here. Ask ${merchant} for a new code.`,
+    preparing: 'It takes some moments. The page updates by itself.',
+    pretended: 'Test environment: no real money',
+    notices: {
+      unknown: {
+        title: 'Page not found',
+        text: 'Check that the address is complete. If it is, ask whoever sent it for a new link.',
+      },
+      limited: { title: 'Too many attempts', text: 'Wait a minute and open the link again.' },
+      broken: { title: 'The page could not be opened', text: 'Wait some moments and try again.' },
+    },
+    dateTime: (date) => `${days.en.format(date)} at ${times.en.format(date)}`,
+    time: (date) => times.en.format(date),
+    money: (cents) => reaisInEnglish.format(cents / 100),
+  },
+}
+
+/** A moment that is soon by its time alone, else with its day. */
+export function toMoment(language: Language, date: Date, now: Date): string {
+  const isToday = days[language].format(date) === days[language].format(now)
+  return isToday ? words[language].time(date) : words[language].dateTime(date)
+}
