@@ -59,7 +59,8 @@ export async function saveSeedState(db: Db | Tx, state: SeedState): Promise<void
 
 /** Empties what a seed fills, and removes its clients. */
 export async function deleteSeeded(tx: Tx, seedPrefix: string): Promise<void> {
-  await truncate(tx, [...tables])
+  // With what refers to them.
+  await truncate(tx, [...tables, 'suspense_payments'])
   await truncate(tx, ['transaction_counts', 'transaction_count_changes'])
   for (const table of ['client_secrets', 'webhook_secrets', 'fee_rules', 'clients']) {
     await tx.query(sql`
@@ -70,7 +71,8 @@ export async function deleteSeeded(tx: Tx, seedPrefix: string): Promise<void> {
 export type Part = { drop: string; make: string; isReference: boolean }
 
 /**
- * What the tables that are filled do with each row, as statements that drop it and make it again: references, indexes, keys and triggers.
+ * What the tables that are filled do with each row, as statements that drop it and make it again: references, also those of other tables to
+ * them, indexes, keys and triggers.
  * Keys that others refer to are dropped after those references, and made before them.
  */
 export async function listIndexes(tx: Tx): Promise<Part[]> {
@@ -81,6 +83,7 @@ export async function listIndexes(tx: Tx): Promise<Part[]> {
       contype = 'f' as "isReference", case contype when 'f' then 0 else 2 end as place
     from pg_constraint c
     where conrelid in (select id from filled) and contype in ('p', 'u', 'f', 'x')
+      or confrelid in (select id from filled)
     union all
     select format('drop index %s', indexrelid::regclass), pg_get_indexdef(indexrelid), false, 1
     from pg_index i
