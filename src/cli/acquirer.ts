@@ -1,12 +1,14 @@
 import type { Command } from 'commander'
+import { toCallbackDoor } from '../acquirers/callbacks.ts'
 import { dialects } from '../acquirers/dialects.ts'
 import { connect } from '../acquirers/open.ts'
 import { type Finding, probeAcquirer } from '../acquirers/probe.ts'
-import { type AcquirerSettings, type AcquirersSettings, readAcquirersFile } from '../acquirers/settings.ts'
-import { callbackPath } from '../callbacks/path.ts'
+import type { AcquirerSettings } from '../acquirers/settings.ts'
 import { type Config, readConfig, toBaseUrl } from '../config.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { SecretKey } from '../lib/secrets.ts'
+import { toCallbackUrl } from '../registration.ts'
+import { findSettings, readSettings } from './acquirer-settings.ts'
 import { callbackCommands } from './callback.ts'
 import { withContext } from './context.ts'
 import { print, write } from './print.ts'
@@ -36,12 +38,7 @@ export function acquirerCommands(program: Command): void {
     .option('--json', 'print JSON')
     .action(async (name: string, { json }: Json) => {
       const config = readConfig(process.env)
-      const { acquirers } = readSettings(config)
-      const settings = acquirers.find((one) => one.name === name)
-      if (!settings)
-        throw new Error(
-          `There is no acquirer ${name}. The settings file has ${acquirers.map((one) => one.name).join(', ')}.`,
-        )
+      const settings = findSettings(config, name)
       const findings = await check(config, settings)
       const isFit = findings.every(({ state }) => state !== 'missing')
       if (json) print({ ...toRow(settings), isFit, findings }, { json })
@@ -50,14 +47,6 @@ export function acquirerCommands(program: Command): void {
     })
 
   callbackCommands(acquirer)
-}
-
-function readSettings({ acquirersFile, variable }: Config): AcquirersSettings {
-  if (acquirersFile === null)
-    throw new Error(
-      'ACQUIRERS_FILE is not set: the acquirer is the simulated network. docs/acquirers.md tells how to name yours.',
-    )
-  return readAcquirersFile({ path: acquirersFile, variable, clock: systemClock })
 }
 
 function toRow({ name, dialect, environment, place, manner }: AcquirerSettings) {
@@ -87,7 +76,8 @@ async function check(config: Config, settings: AcquirerSettings): Promise<Findin
 async function findCallbackUrl(config: Config, { name, callbacks }: AcquirerSettings): Promise<string | null> {
   const key =
     config.secretKey ?? (await withContext(async (context) => context.key).catch((): SecretKey | null => null))
-  return key && (callbacks.baseUrl ?? toBaseUrl(config)) + callbackPath(key, name, callbacks.version)
+  const acquirer = { name, callbacks: toCallbackDoor(callbacks) }
+  return key && toCallbackUrl({ key, baseUrl: toBaseUrl(config) }, { acquirer, callbacks })
 }
 
 const marks: Record<Finding['state'], string> = { ok: '✓', missing: '✗', warning: '!', skipped: '–' }

@@ -1,9 +1,8 @@
 import type { Command } from 'commander'
 import { toCallbackDoor } from '../acquirers/callbacks.ts'
-import { type AcquirerSettings, readAcquirersFile } from '../acquirers/settings.ts'
 import { readConfig } from '../config.ts'
-import { systemClock } from '../lib/clock.ts'
 import { toCallbackUrl } from '../registration.ts'
+import { findSettings } from './acquirer-settings.ts'
 import { withContext } from './context.ts'
 import { print } from './print.ts'
 
@@ -14,7 +13,7 @@ export function callbackCommands(acquirer: Command): void {
     .description('print the address to which this acquirer sends callbacks, to register it by hand')
     .option('--json', 'print JSON')
     .action(async (name: string, { json }: { json?: boolean }) => {
-      const settings = findSettings(name)
+      const settings = findSettings(readConfig(process.env), name)
       const { chave, callbacks } = settings
       const door = toCallbackDoor(callbacks)
       const url = await withContext(async (context) =>
@@ -24,17 +23,6 @@ export function callbackCommands(acquirer: Command): void {
       const shown = { url, chave, registered: callbacks.register === false ? 'by hand' : 'by Guichê, at each start' }
       print(value, { json, shown: { ...shown, certificate: describe(door) }, note: toNote(url) })
     })
-}
-
-function findSettings(name: string): AcquirerSettings {
-  const { acquirersFile, variable } = readConfig(process.env)
-  if (acquirersFile === null)
-    throw new Error('There are no acquirers: ACQUIRERS_FILE is not set. The simulated network is told by itself.')
-  const { acquirers } = readAcquirersFile({ path: acquirersFile, variable, clock: systemClock })
-  const found = acquirers.find((one) => one.name === name)
-  if (found) return found
-  const names = acquirers.map((one) => one.name).join(', ')
-  throw new Error(`${acquirersFile} has no acquirer ${name}. It has ${names}.`)
 }
 
 function describe({ clientCertificate }: ReturnType<typeof toCallbackDoor>): string {

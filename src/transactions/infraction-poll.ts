@@ -18,7 +18,7 @@ export async function pollInfractions(deps: SettleDeps, stopping: AbortSignal): 
       await pollAcquirer(deps, acquirer, acquirer.infractions, stopping)
     } catch (error) {
       if (error instanceof AcquirerUnavailable)
-        deps.log.warn({ acquirer: acquirer.name }, 'the acquirer does not list its contests now')
+        deps.log.warn({ acquirer: acquirer.name, reason: error.message }, 'the acquirer does not list its contests now')
       else deps.log.error({ err: error, acquirer: acquirer.name }, 'the contests of an acquirer could not be read')
     }
   })

@@ -29,7 +29,7 @@ export async function pollPayments(deps: SettleDeps, stopping: AbortSignal): Pro
       await pollAcquirer(deps, acquirer, stopping)
     } catch (error) {
       if (error instanceof AcquirerUnavailable)
-        deps.log.warn({ acquirer: acquirer.name }, 'the acquirer does not list its payments now')
+        deps.log.warn({ acquirer: acquirer.name, reason: error.message }, 'the acquirer does not list its payments now')
       else deps.log.error({ err: error, acquirer: acquirer.name }, 'the payments of an acquirer could not be read')
     }
   })

@@ -162,7 +162,7 @@ describe('guiche acquirer', () => {
     const commands = await open()
     await commands.expectFailure(
       ['acquirer', 'check', 'other'],
-      /There is no acquirer other\. The settings file has psp\./,
+      /There is no acquirer other\. .*acquirers\.json has psp\./,
     )
     await files.write('acquirers.json', '{}')
     await commands.expectFailure(['acquirer', 'list'], /acquirers\.json: acquirers is not set/)

@@ -68,7 +68,7 @@ it('prints another one for another version and host, and what a call must show',
 
 it('says what to do about a name or a setting that is wrong', async () => {
   await set({})
-  await line.expectFailure(['acquirer', 'callback-url', 'other'], /has no acquirer other\. It has simulator\./)
+  await line.expectFailure(['acquirer', 'callback-url', 'other'], /There is no acquirer other\. .* has simulator\./)
   await set({ clientCertificate: { sha256: ['abc'] }, version: 0 })
   await line.expectFailure(
     ['acquirer', 'callback-url', 'simulator'],
