@@ -116,6 +116,7 @@ export type Gateway = {
   available(): Promise<number>
   /** Posts a callback of this PSP. */
   tell(psp: Psp, ...payments: object[]): Promise<number>
+  /** Runs a job of the worker now, and waits for its end. */
   runJob(name: string): Promise<void>
   /** Leaves the database behind for a {@link Options.successorOf}. */
   end(): Promise<void>
@@ -201,7 +202,14 @@ export async function openGateway(psps: Psp[], { clock, routes = [], successorOf
       return (await app.inject({ method: 'POST', url, payload: { pix: payments } })).statusCode
     },
     database,
-    runJob: async (name) => await enqueueJob(db, { name, payload: {}, key: name }),
+    async runJob(name) {
+      await enqueueJob(db, { name, payload: {}, key: name })
+      await eventually(
+        async () =>
+          (await db.query(sql`select from graphile_worker.jobs where task_identifier = ${name}`)).length === 0,
+        () => `${name} does not end`,
+      )
+    },
     end,
     async stop() {
       await end()
