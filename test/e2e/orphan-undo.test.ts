@@ -119,6 +119,18 @@ describe('a match', () => {
     await expect(undo(contested.held.id)).rejects.toThrow(/contested/)
   })
 
+  it('and a return of the same payment never both come about, in whatever order they are asked for', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const { id, endToEnd, held } = await payOrphan(service)
+      const asks = [async () => await match(held.id, id), async () => await returnHeld(service, held.id)]
+      const tries = Array.from({ length: 8 }, async (_, n) => await asks[(n + round) % 2]?.())
+      expect((await Promise.allSettled(tries)).filter((one) => one.status === 'fulfilled')).toHaveLength(1)
+      const { status } = await fetchTransaction(service, id)
+      if (status !== 'PAID') await untilReturned(service, endToEnd)
+      expect(await returnsOf(service.db, endToEnd)).toHaveLength(status === 'PAID' ? 0 : 1)
+    }
+  })
+
   it('is made with an unpaid transaction only, once of several that try at once', async () => {
     const paid = await payOne(service)
     const { id, held } = await payOrphan(service)

@@ -13,11 +13,29 @@ let network: FaultyNetwork
 beforeAll(async () => {
   network = await startOnFaultyNetwork()
 })
-afterEach(async () => await expectBooksAgree(network.service))
+afterEach(async () => {
+  await expectBooksAgree(network.service)
+  expect(await heldByBooks()).toBe(await heldByBank())
+})
 afterAll(async () => await network.stop())
 
 const put = ['PUT', '/devolucao/'] as const
 const get = ['GET', '/devolucao/'] as const
+
+/** What the bank holds by its own account: what arrived, less what went back. */
+async function heldByBank(): Promise<number | undefined> {
+  const [row] = await network.bank.query<{ held: number }>(sql`
+    select (select coalesce(sum(amount), 0) from simulator.pix)
+      - (select coalesce(sum(amount), 0) from simulator.returns where rejection is null) as held`)
+  return row?.held
+}
+
+/** What the books of all merchants and of the house say that it holds. */
+async function heldByBooks(): Promise<number | undefined> {
+  const [row] = await network.service.db.query<{ held: number }>(sql`
+    select coalesce(-sum(balance), 0) as held from ledger_accounts where account = 'acquirer'`)
+  return row?.held
+}
 
 /** A transaction that is paid twice: the endToEndIds of the payment that counts and of the other. */
 async function payTwice(more: Record<string, unknown> = {}): Promise<{ id: string; first: string; second: string }> {
@@ -99,6 +117,23 @@ describe('a second payment of a transaction', () => {
     expect(network.asked(...put)).toBe(asked)
     expect(await returnsOf(bank, second)).toEqual([])
     await letMoneyGo(service)
+    await askUntil(async () => (await statusOf(second)) === 'returned')
+    expect(await returnsOf(bank, second)).toHaveLength(1)
+  })
+
+  it('waits for an acquirer that is not configured any more, and says so', async () => {
+    const { service, bank } = network
+    await stopMoney(service)
+    const { second } = await payTwice()
+    const moveTo = async (acquirer: string) =>
+      await service.db.query(sql`update suspense_payments set acquirer = ${acquirer} where end_to_end = ${second}`)
+    await moveTo('sold-psp')
+    await letMoneyGo(service)
+    await askUntil(
+      async () =>
+        (await findSuspenseOf(service, second))?.error_message?.includes('sold-psp is not configured') ?? false,
+    )
+    await moveTo('simulator')
     await askUntil(async () => (await statusOf(second)) === 'returned')
     expect(await returnsOf(bank, second)).toHaveLength(1)
   })
