@@ -89,11 +89,11 @@ export function move(scene: Scene, sale: Sale, to: TransactionStatus, moment: nu
 }
 
 /** What `toSnapshot` makes of a row, as JSON. Put together from parts that are JSON already it takes a fifth of the time. */
-function snapshotOf({ receiver }: Scene, sale: Sale): string {
+function snapshotOf({ acquirer, receiver }: Scene, sale: Sale): string {
   const { code, endToEnd, paidAt, contestedAt, error } = sale
   const quote = (text: string | null) => (text === null ? 'null' : `"${text}"`)
   const refunds = sale.refunds.map(({ requestedAt: _, finishedAt: __, error: ___, ...shown }) => shown)
-  return `{"pix_uri":${quote(code?.uri ?? null)},"pix_expires_at":${quote(code ? at(expiresAt(sale)) : null)},"statuses":["${sale.statuses.join('","')}"],"status_dates":["${sale.dates.map((moment) => at(moment)).join('","')}"],"amount_paid":${sale.amountPaid},"payment_date":${quote(at(paidAt))},"end_to_end":${quote(endToEnd)},"payer":${endToEnd === null ? null : sale.payer.payer},"receiver":${endToEnd === null ? null : receiver},"fee_amount":${sale.fee},"infraction_date":${quote(at(contestedAt))},"error_message":${quote(error)},"refunds":${refunds.length === 0 ? '[]' : JSON.stringify(refunds)}}`
+  return `{"acquirer":"${acquirer}","pix_uri":${quote(code?.uri ?? null)},"pix_expires_at":${quote(code ? at(expiresAt(sale)) : null)},"statuses":["${sale.statuses.join('","')}"],"status_dates":["${sale.dates.map((moment) => at(moment)).join('","')}"],"amount_paid":${sale.amountPaid},"payment_date":${quote(at(paidAt))},"end_to_end":${quote(endToEnd)},"payer":${endToEnd === null ? null : sale.payer.payer},"receiver":${endToEnd === null ? null : receiver},"fee_amount":${sale.fee},"infraction_date":${quote(at(contestedAt))},"error_message":${quote(error)},"refunds":${refunds.length === 0 ? '[]' : JSON.stringify(refunds)}}`
 }
 
 function toUrl(sale: Sale): string | null {
