@@ -38,8 +38,8 @@ export function RecordTable<Row>({
   const [, navigate] = useLocation()
   if (rows?.length === 0) return <div className="card">{empty}</div>
   return (
-    <Table.ScrollContainer minWidth={0} className="card" type="native">
-      <Table verticalSpacing="sm" horizontalSpacing="md" aria-label={label} aria-busy={rows === undefined}>
+    <Table.ScrollContainer minWidth={0} className="card" type="native" tabIndex={0} role="region" aria-label={label}>
+      <Table verticalSpacing="sm" horizontalSpacing="md" aria-busy={rows === undefined}>
         <Table.Thead>
           <Table.Tr>
             {columns.map(({ name, isAmount, isMinor }) => (
