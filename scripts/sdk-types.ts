@@ -53,6 +53,7 @@ const names: [name: string, place: string, description: string][] = [
   ['ItemInput', 'POST /transaction body items []', 'What is bought.'],
   ['CreateTransactionBody', 'POST /transaction body', 'What the service takes to create a transaction.'],
   ['TransactionCreated', 'POST /transaction 201', 'The answer to a create.'],
+  ['PaymentLink', 'GET /transaction/{id}/payment-link 200', 'Where a customer pays a transaction.'],
   ['RefundBody', 'POST /transaction/{id}/refund body', 'What the service takes to refund a transaction.'],
   ['RefundCreated', 'POST /transaction/{id}/refund 201', 'The answer to a refund that was asked for.'],
   ['CreateWithdrawalBody', 'POST /withdrawal body', 'What the service takes to create a withdrawal.'],

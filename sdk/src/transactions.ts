@@ -5,6 +5,7 @@ import type {
   CreateTransactionBody,
   EventFilters,
   EventSummary,
+  PaymentLink,
   RefundBody,
   RefundCreated,
   Transaction,
@@ -59,6 +60,16 @@ export class Transactions {
    */
   get(id: string, options?: RequestOptions): Promise<Transaction> {
     return this.#client.get(`/transaction/${toSegment(id)}`, options)
+  }
+
+  /**
+   * The page to send the customer to: it shows code and amount, nothing of the customer, and turns to "paid" by itself. Always the same
+   * for a transaction.
+   *
+   * @throws {NotFoundError}
+   */
+  paymentLink(id: string, options?: RequestOptions): Promise<PaymentLink> {
+    return this.#client.get(`/transaction/${toSegment(id)}/payment-link`, options)
   }
 
   /**

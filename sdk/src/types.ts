@@ -418,6 +418,14 @@ export interface TransactionCreated {
   pixResponse: PixCode
 }
 
+/** Where a customer pays a transaction. */
+export interface PaymentLink {
+  /** Send the customer here; whoever has the address may see the page. */
+  url: string
+  /** When the code on it expires; the page goes on telling what became of the payment. Null while there is no code. */
+  expiresAt: string | null
+}
+
 /** What the service takes to refund a transaction. */
 export interface RefundBody {
   /** Cents; up to what is left of the payment, which is also the default; from 1. */

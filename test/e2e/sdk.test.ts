@@ -67,6 +67,13 @@ describe('a shop on the SDK', () => {
     expect(data.map(({ type }) => type)).toContain('transaction.processing_refund')
   })
 
+  it('sends its customer to a page to pay at', async () => {
+    const { id, pixResponse } = await guiche.transactions.create({ amount: 2590 })
+    const { url, expiresAt } = await guiche.transactions.paymentLink(id)
+    expect(expiresAt).toBe(pixResponse.expirationDate)
+    expect(await (await fetch(url)).text()).toContain(pixResponse.uri)
+  })
+
   it('follows a contest and what is decided', async () => {
     const paid = await pay(3300)
     const { reference } = await guiche.sandbox.contest({ endToEnd: paid.endToEnd ?? '' })
