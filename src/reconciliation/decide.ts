@@ -1,6 +1,7 @@
 import type { Db } from '../db/sql.ts'
 import { post } from '../ledger/post.ts'
 import { corrected, correctedOfHouse } from '../ledger/transfers.ts'
+import { canonicalJson } from '../lib/json.ts'
 import { fromTxid } from '../pix/ids.ts'
 import { holdPayments } from '../suspense/hold.ts'
 import { houseMerchantId } from '../suspense/house.ts'
@@ -8,6 +9,7 @@ import { checkRefundsOf } from '../transactions/refund-send.ts'
 import { checkReturns } from '../transactions/returns.ts'
 import { type SettleDeps, settleTransaction } from '../transactions/settle.ts'
 import { settleToldWithdrawal } from '../withdrawals/check.ts'
+import { assertStillDiffers } from './recheck.ts'
 import { type DifferenceRow, decideDifference, findDifference, lockDifference } from './store.ts'
 
 type Decision = {
@@ -33,6 +35,8 @@ export async function confirmDifference(deps: SettleDeps, { id, by, records }: D
     const now = deps.clock.now()
     await decideDifference(tx, { id, state: 'confirmed', by, reason: null, now })
     if (proposal.action !== 'correct') return
+    if (canonicalJson(proposal) !== canonicalJson(difference.proposal))
+      throw new Error(`What is proposed about ${id} has just changed: look at it again.`)
     const isOfHouse = proposal.account === 'house' || locked.merchant_id === null
     await post(tx, {
       merchantId: isOfHouse ? houseMerchantId : (locked.merchant_id ?? houseMerchantId),
@@ -83,7 +87,7 @@ async function carryOut(deps: SettleDeps, difference: DifferenceRow): Promise<vo
     case 'settle':
       return await settle(deps, difference)
     case 'correct':
-      return
+      return await assertStillDiffers(deps, difference)
   }
 }
 

@@ -137,7 +137,7 @@ export function toFoundPayout(
   return { namedId: null, paidAt: null, amount: ours.amount, med: 0, at, state: found.outcome, fee: null }
 }
 
-function toListedPayout({ payoutId, endToEndId, amount, at, status, fee }: PayoutListed): Listed {
+export function toListedPayout({ payoutId, endToEndId, amount, at, status, fee }: PayoutListed): Listed {
   const namedId = payoutId === null ? null : fromTxid(payoutId)
   const key = namedId === null ? endToEndId : toTxid(namedId)
   return { subject: 'payout', key, namedId, paidAt: null, amount, med: 0, at, state: status, fee }

@@ -9,7 +9,7 @@ import { sql } from '../db/sql.ts'
 import { findEngagedBrake } from '../ledger/store.ts'
 import { settleTransaction } from '../transactions/settle.ts'
 import { classNames } from './classes.ts'
-import { dismissDifference } from './decide.ts'
+import { confirmDifference, dismissDifference } from './decide.ts'
 import { observeReconciliation, reconciliationJobs } from './jobs.ts'
 import { reconcile } from './run.ts'
 import { listDifferences } from './store.ts'
@@ -121,6 +121,29 @@ it('lets stand what was dismissed, until either side says something else', async
   payment.amount += 1
   expect((await runWith(deps)).newCount).toBe(1)
   expect(await isOpen()).toBe(true)
+})
+
+it('posts no correction of what is right by now', async () => {
+  await runWith(deps)
+  const ofClass = async (name: string) => (await listed(true)).filter((row) => row.class === name)
+  const [amount] = await ofClass('amount')
+  const payment = made.bank.payments.get(amount?.reference ?? '')
+  const [booked] = await database.db.query<{ amount_paid: number }>(sql`
+    select amount_paid from transactions where id = ${amount?.record_id}`)
+  if (!amount || !payment || !booked) throw new Error('an amount differs')
+  payment.amount = booked.amount_paid
+  const decision = { id: amount.id, by: 'cli:test', records: database.db }
+  await expect(confirmDifference(deps, decision)).rejects.toThrow(
+    /say something else of .* by now, so nothing was posted/,
+  )
+  payment.amount += 5
+  await expect(confirmDifference(deps, decision)).rejects.toThrow(/nothing was posted/)
+  const [byHand] = (await ofClass('return')).filter(({ proposal, there }) => proposal.action === 'correct' && there)
+  made.bank.payments.get(byHand?.reference ?? '')?.returns.splice(0)
+  await expect(confirmDifference(deps, { ...decision, id: byHand?.id ?? '' })).rejects.toThrow(/nothing was posted/)
+  const posted = await database.db.query(sql`select id from ledger_transfers where kind = 'correction'`)
+  expect(posted).toEqual([])
+  expect(await ofClass('amount')).toHaveLength(5)
 })
 
 it('takes back what is there no more', async () => {

@@ -152,7 +152,11 @@ async function compareAll(
   }
 }
 
-function rulesFor(acquirer: Acquirer, { window, startedAt, kind }: NewRun): Rules {
+/** What a pair is compared by: the window and the moment of a run, and what was agreed with the acquirer. */
+export function rulesFor(
+  acquirer: Acquirer,
+  { window, startedAt, kind }: Pick<NewRun, 'window' | 'startedAt' | 'kind'>,
+): Rules {
   return {
     window,
     now: startedAt,

@@ -1,0 +1,73 @@
+import type { Acquirer } from '../acquirers/acquirer.ts'
+import { canonicalJson } from '../lib/json.ts'
+import { newUuid } from '../lib/secrets.ts'
+import { compare } from './compare.ts'
+import { toFoundPayout, toListedPayment, toListedPayout, toReturned } from './listing.ts'
+import {
+  addBookedPayments,
+  addBookedReturns,
+  addWithdrawals,
+  deletePairs,
+  insertListed,
+  type Listed,
+  listPairs,
+} from './pairs-store.ts'
+import { type ReconcileDeps, rulesFor } from './run.ts'
+import type { DifferenceRow } from './store.ts'
+
+/**
+ * Compares once more, now, the one thing that a difference is about: since it was found either side may have moved on, and a correction of
+ * what is right by now would be wrong.
+ *
+ * @throws where it is not so any more
+ */
+export async function assertStillDiffers(deps: ReconcileDeps, difference: DifferenceRow): Promise<void> {
+  const { acquirer: name, subject, reference: key, at } = difference
+  const acquirer = deps.acquirers.named(name)
+  // A run of its own, of one pair.
+  const runId = newUuid()
+  const side = { runId, acquirer: name, from: at, to: new Date(at.getTime() + 1) }
+  try {
+    const listed = await ask(acquirer, difference)
+    if (listed) await insertListed(deps.db, runId, [listed])
+    if (subject === 'payment') await addBookedPayments(deps.db, side)
+    if (subject === 'return') await addBookedReturns(deps.db, side)
+    if (subject === 'payout') await addWithdrawals(deps.db, side)
+    const pairs = await listPairs(deps.db, { runId, acquirer: name, subject, after: '', limit: pairsMax })
+    const pair = pairs.find((one) => one.key === key)
+    const rules = rulesFor(acquirer, { window: side, startedAt: deps.clock.now(), kind: 'manual' })
+    const found = pair ? compare(pair, rules).find((one) => one.class === difference.class) : undefined
+    if (found && canonicalJson(found.proposal) === canonicalJson(difference.proposal)) return
+    throw new Error(
+      `${name} and the books say something else of ${key} by now, so nothing was posted. \`npx guiche reconcile\` compares anew; then look at it again.`,
+    )
+  } finally {
+    await deletePairs(deps.db, { runId, before: new Date(0) })
+  }
+}
+
+/** As many as can be of one millisecond. */
+const pairsMax = 10_000
+
+/** Around its own time, where only a list tells of it: some PSPs' lists know whole seconds. */
+const nearMs = 1_000
+
+async function ask(acquirer: Acquirer, { subject, reference, at, here, there }: DifferenceRow): Promise<Listed | null> {
+  if (subject !== 'payout') {
+    const payment = await acquirer.findPayment(reference)
+    if (!payment) return null
+    return subject === 'payment' ? toListedPayment(payment) : toReturned(payment, () => true)
+  }
+  const list = acquirer.payouts?.list
+  if (there && list) {
+    const range = { from: new Date(at.getTime() - nearMs), to: new Date(at.getTime() + nearMs) }
+    for await (const payout of list(range)) {
+      const listed = toListedPayout(payout)
+      if (listed.key === reference) return listed
+    }
+    return null
+  }
+  const found = await acquirer.payouts?.find(reference)
+  if (!found || !here) return null
+  return { ...toFoundPayout(found, { amount: here.amount, at }), subject, key: reference }
+}
