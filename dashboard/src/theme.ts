@@ -37,5 +37,12 @@ export const variables: CSSVariablesResolver = () => ({
     '--mantine-color-orange-light-color': '#983404',
     '--mantine-color-red-light-color': '#a81e1e',
   },
-  dark: { '--mantine-color-dimmed': '#a5b3af', '--mantine-color-placeholder': '#8d9a96' },
+  dark: {
+    '--mantine-color-dimmed': '#a5b3af',
+    '--mantine-color-placeholder': '#8d9a96',
+    '--mantine-color-body': '#161c1a',
+    '--mantine-color-default': '#1e2624',
+    '--mantine-color-default-hover': '#27312e',
+    '--mantine-color-default-border': '#35413d',
+  },
 })
