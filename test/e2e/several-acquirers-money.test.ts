@@ -187,16 +187,16 @@ describe('money that leaves', () => {
     await eventually(() => alfa.asked.some((line) => isPayout(line)))
     setMood(alfa, 'down')
     expect((await find()).status).toBe('PROCESSING')
-    gateway.clock.advance(10 * 60_000)
-    await gateway.runJob('withdrawals.check')
-    await eventually(() => alfa.asked.some((line) => isPayout(line) && line.startsWith('GET')))
+    const sweepUntil = async (isSo: () => boolean | Promise<boolean>) =>
+      await eventually(async () => {
+        gateway.clock.advance(5 * 60_000)
+        await gateway.runJob('withdrawals.check')
+        return await isSo()
+      })
+    await sweepUntil(() => alfa.asked.some((line) => isPayout(line) && line.startsWith('GET')))
     expect(await find()).toMatchObject({ status: 'PROCESSING', acquirer: 'alfa' })
     setMood(alfa, 'well')
-    await eventually(async () => {
-      gateway.clock.advance(5 * 60_000)
-      await gateway.runJob('withdrawals.check')
-      return (await find()).status === 'PROCESSED'
-    })
+    await sweepUntil(async () => (await find()).status === 'PROCESSED')
     expect(beta.asked.filter(isPayout)).toEqual([])
     expect(alfa.asked.filter((line) => isPayout(line) && line.startsWith('PUT'))).toHaveLength(1)
   })
@@ -229,6 +229,16 @@ describe('a payment that names no transaction', () => {
     await gateway.runJob('transactions.poll')
     expect(await heldAs(payment.endToEndId)).toMatchObject({ kind: 'orphan', acquirer: 'beta', amount: 700 })
     expect(await gateway.available()).toBe(before)
+  })
+
+  it('since it came where its transaction was not asked for, pays nothing, whatever txid it has', async () => {
+    const { body } = await gateway.create({ amount: 700 })
+    expect(await gateway.acquirersOf(body.id)).toEqual(['alfa'])
+    const payment = await payUnnamed(beta, toTxid(body.id))
+    await gateway.tell(beta, payment)
+    await untilHeld(payment.endToEndId, 'held')
+    expect(await heldAs(payment.endToEndId)).toMatchObject({ kind: 'orphan', acquirer: 'beta' })
+    expect((await gateway.get(body.id)).status).toBe('PIX_QRCODE_GENERATED')
   })
 
   it('but one that looks like ours is waited for, since it may be under way, and held five minutes later', async () => {

@@ -4,6 +4,8 @@ type Edit = { file: string; from: string; to: string }
 
 /** What looks for a fault unless it names another test. */
 export const modelTest = 'test/model/model.test.ts'
+const severalAcquirersTest = 'test/e2e/several-acquirers-money.test.ts'
+const reconciliationTest = 'src/reconciliation/classes.test.ts'
 
 const edit = (file: string, from: string, to: string): Edit => ({ file, from, to })
 
@@ -209,5 +211,121 @@ export const mutations: Mutation[] = [
     name: 'an undone match leaves the fee where it is',
     edits: [edit('src/orphans/undo.ts', 'paidUndone(amount, row.fee_amount ?? 0)', 'paidUndone(amount, 0)')],
     caughtBy: 'test/e2e/orphan-undo.test.ts',
+  },
+  {
+    name: 'a second payment of a transaction that is not booked yet counts as the first',
+    edits: [edit('src/reconciliation/compare.ts', 'owner.isPaid || pair.isLater', 'owner.isPaid')],
+    caughtBy: reconciliationTest,
+  },
+  {
+    name: 'an amount is corrected the wrong way',
+    edits: [edit('src/reconciliation/compare.ts', 'correct(there.amount - booked)', 'correct(booked - there.amount)')],
+    caughtBy: reconciliationTest,
+  },
+  {
+    name: 'what was corrected is found again',
+    edits: [
+      edit(
+        'src/reconciliation/compare.ts',
+        'const booked = here.amount + pair.corrected.amount',
+        'const booked = here.amount',
+      ),
+    ],
+    caughtBy: reconciliationTest,
+  },
+  {
+    name: 'what the books alone have lies in no window',
+    edits: [edit('src/reconciliation/compare.ts', 'return [there?.at, here?.at].some(', 'return [there?.at].some(')],
+    caughtBy: reconciliationTest,
+  },
+  {
+    name: 'midnight is nearer than it was agreed to be',
+    edits: [edit('src/reconciliation/compare.ts', 'export const cutOffMs = 10 *', 'export const cutOffMs = 5 *')],
+    caughtBy: reconciliationTest,
+  },
+  {
+    name: 'a correction that nobody has confirmed is not looked for',
+    edits: [edit('src/reconciliation/verify-store.ts', 'expected full join posted', 'expected left join posted')],
+    caughtBy: reconciliationTest,
+  },
+  {
+    name: 'what a list leaves out counts as missing without being asked for',
+    edits: [
+      edit(
+        'src/reconciliation/run.ts',
+        'differs.length > 0 && mayBeUnlisted(pair)',
+        'differs.length < 0 && mayBeUnlisted(pair)',
+      ),
+    ],
+    caughtBy: 'src/reconciliation/run.test.ts',
+  },
+  {
+    name: 'a list that breaks off counts as the whole',
+    edits: [
+      edit(
+        'src/reconciliation/listing.ts',
+        'for await (const item of items) {',
+        'for await (const item of swallow(items)) {',
+      ),
+      edit(
+        'src/reconciliation/listing.ts',
+        'async function keepAll<Item>(',
+        'async function* swallow<Item>(items: AsyncIterable<Item>) { try { yield* items } catch {} }\n\nasync function keepAll<Item>(',
+      ),
+    ],
+    caughtBy: 'src/reconciliation/run.test.ts',
+  },
+  {
+    name: 'money that left unknown stops nothing',
+    edits: [edit('src/reconciliation/save.ts', '  if (alarm)\n', '  if (!alarm && alarm)\n')],
+    caughtBy: 'src/reconciliation/run.test.ts',
+  },
+  {
+    name: 'a day is closed in UTC',
+    edits: [edit('src/reconciliation/days.ts', "timeZone = 'America/Sao_Paulo'", "timeZone = 'UTC'")],
+    caughtBy: 'src/reconciliation/days.test.ts',
+  },
+  {
+    name: 'refunds go to who gave the code, not to who holds the money',
+    edits: [edit('src/transactions/settle.ts', 'if (row.acquirer === acquirer) return {}', 'if (acquirer) return {}')],
+    caughtBy: severalAcquirersTest,
+  },
+  {
+    name: 'a code expires when one of the acquirers that were asked says that it is unpaid',
+    edits: [
+      edit(
+        'src/transactions/settle.ts',
+        'of [owner.acquirer, ...owner.other_acquirers]) {',
+        'of [owner.acquirer, ...owner.other_acquirers].slice(0, 1)) {',
+      ),
+    ],
+    caughtBy: severalAcquirersTest,
+  },
+  {
+    name: 'an acquirer is believed about a charge that it was not asked for',
+    edits: [
+      edit(
+        'src/transactions/settle.ts',
+        'return acquirer === name || others.includes(name)',
+        'return acquirer !== name || others.length >= 0',
+      ),
+    ],
+    caughtBy: severalAcquirersTest,
+  },
+  {
+    name: 'a second payment stays',
+    edits: [
+      edit(
+        'src/transactions/settle.ts',
+        "if (booked === 'surplus') await",
+        "if (booked === 'surplus' && !booked) await",
+      ),
+    ],
+    caughtBy: severalAcquirersTest,
+  },
+  {
+    name: 'a correction is posted of what is right by now',
+    edits: [edit('src/reconciliation/decide.ts', 'return await assertStillDiffers(deps, difference)', 'return')],
+    caughtBy: 'src/reconciliation/run.test.ts',
   },
 ]
