@@ -90,12 +90,12 @@ describe(`${count} payments through a hostile bank (seed ${seed})`, () => {
       })
       await pass(0)
       // What is slow comes; the codes expire; what is late comes; some is contested, and that is decided.
-      for (const ms of [10 * minute, day, 10 * minute, 2 * day]) {
-        await pass(ms)
-      }
+      for (const ms of [10 * minute, day, 10 * minute, 2 * day]) await pass(ms)
       expect(await decideContests(bank, service.db)).toBeGreaterThan(0)
       // Longer than reconciliation takes a return for one that is only late.
       await pass(20 * minute)
+      await bank.hush()
+      await settleDown()
 
       truth = await bank.truth()
       expect(findDisagreements(await readBooked(service.db), truth).slice(0, 20)).toEqual([])

@@ -9,10 +9,16 @@ import { smallestTransaction, type TestService } from './service.ts'
 export type Claim = { endToEndId: string; txid?: string; valor: string; horario: string; chave: string }
 
 /** A bank on the service's own simulated network, with a character, whose callbacks come to the service over HTTP. */
-export type HostileBank = Simulator & { claims: Claim[] }
+export type HostileBank = Simulator & {
+  claims: Claim[]
+  /** No callback comes any more, however late it would. Resolves when those on their way have come. */
+  hush(): Promise<void>
+}
 
 export async function openHostileBank(service: TestService, personality: CharacterInput): Promise<HostileBank> {
   const claims: Claim[] = []
+  let isHushed = false
+  let onTheirWay = 0
   const bank = await createSimulator({
     pool: service.db.pool,
     clock: service.clock,
@@ -20,14 +26,32 @@ export async function openHostileBank(service: TestService, personality: Charact
     personality,
     log: { warn: () => {} },
     sendCallback: async (url, body) => {
+      if (isHushed) return 200
       claims.push(...(body as { pix: Claim[] }).pix)
-      const headers = { 'content-type': 'application/json' }
-      const answer = await request(url, { method: 'POST', body: JSON.stringify(body), headers })
-      await answer.body.dump()
-      return answer.statusCode
+      onTheirWay += 1
+      try {
+        return await post(url, body)
+      } finally {
+        onTheirWay -= 1
+      }
     },
   })
-  return { ...bank, claims }
+  const hush = async () => {
+    isHushed = true
+    await until(
+      async () => onTheirWay === 0,
+      () => `${onTheirWay} callbacks are on their way`,
+      60_000,
+    )
+  }
+  return { ...bank, claims, hush }
+}
+
+async function post(url: string, body: unknown): Promise<number> {
+  const headers = { 'content-type': 'application/json' }
+  const answer = await request(url, { method: 'POST', body: JSON.stringify(body), headers })
+  await answer.body.dump()
+  return answer.statusCode
 }
 
 /** Enough at once to share commits, and few enough for the sockets of one process. */
