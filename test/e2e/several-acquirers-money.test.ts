@@ -86,7 +86,8 @@ async function untilHeld(endToEndId: string, status: string): Promise<void> {
 
 const returnsAt = async (psp: Psp, endToEndId = '') => (await psp.bank.ask('GET', `/pix/${endToEndId}`)).body.devolucoes
 
-const isPayout = (line: string) => /^(?:PUT|GET) \/v[23]\/gn\/pix/.test(line)
+/** One of ours: all that was sent is listed now and then. */
+const isPayout = (line: string) => /^(?:PUT \/v3\/gn\/pix\/|GET \/v2\/gn\/pix\/enviados\/)/.test(line)
 
 const askedFor = (psp: Psp, id: string, method: string) =>
   psp.asked.filter((line) => line === `${method} /cob/${toTxid(id)}`).length
