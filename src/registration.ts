@@ -10,7 +10,13 @@ const retryMsMax = 60 * 60_000
 // A PSP that is quick has the address by the time that this service is there; a slow one does not hold the start up.
 const startWaitsMs = 1_000
 
-type Deps = { key: SecretKey; log: Logger; baseUrl: string }
+type Deps = {
+  key: SecretKey
+  log: Pick<Logger, 'warn'>
+  baseUrl: string
+  /** Ends early when the service stops. */
+  wait?: (ms: number, stopping: AbortSignal) => Promise<void>
+}
 
 /** Where an acquirer posts its callbacks, without the `/pix` that it appends. */
 export function toCallbackUrl(
@@ -44,11 +50,15 @@ export async function registerCallbacks(
 }
 
 async function registerLater(deps: Deps, one: NetworkAcquirer, stopping: AbortSignal): Promise<void> {
+  const { wait = waited } = deps
   for (let waitMs = firstRetryMs; ; waitMs = Math.min(waitMs * 2, retryMsMax)) {
-    // Ends at once when the service stops.
-    await pause(waitMs, undefined, { signal: stopping, ref: false }).catch(() => {})
+    await wait(waitMs, stopping)
     if (stopping.aborted || (await register(deps, one))) return
   }
+}
+
+async function waited(ms: number, signal: AbortSignal): Promise<void> {
+  await pause(ms, undefined, { signal, ref: false }).catch(() => {})
 }
 
 /** False when it did not come to be. */

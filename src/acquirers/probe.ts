@@ -272,27 +272,26 @@ function webhook({ callbacks }: AcquirerSettings, asked: Asked, wanted: string |
   const subject = 'callbacks'
   if ('error' in asked) return missing(subject, asked.error, 'baseUrl')
   const { answer, body } = asked
-  const isByHand = callbacks.register === false
-  const what = isByHand ? 'register it at the PSP' : 'the service registers it when it runs'
-  if (answer.status === 404 && body && !isOfNoRoute(body))
-    return {
-      subject,
-      state: 'warning',
-      said: `no address is registered for the key: ${what}`,
-      setting: isByHand ? 'callbacks.register: true' : null,
-    }
-  if (answer.status < 200 || answer.status > 299 || !body)
+  const isAbsent = answer.status === 404 && body !== null && !isOfNoRoute(body)
+  if (!isAbsent && (answer.status < 200 || answer.status > 299 || !body))
     return missing(subject, refusal(asked), 'overrides.paths.webhook')
-  const registered = text(body, 'webhookUrl')
-  if (!registered) return missing(subject, 'an answer without webhookUrl', 'overrides.paths.webhook')
-  if (wanted === null)
-    return skipped(subject, `${hostOf(registered)} is registered; ours is not known without the database`)
+  const registered = isAbsent ? null : text(body ?? {}, 'webhookUrl')
+  if (!isAbsent && registered === null)
+    return missing(subject, 'an answer without webhookUrl', 'overrides.paths.webhook')
+  if (wanted === null) {
+    const there = registered === null ? 'none' : hostOf(registered)
+    return skipped(subject, `${there} is registered; ours is not known without the database`)
+  }
   if (registered === wanted) return ok(subject, `our address at ${hostOf(wanted)} is registered`)
+  const there = registered === null ? 'none is registered' : `another address is registered, at ${hostOf(registered)}`
+  const isByHand = callbacks.register === false
+  const then = isByHand ? 'register it at the PSP' : 'the service registers it when it runs'
+  const isInside = /^http:|^https:\/\/(?:localhost|127\.|\[::1\])/.test(wanted)
   return {
     subject,
     state: 'warning',
-    said: `another address is registered, at ${hostOf(registered)}; ours is at ${hostOf(wanted)}: ${what}`,
-    setting: 'callbacks.baseUrl',
+    said: `${there}; ours is at ${hostOf(wanted)}${isInside ? ', which no PSP reaches' : ''}: ${then}`,
+    setting: isInside || (registered !== null && !isByHand) ? 'callbacks.baseUrl' : null,
   }
 }
 
