@@ -39,11 +39,14 @@ export type Visit = {
 }
 
 /** A visit by one person, with cookies of its own. */
-export async function visit(browser: Browser, { width = 1440, theme = 'light' }: Partial<Look> = {}): Promise<Visit> {
+export async function visit(
+  browser: Browser,
+  { width = 1440, theme = 'light', locale = 'en-US' }: Partial<Look & { locale: 'en-US' | 'pt-BR' }> = {},
+): Promise<Visit> {
   const context = await browser.newContext({
     viewport: { width, height: 900 },
     colorScheme: theme,
-    locale: 'en-US',
+    locale,
     reducedMotion: 'reduce',
   })
   const page = await context.newPage()
