@@ -38,8 +38,8 @@ export function renderPayment({ payment, language, now, isPretended }: Shown): s
     language,
     title: `${state === 'waiting' ? amount : t.titles[state]} · ${payment.merchant_name}`,
     refreshes: isOpen(payment),
-    body: html`<article data-state="${state}" data-seconds="${Math.floor(seconds)}"${isOpen(payment) && html` data-open`}>
-${isPretended && html`<p class="pretended">${t.pretended}</p>`}
+    body: html`${isPretended && html`<p class="pretended">${t.pretended}</p>`}
+<article data-state="${state}" data-seconds="${Math.floor(seconds)}"${isOpen(payment) && html` data-open`}>
 ${state === 'waiting' && payment.pix_uri !== null ? renderCode(payment, payment.pix_uri, language, now) : renderEnd(payment, language, now)}
 </article>`,
     script: isOpen(payment),
@@ -63,8 +63,7 @@ ${expiresAt && html`<p class="until">${t.until(toMoment(language, expiresAt, now
 <div class="stub">
 <h2>${t.scan}</h2>
 <img src="${qrCodeDataUrl(uri)}" alt="${t.qr}" width="240" height="240">
-<p class="quiet">${t.scanSteps}</p>
-<p class="quiet">${t.updates}</p>
+<p class="quiet">${t.scanSteps} ${t.updates}</p>
 </div>`
 }
 

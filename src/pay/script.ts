@@ -35,6 +35,8 @@ function count() {
 
 async function copy(button) {
   const code = find('#code')
+  const told = find('#told')
+  const label = button.firstElementChild
   let words = button.dataset.copied
   try {
     await navigator.clipboard.writeText(code.textContent)
@@ -42,8 +44,15 @@ async function copy(button) {
     getSelection().selectAllChildren(code)
     if (!document.execCommand('copy')) words = button.dataset.selected
   }
-  button.firstElementChild.textContent = find('#told').textContent = words
+  if (button.classList.contains('done')) return
+  const before = label.textContent
+  label.textContent = told.textContent = words
   button.classList.add('done')
+  setTimeout(() => {
+    label.textContent = before
+    button.classList.remove('done')
+    if (told.textContent === words) told.textContent = ''
+  }, 4000)
 }
 
 async function refresh() {

@@ -17,17 +17,21 @@ body {
   -webkit-text-size-adjust: 100%; text-size-adjust: 100%;
 }
 main { width: 100%; max-width: 440px; }
+.pretended {
+  width: fit-content; margin: 0 auto 16px; padding: 4px 14px; border: 1px solid var(--line); border-radius: 99px; color: var(--quiet);
+  font-size: 13px; text-align: center;
+}
 article {
   background: var(--paper); border-radius: 20px; box-shadow: 0 1px 2px #0d1f1a14, 0 12px 40px #0d1f1a1f; overflow: hidden;
 }
 .what, .how, .stub { padding: 24px; }
-.pretended { padding: 8px 24px; background: var(--tint); color: var(--quiet); font-size: 13px; text-align: center; }
 h1 { font-size: 17px; font-weight: 600; line-height: 1.3; color: var(--lamp); }
 h2 { font-size: 15px; font-weight: 600; }
 .amount { margin-top: 4px; font-size: 40px; font-weight: 700; line-height: 1.15; letter-spacing: -.02em; font-variant-numeric: tabular-nums; }
 .merchant { overflow-wrap: anywhere; }
 .merchant b { font-weight: 600; }
-.quiet, .steps, .until { color: var(--quiet); font-size: 14px; }
+.quiet, .steps, .until { color: var(--quiet); font-size: 15px; text-wrap: pretty; }
+.stub .quiet, .end .quiet { text-wrap: balance; }
 .until { margin-top: 8px; font-variant-numeric: tabular-nums; }
 [data-soon] .left { color: var(--warn); font-weight: 600; }
 .how { padding-top: 0; }
@@ -37,11 +41,12 @@ button {
   touch-action: manipulation;
 }
 button:hover { filter: brightness(1.08); }
+button.done { background: var(--tint); color: var(--lamp); }
 button:focus-visible { outline: 3px solid var(--ink); outline-offset: 3px; }
 .code { margin-top: 16px; }
 #code {
   display: block; margin-top: 6px; padding: 12px 14px; border-radius: 12px; background: var(--tint); color: var(--ink);
-  font: 13px/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; overflow-wrap: anywhere; user-select: all; -webkit-user-select: all;
+  font: 13px/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; word-break: break-all; user-select: all; -webkit-user-select: all;
 }
 .steps { margin-top: 16px; padding-left: 20px; }
 .stub { position: relative; border-top: 2px dashed var(--line); text-align: center; }
@@ -66,12 +71,11 @@ svg { fill: none; stroke: currentColor; stroke-width: 2.2; stroke-linecap: round
 @media (min-width: 800px) {
   body { padding: 40px; }
   main:has(.stub) { max-width: 880px; }
-  article:has(.stub) { display: grid; grid-template: auto auto 1fr / 380px 1fr; }
-  .pretended { grid-column: 1 / -1; }
-  .what { grid-area: 2 / 2; padding: 36px 40px 20px; }
-  .how { grid-area: 3 / 2; padding: 0 40px 36px; }
+  article:has(.stub) { display: grid; grid-template: auto 1fr / 380px 1fr; }
+  .what { grid-area: 1 / 2; padding: 36px 40px 20px; }
+  .how { grid-area: 2 / 2; padding: 0 40px 36px; }
   .stub {
-    grid-area: 2 / 1 / 4 / 2; display: flex; flex-direction: column; justify-content: center; padding: 32px;
+    grid-area: 1 / 1 / 3 / 2; display: flex; flex-direction: column; justify-content: center; padding: 32px;
     border-top: 0; border-right: 2px dashed var(--line);
   }
   .stub::before, .stub::after { top: -12px; left: auto; right: -13px; }
