@@ -36,24 +36,20 @@ export async function registerCallbacks(
 ): Promise<{ stop: () => Promise<void> }> {
   const stopping = new AbortController()
   const told = acquirers.filter(({ callbacks }) => callbacks.register !== false)
-  const first = told.map(async (one) => await register(deps, one))
-  await Promise.race([Promise.all(first), pause(startWaitsMs, undefined, { ref: false })])
-  const later = told.map(async (one, index) => {
-    if (!(await first[index])) await registerLater(deps, one, stopping.signal)
+  const first = told.map(async (one) => {
+    const isRegistered = await register(deps, one, stopping.signal)
+    if (!isRegistered) void registerLater(deps, one, stopping.signal)
   })
-  return {
-    async stop() {
-      stopping.abort()
-      await Promise.all(later)
-    },
-  }
+  await Promise.race([Promise.all(first), pause(startWaitsMs, undefined, { ref: false })])
+  // What is under way ends with its connection.
+  return { stop: async () => stopping.abort() }
 }
 
 async function registerLater(deps: Deps, one: NetworkAcquirer, stopping: AbortSignal): Promise<void> {
   const { wait = waited } = deps
   for (let waitMs = firstRetryMs; ; waitMs = Math.min(waitMs * 2, retryMsMax)) {
     await wait(waitMs, stopping)
-    if (stopping.aborted || (await register(deps, one))) return
+    if (stopping.aborted || (await register(deps, one, stopping))) return
   }
 }
 
@@ -62,12 +58,13 @@ async function waited(ms: number, signal: AbortSignal): Promise<void> {
 }
 
 /** False when it did not come to be. */
-async function register(deps: Deps, one: NetworkAcquirer): Promise<boolean> {
+async function register(deps: Deps, one: NetworkAcquirer, stopping: AbortSignal): Promise<boolean> {
   const { name } = one.acquirer
   try {
     await one.acquirer.registerCallback(toCallbackUrl(deps, one))
     return true
   } catch (error) {
+    if (stopping.aborted) return false
     deps.log.warn(
       { acquirer: name, reason: error instanceof Error ? error.message : String(error) },
       `the address for callbacks could not be registered and will be tried again: payments are found in the acquirer’s list meanwhile. \`npx guiche acquirer check ${name}\` tells more`,

@@ -160,6 +160,10 @@ describe('a fault is told at its place, with what to do', () => {
     [{ tls: { certFile: 'client.pem' } }, 'acquirers[0].tls.keyFile is not set, and'],
     [{ tls: { certFile: 'client.pem', keyFile: 'other.key' } }, /^acquirers\[0\].tls.keyFile: .* is not the key of/],
     [{ tls: { certFile: 'a', keyFile: 'b', pfxFile: 'c' } }, 'acquirers[0].tls has a PFX and a PEM certificate'],
+    [
+      { environment: 'sandbox', baseUrl: 'http://a.example', tls: { pfxFile: 'x' } },
+      'acquirers[0].tls has no use while baseUrl',
+    ],
     [{ timeoutMs: 5 }, 'acquirers[0].timeoutMs must be a whole number of milliseconds, 500 to 60000'],
     [{ fees: { payment: { basisPoints: 1.5 } } }, 'acquirers[0].fees.payment.basisPoints must be a whole number'],
     [{ callbacks: { baseurl: 'x' } }, 'acquirers[0].callbacks.baseurl is not known: here may stand register,'],

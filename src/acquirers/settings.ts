@@ -158,10 +158,15 @@ function readPlace(faults: Faults, entry: AcquirerEntry, dialect: Dialect, at: s
   return { baseUrl, ...(tokenUrl !== undefined && { tokenUrl }) }
 }
 
-function readTls(source: Source, faults: Faults, { tls }: AcquirerEntry, at: string): TlsFiles | null {
+function readTls(source: Source, faults: Faults, entry: AcquirerEntry, at: string): TlsFiles | null {
+  const { tls } = entry
   if (tls === undefined || !faults.isFine(`${at}.tls`)) return null
   if (tls.pfxFile !== undefined && (tls.certFile !== undefined || tls.keyFile !== undefined)) {
     faults.add(`${at}.tls`, 'has a PFX and a PEM certificate: keep one of them')
+    return null
+  }
+  if (entry.baseUrl?.startsWith('http://')) {
+    faults.add(`${at}.tls`, 'has no use while baseUrl begins with http://')
     return null
   }
   const { passphrase, ...paths } = tls
