@@ -28,15 +28,18 @@ export async function recordAction(tx: Tx, { now, ...action }: Action): Promise<
 /**
  * The database as an operation is given it that somebody runs by hand: its first commit carries the record of it as well, so neither
  * is there without the other, and no operation need know who runs it. One that throws leaves no record.
+ *
+ * @param toAction where what is recorded depends on what the commit did: made of what `work` gave, or null for nothing
  */
-export function recordedDb(db: Db, action: Action): Db {
+export function recordedDb(db: Db, toAction: Action | ((done: unknown) => Action | null)): Db {
   let isRecorded = false
   return {
     ...db,
     async transaction(work) {
       const result = await db.transaction(async (tx) => {
         const done = await work(tx)
-        if (!isRecorded) await recordAction(tx, action)
+        const action = typeof toAction === 'function' ? toAction(done) : toAction
+        if (action && !isRecorded) await recordAction(tx, action)
         return done
       })
       isRecorded = true

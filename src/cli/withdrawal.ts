@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { recordedDb } from '../audit/record.ts'
 import { inReais } from '../lib/money.ts'
 import { approveWithdrawal } from '../withdrawals/approve.ts'
 import { defaultLimits, type Limits, setWithdrawalLimits } from '../withdrawals/limits.ts'
@@ -6,7 +7,7 @@ import { findLimits } from '../withdrawals/limits-store.ts'
 import { listForOperator, type OperatorRow } from '../withdrawals/operator-store.ts'
 import { rejectWithdrawal } from '../withdrawals/reject.ts'
 import { findOwner, type WithdrawalRow } from '../withdrawals/store.ts'
-import { recorded } from './actor.ts'
+import { actionOf, recorded } from './actor.ts'
 import { toId, toLimit, toReason, toRowCount, toThreshold, toWindowSeconds } from './arguments.ts'
 import { findMerchant } from './client.ts'
 import { type Context, withContext } from './context.ts'
@@ -103,14 +104,14 @@ type Decision = { id: string; action: string; details?: Record<string, unknown> 
 async function decide(
   program: Command,
   { id, ...action }: Decision,
-  operate: (deps: Context, input: { id: string }) => Promise<WithdrawalRow>,
+  operate: (deps: Context, input: { id: string; by: string }) => Promise<WithdrawalRow>,
 ): Promise<WithdrawalRow> {
   return await withContext(async (context) => {
     const owner = await findOwner(context.db, id)
     if (!owner)
       throw new Error(`There is no withdrawal ${id}. \`npx guiche withdrawal list --held\` shows those that wait.`)
-    const db = recorded(program, context, { ...action, merchantId: owner.merchant_id, recordId: id })
-    return await operate({ ...context, db }, { id })
+    const acting = actionOf(program, context, { ...action, merchantId: owner.merchant_id, recordId: id })
+    return await operate({ ...context, db: recordedDb(context.db, acting) }, { id, by: acting.actor })
   })
 }
 

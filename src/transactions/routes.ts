@@ -1,3 +1,4 @@
+import { actingDb } from '../audit/act.ts'
 import { callerOf } from '../http/caller.ts'
 import { csvDescription, pageOrCsv, sendCsv, wantsCsv } from '../http/csv.ts'
 import { toDate } from '../http/formats.ts'
@@ -17,7 +18,7 @@ import { type CreateDeps, createTransaction } from './create.ts'
 import { writeTransactionsCsv } from './export.ts'
 import { listTransactions, type TransactionFilters } from './list-store.ts'
 import type { TransactionReader } from './load.ts'
-import { refundTransaction } from './refund.ts'
+import { type AskedRefund, refundTransaction } from './refund.ts'
 import { RefundBody, RefundCreatedView } from './refund-schema.ts'
 import {
   CreateTransactionBody,
@@ -78,11 +79,13 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
     },
     async (request, reply) => {
       const { merchantId } = callerOf(request)
-      const asked = await refundTransaction(deps, {
-        merchantId,
-        transactionId: request.params.id,
-        input: request.body,
+      const db = actingDb<AskedRefund>(deps, request, ({ refund, isReplay }) => {
+        if (isReplay) return null
+        const details = { refundId: refund.id, amount: refund.amount, reason: refund.reason }
+        return { action: 'transaction.refund', merchantId, recordId: refund.transaction_id, details }
       })
+      const input = { merchantId, transactionId: request.params.id, input: request.body }
+      const asked = await refundTransaction({ ...deps, db }, input)
       if (asked.isReplay) void reply.header('idempotent-replayed', 'true')
       return await reply.code(201).send(toRefundCreatedView(asked.refund))
     },

@@ -23,6 +23,14 @@ export const firstCheckMs = 15_000
 
 export type CreateWithdrawalDeps = { db: Db; clock: Clock; acquirers: Acquirers }
 
+export type CreateWithdrawal = {
+  merchantId: string
+  clientId: string
+  /** The person who asks, as the audit log names people; a shop is nobody. */
+  requestedBy?: string | null
+  input: CreateWithdrawalInput
+}
+
 /** What the answer to a create is made of. The row is that of the first request with its key. */
 export type CreatedWithdrawal = { row: WithdrawalRow; isReplay: boolean }
 
@@ -34,7 +42,7 @@ export type CreatedWithdrawal = { row: WithdrawalRow; isReplay: boolean }
  */
 export async function createWithdrawal(
   deps: CreateWithdrawalDeps,
-  { merchantId, clientId, input }: { merchantId: string; clientId: string; input: CreateWithdrawalInput },
+  { merchantId, clientId, requestedBy = null, input }: CreateWithdrawal,
 ): Promise<CreatedWithdrawal> {
   const content = toContent(input)
   const { idempotencyKey } = input
@@ -49,7 +57,10 @@ export async function createWithdrawal(
     // The only one that is ever asked to send it: what became of money that left is known there alone.
     const acquirer = deps.acquirers.forWithdrawal({ clientId, amount: content.amount, now, id })
     assertPaysOut(acquirer)
-    const row = await reserve(tx, { id, merchantId, idempotencyKey, content, acquirer: acquirer.name, now })
+    const row = await reserve(tx, {
+      ...{ id, merchantId, requestedBy, idempotencyKey, content, now },
+      acquirer: acquirer.name,
+    })
     if (row.hold === null) await enqueueSend(tx, row)
     return { row, isReplay: false }
   })
@@ -74,6 +85,7 @@ function assertPaysOut(acquirer: Acquirer | null): asserts acquirer {
 type Request = {
   id: string
   merchantId: string
+  requestedBy: string | null
   idempotencyKey: string
   content: WithdrawalContent
   acquirer: string
@@ -81,7 +93,7 @@ type Request = {
 }
 
 async function reserve(tx: Tx, request: Request): Promise<WithdrawalRow> {
-  const { id, merchantId, idempotencyKey, content, acquirer, now } = request
+  const { id, merchantId, requestedBy, idempotencyKey, content, acquirer, now } = request
   const { amount, pixKey } = content
   const hold = await judgeWithdrawal(tx, { merchantId, amount, pixKey: pixKey.key, now })
   const fee = await feeFor(tx, { merchantId, operation: 'withdrawal', amount, now })
@@ -98,6 +110,7 @@ async function reserve(tx: Tx, request: Request): Promise<WithdrawalRow> {
     pix_key_type: pixKey.type,
     metadata: content.metadata,
     created_at: now,
+    requested_by: requestedBy,
     hold_at_birth: hold,
     check_at: hold === null ? new Date(now.getTime() + firstCheckMs) : null,
   })

@@ -1,3 +1,4 @@
+import { actingDb, toActor } from '../audit/act.ts'
 import { callerOf } from '../http/caller.ts'
 import { csvDescription, pageOrCsv, sendCsv, wantsCsv } from '../http/csv.ts'
 import { toDate } from '../http/formats.ts'
@@ -11,7 +12,7 @@ import { EventList, ListEventsQuery } from '../webhooks/schema.ts'
 import { toEventView } from '../webhooks/view.ts'
 import { cancelWithdrawal } from './cancel.ts'
 import { confirmWithdrawal } from './confirm.ts'
-import { type CreateWithdrawalDeps, createWithdrawal } from './create.ts'
+import { type CreatedWithdrawal, type CreateWithdrawalDeps, createWithdrawal } from './create.ts'
 import { writeWithdrawalsCsv } from './export.ts'
 import { listWithdrawals, type WithdrawalFilters } from './list-store.ts'
 import { unknownWithdrawal } from './refusals.ts'
@@ -24,7 +25,7 @@ import {
   WithdrawalParams,
   WithdrawalView,
 } from './schema.ts'
-import { findWithdrawal } from './store.ts'
+import { findWithdrawal, type WithdrawalRow } from './store.ts'
 import { toWithdrawalCreatedView, toWithdrawalView } from './view.ts'
 
 export type WithdrawalRoutesDeps = CreateWithdrawalDeps & { nudgeDeliveries: () => void }
@@ -47,7 +48,13 @@ export function registerWithdrawalRoutes(app: Server, deps: WithdrawalRoutesDeps
       },
     },
     async (request, reply) => {
-      const created = await createWithdrawal(deps, { ...callerOf(request), input: request.body })
+      const db = actingDb<CreatedWithdrawal>(deps, request, ({ row, isReplay }) => {
+        const details = { amount: row.amount, pixKeyType: row.pix_key_type, hold: row.hold }
+        return isReplay ? null : { ...about('withdrawal.create', row), details }
+      })
+      const requestedBy = request.user && toActor(request.user)
+      const asked = { ...callerOf(request), requestedBy, input: request.body }
+      const created = await createWithdrawal({ ...deps, db }, asked)
       if (created.isReplay) void reply.header('idempotent-replayed', 'true')
       return await reply.code(201).send(toWithdrawalCreatedView(created.row))
     },
@@ -137,7 +144,8 @@ function registerStopping(app: Server, deps: WithdrawalRoutesDeps): void {
     },
     async (request) => {
       const { merchantId } = callerOf(request)
-      return toWithdrawalView(await cancelWithdrawal(deps, { merchantId, id: request.params.id }))
+      const db = actingDb<WithdrawalRow>(deps, request, (row) => about('withdrawal.cancel', row))
+      return toWithdrawalView(await cancelWithdrawal({ ...deps, db }, { merchantId, id: request.params.id }))
     },
   )
 
@@ -157,9 +165,15 @@ function registerStopping(app: Server, deps: WithdrawalRoutesDeps): void {
     },
     async (request) => {
       const { merchantId } = callerOf(request)
-      return toWithdrawalView(await confirmWithdrawal(deps, { merchantId, id: request.params.id }))
+      const db = actingDb<WithdrawalRow>(deps, request, (row) => about('withdrawal.confirm', row))
+      return toWithdrawalView(await confirmWithdrawal({ ...deps, db }, { merchantId, id: request.params.id }))
     },
   )
+}
+
+/** What a person does to a withdrawal, as the audit log has it. */
+function about(action: string, { merchant_id: merchantId, id: recordId }: WithdrawalRow) {
+  return { action, merchantId, recordId }
 }
 
 function toFilters(query: ListWithdrawalsFilters): WithdrawalFilters {

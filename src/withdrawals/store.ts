@@ -18,6 +18,8 @@ type Birth = {
   pix_key_type: PixKeyType
   metadata: Record<string, unknown> | null
   created_at: Date
+  /** The person who asked for it, as the audit log names people; null: a shop, by its token. */
+  requested_by: string | null
   /** What the answer to its creation said. */
   hold_at_birth: WithdrawalHold | null
 }
@@ -42,7 +44,7 @@ export type NewWithdrawal = Birth & { check_at: Date | null }
 
 export const withdrawalColumns = sql`
   id, merchant_id, acquirer, amount, fee_amount, idempotency_key, external_code, webhook_url, pix_key, pix_key_type, metadata,
-  created_at, hold_at_birth, hold, statuses, status_dates, status, amount_withdrawn, processed_date, error_message, end_to_end,
+  created_at, requested_by, hold_at_birth, hold, statuses, status_dates, status, amount_withdrawn, processed_date, error_message, end_to_end,
   end_to_end_refund, payer, receiver`
 
 export async function insertWithdrawal(tx: Tx, row: NewWithdrawal): Promise<WithdrawalRow | null> {
@@ -50,11 +52,11 @@ export async function insertWithdrawal(tx: Tx, row: NewWithdrawal): Promise<With
   const rows = await tx.query<WithdrawalRow>(sql`
     insert into withdrawals (
       id, merchant_id, acquirer, amount, fee_amount, idempotency_key, external_code, webhook_url, pix_key, pix_key_type, metadata,
-      created_at, hold_at_birth, hold, statuses, status_dates, check_at)
+      created_at, requested_by, hold_at_birth, hold, statuses, status_dates, check_at)
     values (
       ${row.id}, ${row.merchant_id}, ${row.acquirer}, ${row.amount}, ${row.fee_amount}, ${row.idempotency_key},
       ${row.external_code}, ${row.webhook_url}, ${row.pix_key}, ${row.pix_key_type}, ${metadata}, ${row.created_at},
-      ${row.hold_at_birth}, ${row.hold_at_birth}, array['PENDING'], array[${row.created_at}::timestamptz], ${row.check_at})
+      ${row.requested_by}, ${row.hold_at_birth}, ${row.hold_at_birth}, array['PENDING'], array[${row.created_at}::timestamptz], ${row.check_at})
     returning ${withdrawalColumns}`)
   return rows[0] ?? null
 }

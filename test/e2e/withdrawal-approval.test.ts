@@ -29,7 +29,7 @@ beforeAll(async () => {
 afterEach(async () => await expectBooksAgree(service))
 afterAll(async () => await service.stop())
 
-const approve = async (id: string) => await approveWithdrawal(service, { id })
+const approve = async (id: string) => await approveWithdrawal(service, { id, by: 'cli:maria' })
 const reject = async (id: string) => await rejectWithdrawal(service, { id, reason: 'Ask the shop first' })
 /** Above the threshold, and asked for twice: a duplicate that needs approval too. */
 async function askTwice(amount: number): Promise<string> {

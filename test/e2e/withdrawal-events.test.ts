@@ -67,7 +67,7 @@ describe('a withdrawal tells', () => {
 
   it('that it failed, was canceled or rejected', async () => {
     const failed = await start({ amount: 900_005 })
-    await approveWithdrawal(service, { id: failed })
+    await approveWithdrawal(service, { id: failed, by: 'cli:maria' })
     const shown = await untilWithdrawal(service, failed, 'FAILED')
     const events = await untilTold(failed, 'processing', 'failed')
     expect(events[1]?.data).toEqual({ ...shown, sequence: 2 })

@@ -132,7 +132,8 @@ export const approve: Step = async (world) => {
   const row = await pickWaiting(world)
   if (!row) return 'nothing to approve'
   world.memory.free.add(row.id)
-  return `approve ${row.id}: ${describe(await attempt(async () => await approveWithdrawal(world.process.deps, row)))}`
+  const done = await attempt(async () => await approveWithdrawal(world.process.deps, { id: row.id, by: 'cli:maria' }))
+  return `approve ${row.id}: ${describe(done)}`
 }
 
 export const reject: Step = async (world) => {
