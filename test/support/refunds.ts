@@ -4,7 +4,6 @@ import type { Disturbance } from '../../simulator/disturb.ts'
 import { startSimulatorServer } from '../../simulator/server.ts'
 import { createSimulator } from '../../simulator/simulator.ts'
 import { type Db, sql } from '../../src/db/sql.ts'
-import { post } from '../../src/ledger/post.ts'
 import { type FeeOperation, insertFeeRule } from '../../src/ledger/store.ts'
 import { manualClock } from './clock.ts'
 import { createTestDatabase } from './database.ts'
@@ -12,7 +11,7 @@ import type { Transaction } from './payments.ts'
 import type { Problem } from './requests.ts'
 import { type Answer, smallestTransaction, startTestService, type TestService } from './service.ts'
 import { eventually } from './webhooks.ts'
-import { merchantOf } from './withdrawals.ts'
+import { correct, merchantOf } from './withdrawals.ts'
 
 type Refund = {
   id: string
@@ -168,17 +167,5 @@ export async function returnsOf(db: Db, endToEnd: string): Promise<{ id: string;
 /** Takes from a merchant's available balance, as withdrawals would; or gives, when it is below zero. */
 export async function drain(service: TestService, amount: number, merchantId?: string): Promise<void> {
   if (amount === 0) return
-  const owner = merchantId ?? (await merchantOf(service))
-  const recordId = randomUUID()
-  const [debit, credit] = amount > 0 ? (['available', 'acquirer'] as const) : (['acquirer', 'available'] as const)
-  await service.db.transaction(async (tx) => {
-    await post(tx, {
-      merchantId: owner,
-      eventKey: `correction:${recordId}`,
-      recordType: 'correction',
-      recordId,
-      now: service.clock.now(),
-      transfers: () => [{ kind: 'correction', debit, credit, amount: Math.abs(amount) }],
-    })
-  })
+  await correct(service, merchantId ?? (await merchantOf(service)), -amount)
 }

@@ -92,16 +92,31 @@ export async function merchantOf(service: TestService): Promise<string> {
 
 /** Gives a merchant money that it may draw. */
 export async function fund(service: TestService, amount: number, merchantId?: string): Promise<void> {
-  const owner = merchantId ?? (await merchantOf(service))
-  const recordId = randomUUID()
+  await correct(service, merchantId ?? (await merchantOf(service)), amount)
+}
+
+/** Changes a merchant's available balance by a correction, as an operator confirms one of what an acquirer holds. */
+export async function correct(service: TestService, merchantId: string, change: number): Promise<void> {
+  const [recordId, runId, now] = [randomUUID(), randomUUID(), service.clock.now()]
+  const [debit, credit] = change > 0 ? (['acquirer', 'available'] as const) : (['available', 'acquirer'] as const)
+  const proposal = JSON.stringify({ action: 'correct', account: 'available', cents: change })
   await service.db.transaction(async (tx) => {
+    await tx.query(sql`
+      insert into reconciliation_runs (id, acquirer, kind, starts_at, ends_at, started_at, finished_at, state)
+      values (${runId}, 'a test', 'manual', ${now}, ${now}::timestamptz + interval '1 minute', ${now}, ${now}, 'complete')`)
+    await tx.query(sql`
+      insert into differences (
+        id, acquirer, class, subject, reference, merchant_id, at, is_timing, proposal, state, run_id, found_at, decided_at, decided_by)
+      values (
+        ${recordId}, 'a test', 'amount', 'payment', ${recordId}, ${merchantId}, ${now}, false, ${proposal}, 'confirmed', ${runId},
+        ${now}, ${now}, 'a test')`)
     await post(tx, {
-      merchantId: owner,
+      merchantId,
       eventKey: `correction:${recordId}`,
       recordType: 'correction',
       recordId,
-      now: service.clock.now(),
-      transfers: () => [{ kind: 'correction', debit: 'acquirer', credit: 'available', amount }],
+      now,
+      transfers: () => [{ kind: 'correction', debit, credit, amount: Math.abs(change) }],
     })
   })
 }
