@@ -4,6 +4,7 @@ import type { Cents } from '../src/lib/money.ts'
 import { newReturnId } from '../src/pix/ids.ts'
 import { type ControlOutcome, refused } from './control.ts'
 import {
+  findOpenInfraction,
   hasOpenInfraction,
   type InfractionReason,
   type InfractionRow,
@@ -52,25 +53,26 @@ export function openInfraction(
   })
 }
 
-/** Decides an open contest. Accepted, as much of the amount as the payment still has goes back to the payer. */
+/** Decides an open contest, by its own id or by the payment's. Accepted, as much of the amount as the payment still has goes back to the payer. */
 export async function decideInfraction(
   network: Network,
   { reference, decision }: InfractionDecision,
 ): Promise<ControlOutcome> {
-  if (!uuidShape.test(reference)) return refused('infraction_unknown')
   const changedAt = network.clock.now()
+  const id = uuidShape.test(reference) ? reference : await findOpenInfraction(network.pool, reference, changedAt)
+  if (id === null) return refused('infraction_unknown')
   const decided = await inTransaction(network.pool, async (client) => {
-    const infraction = await lockInfraction(client, reference)
+    const infraction = await lockInfraction(client, id)
     if (!infraction) return refused('infraction_unknown')
     if (infraction.state !== 'open') return refused('not_open')
     if (decision === 'accept') return accept(client, infraction, changedAt)
     const state = decision === 'reject' ? 'rejected' : 'canceled'
-    await updateInfraction(client, { id: reference, state, changedAt, returnSettlesAt: null })
+    await updateInfraction(client, { id, state, changedAt, returnSettlesAt: null })
     return null
   })
   if (decided && 'ok' in decided) return decided
   if (decided) tellOfReturn(network, decided)
-  return { ok: true, id: reference }
+  return { ok: true, id }
 }
 
 /** A return under MED with nothing told before it, as at a PSP that speaks only the standard. The answer's id is the return's. */

@@ -46,6 +46,16 @@ export async function hasOpenInfraction(client: pg.PoolClient, endToEndId: strin
   return rowCount !== 0
 }
 
+/** The one that is open of a payment, by its id; null for none. */
+export async function findOpenInfraction(pool: pg.Pool, endToEndId: string, now: Date): Promise<string | null> {
+  const { rows } = await pool.query<{ id: string }>({
+    text: `
+      select id::text as id from simulator.infractions where end_to_end_id = $1 and state = 'open' and opened_at <= $2`,
+    values: [endToEndId, now.toISOString()],
+  })
+  return rows[0]?.id ?? null
+}
+
 export async function lockInfraction(client: pg.PoolClient, id: string): Promise<InfractionRow | null> {
   const { rows } = await client.query<InfractionRecord>({
     text: `select ${columns} from simulator.infractions where id = $1 for update`,

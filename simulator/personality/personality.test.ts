@@ -203,6 +203,11 @@ describe('a payment', () => {
     expect(await contests()).toEqual([])
     simulator.clock.advance(1)
     expect(await contests()).toMatchObject([{ status: 'aberta', valor: '10.00' }])
+    // Nobody was answered its reference.
+    expect(await simulator.decideInfraction({ reference: endToEndId, decision: 'reject' })).toMatchObject({ ok: true })
+    expect(await contests()).toMatchObject([{ status: 'rejeitada' }])
+    const again = await simulator.decideInfraction({ reference: endToEndId, decision: 'accept' })
+    expect(again).toMatchObject({ code: 'infraction_unknown' })
   })
 })
 
@@ -323,6 +328,25 @@ describe('a character', () => {
     expect(await ask({ seed: -1 })).toBe(400)
     expect((await simulator.ask('POST', '/sandbox/personality', { body: {} })).body).toEqual(honest)
   })
+})
+
+it('takes a database of before', async () => {
+  const old = await createEmptyDatabase()
+  const before = await testSimulator(old.db.pool)
+  const uri = await before.charge(txidOf(1))
+  await before.pay({ uri })
+  await before.close()
+  await old.db.pool.query(`
+    drop table simulator.settings;
+    drop index simulator.pix_charge_once, simulator.pix_charge_id, simulator.payouts_requested_at;
+    alter table simulator.pix drop column names_charge, drop column is_second, drop column shown_at, drop column behaviours,
+      add constraint pix_charge_id_key unique (charge_id)`)
+  const after = await testSimulator(old.db.pool)
+  expect(await after.pay({ uri })).toMatchObject({ code: 'already_paid' })
+  expect(await after.pay({ uri, behaviour: 'twice' })).toMatchObject({ ok: true })
+  expect((await after.truth()).payments).toMatchObject([{ txid: txidOf(1) }, { txid: txidOf(1) }])
+  await after.close()
+  await old.drop()
 })
 
 it('holds what has arrived, less what went back and what was paid out', async () => {

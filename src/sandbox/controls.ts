@@ -38,7 +38,10 @@ const ReturnBody = Type.Object({ endToEnd, amount }, { examples: [{ endToEnd: pa
 const PayoutReturnBody = Type.Object({ amount }, { examples: [{ amount: 500 }] })
 
 const DecisionParams = Type.Object({
-  reference: Type.String({ maxLength: 64, description: 'As it was answered when the infraction was opened' }),
+  reference: Type.String({
+    maxLength: 64,
+    description: 'As it was answered when the infraction was opened, or the endToEnd of the payment',
+  }),
   decision: Type.Enum(['accept', 'reject', 'cancel']),
 })
 const PayoutParams = Type.Object({ payoutId: Type.String({ maxLength: 64, description: 'The id of a withdrawal' }) })
