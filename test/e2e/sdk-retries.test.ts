@@ -286,6 +286,18 @@ describe('tokens', () => {
 })
 
 describe('what it shows', () => {
+  it('goes nowhere else, though the service says so', async () => {
+    const elsewhere = await openBadLine(service.baseUrl)
+    const moved = { status: 307, headers: { location: `${elsewhere.baseUrl}/auth/token` } }
+    line.plan('POST /auth/token', moved, moved)
+    const error = await failure(guiche.balance.get())
+    expect(error).toMatchObject({ code: 'unexpected_answer', status: 307, detail: expect.stringMatching(/redirect/) })
+    line.plan('GET /balance', moved)
+    expect(await failure(connect({ accessToken: () => service.token }).balance.get())).toMatchObject({ status: 307 })
+    await elsewhere.stop()
+    expect(elsewhere.requests).toEqual([])
+  })
+
   it('never has a secret or a token in it', async () => {
     const { inspect } = await import('node:util')
     await guiche.balance.get()
@@ -296,7 +308,7 @@ describe('what it shows', () => {
       shown.push(await failure(guiche.transactions.create({ amount: 1000 }, { maxRetries: 0 })))
     line.plan('POST /auth/token', 'lose-answer', { status: 307, headers: { location: 'http://127.0.0.1:1/' } })
     for (let left = 2; left > 0; left -= 1) shown.push(await failure(connect({ maxRetries: 0 }).balance.get()))
-    const spoiled = new Guiche({ baseUrl: line.baseUrl, accessToken: () => `${clientSecret}\n` })
+    const spoiled = new Guiche({ baseUrl: line.baseUrl, accessToken: () => `${clientSecret}\nand more` })
     shown.push(await spoiled.balance.get().catch((error: unknown) => error))
     for (const baseUrl of [`http://user:${clientSecret}@127.0.0.1/`, `not an address ${clientSecret}`])
       shown.push(caught(() => new Guiche({ baseUrl, clientId: 'id', clientSecret })))
