@@ -46,6 +46,13 @@ export async function openInfraction(
   return { id: contest.infraction.id }
 }
 
+export type Decision = {
+  transactionId: string
+  /** The contest that was looked at, where one was: another may have been opened since. */
+  infractionId?: string
+  decision: 'accept' | 'reject'
+}
+
 /**
  * What the operator, or the bank that it asked, decided about the open contest of a transaction. Accepted, it stays blocked until the
  * acquirer tells of the return; rejected, it is released.
@@ -54,7 +61,7 @@ export async function openInfraction(
  */
 export async function decideInfraction(
   deps: InfractionDeps,
-  { transactionId, decision }: { transactionId: string; decision: 'accept' | 'reject' },
+  { transactionId, infractionId, decision }: Decision,
 ): Promise<{ id: string }> {
   const [owner] = await findOwners(deps.db, [transactionId])
   if (!owner) throw unknown()
@@ -62,7 +69,8 @@ export async function decideInfraction(
     const row = await lockTransaction(tx, owner.merchant_id, owner.id)
     if (!row) throw unknown()
     const infraction = (await listInfractions(tx, row)).find(isUndecided)
-    if (!infraction) throw refuse('The transaction has no contest that is to be decided.')
+    if (!infraction || (infractionId !== undefined && infraction.id !== infractionId))
+      throw refuse('The transaction has no contest that is to be decided.')
     const now = deps.clock.now()
     if (decision === 'reject') return await releaseContest(tx, { row, infraction }, 'rejected', now)
     if (infraction.state === 'accepted') throw refuse('The contest is accepted already, and waits for the return.')

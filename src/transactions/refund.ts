@@ -51,7 +51,7 @@ export async function refundTransaction(
     await assertPayoutsAllowed(tx)
     const refunds = await listRefunds(tx, row)
     const now = deps.clock.now()
-    const amount = checkPossible(row, refunds, input.amount, now)
+    const amount = checkRefundable(row, refunds, input.amount, now)
     const refund = await toRefund(tx, { row, refunds, amount, input, now })
     if (await insertRefund(tx, refund)) {
       await reserve(tx, row, refund, now)
@@ -66,10 +66,16 @@ export async function refundTransaction(
   return asked
 }
 
-/** What may be refunded now of what is asked for; what is left when no amount was named. */
-function checkPossible(row: LockedTransaction, refunds: RefundRow[], amount: number | undefined, now: Date): number {
+type Refundable = Pick<LockedTransaction, 'status' | 'payment_date' | 'amount_paid'>
+
+/**
+ * What may be refunded now of what is asked for; what is left when no amount was named.
+ *
+ * @throws {AppError} `refund_not_possible`
+ */
+export function checkRefundable(row: Refundable, refunds: RefundRow[], amount: number | undefined, now: Date): number {
   if (row.status !== 'PAID' || row.payment_date === null) throw refuse(whyNot[row.status] ?? notPaid)
-  if (now.getTime() - row.payment_date.getTime() > refundableMs) {
+  if (now > refundableUntil(row)) {
     throw refuse('The payment is more than 90 days old, and the Pix system takes no returns of it any more.')
   }
   if (refunds.length >= refundsMax) throw refuse(`A transaction takes ${refundsMax} refunds at most.`)
@@ -80,6 +86,12 @@ function checkPossible(row: LockedTransaction, refunds: RefundRow[], amount: num
     fields: [{ field: 'amount', code: 'too_large', message: `must be at most ${left}` }],
     members: { amountLeft: left },
   })
+}
+
+/** The last moment at which the Pix system takes a return of a payment. */
+export function refundableUntil({ payment_date: paidAt }: Pick<Refundable, 'payment_date'>): Date {
+  assert(paidAt, 'what is refunded was paid')
+  return new Date(paidAt.getTime() + refundableMs)
 }
 
 const notPaid = 'The transaction is not paid.'

@@ -1,4 +1,5 @@
 import { type Db, empty, sql } from '../db/sql.ts'
+import type { PixKeyType } from '../pix/key.ts'
 import type { WithdrawalHold, WithdrawalStatus } from './status.ts'
 
 export type OperatorRow = {
@@ -25,3 +26,53 @@ export async function listForOperator(
       ${isHeld ? sql`and status = 'PENDING' and hold is not null` : empty}
     order by withdrawals.created_at desc, id desc limit ${limit}`)
 }
+
+/** A withdrawal as who decides on it sees it. */
+export type WithdrawalToDecide = OperatorRow & {
+  merchant_id: string
+  client_name: string
+  pix_key_type: PixKeyType
+  requested_by: string | null
+  /** Cents above which the merchant's withdrawals wait, at the moment; null for none. */
+  approval_above: number | null
+  /** Of one that looked like a duplicate: the last one of the same amount to the same key, before all one that left or may leave. */
+  earlier: { id: string; status: WithdrawalStatus; createdAt: string; requestedBy: string | null } | null
+}
+
+/** Those that wait for somebody, the longest first: of all merchants or of one. */
+export async function listHeld(
+  db: Db,
+  { merchantId, limit, offset }: { merchantId: string | null; limit: number; offset: number },
+): Promise<{ total: number; items: WithdrawalToDecide[] }> {
+  const held = sql`withdrawals where hold is not null ${merchantId === null ? empty : sql`and merchant_id = ${merchantId}`}`
+  const rows = await db.query<WithdrawalToDecide & { total: number }>(sql`
+    select (select count(*) from ${held}) as total, ${columnsToDecide}
+    from (select * from ${held} order by created_at, id limit ${limit} offset ${offset}) record ${withEarlier}
+    order by record.created_at, record.id`)
+  return { total: rows[0]?.total ?? 0, items: rows }
+}
+
+export async function findToDecide(db: Db, id: string): Promise<WithdrawalToDecide | null> {
+  const rows = await db.query<WithdrawalToDecide>(sql`
+    select ${columnsToDecide} from withdrawals record ${withEarlier} where record.id = ${id}`)
+  return rows[0] ?? null
+}
+
+const columnsToDecide = sql`
+  record.id, record.merchant_id, client_id, clients.name as client_name, record.status, record.hold, record.amount, record.fee_amount,
+  record.pix_key, record.pix_key_type, record.created_at, record.requested_by, approval_above, alike.earlier`
+
+/** Of the last few alike; how far the guard against duplicates looks back is minutes. */
+const withEarlier = sql`
+  join clients using (merchant_id)
+  left join withdrawal_limits using (merchant_id)
+  left join lateral (
+    select json_build_object('id', id, 'status', status, 'createdAt', created_at, 'requestedBy', requested_by) as earlier
+    from (
+      select id, status, created_at, requested_by from withdrawals
+      where merchant_id = record.merchant_id and pix_key = record.pix_key and amount = record.amount and id <> record.id
+        and created_at <= record.created_at
+      order by created_at desc limit 20
+    ) before
+    order by status in ('PENDING', 'PROCESSING', 'PROCESSED') desc, created_at desc limit 1
+  ) alike on record.hold_at_birth = 'duplicate'`

@@ -1,0 +1,164 @@
+import { Type } from 'typebox'
+import { actingDb } from '../audit/act.ts'
+import type { Db } from '../db/sql.ts'
+import { merchantSeenBy, type SignedIn, userOf } from '../http/caller.ts'
+import { amountMax, NoQuery, problems } from '../http/schemas.ts'
+import type { Server } from '../http/server.ts'
+import type { Clock } from '../lib/clock.ts'
+import { AppError } from '../lib/errors.ts'
+import { decideInfraction, openInfraction } from '../transactions/infraction.ts'
+import { type ListedInfraction, listContests } from '../transactions/infraction-store.ts'
+import { previewRefund } from '../transactions/refund-preview.ts'
+import { findOwners } from '../transactions/store.ts'
+import { ClientFilter, findSeen } from './overview-routes.ts'
+
+type Deps = { db: Db; clock: Clock; nudgeDeliveries: () => void }
+
+const perPage = 20
+const dayMs = 24 * 60 * 60_000
+/** Of the Central Bank's MED: the banks analyse a contest for seven days, and then have 96 hours to return the money. */
+const analysisMs = 7 * dayMs
+const inAllMs = 11 * dayMs
+
+const TransactionId = Type.String({ format: 'uuid-any' })
+const amount = Type.Integer({ minimum: 1, maximum: amountMax })
+
+/** What goes back to payers: contests (MED), and what a refund would do. */
+export function registerInfractionRoutes(app: Server, deps: Deps): void {
+  app.get(
+    '/dashboard/api/infraction',
+    {
+      config: { access: { permission: 'infraction.read' } },
+      schema: {
+        hide: true,
+        querystring: Type.Object(
+          {
+            clientId: ClientFilter,
+            isOpen: Type.Boolean(),
+            page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1e6 })),
+          },
+          { additionalProperties: false },
+        ),
+        response: problems(401, 403, 404, 422),
+      },
+    },
+    async (request) => {
+      const { clientId, isOpen, page = 1 } = request.query
+      const merchantId = await findSeen(deps, userOf(request), clientId)
+      const slice = { limit: perPage, offset: (page - 1) * perPage }
+      const { total, items } = await listContests(deps.db, { merchantId, isOpen, ...slice })
+      const now = deps.clock.now().toISOString()
+      return { total, totalPages: Math.ceil(total / perPage), now, data: items.map(toView) }
+    },
+  )
+
+  app.post(
+    '/dashboard/api/infraction',
+    {
+      config: { access: { permission: 'infraction.decide' } },
+      schema: {
+        hide: true,
+        querystring: NoQuery,
+        body: Type.Object(
+          {
+            transactionId: TransactionId,
+            amount: Type.Optional(amount),
+            reason: Type.Optional(Type.String({ minLength: 3, maxLength: 255 })),
+          },
+          { additionalProperties: false },
+        ),
+        response: problems(401, 403, 404, 422),
+      },
+    },
+    async (request, reply) => {
+      const { transactionId, ...named } = request.body
+      const merchantId = await findMerchantOf(deps, userOf(request), transactionId)
+      const about = { action: 'infraction.open', merchantId, recordId: transactionId, details: named }
+      const db = actingDb(deps, request, () => about)
+      return await reply.code(201).send(await openInfraction({ ...deps, db }, { merchantId, transactionId, ...named }))
+    },
+  )
+
+  app.post(
+    '/dashboard/api/infraction/:id/decision',
+    {
+      config: { access: { permission: 'infraction.decide' } },
+      schema: {
+        hide: true,
+        params: Type.Object({ id: Type.String({ format: 'uuid-any' }) }),
+        querystring: NoQuery,
+        body: Type.Object(
+          { transactionId: TransactionId, decision: Type.Enum(['accept', 'reject']) },
+          { additionalProperties: false },
+        ),
+        response: problems(401, 403, 404, 422),
+      },
+    },
+    async (request) => {
+      const { transactionId, decision } = request.body
+      const infractionId = request.params.id.toLowerCase()
+      const merchantId = await findMerchantOf(deps, userOf(request), transactionId)
+      const action = `infraction.${decision}`
+      const about = { action, merchantId, recordId: transactionId, details: { infractionId } }
+      const db = actingDb(deps, request, () => about)
+      return await decideInfraction({ ...deps, db }, { transactionId, infractionId, decision })
+    },
+  )
+
+  app.get(
+    '/dashboard/api/transaction/:id/refund',
+    {
+      config: { access: { permission: 'refund.write' } },
+      schema: {
+        hide: true,
+        params: Type.Object({ id: TransactionId }),
+        querystring: Type.Object({ amount: Type.Optional(amount) }, { additionalProperties: false }),
+        response: problems(401, 403, 404, 422, 503),
+      },
+    },
+    async (request) => {
+      const { id: transactionId } = request.params
+      const merchantId = await findMerchantOf(deps, userOf(request), transactionId)
+      const { until, ...cents } = await previewRefund(deps, {
+        merchantId,
+        transactionId,
+        amount: request.query.amount,
+      })
+      return { ...cents, until: until.toISOString() }
+    },
+  )
+}
+
+/** @throws {AppError} `not_found`, also where it is another merchant's */
+async function findMerchantOf({ db }: Deps, user: SignedIn, transactionId: string): Promise<string> {
+  const [owner] = await findOwners(db, [transactionId])
+  const seen = merchantSeenBy(user)
+  if (!owner || (seen !== null && owner.merchant_id !== seen)) {
+    throw new AppError('not_found', { detail: 'There is no transaction with this id.' })
+  }
+  return owner.merchant_id
+}
+
+export type ContestView = ReturnType<typeof toView>
+
+function toView(row: ListedInfraction) {
+  const opened = row.opened_at.getTime()
+  return {
+    id: row.id,
+    transactionId: row.transaction_id,
+    clientId: row.client_id,
+    clientName: row.client_name,
+    amount: row.amount,
+    /** Cents that the books keep aside for it. */
+    blocked: row.blocked,
+    reason: row.reason,
+    state: row.state,
+    /** The acquirer tells of it by itself; else somebody entered it by hand. */
+    isToldByAcquirer: row.acquirer_reference !== null,
+    openedAt: row.opened_at.toISOString(),
+    analysisEndsAt: new Date(opened + analysisMs).toISOString(),
+    endsAt: new Date(opened + inAllMs).toISOString(),
+    decidedAt: row.decided_at?.toISOString() ?? null,
+    finishedAt: row.finished_at?.toISOString() ?? null,
+  }
+}

@@ -1,0 +1,234 @@
+import { Type } from 'typebox'
+import { actingDb, isSamePerson, toActor } from '../audit/act.ts'
+import type { Db } from '../db/sql.ts'
+import { merchantSeenBy, type SignedIn, userOf } from '../http/caller.ts'
+import { Amount, NoQuery, problems } from '../http/schemas.ts'
+import type { Server } from '../http/server.ts'
+import { assert } from '../lib/assert.ts'
+import type { Clock } from '../lib/clock.ts'
+import { AppError } from '../lib/errors.ts'
+import { detectPixKey, normalizePixKey } from '../pix/key.ts'
+import { approveWithdrawal } from '../withdrawals/approve.ts'
+import { defaultLimits, type Limits, setWithdrawalLimits } from '../withdrawals/limits.ts'
+import { findLimits } from '../withdrawals/limits-store.ts'
+import { findToDecide, listHeld, type WithdrawalToDecide } from '../withdrawals/operator-store.ts'
+import { previewWithdrawal } from '../withdrawals/preview.ts'
+import { unknownWithdrawal } from '../withdrawals/refusals.ts'
+import { rejectWithdrawal } from '../withdrawals/reject.ts'
+import { withdrawalAmountMin } from '../withdrawals/schema.ts'
+import type { WithdrawalRow } from '../withdrawals/store.ts'
+import { ClientFilter, findSeen } from './overview-routes.ts'
+
+type Deps = { db: Db; clock: Clock; nudgeDeliveries: () => void }
+
+const perPage = 20
+/** As far as any amount of ours goes, sums included: 10 billion reais. */
+const limitMax = 1e12
+const Params = Type.Object({ id: Type.String({ format: 'uuid-any' }) })
+const Limit = Type.Optional(Type.Unsafe<number | null>({ type: ['integer', 'null'], minimum: 1, maximum: limitMax }))
+
+/** Withdrawals as people ask for them and decide on them; the rest of them is in the shops' API. */
+export function registerWithdrawalDecisionRoutes(app: Server, deps: Deps): void {
+  registerReading(app, deps)
+  registerDecisions(app, deps)
+  registerLimits(app, deps)
+}
+
+function registerReading(app: Server, deps: Deps): void {
+  const { db } = deps
+  app.get(
+    '/dashboard/api/withdrawal/held',
+    {
+      config: { access: { permission: 'withdrawal.read' } },
+      schema: {
+        hide: true,
+        querystring: Type.Object(
+          { clientId: ClientFilter, page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1e6 })) },
+          { additionalProperties: false },
+        ),
+        response: problems(401, 403, 404, 422),
+      },
+    },
+    async (request) => {
+      const user = userOf(request)
+      const { clientId, page = 1 } = request.query
+      const merchantId = await findSeen(deps, user, clientId)
+      const { total, items } = await listHeld(db, { merchantId, limit: perPage, offset: (page - 1) * perPage })
+      return { total, totalPages: Math.ceil(total / perPage), data: items.map((row) => toView(row, user)) }
+    },
+  )
+
+  app.get(
+    '/dashboard/api/withdrawal/:id',
+    {
+      config: { access: { permission: 'withdrawal.read' } },
+      schema: { hide: true, params: Params, querystring: NoQuery, response: problems(401, 403, 404, 422) },
+    },
+    async (request) => {
+      const user = userOf(request)
+      return toView(await find(deps, user, request.params.id), user)
+    },
+  )
+
+  app.post(
+    '/dashboard/api/withdrawal/preview',
+    {
+      config: { access: { permission: 'withdrawal.write' } },
+      schema: {
+        hide: true,
+        querystring: NoQuery,
+        body: Type.Object(
+          {
+            clientId: ClientFilter,
+            amount: Amount(withdrawalAmountMin, 'Cents'),
+            key: Type.String({ format: 'pix-key', maxLength: 77 }),
+            type: Type.Optional(Type.Enum(['CPF', 'CNPJ', 'EMAIL', 'PHONE', 'EVP'])),
+          },
+          { additionalProperties: false },
+        ),
+        response: problems(401, 403, 404, 422, 503),
+      },
+    },
+    async (request) => {
+      const { clientId, amount, key, type } = request.body
+      const merchantId = await findSeen(deps, userOf(request), clientId)
+      if (merchantId === null) throw invalid('clientId', 'must name the client whose money it is')
+      const pixKey = type === undefined ? detectPixKey(key) : normalizePixKey({ key, type })
+      if (!pixKey) throw invalid('key', `is no key of the type ${type}`)
+      return await previewWithdrawal(deps, { merchantId, amount, pixKey })
+    },
+  )
+}
+
+function registerDecisions(app: Server, deps: Deps): void {
+  const access = { permission: 'withdrawal.approve' }
+  app.post(
+    '/dashboard/api/withdrawal/:id/approval',
+    {
+      config: { access },
+      schema: { hide: true, params: Params, querystring: NoQuery, response: problems(401, 403, 404, 422) },
+    },
+    async (request) => {
+      const user = userOf(request)
+      const { id } = await find(deps, user, request.params.id)
+      const db = actingDb<WithdrawalRow>(deps, request, (row) => about('withdrawal.approve', row))
+      const { status } = await approveWithdrawal({ ...deps, db }, { id, by: toActor(user) })
+      return { id, status }
+    },
+  )
+
+  app.post(
+    '/dashboard/api/withdrawal/:id/rejection',
+    {
+      config: { access },
+      schema: {
+        hide: true,
+        params: Params,
+        querystring: NoQuery,
+        body: Type.Object({ reason: Type.String({ minLength: 3, maxLength: 255 }) }),
+        response: problems(401, 403, 404, 422),
+      },
+    },
+    async (request) => {
+      const { id } = await find(deps, userOf(request), request.params.id)
+      const { reason } = request.body
+      const db = actingDb<WithdrawalRow>(deps, request, (row) => about('withdrawal.reject', row, { reason }))
+      const { status } = await rejectWithdrawal({ ...deps, db }, { id, reason })
+      deps.nudgeDeliveries()
+      return { id, status }
+    },
+  )
+}
+
+function registerLimits(app: Server, deps: Deps): void {
+  const { db } = deps
+  app.get(
+    '/dashboard/api/withdrawal-limits',
+    {
+      config: { access: { permission: 'withdrawal.read' } },
+      schema: {
+        hide: true,
+        querystring: Type.Object({ clientId: ClientFilter }, { additionalProperties: false }),
+        response: problems(401, 403, 404, 422),
+      },
+    },
+    async (request): Promise<Limits> => {
+      const merchantId = await findSeen(deps, userOf(request), request.query.clientId)
+      if (merchantId === null) throw invalid('clientId', 'must name the client whose limits they are')
+      return (await findLimits(db, merchantId)) ?? defaultLimits
+    },
+  )
+
+  app.patch(
+    '/dashboard/api/withdrawal-limits',
+    {
+      config: { access: { permission: 'withdrawal.approve' } },
+      schema: {
+        hide: true,
+        querystring: Type.Object({ clientId: Type.String({ maxLength: 128 }) }, { additionalProperties: false }),
+        body: Type.Object(
+          {
+            perWithdrawal: Limit,
+            perDay: Limit,
+            perNight: Limit,
+            approvalAbove: Type.Optional(
+              Type.Unsafe<number | null>({ type: ['integer', 'null'], minimum: 0, maximum: limitMax }),
+            ),
+            duplicateWindowSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 86_400 })),
+          },
+          { additionalProperties: false, minProperties: 1 },
+        ),
+        response: problems(401, 403, 404, 422),
+      },
+    },
+    async (request): Promise<Limits> => {
+      const merchantId = await findSeen(deps, userOf(request), request.query.clientId)
+      assert(merchantId, 'a client that is named has a merchant')
+      const changed = request.body
+      const action = { action: 'withdrawal.limits', merchantId, recordId: merchantId, details: changed }
+      return await setWithdrawalLimits(
+        actingDb(deps, request, () => action),
+        { merchantId, ...changed },
+      )
+    },
+  )
+}
+
+/** @throws {AppError} `not_found`, also where it is another merchant's */
+async function find({ db }: Deps, user: SignedIn, id: string): Promise<WithdrawalToDecide> {
+  const row = await findToDecide(db, id)
+  const seen = merchantSeenBy(user)
+  if (!row || (seen !== null && row.merchant_id !== seen)) throw unknownWithdrawal()
+  return row
+}
+
+function about(action: string, row: WithdrawalRow, details?: Record<string, unknown>) {
+  return { action, merchantId: row.merchant_id, recordId: row.id, ...(details && { details }) }
+}
+
+export type DecidableWithdrawal = ReturnType<typeof toView>
+
+function toView(row: WithdrawalToDecide, user: SignedIn) {
+  const { requested_by: requestedBy } = row
+  return {
+    id: row.id,
+    clientId: row.client_id,
+    clientName: row.client_name,
+    status: row.status,
+    hold: row.hold,
+    amount: row.amount,
+    feeAmount: row.fee_amount,
+    pixKey: { key: row.pix_key, type: row.pix_key_type },
+    createdAt: row.created_at.toISOString(),
+    /** Who asked for it; null: the shop, by its token. */
+    requestedBy,
+    /** Whoever asked for it does not approve it. */
+    isOwn: requestedBy !== null && isSamePerson(requestedBy, toActor(user)),
+    approvalAbove: row.approval_above,
+    earlier: row.earlier && { ...row.earlier, createdAt: new Date(row.earlier.createdAt).toISOString() },
+  }
+}
+
+function invalid(field: string, message: string): AppError {
+  return new AppError('validation_failed', { fields: [{ field, code: 'invalid', message }] })
+}

@@ -1,0 +1,40 @@
+import type { Db } from '../db/sql.ts'
+import { assertPayoutsAllowed } from '../ledger/brake.ts'
+import { feeFor } from '../ledger/fees.ts'
+import type { Clock } from '../lib/clock.ts'
+import { AppError } from '../lib/errors.ts'
+import { leftOf } from './after-refunds.ts'
+import { checkRefundable, refundableUntil } from './refund.ts'
+import { listRefunds } from './refund-store.ts'
+import { findTransactions } from './store.ts'
+
+export type RefundPreview = {
+  /** Cents: what is left of the payment, what would go back of it, and what that costs the merchant. */
+  amountLeft: number
+  amount: number
+  fee: number
+  until: Date
+}
+
+/**
+ * What a refund would do if it were asked for now: of what is left where no amount is named.
+ *
+ * @throws {AppError} `not_found`, `refund_not_possible`, `payouts_stopped`
+ */
+export async function previewRefund(
+  { db, clock }: { db: Db; clock: Clock },
+  { merchantId, transactionId, amount }: { merchantId: string; transactionId: string; amount?: number | undefined },
+): Promise<RefundPreview> {
+  const [row] = await findTransactions(db, [{ merchantId, recordId: transactionId }])
+  if (!row) throw new AppError('not_found', { detail: 'There is no transaction with this id.' })
+  await assertPayoutsAllowed(db)
+  const now = clock.now()
+  const refunds = await listRefunds(db, row)
+  const refunded = checkRefundable(row, refunds, amount, now)
+  return {
+    amountLeft: leftOf(row, refunds, 'REFUNDED'),
+    amount: refunded,
+    fee: await feeFor(db, { merchantId, operation: 'refund', amount: refunded, now }),
+    until: refundableUntil(row),
+  }
+}

@@ -1,0 +1,37 @@
+import type { Db } from '../db/sql.ts'
+import { assertPayoutsAllowed } from '../ledger/brake.ts'
+import { feeFor } from '../ledger/fees.ts'
+import { findBalances } from '../ledger/store.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { PixKey } from '../pix/key.ts'
+import { judgeWithdrawal } from './limits.ts'
+import type { WithdrawalHold } from './status.ts'
+
+export type WithdrawalPreview = {
+  pixKey: PixKey
+  /** Cents: what the receiver gets, what comes on top, and what there is. */
+  amount: number
+  fee: number
+  available: number
+  /** What it would wait for. */
+  hold: WithdrawalHold | null
+}
+
+/**
+ * What would become of a withdrawal if it were asked for now. It only reads, and promises nothing: others may be asked for meanwhile.
+ *
+ * @throws {AppError} `withdrawal_not_possible`, naming every limit that it goes beyond; `payouts_stopped`
+ */
+export async function previewWithdrawal(
+  { db, clock }: { db: Db; clock: Clock },
+  { merchantId, amount, pixKey }: { merchantId: string; amount: number; pixKey: PixKey },
+): Promise<WithdrawalPreview> {
+  const now = clock.now()
+  return await db.transaction(async (tx) => {
+    await assertPayoutsAllowed(tx)
+    const hold = await judgeWithdrawal(tx, { merchantId, amount, pixKey: pixKey.key, now })
+    const fee = await feeFor(tx, { merchantId, operation: 'withdrawal', amount, now })
+    const { available } = await findBalances(tx, merchantId)
+    return { pixKey, amount, fee, available, hold }
+  })
+}

@@ -1,0 +1,360 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { sql } from '../../src/db/sql.ts'
+import { approveWithdrawal } from '../../src/withdrawals/approve.ts'
+import { setWithdrawalLimits } from '../../src/withdrawals/limits.ts'
+import { contest, infractionsOf, pollUntil } from '../support/infractions.ts'
+import { askForRefund, payOne, setFixedFee, untilRefund } from '../support/refunds.ts'
+import { addTestClient, type Problem } from '../support/requests.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { type Browser, findSandboxMerchant, inviteUser, openBrowser, password } from '../support/users.ts'
+import {
+  askForWithdrawal,
+  countPayouts,
+  expectBooksAgree,
+  fund,
+  refusal,
+  untilWithdrawal,
+  withdraw,
+  withdrawalBody,
+} from '../support/withdrawals.ts'
+
+type Person = Browser & { email: string }
+type Held = { id: string; requestedBy: string | null; isOwn: boolean; hold: string; earlier: { id: string } | null }
+
+let service: TestService
+let merchantId: string
+/** The operator's and a merchant's people, and somebody of another merchant. */
+let people: Record<'finance' | 'admin' | 'support' | 'owner' | 'stranger', Person>
+
+beforeAll(async () => {
+  service = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
+  merchantId = await findSandboxMerchant(service)
+  await fund(service, 50_000_000)
+  await setWithdrawalLimits(service.db, { merchantId, approvalAbove: 10_000 })
+  const another = await addTestClient(service)
+  people = {
+    finance: await signInAs('finance'),
+    admin: await signInAs('admin'),
+    support: await signInAs('support'),
+    owner: await signInAs('owner', merchantId),
+    stranger: await signInAs('owner', another.merchantId),
+  }
+})
+afterEach(async () => await expectBooksAgree(service))
+afterAll(async () => await service.stop())
+
+async function signInAs(role: string, ofMerchant: string | null = null): Promise<Person> {
+  const email = await inviteUser(service, { role, merchantId: ofMerchant })
+  return { ...(await openBrowser(service, { email, password })), email }
+}
+
+/** Asks the shops' API as a person, for the sandbox client. */
+async function ask<Body = Record<string, unknown>>(person: Browser, path: string, body?: object) {
+  const headers = { 'x-guiche-merchant': service.sandbox.clientId }
+  return await person.call<Body & Problem>(path, { method: body ? 'POST' : 'GET', body, headers })
+}
+
+async function post(person: Browser, path: string, body: object = {}) {
+  return await person.call<Problem & { id: string }>(`/dashboard/api${path}`, { method: 'POST', body })
+}
+
+async function askedBy(person: Browser, more: Record<string, unknown> = {}): Promise<string> {
+  const asked = await ask<{ id: string }>(person, '/withdrawal', withdrawalBody(more))
+  expect(asked.status, asked.text).toBe(201)
+  return asked.body.id
+}
+
+async function actionsOf(recordId: string) {
+  return await service.db.query<{ actor: string; action: string; details: unknown }>(sql`
+    select actor, action, details from audit_log where record_id = ${recordId} order by id`)
+}
+
+const listHeld = async (person: Browser, query = '') =>
+  (await person.call<{ total: number; data: Held[] }>(`/dashboard/api/withdrawal/held${query}`)).body
+
+describe('a withdrawal above the limit', () => {
+  it('that a person asked for is approved by another, and by them neither here nor at the command line', async () => {
+    const { finance, admin } = people
+    const id = await askedBy(finance, { amount: 20_000 })
+    const refused = await post(finance, `/withdrawal/${id}/approval`)
+    expect([refused.status, ...refusal(refused)]).toEqual([422, 'withdrawal_not_possible', 'approval same_person'])
+    const by = `cli:${finance.email.toUpperCase()}`
+    await expect(approveWithdrawal(service, { id, by })).rejects.toMatchObject({ code: 'withdrawal_not_possible' })
+    const held = (await listHeld(finance)).data.find((one) => one.id === id)
+    expect(held).toMatchObject({ hold: 'approval', requestedBy: `user:${finance.email}`, isOwn: true })
+    expect((await post(admin, `/withdrawal/${id}/approval`)).status).toBe(200)
+    await untilWithdrawal(service, id, 'PROCESSED')
+    expect(await countPayouts(service.db, id)).toBe(1)
+    expect(await actionsOf(id)).toEqual([
+      {
+        actor: `user:${finance.email}`,
+        action: 'withdrawal.create',
+        details: { amount: 20_000, pixKeyType: 'EVP', hold: 'approval' },
+      },
+      { actor: `user:${admin.email}`, action: 'withdrawal.approve', details: null },
+    ])
+  })
+
+  it('that a shop asked for is approved by anybody who may', async () => {
+    const id = await withdraw(service, { amount: 20_000 })
+    expect((await post(people.finance, `/withdrawal/${id}/approval`)).status).toBe(200)
+    await untilWithdrawal(service, id, 'PROCESSED')
+    const again = await post(people.admin, `/withdrawal/${id}/approval`)
+    expect([again.status, again.body.code]).toEqual([422, 'withdrawal_not_possible'])
+  })
+
+  it('is sent once when several approve at once', async () => {
+    const { finance, admin } = people
+    for (let round = 0; round < 5; round++) {
+      const id = await askedBy(people.owner, { amount: 30_000 + round })
+      const answers = await Promise.all(
+        [admin, finance, admin, finance].map((one) => post(one, `/withdrawal/${id}/approval`)),
+      )
+      expect(answers.map(({ status }) => status).sort()).toEqual([200, 422, 422, 422])
+      await untilWithdrawal(service, id, 'PROCESSED')
+      expect(await countPayouts(service.db, id)).toBe(1)
+      const approvals = (await actionsOf(id)).filter(({ action }) => action === 'withdrawal.approve')
+      expect(approvals).toHaveLength(1)
+    }
+  })
+
+  it('is not let go by its own confirmation where it looks like a duplicate too', async () => {
+    const { finance } = people
+    const pixKey = { key: randomUUID(), type: 'EVP' }
+    const first = await askedBy(finance, { amount: 40_000, pixKey })
+    const id = await askedBy(finance, { amount: 40_000, pixKey })
+    const held = (await listHeld(people.admin)).data.find((one) => one.id === id)
+    expect(held).toMatchObject({ hold: 'duplicate', isOwn: false, earlier: { id: first } })
+    expect((await ask(finance, `/withdrawal/${id}/confirm`, {})).body).toMatchObject({ hold: 'approval' })
+    expect((await post(finance, `/withdrawal/${id}/approval`)).status).toBe(422)
+    for (const one of [first, id]) {
+      expect((await post(people.admin, `/withdrawal/${one}/rejection`, { reason: 'Not today' })).status).toBe(200)
+      await untilWithdrawal(service, one, 'REJECTED')
+    }
+    expect((await actionsOf(id)).map(({ action, details }) => [action, details])).toEqual([
+      ['withdrawal.create', { amount: 40_000, pixKeyType: 'EVP', hold: 'duplicate' }],
+      ['withdrawal.confirm', null],
+      ['withdrawal.reject', { reason: 'Not today' }],
+    ])
+  })
+
+  it('is listed for all merchants, one, or one’s own, the longest waiting first', async () => {
+    const mine = [await withdraw(service, { amount: 50_000 }), await withdraw(service, { amount: 50_001 })]
+    const idsOf = async (person: Browser, query?: string) => (await listHeld(person, query)).data.map(({ id }) => id)
+    expect((await idsOf(people.admin)).filter((id) => mine.includes(id))).toEqual(mine)
+    expect(await idsOf(people.admin, `?clientId=${service.sandbox.clientId}`)).toEqual(await idsOf(people.owner))
+    expect(await listHeld(people.stranger)).toEqual({ total: 0, totalPages: 0, data: [] })
+    for (const id of mine) await post(people.admin, `/withdrawal/${id}/rejection`, { reason: 'Not today' })
+  })
+})
+
+describe('a withdrawal', () => {
+  it('is asked for once under a key, and the log has it once', async () => {
+    const body = withdrawalBody({ amount: 1_000 })
+    const answers = await Promise.all(
+      [1, 2, 3].map(async () => await ask<{ id: string }>(people.owner, '/withdrawal', body)),
+    )
+    const ids = new Set(answers.map((answer) => answer.body.id))
+    expect(ids.size).toBe(1)
+    const [id = ''] = ids
+    await untilWithdrawal(service, id, 'PROCESSED')
+    expect((await actionsOf(id)).map(({ action }) => action)).toEqual(['withdrawal.create'])
+  })
+
+  it('of a shop is no action of a person', async () => {
+    const id = await withdraw(service)
+    await untilWithdrawal(service, id, 'PROCESSED')
+    expect(await actionsOf(id)).toEqual([])
+  })
+
+  it('is canceled by a person, which the log has', async () => {
+    const id = await withdraw(service, { amount: 60_000 })
+    expect((await ask(people.owner, `/withdrawal/${id}/cancel`, {})).body.status).toBe('CANCELED')
+    expect(await actionsOf(id)).toEqual([
+      { actor: `user:${people.owner.email}`, action: 'withdrawal.cancel', details: null },
+    ])
+  })
+
+  it('is shown before it is asked for, as it would be', async () => {
+    const key = randomUUID()
+    const preview = async (more: object) =>
+      await post(people.owner, '/withdrawal/preview', { amount: 1_000, key, ...more })
+    await setFixedFee(service, 'withdrawal', 50)
+    const shown = await preview({})
+    expect(shown.body).toMatchObject({ pixKey: { key, type: 'EVP' }, amount: 1_000, fee: 50, hold: null })
+    expect((await preview({ amount: 10_001 })).body).toMatchObject({ hold: 'approval' })
+    expect((await preview({ key: '(11) 98765-4321' })).body).toMatchObject({
+      pixKey: { key: '+5511987654321', type: 'PHONE' },
+    })
+    expect((await preview({ key: 'nobody' })).status).toBe(422)
+    expect((await preview({ key: 'a@example.com', type: 'EVP' })).status).toBe(422)
+    await setWithdrawalLimits(service.db, { merchantId, perWithdrawal: 999 })
+    expect(refusal(await preview({}))).toEqual(['withdrawal_not_possible', 'amount limit_per_withdrawal'])
+    await setWithdrawalLimits(service.db, { merchantId, perWithdrawal: null })
+    expect((await post(people.admin, '/withdrawal/preview', { amount: 1_000, key })).status).toBe(422)
+  })
+
+  it('has limits that the operator changes, and everybody of the merchant reads', async () => {
+    const path = `/dashboard/api/withdrawal-limits?clientId=${service.sandbox.clientId}`
+    const change = async (person: Browser, body: object) => await person.call(path, { method: 'PATCH', body })
+    expect((await change(people.finance, { perDay: 90_000_00 })).body).toMatchObject({
+      perDay: 90_000_00,
+      approvalAbove: 10_000,
+    })
+    expect((await people.owner.call(path)).body).toMatchObject({ perDay: 90_000_00, perNight: null })
+    expect((await change(people.finance, { perDay: null })).body).toMatchObject({ perDay: null })
+    expect((await change(people.finance, { perDay: 0 })).status).toBe(422)
+    expect((await change(people.finance, {})).status).toBe(422)
+    for (const person of [people.owner, people.support]) expect((await change(person, { perDay: 1 })).status).toBe(403)
+    // A merchant's people see their own, whatever they name.
+    expect((await people.stranger.call(path)).body).toMatchObject({ approvalAbove: null })
+    const actions = await actionsOf(merchantId)
+    expect(actions.map(({ action, details }) => [action, details])).toEqual([
+      ['withdrawal.limits', { perDay: 90_000_00 }],
+      ['withdrawal.limits', { perDay: null }],
+    ])
+  })
+})
+
+describe('a refund', () => {
+  it('is shown before, asked for by a person, and in the log once', async () => {
+    const { id } = await payOne(service, 2_590)
+    await setFixedFee(service, 'refund', 30)
+    const path = `/dashboard/api/transaction/${id}/refund`
+    const before = await people.owner.call(path)
+    expect(before.body).toMatchObject({ amountLeft: 2_590, amount: 2_590, fee: 30 })
+    expect(new Date(String(before.body.until)).getTime() - service.clock.now().getTime()).toBeGreaterThan(
+      89 * 86_400_000,
+    )
+    expect((await people.owner.call(`${path}?amount=2591`)).status).toBe(422)
+    const body = { amount: 590, reason: 'One item was missing', idempotencyKey: randomUUID() }
+    const first = await ask<{ id: string }>(people.owner, `/transaction/${id}/refund`, body)
+    const again = await ask<{ id: string }>(people.owner, `/transaction/${id}/refund`, body)
+    expect([first.status, again.body.id]).toEqual([201, first.body.id])
+    await untilRefund(service, id, first.body.id, 'REFUNDED')
+    expect((await people.owner.call(path)).body).toMatchObject({ amountLeft: 2_000, amount: 2_000 })
+    expect(await actionsOf(id)).toEqual([
+      {
+        actor: `user:${people.owner.email}`,
+        action: 'transaction.refund',
+        details: { refundId: first.body.id, amount: 590, reason: 'One item was missing' },
+      },
+    ])
+  })
+
+  it('that was refused is not in the log, nor one by a token', async () => {
+    const { id } = await payOne(service)
+    const body = { amount: 1_001, idempotencyKey: randomUUID() }
+    expect((await ask(people.owner, `/transaction/${id}/refund`, body)).status).toBe(422)
+    const asked = await askForRefund(service, id)
+    await untilRefund(service, id, asked.body.id, 'REFUNDED')
+    expect(await actionsOf(id)).toEqual([])
+    const after = await people.owner.call(`/dashboard/api/transaction/${id}/refund`)
+    expect([after.status, after.body.code]).toEqual([422, 'refund_not_possible'])
+  })
+})
+
+describe('a contest', () => {
+  type Contest = {
+    id: string
+    transactionId: string
+    state: string
+    amount: number
+    blocked: number
+    endsAt: string
+    openedAt: string
+  }
+  const list = async (person: Browser, isOpen: boolean, query = '') =>
+    (await person.call<{ total: number; data: Contest[] }>(`/dashboard/api/infraction?isOpen=${isOpen}${query}`)).body
+
+  it('is entered and rejected by hand, with its deadlines, and then stands among those that have ended', async () => {
+    const { finance } = people
+    const { id: transactionId } = await payOne(service)
+    const opened = await post(finance, '/infraction', { transactionId, amount: 700, reason: 'Fraud, the bank says' })
+    expect(opened.status, opened.text).toBe(201)
+    const [listed] = (await list(finance, true)).data
+    expect(listed).toMatchObject({ id: opened.body.id, transactionId, state: 'open', amount: 700, blocked: 700 })
+    const lasts = new Date(listed?.endsAt ?? 0).getTime() - new Date(listed?.openedAt ?? 0).getTime()
+    expect(lasts).toBe(11 * 24 * 60 * 60_000)
+    const path = `/infraction/${opened.body.id}/decision`
+    const elsewhere = `/infraction/${randomUUID()}/decision`
+    expect((await post(finance, elsewhere, { transactionId, decision: 'reject' })).status).toBe(422)
+    expect((await post(finance, path, { transactionId, decision: 'reject' })).status).toBe(200)
+    expect((await post(finance, path, { transactionId, decision: 'reject' })).status).toBe(422)
+    expect((await list(finance, true)).total).toBe(0)
+    expect((await list(people.owner, false)).data[0]).toMatchObject({
+      id: opened.body.id,
+      state: 'rejected',
+      blocked: 0,
+    })
+    expect((await actionsOf(transactionId)).map(({ action, details }) => [action, details])).toEqual([
+      ['infraction.open', { amount: 700, reason: 'Fraud, the bank says' }],
+      ['infraction.reject', { infractionId: opened.body.id }],
+    ])
+  })
+
+  it('that the acquirer told of is accepted once, however many do so', async () => {
+    const { id: transactionId, endToEnd } = await payOne(service)
+    await contest(service, endToEnd)
+    await pollUntil(service, transactionId, 'BLOCKED')
+    const found = (await list(people.owner, true)).data.find((one) => one.transactionId === transactionId)
+    const body = { transactionId, decision: 'accept' }
+    const answers = await Promise.all(
+      [people.finance, people.admin].map((one) => post(one, `/infraction/${found?.id}/decision`, body)),
+    )
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 422])
+    expect(await infractionsOf(service, transactionId)).toEqual([{ state: 'accepted', amount: 1_000 }])
+    expect((await actionsOf(transactionId)).map(({ action }) => action)).toEqual(['infraction.accept'])
+  })
+
+  it('is listed page by page', async () => {
+    const all = await list(people.admin, false)
+    expect(all.total).toBe(all.data.length)
+    expect((await list(people.admin, false, '&page=2')).data).toEqual([])
+    expect((await list(people.admin, false, `&clientId=${service.sandbox.clientId}`)).total).toBe(all.total)
+    expect(await list(people.stranger, false)).toMatchObject({ total: 0, data: [] })
+    expect(await list(people.stranger, true)).toMatchObject({ total: 0, data: [] })
+  })
+})
+
+describe('what is another merchant’s', () => {
+  it('is not there for a stranger, on any of these routes', async () => {
+    const { id: transactionId } = await payOne(service)
+    const held = await askForWithdrawal(service, { amount: 70_000 })
+    const { stranger } = people
+    const found = [
+      await stranger.call(`/dashboard/api/withdrawal/${held.body.id}`),
+      await stranger.call(`/dashboard/api/transaction/${transactionId}/refund`),
+      await ask(stranger, `/transaction/${transactionId}/refund`, { idempotencyKey: randomUUID() }),
+      await ask(stranger, `/withdrawal/${held.body.id}/cancel`, {}),
+      await ask(stranger, `/withdrawal/${held.body.id}/confirm`, {}),
+    ]
+    expect(found.map(({ status }) => status)).toEqual([404, 404, 404, 404, 404])
+    expect((await people.owner.call(`/dashboard/api/withdrawal/${held.body.id}`)).body).toMatchObject({
+      hold: 'approval',
+    })
+    await post(people.admin, `/withdrawal/${held.body.id}/rejection`, { reason: 'Not today' })
+  })
+
+  it('is decided by nobody but the operator’s people who may', async () => {
+    const held = await askForWithdrawal(service, { amount: 80_000 })
+    const { id: transactionId } = await payOne(service)
+    for (const person of [people.owner, people.stranger, people.support]) {
+      const refused = [
+        await post(person, `/withdrawal/${held.body.id}/approval`),
+        await post(person, `/withdrawal/${held.body.id}/rejection`, { reason: 'Not today' }),
+        await post(person, '/infraction', { transactionId }),
+        await post(person, `/infraction/${randomUUID()}/decision`, { transactionId, decision: 'accept' }),
+      ]
+      expect(refused.map(({ status }) => status)).toEqual([403, 403, 403, 403])
+    }
+    const nowhere = randomUUID()
+    const { admin } = people
+    expect((await post(admin, `/withdrawal/${nowhere}/approval`)).status).toBe(404)
+    expect((await post(admin, '/infraction', { transactionId: nowhere })).status).toBe(404)
+    expect((await post(people.support, '/withdrawal/preview', { amount: 1_000, key: nowhere })).status).toBe(403)
+    expect((await people.support.call(`/dashboard/api/transaction/${transactionId}/refund`)).status).toBe(403)
+    await post(admin, `/withdrawal/${held.body.id}/rejection`, { reason: 'Not today' })
+  })
+})
