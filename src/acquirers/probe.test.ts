@@ -87,6 +87,13 @@ describe('a PSP that speaks all of it', () => {
     expect(JSON.stringify(findings)).not.toContain('secret')
   })
 
+  it('is told a new UUID with each request where it wants one', async () => {
+    const { asked } = await probe(settingsOf({ headers: { 'x-correlationID': '{uuid}' } }))
+    const ids = asked.map(({ headers }) => headers['x-correlationID'])
+    for (const id of ids) expect(id).toMatch(/^[\da-f-]{36}$/)
+    expect(new Set(ids).size).toBe(asked.length)
+  })
+
   it('and has no payouts or contests is not asked for them', async () => {
     const { of, asked } = await probe(settingsOf({ offers: { payouts: false, infractions: false } }))
     expect([of('payouts').state, of('contests (MED)').state]).toEqual(['skipped', 'skipped'])

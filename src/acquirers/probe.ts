@@ -38,8 +38,10 @@ const unknownId = unknownTxid
 /**
  * Asks a PSP everything that only reads, and tells what it speaks, what it lacks and which setting to change. Nothing is written there.
  */
-export async function probeAcquirer(settings: AcquirerSettings, deps: ProbeDeps): Promise<Finding[]> {
+export async function probeAcquirer(settings: AcquirerSettings, { send, ...others }: ProbeDeps): Promise<Finding[]> {
+  const deps = { ...others, send: (request: HttpRequest) => send(withUuid(request)) }
   const { manner } = settings
+  const { paths } = manner
   const findings = [certificate(settings, deps)]
   const reached = await reach(settings, deps)
   findings.push(reached.finding)
@@ -49,23 +51,22 @@ export async function probeAcquirer(settings: AcquirerSettings, deps: ProbeDeps)
   const ask = createAsk(settings, deps, token.value)
   const nowhere = await ask('/guiche/no-such-path')
   const isElsewhere = (asked: Asked) => isSame(asked, nowhere)
-  findings.push(absent('charges', await ask(`/cob/${unknownTxid}`), { setting: 'overrides.paths.cob', isElsewhere }))
-  findings.push(...payments(await ask('/pix', lastDay(deps.clock, manner.list.pageSize)), manner.list.pageSize))
-  findings.push(webhook(settings, await ask(`/webhook/${encodeURIComponent(settings.chave)}`), deps.callbackUrl))
+  findings.push(
+    absent('charges', await ask(`${paths.cob}/${unknownTxid}`), { setting: 'overrides.paths.cob', isElsewhere }),
+  )
+  findings.push(...payments(await ask(paths.pix, lastDay(deps.clock, manner.list.pageSize)), manner.list.pageSize))
+  findings.push(
+    webhook(settings, await ask(`${paths.webhook}/${encodeURIComponent(settings.chave)}`), deps.callbackUrl),
+  )
   findings.push(
     manner.offers.payouts
-      ? absent('payouts', await ask(`${manner.paths.sentPix}/id-envio/${unknownId}`), {
+      ? absent('payouts', await ask(`${paths.sentPix}/id-envio/${unknownId}`), {
           setting: 'overrides.paths.sentPix, overrides.offers.payouts',
           isElsewhere,
         })
       : skipped('payouts', 'this PSP’s API sends no money: withdrawals need another acquirer'),
     manner.offers.infractions
-      ? listed(
-          'contests (MED)',
-          'infracoes',
-          await ask(manner.paths.infractions, lastDay(deps.clock, 10)),
-          'infractions',
-        )
+      ? listed('contests (MED)', 'infracoes', await ask(paths.infractions, lastDay(deps.clock, 10)), 'infractions')
       : skipped('contests (MED)', 'not told of: what was returned under MED shows in the payment'),
   )
   return findings
@@ -76,7 +77,7 @@ type Asked = { answer: HttpResponse; body: Json | null } | { error: string }
 function createAsk({ manner }: AcquirerSettings, { send }: ProbeDeps, token: string) {
   return async (path: string, query: Record<string, string> = {}): Promise<Asked> => {
     try {
-      const answer = await send(withUuid(toRequest({ method: 'GET', path, query }, token, manner)))
+      const answer = await send(toRequest({ method: 'GET', path, query }, token, manner))
       return { answer, body: parse(answer.body) }
     } catch (error) {
       return { error: said(error) }

@@ -1,5 +1,6 @@
 import { type CallbackNotice, type PassedOver, UnreadableCallback } from '../acquirer.ts'
 import type { Client } from './client.ts'
+import type { Manner } from './manner.ts'
 import { isSameKey } from './pix-key.ts'
 import { isRecord, type Json, list, record, text } from './read.ts'
 
@@ -86,10 +87,10 @@ function shaped(id: string | null): string | null {
  * again will not help. A PSP that refuses to register the same address twice is asked which one it has.
  */
 export async function registerCallback(
-  deps: { client: Client; chave: string; registrationHeaders: Record<string, string> },
+  deps: { client: Client; chave: string; paths: Manner['paths']; registrationHeaders: Record<string, string> },
   url: string,
 ): Promise<void> {
-  const path = `/webhook/${encodeURIComponent(deps.chave)}`
+  const path = `${deps.paths.webhook}/${encodeURIComponent(deps.chave)}`
   const answer = await deps.client({
     method: 'PUT',
     path,

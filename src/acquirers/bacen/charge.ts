@@ -3,10 +3,11 @@ import { encodeDynamicBrCode } from '../../pix/brcode.ts'
 import type { AccountHolder } from '../../pix/holder.ts'
 import { AcquirerUnavailable, type Charge, type ChargeInput, type ChargeOutcome } from '../acquirer.ts'
 import { type Client, foundOrNull } from './client.ts'
+import type { Manner } from './manner.ts'
 import { readPayment } from './payments.ts'
 import { amount, count, dateTime, type Json, list, record, text } from './read.ts'
 
-type Deps = { client: Client; chave: string; receiver: AccountHolder }
+type Deps = { client: Client; paths: Manner['paths']; chave: string; receiver: AccountHolder }
 
 // The standard's own default.
 const expiresInSecondsDefault = 86_400
@@ -18,7 +19,7 @@ const mayMeanExisting = new Set([400, 409, 422])
  * reading the words we look whether the charge is there. The txid is ours alone, so a charge under it is ours.
  */
 export async function createCharge(deps: Deps, input: ChargeInput): Promise<ChargeOutcome> {
-  const answer = await deps.client({ method: 'PUT', path: toPath(input.txid), body: toBody(deps, input) })
+  const answer = await deps.client({ method: 'PUT', path: toPath(deps, input.txid), body: toBody(deps, input) })
   if (answer.ok) return compare(input, readCharge(deps, input.txid, answer.body))
   const existing = mayMeanExisting.has(answer.status) ? await findCharge(deps, input.txid) : null
   return existing ? compare(input, existing) : { outcome: 'refused', reason: answer.reason }
@@ -26,12 +27,12 @@ export async function createCharge(deps: Deps, input: ChargeInput): Promise<Char
 
 /** `GET /cob/{txid}`: null only when the PSP itself says that there is none. */
 export async function findCharge(deps: Deps, txid: string): Promise<Charge | null> {
-  const body = foundOrNull(await deps.client({ method: 'GET', path: toPath(txid) }))
+  const body = foundOrNull(await deps.client({ method: 'GET', path: toPath(deps, txid) }))
   return body && readCharge(deps, txid, body)
 }
 
-function toPath(txid: string): string {
-  return `/cob/${encodeURIComponent(txid)}`
+function toPath({ paths }: Deps, txid: string): string {
+  return `${paths.cob}/${encodeURIComponent(txid)}`
 }
 
 function toBody({ chave }: Deps, input: ChargeInput) {

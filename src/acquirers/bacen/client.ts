@@ -14,7 +14,6 @@ export type Answer = { ok: true; body: Json } | { ok: false; status: number; rea
 
 export type Call = {
   method: 'GET' | 'PUT'
-  /** As the standard has it, `/cob/…`; the PSP's own prefix is put before it. */
   path: string
   query?: Record<string, string>
   headers?: Record<string, string>
@@ -56,7 +55,11 @@ export function createClient(options: ClientOptions): Client {
 
   async function sent(request: HttpRequest, { signal, ...limits }: Limits): Promise<HttpResponse> {
     const unique = withUuid(request)
-    return await retried(() => options.send({ ...unique, signal }), limits)
+    return await retried(async () => {
+      // Whose time is up is not asked for any more: money least of all.
+      signal.throwIfAborted()
+      return await options.send({ ...unique, signal })
+    }, limits)
   }
 
   async function ask(call: Call, limits: Limits): Promise<HttpResponse> {
@@ -90,7 +93,7 @@ export function foundOrNull(answer: Answer): Json | null {
 export function toRequest({ method, path, query, headers, body }: Call, token: string, manner: Manner): HttpRequest {
   return {
     method,
-    path: toPlace(path, manner.paths),
+    path,
     query: { ...manner.query, ...query },
     headers: {
       ...manner.headers,
@@ -101,12 +104,6 @@ export function toRequest({ method, path, query, headers, body }: Call, token: s
     },
     body: body === undefined ? undefined : JSON.stringify(body),
   }
-}
-
-/** `/cob/…` → `/pix/v2/cob/…` */
-function toPlace(path: string, paths: Manner['paths']): string {
-  const [, name, rest] = /^\/(cob|pix|webhook)(?=\/|$)(.*)$/.exec(path) ?? []
-  return name === 'cob' || name === 'pix' || name === 'webhook' ? paths[name] + rest : path
 }
 
 /** A new one for each time that it is sent. */

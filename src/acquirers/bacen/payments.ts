@@ -4,15 +4,16 @@ import { fromTxid } from '../../pix/ids.ts'
 import { normalizePixKey, type PixKey } from '../../pix/key.ts'
 import { AcquirerUnavailable, type Payment, type PaymentReturn, type Range } from '../acquirer.ts'
 import { type Client, foundOrNull } from './client.ts'
+import type { Manner } from './manner.ts'
 import { type ListDeps, listBetween } from './pages.ts'
 import { isSameKey } from './pix-key.ts'
 import { amount, dateTime, isRecord, type Json, list, record, text } from './read.ts'
 
-type Deps = { client: Client; chave: string }
+type Deps = { client: Client; paths: Manner['paths']; chave: string }
 
 /** `GET /pix/{e2eid}` */
-export async function findPayment({ client, chave }: Deps, endToEndId: string): Promise<Payment | null> {
-  const body = foundOrNull(await client({ method: 'GET', path: `/pix/${encodeURIComponent(endToEndId)}` }))
+export async function findPayment({ client, paths, chave }: Deps, endToEndId: string): Promise<Payment | null> {
+  const body = foundOrNull(await client({ method: 'GET', path: `${paths.pix}/${encodeURIComponent(endToEndId)}` }))
   if (!body) return null
   const payment = readPayment(body)
   // Case matters in an endToEndId: another one is another payment.
@@ -22,11 +23,11 @@ export async function findPayment({ client, chave }: Deps, endToEndId: string): 
 
 /** `GET /pix`, all pages; what lies outside the range is dropped here, and so is what came to another key. */
 export async function* listPayments(
-  deps: ListDeps & Pick<Deps, 'chave'>,
+  deps: ListDeps & Pick<Deps, 'paths' | 'chave'>,
   { withReturns = false, ...range }: Range & { withReturns?: boolean },
 ): AsyncIterable<Payment> {
   yield* listBetween(deps, {
-    path: '/pix',
+    path: deps.paths.pix,
     member: 'pix',
     range,
     ...(withReturns && { query: { devolucaoPresente: 'true' } }),

@@ -3,10 +3,11 @@ import type { Clock } from '../../lib/clock.ts'
 import { toReais } from '../../lib/money.ts'
 import { AcquirerUnavailable, type MoneyOut, type RefundInput } from '../acquirer.ts'
 import { type Client, foundOrNull } from './client.ts'
+import type { Manner } from './manner.ts'
 import { amount, dateTime, type Json, record, text } from './read.ts'
 import { explainRejection } from './spi-codes.ts'
 
-type Deps = { client: Client; clock: Clock }
+type Deps = { client: Client; paths: Manner['paths']; clock: Clock }
 
 type RefundId = { endToEndId: string; refundId: string }
 
@@ -19,24 +20,24 @@ const refundIdShape = /^[a-zA-Z0-9]{1,35}$/
 export async function refund(deps: Deps, input: RefundInput): Promise<MoneyOut> {
   const answer = await deps.client({
     method: 'PUT',
-    path: toPath(input),
+    path: toPath(deps, input),
     body: { valor: toReais(input.amount) },
     isOnce: true,
   })
   if (answer.ok) return readRefund(deps, input, answer.body)
-  const existing = foundOrNull(await deps.client({ method: 'GET', path: toPath(input) }))
+  const existing = foundOrNull(await deps.client({ method: 'GET', path: toPath(deps, input) }))
   return existing ? readRefund(deps, input, existing) : { outcome: 'refused', reason: answer.reason }
 }
 
 /** `GET /pix/{e2eid}/devolucao/{id}`: null only when the PSP itself says that there is none. */
 export async function findRefund(deps: Deps, id: RefundId): Promise<MoneyOut | null> {
-  const body = foundOrNull(await deps.client({ method: 'GET', path: toPath(id) }))
+  const body = foundOrNull(await deps.client({ method: 'GET', path: toPath(deps, id) }))
   return body && readRefund(deps, id, body)
 }
 
-function toPath({ endToEndId, refundId }: RefundId): string {
+function toPath({ paths }: Deps, { endToEndId, refundId }: RefundId): string {
   assert(refundIdShape.test(refundId), 'the id of a refund has 1 to 35 letters and digits')
-  return `/pix/${encodeURIComponent(endToEndId)}/devolucao/${refundId}`
+  return `${paths.pix}/${encodeURIComponent(endToEndId)}/devolucao/${refundId}`
 }
 
 function readRefund({ clock }: Deps, asked: RefundId & Partial<RefundInput>, body: Json): MoneyOut {
