@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { get } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { expect, it } from 'vitest'
@@ -56,4 +57,29 @@ it('stops although a reader of an export has paused, who sees that the end is mi
   expect(performance.now() - begin).toBeLessThan(2000)
   expect(ended).toBe(true)
   await expect(answer.resume().toArray()).rejects.toThrow('aborted')
+})
+
+it('stops although a connection was opened that nothing is said on, and answers what was asked before', async () => {
+  const app = await testServer()
+  let arrive = () => {}
+  const arrived = new Promise<void>((resolve) => {
+    arrive = resolve
+  })
+  let isCut: Promise<unknown> = Promise.resolve()
+  app.get('/slow', { config: { access: { public: true } } }, async () => {
+    arrive()
+    await isCut
+    return 'answered'
+  })
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const silent = connect((app.server.address() as AddressInfo).port, '127.0.0.1').resume()
+  await once(silent, 'connect')
+  isCut = once(silent, 'close')
+
+  const response = once(get(`${app.listeningOrigin}/slow`), 'response')
+  await arrived
+  const closed = app.close()
+  const [answer] = await response
+  expect(String(await answer.toArray())).toBe('answered')
+  await closed
 })

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 import { type IncomingMessage, maxHeaderSize, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import fastify, {
@@ -52,6 +53,8 @@ const keepAliveTimeoutMs = 72_000
 const connectionsMax = 10_000
 /** During a stop, so often are connections looked for that have nothing more to answer. */
 const idleLookMs = 50
+/** So long may a request take whose connection came just before the stop. */
+const silenceMsMax = 1_000
 
 type Options = {
   log: FastifyBaseLogger
@@ -128,15 +131,24 @@ function collectSecurityHeaders(): Record<string, string> {
 
 /**
  * A connection that is busy when the stop begins would else be kept for as long as its client likes, and the stop with it. An export goes
- * at the pace of its reader, who may have paused: it is cut, which the reader sees, since its end is missing.
+ * at the pace of its reader, who may have paused: it is cut, which the reader sees, since its end is missing. Browsers open connections
+ * before they need them: one on which nothing was ever said does not count as idle to Node, and is let go of here.
  */
 function letGoOfConnections(app: Server): void {
   let isStopping = false
   const streams = new Set<Readable>()
+  const connections = new Set<Socket>()
+  app.server.on('connection', (socket) => {
+    connections.add(socket)
+    socket.once('close', () => connections.delete(socket))
+  })
   app.addHook('preClose', async () => {
     isStopping = true
+    const stopsAt = performance.now()
     const timer = setInterval(() => {
       app.server.closeIdleConnections()
+      const isOver = performance.now() - stopsAt > silenceMsMax
+      for (const socket of isOver ? connections : []) if (socket.bytesRead === 0) socket.destroy()
       for (const stream of streams) stream.destroy(new Error('cut: the service stops'))
     }, idleLookMs)
     app.server.once('close', () => clearInterval(timer))
