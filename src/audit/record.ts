@@ -35,13 +35,13 @@ export function recordedDb(db: Db, toAction: Action | ((done: unknown) => Action
   let isRecorded = false
   return {
     ...db,
-    async transaction(work) {
+    async transaction(work, gate) {
       const result = await db.transaction(async (tx) => {
         const done = await work(tx)
         const action = typeof toAction === 'function' ? toAction(done) : toAction
         if (action && !isRecorded) await recordAction(tx, action)
         return done
-      })
+      }, gate)
       isRecorded = true
       return result
     },

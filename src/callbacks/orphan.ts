@@ -3,12 +3,11 @@ import { Value } from 'typebox/value'
 import { type Acquirer, AcquirerUnavailable, type Payment } from '../acquirers/acquirer.ts'
 import type { Job } from '../jobs/jobs.ts'
 import { fromTxid } from '../pix/ids.ts'
-import { holdPayments } from '../suspense/hold.ts'
 import { orphanJob } from '../transactions/poll.ts'
 import { checkRefundsOf } from '../transactions/refund-send.ts'
 import { settleReturns } from '../transactions/returns.ts'
 import { type SettleDeps, settleOwned, type Told, wasAsked } from '../transactions/settle.ts'
-import { findPaidBy } from '../transactions/store.ts'
+import { holdOrphan } from '../transactions/suspend.ts'
 
 /** A payment may overtake the commit of its transaction: one that names a transaction which is not there counts as nobody's only then. */
 const earlyMs = 5 * 60_000
@@ -53,14 +52,7 @@ export async function findOutOfOrphan(deps: SettleDeps, told: Told): Promise<Orp
 
 async function hold(deps: SettleDeps, acquirer: Acquirer, payment: Payment): Promise<Orphan> {
   const { endToEndId } = payment
-  // A charge may list a payment that names none itself, and an operator may have matched it.
-  const owner = await deps.db.transaction(async (tx) => {
-    const paid = await findPaidBy(tx, endToEndId)
-    if (paid?.acquirer === acquirer.name) return paid
-    const held = { acquirer, payment, kind: 'orphan', merchantId: null, transactionId: null } as const
-    await holdPayments(tx, [held], deps.clock.now())
-    return null
-  })
+  const owner = await holdOrphan(deps, { acquirer, payment })
   if (owner) {
     await checkRefundsOf(deps, owner)
     await settleReturns(deps, { merchantId: owner.merchant_id, id: owner.id, payment })

@@ -13,10 +13,16 @@ type Query = <Row extends object>(statement: Sql, name?: string) => Promise<Row[
 /** Where statements run on their own. Stores take a `Db` or a `Tx` and never open a transaction. */
 export type Db = {
   query: Query
-  /** Runs `work` in one transaction at READ COMMITTED; any error thrown rolls all of it back. */
-  transaction<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result>
+  /**
+   * Runs `work` in one transaction at READ COMMITTED; any error thrown rolls all of it back. Behind a gate it begins once it is let in: its first
+   * statement sees whatever those have committed whom it had to wait for.
+   */
+  transaction<Result>(work: (tx: Tx) => Promise<Result>, gate?: Gate): Promise<Result>
   readonly pool: pg.Pool
 }
+
+/** Where transactions must not overlap: any number may be behind it that share, or one alone. In the order in which they come. */
+export type Gate = { number: number; isShared: boolean }
 
 /** "Inside your transaction". A type of its own, so that a `Db` cannot be passed where a `Tx` is meant. */
 export type Tx = {
@@ -73,11 +79,11 @@ export function toDb(pool: pg.Pool): Db {
   return {
     pool,
     query: toQuery(pool),
-    transaction: async (work) => {
+    transaction: async (work, gate) => {
       const client = await pool.connect()
       let broken: Error | undefined
       try {
-        await client.query('begin')
+        await client.query(gate === undefined ? 'begin' : beginBehind(gate))
         const result = await work({ inTransaction: true, query: toQuery(client) })
         await client.query('commit')
         return result
@@ -92,6 +98,12 @@ export function toDb(pool: pg.Pool): Db {
       }
     },
   }
+}
+
+/** In one message, so that the gate costs no trip of its own. */
+function beginBehind({ number, isShared }: Gate): string {
+  assert(Number.isSafeInteger(number), 'a gate has a number')
+  return `begin; select pg_advisory_xact_lock${isShared ? '_shared' : ''}(${number})`
 }
 
 function toQuery(on: pg.Pool | pg.PoolClient): Query {

@@ -14,7 +14,7 @@ import { lockSuspenseOf, type SuspenseRow } from '../suspense/store.ts'
 import { changeStatuses } from './change.ts'
 import { bookReturns } from './returns.ts'
 import { findOwners, type LockedTransaction, lockToBePaid, type Owner } from './store.ts'
-import { holdSurplus } from './surplus.ts'
+import { bookingGate, holdSurplus } from './suspend.ts'
 
 /** Payments in one commit, and commits under way at once: a second one asks the database while the first waits for the disk. */
 const batchPaymentsMax = 64
@@ -169,6 +169,7 @@ async function bookPayments(db: Db, clock: Clock, payments: Confirmed[]): Promis
     const suspended = await lockSuspended(tx, payments, locked)
     const rows = new Map(locked.map((row) => [toKey(row.merchant_id, row.id), row]))
     const fresh: Fresh[] = []
+    const used = new Set<string>()
     const paidBy = new Map([...rows].map(([key, row]) => [key, row.end_to_end]))
     const booked = payments.map((confirmed): Booked | null => {
       const key = toKey(confirmed.merchantId, confirmed.id)
@@ -178,8 +179,9 @@ async function bookPayments(db: Db, clock: Clock, payments: Confirmed[]): Promis
       if (by) return by === endToEndId ? 'already' : 'surplus'
       const place = toPlace(confirmed.acquirer.name, endToEndId)
       const held = suspended.get(place) ?? null
-      if (held && !isWhole(held)) return 'gone'
-      suspended.delete(place)
+      // A payment pays one transaction, though an acquirer may have listed it with two.
+      if ((held && !isWhole(held)) || used.has(place)) return 'gone'
+      used.add(place)
       // Another payment of the same transaction may be in this very batch.
       paidBy.set(key, endToEndId)
       fresh.push({ ...confirmed, row, held })
@@ -187,7 +189,7 @@ async function bookPayments(db: Db, clock: Clock, payments: Confirmed[]): Promis
     })
     if (fresh.length > 0) await book(tx, fresh, clock.now())
     return booked
-  })
+  }, bookingGate)
 }
 
 /** `held`: it came into suspense before it was known what for. */
