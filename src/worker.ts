@@ -15,6 +15,7 @@ import { observeJobs } from './jobs/metrics.ts'
 import type { Clock } from './lib/clock.ts'
 import type { SecretKey } from './lib/secrets.ts'
 import { matchJobs, matchSchedules } from './orphans/jobs.ts'
+import { byHandJobs } from './reconciliation/by-hand.ts'
 import { observeReconciliation, reconciliationJobs, reconciliationSchedules } from './reconciliation/jobs.ts'
 import { type Retention, retentionJobs, retentionSchedules } from './retention/jobs.ts'
 import { suspenseJobs, suspenseSchedules } from './suspense/jobs.ts'
@@ -63,6 +64,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
       ...matchJobs(settleDeps),
       ...booksJobs(deps),
       ...reconciliationJobs(deps),
+      ...byHandJobs(deps),
       ...retentionJobs(deps),
     },
     schedules: {

@@ -55,3 +55,8 @@ export async function findJobBacklog(db: Db): Promise<JobBacklog> {
     from graphile_worker._private_jobs, lateral (select is_available or locked_at is not null) as state (is_open)`)
   return row ?? { due: 0, oldestDueSeconds: 0, failing: 0, givenUp: 0 }
 }
+
+/** Whether a job waits or runs under a key. */
+export async function isJobThere(db: Db, key: string): Promise<boolean> {
+  return (await db.query(sql`select from graphile_worker._private_jobs where key = ${key}`)).length > 0
+}

@@ -12,6 +12,7 @@ export const errors = {
   refund_not_possible: { status: 422, title: 'The transaction cannot be refunded' },
   infraction_not_possible: { status: 422, title: 'The payment cannot be contested, or not decided on, like this' },
   suspense_not_possible: { status: 422, title: 'The payment in suspense cannot be handled like this' },
+  difference_not_possible: { status: 422, title: 'The difference cannot be decided on like this' },
   withdrawal_not_possible: { status: 422, title: 'The withdrawal is not possible' },
   user_not_possible: { status: 422, title: 'The user cannot be changed like this' },
   payouts_stopped: { status: 503, title: 'Money does not leave at the moment' },

@@ -24,11 +24,7 @@ export async function matchPayment(
   { db, settlement, nudgeDeliveries }: MatchDeps,
   { id, transactionId }: { id: string; transactionId: string },
 ): Promise<{ payment: SuspenseRow; transaction: TransactionRow }> {
-  const payment = await findSuspense(db, id)
-  if (!payment) throw unknownHeld()
-  const transaction = await findAnyTransaction(db, transactionId)
-  if (!transaction) throw new AppError('not_found', { detail: 'There is no transaction with this id.' })
-  checkPossible(payment, transaction)
+  const { payment, transaction } = await findMatchable(db, { id, transactionId })
   const booked = await settlement.bookPayment({
     merchantId: transaction.merchant_id,
     id: transactionId,
@@ -46,6 +42,23 @@ export async function matchPayment(
   })
   if (booked !== 'settled') throw refuse('One of the two has changed meanwhile. Look at both, and try again.')
   nudgeDeliveries()
+  return { payment, transaction }
+}
+
+/**
+ * A held payment, and a transaction that it may pay, as they are at the moment.
+ *
+ * @throws {AppError} `not_found`, or `suspense_not_possible` with the reason
+ */
+export async function findMatchable(
+  db: Db,
+  { id, transactionId }: { id: string; transactionId: string },
+): Promise<{ payment: SuspenseRow; transaction: TransactionRow }> {
+  const payment = await findSuspense(db, id)
+  if (!payment) throw unknownHeld()
+  const transaction = await findAnyTransaction(db, transactionId)
+  if (!transaction) throw new AppError('not_found', { detail: 'There is no transaction with this id.' })
+  checkPossible(payment, transaction)
   return { payment, transaction }
 }
 

@@ -33,13 +33,17 @@ export type Closed =
  */
 export async function closeDay(
   deps: CloseDeps,
-  { acquirer, day, stopping }: { acquirer: Acquirer; day: string; stopping?: AbortSignal },
+  { acquirer, day, ...more }: { acquirer: Acquirer; day: string; runId?: string; stopping?: AbortSignal },
 ): Promise<Closed> {
   assertDayIsOver(day, deps.clock.now())
   const window = windowOf(day)
-  const run = await reconcile(deps, { acquirer, kind: 'daily', window, ...(stopping && { stopping }) })
+  const run = await reconcile(deps, { acquirer, kind: 'daily', window, ...more })
   if (run.state === 'interrupted') return { state: 'interrupted', error: run.error ?? 'it was interrupted' }
-  const content = await workLong(deps.db, { stopping, readOnly: true }, async (tx) => await describe(tx, { day, run }))
+  const content = await workLong(
+    deps.db,
+    { stopping: more.stopping, readOnly: true },
+    async (tx) => await describe(tx, { day, run }),
+  )
   return await deps.db.transaction(async (tx) => {
     await lockClosing(tx, acquirer.name)
     return await sign(tx, deps, { content, run })

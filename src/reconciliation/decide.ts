@@ -1,13 +1,14 @@
 import type { Db } from '../db/sql.ts'
-import { post } from '../ledger/post.ts'
+import { type Posting, post } from '../ledger/post.ts'
 import { corrected, correctedOfHouse } from '../ledger/transfers.ts'
+import { AppError } from '../lib/errors.ts'
 import { canonicalJson } from '../lib/json.ts'
 import { fromTxid } from '../pix/ids.ts'
-import { holdPayments } from '../suspense/hold.ts'
 import { houseMerchantId } from '../suspense/house.ts'
 import { checkRefundsOf } from '../transactions/refund-send.ts'
 import { checkReturns } from '../transactions/returns.ts'
 import { type SettleDeps, settleTransaction } from '../transactions/settle.ts'
+import { holdOrphan } from '../transactions/suspend.ts'
 import { settleToldWithdrawal } from '../withdrawals/check.ts'
 import { assertStillDiffers } from './recheck.ts'
 import { type DifferenceRow, decideDifference, findDifference, lockDifference } from './store.ts'
@@ -24,7 +25,7 @@ type Decision = {
  * Carries out what is proposed about a difference. What the service does by itself as well is done by the very same operations, then the
  * decision is written; a correction is posted in the commit of the decision, hence once.
  *
- * @throws when there is nothing to confirm, or the acquirer does not say again what was listed
+ * @throws {AppError} `not_found`; `difference_not_possible` when there is nothing to confirm, or the acquirer does not say again what was listed
  */
 export async function confirmDifference(deps: SettleDeps, { id, by, records }: Decision): Promise<DifferenceRow> {
   const difference = await findOpen(deps.db, id)
@@ -34,20 +35,24 @@ export async function confirmDifference(deps: SettleDeps, { id, by, records }: D
     const { proposal } = locked
     const now = deps.clock.now()
     await decideDifference(tx, { id, state: 'confirmed', by, reason: null, now })
-    if (proposal.action !== 'correct') return
+    const correction = correctionOf(locked)
+    if (!correction) return
     if (canonicalJson(proposal) !== canonicalJson(difference.proposal))
-      throw new Error(`What is proposed about ${id} has just changed: look at it again.`)
-    const isOfHouse = proposal.account === 'house' || locked.merchant_id === null
-    await post(tx, {
-      merchantId: isOfHouse ? houseMerchantId : (locked.merchant_id ?? houseMerchantId),
-      eventKey: `correction:${id}`,
-      recordType: 'correction',
-      recordId: id,
-      now,
-      transfers: isOfHouse ? correctedOfHouse(proposal.cents) : corrected(proposal.cents),
-    })
+      throw refuse(`What is proposed about ${id} has just changed: look at it again.`)
+    await post(tx, { ...correction, eventKey: `correction:${id}`, recordType: 'correction', recordId: id, now })
   })
   return difference
+}
+
+/** Whose accounts a proposed correction changes, and how; null where another thing is proposed. */
+export function correctionOf({
+  merchant_id: merchantId,
+  proposal,
+}: Pick<DifferenceRow, 'merchant_id' | 'proposal'>): Pick<Posting, 'merchantId' | 'transfers'> | null {
+  if (proposal.action !== 'correct') return null
+  return proposal.account === 'house' || merchantId === null
+    ? { merchantId: houseMerchantId, transfers: correctedOfHouse(proposal.cents) }
+    : { merchantId, transfers: corrected(proposal.cents) }
 }
 
 /** Lets a difference stand as it is. It is told of again only when what either side says has changed. */
@@ -68,18 +73,21 @@ async function findOpen(db: Db, id: string): Promise<DifferenceRow> {
 }
 
 function assertOpen(difference: DifferenceRow | null, id: string): DifferenceRow {
-  if (!difference) throw new Error(`There is no difference ${id}. \`npx guiche reconcile list\` has them all.`)
+  if (!difference)
+    throw new AppError('not_found', {
+      detail: `There is no difference ${id}. \`npx guiche reconcile list\` has them all.`,
+    })
   if (difference.state === 'open') return difference
   const since = difference.decided_at?.toISOString() ?? ''
-  throw new Error(`The difference ${id} is ${difference.state} since ${since}: nothing is left to decide.`)
+  throw refuse(`The difference ${id} is ${difference.state} since ${since}: nothing is left to decide.`)
 }
 
 async function carryOut(deps: SettleDeps, difference: DifferenceRow): Promise<void> {
   switch (difference.proposal.action) {
     case 'none':
-      throw new Error('Nothing is to be done about this: it is over by itself with the next run or the next close.')
+      throw refuse('Nothing is to be done about this: it is over by itself with the next run or the next close.')
     case 'look':
-      throw new Error(
+      throw refuse(
         'No entry follows from what is known: find out at the acquirer what it is, then `npx guiche reconcile dismiss` it with the reason.',
       )
     case 'hold':
@@ -106,8 +114,7 @@ async function holdAgain(
   const acquirer = deps.acquirers.named(name)
   const payment = await acquirer.findPayment(endToEndId)
   if (!payment) throw notThere({ acquirer: name, reference: endToEndId })
-  const held = { acquirer, payment, kind: 'orphan', merchantId: null, transactionId: null } as const
-  await deps.db.transaction(async (tx) => await holdPayments(tx, [held], deps.clock.now()))
+  await holdOrphan(deps, { acquirer, payment })
 }
 
 async function settle(deps: SettleDeps, difference: DifferenceRow): Promise<void> {
@@ -136,8 +143,12 @@ async function settleReturn(deps: SettleDeps, { acquirer, endToEndId, merchantId
   await checkReturns(deps, { merchantId, id })
 }
 
-function notThere({ acquirer, reference }: Pick<DifferenceRow, 'acquirer' | 'reference'>): Error {
-  return new Error(
+function notThere({ acquirer, reference }: Pick<DifferenceRow, 'acquirer' | 'reference'>): AppError {
+  return refuse(
     `${acquirer} does not say so of ${reference} when it is asked for by itself, so nothing was booked. Try again later; \`npx guiche reconcile\` compares anew.`,
   )
+}
+
+function refuse(detail: string): AppError {
+  return new AppError('difference_not_possible', { detail })
 }

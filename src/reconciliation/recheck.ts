@@ -1,4 +1,5 @@
 import type { Acquirer } from '../acquirers/acquirer.ts'
+import { AppError } from '../lib/errors.ts'
 import { canonicalJson } from '../lib/json.ts'
 import { newUuid } from '../lib/secrets.ts'
 import { compare } from './compare.ts'
@@ -19,7 +20,7 @@ import type { DifferenceRow } from './store.ts'
  * Compares once more, now, the one thing that a difference is about: since it was found either side may have moved on, and a correction of
  * what is right by now would be wrong.
  *
- * @throws where it is not so any more
+ * @throws {AppError} `difference_not_possible` where it is not so any more
  */
 export async function assertStillDiffers(deps: ReconcileDeps, difference: DifferenceRow): Promise<void> {
   const { acquirer: name, subject, reference: key, at } = difference
@@ -38,9 +39,9 @@ export async function assertStillDiffers(deps: ReconcileDeps, difference: Differ
     const rules = rulesFor(acquirer, { window: side, startedAt: deps.clock.now(), kind: 'manual' })
     const found = pair ? compare(pair, rules).find((one) => one.class === difference.class) : undefined
     if (found && canonicalJson(found.proposal) === canonicalJson(difference.proposal)) return
-    throw new Error(
-      `${name} and the books say something else of ${key} by now, so nothing was posted. \`npx guiche reconcile\` compares anew; then look at it again.`,
-    )
+    throw new AppError('difference_not_possible', {
+      detail: `${name} and the books say something else of ${key} by now, so nothing was posted. \`npx guiche reconcile\` compares anew; then look at it again.`,
+    })
   } finally {
     await deletePairs(deps.db, { runId, before: new Date(0) })
   }

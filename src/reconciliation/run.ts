@@ -66,11 +66,12 @@ export async function reconcile(
     acquirer,
     kind,
     window,
+    runId = newUuid(),
     stopping = new AbortController().signal,
-  }: { acquirer: Acquirer; kind: RunKind; window: Window; stopping?: AbortSignal },
+  }: { acquirer: Acquirer; kind: RunKind; window: Window; runId?: string; stopping?: AbortSignal },
 ): Promise<RunResult> {
   const { db, clock } = deps
-  const run: NewRun = { id: newUuid(), acquirer: acquirer.name, kind, window, startedAt: clock.now() }
+  const run: NewRun = { id: runId, acquirer: acquirer.name, kind, window, startedAt: clock.now() }
   await insertRun(db, run)
   const tally: Tally = { compared: { payment: 0, return: 0, payout: 0 }, counts: {}, newCount: 0 }
   try {

@@ -7,10 +7,12 @@ export type RunKind = 'rolling' | 'daily' | 'manual'
 
 export type NewRun = { id: string; acquirer: string; kind: RunKind; window: Window; startedAt: Date }
 
+/** One that was asked for under its id and cut short begins again. */
 export async function insertRun(db: Db, { id, acquirer, kind, window, startedAt }: NewRun): Promise<void> {
   await db.query(sql`
     insert into reconciliation_runs (id, acquirer, kind, starts_at, ends_at, started_at, state)
-    values (${id}, ${acquirer}, ${kind}, ${window.from}, ${window.to}, ${startedAt}, 'running')`)
+    values (${id}, ${acquirer}, ${kind}, ${window.from}, ${window.to}, ${startedAt}, 'running')
+    on conflict (id) do update set started_at = excluded.started_at, state = excluded.state`)
 }
 
 export async function finishRun(
