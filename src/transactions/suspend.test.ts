@@ -1,0 +1,53 @@
+import { pino } from 'pino'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { settleDepsWith } from '../../test/support/acquirer.ts'
+import { chargeMany, openQuietBank, type QuietBank } from '../../test/support/payments.ts'
+import { startTestService, type TestService } from '../../test/support/service.ts'
+import { findBreaches } from '../books.ts'
+import { sql } from '../db/sql.ts'
+import { settleTransaction } from './settle.ts'
+import { holdOrphan } from './suspend.ts'
+
+let service: TestService
+let bank: QuietBank
+beforeAll(async () => {
+  service = await startTestService()
+  bank = await openQuietBank(service)
+})
+afterAll(async () => {
+  await bank.close()
+  await service.stop()
+})
+
+it('has a payment either pay its transaction or be in suspense, though both are tried at the same moment', async () => {
+  const [client] = await service.db.query<{ merchant_id: string }>(sql`select merchant_id from clients`)
+  const merchantId = client?.merchant_id ?? ''
+  const told: { id: string; endToEndId: string }[] = []
+  for (const { id, uri } of await chargeMany(service, 60)) {
+    const { endToEndId } = await bank.payQuietly(uri)
+    told.push({ id, endToEndId })
+  }
+  const deps = settleDepsWith(service, async (request) => await bank.handle(request), pino({ level: 'silent' }))
+  const acquirer = deps.acquirers.named('simulator')
+  const payments = await Promise.all(told.map(async ({ endToEndId }) => await acquirer.findPayment(endToEndId)))
+  await Promise.all(
+    told.flatMap(({ id, endToEndId }, index) => {
+      const payment = payments[index]
+      if (!payment) throw new Error('the bank knows its payments')
+      const settle = async () =>
+        void (await settleTransaction(deps, { merchantId, id, told: { acquirer: 'simulator', endToEndId } }))
+      const hold = async () => void (await holdOrphan(deps, { acquirer, payment: { ...payment, txid: null } }))
+      return index % 2 === 0 ? [settle(), hold()] : [hold(), settle()]
+    }),
+  )
+  expect(await findBreaches(service.db)).toEqual([])
+  const [sums] = await service.db.query<{ paid: number; held: number }>(sql`
+    select (select count(*) from transactions where end_to_end is not null) as paid,
+      (select count(*) from suspense_payments where status = 'held') as held`)
+  // Whoever was in suspense first was found there by who booked it.
+  expect(sums).toEqual({ paid: 60, held: 0 })
+  const [balance] = await service.db.query<{ held_by_bank: number }>(
+    sql`select -sum(balance)::bigint as held_by_bank from ledger_accounts where account = 'acquirer'`,
+  )
+  expect(balance?.held_by_bank).toBe(60 * 1000)
+})
