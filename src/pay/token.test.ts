@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest'
+import { newSecretKey, newUuid, parseSecretKey } from '../lib/secrets.ts'
+import { paymentToken, readPaymentToken } from './token.ts'
+
+const newKey = () => {
+  const key = parseSecretKey(newSecretKey())
+  if (!key) throw new Error('no key')
+  return key
+}
+const key = newKey()
+
+it('is read by the key that made it, is the same every time, and fits an address', () => {
+  const id = newUuid()
+  const token = paymentToken(key, id)
+  expect(token).toMatch(/^[\w-]{43}$/)
+  expect(paymentToken(key, id)).toBe(token)
+  expect(readPaymentToken(key, token)).toBe(id)
+  expect(readPaymentToken(newKey(), token)).toBeNull()
+})
+
+it('is nothing else than what was made: not one character of it may differ', () => {
+  const token = paymentToken(key, newUuid())
+  for (let at = 0; at < token.length; at += 1) {
+    for (const letter of ['A', 'B', 'z', '_']) {
+      const changed = token.slice(0, at) + letter + token.slice(at + 1)
+      if (changed !== token) expect(readPaymentToken(key, changed), changed).toBeNull()
+    }
+  }
+  const others = [`${token}A`, `${token}=`, ` ${token}`, token.slice(0, -1), token.slice(0, 22), '', 'é', '../../etc']
+  for (const other of others) expect(readPaymentToken(key, other), other).toBeNull()
+  // The tag of one transaction with the id of another.
+  const other = Buffer.from(paymentToken(key, newUuid()), 'base64url').subarray(16)
+  const mixed = Buffer.concat([Buffer.from(token, 'base64url').subarray(0, 16), other]).toString('base64url')
+  expect(readPaymentToken(key, mixed)).toBeNull()
+})

@@ -1,0 +1,61 @@
+import { EventEmitter, once } from 'node:events'
+import { pino } from 'pino'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { manualClock } from '../../test/support/clock.ts'
+import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
+import { eventually } from '../../test/support/webhooks.ts'
+import { connect } from '../db/sql.ts'
+import { newUuid } from '../lib/secrets.ts'
+import type { StandingRow } from './store.ts'
+import { createWatch } from './watch.ts'
+
+let database: TestDatabase
+beforeAll(async () => {
+  database = await createTestDatabase()
+})
+afterAll(async () => {
+  await database.drop()
+})
+
+const clock = manualClock()
+const waiting = (): StandingRow => ({ id: newUuid(), status: 'PIX_QRCODE_GENERATED', pix_expires_at: null })
+
+it('takes as many as it may in all, whatever their address, and none after a stop', async () => {
+  const watch = createWatch({ db: database.db, clock, log: pino({ level: 'silent' }) }, { inAll: 2, perHost: 2 })
+  const [one, other] = [watch.open(waiting(), 'a'), watch.open(waiting(), 'b')]
+  expect(watch.open(waiting(), 'c')).toBeNull()
+  await once(one?.destroy() ?? new EventEmitter(), 'close')
+  const third = watch.open(waiting(), 'c')
+  expect(third).not.toBeNull()
+  await watch.stop()
+  expect(String(await other?.toArray())).toMatch(/^retry: \d+\ndata: waiting\n\n$/)
+  expect(watch.open(waiting(), 'd')).toBeNull()
+})
+
+it('ends what is watched no more, and looks again for who comes later', async () => {
+  const watch = createWatch({ db: database.db, clock, log: pino({ level: 'silent' }) })
+  // There is no such transaction: the first look finds that there is nothing to wait for.
+  for (let round = 0; round < 2; round += 1)
+    expect(String(await watch.open(waiting(), 'a')?.toArray())).toContain('data: waiting')
+  await watch.stop()
+})
+
+it('goes on while the database is away, says so, and stops all the same', async () => {
+  let failures = 0
+  const log = pino(
+    { level: 'error' },
+    {
+      write: () => {
+        failures += 1
+      },
+    },
+  )
+  const db = connect({ connectionString: 'postgresql://127.0.0.1:1/nowhere', connectionsMax: 1, onError: () => {} })
+  const watch = createWatch({ db, clock, log })
+  const stream = watch.open(waiting(), 'a')
+  await eventually(() => failures >= 2)
+  expect(stream?.destroyed).toBe(false)
+  await watch.stop()
+  expect(String(await stream?.toArray())).toContain('data: waiting')
+  await db.pool.end()
+})
