@@ -206,3 +206,48 @@ it('counts in its metrics what is due and what fails', async () => {
   expect(await value('callbacks_due')).toBe(0)
   expect(await value('callbacks_failing')).toBe(0)
 })
+
+it('lets callbacks of payments that nobody knows wait for true ones, and asks about few of them at once', async () => {
+  const [told] = await payMany(1)
+  let [asked, most] = [0, 0]
+  const deps = settleDepsWith(service, async (request) => {
+    const isStranger = request.path.startsWith('/pix/E99999999')
+    if (isStranger) {
+      asked += 1
+      most = Math.max(most, asked)
+      await sleep(20)
+      asked -= 1
+    }
+    return await bank.handle(request)
+  })
+  const looks: string[] = []
+  const inbox = startInbox({
+    ...deps,
+    writeLook: async (look) => {
+      looks.push(look.event_key)
+      return null
+    },
+  })
+  const strangers = Array.from({ length: 500 }, (_, index) => {
+    const endToEndId = `E99999999202603021200${String(index).padStart(12, '0')}`
+    return { acquirer: 'simulator', event_key: endToEndId, end_to_end: endToEndId, txid: null, looks: 0 }
+  })
+  const known = told?.notices[0]
+  const genuine = {
+    acquirer: 'simulator',
+    event_key: known?.eventKey ?? '',
+    end_to_end: known?.endToEndId ?? '',
+    looks: 0,
+  }
+  inbox.workOn(
+    [...strangers, { ...genuine, txid: known?.txid ?? null }].map((one) => ({
+      ...one,
+      received_at: service.clock.now(),
+    })),
+  )
+  await untilStatus(service, told?.id ?? '', 'PAID')
+  await eventually(() => new Set(looks).size === 501)
+  expect(most).toBeGreaterThan(0)
+  expect(most).toBeLessThanOrEqual(8)
+  await inbox.stop()
+})

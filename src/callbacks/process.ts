@@ -18,6 +18,12 @@ const pausesSeconds = [2, 10, 60, 300]
 /** While the acquirer does not answer it is asked again, however long that lasts. It may be back after a minute. */
 const retryMinMs = 1_000
 const retryMaxMs = 60_000
+/**
+ * Questions at once about payments that name nothing of ours. Whoever knows where callbacks are posted can make them up: they may not take
+ * an acquirer's patience, and the places, of those that are true.
+ */
+const strangersMax = 8
+const strangersPauseMs = 1_000
 /** Notices that are written in one commit, and commits under way at once. */
 const batchNoticesMax = 128
 const batchesMax = 2
@@ -32,9 +38,10 @@ export type ProcessDeps = SettleDeps & {
 /** Works on one notice: finds whose transaction it is and has the acquirer confirm it. It is there again where that was not to be had. */
 export async function processNotice(deps: ProcessDeps, notice: InboxRow): Promise<void> {
   try {
-    const { state, isFinal } = await findOut(deps, notice)
+    const look = await findOut(deps, notice)
     const pause = pausesSeconds[notice.looks]
-    if (isFinal || pause === undefined) await finish(deps, notice, state)
+    if (look === 'busy') await lookAgain(deps, notice, { afterMs: strangersPauseMs, looks: notice.looks, error: null })
+    else if (look.isFinal || pause === undefined) await finish(deps, notice, look.state)
     else await lookAgain(deps, notice, { afterMs: pause * 1000, looks: notice.looks + 1, error: null })
   } catch (error) {
     const { acquirer, end_to_end: endToEndId, received_at } = notice
@@ -68,13 +75,13 @@ type FinalState = Exclude<InboxState, 'received'>
 
 type Look = { state: FinalState; isFinal: boolean }
 
-async function findOut(deps: SettleDeps, notice: InboxRow): Promise<Look> {
+async function findOut(deps: SettleDeps, notice: InboxRow): Promise<Look | 'busy'> {
   const told = { acquirer: notice.acquirer, endToEndId: notice.end_to_end }
   const id = notice.txid === null ? null : fromTxid(notice.txid)
   const owner = id === null ? null : await deps.settlement.findOwner(id)
   if (!owner || !wasAsked(owner, told.acquirer)) {
     const payout = id === null || owner ? null : await findOwner(deps.db, id)
-    return payout ? await findOutOfPayout(deps, payout) : lookOf[await findOutOfOrphan(deps, told)]
+    return payout ? await findOutOfPayout(deps, payout) : await findOutOfStranger(deps, told)
   }
   const settled = await settleOwned(deps, owner, told)
   if (settled === 'unpaid') return await findOutOfOther(deps, owner, told)
@@ -97,6 +104,18 @@ async function findOutOfOther(deps: SettleDeps, owner: Owner, told: Told): Promi
   const isOwn = other !== null && wasAsked(other, told.acquirer)
   const isSettled = isOwn && (await settleOwned(deps, other, told)) !== 'unpaid'
   return { state: isSettled ? 'settled' : 'unconfirmed', isFinal: isSettled }
+}
+
+let strangers = 0
+
+async function findOutOfStranger(deps: SettleDeps, told: Told): Promise<Look | 'busy'> {
+  if (strangers >= strangersMax) return 'busy'
+  strangers += 1
+  try {
+    return lookOf[await findOutOfOrphan(deps, told)]
+  } finally {
+    strangers -= 1
+  }
 }
 
 const lookOf: Record<Orphan, Look> = {
