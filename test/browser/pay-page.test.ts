@@ -1,0 +1,159 @@
+import jsQR from 'jsqr'
+import type { Browser, Page } from 'playwright-core'
+import { PNG } from 'pngjs'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { chromiumPath, openChromium, visit } from '../support/browser.ts'
+import { charge, payAt, untilStatus } from '../support/payments.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+
+describe.skipIf(chromiumPath === null)('the payment page', () => {
+  let service: TestService
+  let browser: Browser
+  beforeAll(async () => {
+    service = await startTestService()
+    browser = await openChromium()
+  })
+  afterAll(async () => {
+    await browser.close()
+    await service.stop()
+  })
+
+  const make = async (more: Record<string, unknown> = {}) => {
+    const { id, uri } = await charge(service, { amount: 2590, ...more })
+    const { body } = await service.call<{ url: string }>(`/transaction/${id}/payment-link`)
+    return { id, uri, url: body.url }
+  }
+
+  /** What a phone reads that is held before the screen. */
+  const scan = async (page: Page) => {
+    const { data, width, height } = PNG.sync.read(await page.screenshot({ fullPage: true }))
+    return jsQR(new Uint8ClampedArray(data), width, height)?.data
+  }
+
+  it.each([
+    { width: 390, theme: 'light', locale: 'pt-BR' },
+    { width: 390, theme: 'dark', locale: 'pt-BR' },
+    { width: 1440, theme: 'light', locale: 'pt-BR' },
+    { width: 1440, theme: 'dark', locale: 'en-US' },
+  ] as const)('can be scanned, and turns to paid by itself, at $width in $theme in $locale', async (how) => {
+    const { page, complaints, look, close } = await visit(browser, how)
+    const { uri, url } = await make()
+    await page.goto(url)
+    await page
+      .getByRole('timer')
+      .getByText(/(30|29):\d\d/)
+      .waitFor()
+    expect(await scan(page)).toBe(uri)
+    await look('pay-waiting')
+    await payAt(service, uri)
+    const paid = how.locale === 'pt-BR' ? 'Pagamento confirmado' : 'Payment confirmed'
+    await page.getByRole('heading', { name: paid }).waitFor()
+    expect(await page.getByRole('status').textContent()).toBe(paid)
+    expect(await page.title()).toBe(`${paid} · Sandbox`)
+    await look('pay-paid')
+    expect(complaints).toEqual([])
+    await close()
+  })
+
+  it.each(['light', 'dark'] as const)(
+    'looks well when it has expired, and when there is nothing, in %s',
+    async (theme) => {
+      const { id, uri, url } = await make({ pix: { expirationSeconds: 60 } })
+      const { page, look, close } = await visit(browser, { width: 390, theme, locale: 'pt-BR' })
+      await page.goto(url)
+      await page.getByRole('timer').waitFor()
+      service.clock.advance(60_000)
+      await page.getByRole('heading', { name: 'Este código venceu' }).waitFor()
+      await look('pay-expired')
+      await page.goto(`${service.baseUrl}/pay/${id}`)
+      await page.getByRole('heading', { name: 'Página não encontrada' }).waitFor()
+      expect(await page.content()).not.toContain(uri)
+      await look('pay-unknown')
+      await close()
+    },
+  )
+
+  it('puts the code to copy first on a phone, and the one to scan first where there is room', async () => {
+    const { url } = await make()
+    const tops = async (width: 390 | 1440) => {
+      const { page, close } = await visit(browser, { width, locale: 'pt-BR' })
+      await page.goto(url)
+      const places = [page.getByRole('button'), page.getByRole('img')].map(async (one) => await one.boundingBox())
+      const [button, image] = await Promise.all(places)
+      await close()
+      return { button, image }
+    }
+    const phone = await tops(390)
+    expect(phone.button?.y).toBeLessThan(phone.image?.y ?? 0)
+    // Seen without scrolling, and large enough for a thumb.
+    expect((phone.button?.y ?? 1000) + (phone.button?.height ?? 0)).toBeLessThan(400)
+    expect(phone.button?.height).toBeGreaterThanOrEqual(48)
+    const desk = await tops(1440)
+    expect(desk.image?.x).toBeLessThan(desk.button?.x ?? 0)
+  })
+
+  it.each([true, false])('copies the code by a button, with a clipboard or without: %s', async (hasClipboard) => {
+    const { uri, url } = await make()
+    const { page, context, complaints, look, close } = await visit(browser, { width: 390, locale: 'pt-BR' })
+    await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+    await page.goto(url)
+    await page.evaluate(async () => await navigator.clipboard.writeText('something else'))
+    // As on a page without https.
+    if (!hasClipboard)
+      await page.evaluate(() => Object.defineProperty(navigator.clipboard, 'writeText', { value: undefined }))
+    await page.getByRole('button', { name: 'Copiar código Pix' }).focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: 'Código copiado' }).waitFor()
+    expect(await page.getByRole('status').textContent()).toBe('Código copiado')
+    if (hasClipboard) await look('pay-copied')
+    expect(await page.evaluate(async () => await navigator.clipboard.readText())).toBe(uri)
+    await page.getByRole('button', { name: 'Copiar código Pix' }).waitFor()
+    expect(complaints).toEqual([])
+    await close()
+  })
+
+  it('needs no script: the code is there to scan and to select, and the page comes anew by itself', async () => {
+    const { uri, url, id } = await make()
+    const context = await browser.newContext({
+      javaScriptEnabled: false,
+      viewport: { width: 390, height: 900 },
+      locale: 'pt-BR',
+    })
+    const page = await context.newPage()
+    await page.goto(url)
+    expect(await scan(page)).toBe(uri)
+    expect(await page.getByText(uri).isVisible()).toBe(true)
+    expect(await page.getByRole('button').count()).toBe(0)
+    expect(await page.getByRole('timer').count()).toBe(0)
+    await payAt(service, uri)
+    await untilStatus(service, id, 'PAID')
+    await page.getByRole('heading', { name: 'Pagamento confirmado' }).waitFor()
+    await context.close()
+  })
+
+  it('asks again and again where it may not have a stream', async () => {
+    const { uri, url } = await make()
+    const { page, close } = await visit(browser, { locale: 'pt-BR' })
+    await page.route('**/events', async (route) => await route.fulfill({ status: 429 }))
+    await page.goto(url)
+    await page.getByRole('timer').waitFor()
+    await payAt(service, uri)
+    await page.getByRole('heading', { name: 'Pagamento confirmado' }).waitFor()
+    await close()
+  })
+
+  it('loads nothing but itself and its stream, and leaves no cookie', async () => {
+    const { url } = await make()
+    const { page, context, close } = await visit(browser, { locale: 'pt-BR' })
+    const asked: string[] = []
+    page.on('request', (request) => {
+      if (!request.url().startsWith('data:')) asked.push(request.url())
+    })
+    const stream = page.waitForResponse(`${url}/events`)
+    await page.goto(url)
+    await stream
+    expect(asked).toEqual([url, `${url}/events`])
+    expect(await context.cookies()).toEqual([])
+    await close()
+  })
+})
