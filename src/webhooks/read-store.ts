@@ -69,16 +69,24 @@ export type DeliveryFilters = {
   recordId?: string | undefined
   eventId?: string | undefined
   state?: DeliveryState | undefined
+  type?: string | undefined
+  /** Of events from then on. */
+  from?: Date | undefined
+  /** Of events until then. */
+  until?: Date | undefined
 }
 
-/** A merchant's deliveries with their attempts, newest first; those of one record, one event or one state. */
+/** No index knows how many there are of a type or a period: they are counted as far as this. */
+export const deliveriesCountedMax = 10_000
+
+/** A merchant's deliveries with their attempts, newest first; those of one record, one event or one state, of a type, of a period. */
 export async function listDeliveries(
   db: Db,
   merchantId: string,
   filters: DeliveryFilters,
   slice: Slice,
 ): Promise<Page<DeliveryRow>> {
-  const { recordId, eventId, state } = filters
+  const { recordId, eventId, state, type, from, until } = filters
   const ofState = state === undefined ? empty : sql`and state = ${state}`
   // Few are of a record, or are not delivered, and indexes know which. The others lie as their events do, whose time they bear: by the
   // events' index of the newest 0.1 ms for a page of 200,000, where sorting them took 160.
@@ -87,19 +95,29 @@ export async function listDeliveries(
     ? sql`webhook_deliveries d
       left join events e on e.merchant_id = d.merchant_id and e.record_id = d.record_id and e.sequence = d.sequence`
     : sql`events e join webhook_deliveries d on d.merchant_id = e.merchant_id and d.event_id = e.id`
-  const page = await findPage<Omit<DeliveryRow, 'attempts'>>(db, {
-    table: sql`(
+  const where = sql`
+    ${ofRecord(recordId)} ${eventId === undefined ? empty : sql`and id = ${eventId}`} ${ofState}
+    ${type === undefined ? empty : sql`and type = ${type}`}
+    ${from === undefined ? empty : sql`and created_at >= ${from}`} ${until === undefined ? empty : sql`and created_at <= ${until}`}`
+  const isCountedOnly = type !== undefined || from !== undefined || until !== undefined
+  const table = sql`(
       select d.merchant_id, d.event_id as id, e.type, d.record_id, d.sequence, d.url, d.state,
         case when d.state = 'pending' then d.next_attempt_at end as next_attempt_at,
         d.last_status, d.last_error, ${isNarrow ? sql`d.created_at` : sql`e.occurred_at as created_at`}, d.finished_at
       from ${joined}
-    ) listed_deliveries`,
+    ) listed_deliveries`
+  const countSome = sql`
+    (select count(*) from (
+      select from ${table} where merchant_id = ${merchantId} ${where} limit ${deliveriesCountedMax + 1}
+    ) some)`
+  const page = await findPage<Omit<DeliveryRow, 'attempts'>>(db, {
+    table,
     columns: sql`
       id, type, record_id, sequence, url, state, next_attempt_at, last_status, last_error, created_at, finished_at`,
     merchantId,
-    where: sql`${ofRecord(recordId)} ${eventId === undefined ? empty : sql`and id = ${eventId}`} ${ofState}`,
+    where,
     isNarrow,
-    total: isNarrow ? undefined : countMany(merchantId, state),
+    total: isNarrow ? undefined : isCountedOnly ? countSome : countMany(merchantId, state),
     ...slice,
   })
   const eventIds = page.items.map(({ id }) => id)

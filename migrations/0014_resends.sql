@@ -1,0 +1,3 @@
+-- Why: a period of deliveries is sent again in one step. Which of them, so that the step asked for twice sends each once, and so that one can see
+-- how far it has come.
+alter table webhook_deliveries add column resend_id uuid;

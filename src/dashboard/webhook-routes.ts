@@ -1,0 +1,216 @@
+import type { FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { actingDb } from '../audit/act.ts'
+import type { Db } from '../db/sql.ts'
+import { type SignedIn, userOf } from '../http/caller.ts'
+import { DateTimeFilter, EnumFilter, NoQuery, problems } from '../http/schemas.ts'
+import type { Server } from '../http/server.ts'
+import type { Clock } from '../lib/clock.ts'
+import { AppError } from '../lib/errors.ts'
+import { loadTransactionMoments } from '../transactions/load.ts'
+import { buildBodies } from '../webhooks/payload.ts'
+import { deliveriesCountedMax, deliveryStates, listDeliveries } from '../webhooks/read-store.ts'
+import { previewResend, resendMany } from '../webhooks/resend-many.ts'
+import {
+  findEventToShow,
+  findResendProgress,
+  listReceivers,
+  type ResendState,
+  resendMax,
+  resendStates,
+} from '../webhooks/resend-store.ts'
+import { toDeliveryView } from '../webhooks/view.ts'
+import { loadWithdrawalMoments } from '../withdrawals/load.ts'
+import { ClientFilter, findSeen } from './overview-routes.ts'
+
+type Deps = { db: Db; clock: Clock; nudgeDeliveries: () => void }
+
+const perPage = 20
+const healthMs = 24 * 60 * 60_000
+
+const Period = {
+  clientId: ClientFilter,
+  from: DateTimeFilter('Of events from then on'),
+  until: DateTimeFilter('Of events until then'),
+}
+const States = EnumFilter(resendStates, 'As the deliveries are now')
+const read = { access: { permission: 'webhook.read' } } as const
+const write = { access: { permission: 'webhook.write' } } as const
+
+/** How a merchant's webhooks arrive, and sending many of them again; the rest of it is in the shops' API. */
+export function registerWebhookScreenRoutes(app: Server, deps: Deps): void {
+  registerReading(app, deps)
+  registerResending(app, deps)
+}
+
+function registerReading(app: Server, deps: Deps): void {
+  const { db, clock } = deps
+  app.get(
+    '/dashboard/api/webhook/delivery',
+    {
+      config: read,
+      schema: {
+        hide: true,
+        querystring: Type.Object(
+          {
+            clientId: ClientFilter,
+            state: Type.Optional(Type.Enum([...deliveryStates])),
+            type: Type.Optional(Type.String({ pattern: '^[a-z_]+\\.[a-z_]+$', maxLength: 64 })),
+            recordId: Type.Optional(Type.String({ format: 'uuid-any' })),
+            from: Type.Optional(DateTimeFilter('Of events from then on')),
+            until: Type.Optional(DateTimeFilter('Of events until then')),
+            page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1e6 })),
+          },
+          { additionalProperties: false },
+        ),
+        response: problems(401, 403, 404, 422),
+      },
+    },
+    async (request) => {
+      const { clientId, page = 1, from, until, ...filters } = request.query
+      const merchantId = await findOne(deps, userOf(request), clientId)
+      const asked = { ...filters, from: toDate(from), until: toDate(until) }
+      const { total, items } = await listDeliveries(db, merchantId, asked, { page, perPage, after: null })
+      return {
+        total,
+        totalPages: Math.ceil(total / perPage),
+        // Of a type or a period only so many are counted.
+        isMore: total > deliveriesCountedMax && (filters.type ?? from ?? until) !== undefined,
+        data: items.map(toDeliveryView),
+      }
+    },
+  )
+
+  app.get(
+    '/dashboard/api/webhook/delivery/:eventId/payload',
+    {
+      config: read,
+      schema: {
+        hide: true,
+        params: Type.Object({ eventId: Type.String({ format: 'uuid-any' }) }),
+        querystring: Type.Object({ clientId: ClientFilter }, { additionalProperties: false }),
+        response: problems(401, 403, 404, 422),
+      },
+    },
+    async (request) => {
+      const user = userOf(request)
+      const merchantId = await findOne(deps, user, request.query.clientId)
+      const event = await findEventToShow(db, { merchantId, eventId: request.params.eventId.toLowerCase() })
+      if (!event || !user.permissions.includes(`${event.recordType}.read`)) {
+        throw new AppError('not_found', { detail: 'There is no delivery of an event with this id.' })
+      }
+      const loaders = {
+        transaction: async (moments: Parameters<typeof loadTransactionMoments>[1]) =>
+          await loadTransactionMoments(db, moments),
+        withdrawal: async (moments: Parameters<typeof loadWithdrawalMoments>[1]) =>
+          await loadWithdrawalMoments(db, moments),
+      }
+      const [body] = await buildBodies(loaders, [event], (_, cause) => {
+        throw cause
+      })
+      return { payload: body ? JSON.parse(body.toString('utf8')) : null }
+    },
+  )
+
+  app.get(
+    '/dashboard/api/webhook/receiver',
+    {
+      config: read,
+      schema: {
+        hide: true,
+        querystring: Type.Object({ clientId: ClientFilter }, { additionalProperties: false }),
+        response: problems(401, 403, 404, 422),
+      },
+    },
+    async (request) => {
+      const merchantId = await findOne(deps, userOf(request), request.query.clientId)
+      const since = new Date(clock.now().getTime() - healthMs)
+      return { data: await listReceivers(db, { merchantId, since }) }
+    },
+  )
+}
+
+function registerResending(app: Server, deps: Deps): void {
+  const { db, clock } = deps
+  app.get(
+    '/dashboard/api/webhook/resend',
+    {
+      config: write,
+      schema: {
+        hide: true,
+        querystring: Type.Object({ ...Period, state: States }, { additionalProperties: false }),
+        response: problems(401, 403, 404, 422),
+      },
+    },
+    async (request) => {
+      const preview = await previewResend(db, await toPeriod(deps, request, request.query, request.query.state))
+      return { ...preview, max: resendMax }
+    },
+  )
+
+  app.put(
+    '/dashboard/api/webhook/resend/:resendId',
+    {
+      config: write,
+      schema: {
+        hide: true,
+        params: Type.Object({ resendId: Type.String({ format: 'uuid-any' }) }),
+        querystring: NoQuery,
+        body: Type.Object({ ...Period, states: States }),
+        response: problems(401, 403, 404, 422),
+      },
+    },
+    async (request) => {
+      const { resendId } = request.params
+      const period = await toPeriod(deps, request, request.body, request.body.states)
+      const { merchantId, from, until, states } = period
+      const acting = actingDb<Awaited<ReturnType<typeof resendMany>>>(deps, request, ({ count, isReplay }) =>
+        isReplay || count === 0
+          ? null
+          : { action: 'webhook.resend-many', merchantId, recordId: resendId, details: { from, until, states, count } },
+      )
+      const done = await resendMany(acting, { ...period, resendId, now: clock.now() })
+      deps.nudgeDeliveries()
+      return { resendId, count: done.count }
+    },
+  )
+
+  app.get(
+    '/dashboard/api/webhook/resend/:resendId',
+    {
+      config: read,
+      schema: {
+        hide: true,
+        params: Type.Object({ resendId: Type.String({ format: 'uuid-any' }) }),
+        querystring: Type.Object(Period, { additionalProperties: false }),
+        response: problems(401, 403, 404, 422),
+      },
+    },
+    async (request) => {
+      const { resendId } = request.params
+      return await findResendProgress(db, { ...(await toPeriod(deps, request, request.query, [])), resendId })
+    },
+  )
+}
+
+async function toPeriod(
+  deps: Deps,
+  request: FastifyRequest,
+  { clientId, from, until }: { clientId?: string | undefined; from: string; until: string },
+  states: ResendState[],
+) {
+  const merchantId = await findOne(deps, userOf(request), clientId)
+  return { merchantId, from: new Date(from), until: new Date(until), states }
+}
+
+/** Webhooks are those of one merchant: the operator's people name it. */
+async function findOne(deps: Deps, user: SignedIn, clientId: string | undefined): Promise<string> {
+  const merchantId = await findSeen(deps, user, clientId)
+  if (merchantId !== null) return merchantId
+  const message = 'must name whose webhooks are meant'
+  throw new AppError('validation_failed', { fields: [{ field: 'clientId', code: 'required', message }] })
+}
+
+function toDate(text: string | undefined): Date | undefined {
+  return text === undefined ? undefined : new Date(text)
+}

@@ -1,0 +1,173 @@
+import { type Db, sql, type Tx } from '../db/sql.ts'
+import type { DeliveryState } from './read-store.ts'
+
+/** What can be sent again together: what waits for an earlier one of its record comes by itself. */
+export const resendStates = ['exhausted', 'gone', 'pending', 'delivered'] as const satisfies DeliveryState[]
+export type ResendState = (typeof resendStates)[number]
+
+/** Deliveries of a merchant's events between two moments, both included, as they are now. */
+export type Period = { merchantId: string; from: Date; until: Date; states: ResendState[] }
+
+/** At once: so many rows are locked for some two seconds at most. */
+export const resendMax = 20_000
+
+/** Found by the merchant's events of that time, whose index knows the newest. One more than may be sent, to tell that there are more. */
+const ofPeriod = ({ merchantId, from, until, states }: Period) => sql`
+  select d.event_id, d.record_id, d.receiver, d.state
+  from events e join webhook_deliveries d on d.merchant_id = e.merchant_id and d.event_id = e.id
+  where e.merchant_id = ${merchantId} and e.occurred_at between ${from} and ${until} and d.state = any (${states})
+  order by e.occurred_at, e.id limit ${resendMax + 1}`
+
+export async function countToResend(db: Db, period: Period): Promise<{ receiver: string; count: number }[]> {
+  return await db.query(sql`
+    select receiver, count(*) as count from (${ofPeriod(period)}) chosen group by receiver order by count(*) desc, receiver`)
+}
+
+export async function findToResend(tx: Tx, period: Period): Promise<{ eventId: string; recordId: string }[]> {
+  return await tx.query(sql`
+    select event_id as "eventId", record_id as "recordId" from (${ofPeriod(period)}) chosen`)
+}
+
+/** All deliveries of these records, in the order in which the outbox and the worker lock them. */
+export async function lockDeliveriesOf(
+  tx: Tx,
+  { merchantId, recordIds }: { merchantId: string; recordIds: string[] },
+): Promise<void> {
+  await tx.query(sql`
+    select from webhook_deliveries
+    where merchant_id = ${merchantId} and record_id = any (${recordIds}::uuid[])
+    order by merchant_id, record_id, sequence
+    for no key update`)
+}
+
+type Chosen = { merchantId: string; eventIds: string[]; states: ResendState[]; resendId: string; now: Date }
+
+/**
+ * Due now and with all attempts before them, the first of each record; those behind it wait for it. Those of this resend already, and those
+ * that have moved on since they were found, stay as they are.
+ */
+export async function updateToResendMany(tx: Tx, chosen: Chosen): Promise<{ count: number; receivers: number }> {
+  const { merchantId, now } = chosen
+  const [row] = await tx.query<{ count: number; receivers: number }>(sql`
+    with chosen as materialized (
+      select event_id, record_id, sequence from webhook_deliveries
+      where merchant_id = ${merchantId} and event_id = any (${chosen.eventIds}::uuid[]) and state = any (${chosen.states})
+        and resend_id is distinct from ${chosen.resendId}
+    ), open as materialized (
+      select record_id, sequence from chosen
+      union
+      select d.record_id, d.sequence from webhook_deliveries d
+      where d.merchant_id = ${merchantId} and d.record_id in (select record_id from chosen) and d.state in ('waiting', 'pending')
+    ), first as (
+      select record_id, min(sequence) as sequence from open group by record_id
+    ), changed as (
+      update webhook_deliveries d
+      set
+        resend_id = ${chosen.resendId},
+        state = case when first.sequence < d.sequence then 'waiting' else 'pending' end,
+        attempts_before = attempts,
+        next_attempt_at = case when leased_until > ${now} then next_attempt_at else ${now} end,
+        retry_after = null,
+        finished_at = null
+      from chosen join first using (record_id)
+      where d.merchant_id = ${merchantId} and d.event_id = chosen.event_id
+      returning d.receiver
+    )
+    select count(*) as count, count(distinct receiver) as receivers from changed`)
+  return row ?? { count: 0, receivers: 0 }
+}
+
+export type ResendProgress = { asked: number; delivered: number; waiting: number; failing: number; givenUp: number }
+
+/** How far a resend has come: of those that it asked for and that no later one took over. */
+export async function findResendProgress(
+  db: Db | Tx,
+  { merchantId, resendId, from, until }: Pick<Period, 'merchantId' | 'from' | 'until'> & { resendId: string },
+): Promise<ResendProgress> {
+  const [row] = await db.query<ResendProgress>(sql`
+    select
+      count(*) as asked,
+      count(*) filter (where d.state = 'delivered') as delivered,
+      count(*) filter (where d.state in ('waiting', 'pending')) as waiting,
+      count(*) filter (where d.state = 'pending' and d.attempts > d.attempts_before) as failing,
+      count(*) filter (where d.state in ('exhausted', 'gone')) as "givenUp"
+    from events e join webhook_deliveries d on d.merchant_id = e.merchant_id and d.event_id = e.id
+    where e.merchant_id = ${merchantId} and e.occurred_at between ${from} and ${until} and d.resend_id = ${resendId}`)
+  return row ?? { asked: 0, delivered: 0, waiting: 0, failing: 0, givenUp: 0 }
+}
+
+export type ReceiverHealth = {
+  /** Scheme, host and port. */
+  receiver: string
+  /** Of the newest {@link newestMax} deliveries of the last day. */
+  delivered: number
+  givenUp: number
+  /** All that is to be delivered yet. */
+  waiting: number
+  /** Of these, those that were tried already. */
+  failing: number
+  oldestWaitingAt: Date | null
+}
+
+/** Enough to see how a receiver does, and read in some 20 ms. */
+const newestMax = 5_000
+
+/** How each of a merchant's receivers does. */
+export async function listReceivers(
+  db: Db,
+  { merchantId, since }: { merchantId: string; since: Date },
+): Promise<ReceiverHealth[]> {
+  const columns = sql`receiver, state, attempts > attempts_before as was_tried, created_at`
+  return await db.query(sql`
+    with newest as (
+      select d.receiver, d.state
+      from events e join webhook_deliveries d on d.merchant_id = e.merchant_id and d.event_id = e.id
+      where e.merchant_id = ${merchantId} and e.occurred_at > ${since}
+      order by e.occurred_at desc, e.id desc limit ${newestMax}
+    ), lately as (
+      select
+        receiver, count(*) filter (where state = 'delivered') as delivered,
+        count(*) filter (where state in ('exhausted', 'gone')) as given_up
+      from newest group by receiver
+    ), open as (
+      -- Apart, as the partial indexes have them.
+      select ${columns} from webhook_deliveries where merchant_id = ${merchantId} and state = 'pending'
+      union all
+      select ${columns} from webhook_deliveries where merchant_id = ${merchantId} and state = 'waiting'
+    ), due as (
+      select
+        receiver, count(*) as waiting, count(*) filter (where state = 'pending' and was_tried) as failing, min(created_at) as oldest
+      from open group by receiver
+    )
+    select
+      receiver, coalesce(delivered, 0) as delivered, coalesce(given_up, 0) as "givenUp",
+      coalesce(waiting, 0) as waiting, coalesce(failing, 0) as failing, oldest as "oldestWaitingAt"
+    from lately full join due using (receiver)
+    order by failing desc nulls last, receiver`)
+}
+
+/** One event as it is built for its delivery; null where the merchant has none of this id. */
+export async function findEventToShow(
+  db: Db,
+  { merchantId, eventId }: { merchantId: string; eventId: string },
+): Promise<EventToShow | null> {
+  const [row] = await db.query<EventToShow>(sql`
+    select
+      e.merchant_id as "merchantId", e.id as "eventId", e.type, e.record_type as "recordType", e.record_id as "recordId", e.sequence,
+      e.occurred_at as "occurredAt", e.snapshot
+    from webhook_deliveries d
+    join events e on e.merchant_id = d.merchant_id and e.record_id = d.record_id and e.sequence = d.sequence
+    where d.merchant_id = ${merchantId} and d.event_id = ${eventId}`)
+  return row ?? null
+}
+
+export type EventToShow = {
+  merchantId: string
+  eventId: string
+  type: string
+  recordType: 'transaction' | 'withdrawal'
+  recordId: string
+  sequence: number
+  occurredAt: Date
+  snapshot: unknown
+}
