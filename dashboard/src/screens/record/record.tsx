@@ -13,6 +13,7 @@ import { Status } from '../../components/status.tsx'
 import { useFormat } from '../../format.ts'
 import { useText } from '../../text.ts'
 import { RecordActions } from './actions.tsx'
+import { PaymentPage } from './payment-page.tsx'
 import { words } from './text.ts'
 
 /** Dates come over the wire as text. */
@@ -106,6 +107,7 @@ function Shown({ client, isTransaction }: { client: string; isTransaction: boole
                     {t.code}
                   </Text>
                   <Copyable value={transaction.data.pixResponse.uri} label={t.code} />
+                  <PaymentPage client={client} id={id} />
                 </div>
               </Group>
             </Section>
