@@ -11,9 +11,10 @@ export const style = `
 }
 * { box-sizing: border-box; margin: 0; }
 [hidden] { display: none !important; }
+html { background: var(--ground); }
 body {
   min-height: 100vh; min-height: 100dvh; padding: 16px; display: grid; place-items: center;
-  background: var(--ground); color: var(--ink); font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif;
+  color: var(--ink); font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif;
   -webkit-text-size-adjust: 100%; text-size-adjust: 100%;
 }
 main { width: 100%; max-width: 440px; }
@@ -59,7 +60,7 @@ button:focus-visible { outline: 3px solid var(--ink); outline-offset: 3px; }
 }
 .end { padding: 40px 24px; text-align: center; }
 .end .amount { margin: 12px 0 4px; }
-.end p + .quiet { margin-top: 12px; }
+.end .quiet { margin-top: 12px; }
 .sign { display: block; width: 72px; height: 72px; margin: 0 auto 20px; border-radius: 50%; padding: 18px; background: var(--tint); color: var(--quiet); }
 [data-state=paid] .sign { background: var(--lamp); color: var(--on); animation: come .4s cubic-bezier(.2, 1.4, .4, 1); }
 .end h1 { font-size: 22px; color: var(--ink); }

@@ -93,7 +93,7 @@ describe('the page', () => {
     await untilStatus(service, id, 'PAID')
     const paid = await open(url)
     expect(stateOf(paid.text)).toBe('paid')
-    expect(paid.text).toContain('Pago em 02/03/2026 às 12:00')
+    expect(paid.text).toContain('Pago em 02/03/2026 às\u00a012:00')
     expect(paid.text).not.toContain(uri)
     await refund(service, id)
     await untilStatus(service, id, 'REFUNDED')
