@@ -1,4 +1,4 @@
-import type { FastifyBaseLogger } from 'fastify'
+import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { Acquirers } from './acquirers/registry.ts'
 import { createClientDirectory } from './auth/directory.ts'
@@ -26,6 +26,7 @@ import { registerSandboxRoutes, type Sandbox } from './sandbox/routes.ts'
 import { createTransactionWriter } from './transactions/create.ts'
 import { createTransactionReader } from './transactions/load.ts'
 import { registerTransactionRoutes } from './transactions/routes.ts'
+import { createSettlement } from './transactions/settle.ts'
 import { registerUserRoutes } from './users/routes.ts'
 import { findSignedIn } from './users/session.ts'
 import { checkWebhookUrl } from './webhooks/address.ts'
@@ -37,7 +38,7 @@ export type AppDeps = {
   db: Db
   clock: Clock
   key: SecretKey
-  log: FastifyBaseLogger
+  log: Logger
   registry: Registry
   acquirers: Acquirers
   baseUrl: string
@@ -107,7 +108,7 @@ export async function createApp(deps: AppDeps): Promise<Server> {
     createLimit: limit('create', config.rateLimitCreate.perSecond, config.rateLimitCreate.burst),
   })
   await registerPayRoutes(app, { ...deps, readTransaction, wrongTokenLimit: limit('payment-page', 0.5, 20) })
-  registerDashboardRoutes(app, { ...deps, hasProvider: provider !== null })
+  registerDashboardRoutes(app, { ...deps, settlement: createSettlement(deps), hasProvider: provider !== null })
   registerWithdrawalRoutes(app, deps)
   registerLedgerRoutes(app, deps)
   registerWebhookRoutes(app, deps)

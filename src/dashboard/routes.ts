@@ -1,14 +1,20 @@
 import type { Server } from '../http/server.ts'
 import { registerClientRoutes } from './client-routes.ts'
+import { registerClosedDayRoutes } from './closed-day-routes.ts'
 import { registerInfractionRoutes } from './infraction-routes.ts'
+import { registerBooksRoutes } from './ledger-routes.ts'
+import { registerOrphanRoutes } from './orphan-routes.ts'
 import { registerOverviewRoutes } from './overview-routes.ts'
+import { registerReconciliationRoutes } from './reconciliation-routes.ts'
 import { registerRecordRoutes } from './record-routes.ts'
 import { registerSystemRoutes } from './system-routes.ts'
+import { registerWebhookScreenRoutes } from './webhook-routes.ts'
 import { registerWithdrawalDecisionRoutes } from './withdrawal-routes.ts'
 
 export type DashboardDeps = Parameters<typeof registerClientRoutes>[1] &
   Parameters<typeof registerSystemRoutes>[1] &
-  Parameters<typeof registerWithdrawalDecisionRoutes>[1]
+  Parameters<typeof registerWithdrawalDecisionRoutes>[1] &
+  Parameters<typeof registerReconciliationRoutes>[1]
 
 /**
  * What the dashboard asks for besides the shops' API, which its sessions may use as well. Not part of that API: it changes with the
@@ -20,5 +26,10 @@ export function registerDashboardRoutes(app: Server, deps: DashboardDeps): void 
   registerClientRoutes(app, deps)
   registerWithdrawalDecisionRoutes(app, deps)
   registerInfractionRoutes(app, deps)
+  registerWebhookScreenRoutes(app, deps)
+  registerBooksRoutes(app, deps)
+  registerReconciliationRoutes(app, deps)
+  registerClosedDayRoutes(app, deps)
+  registerOrphanRoutes(app, deps)
   registerSystemRoutes(app, deps)
 }

@@ -21,9 +21,21 @@ const dayMs = 24 * 60 * 60_000
 /** A second candidate that is nearer to the best one than this makes the case unclear. */
 const marginMin = 20
 
+/** Something that speaks for a charge. */
+export type Evidence = { what: keyof typeof points; points: number }
+
+const phrases: Record<Evidence['what'], string> = {
+  amount: 'same amount',
+  document: "payer's document is the customer's",
+  name: "payer's name is the customer's",
+  alive: 'code was good when it was paid',
+  expired: 'code had expired within the day before',
+}
+
 export type Candidate = CandidateRow & {
   /** 0 to 100. */
   score: number
+  evidence: Evidence[]
   /** What the score is made of, each a phrase with its points. */
   reasons: string[]
 }
@@ -43,18 +55,19 @@ export function findClear(candidates: Candidate[], threshold: number): Candidate
 }
 
 function score({ payer, paid_at: paidAt }: SuspenseRow, row: CandidateRow): Candidate {
-  const evidence: [points: number, reason: string][] = [[points.amount, 'same amount']]
+  const found: Evidence['what'][] = ['amount']
   if (payer && row.customer_document !== null && toBare(payer.document) === toBare(row.customer_document))
-    evidence.push([points.document, "payer's document is the customer's"])
+    found.push('document')
   if (payer && row.customer_search_name !== null && toSearchText(payer.name) === row.customer_search_name)
-    evidence.push([points.name, "payer's name is the customer's"])
+    found.push('name')
   const lateMs = paidAt.getTime() - row.pix_expires_at.getTime()
-  if (lateMs <= graceMs) evidence.push([points.alive, 'code was good when it was paid'])
-  else if (lateMs <= dayMs) evidence.push([points.expired, 'code had expired within the day before'])
+  if (lateMs <= graceMs) found.push('alive')
+  else if (lateMs <= dayMs) found.push('expired')
   return {
     ...row,
-    score: evidence.reduce((sum, [worth]) => sum + worth, 0),
-    reasons: evidence.map(([worth, reason]) => `${reason} (${worth})`),
+    score: found.reduce((sum, what) => sum + points[what], 0),
+    evidence: found.map((what) => ({ what, points: points[what] })),
+    reasons: found.map((what) => `${phrases[what]} (${points[what]})`),
   }
 }
 

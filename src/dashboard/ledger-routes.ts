@@ -1,0 +1,187 @@
+import { Type } from 'typebox'
+import { findVerified } from '../books.ts'
+import type { Db } from '../db/sql.ts'
+import { userOf } from '../http/caller.ts'
+import { toDate } from '../http/formats.ts'
+import { DateTimeFilter, NoQuery, problems } from '../http/schemas.ts'
+import type { Server } from '../http/server.ts'
+import type { Balances } from '../ledger/accounts.ts'
+import { computeFee } from '../ledger/fees.ts'
+import { type ListedFeeRule, listFeeRules } from '../ledger/operator-store.ts'
+import { findBalances, findBalancesAt, findEngagedBrake, insertFeeRule } from '../ledger/store.ts'
+import { assert } from '../lib/assert.ts'
+import type { Clock } from '../lib/clock.ts'
+import { AppError } from '../lib/errors.ts'
+import { houseMerchantId } from '../suspense/house.ts'
+import { actingDb } from './act.ts'
+import { countUneven, findTransactionsOf } from './ledger-store.ts'
+import { ClientFilter, findSeen } from './overview-routes.ts'
+import { sumBalances } from './overview-store.ts'
+
+type Deps = { db: Db; clock: Clock }
+
+/** One page of a statement. */
+const idsMax = 100
+const centsMax = 999_999_999_999
+/** What examples of a fee are of, in cents. */
+const examples = [1_000, 10_000, 100_000]
+
+export type AccountsView = Balances
+export type LedgerView = {
+  /** Of the client, or of all together, the house included. */
+  accounts: AccountsView
+  /** Of the operator's own merchant; null where one client is looked at. */
+  house: AccountsView | null
+  /** Merchants whose balances do not add up to zero. */
+  unevenMerchants: number
+  verified: { at: string; tookMs: number } | null
+  brake: { reason: string; engagedAt: string } | null
+}
+
+/** The books as the operator sees them, and what clients are charged. A merchant's own balance and statement are in the shops' API. */
+export function registerBooksRoutes(app: Server, deps: Deps): void {
+  const { db } = deps
+  app.get(
+    '/dashboard/api/ledger',
+    {
+      config: { access: { permission: 'ledger.read' } },
+      schema: {
+        hide: true,
+        querystring: Type.Object(
+          { clientId: ClientFilter, at: Type.Optional(DateTimeFilter('Of one client: as it was at this moment')) },
+          { additionalProperties: false },
+        ),
+        response: problems(401, 403, 404, 422),
+      },
+    },
+    async (request): Promise<LedgerView> => {
+      const merchantId = await findSeen(deps, userOf(request), request.query.clientId)
+      const at = toDate(request.query.at)
+      if (at && merchantId === null) throw invalid('at', 'goes with a client: name it')
+      const [accounts, house, unevenMerchants, verified, brake] = await Promise.all([
+        merchantId === null
+          ? sumBalances(db, { merchantId })
+          : at
+            ? findBalancesAt(db, merchantId, at)
+            : findBalances(db, merchantId),
+        merchantId === null ? findBalances(db, houseMerchantId) : null,
+        countUneven(db),
+        findVerified(db),
+        findEngagedBrake(db),
+      ])
+      return {
+        accounts: { available: 0, reserved: 0, blocked: 0, fees: 0, acquirer: 0, suspense: 0, debt: 0, ...accounts },
+        house,
+        unevenMerchants,
+        verified,
+        brake: brake && { reason: brake.reason, engagedAt: brake.engaged_at.toISOString() },
+      }
+    },
+  )
+
+  app.get(
+    '/dashboard/api/ledger/transactions',
+    {
+      config: { access: { permission: 'balance.read' } },
+      schema: {
+        hide: true,
+        querystring: Type.Object(
+          {
+            clientId: ClientFilter,
+            id: Type.Array(Type.String({ format: 'uuid-any' }), { minItems: 1, maxItems: idsMax }),
+          },
+          { additionalProperties: false },
+        ),
+        response: problems(401, 403, 404, 422),
+      },
+    },
+    async (request) => {
+      const merchantId = await findSeen(deps, userOf(request), request.query.clientId)
+      if (merchantId === null) throw invalid('clientId', 'must name the client whose statement it is')
+      return { data: await findTransactionsOf(db, merchantId, request.query.id) }
+    },
+  )
+
+  registerFeeRoutes(app, deps)
+}
+
+function registerFeeRoutes(app: Server, deps: Deps): void {
+  const { db, clock } = deps
+  app.get(
+    '/dashboard/api/fee',
+    {
+      config: { access: { permission: 'balance.read' } },
+      schema: {
+        hide: true,
+        querystring: Type.Object(
+          { clientId: ClientFilter, isAll: Type.Optional(Type.Boolean()) },
+          { additionalProperties: false },
+        ),
+        response: problems(401, 403, 404, 422),
+      },
+    },
+    async (request) => {
+      const merchantId = await findSeen(deps, userOf(request), request.query.clientId)
+      const rules = await listFeeRules(db, { merchantId, now: clock.now(), isAll: request.query.isAll ?? false })
+      return { data: rules.map(toFeeView) }
+    },
+  )
+
+  app.put(
+    '/dashboard/api/fee',
+    {
+      config: { access: { permission: 'fee.write' } },
+      schema: {
+        hide: true,
+        querystring: NoQuery,
+        body: Type.Object(
+          {
+            clientId: Type.String({ maxLength: 128 }),
+            operation: Type.Enum(['transaction', 'refund', 'withdrawal']),
+            fixed: Type.Integer({ minimum: 0, maximum: centsMax }),
+            basisPoints: Type.Integer({ minimum: 0, maximum: 10_000 }),
+            minimum: Type.Integer({ minimum: 0, maximum: centsMax }),
+            maximum: Type.Unsafe<number | null>({ type: ['integer', 'null'], minimum: 0, maximum: centsMax }),
+          },
+          { additionalProperties: false },
+        ),
+        response: problems(401, 403, 404, 422),
+      },
+    },
+    async (request) => {
+      const { clientId, operation, ...parts } = request.body
+      const merchantId = await findSeen(deps, userOf(request), clientId)
+      assert(merchantId, 'a client that is named has a merchant')
+      const { fixed, basisPoints, minimum, maximum } = parts
+      if (maximum !== null && maximum < minimum) throw invalid('maximum', 'must not be below the minimum')
+      const now = clock.now()
+      const rule = { fixed, basis_points: basisPoints, minimum, maximum }
+      const about = { action: 'fee.set', merchantId, recordId: merchantId, details: { operation, ...parts } }
+      const rules = await actingDb(deps, request, about).transaction(async (tx) => {
+        await insertFeeRule(tx, { ...rule, merchantId, operation, validFrom: now })
+        return await listFeeRules(tx, { merchantId, now, isAll: false })
+      })
+      return { data: rules.map(toFeeView) }
+    },
+  )
+}
+
+export type FeeView = ReturnType<typeof toFeeView>
+
+function toFeeView(rule: ListedFeeRule) {
+  return {
+    clientId: rule.client_id,
+    operation: rule.operation,
+    fixed: rule.fixed,
+    basisPoints: rule.basis_points,
+    minimum: rule.minimum,
+    maximum: rule.maximum,
+    validFrom: rule.valid_from.toISOString(),
+    isInForce: rule.in_force,
+    examples: examples.map((amount) => ({ amount, fee: computeFee(rule, amount) })),
+  }
+}
+
+function invalid(field: string, message: string): AppError {
+  return new AppError('validation_failed', { fields: [{ field, code: 'invalid', message }] })
+}

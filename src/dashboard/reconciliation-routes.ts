@@ -1,0 +1,282 @@
+import { Type } from 'typebox'
+import type { Acquirers } from '../acquirers/registry.ts'
+import { userOf } from '../http/caller.ts'
+import { toDate } from '../http/formats.ts'
+import { DateTimeFilter, NoQuery, problems } from '../http/schemas.ts'
+import type { Server } from '../http/server.ts'
+import { isJobThere } from '../jobs/store.ts'
+import type { Account } from '../ledger/accounts.ts'
+import { findBalances } from '../ledger/store.ts'
+import { AppError } from '../lib/errors.ts'
+import { askForRun, keyOfAsked } from '../reconciliation/by-hand.ts'
+import { classNames } from '../reconciliation/classes.ts'
+import { dayOf } from '../reconciliation/days.ts'
+import { confirmDifference, correctionOf, dismissDifference } from '../reconciliation/decide.ts'
+import { countOpen, type DifferenceState } from '../reconciliation/store.ts'
+import { countOpenSuspense } from '../suspense/store.ts'
+import type { SettleDeps } from '../transactions/settle.ts'
+import { actingDb } from './act.ts'
+import {
+  findListedDifference,
+  findRun,
+  findSignedBy,
+  type ListedDifference,
+  listDifferencePage,
+  listLatestRuns,
+  listRuns,
+  type RunRow,
+} from './reconciliation-store.ts'
+
+const perPage = 20
+/** As long as a run by hand may look back at once: who wants more asks for more. */
+const windowMaxMs = 92 * 24 * 60 * 60_000
+const Params = Type.Object({ id: Type.String({ format: 'uuid-any' }) })
+const Page = Type.Optional(Type.Integer({ minimum: 1, maximum: 1e6 }))
+const AcquirerName = Type.String({ minLength: 1, maxLength: 64 })
+const reading = { access: { permission: 'reconciliation.read' } } as const
+const deciding = { access: { permission: 'reconciliation.decide' } } as const
+
+/** Which states a list shows. */
+const statesOf: Record<'open' | 'decided' | 'resolved', DifferenceState[]> = {
+  open: ['open'],
+  decided: ['confirmed', 'dismissed'],
+  resolved: ['resolved'],
+}
+
+/** Whether acquirers and the books say the same, and what is to be done where they do not. The operator's alone. */
+export function registerReconciliationRoutes(app: Server, deps: SettleDeps): void {
+  registerReading(app, deps)
+  registerDecisions(app, deps)
+  registerRuns(app, deps)
+}
+
+function registerReading(app: Server, deps: SettleDeps): void {
+  const { db, clock, acquirers } = deps
+  app.get(
+    '/dashboard/api/reconciliation',
+    { config: reading, schema: { hide: true, querystring: NoQuery, response: problems(401, 403) } },
+    async () => {
+      const names = acquirers.all.map(({ name }) => name)
+      const [open, runs, suspense] = await Promise.all([
+        countOpen(db),
+        listLatestRuns(db, names),
+        countOpenSuspense(db),
+      ])
+      return { acquirers: names, today: dayOf(clock.now()), open, runs: runs.map(toRunView), suspense }
+    },
+  )
+
+  app.get(
+    '/dashboard/api/reconciliation/difference',
+    {
+      config: reading,
+      schema: {
+        hide: true,
+        querystring: Type.Object(
+          {
+            state: Type.Enum(['open', 'decided', 'resolved']),
+            class: Type.Optional(Type.Enum(classNames)),
+            acquirer: Type.Optional(AcquirerName),
+            page: Page,
+          },
+          { additionalProperties: false },
+        ),
+        response: problems(401, 403, 422),
+      },
+    },
+    async (request) => {
+      const { state, page = 1, class: name, acquirer } = request.query
+      const filters = { states: statesOf[state], class: name, acquirer }
+      const slice = { limit: perPage, offset: (page - 1) * perPage }
+      const { total, items } = await listDifferencePage(db, filters, slice)
+      return { total, totalPages: Math.ceil(total / perPage), data: items.map(toDifferenceView) }
+    },
+  )
+
+  app.get(
+    '/dashboard/api/reconciliation/difference/:id',
+    {
+      config: reading,
+      schema: { hide: true, params: Params, querystring: NoQuery, response: problems(401, 403, 404, 422) },
+    },
+    async (request): Promise<DifferenceView & { entries: PlannedEntry[] }> => {
+      const row = await find(deps, request.params.id)
+      return { ...toDifferenceView(row), entries: await planEntries(deps, row) }
+    },
+  )
+}
+
+function registerDecisions(app: Server, deps: SettleDeps): void {
+  const bare = { hide: true, params: Params, querystring: NoQuery, response: problems(401, 403, 404, 422, 503) }
+  app.post(
+    '/dashboard/api/reconciliation/difference/:id/confirmation',
+    { config: deciding, schema: bare },
+    async (request) => {
+      const row = await find(deps, request.params.id)
+      const { proposal } = row
+      // As the command line records it.
+      const details = { class: row.class, reference: row.reference, ...proposal, proposal: proposal.action }
+      const about = { action: 'reconcile.confirm', merchantId: row.merchant_id, recordId: row.id, details }
+      const by = `user:${userOf(request).email}`
+      await confirmDifference(deps, { id: row.id, by, records: actingDb(deps, request, about) })
+      return toDifferenceView(await find(deps, row.id))
+    },
+  )
+
+  app.post(
+    '/dashboard/api/reconciliation/difference/:id/dismissal',
+    {
+      config: deciding,
+      schema: {
+        ...bare,
+        body: Type.Object({ reason: Type.String({ minLength: 3, maxLength: 500 }) }, { additionalProperties: false }),
+      },
+    },
+    async (request) => {
+      const { id, merchant_id: merchantId } = await find(deps, request.params.id)
+      const { reason } = request.body
+      const about = { action: 'reconcile.dismiss', merchantId, recordId: id, details: { reason } }
+      const by = `user:${userOf(request).email}`
+      await dismissDifference(deps, { id, by, reason, records: actingDb(deps, request, about) })
+      return toDifferenceView(await find(deps, id))
+    },
+  )
+}
+
+function registerRuns(app: Server, deps: SettleDeps): void {
+  const { db } = deps
+  app.get(
+    '/dashboard/api/reconciliation/run',
+    {
+      config: reading,
+      schema: {
+        hide: true,
+        querystring: Type.Object(
+          { kind: Type.Optional(Type.Enum(['rolling', 'daily', 'manual'])), page: Page },
+          { additionalProperties: false },
+        ),
+        response: problems(401, 403, 422),
+      },
+    },
+    async (request) => {
+      const { kind, page = 1 } = request.query
+      const { total, items } = await listRuns(db, { kind, limit: perPage, offset: (page - 1) * perPage })
+      return { total, totalPages: Math.ceil(total / perPage), data: items.map(toRunView) }
+    },
+  )
+
+  app.post(
+    '/dashboard/api/reconciliation/run',
+    {
+      config: deciding,
+      schema: {
+        hide: true,
+        querystring: NoQuery,
+        body: Type.Object(
+          { acquirer: AcquirerName, from: DateTimeFilter('From'), to: DateTimeFilter('Until before') },
+          { additionalProperties: false },
+        ),
+        response: problems(401, 403, 404, 422),
+      },
+    },
+    async (request, reply) => {
+      const { acquirer } = request.body
+      assertKnown(deps, acquirer)
+      const [from, to] = [toDate(request.body.from), toDate(request.body.to)]
+      if (!from || !to || from >= to) throw invalid('to', 'must lie after the beginning')
+      if (to.getTime() - from.getTime() > windowMaxMs) throw invalid('from', 'must lie within three months of the end')
+      const window = { from, to }
+      const about = { action: 'reconcile.run', details: { acquirer, ...window } }
+      const id = await askForRun(actingDb(deps, request, about), { acquirer, window })
+      return await reply.code(202).send({ id })
+    },
+  )
+
+  app.get(
+    '/dashboard/api/reconciliation/asked/:id',
+    {
+      config: reading,
+      schema: { hide: true, params: Params, querystring: NoQuery, response: problems(401, 403, 422) },
+    },
+    async (request): Promise<AskedView> => {
+      const id = request.params.id.toLowerCase()
+      // The job before the run: one that has ended has written its run.
+      const isUnderWay = await isJobThere(db, keyOfAsked(id))
+      const run = await findRun(db, id)
+      const signed = isUnderWay ? null : await findSignedBy(db, id)
+      return { id, isUnderWay, run: run && toRunView(run), version: signed?.version ?? null }
+    },
+  )
+}
+
+/** @throws {AppError} `not_found` */
+export function assertKnown({ acquirers }: { acquirers: Acquirers }, name: string): void {
+  if (acquirers.get(name)) return
+  const names = acquirers.all.map((one) => one.name).join(', ')
+  throw new AppError('not_found', { detail: `There is no acquirer ${name}. There are ${names}.` })
+}
+
+async function find({ db }: SettleDeps, id: string): Promise<ListedDifference> {
+  const row = await findListedDifference(db, id)
+  if (row) return row
+  throw new AppError('not_found', { detail: 'There is no difference with this id.' })
+}
+
+/** One transfer that a confirmation would post, by the balances of this moment. */
+export type PlannedEntry = { debit: Account; credit: Account; amount: number }
+
+async function planEntries({ db }: SettleDeps, row: ListedDifference): Promise<PlannedEntry[]> {
+  const correction = row.state === 'open' ? correctionOf(row) : null
+  if (!correction) return []
+  const transfers = correction.transfers(await findBalances(db, correction.merchantId))
+  return transfers.filter(({ amount }) => amount > 0).map(({ debit, credit, amount }) => ({ debit, credit, amount }))
+}
+
+/** What somebody asked for: it waits or runs, or its run has ended. `version`: of the statement that it signed. */
+export type AskedView = { id: string; isUnderWay: boolean; run: RunView | null; version: number | null }
+
+export type RunView = ReturnType<typeof toRunView>
+
+function toRunView(row: RunRow) {
+  return {
+    id: row.id,
+    acquirer: row.acquirer,
+    kind: row.kind,
+    from: row.starts_at.toISOString(),
+    to: row.ends_at.toISOString(),
+    startedAt: row.started_at.toISOString(),
+    finishedAt: row.finished_at?.toISOString() ?? null,
+    state: row.state,
+    error: row.error,
+    compared: row.counts?.compared ?? null,
+    counts: row.counts?.counts ?? {},
+    newCount: row.counts?.newCount ?? 0,
+  }
+}
+
+export type DifferenceView = ReturnType<typeof toDifferenceView>
+
+function toDifferenceView(row: ListedDifference) {
+  return {
+    id: row.id,
+    acquirer: row.acquirer,
+    class: row.class,
+    subject: row.subject,
+    reference: row.reference,
+    at: row.at.toISOString(),
+    there: row.there,
+    here: row.here,
+    proposal: row.proposal,
+    state: row.state,
+    client: row.client_id === null ? null : { clientId: row.client_id, name: row.client_name ?? '' },
+    record: row.record_type && row.record_id ? { type: row.record_type, id: row.record_id } : null,
+    foundAt: row.found_at.toISOString(),
+    decidedAt: row.decided_at?.toISOString() ?? null,
+    decidedBy: row.decided_by,
+    reason: row.reason,
+  }
+}
+
+function invalid(field: string, message: string): AppError {
+  return new AppError('validation_failed', { fields: [{ field, code: 'invalid', message }] })
+}
