@@ -40,7 +40,8 @@ export function guardRoutes(app: Server, deps: Deps): void {
       return
     }
     if (!request.user) throw refuse('missing_token')
-    assertMay(request, request.user, access.scope)
+    const { scope, orPermission = scope } = access
+    assertMay(request, request.user, request.user.permissions.includes(orPermission) ? orPermission : scope)
     request.caller = await actFor(deps, request, request.user)
   })
 }

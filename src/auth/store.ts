@@ -82,6 +82,17 @@ export async function expireAllButNewestSecret(tx: Tx, merchantId: string, at: D
       and id <> (select id from client_secrets where merchant_id = ${merchantId} order by created_at desc, id limit 1)`)
 }
 
+/** When each secret that is alive was made and ends, the newest first. */
+export async function listSecretsAlive(db: Db, merchantId: string, now: Date): Promise<SecretAlive[]> {
+  return await db.query<SecretAlive>(sql`
+    select created_at as "createdAt", expires_at as "expiresAt" from client_secrets
+    where merchant_id = ${merchantId} and (expires_at is null or expires_at > ${now})
+    order by created_at desc`)
+}
+
+/** Without an end until the next one is made. */
+export type SecretAlive = { createdAt: Date; expiresAt: Date | null }
+
 export async function findSecretHashes(db: Db, merchantId: string, now: Date): Promise<Buffer[]> {
   const rows = await db.query<{ hash: Buffer }>(sql`
     select hash from client_secrets

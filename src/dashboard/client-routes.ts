@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { recordAction } from '../audit/record.ts'
 import { changeScopes, revokeClient, rotateClientSecret } from '../auth/clients.ts'
 import { scopes } from '../auth/scopes.ts'
-import { findClient, type KnownClient, listClients } from '../auth/store.ts'
+import { findClient, type KnownClient, listClients, listSecretsAlive } from '../auth/store.ts'
 import type { Db } from '../db/sql.ts'
 import { merchantSeenBy, type SignedIn, userOf } from '../http/caller.ts'
 import { NoQuery, problems } from '../http/schemas.ts'
@@ -12,6 +12,7 @@ import { AppError } from '../lib/errors.ts'
 import type { SecretKey } from '../lib/secrets.ts'
 import { createMerchant } from '../merchant.ts'
 import { rotateWebhookSecret } from '../webhooks/secrets.ts'
+import { listSecretsSigning } from '../webhooks/store.ts'
 import { actingDb } from './act.ts'
 
 type Deps = {
@@ -80,6 +81,23 @@ export function registerClientRoutes(app: Server, deps: Deps): void {
       })
       const { clientSecret, ...shown } = made
       return await reply.code(201).send(deps.hasProvider ? shown : { ...shown, clientSecret })
+    },
+  )
+
+  app.get(
+    '/dashboard/api/client/:clientId',
+    {
+      config: { access: { permission: 'credential.write' } },
+      schema: { hide: true, params: Params, querystring: NoQuery, response: problems(401, 403, 404, 422) },
+    },
+    async (request) => {
+      const client = await find(deps, userOf(request), request.params.clientId)
+      const now = clock.now()
+      const [secrets, webhookSecrets] = await Promise.all([
+        listSecretsAlive(db, client.merchant_id, now),
+        listSecretsSigning(db, client.merchant_id, now),
+      ])
+      return { ...toView(client), secrets, webhookSecrets, hasProvider: deps.hasProvider }
     },
   )
 

@@ -24,8 +24,8 @@ import { createValidator, describeFaults } from './validate.ts'
 /** Who may call a route. Every route says so; one that says nothing stops the start. */
 export type Access =
   | { public: true }
-  /** A shop's token with the scope; or a person who may do the same, signed in to the dashboard. */
-  | { scope: string }
+  /** A shop's token with the scope; or a person who may do the same, or has the permission of `orPermission`, signed in to the dashboard. */
+  | { scope: string; orPermission?: string }
   /** A person who is signed in and has the permission; null: whoever is signed in. */
   | { permission: string | null }
 

@@ -56,7 +56,7 @@ export function registerControlRoutes(app: Server, sandbox: SandboxControls): vo
   app.post(
     '/sandbox/infraction',
     {
-      config: { access: { scope: 'transaction.write' } },
+      config: { access: { scope: 'transaction.write', orPermission: 'sandbox.use' } },
       schema: {
         ...shared,
         summary: 'Contest a payment at the simulated bank',
@@ -73,7 +73,7 @@ export function registerControlRoutes(app: Server, sandbox: SandboxControls): vo
   app.post(
     '/sandbox/infraction/:reference/:decision',
     {
-      config: { access: { scope: 'transaction.write' } },
+      config: { access: { scope: 'transaction.write', orPermission: 'sandbox.use' } },
       schema: {
         ...shared,
         summary: 'Decide a contest at the simulated network',
@@ -88,7 +88,7 @@ export function registerControlRoutes(app: Server, sandbox: SandboxControls): vo
   app.post(
     '/sandbox/return',
     {
-      config: { access: { scope: 'transaction.write' } },
+      config: { access: { scope: 'transaction.write', orPermission: 'sandbox.use' } },
       schema: {
         ...shared,
         summary: 'Return a payment under MED without a warning',
@@ -105,7 +105,7 @@ export function registerControlRoutes(app: Server, sandbox: SandboxControls): vo
   app.post(
     '/sandbox/withdrawal/:payoutId/return',
     {
-      config: { access: { scope: 'withdrawal.write' } },
+      config: { access: { scope: 'withdrawal.write', orPermission: 'sandbox.use' } },
       schema: {
         ...shared,
         summary: 'Send a withdrawal back',

@@ -66,7 +66,7 @@ const PersonalityAnswer = {
 }
 
 const shared = { tags: ['Sandbox'], querystring: NoQuery, response: PersonalityAnswer }
-const access = { scope: 'transaction.write' } as const
+const access = { scope: 'transaction.write', orPermission: 'sandbox.use' } as const
 
 /** The character of the whole simulated bank, for all clients of this service. */
 export function registerPersonalityRoutes(app: Server, sandbox: SandboxPersonalities): void {

@@ -57,7 +57,7 @@ export function registerSandboxRoutes(app: Server, sandbox: Sandbox): void {
   app.post(
     '/sandbox/payment',
     {
-      config: { access: { scope: 'transaction.write' } },
+      config: { access: { scope: 'transaction.write', orPermission: 'sandbox.use' } },
       schema: {
         summary: 'Pay a QR code at the simulated bank',
         description:

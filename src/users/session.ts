@@ -13,7 +13,14 @@ const idleMs = 60 * 60_000
 /** How exactly it is known when somebody was last seen. */
 const seenEveryMs = 60_000
 
-export type SessionDeps = { db: Db; clock: Clock; key: SecretKey; baseUrl: string }
+export type SessionDeps = {
+  db: Db
+  clock: Clock
+  key: SecretKey
+  baseUrl: string
+  /** Null where there is none to use, whatever the role. */
+  sandbox: object | null
+}
 
 /** Makes a session and gives its cookie's value, which is kept nowhere. Those that have ended are forgotten then. */
 export async function createSession(tx: Tx, userId: string, now: Date): Promise<string> {
@@ -30,14 +37,17 @@ export async function findSignedIn(deps: SessionDeps, request: FastifyRequest): 
   return token === null ? null : await findSessionOf(deps, token)
 }
 
-export async function findSessionOf({ db, clock, key }: SessionDeps, token: string): Promise<SignedIn | null> {
+export async function findSessionOf(deps: SessionDeps, token: string): Promise<SignedIn | null> {
+  const { db, clock, key, sandbox } = deps
   const now = clock.now()
   const hash = toHash(token)
   const row = await findSession(db, hash, { now, seenSince: new Date(now.getTime() - idleMs) })
   if (!row) return null
   if (now.getTime() - row.seen_at.getTime() > seenEveryMs) await updateSeenAt(db, hash, now)
   // Bound to the session: what another session was given is of no use.
-  return toSignedIn(row, keyedHash(key, 'csrf-token', token).toString('base64url'))
+  const user = toSignedIn(row, keyedHash(key, 'csrf-token', token).toString('base64url'))
+  if (sandbox) return user
+  return { ...user, permissions: user.permissions.filter((permission) => permission !== 'sandbox.use') }
 }
 
 /** What the dashboard is told of who is signed in. */

@@ -42,6 +42,18 @@ export function listLiveSecrets(
   )
 }
 
+/** When each secret that signs was made and ends, the newest first. */
+export async function listSecretsSigning(
+  db: Db,
+  merchantId: string,
+  now: Date,
+): Promise<{ createdAt: Date; expiresAt: Date | null }[]> {
+  return await db.query(sql`
+    select created_at as "createdAt", expires_at as "expiresAt" from webhook_secrets
+    where merchant_id = ${merchantId} and (expires_at is null or expires_at > ${now})
+    order by created_at desc`)
+}
+
 // ——— The outbox
 
 type EventRow = {
