@@ -33,7 +33,7 @@ export default function RecordScreen() {
 function Shown({ client, isTransaction }: { client: string; isTransaction: boolean }) {
   const t = useText(words)
   const format = useFormat()
-  const { id = '' } = useParams<{ id: string }>()
+  const { id } = useParams<{ id: string }>()
   const told = useQuery({
     queryKey: ['record', id],
     queryFn: async () => await ask<Told>('GET', `/record/${encodeURIComponent(id)}`),
