@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chromiumPath, openChromium, visit } from '../support/browser.ts'
 import { charge, payAt, untilStatus } from '../support/payments.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { findSandboxMerchant, inviteUser, signIn } from '../support/users.ts'
 
 describe.skipIf(chromiumPath === null)('the payment page', () => {
   let service: TestService
@@ -139,6 +140,23 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
     await page.getByRole('timer').waitFor()
     await payAt(service, uri)
     await page.getByRole('heading', { name: 'Pagamento confirmado' }).waitFor()
+    await close()
+  })
+
+  it('is opened from the transaction’s screen in the dashboard', async () => {
+    const { id, url } = await make()
+    const email = await inviteUser(service, { role: 'developer', merchantId: await findSandboxMerchant(service) })
+    const { page, context, look, close } = await visit(browser)
+    await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+    await signIn(page, service, email)
+    await page.goto(`${service.baseUrl}/dashboard/transactions/${id}`)
+    await page.getByRole('button', { name: 'Copy link' }).click()
+    await page.getByRole('button', { name: 'Link copied' }).waitFor()
+    expect(await page.evaluate(async () => await navigator.clipboard.readText())).toBe(url)
+    await look('pay-link')
+    const opened = context.waitForEvent('page')
+    await page.getByRole('link', { name: 'Payment page' }).click()
+    await (await opened).getByRole('heading', { name: 'Pay with Pix' }).waitFor()
     await close()
   })
 
