@@ -31,6 +31,20 @@ export const screens: ScreenEntry[] = [
     Screen: screen(async () => await import('./screens/transactions/transactions.tsx')),
   },
   {
+    name: 'withdrawals',
+    paths: ['/withdrawals'],
+    permission: 'withdrawal.read',
+    icon: 'withdrawals',
+    Screen: screen(async () => await import('./screens/withdrawals/withdrawals.tsx')),
+  },
+  {
+    name: 'infractions',
+    paths: ['/infractions'],
+    permission: 'infraction.read',
+    icon: 'infractions',
+    Screen: screen(async () => await import('./screens/infractions/infractions.tsx')),
+  },
+  {
     name: 'record',
     paths: ['/transactions/:id', '/withdrawals/:id'],
     permission: 'transaction.read',

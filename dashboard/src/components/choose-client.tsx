@@ -22,36 +22,43 @@ const shownMax = 12
 
 /** What a screen shows of one merchant; in its place, the merchants, while none is chosen. */
 export function OfClient({ title, children }: { title: string; children: (clientId: string) => ReactNode }) {
-  const t = useText(words)
   const client = useClient()
-  const clients = useClients()
-  const [location, navigate] = useLocation()
   if (client !== null) return children(client)
   return (
     <Page title={title}>
-      <div className="card">
-        <Empty icon="search" title={t.title}>
-          <Text size="sm" mb="md">
-            {t.hint}
-          </Text>
-          <Stack gap={6}>
-            {clients.data?.slice(0, shownMax).map(({ clientId, name }) => (
-              <UnstyledButton
-                key={clientId}
-                className="card choice"
-                onClick={() => navigate(`${location}?${new URLSearchParams({ client: clientId })}`)}
-              >
-                <Text size="sm" fw={600}>
-                  {name}
-                </Text>
-                <Text size="xs" c="dimmed" className="identifier">
-                  {clientId}
-                </Text>
-              </UnstyledButton>
-            ))}
-          </Stack>
-        </Empty>
-      </div>
+      <ChooseClient />
     </Page>
+  )
+}
+
+/** The merchants, to choose one for the screen that this is on. */
+export function ChooseClient() {
+  const t = useText(words)
+  const clients = useClients()
+  const [location, navigate] = useLocation()
+  return (
+    <div className="card">
+      <Empty icon="search" title={t.title}>
+        <Text size="sm" mb="md">
+          {t.hint}
+        </Text>
+        <Stack gap={6}>
+          {clients.data?.slice(0, shownMax).map(({ clientId, name }) => (
+            <UnstyledButton
+              key={clientId}
+              className="card choice"
+              onClick={() => navigate(`${location}?${new URLSearchParams({ client: clientId })}`)}
+            >
+              <Text size="sm" fw={600}>
+                {name}
+              </Text>
+              <Text size="xs" c="dimmed" className="identifier">
+                {clientId}
+              </Text>
+            </UnstyledButton>
+          ))}
+        </Stack>
+      </Empty>
+    </div>
   )
 }

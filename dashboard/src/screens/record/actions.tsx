@@ -1,10 +1,16 @@
 import type { Transaction } from '@guiche/sdk'
 import type { Explanation } from '../../../../src/explain/explain.ts'
+import { RefundButton } from './refund.tsx'
+import { WithdrawalActions } from './withdrawal.tsx'
 
 /** What can be done about a record, as far as whoever is signed in may. */
-export function RecordActions(_: {
+export function RecordActions({
+  told,
+  transaction,
+}: {
   told: Pick<Explanation, 'id' | 'type' | 'status'>
   transaction: Transaction | undefined
 }) {
-  return null
+  if (told.type === 'withdrawal') return <WithdrawalActions id={told.id} />
+  return transaction ? <RefundButton transaction={transaction} /> : null
 }

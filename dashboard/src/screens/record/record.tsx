@@ -14,7 +14,9 @@ import { useFormat } from '../../format.ts'
 import { useText } from '../../text.ts'
 import { RecordActions } from './actions.tsx'
 import { PaymentPage } from './payment-page.tsx'
+import { Refunds } from './refund.tsx'
 import { words } from './text.ts'
+import { WithdrawalDetails } from './withdrawal.tsx'
 
 /** Dates come over the wire as text. */
 type Told = Omit<Explanation, 'timeline'> & {
@@ -91,6 +93,10 @@ function Shown({ client, isTransaction }: { client: string; isTransaction: boole
           <Section title={t.details}>
             {data ? <Details told={data} transaction={transaction.data} /> : <Skeleton height={200} />}
           </Section>
+          {data?.type === 'withdrawal' && <WithdrawalDetails id={id} client={client} />}
+          {transaction.data && (
+            <Refunds refunds={transaction.data.refunds ?? []} errorMessage={transaction.data.errorMessage} />
+          )}
           {transaction.data?.pixResponse && (
             <Section title={t.qr}>
               <Group align="flex-start" wrap="wrap">

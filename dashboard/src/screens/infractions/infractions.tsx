@@ -1,0 +1,149 @@
+import { Badge, Button, Skeleton, Stack, Text } from '@mantine/core'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { ContestView } from '../../../../src/dashboard/infraction-routes.ts'
+import { ask, withQuery } from '../../api.ts'
+import { Empty } from '../../components/empty.tsx'
+import { ErrorNotice } from '../../components/error-notice.tsx'
+import { Page, Section } from '../../components/page.tsx'
+import { Pages, RecordTable } from '../../components/record-table.tsx'
+import { useFilters } from '../../filters.ts'
+import { useFormat } from '../../format.ts'
+import { useClient, useMay, useUser } from '../../session.tsx'
+import { useText } from '../../text.ts'
+import { EnterContest } from './enter.tsx'
+import { OpenContest } from './open.tsx'
+import { words } from './text.ts'
+
+/** Moments come over the wire as text; `now` is the service's, which deadlines are counted from. */
+type Answer = { total: number; totalPages: number; now: string; data: ContestView[] }
+
+/** Contests of payments: those that run, with their deadlines, and what became of the others. */
+export default function Infractions() {
+  const t = useText(words)
+  const may = useMay()
+  const [isEntering, setEntering] = useState(false)
+  return (
+    <Page
+      title={t.title}
+      lead={t.lead}
+      actions={may('infraction.decide') && <Button onClick={() => setEntering(true)}>{t.enter}</Button>}
+    >
+      <Running />
+      <Ended />
+      {isEntering && <EnterContest onClose={() => setEntering(false)} />}
+    </Page>
+  )
+}
+
+function useContests(isOpen: boolean, page: number) {
+  const clientId = useClient()
+  return useQuery({
+    queryKey: ['contests', clientId, isOpen, page],
+    queryFn: async () => {
+      const answer = await ask<Answer>('GET', withQuery('/infraction', { clientId, isOpen, page }))
+      return { ...answer, aheadMs: Date.parse(answer.now) - Date.now() }
+    },
+    placeholderData: keepPreviousData,
+    refetchInterval: 15_000,
+  })
+}
+
+function Running() {
+  const t = useText(words)
+  const [page, setPage] = useState(1)
+  const contests = useContests(true, page)
+  if (contests.isError) return <ErrorNotice error={contests.error} onRetry={() => void contests.refetch()} />
+  const { data } = contests
+  return (
+    <Section title={t.open}>
+      {data === undefined && <Skeleton height={90} />}
+      {data?.total === 0 && (
+        <Empty icon="infractions" title={t.none}>
+          {t.noneHint}
+        </Empty>
+      )}
+      <Stack gap={0}>
+        {data?.data.map((contest) => (
+          <OpenContest key={contest.id} contest={contest} aheadMs={data.aheadMs} />
+        ))}
+      </Stack>
+      {data && data.total > 1 && <Pages total={data.total} totalPages={data.totalPages} page={page} onPage={setPage} />}
+    </Section>
+  )
+}
+
+const stateColors = { open: 'orange', accepted: 'orange', returned: 'grape', rejected: 'teal', canceled: 'gray' }
+
+function Ended() {
+  const t = useText(words)
+  const format = useFormat()
+  const { merchant } = useUser()
+  const filters = useFilters()
+  const contests = useContests(false, filters.page)
+  if (contests.isError) return <ErrorNotice error={contests.error} onRetry={() => void contests.refetch()} />
+  const { data } = contests
+  return (
+    <Section title={t.ended}>
+      <Stack gap="sm">
+        <RecordTable
+          label={t.ended}
+          rows={data?.data}
+          keyOf={({ id }) => id}
+          linkOf={(contest) => linkOf(contest, merchant === null)}
+          empty={
+            <Empty icon="infractions" title={t.noneEnded}>
+              {t.noneEndedHint}
+            </Empty>
+          }
+          columns={[
+            {
+              name: t.endedAt,
+              cell: ({ finishedAt }) => <Text size="sm">{finishedAt && format.dateTime(finishedAt)}</Text>,
+            },
+            { name: t.merchant, isMinor: true, cell: ({ clientName }) => <Text size="sm">{clientName}</Text> },
+            {
+              name: t.opened,
+              isMinor: true,
+              cell: ({ openedAt, reason }) => (
+                <>
+                  <Text size="sm">{format.dateTime(openedAt)}</Text>
+                  {reason && (
+                    <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+                      {reason}
+                    </Text>
+                  )}
+                </>
+              ),
+            },
+            {
+              name: t.state,
+              cell: ({ state }) => (
+                <Badge variant="light" color={stateColors[state]} tt="none" radius="sm" style={{ flexShrink: 0 }}>
+                  {t.states[state]}
+                </Badge>
+              ),
+            },
+            {
+              name: t.amount,
+              isAmount: true,
+              cell: ({ amount }) => (
+                <Text size="sm" fw={600} style={{ whiteSpace: 'nowrap' }}>
+                  {format.money(amount)}
+                </Text>
+              ),
+            },
+          ]}
+        />
+        {data && data.total > 0 && (
+          <Pages total={data.total} totalPages={data.totalPages} page={filters.page} onPage={filters.goTo} />
+        )}
+      </Stack>
+    </Section>
+  )
+}
+
+function linkOf({ transactionId, clientId }: ContestView, isOperator: boolean): string {
+  const path = `/transactions/${transactionId}`
+  return isOperator ? `${path}?${new URLSearchParams({ client: clientId })}` : path
+}

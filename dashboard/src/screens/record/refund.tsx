@@ -1,0 +1,212 @@
+import type { Refund, Transaction } from '@guiche/sdk'
+import { Button, Group, SegmentedControl, Skeleton, Stack, Text, Textarea, Tooltip } from '@mantine/core'
+import { useDebouncedValue } from '@mantine/hooks'
+import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { RefundPreview } from '../../../../src/transactions/refund-preview.ts'
+import { ask, faultsOf, guiche, Refused, sentenceOf, withQuery } from '../../api.ts'
+import { Confirm } from '../../components/confirm.tsx'
+import { MoneyInput } from '../../components/money-input.tsx'
+import { Section } from '../../components/page.tsx'
+import { Status } from '../../components/status.tsx'
+import { useFormat } from '../../format.ts'
+import { newIdempotencyKey } from '../../idempotency.ts'
+import { useMay } from '../../session.tsx'
+import { texts, useText } from '../../text.ts'
+
+const words = texts({
+  en: {
+    refund: 'Refund',
+    title: 'Refund this payment?',
+    all: 'All that is left',
+    part: 'A part',
+    amount: 'Amount',
+    reason: 'Why (optional)',
+    goesBack: (amount: string, to: string) => `${amount} go back to ${to}, to the account that paid.`,
+    payer: 'the payer',
+    leaves: (amount: string, fee: string) => `${amount} leave the balance: the amount, and a fee of ${fee}.`,
+    noFee: (amount: string) => `${amount} leave the balance. There is no fee.`,
+    stays: (amount: string) => `${amount} of the payment are kept.`,
+    final: 'It cannot be called back.',
+    confirm: (amount: string) => `Refund ${amount}`,
+    refunds: 'Refunds',
+  },
+  pt: {
+    refund: 'Devolver',
+    title: 'Devolver este pagamento?',
+    all: 'Tudo o que resta',
+    part: 'Uma parte',
+    amount: 'Valor',
+    reason: 'Por quê (opcional)',
+    goesBack: (amount: string, to: string) => `${amount} voltam para ${to}, na conta que pagou.`,
+    payer: 'quem pagou',
+    leaves: (amount: string, fee: string) => `${amount} saem do saldo: o valor e uma tarifa de ${fee}.`,
+    noFee: (amount: string) => `${amount} saem do saldo. Não há tarifa.`,
+    stays: (amount: string) => `${amount} do pagamento ficam.`,
+    final: 'Não há como chamar de volta.',
+    confirm: (amount: string) => `Devolver ${amount}`,
+    refunds: 'Devoluções',
+  },
+})
+
+/** Is there where the payment may be refunded, and whoever looks may do so. */
+export function RefundButton({ transaction }: { transaction: Transaction }) {
+  const t = useText(words)
+  const may = useMay()
+  const [isOpen, setOpen] = useState(false)
+  const { id, status, updatedAt } = transaction
+  const whole = useQuery({
+    queryKey: ['refundable', id, updatedAt],
+    queryFn: async () => await ask<RefundPreview>('GET', `/transaction/${id}/refund`),
+    enabled: may('refund.write') && status === 'PAID',
+  })
+  if (whole.error instanceof Refused && whole.error.code === 'payouts_stopped') {
+    return (
+      <Tooltip label={sentenceOf(whole.error)} multiline maw={300}>
+        <Button data-disabled variant="default">
+          {t.refund}
+        </Button>
+      </Tooltip>
+    )
+  }
+  if (!whole.data || status !== 'PAID') return null
+  return (
+    <>
+      <Button variant="default" onClick={() => setOpen(true)}>
+        {t.refund}
+      </Button>
+      {isOpen && <Dialog transaction={transaction} whole={whole.data} onClose={() => setOpen(false)} />}
+    </>
+  )
+}
+
+function Dialog({
+  transaction: { id, payer },
+  whole,
+  onClose,
+}: {
+  transaction: Transaction
+  whole: RefundPreview
+  onClose: () => void
+}) {
+  const t = useText(words)
+  const format = useFormat()
+  const queries = useQueryClient()
+  const [idempotencyKey] = useState(newIdempotencyKey)
+  const [isPart, setPart] = useState(false)
+  const [part, setAmount] = useState<number | null>(null)
+  const [reason, setReason] = useState('')
+  const amount = isPart ? part : whole.amountLeft
+  const [asked] = useDebouncedValue(amount, 250)
+  const preview = useQuery({
+    queryKey: ['refundable', id, asked, 'part'],
+    queryFn: async () => await ask<RefundPreview>('GET', withQuery(`/transaction/${id}/refund`, { amount: asked })),
+    enabled: isPart && asked !== null && asked > 0,
+    placeholderData: keepPreviousData,
+  })
+  const shown = isPart ? (preview.isError ? undefined : preview.data) : whole
+  const isShown = shown !== undefined && amount !== null && shown.amount === amount
+  const refunding = useMutation({
+    mutationFn: async () =>
+      await guiche.transactions.refund(id, {
+        ...(amount !== null && { amount }),
+        idempotencyKey,
+        ...(reason.trim() !== '' && { reason: reason.trim() }),
+      }),
+    onSuccess: async () => {
+      onClose()
+      await queries.invalidateQueries()
+    },
+  })
+  return (
+    <Confirm
+      title={t.title}
+      isOpen
+      onClose={onClose}
+      confirm={isShown ? t.confirm(format.money(amount)) : t.refund}
+      isDangerous
+      isPending={refunding.isPending}
+      isReady={isShown}
+      error={refunding.error}
+      onConfirm={() => refunding.mutate()}
+    >
+      <SegmentedControl
+        fullWidth
+        aria-label={t.amount}
+        value={isPart ? 'part' : 'all'}
+        onChange={(value) => setPart(value === 'part')}
+        data={[
+          { value: 'all', label: `${t.all}: ${format.money(whole.amountLeft)}` },
+          { value: 'part', label: t.part },
+        ]}
+      />
+      {isPart && (
+        <MoneyInput
+          label={t.amount}
+          required
+          data-autofocus
+          value={part}
+          onChange={setAmount}
+          error={preview.isError ? (faultsOf(preview.error).amount ?? sentenceOf(preview.error)) : undefined}
+        />
+      )}
+      <Textarea
+        label={t.reason}
+        maxLength={140}
+        value={reason}
+        onChange={(event) => setReason(event.currentTarget.value)}
+      />
+      {isShown ? (
+        <Stack gap={4} role="status">
+          <Text size="sm" fw={600}>
+            {t.goesBack(format.money(amount), payer?.name ?? t.payer)}
+          </Text>
+          <Text size="sm">
+            {shown.fee > 0
+              ? t.leaves(format.money(amount + shown.fee), format.money(shown.fee))
+              : t.noFee(format.money(amount))}
+            {amount < whole.amountLeft ? ` ${t.stays(format.money(whole.amountLeft - amount))}` : ''}
+          </Text>
+          <Text size="sm">{t.final}</Text>
+        </Stack>
+      ) : (
+        isPart && amount !== null && !preview.isError && <Skeleton height={60} />
+      )}
+    </Confirm>
+  )
+}
+
+/** The refunds of a payment, as far as there are any. */
+export function Refunds({ refunds, errorMessage }: { refunds: Refund[]; errorMessage: string | null }) {
+  const t = useText(words)
+  const format = useFormat()
+  if (refunds.length === 0) return null
+  return (
+    <Section title={t.refunds}>
+      <Stack gap={0}>
+        {refunds.map(({ id, amount, status, reason, createdAt, endToEndRefund }, index) => (
+          <Group key={id} className="row" py="xs" justify="space-between" align="flex-start" wrap="nowrap">
+            <div style={{ minWidth: 0 }}>
+              <Text size="sm" fw={600}>
+                {format.money(amount)}
+              </Text>
+              <Text size="xs" c="dimmed">
+                {format.dateTime(createdAt)}
+                {reason ? ` · ${reason}` : ''}
+              </Text>
+              {endToEndRefund && (
+                <Text size="xs" c="dimmed" className="identifier">
+                  {endToEndRefund}
+                </Text>
+              )}
+              {status === 'FAILED' && index === refunds.length - 1 && errorMessage && (
+                <Text size="xs">{errorMessage}</Text>
+              )}
+            </div>
+            <Status of={status} />
+          </Group>
+        ))}
+      </Stack>
+    </Section>
+  )
+}

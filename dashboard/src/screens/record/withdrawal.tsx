@@ -1,0 +1,91 @@
+import { Group, Skeleton, Stack, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import type { DecidableWithdrawal } from '../../../../src/dashboard/withdrawal-routes.ts'
+import { ask, guiche } from '../../api.ts'
+import { Copyable } from '../../components/copy.tsx'
+import { Section } from '../../components/page.tsx'
+import { useFormat } from '../../format.ts'
+import { useClientLink } from '../../links.ts'
+import { texts, useText } from '../../text.ts'
+import { Decisions } from '../withdrawals/decide.tsx'
+import { HoldBadge, WhyHeld } from '../withdrawals/held.tsx'
+import { KeyShown } from '../withdrawals/key-shown.tsx'
+
+const words = texts({
+  en: {
+    title: 'To whom',
+    fee: 'Fee on top',
+    receiver: 'Receiver',
+    left: 'Left',
+    externalCode: 'External code',
+    why: 'Why',
+    waits: 'Waits',
+  },
+  pt: {
+    title: 'Para quem',
+    fee: 'Tarifa, além do valor',
+    receiver: 'Quem recebe',
+    left: 'Saiu',
+    externalCode: 'Código externo',
+    why: 'Por quê',
+    waits: 'Espera',
+  },
+})
+
+function useDecidable(id: string) {
+  return useQuery({
+    queryKey: ['withdrawal', id, 'decidable'],
+    queryFn: async () => await ask<DecidableWithdrawal>('GET', `/withdrawal/${id}`),
+    refetchInterval: 5_000,
+  })
+}
+
+export function WithdrawalActions({ id }: { id: string }) {
+  const { data } = useDecidable(id)
+  return data ? <Decisions withdrawal={data} /> : null
+}
+
+/** Where the money goes, what it costs, and why it waits. */
+export function WithdrawalDetails({ id, client }: { id: string; client: string }) {
+  const t = useText(words)
+  const format = useFormat()
+  const toLink = useClientLink()
+  const decidable = useDecidable(id)
+  const withdrawal = useQuery({
+    queryKey: ['withdrawal', client, id],
+    queryFn: async () => await guiche.withdrawals.get(id),
+    refetchInterval: 5_000,
+  })
+  if (!withdrawal.data || !decidable.data) return <Skeleton height={160} />
+  const { pixKey, feeAmount, receiver, processedDate, amountWithdrawn, externalCode, errorMessage } = withdrawal.data
+  const { hold } = decidable.data
+  const entries: [string, ReactNode][] = []
+  if (receiver) entries.push([t.receiver, `${receiver.name}, ${receiver.document}`])
+  if (feeAmount !== undefined) entries.push([t.fee, format.money(feeAmount)])
+  if (processedDate && amountWithdrawn !== undefined)
+    entries.push([t.left, `${format.money(amountWithdrawn)}, ${format.dateTime(processedDate)}`])
+  if (externalCode) entries.push([t.externalCode, <Copyable key="x" value={externalCode} label={t.externalCode} />])
+  if (errorMessage) entries.push([t.why, errorMessage])
+  if (hold) entries.push([t.waits, <HoldBadge key="h" hold={hold} />])
+  return (
+    <Section title={t.title}>
+      <Stack gap="xs">
+        {pixKey && <KeyShown of={pixKey} />}
+        <Stack gap={0} component="dl" m={0}>
+          {entries.map(([name, value]) => (
+            <Group key={name} className="row" py={6} justify="space-between" wrap="nowrap" align="flex-start">
+              <Text size="sm" c="dimmed" component="dt">
+                {name}
+              </Text>
+              <Text size="sm" component="dd" m={0} ta="right" style={{ overflowWrap: 'anywhere' }}>
+                {value}
+              </Text>
+            </Group>
+          ))}
+        </Stack>
+        <WhyHeld withdrawal={decidable.data} toLink={(one) => toLink(`/withdrawals/${one}`)} />
+      </Stack>
+    </Section>
+  )
+}

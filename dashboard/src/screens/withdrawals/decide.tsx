@@ -1,0 +1,134 @@
+import { Button, Group, Text, Textarea } from '@mantine/core'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { type ReactNode, useState } from 'react'
+import type { DecidableWithdrawal } from '../../../../src/dashboard/withdrawal-routes.ts'
+import { ask, guiche } from '../../api.ts'
+import { Confirm } from '../../components/confirm.tsx'
+import { useFormat } from '../../format.ts'
+import { useClient, useMay } from '../../session.tsx'
+import { useText } from '../../text.ts'
+import { KeyShown } from './key-shown.tsx'
+import { words } from './text.ts'
+
+type Act = 'approve' | 'reject' | 'confirm' | 'cancel'
+
+/** What can be done about a withdrawal of which nothing was sent: by the operator's yes or no, or by whoever is of the merchant. */
+export function Decisions({ withdrawal }: { withdrawal: DecidableWithdrawal }) {
+  const t = useText(words)
+  const may = useMay()
+  const isClientChosen = useClient() !== null
+  const [act, setAct] = useState<Act | null>(null)
+  const { hold, isOwn, status } = withdrawal
+  const decides = may('withdrawal.approve') && !isOwn && hold !== null
+  // The shops' API acts for a merchant that is chosen.
+  const withdraws = may('withdrawal.write') && isClientChosen && !decides
+  if (status !== 'PENDING') return null
+  return (
+    <Group gap="xs" justify="flex-end">
+      {isOwn && hold === 'approval' && (
+        <Text size="xs" c="dimmed">
+          {t.isOwn}
+        </Text>
+      )}
+      {decides && (
+        <>
+          <Button variant="default" size="sm" onClick={() => setAct('reject')}>
+            {t.reject}
+          </Button>
+          <Button size="sm" onClick={() => setAct('approve')}>
+            {t.approve}
+          </Button>
+        </>
+      )}
+      {withdraws && (
+        <>
+          <Button variant="default" size="sm" onClick={() => setAct('cancel')}>
+            {t.cancel}
+          </Button>
+          {hold === 'duplicate' && (
+            <Button size="sm" onClick={() => setAct('confirm')}>
+              {t.confirm}
+            </Button>
+          )}
+        </>
+      )}
+      {act && <Decision withdrawal={withdrawal} act={act} onClose={() => setAct(null)} />}
+    </Group>
+  )
+}
+
+function Decision({ withdrawal, act, onClose }: { withdrawal: DecidableWithdrawal; act: Act; onClose: () => void }) {
+  const t = useText(words)
+  const format = useFormat()
+  const queries = useQueryClient()
+  const [reason, setReason] = useState('')
+  const { id, amount, feeAmount, clientName, pixKey, earlier } = withdrawal
+  const deciding = useMutation({
+    mutationFn: async () => {
+      if (act === 'approve') await ask('POST', `/withdrawal/${id}/approval`)
+      else if (act === 'reject') await ask('POST', `/withdrawal/${id}/rejection`, { reason: reason.trim() })
+      else await guiche.withdrawals[act](id)
+    },
+    onSuccess: async () => {
+      await queries.invalidateQueries()
+      onClose()
+    },
+  })
+  const asked = { isPending: deciding.isPending, error: deciding.error, onConfirm: () => deciding.mutate() }
+  const whole = format.money(amount + (feeAmount ?? 0))
+  const said: Record<Act, { title: string; confirm: string; isDangerous?: boolean; text: ReactNode }> = {
+    approve: {
+      title: t.approveTitle,
+      confirm: t.send(format.money(amount)),
+      text: (
+        <>
+          <Text size="sm">{t.approveText(format.money(amount), clientName)}</Text>
+          <KeyShown of={pixKey} />
+          {earlier && <Text size="sm">{t.approveDuplicate}</Text>}
+          <Text size="sm">{t.approveEnd}</Text>
+        </>
+      ),
+    },
+    reject: {
+      title: t.rejectTitle,
+      confirm: t.reject,
+      isDangerous: true,
+      text: (
+        <>
+          <Text size="sm">{t.rejectText(whole, clientName)}</Text>
+          <Textarea
+            label={t.reason}
+            description={t.reasonHint}
+            required
+            maxLength={255}
+            data-autofocus
+            value={reason}
+            onChange={(event) => setReason(event.currentTarget.value)}
+          />
+        </>
+      ),
+    },
+    confirm: {
+      title: t.confirmTitle,
+      confirm: t.confirm,
+      text: (
+        <>
+          <Text size="sm">{t.confirmText(format.money(amount))}</Text>
+          <KeyShown of={pixKey} />
+        </>
+      ),
+    },
+    cancel: {
+      title: t.cancelTitle,
+      confirm: t.cancel,
+      isDangerous: true,
+      text: <Text size="sm">{t.cancelText(whole)}</Text>,
+    },
+  }
+  const { text, ...shown } = said[act]
+  return (
+    <Confirm {...shown} {...asked} isOpen onClose={onClose} isReady={act !== 'reject' || reason.trim().length >= 3}>
+      {text}
+    </Confirm>
+  )
+}

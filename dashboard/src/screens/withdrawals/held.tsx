@@ -1,0 +1,119 @@
+import { Anchor, Badge, Group, Skeleton, Stack, Text } from '@mantine/core'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Link } from 'wouter'
+import type { DecidableWithdrawal } from '../../../../src/dashboard/withdrawal-routes.ts'
+import { ask, withQuery } from '../../api.ts'
+import { Empty } from '../../components/empty.tsx'
+import { ErrorNotice } from '../../components/error-notice.tsx'
+import { Section } from '../../components/page.tsx'
+import { Pages } from '../../components/record-table.tsx'
+import { Status } from '../../components/status.tsx'
+import { useFormat } from '../../format.ts'
+import { useUser } from '../../session.tsx'
+import { useText } from '../../text.ts'
+import { Decisions } from './decide.tsx'
+import { words } from './text.ts'
+
+type Answer = { total: number; totalPages: number; data: DecidableWithdrawal[] }
+
+/** What waits for somebody, of all merchants or of one; of one it is only there when something does. */
+export function Held({ client }: { client: string | null }) {
+  const t = useText(words)
+  const [page, setPage] = useState(1)
+  const held = useQuery({
+    queryKey: ['held', client, page],
+    queryFn: async () => await ask<Answer>('GET', withQuery('/withdrawal/held', { clientId: client, page })),
+    placeholderData: keepPreviousData,
+    refetchInterval: 10_000,
+  })
+  if (held.isError) return <ErrorNotice error={held.error} onRetry={() => void held.refetch()} />
+  if (client !== null && !held.data?.total) return null
+  return (
+    <Section title={t.waiting}>
+      {held.data === undefined && <Skeleton height={80} />}
+      {held.data?.total === 0 && (
+        <Empty icon="check" title={t.nothingWaits}>
+          {t.nothingWaitsHint}
+        </Empty>
+      )}
+      <Stack gap={0}>
+        {held.data?.data.map((withdrawal) => (
+          <Waiting key={withdrawal.id} withdrawal={withdrawal} />
+        ))}
+      </Stack>
+      {held.data && held.data.total > 1 && (
+        <Pages total={held.data.total} totalPages={held.data.totalPages} page={page} onPage={setPage} />
+      )}
+    </Section>
+  )
+}
+
+function Waiting({ withdrawal }: { withdrawal: DecidableWithdrawal }) {
+  const t = useText(words)
+  const format = useFormat()
+  const { id, clientId, clientName, amount, pixKey, hold } = withdrawal
+  const { merchant } = useUser()
+  const toLink = (one: string) =>
+    merchant ? `/withdrawals/${one}` : `/withdrawals/${one}?${new URLSearchParams({ client: clientId })}`
+  return (
+    <Group className="row" py="sm" justify="space-between" align="center" gap="sm" component="article">
+      <div style={{ flex: '1 1 280px', minWidth: 0 }}>
+        <Group gap={8}>
+          <Anchor component={Link} href={toLink(id)} fw={650} c="inherit">
+            {format.money(amount)}
+          </Anchor>
+          {!merchant && <Text size="sm">{clientName}</Text>}
+          {hold && <HoldBadge hold={hold} />}
+        </Group>
+        <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+          {pixKey.key}{' '}
+          <Text span size="xs" c="dimmed">
+            {t.keyTypes[pixKey.type]}
+          </Text>
+        </Text>
+        <WhyHeld withdrawal={withdrawal} toLink={toLink} />
+      </div>
+      <Decisions withdrawal={withdrawal} />
+    </Group>
+  )
+}
+
+/** Why it waits, who asked for it, and the one that it looks like. */
+export function WhyHeld({
+  withdrawal: { hold, approvalAbove, requestedBy, createdAt, earlier },
+  toLink,
+}: {
+  withdrawal: DecidableWithdrawal
+  toLink: (id: string) => string
+}) {
+  const t = useText(words)
+  const format = useFormat()
+  const limit = approvalAbove === null ? null : format.money(approvalAbove)
+  return (
+    <>
+      <Text size="xs" c="dimmed">
+        {hold === 'approval' && `${t.holds.approval(limit)}. `}
+        {hold === 'duplicate' && `${t.holds.duplicate}. `}
+        {t.askedBy(requestedBy?.replace(/^user:/, '') ?? t.theShop, format.dateTime(createdAt))}
+      </Text>
+      {earlier && (
+        <Group gap={8} mt={4}>
+          <Anchor component={Link} href={toLink(earlier.id)} size="xs">
+            {t.earlier(format.duration(Date.parse(createdAt) - Date.parse(earlier.createdAt)))}
+          </Anchor>
+          <Status of={earlier.status} />
+        </Group>
+      )}
+    </>
+  )
+}
+
+export function HoldBadge({ hold }: { hold: 'approval' | 'duplicate' }) {
+  const t = useText(words)
+  return (
+    <Badge variant="light" color="orange" tt="none" radius="sm" style={{ flexShrink: 0 }}>
+      {t.holdNames[hold]}
+    </Badge>
+  )
+}

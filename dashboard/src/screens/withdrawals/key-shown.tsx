@@ -1,0 +1,19 @@
+import type { PixKey } from '@guiche/sdk'
+import { Text } from '@mantine/core'
+import { useText } from '../../text.ts'
+import { words } from './text.ts'
+
+/** A key as plain to read as it deserves: money goes there. */
+export function KeyShown({ of: { key, type } }: { of: PixKey }) {
+  const t = useText(words)
+  return (
+    <div className="card" style={{ padding: 'var(--mantine-spacing-sm)' }}>
+      <Text fw={600} style={{ overflowWrap: 'anywhere' }}>
+        {key}
+      </Text>
+      <Text size="xs" c="dimmed">
+        {t.keyTypes[type]}
+      </Text>
+    </div>
+  )
+}

@@ -1,0 +1,122 @@
+import { Button, Group, NumberInput, SimpleGrid, Skeleton, Text } from '@mantine/core'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { Limits as LimitsView } from '../../../../src/withdrawals/limits.ts'
+import { ask, withQuery } from '../../api.ts'
+import { useClients } from '../../components/client-switch.tsx'
+import { Confirm } from '../../components/confirm.tsx'
+import { ErrorNotice } from '../../components/error-notice.tsx'
+import { MoneyInput } from '../../components/money-input.tsx'
+import { Section } from '../../components/page.tsx'
+import { useFormat } from '../../format.ts'
+import { useMay } from '../../session.tsx'
+import { useText } from '../../text.ts'
+import { words } from './text.ts'
+
+const amounts = ['perWithdrawal', 'perDay', 'perNight', 'approvalAbove'] as const
+
+/** What a merchant may withdraw; changed by who approves. */
+export function Limits({ client }: { client: string }) {
+  const t = useText(words)
+  const format = useFormat()
+  const may = useMay()
+  const [isChanging, setChanging] = useState(false)
+  const limits = useQuery({
+    queryKey: ['limits', client],
+    queryFn: async () => await ask<LimitsView>('GET', withQuery('/withdrawal-limits', { clientId: client })),
+  })
+  if (limits.isError) return <ErrorNotice error={limits.error} onRetry={() => void limits.refetch()} />
+  const { data } = limits
+  const show = (name: (typeof amounts)[number], cents: number | null) =>
+    cents === null ? (name === 'approvalAbove' ? t.never : t.noLimit) : format.money(cents)
+  return (
+    <Section
+      title={t.limits}
+      aside={
+        may('withdrawal.approve') && data ? (
+          <Button variant="default" size="xs" onClick={() => setChanging(true)}>
+            {t.change}
+          </Button>
+        ) : undefined
+      }
+    >
+      <Text size="sm" c="dimmed" mb="sm">
+        {t.limitsLead}
+      </Text>
+      {data ? (
+        <SimpleGrid cols={{ base: 2, sm: 3, md: 5 }} spacing="md" component="dl" m={0}>
+          {[
+            ...amounts.map((name) => [t[name], show(name, data[name])] as const),
+            [
+              t.duplicateWindow,
+              data.duplicateWindowSeconds === 0 ? t.off : t.minutes(format.number(data.duplicateWindowSeconds / 60)),
+            ] as const,
+          ].map(([name, value]) => (
+            <div key={name}>
+              <Text size="xs" c="dimmed" component="dt">
+                {name}
+              </Text>
+              <Text size="sm" fw={600} component="dd" m={0}>
+                {value}
+              </Text>
+            </div>
+          ))}
+        </SimpleGrid>
+      ) : (
+        <Skeleton height={40} />
+      )}
+      {isChanging && data && <Change client={client} limits={data} onClose={() => setChanging(false)} />}
+    </Section>
+  )
+}
+
+function Change({ client, limits, onClose }: { client: string; limits: LimitsView; onClose: () => void }) {
+  const t = useText(words)
+  const queries = useQueryClient()
+  const clients = useClients()
+  const [changed, setChanged] = useState(limits)
+  const saving = useMutation({
+    mutationFn: async () =>
+      await ask<LimitsView>('PATCH', withQuery('/withdrawal-limits', { clientId: client }), changed),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: ['limits'] })
+      onClose()
+    },
+  })
+  const name = clients.data?.find(({ clientId }) => clientId === client)?.name ?? client
+  return (
+    <Confirm
+      title={t.changeTitle(name)}
+      isOpen
+      onClose={onClose}
+      confirm={t.save}
+      isPending={saving.isPending}
+      error={saving.error}
+      onConfirm={() => saving.mutate()}
+    >
+      <Text size="sm" c="dimmed">
+        {t.changeHint}
+      </Text>
+      {amounts.map((limit) => (
+        <MoneyInput
+          key={limit}
+          label={t[limit]}
+          value={changed[limit]}
+          onChange={(cents) => setChanged({ ...changed, [limit]: cents })}
+        />
+      ))}
+      <Group grow>
+        <NumberInput
+          label={t.windowMinutes}
+          min={0}
+          max={1440}
+          hideControls
+          value={changed.duplicateWindowSeconds / 60}
+          onChange={(minutes) =>
+            setChanged({ ...changed, duplicateWindowSeconds: Math.round(Number(minutes) * 60) || 0 })
+          }
+        />
+      </Group>
+    </Confirm>
+  )
+}

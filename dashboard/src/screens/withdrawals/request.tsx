@@ -1,0 +1,212 @@
+import { Alert, Button, Group, Modal, Select, Skeleton, Stack, Text, TextInput } from '@mantine/core'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useLocation } from 'wouter'
+import type { WithdrawalPreview } from '../../../../src/withdrawals/preview.ts'
+import { ask, faultsOf, guiche } from '../../api.ts'
+import { ErrorNotice } from '../../components/error-notice.tsx'
+import { MoneyInput } from '../../components/money-input.tsx'
+import { useFormat } from '../../format.ts'
+import { newIdempotencyKey } from '../../idempotency.ts'
+import { useClientLink } from '../../links.ts'
+import { useText } from '../../text.ts'
+import { KeyShown } from './key-shown.tsx'
+import { words } from './text.ts'
+
+/** Asks for a withdrawal in two steps: what is wanted, and what exactly would happen. */
+export function RequestButton({ client }: { client: string }) {
+  const t = useText(words)
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <>
+      <Button onClick={() => setOpen(true)}>{t.request}</Button>
+      <Modal opened={isOpen} onClose={() => setOpen(false)} title={t.requestTitle} closeOnClickOutside={false} centered>
+        <Request client={client} onClose={() => setOpen(false)} />
+      </Modal>
+    </>
+  )
+}
+
+const keyTypes = ['CPF', 'CNPJ', 'EMAIL', 'PHONE', 'EVP'] as const
+type KeyType = (typeof keyTypes)[number]
+type Wanted = { amount: number | null; key: string; type: KeyType | null; reference: string }
+
+function Request({ client, onClose }: { client: string; onClose: () => void }) {
+  const [wanted, setWanted] = useState<Wanted>({ amount: null, key: '', type: null, reference: '' })
+  const [idempotencyKey] = useState(newIdempotencyKey)
+  const previewing = useMutation({
+    mutationFn: async () => {
+      const { amount, key, type } = wanted
+      return await ask<WithdrawalPreview>('POST', '/withdrawal/preview', {
+        clientId: client,
+        amount,
+        key: key.trim(),
+        ...(type && { type }),
+      })
+    },
+  })
+  return previewing.data ? (
+    <Review
+      preview={previewing.data}
+      reference={wanted.reference.trim()}
+      idempotencyKey={idempotencyKey}
+      onBack={previewing.reset}
+      onDone={onClose}
+    />
+  ) : (
+    <Form client={client} wanted={wanted} onChange={setWanted} previewing={previewing} onClose={onClose} />
+  )
+}
+
+function Form({
+  client,
+  wanted,
+  onChange,
+  previewing,
+}: {
+  client: string
+  wanted: Wanted
+  onChange: (wanted: Wanted) => void
+  previewing: { mutate: () => void; isPending: boolean; error: Error | null }
+  onClose: () => void
+}) {
+  const t = useText(words)
+  const format = useFormat()
+  const balance = useQuery({ queryKey: ['balance', client], queryFn: async () => await guiche.balance.get() })
+  const faults = faultsOf(previewing.error)
+  const isShownByFields = 'amount' in faults || 'key' in faults
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        previewing.mutate()
+      }}
+    >
+      <Stack>
+        {balance.data ? (
+          <Text size="sm" c="dimmed">
+            {t.available(format.money(balance.data.available))}
+          </Text>
+        ) : (
+          <Skeleton height={20} />
+        )}
+        <MoneyInput
+          label={t.amount}
+          required
+          data-autofocus
+          value={wanted.amount}
+          onChange={(amount) => onChange({ ...wanted, amount })}
+          error={faults.amount}
+        />
+        <TextInput
+          label={t.key}
+          description={t.keyHint}
+          required
+          maxLength={77}
+          value={wanted.key}
+          onChange={(event) => onChange({ ...wanted, key: event.currentTarget.value })}
+          error={faults.key}
+        />
+        <Select
+          label={t.keyType}
+          placeholder={t.detect}
+          clearable
+          data={keyTypes.map((value) => ({ value, label: t.keyTypes[value] }))}
+          value={wanted.type}
+          onChange={(value) => onChange({ ...wanted, type: keyTypes.find((type) => type === value) ?? null })}
+        />
+        <TextInput
+          label={t.reference}
+          minLength={8}
+          maxLength={255}
+          value={wanted.reference}
+          onChange={(event) => onChange({ ...wanted, reference: event.currentTarget.value })}
+        />
+        {previewing.error && !isShownByFields && <ErrorNotice error={previewing.error} />}
+        <Group justify="flex-end">
+          <Button type="submit" loading={previewing.isPending} disabled={!wanted.amount || wanted.key.trim() === ''}>
+            {t.next}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  )
+}
+
+function Review({
+  preview: { amount, fee, available, hold, pixKey },
+  reference,
+  idempotencyKey,
+  onBack,
+  onDone,
+}: {
+  preview: WithdrawalPreview
+  reference: string
+  idempotencyKey: string
+  onBack: () => void
+  onDone: () => void
+}) {
+  const t = useText(words)
+  const format = useFormat()
+  const toLink = useClientLink()
+  const queries = useQueryClient()
+  const [, navigate] = useLocation()
+  const total = amount + fee
+  const asking = useMutation({
+    mutationFn: async () =>
+      await guiche.withdrawals.create({
+        amount,
+        pixKey,
+        idempotencyKey,
+        ...(reference !== '' && { externalCode: reference }),
+      }),
+    onSuccess: async ({ id }) => {
+      onDone()
+      navigate(toLink(`/withdrawals/${id}`))
+      await queries.invalidateQueries()
+    },
+  })
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        asking.mutate()
+      }}
+    >
+      <Stack>
+        <Text size="sm">{t.goes(format.money(amount))}</Text>
+        <KeyShown of={pixKey} />
+        <Stack gap={0} component="dl" m={0}>
+          {[
+            [t.fee, fee],
+            [t.total, total],
+            [t.left, available - total],
+          ].map(([name, cents]) => (
+            <Group key={name} className="row" py={6} justify="space-between">
+              <Text size="sm" c="dimmed" component="dt">
+                {name}
+              </Text>
+              <Text size="sm" component="dd" m={0} fw={name === t.total ? 600 : 400}>
+                {format.money(Number(cents))}
+              </Text>
+            </Group>
+          ))}
+        </Stack>
+        {total > available ? (
+          <Alert color="red">{t.notCovered}</Alert>
+        ) : (
+          <Alert color={hold ? 'orange' : 'blue'}>{hold ? t.willWait[hold] : t.noWait}</Alert>
+        )}
+        {asking.isError && <ErrorNotice error={asking.error} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onBack} disabled={asking.isPending}>
+            {t.back}
+          </Button>
+          <Button type="submit" loading={asking.isPending} disabled={total > available}>
+            {t.send(format.money(amount))}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  )
+}

@@ -1,0 +1,195 @@
+import type { WithdrawalFilters, WithdrawalStatus } from '@guiche/sdk'
+import { Group, MultiSelect, Stack, Text } from '@mantine/core'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { guiche } from '../../api.ts'
+import { ChooseClient } from '../../components/choose-client.tsx'
+import { Empty } from '../../components/empty.tsx'
+import { ErrorNotice } from '../../components/error-notice.tsx'
+import { ExportButton } from '../../components/export-button.tsx'
+import { FilterBar } from '../../components/filter-bar.tsx'
+import { DayInput, MoneyFilter, TextFilter } from '../../components/filter-inputs.tsx'
+import { Page } from '../../components/page.tsx'
+import { Pages, RecordTable } from '../../components/record-table.tsx'
+import { Status, useStatusName } from '../../components/status.tsx'
+import { dayEnd, dayStart, useFilters } from '../../filters.ts'
+import { useFormat } from '../../format.ts'
+import { useClientLink } from '../../links.ts'
+import { useClient, useMay } from '../../session.tsx'
+import { useText } from '../../text.ts'
+import { Held, HoldBadge } from './held.tsx'
+import { Limits } from './limits.tsx'
+import { RequestButton } from './request.tsx'
+import { words } from './text.ts'
+
+const statuses: WithdrawalStatus[] = [
+  'PENDING',
+  'PROCESSING',
+  'PROCESSED',
+  'FAILED',
+  'CANCELED',
+  'REJECTED',
+  'REFUNDED',
+]
+
+const textFilters = ['pixKey', 'externalCode', 'endToEnd', 'endToEndRefund', 'id'] as const
+
+/** Money that leaves: what waits for somebody, and a merchant's withdrawals by all filters that the API has. */
+export default function Withdrawals() {
+  const t = useText(words)
+  const client = useClient()
+  const may = useMay()
+  const filters = useFilters()
+  const asked = toAsked(filters)
+  if (client === null) {
+    return (
+      <Page title={t.title} lead={t.lead}>
+        <Held client={null} />
+        <ChooseClient />
+      </Page>
+    )
+  }
+  return (
+    <Page
+      title={t.title}
+      lead={t.lead}
+      actions={
+        <>
+          <ExportButton name="withdrawals" ask={async () => await guiche.withdrawals.export(asked)} />
+          {may('withdrawal.write') && <RequestButton client={client} />}
+        </>
+      }
+    >
+      <Held client={client} />
+      <List client={client} asked={asked} />
+      <Limits client={client} />
+    </Page>
+  )
+}
+
+function List({ client, asked }: { client: string; asked: WithdrawalFilters }) {
+  const t = useText(words)
+  const format = useFormat()
+  const nameOf = useStatusName()
+  const toLink = useClientLink()
+  const filters = useFilters()
+  const list = useQuery({
+    queryKey: ['withdrawals', client, asked, filters.page],
+    queryFn: async () => await guiche.withdrawals.list({ ...asked, page: filters.page }).page(),
+    placeholderData: keepPreviousData,
+    refetchInterval: 15_000,
+  })
+  return (
+    <>
+      <FilterBar
+        count={filters.count}
+        onClear={filters.clear}
+        common={
+          <>
+            <MultiSelect
+              label={t.status}
+              placeholder={asked.status ? undefined : t.anyStatus}
+              data={statuses.map((value) => ({ value, label: nameOf(value) }))}
+              value={filters.all('status')}
+              onChange={(value) => filters.set({ status: value })}
+              clearable
+              w={{ base: '100%', xs: 260 }}
+            />
+            <DayInput label={t.from} name="from" />
+            <DayInput label={t.until} name="until" />
+          </>
+        }
+        more={
+          <>
+            <MoneyFilter label={t.minAmount} name="minAmount" />
+            <MoneyFilter label={t.maxAmount} name="maxAmount" />
+            {textFilters.map((name) => (
+              <TextFilter key={name} label={t[name]} name={name} />
+            ))}
+          </>
+        }
+      />
+      {list.isError ? (
+        <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />
+      ) : (
+        <Stack gap="sm">
+          <RecordTable
+            label={t.title}
+            rows={list.data?.data}
+            keyOf={({ id }) => id}
+            linkOf={({ id }) => toLink(`/withdrawals/${id}`)}
+            columns={[
+              { name: t.created, cell: ({ createdAt }) => <Text size="sm">{format.dateTime(createdAt)}</Text> },
+              {
+                name: t.pixKey,
+                isMinor: true,
+                cell: ({ pixKey, externalCode }) => (
+                  <>
+                    <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+                      {pixKey?.key ?? '–'}
+                    </Text>
+                    {externalCode && (
+                      <Text size="xs" c="dimmed" className="identifier">
+                        {externalCode}
+                      </Text>
+                    )}
+                  </>
+                ),
+              },
+              {
+                name: t.status,
+                cell: ({ status, hold }) => (
+                  <Group gap={6}>
+                    <Status of={status} />
+                    {hold && <HoldBadge hold={hold} />}
+                  </Group>
+                ),
+              },
+              {
+                name: t.amount,
+                isAmount: true,
+                cell: ({ amount }) => (
+                  <Text size="sm" fw={600} style={{ whiteSpace: 'nowrap' }}>
+                    {format.money(amount)}
+                  </Text>
+                ),
+              },
+            ]}
+            empty={
+              filters.count > 0 ? (
+                <Empty icon="filter" title={t.noneFound}>
+                  {t.noneFoundHint}
+                </Empty>
+              ) : (
+                <Empty icon="withdrawals" title={t.none}>
+                  {t.noneHint}
+                </Empty>
+              )
+            }
+          />
+          {list.data && list.data.total > 0 && (
+            <Pages
+              total={list.data.total}
+              totalPages={list.data.totalPages}
+              page={filters.page}
+              onPage={filters.goTo}
+            />
+          )}
+        </Stack>
+      )}
+    </>
+  )
+}
+
+function toAsked({ get, all }: ReturnType<typeof useFilters>): WithdrawalFilters {
+  const status = statuses.filter((one) => all('status').includes(one))
+  const startDate = dayStart(get('from'))
+  const endDate = dayEnd(get('until'))
+  const texts = textFilters.flatMap((name) => (get(name) === '' ? [] : [[name, get(name)]]))
+  const amounts = ['minAmount', 'maxAmount'].flatMap((name) => (get(name) === '' ? [] : [[name, Number(get(name))]]))
+  return {
+    ...(Object.fromEntries([...texts, ...amounts]) as WithdrawalFilters),
+    ...(status.length > 0 && { status }),
+    ...(startDate !== undefined && { startDate }),
+    ...(endDate !== undefined && { endDate }),
+  }
+}
