@@ -17,13 +17,13 @@ body {
   color: var(--ink); font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif;
   -webkit-text-size-adjust: 100%; text-size-adjust: 100%;
 }
-main { width: 100%; max-width: 440px; }
+main { width: 100%; }
 .pretended {
   width: fit-content; margin: 0 auto 16px; padding: 4px 14px; border: 1px solid var(--line); border-radius: 99px; color: var(--quiet);
   font-size: 13px; text-align: center;
 }
 article {
-  background: var(--paper); border-radius: 20px; box-shadow: 0 1px 2px #0d1f1a14, 0 12px 40px #0d1f1a1f; overflow: hidden;
+  max-width: 440px; margin: 0 auto; background: var(--paper); border-radius: 20px; box-shadow: 0 1px 2px #0d1f1a14, 0 12px 40px #0d1f1a1f; overflow: hidden;
 }
 .what, .how, .stub { padding: 24px; }
 h1 { font-size: 17px; font-weight: 600; line-height: 1.3; color: var(--lamp); }
@@ -71,8 +71,7 @@ svg { fill: none; stroke: currentColor; stroke-width: 2.2; stroke-linecap: round
 @media (prefers-reduced-motion: reduce) { * { animation: none !important; } }
 @media (min-width: 800px) {
   body { padding: 40px; }
-  main:has(.stub) { max-width: 880px; }
-  article:has(.stub) { display: grid; grid-template: auto 1fr / 380px 1fr; }
+  [data-state=waiting] { max-width: 880px; display: grid; grid-template: auto 1fr / 380px 1fr; }
   .what { grid-area: 1 / 2; padding: 36px 40px 20px; }
   .how { grid-area: 2 / 2; padding: 0 40px 36px; }
   .stub {
