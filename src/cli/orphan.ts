@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
+import { recordedDb } from '../audit/record.ts'
 import { inReais } from '../lib/money.ts'
-import { type MatchDeps, matchPayment } from '../orphans/match.ts'
+import { hasMatched, type MatchDeps, matchPayment } from '../orphans/match.ts'
 import { type Candidate, rank } from '../orphans/score.ts'
 import { type ListedRow, listCandidates, listSuspense } from '../orphans/store.ts'
 import { undoMatch } from '../orphans/undo.ts'
@@ -8,7 +9,7 @@ import { houseMerchantId } from '../suspense/house.ts'
 import { returnHeld } from '../suspense/send-back.ts'
 import { findSuspense, type SuspenseRow } from '../suspense/store.ts'
 import { createSettlement } from '../transactions/settle.ts'
-import { recorded } from './actor.ts'
+import { actionOf } from './actor.ts'
 import { toId, toRowCount } from './arguments.ts'
 import { type Context, withContext } from './context.ts'
 import { print, toPlain } from './print.ts'
@@ -62,7 +63,7 @@ export function orphanCommands(program: Command): void {
     .requiredOption('--transaction <id>', 'which one', toId)
     .option('--json', 'print JSON')
     .action(async (id: string, { json, transaction }: Json & { transaction: string }) => {
-      const action = { action: 'orphan.match', details: { transactionId: transaction } }
+      const action = { action: 'orphan.match', details: { transactionId: transaction }, isDone: hasMatched }
       await act(program, id, action, async (context) => {
         const deps: MatchDeps = { ...context, settlement: createSettlement(context), nudgeDeliveries: () => {} }
         return await matchPayment(deps, { id, transactionId: transaction })
@@ -119,13 +120,17 @@ async function findInSuspense({ db }: Context, id: string): Promise<SuspenseRow>
 async function act<Result>(
   program: Command,
   id: string,
-  action: { action: string; details?: Record<string, unknown> },
+  {
+    isDone = () => true,
+    ...action
+  }: { action: string; details?: Record<string, unknown>; isDone?: (done: unknown) => boolean },
   operate: (context: Context) => Promise<Result>,
 ): Promise<Result> {
   return await withContext(async (context) => {
     const row = await findInSuspense(context, id)
     const merchantId = row.matched_merchant_id ?? row.merchant_id
-    const db = recorded(program, context, { ...action, merchantId, recordId: id })
+    const recorded = actionOf(program, context, { ...action, merchantId, recordId: id })
+    const db = recordedDb(context.db, (done) => (isDone(done) ? recorded : null))
     return await operate({ ...context, db })
   })
 }

@@ -1,11 +1,12 @@
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
+import { actingDb } from '../audit/act.ts'
 import type { Db } from '../db/sql.ts'
 import { NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import { feeFor } from '../ledger/fees.ts'
 import type { Clock } from '../lib/clock.ts'
-import { findMatchable, matchPayment } from '../orphans/match.ts'
+import { findMatchable, hasMatched, matchPayment } from '../orphans/match.ts'
 import { type Candidate, rank } from '../orphans/score.ts'
 import { listCandidates } from '../orphans/store.ts'
 import { undoMatch } from '../orphans/undo.ts'
@@ -13,7 +14,6 @@ import { houseMerchantId } from '../suspense/house.ts'
 import { returnHeld, unknownHeld } from '../suspense/send-back.ts'
 import { findSuspense, type SuspenseRow } from '../suspense/store.ts'
 import { createSettlement } from '../transactions/settle.ts'
-import { actingDb } from './act.ts'
 import { type ClientName, findClientNames, type ListedPayment, listHeldPayments } from './orphan-store.ts'
 
 type Deps = { db: Db; clock: Clock; nudgeDeliveries: () => void }
@@ -88,7 +88,8 @@ function registerDecisions(app: Server, deps: Deps): void {
     async (request) => {
       const { id } = request.params
       const transactionId = request.body.transactionId.toLowerCase()
-      const db = await recordedDb(deps, request, id, { action: 'orphan.match', details: { transactionId } })
+      const about = { action: 'orphan.match', details: { transactionId } }
+      const db = await recordedDb(deps, request, id, about, hasMatched)
       const settlement = createSettlement({ db, clock })
       await matchPayment({ db, settlement, nudgeDeliveries }, { id, transactionId })
       return await look(deps, id)
@@ -116,9 +117,11 @@ async function recordedDb(
   request: FastifyRequest,
   id: string,
   about: { action: string; details?: Record<string, unknown> },
+  isDone: (done: unknown) => boolean = () => true,
 ): Promise<Db> {
   const { matched_merchant_id: matched, merchant_id: holder } = await find(deps, id)
-  return actingDb(deps, request, { ...about, merchantId: matched ?? holder, recordId: id })
+  const action = { ...about, merchantId: matched ?? holder, recordId: id }
+  return actingDb(deps, request, (done) => (isDone(done) ? action : null))
 }
 
 async function find({ db }: Deps, id: string): Promise<SuspenseRow> {

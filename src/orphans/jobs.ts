@@ -5,7 +5,7 @@ import type { Job, JobSchedule } from '../jobs/jobs.ts'
 import type { Clock } from '../lib/clock.ts'
 import { claimDueSuspense, type SuspenseRow } from '../suspense/store.ts'
 import { createSettlement } from '../transactions/settle.ts'
-import { matchPayment } from './match.ts'
+import { hasMatched, matchPayment } from './match.ts'
 import { findClear, rank } from './score.ts'
 import { leaveToOperator, listCandidates } from './store.ts'
 
@@ -69,7 +69,7 @@ async function match(
     details,
     now: clock.now(),
   }
-  const recorded = recordedDb(db, action)
+  const recorded = recordedDb(db, (done) => (hasMatched(done) ? action : null))
   const settlement = createSettlement({ db: recorded, clock })
   await matchPayment({ db: recorded, settlement, nudgeDeliveries }, { id: orphan.id, transactionId })
 }

@@ -45,6 +45,11 @@ export async function matchPayment(
   return { payment, transaction }
 }
 
+/** Whether a commit of the settlement has matched: of two at once one has, and the other has done nothing that could be recorded. */
+export function hasMatched(done: unknown): boolean {
+  return Array.isArray(done) && done.includes('settled')
+}
+
 /**
  * A held payment, and a transaction that it may pay, as they are at the moment.
  *

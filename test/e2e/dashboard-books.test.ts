@@ -1,0 +1,383 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import type { ClosedDayView } from '../../src/dashboard/closed-day-routes.ts'
+import type { FeeView, LedgerView } from '../../src/dashboard/ledger-routes.ts'
+import type { ListedOrphan, MatchPreview, OrphanView } from '../../src/dashboard/orphan-routes.ts'
+import type { AskedView, DifferenceView, PlannedEntry, RunView } from '../../src/dashboard/reconciliation-routes.ts'
+import { sql } from '../../src/db/sql.ts'
+import { dayBefore, dayOf, windowOf } from '../../src/reconciliation/days.ts'
+import { verifyStatement } from '../../src/reconciliation/sign.ts'
+import { houseMerchantId } from '../../src/suspense/house.ts'
+import { charge, fetchTransaction } from '../support/payments.ts'
+import { payOne, refund, untilRefund } from '../support/refunds.ts'
+import { addTestClient, type Problem } from '../support/requests.ts'
+import { fetchToken, startTestService, type TestService } from '../support/service.ts'
+import { payingCustomer, payOrphan, untilReturned } from '../support/suspense.ts'
+import { type Browser, findSandboxMerchant, inviteUser, openBrowser, password } from '../support/users.ts'
+import { eventually } from '../support/webhooks.ts'
+import { balancesOf, expectBooksAgree } from '../support/withdrawals.ts'
+
+type Role = 'admin' | 'finance' | 'support' | 'reader' | 'owner' | 'financeOfMerchant' | 'stranger'
+type Person = Browser & { email: string }
+
+let service: TestService
+let merchantId: string
+let day: string
+let people: Record<Role, Person>
+
+beforeAll(async () => {
+  const started = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
+  service = started
+  merchantId = await findSandboxMerchant(service)
+  day = dayOf(service.clock.now())
+  await payOne(service, 5000)
+  const changed = await payOne(service, 2000)
+  const gone = await payOne(service, 3000)
+  // The bank's own books, as if it had made a mistake.
+  await service.db.query(sql`update simulator.pix set amount = 1900 where end_to_end_id = ${changed.endToEnd}`)
+  await service.db.query(sql`delete from simulator.pix where end_to_end_id = ${gone.endToEnd}`)
+  // It closes the day before as soon as it starts, and has done so by its first day's end.
+  await eventually(async () => (await service.db.query(sql`select from closed_days`)).length === 1)
+  service.clock.advance(24 * 60 * 60_000)
+  const token = await fetchToken(service.baseUrl, service.sandbox)
+  service = { ...started, token, call: async (path, call) => await started.call(path, { token, ...call }) }
+  const another = await addTestClient(service)
+  people = {
+    admin: await signInAs('admin'),
+    finance: await signInAs('finance'),
+    support: await signInAs('support'),
+    reader: await signInAs('read_only'),
+    owner: await signInAs('owner', merchantId),
+    financeOfMerchant: await signInAs('finance', merchantId),
+    stranger: await signInAs('finance', another.merchantId),
+  }
+}, 60_000)
+afterEach(async () => await expectBooksAgree(service))
+afterAll(async () => await service.stop())
+
+async function signInAs(role: string, ofMerchant: string | null = null): Promise<Person> {
+  const email = await inviteUser(service, { role, merchantId: ofMerchant })
+  return { ...(await openBrowser(service, { email, password })), email }
+}
+
+async function get<Body>(person: Browser, path: string) {
+  return await person.call<Body & Problem>(`/dashboard/api${path}`)
+}
+
+async function send<Body>(person: Browser, path: string, body: object = {}, method = 'POST') {
+  return await person.call<Body & Problem>(`/dashboard/api${path}`, { method, body })
+}
+
+async function actionsOf(recordId: string) {
+  return await service.db.query<{ actor: string; action: string; details: unknown }>(sql`
+    select actor, action, details from audit_log where record_id = ${recordId} order by id`)
+}
+
+/** Asks for long work, and waits for its end. */
+async function untilDone(path: string, body: object): Promise<AskedView> {
+  const asked = await send<{ id: string }>(people.finance, path, body)
+  expect(asked.status, asked.text).toBe(202)
+  let view: AskedView | null = null
+  await eventually(
+    async () => {
+      view = (await get<AskedView>(people.finance, `/reconciliation/asked/${asked.body.id}`)).body
+      return !view.isUnderWay
+    },
+    () => JSON.stringify(view),
+  )
+  if (!view) throw new Error('it has just ended')
+  return view
+}
+
+type DifferencePage = { total: number; data: DifferenceView[] }
+const listDifferences = async (state: string, query = '') =>
+  (await get<DifferencePage>(people.reader, `/reconciliation/difference?state=${state}${query}`)).body
+
+describe('who may', () => {
+  const id = randomUUID()
+  const readings = [
+    '/ledger',
+    '/reconciliation',
+    '/reconciliation/difference?state=open',
+    `/reconciliation/difference/${id}`,
+    '/reconciliation/run',
+    `/reconciliation/asked/${id}`,
+    '/reconciliation/day',
+    '/reconciliation/day/simulator/2026-01-01',
+    '/reconciliation/day/simulator/2026-01-01/statement.jws',
+    '/reconciliation/statement-keys.json',
+    '/orphan?isOpen=true',
+    `/orphan/${id}`,
+  ]
+  const decisions: [path: string, body?: object][] = [
+    [`/reconciliation/difference/${id}/confirmation`],
+    [`/reconciliation/difference/${id}/dismissal`, { reason: 'a reason' }],
+    ['/reconciliation/run', { acquirer: 'nobody', from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' }],
+    ['/reconciliation/day', { acquirer: 'nobody', day: '2026-01-01' }],
+    [`/orphan/${id}/match`, { transactionId: id }],
+    [`/orphan/${id}/undoing`],
+    [`/orphan/${id}/return`],
+  ]
+
+  it('read the books of all: the operator’s who read, and no merchant’s people', async () => {
+    for (const path of readings) {
+      const statuses = Object.fromEntries(
+        await Promise.all(
+          Object.entries(people).map(async ([role, person]) => [role, (await get(person, path)).status]),
+        ),
+      )
+      const [yes] = [statuses.reader]
+      expect([200, 404], path).toContain(yes)
+      expect(statuses, path).toEqual({
+        ...{ admin: yes, finance: yes, reader: yes },
+        ...{ support: 403, owner: 403, financeOfMerchant: 403, stranger: 403 },
+      })
+    }
+  })
+
+  it('decide: admin and finance of the operator alone', async () => {
+    for (const [path, body] of decisions) {
+      for (const role of ['support', 'reader', 'owner', 'financeOfMerchant'] as const)
+        expect((await send(people[role], path, body)).status, `${role} ${path}`).toBe(403)
+      for (const role of ['admin', 'finance'] as const)
+        expect((await send(people[role], path, body)).status, `${role} ${path}`).toBe(404)
+    }
+    const preview = await get(people.reader, `/orphan/${id}/match?transactionId=${id}`)
+    expect(preview.status).toBe(403)
+  })
+
+  it('set fees: admin and finance of the operator, and each merchant’s people see their own', async () => {
+    const rule = { operation: 'withdrawal', fixed: 150, basisPoints: 99, minimum: 200, maximum: 500 }
+    const body = { clientId: service.sandbox.clientId, ...rule }
+    for (const role of ['support', 'reader', 'owner', 'financeOfMerchant'] as const)
+      expect((await send(people[role], '/fee', body, 'PUT')).status, role).toBe(403)
+    const set = await send<{ data: FeeView[] }>(people.finance, '/fee', body, 'PUT')
+    expect(set.status, set.text).toBe(200)
+    expect(set.body.data).toMatchObject([
+      { ...rule, isInForce: true, examples: [{ amount: 1_000, fee: 200 }, { amount: 10_000, fee: 249 }, { fee: 500 }] },
+    ])
+    const wrong = await send(people.finance, '/fee', { ...body, maximum: 100 }, 'PUT')
+    expect([wrong.status, wrong.body.errors?.[0]?.field]).toEqual([422, 'maximum'])
+    expect((await send(people.finance, '/fee', { ...body, clientId: 'nobody' }, 'PUT')).status).toBe(404)
+    expect(await actionsOf(merchantId)).toMatchObject([
+      { action: 'fee.set', actor: `user:${people.finance.email}`, details: rule },
+    ])
+    const feesOf = async (person: Browser) =>
+      (await get<{ data: FeeView[] }>(person, `/fee?clientId=${service.sandbox.clientId}`)).body.data.length
+    expect(await feesOf(people.reader)).toBe(1)
+    expect(await feesOf(people.financeOfMerchant)).toBe(1)
+    // Whatever they name.
+    expect(await feesOf(people.stranger)).toBe(0)
+  })
+})
+
+describe('the books', () => {
+  it('add up to zero, of all together and of one client, now and before', async () => {
+    const all = await get<LedgerView>(people.reader, '/ledger')
+    expect(all.body).toMatchObject({
+      accounts: { available: 10_000, acquirer: -10_000 },
+      house: { suspense: 0 },
+      unevenMerchants: 0,
+      brake: null,
+    })
+    const one = await get<LedgerView>(people.reader, `/ledger?clientId=${service.sandbox.clientId}`)
+    expect(one.body).toMatchObject({ accounts: { available: 10_000 }, house: null })
+    const before = '2026-01-01T00:00:00Z'
+    const past = await get<LedgerView>(people.reader, `/ledger?clientId=${service.sandbox.clientId}&at=${before}`)
+    expect(past.body.accounts).toMatchObject({ available: 0, acquirer: 0 })
+    expect((await get(people.reader, `/ledger?at=${before}`)).status).toBe(422)
+    expect((await get(people.reader, '/ledger?clientId=nobody')).status).toBe(404)
+  })
+
+  it('lead from a refund’s entry to its transaction, and a stranger nowhere', async () => {
+    const { id } = await payOne(service, 700)
+    const refundId = await refund(service, id)
+    await untilRefund(service, id, refundId, 'REFUNDED')
+    const path = `/ledger/transactions?id=${refundId}&id=${randomUUID()}`
+    const owners = await get<{ data: object[] }>(people.financeOfMerchant, path)
+    expect(owners.body.data).toEqual([{ id: refundId, transactionId: id }])
+    const ofClient = `${path}&clientId=${service.sandbox.clientId}`
+    expect((await get<{ data: object[] }>(people.reader, ofClient)).body.data).toHaveLength(1)
+    expect((await get<{ data: object[] }>(people.stranger, ofClient)).body.data).toEqual([])
+    expect((await get(people.reader, path)).status).toBe(422)
+  })
+})
+
+describe('a comparison by hand', () => {
+  it('is done by the worker, and tells what it found', { timeout: 60_000 }, async () => {
+    const { from, to } = windowOf(day)
+    const done = await untilDone('/reconciliation/run', { acquirer: 'simulator', from, to })
+    expect(done.run).toMatchObject({
+      kind: 'manual',
+      state: 'complete',
+      compared: { payment: 3 },
+      newCount: 2,
+      counts: { amount: 1, missing_there: 1 },
+    })
+    const runs = await get<{ data: RunView[] }>(people.reader, '/reconciliation/run?kind=manual')
+    expect(runs.body.data).toContainEqual(done.run)
+    const summary = await get<{ open: object[]; acquirers: string[] }>(people.reader, '/reconciliation')
+    expect(summary.body).toMatchObject({
+      acquirers: ['simulator'],
+      open: expect.arrayContaining([{ acquirer: 'simulator', class: 'amount', count: 1 }]),
+    })
+    const [action] = await service.db.query<{ actor: string }>(sql`
+      select actor from audit_log where action = 'reconcile.run'`)
+    expect(action?.actor).toBe(`user:${people.finance.email}`)
+  })
+
+  it('is refused where it is none', async () => {
+    const { from, to } = windowOf(day)
+    const asked = async (body: object) => (await send(people.finance, '/reconciliation/run', body)).status
+    expect(await asked({ acquirer: 'simulator', from: to, to: from })).toBe(422)
+    expect(await asked({ acquirer: 'simulator', from: '2020-01-01T00:00:00Z', to })).toBe(422)
+    expect(await asked({ acquirer: 'nobody', from, to })).toBe(404)
+  })
+})
+
+describe('a difference', () => {
+  it('is shown with the very entry that its confirmation posts, once, though two confirm it at once', async () => {
+    const [difference] = (await listDifferences('open', '&class=amount')).data
+    expect(difference).toMatchObject({
+      ...{ there: { amount: 1900 }, here: { amount: 2000 }, proposal: { action: 'correct', cents: -100 } },
+      ...{ client: { clientId: service.sandbox.clientId }, record: { type: 'transaction' } },
+    })
+    const id = difference?.id ?? ''
+    const shown = await get<{ entries: PlannedEntry[] }>(people.reader, `/reconciliation/difference/${id}`)
+    expect(shown.body.entries).toEqual([{ debit: 'available', credit: 'acquirer', amount: 100 }])
+    const before = await balancesOf(service)
+    const path = `/reconciliation/difference/${id}/confirmation`
+    const answers = await Promise.all([send(people.finance, path), send(people.admin, path)])
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 422])
+    const refused = answers.find(({ status }) => status === 422)?.body
+    expect(refused).toMatchObject({ code: 'difference_not_possible', detail: expect.stringContaining('is confirmed') })
+    const posted = await service.db.query(sql`
+      select debit, credit, amount from ledger_transfers where record_id = ${id}`)
+    expect(posted).toEqual(shown.body.entries)
+    expect(await balancesOf(service)).toEqual({
+      ...before,
+      available: before.available - 100,
+      acquirer: before.acquirer + 100,
+    })
+    expect(await actionsOf(id)).toMatchObject([
+      { action: 'reconcile.confirm', details: { class: 'amount', cents: -100, proposal: 'correct' } },
+    ])
+    const decided = (await listDifferences('decided')).data
+    expect(decided).toMatchObject([{ id, state: 'confirmed', decidedBy: expect.stringMatching(/^user:/) }])
+  })
+
+  it('is let stand with a reason, and with none it is not', async () => {
+    const [{ id } = { id: '' }] = (await listDifferences('open', '&class=missing_there')).data
+    const path = `/reconciliation/difference/${id}/dismissal`
+    expect((await send(people.finance, path)).status).toBe(422)
+    const reason = 'the bank has lost it and pays'
+    const dismissed = await send<DifferenceView>(people.finance, path, { reason })
+    expect(dismissed.body).toMatchObject({ state: 'dismissed', reason, decidedBy: `user:${people.finance.email}` })
+    expect((await send(people.finance, path, { reason })).status).toBe(422)
+    expect(await actionsOf(id)).toMatchObject([{ action: 'reconcile.dismiss', details: { reason } }])
+  })
+})
+
+describe('a day', () => {
+  const pathOf = (name = 'simulator') => `/reconciliation/day/${name}/${day}`
+
+  it('is closed by hand, and its statement is for whoever has the keys', { timeout: 60_000 }, async () => {
+    const done = await untilDone('/reconciliation/day', { acquirer: 'simulator', day })
+    expect(done).toMatchObject({ version: 1, run: { kind: 'daily', state: 'complete' } })
+    const days = await get<{ total: number; data: object[] }>(people.reader, '/reconciliation/day')
+    expect(days.body).toMatchObject({ total: 2, data: [{ day, version: 1, in: { books: { sum: 10_000 } } }, {}] })
+    const view = await get<ClosedDayView>(people.reader, pathOf())
+    expect(view.body).toMatchObject({
+      ...{ version: 1, changes: null, versions: [{ version: 1 }] },
+      ...{ books: { in: { count: 3, sum: 10_000 } }, acquirerSays: { in: { count: 2, sum: 6_900 } } },
+    })
+    const file = await people.reader.call(`/dashboard/api${pathOf()}/statement.jws`)
+    expect(file.headers.get('content-disposition')).toContain(`simulator-${day}-v1.jws`)
+    expect(createHash('sha256').update(file.text).digest('hex')).toBe(view.body.sha256)
+    const keys = await people.reader.call<{ keys: [] }>('/dashboard/api/reconciliation/statement-keys.json')
+    expect(await verifyStatement(file.text, keys.body)).toMatchObject({ day, version: 1 })
+  })
+
+  it('gets another version only when something has changed, which says what', { timeout: 60_000 }, async () => {
+    const again = await untilDone('/reconciliation/day', { acquirer: 'simulator', day })
+    expect(again).toMatchObject({ version: null, run: { state: 'complete' } })
+    await service.db.query(sql`update simulator.pix set amount = amount + 1 where amount = 5000`)
+    const later = await untilDone('/reconciliation/day', { acquirer: 'simulator', day })
+    expect(later.version).toBe(2)
+    const view = await get<ClosedDayView>(people.reader, pathOf())
+    expect(view.body).toMatchObject({
+      former: { version: 1 },
+      changes: { totals: expect.arrayContaining([{ name: 'acquirer.in.sum', before: 6900, after: 6901 }]) },
+    })
+    expect((await get<ClosedDayView>(people.reader, `${pathOf()}?version=1`)).body.version).toBe(1)
+  })
+
+  it('is closed neither before it is over nor where there is none', async () => {
+    const close = async (body: object) => await send(people.finance, '/reconciliation/day', body)
+    const today = await close({ acquirer: 'simulator', day: dayOf(service.clock.now()) })
+    expect([today.status, today.body.detail]).toEqual([422, expect.stringContaining('is not over')])
+    expect((await close({ acquirer: 'simulator', day: '2026-02-30' })).status).toBe(422)
+    expect((await close({ acquirer: 'nobody', day })).status).toBe(404)
+    expect((await get(people.reader, `/reconciliation/day/simulator/${dayBefore(dayBefore(day))}`)).status).toBe(404)
+    expect((await get(people.reader, '/reconciliation/day/simulator/2026-99-99')).status).toBe(404)
+    expect((await get(people.reader, `${pathOf()}?version=9`)).status).toBe(404)
+  })
+})
+
+describe('a payment that names no charge', () => {
+  it('is matched once, though two do it at once, and undone', async () => {
+    const { id: transactionId, held } = await payOrphan(service, { amount: 1_500, customer: payingCustomer })
+    const listed = await get<{ total: number; data: ListedOrphan[] }>(people.reader, '/orphan?isOpen=true')
+    expect(listed.body.data).toMatchObject([{ id: held.id, kind: 'orphan', status: 'held', clientName: null }])
+    const look = await get<OrphanView>(people.reader, `/orphan/${held.id}`)
+    expect(look.body.candidates[0]).toMatchObject({
+      ...{ transactionId, score: 100, client: { clientId: service.sandbox.clientId } },
+      evidence: expect.arrayContaining([{ what: 'document', points: 45 }]),
+    })
+    const preview = await get<MatchPreview>(people.finance, `/orphan/${held.id}/match?transactionId=${transactionId}`)
+    expect(preview.body).toMatchObject({
+      transaction: { id: transactionId, status: 'PIX_QRCODE_GENERATED', customerName: payingCustomer.name },
+      amount: 1_500,
+      fee: 0,
+    })
+    const [path, body] = [`/orphan/${held.id}/match`, { transactionId }]
+    const answers = await Promise.all([send(people.finance, path, body), send(people.admin, path, body)])
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 422])
+    expect(await fetchTransaction(service, transactionId)).toMatchObject({ status: 'PAID', amountPaid: 1_500 })
+    expect(await actionsOf(held.id)).toMatchObject([{ action: 'orphan.match', details: { transactionId } }])
+    const taken = await get(people.finance, `/orphan/${held.id}/match?transactionId=${transactionId}`)
+    expect([taken.status, taken.body.code]).toEqual([422, 'suspense_not_possible'])
+
+    const undone = await send<OrphanView>(people.finance, `/orphan/${held.id}/undoing`)
+    expect(undone.body).toMatchObject({ status: 'held', matched: null })
+    expect(await fetchTransaction(service, transactionId)).toMatchObject({ status: 'REFUNDED' })
+    expect((await send(people.finance, `/orphan/${held.id}/undoing`)).status).toBe(422)
+    expect((await actionsOf(held.id)).map(({ action }) => action)).toEqual(['orphan.match', 'orphan.undo'])
+  })
+
+  it('is sent back', async () => {
+    const { endToEnd, held } = await payOrphan(service)
+    const house = await get<LedgerView>(people.reader, '/ledger')
+    expect(house.body.house?.suspense).toBeGreaterThanOrEqual(1000)
+    const sent = await send<OrphanView>(people.finance, `/orphan/${held.id}/return`)
+    expect(sent.body.status).toMatch(/^return/)
+    await untilReturned(service, endToEnd)
+    expect((await send(people.finance, `/orphan/${held.id}/return`)).status).toBe(422)
+    expect(await actionsOf(held.id)).toMatchObject([{ action: 'orphan.return', actor: `user:${people.finance.email}` }])
+    const closed = await get<{ data: ListedOrphan[] }>(people.reader, '/orphan?isOpen=false')
+    expect(closed.body.data.map(({ id }) => id)).toContain(held.id)
+    expect((await balancesOf(service, houseMerchantId)).available).toBe(0)
+  })
+
+  it('pays no transaction that is paid', async () => {
+    const { held } = await payOrphan(service, { amount: 900 })
+    const { id } = await payOne(service, 900)
+    const refused = await send(people.finance, `/orphan/${held.id}/match`, { transactionId: id })
+    expect([refused.status, refused.body.detail]).toEqual([422, expect.stringContaining('it was paid already')])
+    const unknown = await send(people.finance, `/orphan/${held.id}/match`, { transactionId: randomUUID() })
+    expect(unknown.status).toBe(404)
+    const { id: other } = await charge(service, { amount: 901 })
+    const preview = await get<MatchPreview>(people.finance, `/orphan/${held.id}/match?transactionId=${other}`)
+    expect(preview.body).toMatchObject({ amount: 900, transaction: { amount: 901 } })
+  })
+})
