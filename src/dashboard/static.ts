@@ -35,11 +35,14 @@ export async function registerDashboardPage(app: Server): Promise<void> {
       prefix: '/dashboard/assets/',
       preCompressed: true,
       index: false,
-      cacheControl: false,
-      setHeaders: (reply) => void reply.header('cache-control', 'public, max-age=31536000, immutable'),
+      maxAge: '365d',
+      immutable: true,
     })
     const send = async (reply: FastifyReply, file: string) =>
-      await reply.header('content-security-policy', policy).header('cache-control', 'no-cache').sendFile(file, folder)
+      await reply
+        .header('content-security-policy', policy)
+        .header('cache-control', 'no-cache')
+        .sendFile(file, folder, { cacheControl: false })
     scoped.get('/dashboard/icon.svg', async (_, reply) => await send(reply, 'icon.svg'))
     scoped.get('/dashboard', async (_, reply) => await send(reply, 'index.html'))
     scoped.get('/dashboard/*', async (request, reply) => {
