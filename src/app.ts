@@ -13,6 +13,7 @@ import type { Config } from './config.ts'
 import { registerDashboardRoutes } from './dashboard/routes.ts'
 import { registerDashboardPage } from './dashboard/static.ts'
 import { type Db, ping } from './db/sql.ts'
+import { registerGuide } from './guide/static.ts'
 import { registerHealthRoutes } from './http/health.ts'
 import { createRateLimiter } from './http/rate-limit.ts'
 import { registerOpenApi, registerReference } from './http/reference.ts'
@@ -121,5 +122,6 @@ export async function createApp(deps: AppDeps): Promise<Server> {
   })
   await registerReference(app)
   await registerDashboardPage(app)
+  await registerGuide(app)
   return app
 }

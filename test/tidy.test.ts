@@ -15,7 +15,7 @@ const ranks: string[][] = [
   ['transactions', 'withdrawals'],
   ['callbacks', 'orphans', 'sandbox', 'explain', 'merchant.ts', 'reconciliation'],
   ['books.ts'],
-  ['dashboard', 'pay'],
+  ['dashboard', 'pay', 'guide'],
   ['app.ts', 'worker.ts'],
   // What wires the others together, and may know each other.
   [

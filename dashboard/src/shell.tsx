@@ -39,6 +39,7 @@ export const navigationWords = texts<Record<string, string>>({
     audit: 'Audit log',
     system: 'System',
     account: 'Your account',
+    guide: 'Guide',
     menu: 'Menu',
     theme: 'Light or dark',
     signOut: 'Sign out',
@@ -58,6 +59,7 @@ export const navigationWords = texts<Record<string, string>>({
     audit: 'Auditoria',
     system: 'Sistema',
     account: 'Sua conta',
+    guide: 'Guia',
     menu: 'Menu',
     theme: 'Claro ou escuro',
     signOut: 'Sair',
@@ -177,6 +179,15 @@ function UserMenu({ onSignedOut }: { onSignedOut: () => void }) {
         </Menu.Label>
         <Menu.Item leftSection={<IconOf name="account" size={16} />} component={Link} href={toLink('/account')}>
           {t.account}
+        </Menu.Item>
+        <Menu.Item
+          leftSection={<IconOf name="ledger" size={16} />}
+          component="a"
+          href="/guide/"
+          target="_blank"
+          rel="noopener"
+        >
+          {t.guide}
         </Menu.Item>
         <Menu.Divider />
         {languages.map((one) => (

@@ -6,6 +6,7 @@ const description = `
 A self-hosted PIX payment gateway. Get a token from \`/auth/token\`, create a transaction, show its QR code, and be told by a
 signed webhook when it is paid.
 
+- [The guide](/guide/) begins at the beginning.
 - Amounts are integers in **cents** of BRL.
 - Errors are \`application/problem+json\` (RFC 9457); compare \`code\`, read \`detail\`; 422 names every fault in \`errors\`.
 - Webhooks are signed as [Standard Webhooks](https://www.standardwebhooks.com) has it.

@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { runMigrations } from 'graphile-worker'
 import { pino } from 'pino'
 import type { TestProject } from 'vitest/node'
+import { buildGuide } from '../../scripts/guide.ts'
 import { startEmbeddedPostgres } from '../../src/db/embedded.ts'
 import { migrate, migrationsFolder } from '../../src/db/migrate.ts'
 import { connect, raw } from '../../src/db/sql.ts'
@@ -22,10 +23,15 @@ declare module 'vitest' {
 const log = pino({ level: 'silent' })
 const template = 'guiche_template'
 
-/** Once per run: the program and the dashboard are compiled, and one PostgreSQL of our own is started, with a migrated database to clone. */
+/** Once per run: the program, the dashboard and the guide are built, and one PostgreSQL of our own is started, with a migrated database to clone. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = await mkdtemp(join(tmpdir(), 'guiche-test-'))
-  const [build, postgres] = await Promise.all([compile(), startEmbeddedPostgres({ dataDir, log }), buildDashboard()])
+  const [build, postgres] = await Promise.all([
+    compile(),
+    startEmbeddedPostgres({ dataDir, log }),
+    buildDashboard(),
+    buildGuide({ root: '.', into: 'dist/guide' }),
+  ])
   await makeTemplate(postgres.connectionString)
   project.provide('build', build)
   project.provide('postgres', postgres.connectionString)

@@ -1,0 +1,106 @@
+/** The API's reference as Markdown, from its OpenAPI document: what each route takes and gives, one member a line. */
+
+type Schema = { [keyword: string]: unknown }
+type Operation = {
+  summary: string
+  description?: string
+  tags: string[]
+  parameters?: { name: string; in: string; required: boolean; description?: string; schema: Schema }[]
+  requestBody?: { content: Record<string, { schema: Schema }> }
+  responses: Record<string, { description: string; content?: Record<string, { schema: Schema }> }>
+}
+type Document = {
+  tags: { name: string; description: string }[]
+  paths: Record<string, Record<string, Operation>>
+  components: { schemas: Record<string, Schema> }
+}
+
+/** Where a member has members of its own, they follow; deeper than this nobody reads on. */
+const depthMax = 4
+
+export function writeReference(document: Document): string {
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
+  )
+  const sections = document.tags.map(({ name, description }) => {
+    const own = operations.filter(({ operation }) => operation.tags.includes(name))
+    return [`## ${name}`, `${description}.`, ...own.map((one) => writeOperation(one))].join('\n\n')
+  })
+  return [
+    '# Reference',
+    'Every route of the API. A running service has the same at `/docs`, where requests can be tried, and as OpenAPI 3.1 at `/openapi.json`. What they have in common is in [The API](api.md).',
+    ...sections,
+    '## Problem',
+    'The body of every error but those of `/auth/token`: `application/problem+json`.',
+    table(membersOf(document.components.schemas.Problem ?? {})),
+  ].join('\n\n')
+}
+
+function writeOperation({ path, method, operation }: { path: string; method: string; operation: Operation }): string {
+  const parameters = (operation.parameters ?? []).map(({ name, required, description, schema, in: place }) => {
+    const where = place === 'query' ? '' : ` (${place})`
+    return { name: `${name}${where}`, isRequired: required, schema: { ...schema, description } }
+  })
+  const bodies = Object.entries(operation.requestBody?.content ?? {})
+  const answers = Object.entries(operation.responses)
+  const refusals = answers.map(([status]) => status).filter((status) => Number(status) >= 400)
+  return [
+    `### ${method} ${path}`,
+    [`**${operation.summary}.**`, operation.description ?? ''].join(' '),
+    ...(parameters.length > 0 ? ['#### Parameters', table(parameters)] : []),
+    ...bodies.flatMap(([type, { schema }]) => [`#### Body, ${type}`, table(membersOf(schema))]),
+    ...answers.filter(([status]) => Number(status) < 400).flatMap(([status, answer]) => writeAnswer(status, answer)),
+    ...(refusals.length > 0 ? [`Refused with ${refusals.join(', ')}.`] : []),
+  ].join('\n\n')
+}
+
+function writeAnswer(status: string, { content = {} }: Operation['responses'][string]): string[] {
+  const bodies = Object.entries(content)
+  if (bodies.length === 0) return [`#### Answer ${status}`]
+  return bodies.flatMap(([type, { schema }]) => {
+    const members = membersOf(schema)
+    return [`#### Answer ${status}, ${type}`, ...(members.length > 0 ? [table(members)] : [])]
+  })
+}
+
+type Member = { name: string; isRequired: boolean; schema: Schema }
+
+function membersOf(schema: Schema, prefix = '', depth = 0): Member[] {
+  const inner = schema.type === 'array' ? ((schema.items as Schema | undefined) ?? {}) : schema
+  const required = new Set(Array.isArray(inner.required) ? inner.required : [])
+  return Object.entries((inner.properties as Record<string, Schema> | undefined) ?? {}).flatMap(([name, member]) => {
+    const path = `${prefix}${name}${member.type === 'array' ? '[]' : ''}`
+    const deeper = depth < depthMax ? membersOf(member, `${path}.`, depth + 1) : []
+    return [{ name: path, isRequired: required.has(name), schema: member }, ...deeper]
+  })
+}
+
+function table(members: Member[]): string {
+  if (members.length === 0) return 'No members.'
+  const rows = members.map(({ name, isRequired, schema }) => {
+    const cells = [`\`${name}\`${isRequired ? ' *' : ''}`, toType(schema), describe(schema)]
+    return `| ${cells.map((cell) => cell.replaceAll('|', '\\|').replaceAll('\n', ' ')).join(' | ')} |`
+  })
+  return ['| member (* always there) | type | |', '|---|---|---|', ...rows].join('\n')
+}
+
+function toType(schema: Schema): string {
+  if (schema.type === 'array') return `list of ${toType((schema.items as Schema | undefined) ?? {})}`
+  if (Array.isArray(schema.enum)) return schema.enum.map((value) => `\`${String(value)}\``).join(', ')
+  if ('const' in schema) return `\`${String(schema.const)}\``
+  return [schema.type ?? 'any'].flat().join(' or ')
+}
+
+function describe(schema: Schema): string {
+  const from = schema.minimum ?? schema.minLength ?? schema.minItems
+  const to = schema.maximum ?? schema.maxLength ?? schema.maxItems
+  const unit = 'maxLength' in schema ? ' characters' : 'maxItems' in schema ? ' members' : ''
+  const range =
+    to === undefined
+      ? from === undefined
+        ? ''
+        : `from ${from}`
+      : `${from === undefined ? 'up' : from} to ${to}${unit}`
+  const fallback = 'default' in schema ? `default \`${JSON.stringify(schema.default)}\`` : ''
+  return [schema.description, range, fallback].filter(Boolean).join('; ')
+}

@@ -1,0 +1,69 @@
+import { readdir } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { chromiumPath, type Look, openChromium, visit } from '../support/browser.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+
+const looks: Look[] = [
+  { width: 1440, theme: 'light' },
+  { width: 1440, theme: 'dark' },
+  { width: 390, theme: 'light' },
+  { width: 390, theme: 'dark' },
+]
+
+describe.skipIf(chromiumPath === null)('the guide', () => {
+  let service: TestService
+  let browser: Browser
+  beforeAll(async () => {
+    service = await startTestService()
+    browser = await openChromium()
+  })
+  afterAll(async () => {
+    await browser.close()
+    await service.stop()
+  })
+
+  it.each(looks)('is read at $width, $theme, within its policy', async (look) => {
+    const one = await visit(browser, look)
+    for (const name of ['index', 'quick-start', 'errors', 'openapi', 'dashboard']) {
+      const answer = await one.page.goto(`${service.baseUrl}/guide/${name}.html`)
+      expect(answer?.headers()['content-security-policy']).not.toContain('unsafe')
+      await one.look(`guide-${name}`)
+    }
+    expect(one.complaints).toEqual([])
+    await one.close()
+  })
+
+  it('leads from the front page to all others, by its contents and by its search', async () => {
+    const { page, close, complaints } = await visit(browser)
+    await page.goto(`${service.baseUrl}/guide`)
+    const titles = await page.getByRole('navigation').getByRole('link').allTextContents()
+    expect(titles.length).toBeGreaterThan(20)
+    for (const title of titles.slice(1, 6)) {
+      await page.getByRole('navigation').getByRole('link', { name: title, exact: true }).click()
+      await page.getByRole('heading', { level: 1, name: title }).waitFor()
+    }
+    await page.getByRole('searchbox').fill('idempotency repeated')
+    await page.getByRole('link', { name: /^Idempotency: What a repeated key gives/ }).click()
+    await expect.poll(() => page.url()).toMatch(/idempotency\.html#what-a-repeated-key-gives$/)
+    await page.getByRole('searchbox').fill('xyzzy')
+    await page.getByText('Nothing is found.').waitFor()
+    expect(complaints).toEqual([])
+    await close()
+  })
+
+  it('works from a folder, without a server', async () => {
+    const { page, close, complaints } = await visit(browser)
+    const folder = resolve('dist/guide')
+    expect(await readdir(folder)).toContain('index.html')
+    await page.goto(pathToFileURL(`${folder}/decisions/0001-postgresql-alone.html`).href)
+    await page.getByRole('searchbox').fill('rate limits')
+    await page.getByRole('link', { name: /^Errors: Rate limits/ }).click()
+    await page.getByRole('heading', { name: 'Rate limits' }).waitFor()
+    expect(await page.evaluate(() => getComputedStyle(document.body).margin)).toBe('0px')
+    expect(complaints).toEqual([])
+    await close()
+  })
+})
