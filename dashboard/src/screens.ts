@@ -51,6 +51,27 @@ export const screens: ScreenEntry[] = [
     Screen: screen(async () => await import('./screens/record/record.tsx')),
   },
   {
+    name: 'webhooks',
+    paths: ['/webhooks'],
+    permission: 'webhook.read',
+    icon: 'webhooks',
+    Screen: screen(async () => await import('./screens/webhooks/webhooks.tsx')),
+  },
+  {
+    name: 'credentials',
+    paths: ['/credentials'],
+    permission: 'credential.write',
+    icon: 'credentials',
+    Screen: screen(async () => await import('./screens/credentials/credentials.tsx')),
+  },
+  {
+    name: 'sandbox',
+    paths: ['/sandbox'],
+    permission: 'sandbox.use',
+    icon: 'sandbox',
+    Screen: screen(async () => await import('./screens/sandbox/sandbox.tsx')),
+  },
+  {
     name: 'users',
     paths: ['/users'],
     permission: 'user.write',

@@ -1,0 +1,191 @@
+import { Badge, Button, Checkbox, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { ask, faultsOf } from '../../api.ts'
+import { useClients } from '../../components/client-switch.tsx'
+import { Confirm } from '../../components/confirm.tsx'
+import { Empty } from '../../components/empty.tsx'
+import { ErrorNotice } from '../../components/error-notice.tsx'
+import { IconOf } from '../../components/icons.tsx'
+import { Page } from '../../components/page.tsx'
+import { RecordTable } from '../../components/record-table.tsx'
+import { SecretShown } from '../../components/secret-shown.tsx'
+import { useFormat } from '../../format.ts'
+import { useText } from '../../text.ts'
+import { words } from './text.ts'
+
+const shownMax = 50
+
+type Made = { clientId: string; clientSecret?: string; webhookSecret?: string }
+
+/** All clients, for the operator's people. */
+export function ClientList() {
+  const t = useText(words)
+  const format = useFormat()
+  const clients = useClients()
+  const [wanted, setWanted] = useState('')
+  const [isAdding, setAdding] = useState(false)
+  const [made, setMade] = useState<Made | null>(null)
+  const found = clients.data?.filter(({ name, clientId }) =>
+    `${name} ${clientId}`.toLowerCase().includes(wanted.trim().toLowerCase()),
+  )
+  return (
+    <Page title={t.title} lead={t.lead} actions={<Button onClick={() => setAdding(true)}>{t.add}</Button>}>
+      <TextInput
+        aria-label={t.search}
+        placeholder={t.search}
+        leftSection={<IconOf name="search" size={16} />}
+        value={wanted}
+        onChange={(event) => setWanted(event.currentTarget.value)}
+        maw={420}
+      />
+      {clients.isError ? (
+        <ErrorNotice error={clients.error} onRetry={() => void clients.refetch()} />
+      ) : (
+        <RecordTable
+          label={t.title}
+          rows={found?.slice(0, shownMax)}
+          keyOf={({ clientId }) => clientId}
+          linkOf={({ clientId }) => `/credentials?${new URLSearchParams({ client: clientId })}`}
+          columns={[
+            {
+              name: t.name,
+              cell: ({ name, clientId }) => (
+                <>
+                  <Text size="sm" fw={600}>
+                    {name}
+                  </Text>
+                  <Text size="xs" c="dimmed" className="identifier">
+                    {clientId}
+                  </Text>
+                </>
+              ),
+            },
+            {
+              name: t.since,
+              isMinor: true,
+              cell: ({ createdAt }) => <Text size="sm">{format.date(createdAt)}</Text>,
+            },
+            { name: t.state, cell: ({ isActive }) => <ClientState isActive={isActive} /> },
+          ]}
+          empty={
+            wanted === '' ? (
+              <Empty icon="credentials" title={t.none}>
+                {t.noneHint}
+              </Empty>
+            ) : (
+              <Empty icon="search" title={t.noneFound} />
+            )
+          }
+        />
+      )}
+      {found && found.length > shownMax && (
+        <Text size="sm" c="dimmed">
+          {t.shown(format.number(shownMax), format.number(found.length))}
+        </Text>
+      )}
+      {isAdding && (
+        <Add
+          onClose={() => setAdding(false)}
+          onMade={(one) => {
+            setAdding(false)
+            setMade(one)
+          }}
+        />
+      )}
+      <SecretShown title={t.made} secrets={made && toSecrets(made, t)} onDone={() => setMade(null)} />
+    </Page>
+  )
+}
+
+function toSecrets(made: Made, t: (typeof words)['en']): Record<string, string> {
+  return {
+    [t.clientId]: made.clientId,
+    ...(made.clientSecret !== undefined && { [t.secrets]: made.clientSecret }),
+    ...(made.webhookSecret !== undefined && { [t.webhookSecrets]: made.webhookSecret }),
+  }
+}
+
+export function ClientState({ isActive }: { isActive: boolean }) {
+  const t = useText(words)
+  return (
+    <Badge variant="light" color={isActive ? 'teal' : 'red'} tt="none" radius="sm">
+      {isActive ? t.active : t.shutOut}
+    </Badge>
+  )
+}
+
+export const scopes = [
+  ...['transaction.read', 'transaction.write', 'refund.write', 'withdrawal.read'],
+  ...['withdrawal.write', 'balance.read', 'webhook.read', 'webhook.write'],
+]
+
+export function ScopeChoice({ value, onChange }: { value: string[]; onChange: (scopes: string[]) => void }) {
+  const t = useText(words)
+  return (
+    <Checkbox.Group label={t.scopes} value={value} onChange={onChange}>
+      <SimpleGrid cols={{ base: 1, xs: 2 }} spacing={8} mt={6}>
+        {scopes.map((scope) => (
+          <Checkbox key={scope} value={scope} label={scope} />
+        ))}
+      </SimpleGrid>
+    </Checkbox.Group>
+  )
+}
+
+function Add({ onClose, onMade }: { onClose: () => void; onMade: (made: Made) => void }) {
+  const t = useText(words)
+  const queries = useQueryClient()
+  const [name, setName] = useState('')
+  const [clientId, setClientId] = useState('')
+  const [granted, setGranted] = useState(scopes)
+  const add = useMutation({
+    mutationFn: async () =>
+      await ask<Made>('POST', '/client', {
+        name: name.trim(),
+        scopes: granted,
+        ...(clientId.trim() !== '' && { clientId: clientId.trim() }),
+      }),
+    onSuccess: async (made) => {
+      await queries.invalidateQueries({ queryKey: ['clients'] })
+      onMade(made)
+    },
+  })
+  const faults = faultsOf(add.error)
+  // Only where a provider knows the clients is the id of one asked for.
+  const asksForId = faults.clientId !== undefined || clientId !== ''
+  return (
+    <Confirm
+      title={t.add}
+      isOpen
+      onClose={onClose}
+      confirm={t.make}
+      isPending={add.isPending}
+      isReady={name.trim() !== '' && granted.length > 0}
+      error={Object.keys(faults).length === 0 ? add.error : null}
+      onConfirm={() => add.mutate()}
+    >
+      <Stack>
+        <Text size="sm">{t.addLead}</Text>
+        <TextInput
+          label={t.name}
+          required
+          maxLength={255}
+          value={name}
+          error={faults.name}
+          onChange={(event) => setName(event.currentTarget.value)}
+        />
+        {asksForId && (
+          <TextInput
+            label={t.clientId}
+            description={t.addOfProvider}
+            value={clientId}
+            error={faults.clientId}
+            onChange={(event) => setClientId(event.currentTarget.value)}
+          />
+        )}
+        <ScopeChoice value={granted} onChange={setGranted} />
+      </Stack>
+    </Confirm>
+  )
+}

@@ -1,0 +1,184 @@
+import { Badge, Button, Group, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { type ReactNode, useState } from 'react'
+import { ask } from '../../api.ts'
+import type { ClientView } from '../../components/client-switch.tsx'
+import { Confirm } from '../../components/confirm.tsx'
+import { Copyable } from '../../components/copy.tsx'
+import { ErrorNotice } from '../../components/error-notice.tsx'
+import { Page, Section } from '../../components/page.tsx'
+import { useFormat } from '../../format.ts'
+import { useClient, useUser } from '../../session.tsx'
+import { useText } from '../../text.ts'
+import { ClientList, ClientState, ScopeChoice } from './client-list.tsx'
+import { type SecretAlive, Secrets } from './secrets.tsx'
+import { Snippet } from './snippet.tsx'
+import { words } from './text.ts'
+
+type ClientKept = ClientView & { secrets: SecretAlive[]; webhookSecrets: SecretAlive[]; hasProvider: boolean }
+
+/** How shops' programs sign in: one client's secrets, or all clients for the operator's people. */
+export default function Credentials() {
+  const client = useClient()
+  return client === null ? <ClientList /> : <OfOne clientId={client} />
+}
+
+function OfOne({ clientId }: { clientId: string }) {
+  const t = useText(words)
+  const client = useQuery({
+    queryKey: ['client', clientId],
+    queryFn: async () => await ask<ClientKept>('GET', `/client/${encodeURIComponent(clientId)}`),
+  })
+  const { data } = client
+  return (
+    <Page title={t.title} lead={t.lead}>
+      {client.isError && <ErrorNotice error={client.error} onRetry={() => void client.refetch()} />}
+      {client.isPending && <Skeleton height={320} />}
+      {data && (
+        <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg" style={{ alignItems: 'start' }}>
+          <Stack gap="lg">
+            <About client={data} />
+            <Revoking client={data} />
+          </Stack>
+          <Stack gap="lg">
+            <Secrets of="client" clientId={clientId} secrets={data.secrets} isOfProvider={data.hasProvider} />
+            <Secrets of="webhook" clientId={clientId} secrets={data.webhookSecrets} />
+          </Stack>
+        </SimpleGrid>
+      )}
+      {data && <Snippet clientId={clientId} />}
+    </Page>
+  )
+}
+
+function About({ client }: { client: ClientKept }) {
+  const t = useText(words)
+  const format = useFormat()
+  const { merchant } = useUser()
+  const [isChanging, setChanging] = useState(false)
+  const rows: [string, ReactNode][] = [
+    [t.clientId, <Copyable key="id" value={client.clientId} label={t.clientId} />],
+    [t.since, format.date(client.createdAt)],
+    [t.state, <ClientState key="state" isActive={client.isActive} />],
+  ]
+  return (
+    <Section title={client.name}>
+      <Stack gap={0}>
+        {rows.map(([name, value]) => (
+          <Group key={name} className="row" py={8} justify="space-between" wrap="nowrap">
+            <Text size="sm" c="dimmed">
+              {name}
+            </Text>
+            <Text size="sm" component="div">
+              {value}
+            </Text>
+          </Group>
+        ))}
+        <div className="row">
+          <Group justify="space-between" py={8}>
+            <Text size="sm" c="dimmed">
+              {t.scopes}
+            </Text>
+            {merchant === null && (
+              <Button
+                size="compact-sm"
+                variant="subtle"
+                onClick={() => setChanging(true)}
+                aria-label={`${t.changeScopes}: ${t.scopes}`}
+              >
+                {t.changeScopes}
+              </Button>
+            )}
+          </Group>
+          <Group gap={6}>
+            {client.scopes.map((scope) => (
+              <Badge key={scope} variant="light" color="gray" tt="none" radius="sm">
+                {scope}
+              </Badge>
+            ))}
+          </Group>
+        </div>
+      </Stack>
+      {isChanging && <ChangeScopes client={client} onClose={() => setChanging(false)} />}
+    </Section>
+  )
+}
+
+function ChangeScopes({ client, onClose }: { client: ClientKept; onClose: () => void }) {
+  const t = useText(words)
+  const queries = useQueryClient()
+  const [granted, setGranted] = useState(client.scopes)
+  const save = useMutation({
+    mutationFn: async () => await ask('PATCH', `/client/${encodeURIComponent(client.clientId)}`, { scopes: granted }),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: ['client', client.clientId] })
+      onClose()
+    },
+  })
+  return (
+    <Confirm
+      title={t.scopes}
+      isOpen
+      onClose={onClose}
+      confirm={t.saveScopes}
+      isPending={save.isPending}
+      isReady={granted.length > 0}
+      error={save.error}
+      onConfirm={() => save.mutate()}
+    >
+      <Text size="sm">{t.scopesLead}</Text>
+      <ScopeChoice value={granted} onChange={setGranted} />
+    </Confirm>
+  )
+}
+
+function Revoking({ client }: { client: ClientKept }) {
+  const t = useText(words)
+  const format = useFormat()
+  const queries = useQueryClient()
+  const [asked, setAsked] = useState<'tokens' | 'all' | null>(null)
+  const revoke = useMutation({
+    mutationFn: async () =>
+      await ask('POST', `/client/${encodeURIComponent(client.clientId)}/revocation`, {
+        tokensOnly: asked === 'tokens',
+      }),
+    onSuccess: async () => {
+      setAsked(null)
+      await Promise.all(
+        [['client', client.clientId], ['clients']].map(
+          async (queryKey) => await queries.invalidateQueries({ queryKey }),
+        ),
+      )
+    },
+  })
+  const { tokensRefusedBefore } = client
+  return (
+    <Section title={t.revoke}>
+      <Text size="sm" c="dimmed" mb="sm">
+        {tokensRefusedBefore === null ? t.allAccepted : t.refusedSince(format.dateTime(tokensRefusedBefore))}
+      </Text>
+      <Group gap="xs">
+        <Button variant="default" onClick={() => setAsked('tokens')}>
+          {t.revokeTokens}
+        </Button>
+        {!client.hasProvider && (
+          <Button variant="light" color="red" onClick={() => setAsked('all')}>
+            {t.revokeAll}
+          </Button>
+        )}
+      </Group>
+      <Confirm
+        title={asked === 'all' ? t.revokeAll : t.revokeTokens}
+        isOpen={asked !== null}
+        onClose={() => setAsked(null)}
+        confirm={asked === 'all' ? t.revokeAll : t.revokeTokens}
+        isDangerous
+        isPending={revoke.isPending}
+        error={revoke.error}
+        onConfirm={() => revoke.mutate()}
+      >
+        <Text size="sm">{asked === 'all' ? t.revokeAllLead(client.name) : t.revokeTokensLead(client.name)}</Text>
+      </Confirm>
+    </Section>
+  )
+}

@@ -1,0 +1,130 @@
+import { Alert, Badge, Button, Group, Select, Stack, Text } from '@mantine/core'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { ask } from '../../api.ts'
+import { Confirm } from '../../components/confirm.tsx'
+import { Section } from '../../components/page.tsx'
+import { SecretShown } from '../../components/secret-shown.tsx'
+import { useFormat } from '../../format.ts'
+import { useText } from '../../text.ts'
+import { words } from './text.ts'
+
+export type SecretAlive = { createdAt: string; expiresAt: string | null }
+
+/** The secrets of one kind that are alive, and making another. */
+export function Secrets({
+  of,
+  clientId,
+  secrets,
+  isOfProvider = false,
+}: {
+  of: 'client' | 'webhook'
+  clientId: string
+  secrets: SecretAlive[]
+  /** An external provider keeps it. */
+  isOfProvider?: boolean
+}) {
+  const t = useText(words)
+  const format = useFormat()
+  const [isAsked, setAsked] = useState(false)
+  const [made, setMade] = useState<string | null>(null)
+  const lead = of === 'client' ? t.secretsLead : t.webhookLead
+  return (
+    <Section
+      title={of === 'client' ? t.secrets : t.webhookSecrets}
+      aside={
+        !isOfProvider && (
+          <Button size="xs" variant="default" onClick={() => setAsked(true)} aria-label={t.rotateOf[of]}>
+            {t.rotate}
+          </Button>
+        )
+      }
+    >
+      <Text size="sm" c="dimmed">
+        {isOfProvider ? t.provider : lead}
+      </Text>
+      {!isOfProvider && secrets.length === 0 && (
+        <Alert color="red" mt="sm">
+          {t.noSecret}
+        </Alert>
+      )}
+      {!isOfProvider && (
+        <Stack gap={0} mt={6}>
+          {secrets.map(({ createdAt, expiresAt }) => (
+            <Group key={createdAt} className="row" py={8} justify="space-between">
+              <Text size="sm">{t.madeAt(format.dateTime(createdAt))}</Text>
+              <Badge variant="light" color={expiresAt === null ? 'teal' : 'yellow'} tt="none" radius="sm">
+                {expiresAt === null ? t.alive : t.ends(format.fromNow(expiresAt))}
+              </Badge>
+            </Group>
+          ))}
+        </Stack>
+      )}
+      {isAsked && (
+        <Rotate
+          of={of}
+          clientId={clientId}
+          onClose={() => setAsked(false)}
+          onMade={(secret) => {
+            setAsked(false)
+            setMade(secret)
+          }}
+        />
+      )}
+      <SecretShown
+        title={t.newSecret[of]}
+        secrets={made === null ? null : { [t.newSecret[of]]: made }}
+        onDone={() => setMade(null)}
+      />
+    </Section>
+  )
+}
+
+function Rotate({
+  of,
+  clientId,
+  onClose,
+  onMade,
+}: {
+  of: 'client' | 'webhook'
+  clientId: string
+  onClose: () => void
+  onMade: (secret: string) => void
+}) {
+  const t = useText(words)
+  const queries = useQueryClient()
+  const [hours, setHours] = useState('24')
+  const rotate = useMutation({
+    mutationFn: async () =>
+      await ask<{ secret: string }>('POST', `/client/${encodeURIComponent(clientId)}/secret`, {
+        of,
+        overlapHours: Number(hours),
+      }),
+    onSuccess: async ({ secret }) => {
+      await queries.invalidateQueries({ queryKey: ['client', clientId] })
+      onMade(secret)
+    },
+  })
+  return (
+    <Confirm
+      title={t.rotateOf[of]}
+      isOpen
+      onClose={onClose}
+      confirm={t.rotateOf[of]}
+      isDangerous={hours === '0'}
+      isPending={rotate.isPending}
+      error={rotate.error}
+      onConfirm={() => rotate.mutate()}
+    >
+      <Text size="sm">{t.rotateLead}</Text>
+      <Select
+        label={t.overlap}
+        data={['0', '1', '24', '168', '720'].map((value) => ({ value, label: t.overlaps[value] ?? value }))}
+        value={hours}
+        allowDeselect={false}
+        onChange={(value) => setHours(value ?? '24')}
+      />
+      {hours === '0' && <Alert color="red">{t.overlapZero}</Alert>}
+    </Confirm>
+  )
+}

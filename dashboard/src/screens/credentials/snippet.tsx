@@ -1,0 +1,74 @@
+import { ActionIcon, Code, CopyButton, Group, SegmentedControl, Text, Tooltip } from '@mantine/core'
+import { useState } from 'react'
+import { IconOf } from '../../components/icons.tsx'
+import { Section } from '../../components/page.tsx'
+import { useText } from '../../text.ts'
+import { words } from './text.ts'
+
+const secretName = 'GUICHE_CLIENT_SECRET'
+
+/** Charging for the first time, in ten lines, with the client's id filled in. The secret is never in it. */
+export function Snippet({ clientId }: { clientId: string }) {
+  const t = useText(words)
+  const [kind, setKind] = useState<'sdk' | 'curl'>('sdk')
+  const text = (kind === 'sdk' ? sdk : curl)(clientId)
+  return (
+    <Section
+      title={t.begin}
+      aside={
+        <SegmentedControl
+          size="xs"
+          value={kind}
+          onChange={(value) => setKind(value === 'curl' ? 'curl' : 'sdk')}
+          aria-label={t.begin}
+          data={[
+            { value: 'sdk', label: 'JavaScript' },
+            { value: 'curl', label: 'curl' },
+          ]}
+        />
+      }
+    >
+      <Group justify="space-between" wrap="nowrap" align="flex-start" mb={6}>
+        <Text size="sm" c="dimmed">
+          {t.beginLead(secretName)}
+        </Text>
+        <CopyButton value={text}>
+          {({ copied, copy }) => (
+            <Tooltip label={copied ? t.copied : t.copy}>
+              <ActionIcon
+                variant="subtle"
+                color={copied ? 'teal' : 'gray'}
+                onClick={copy}
+                aria-label={`${copied ? t.copied : t.copy}: ${t.begin}`}
+              >
+                <IconOf name={copied ? 'check' : 'copy'} size={16} />
+              </ActionIcon>
+            </Tooltip>
+          )}
+        </CopyButton>
+      </Group>
+      <Code block tabIndex={0} style={{ overflowX: 'auto' }}>
+        {text}
+      </Code>
+    </Section>
+  )
+}
+
+const sdk = (clientId: string) => `// npm install @guiche/sdk
+import { Guiche } from '@guiche/sdk'
+
+const guiche = new Guiche({
+  baseUrl: '${location.origin}',
+  clientId: '${clientId}',
+  clientSecret: process.env.${secretName} ?? '',
+})
+const { id, pixResponse } = await guiche.transactions.create({ amount: 2590 })
+console.log(id, pixResponse.uri)`
+
+const curl = (clientId: string) => `TOKEN=$(curl -s ${location.origin}/auth/token \\
+  -d grant_type=client_credentials -d client_id=${clientId} \\
+  --data-urlencode client_secret="$${secretName}" | jq -r .access_token)
+
+curl -s ${location.origin}/transaction \\
+  -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \\
+  -d '{ "amount": 2590, "paymentMethod": "PIX", "pix": {} }'`

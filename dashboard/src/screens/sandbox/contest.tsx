@@ -1,0 +1,155 @@
+import { Alert, Button, Group, Select, Stack, Text } from '@mantine/core'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { guiche } from '../../api.ts'
+import { ErrorNotice } from '../../components/error-notice.tsx'
+import { Section } from '../../components/page.tsx'
+import { useStatusName } from '../../components/status.tsx'
+import { useFormat } from '../../format.ts'
+import { useMay } from '../../session.tsx'
+import { useText } from '../../text.ts'
+import { words } from './text.ts'
+
+const decisions = ['accept', 'reject', 'cancel'] as const
+
+/** The payer's bank that contests a payment, and the network that decides; or that returns it without a word. */
+export function Contesting({ client }: { client: string }) {
+  const t = useText(words)
+  const format = useFormat()
+  const nameOf = useStatusName()
+  const queries = useQueryClient()
+  const [endToEnd, setEndToEnd] = useState<string | null>(null)
+  const paid = useQuery({
+    queryKey: ['sandbox', 'transactions', client, 'paid'],
+    queryFn: async () => {
+      const page = await guiche.transactions.list({ status: ['PAID', 'BLOCKED'], perPage: 20 }).page()
+      return page.data
+    },
+    refetchInterval: 5_000,
+  })
+  const again = async () => await queries.invalidateQueries({ queryKey: ['sandbox', 'transactions', client] })
+  const act = useMutation({
+    mutationFn: async (what: 'contest' | 'return' | (typeof decisions)[number]) => {
+      if (endToEnd === null) return null
+      if (what === 'contest') await guiche.sandbox.contest({ endToEnd })
+      else if (what === 'return') await guiche.sandbox.returnPayment({ endToEnd })
+      else await guiche.sandbox.decide(endToEnd, what)
+      return what
+    },
+    onSuccess: again,
+  })
+  const options = paid.data?.flatMap(({ endToEnd: value, amount, status, createdAt }) =>
+    value === undefined
+      ? []
+      : [{ value, label: `${format.money(amount)} · ${nameOf(status)} · ${format.dateTime(createdAt)}` }],
+  )
+  const isContested = paid.data?.some((one) => one.endToEnd === endToEnd && one.status === 'BLOCKED') ?? false
+  return (
+    <Section title={t.med}>
+      <Stack gap="sm">
+        <Text size="sm" c="dimmed">
+          {t.medLead}
+        </Text>
+        <Select
+          label={t.paidOne}
+          placeholder={options?.length === 0 ? t.paidNone : undefined}
+          data={options ?? []}
+          disabled={!options || options.length === 0}
+          value={endToEnd}
+          onChange={(value) => {
+            setEndToEnd(value)
+            act.reset()
+          }}
+        />
+        <Group gap="xs">
+          {isContested || act.data === 'contest' ? (
+            decisions.map((decision) => (
+              <Button
+                key={decision}
+                size="xs"
+                variant="default"
+                loading={act.isPending}
+                onClick={() => act.mutate(decision)}
+              >
+                {t[decision]}
+              </Button>
+            ))
+          ) : (
+            <>
+              <Button disabled={endToEnd === null} loading={act.isPending} onClick={() => act.mutate('contest')}>
+                {t.contest}
+              </Button>
+              <Button
+                variant="default"
+                disabled={endToEnd === null}
+                loading={act.isPending}
+                onClick={() => act.mutate('return')}
+              >
+                {t.returnIt}
+              </Button>
+            </>
+          )}
+        </Group>
+        {act.isError && <ErrorNotice error={act.error} />}
+        {act.data && (
+          <Alert color="teal" role="status">
+            {act.data === 'contest' ? t.contested : act.data === 'return' ? t.returned : t.decided}
+          </Alert>
+        )}
+      </Stack>
+    </Section>
+  )
+}
+
+/** The receiver of a withdrawal, who sends it back. */
+export function SendingBack({ client }: { client: string }) {
+  const t = useText(words)
+  const format = useFormat()
+  const may = useMay()
+  const [id, setId] = useState<string | null>(null)
+  const sent = useQuery({
+    queryKey: ['sandbox', 'withdrawals', client],
+    queryFn: async () => (await guiche.withdrawals.list({ status: ['PROCESSED'], perPage: 20 }).page()).data,
+    refetchInterval: 10_000,
+    enabled: may('withdrawal.read'),
+  })
+  const sendBack = useMutation({ mutationFn: async (one: string) => await guiche.sandbox.returnWithdrawal(one) })
+  if (!may('withdrawal.read')) return null
+  const options = sent.data?.map(({ id: value, amount, createdAt }) => ({
+    value,
+    label: `${format.money(amount)} · ${format.dateTime(createdAt)}`,
+  }))
+  return (
+    <Section title={t.withdrawal}>
+      <Stack gap="sm">
+        <Text size="sm" c="dimmed">
+          {t.withdrawalLead}
+        </Text>
+        <Select
+          label={t.sentOne}
+          placeholder={options?.length === 0 ? t.sentNone : undefined}
+          data={options ?? []}
+          disabled={!options || options.length === 0}
+          value={id}
+          onChange={setId}
+        />
+        <Group>
+          <Button
+            variant="default"
+            disabled={id === null}
+            loading={sendBack.isPending}
+            onClick={() => id !== null && sendBack.mutate(id)}
+          >
+            {t.sendBack}
+          </Button>
+        </Group>
+        {sendBack.isError && <ErrorNotice error={sendBack.error} />}
+        {sendBack.isSuccess && (
+          <Alert color="teal" role="status">
+            {t.sentBack}
+          </Alert>
+        )}
+      </Stack>
+    </Section>
+  )
+}

@@ -1,0 +1,193 @@
+import { Alert, Anchor, Button, Group, Select, SimpleGrid, Stack, Text, Textarea } from '@mantine/core'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Link } from 'wouter'
+import { faultsOf, guiche } from '../../api.ts'
+import { Copyable } from '../../components/copy.tsx'
+import { ErrorNotice } from '../../components/error-notice.tsx'
+import { MoneyInput } from '../../components/money-input.tsx'
+import { Section } from '../../components/page.tsx'
+import { Status } from '../../components/status.tsx'
+import { useFormat } from '../../format.ts'
+import { newIdempotencyKey } from '../../idempotency.ts'
+import { useClientLink } from '../../links.ts'
+import { useMay } from '../../session.tsx'
+import { useText } from '../../text.ts'
+import { words } from './text.ts'
+
+type Chosen = { id: string | null; uri: string }
+type Behaviour = NonNullable<Parameters<typeof guiche.sandbox.pay>[0]['behaviour']>
+
+const behaviours: Behaviour[] = [
+  ...(['honest', 'without_txid', 'slow', 'late', 'twice', 'other_amount', 'other_payer'] as const),
+  ...(['returned', 'contested', 'callback_never', 'callback_twice', 'callback_late', 'callback_forged'] as const),
+]
+
+/** A charge to pay, and paying whatever code one has. */
+export function Paying({ client }: { client: string }) {
+  const may = useMay()
+  const [chosen, setChosen] = useState<Chosen>({ id: null, uri: '' })
+  return (
+    <>
+      {may('transaction.write') && <Create client={client} onCreated={setChosen} />}
+      <Pay client={client} chosen={chosen} onChosen={setChosen} />
+    </>
+  )
+}
+
+function Create({ client, onCreated }: { client: string; onCreated: (chosen: Chosen) => void }) {
+  const t = useText(words)
+  const format = useFormat()
+  const queries = useQueryClient()
+  const [amount, setAmount] = useState<number | null>(2590)
+  const [idempotencyKey, setKey] = useState(newIdempotencyKey)
+  const create = useMutation({
+    mutationFn: async () => await guiche.transactions.create({ amount: amount ?? 0, idempotencyKey }),
+    onSuccess: async ({ id, pixResponse }) => {
+      setKey(newIdempotencyKey())
+      onCreated({ id, uri: pixResponse.uri })
+      await queries.invalidateQueries({ queryKey: ['sandbox', 'transactions', client] })
+    },
+  })
+  const faults = faultsOf(create.error)
+  return (
+    <Section title={t.create}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (amount !== null && !create.isPending) create.mutate()
+        }}
+      >
+        <Group align="flex-end">
+          <MoneyInput label={t.amount} value={amount} onChange={setAmount} error={faults.amount} w={180} />
+          <Button type="submit" variant="default" loading={create.isPending} disabled={amount === null}>
+            {t.createNow}
+          </Button>
+        </Group>
+      </form>
+      {create.isSuccess && (
+        <Text size="sm" mt="sm" role="status">
+          {t.created(format.money(create.data.amount))}
+        </Text>
+      )}
+      {create.isError && faults.amount === undefined && <ErrorNotice error={create.error} />}
+    </Section>
+  )
+}
+
+function Pay({ client, chosen, onChosen }: { client: string; chosen: Chosen; onChosen: (chosen: Chosen) => void }) {
+  const t = useText(words)
+  const format = useFormat()
+  const queries = useQueryClient()
+  const [amount, setAmount] = useState<number | null>(null)
+  const [behaviour, setBehaviour] = useState<Behaviour | null>(null)
+  const unpaid = useQuery({
+    queryKey: ['sandbox', 'transactions', client, 'unpaid'],
+    queryFn: async () =>
+      (await guiche.transactions.list({ status: ['PIX_QRCODE_GENERATED'], perPage: 20 }).page()).data,
+    refetchInterval: 10_000,
+  })
+  const choose = useMutation({
+    mutationFn: async (id: string) => await guiche.transactions.get(id),
+    onSuccess: ({ id, pixResponse }) => onChosen({ id, uri: pixResponse?.uri ?? '' }),
+  })
+  const pay = useMutation({
+    mutationFn: async () => {
+      const paid = await guiche.sandbox.pay({
+        uri: chosen.uri.trim(),
+        ...(amount !== null && { amount }),
+        ...(behaviour !== null && { behaviour }),
+      })
+      return { ...paid, id: chosen.id }
+    },
+    onSuccess: async () => {
+      onChosen({ id: null, uri: '' })
+      setAmount(null)
+      await queries.invalidateQueries({ queryKey: ['sandbox', 'transactions', client] })
+    },
+  })
+  const options = unpaid.data?.map(({ id, amount: cents, createdAt }) => ({
+    value: id,
+    label: `${format.money(cents)} · ${format.dateTime(createdAt)}`,
+  }))
+  // One that was just made is not in the list that was read before.
+  const isListed = options?.some(({ value }) => value === chosen.id) ?? false
+  return (
+    <Section title={t.pay}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (chosen.uri.trim() !== '' && !pay.isPending) pay.mutate()
+        }}
+      >
+        <Stack gap="sm">
+          <Select
+            label={t.unpaid}
+            placeholder={options?.length === 0 ? t.unpaidNone : undefined}
+            data={options ?? []}
+            value={isListed ? chosen.id : null}
+            disabled={!options || options.length === 0}
+            onChange={(id) => id !== null && choose.mutate(id)}
+          />
+          <Textarea
+            label={t.code}
+            description={t.codeHint}
+            required
+            autosize
+            minRows={2}
+            maxRows={5}
+            value={chosen.uri}
+            onChange={(event) => onChosen({ id: null, uri: event.currentTarget.value })}
+            styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)', fontSize: 13 } }}
+          />
+          <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
+            <Select
+              label={t.behaviour}
+              placeholder={t.asBank}
+              data={behaviours.map((value) => ({ value, label: t.behaviours[value] ?? value }))}
+              value={behaviour}
+              clearable
+              onChange={(value) => setBehaviour(behaviours.find((one) => one === value) ?? null)}
+            />
+            <MoneyInput label={t.otherAmount} value={amount} onChange={setAmount} />
+          </SimpleGrid>
+          {pay.isError && <ErrorNotice error={pay.error} />}
+          <Group justify="flex-end">
+            <Button type="submit" loading={pay.isPending} disabled={chosen.uri.trim() === ''}>
+              {t.payNow}
+            </Button>
+          </Group>
+          {pay.isSuccess && <Paid endToEndId={pay.data.endToEndId} id={pay.data.id} />}
+        </Stack>
+      </form>
+    </Section>
+  )
+}
+
+/** The payment, and what became of its transaction meanwhile. */
+function Paid({ endToEndId, id }: { endToEndId: string; id: string | null }) {
+  const t = useText(words)
+  const toLink = useClientLink()
+  const transaction = useQuery({
+    queryKey: ['transaction', 'sandbox', id],
+    queryFn: async () => await guiche.transactions.get(id ?? ''),
+    enabled: id !== null,
+    refetchInterval: 1_000,
+  })
+  return (
+    <Alert color="teal" title={t.paid} role="status">
+      <Text size="xs" c="dimmed">
+        {t.payment}
+      </Text>
+      <Copyable value={endToEndId} label={t.payment} />
+      {id !== null && transaction.data && (
+        <Group mt="xs">
+          <Status of={transaction.data.status} />
+          <Anchor component={Link} href={toLink(`/transactions/${id}`)} size="sm" underline="always">
+            {t.open}
+          </Anchor>
+        </Group>
+      )}
+    </Alert>
+  )
+}

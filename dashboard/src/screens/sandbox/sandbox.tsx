@@ -1,0 +1,34 @@
+import { Alert, SimpleGrid, Stack } from '@mantine/core'
+import { OfClient } from '../../components/choose-client.tsx'
+import { Page } from '../../components/page.tsx'
+import { useText } from '../../text.ts'
+import { Amounts } from './amounts.tsx'
+import { Bank } from './bank.tsx'
+import { Contesting, SendingBack } from './contest.tsx'
+import { Paying } from './pay.tsx'
+import { words } from './text.ts'
+
+/** The simulated network, played by hand. Only where there is one does anybody have the permission. */
+export default function Sandbox() {
+  const t = useText(words)
+  return (
+    <OfClient title={t.title}>
+      {(client) => (
+        <Page title={t.title} lead={t.lead}>
+          <Alert color="yellow" title={t.noMoney}>
+            {t.noMoneyLead}
+          </Alert>
+          <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg" style={{ alignItems: 'start' }}>
+            <Stack gap="lg">
+              <Paying client={client} />
+              <Contesting client={client} />
+              <SendingBack client={client} />
+            </Stack>
+            <Bank client={client} />
+          </SimpleGrid>
+          <Amounts />
+        </Page>
+      )}
+    </OfClient>
+  )
+}

@@ -1,0 +1,183 @@
+import {
+  ActionIcon,
+  Alert,
+  Button,
+  Code,
+  CopyButton,
+  Drawer,
+  Group,
+  Skeleton,
+  Stack,
+  Text,
+  Tooltip,
+} from '@mantine/core'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link } from 'wouter'
+import { ask, guiche, withQuery } from '../../api.ts'
+import { Copyable } from '../../components/copy.tsx'
+import { ErrorNotice } from '../../components/error-notice.tsx'
+import { IconOf } from '../../components/icons.tsx'
+import { useFormat } from '../../format.ts'
+import { useClientLink } from '../../links.ts'
+import { useMay } from '../../session.tsx'
+import { useText } from '../../text.ts'
+import { DeliveryState } from './state.tsx'
+import { words } from './text.ts'
+
+/** One delivery: its attempts, what it says, and sending it again. */
+export function DeliveryDrawer({
+  client,
+  eventId,
+  onClose,
+}: {
+  client: string
+  /** Empty for none. */
+  eventId: string
+  onClose: () => void
+}) {
+  const t = useText(words)
+  return (
+    <Drawer opened={eventId !== ''} onClose={onClose} title={t.delivery} position="right" size="lg">
+      {eventId !== '' && <Shown client={client} eventId={eventId} />}
+    </Drawer>
+  )
+}
+
+function Shown({ client, eventId }: { client: string; eventId: string }) {
+  const t = useText(words)
+  const format = useFormat()
+  const may = useMay()
+  const toLink = useClientLink()
+  const queries = useQueryClient()
+  const delivery = useQuery({
+    queryKey: ['delivery', client, eventId],
+    queryFn: async () => (await guiche.deliveries.list({ eventId }).page()).data[0] ?? null,
+    refetchInterval: 2_000,
+  })
+  const resend = useMutation({
+    mutationFn: async () => await guiche.deliveries.resend(eventId),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: ['delivery', client, eventId] })
+    },
+  })
+  if (delivery.isError) return <ErrorNotice error={delivery.error} onRetry={() => void delivery.refetch()} />
+  if (!delivery.data) return <Skeleton height={240} />
+  const { type, recordId, url, state, nextAttemptAt } = delivery.data
+  const recordType = type.startsWith('withdrawal.') ? 'withdrawal' : 'transaction'
+  return (
+    <Stack>
+      <Group justify="space-between" wrap="nowrap" align="flex-start">
+        <div>
+          <Text fw={600}>{type}</Text>
+          <Copyable value={eventId} label="webhook-id" />
+        </div>
+        <DeliveryState of={state} />
+      </Group>
+      <Text size="sm" className="identifier">
+        {url}
+      </Text>
+      {state === 'pending' && nextAttemptAt !== null && <Text size="sm">{t.next(format.fromNow(nextAttemptAt))}</Text>}
+      {state === 'waiting' && <Text size="sm">{t.behind}</Text>}
+      <Group>
+        {may('webhook.write') && (
+          <Button onClick={() => resend.mutate()} loading={resend.isPending}>
+            {t.resend}
+          </Button>
+        )}
+        {may(`${recordType}.read`) && (
+          <Button variant="default" component={Link} href={toLink(`/${recordType}s/${recordId}`)}>
+            {t.openRecord}
+          </Button>
+        )}
+      </Group>
+      {resend.isSuccess && (
+        <Alert color="teal" role="status">
+          {t.resent}
+        </Alert>
+      )}
+      {resend.isError && <ErrorNotice error={resend.error} />}
+      <Attempts attempts={delivery.data.attempts} />
+      {may(`${recordType}.read`) && <Payload client={client} eventId={eventId} />}
+    </Stack>
+  )
+}
+
+type Attempt = {
+  number: number
+  startedAt: string
+  durationInMilliseconds: number
+  status: number | null
+  error: string | null
+}
+
+function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
+  const t = useText(words)
+  const format = useFormat()
+  return (
+    <section aria-label={t.attempts}>
+      <Text fw={600} size="sm">
+        {t.attempts}
+      </Text>
+      {attempts.length === 0 && (
+        <Text size="sm" c="dimmed">
+          {t.noAttempts}
+        </Text>
+      )}
+      {attempts.toReversed().map(({ number, startedAt, durationInMilliseconds, status, error }) => (
+        <Group key={number} className="row" py={8} justify="space-between" wrap="nowrap" align="flex-start">
+          <div>
+            <Text size="sm">{t.attempt(format.number(number))}</Text>
+            <Text size="xs" c="dimmed">
+              {format.dateTime(startedAt)} · {format.duration(durationInMilliseconds)}
+            </Text>
+          </div>
+          <Text size="sm" ta="right">
+            {error ?? `HTTP ${status ?? t.noAnswer}`}
+          </Text>
+        </Group>
+      ))}
+    </section>
+  )
+}
+
+/** As it was at that moment, and as it is signed: a resend has the same bytes. */
+function Payload({ client, eventId }: { client: string; eventId: string }) {
+  const t = useText(words)
+  const payload = useQuery({
+    queryKey: ['payload', client, eventId],
+    queryFn: async () => {
+      const path = withQuery(`/webhook/delivery/${encodeURIComponent(eventId)}/payload`, { clientId: client })
+      return (await ask<{ payload: object | null }>('GET', path)).payload
+    },
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+  if (payload.isError) return <ErrorNotice error={payload.error} />
+  if (!payload.data) return <Skeleton height={160} />
+  const text = JSON.stringify(payload.data, null, 2)
+  return (
+    <section aria-label={t.payload}>
+      <Group justify="space-between" mb={4}>
+        <Text fw={600} size="sm">
+          {t.payload}
+        </Text>
+        <CopyButton value={text}>
+          {({ copied, copy }) => (
+            <Tooltip label={copied ? t.copied : t.copy}>
+              <ActionIcon
+                variant="subtle"
+                color={copied ? 'teal' : 'gray'}
+                onClick={copy}
+                aria-label={`${copied ? t.copied : t.copy}: ${t.payload}`}
+              >
+                <IconOf name={copied ? 'check' : 'copy'} size={16} />
+              </ActionIcon>
+            </Tooltip>
+          )}
+        </CopyButton>
+      </Group>
+      <Code block tabIndex={0} style={{ maxHeight: 420, overflow: 'auto' }}>
+        {text}
+      </Code>
+    </section>
+  )
+}

@@ -1,0 +1,83 @@
+import { Badge, Group, Stack, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { ask, withQuery } from '../../api.ts'
+import { ErrorNotice } from '../../components/error-notice.tsx'
+import { Section } from '../../components/page.tsx'
+import { useFormat } from '../../format.ts'
+import { useText } from '../../text.ts'
+import { words } from './text.ts'
+
+/** Dates come over the wire as text. */
+type Health = {
+  receiver: string
+  delivered: number
+  givenUp: number
+  waiting: number
+  failing: number
+  oldestWaitingAt: string | null
+}
+
+/** How each address does: what arrived, what fails, and what has waited longest. */
+export function Receivers({ client }: { client: string }) {
+  const t = useText(words)
+  const receivers = useQuery({
+    queryKey: ['receivers', client],
+    queryFn: async () =>
+      (await ask<{ data: Health[] }>('GET', withQuery('/webhook/receiver', { clientId: client }))).data,
+    refetchInterval: 5_000,
+  })
+  if (receivers.isError) return <ErrorNotice error={receivers.error} onRetry={() => void receivers.refetch()} />
+  return (
+    <Section
+      title={t.receivers}
+      aside={
+        <Text size="xs" c="dimmed">
+          {t.receiversLead}
+        </Text>
+      }
+    >
+      {receivers.data?.length === 0 && (
+        <Text size="sm" c="dimmed">
+          {t.noReceivers}
+        </Text>
+      )}
+      <Stack gap={0}>
+        {receivers.data?.map((health) => (
+          <Receiver key={health.receiver} health={health} />
+        ))}
+      </Stack>
+    </Section>
+  )
+}
+
+function Receiver({ health: { receiver, delivered, givenUp, waiting, failing, oldestWaitingAt } }: { health: Health }) {
+  const t = useText(words)
+  const format = useFormat()
+  const counts = [
+    { count: delivered, text: t.delivered, color: 'teal' },
+    { count: waiting - failing, text: t.waiting, color: 'gray' },
+    { count: failing, text: t.failing, color: 'orange' },
+    { count: givenUp, text: t.givenUp, color: 'red' },
+  ]
+  return (
+    <Group className="row" py={8} justify="space-between" gap="xs">
+      <div>
+        <Text size="sm" fw={600} className="identifier">
+          {receiver}
+        </Text>
+        <Text size="xs" c="dimmed">
+          {oldestWaitingAt === null ? t.allArrived : t.oldest(format.dateTime(oldestWaitingAt))}
+        </Text>
+      </div>
+      <Group gap={6}>
+        {counts
+          .filter(({ count }) => count > 0)
+          .map(({ count, text, color }) => (
+            <Badge key={color} variant="light" color={color} tt="none" radius="sm">
+              {text(format.number(count))}
+            </Badge>
+          ))}
+      </Group>
+    </Group>
+  )
+}

@@ -1,0 +1,207 @@
+import {
+  Alert,
+  Button,
+  Checkbox,
+  Group,
+  Modal,
+  Progress,
+  SimpleGrid,
+  Skeleton,
+  Stack,
+  Text,
+  TextInput,
+} from '@mantine/core'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { ResendPreview } from '../../../../src/webhooks/resend-many.ts'
+import type { ResendProgress } from '../../../../src/webhooks/resend-store.ts'
+import { ask } from '../../api.ts'
+import { Confirm } from '../../components/confirm.tsx'
+import { ErrorNotice } from '../../components/error-notice.tsx'
+import { useFormat } from '../../format.ts'
+import { useText } from '../../text.ts'
+import { hostOf } from './state.tsx'
+import { words } from './text.ts'
+
+const states = ['exhausted', 'gone', 'pending', 'delivered']
+const dayMs = 24 * 60 * 60_000
+
+type Period = { clientId: string; from: string; until: string }
+
+/** Sends a period's deliveries again: chosen, shown how many and where to, confirmed, and followed as they arrive. */
+export function ResendMany({ client, onClose }: { client: string; onClose: () => void }) {
+  const t = useText(words)
+  const format = useFormat()
+  const queries = useQueryClient()
+  // Made as the dialog opens: a second click asks for the same.
+  const [resendId] = useState(newUuid)
+  const [from, setFrom] = useState(() => toLocal(new Date(Date.now() - dayMs)))
+  const [until, setUntil] = useState(() => toLocal(new Date(Date.now() + 60_000)))
+  const [chosen, setChosen] = useState(['exhausted', 'gone', 'pending'])
+  const period = toPeriod(client, from, until)
+  const preview = useQuery({
+    queryKey: ['resend', client, from, until, chosen],
+    queryFn: async () => {
+      const query = new URLSearchParams(period ?? {})
+      for (const state of chosen) query.append('state', state)
+      return await ask<ResendPreview & { max: number }>('GET', `/webhook/resend?${query}`)
+    },
+    enabled: period !== null && chosen.length > 0,
+    staleTime: 0,
+    gcTime: 0,
+  })
+  const send = useMutation({
+    mutationFn: async () =>
+      await ask<{ count: number }>('PUT', `/webhook/resend/${resendId}`, { ...period, states: chosen }),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: ['deliveries'] })
+    },
+  })
+  if (send.data && period) {
+    return <Sent resendId={resendId} period={period} count={send.data.count} onClose={onClose} />
+  }
+  const count = preview.data?.total ?? 0
+  return (
+    <Confirm
+      title={t.many}
+      isOpen
+      onClose={onClose}
+      confirm={t.sendMany(format.number(count))}
+      isPending={send.isPending}
+      isReady={count > 0 && preview.data?.isTooMany === false && !preview.isFetching}
+      error={send.error}
+      onConfirm={() => send.mutate()}
+    >
+      <Text size="sm">{t.manyLead}</Text>
+      <SimpleGrid cols={{ base: 1, xs: 2 }}>
+        <TextInput
+          type="datetime-local"
+          label={t.from}
+          value={from}
+          onChange={(event) => setFrom(event.currentTarget.value)}
+        />
+        <TextInput
+          type="datetime-local"
+          label={t.until}
+          value={until}
+          onChange={(event) => setUntil(event.currentTarget.value)}
+        />
+      </SimpleGrid>
+      <Checkbox.Group label={t.which} value={chosen} onChange={setChosen}>
+        <Stack gap={8} mt={6}>
+          {states.map((state) => (
+            <Checkbox key={state} value={state} label={t.whichStates[state]} />
+          ))}
+        </Stack>
+      </Checkbox.Group>
+      {period === null ? (
+        <Alert color="yellow">{t.invalid}</Alert>
+      ) : (
+        <Preview preview={preview} isAsked={chosen.length > 0} />
+      )}
+    </Confirm>
+  )
+}
+
+function Preview({
+  preview: { data, isError, error },
+  isAsked,
+}: {
+  preview: { data: (ResendPreview & { max: number }) | undefined; isError: boolean; error: unknown }
+  isAsked: boolean
+}) {
+  const t = useText(words)
+  const format = useFormat()
+  if (!isAsked) return <Alert color="gray">{t.previewNone}</Alert>
+  if (isError) return <ErrorNotice error={error} />
+  if (!data) return <Skeleton height={72} />
+  if (data.isTooMany) return <Alert color="yellow">{t.tooMany(format.number(data.max))}</Alert>
+  if (data.total === 0) return <Alert color="gray">{t.previewNone}</Alert>
+  return (
+    <Alert color="blue" role="status">
+      <Text size="sm" fw={600}>
+        {data.total === 1 ? t.previewOne : t.preview(format.number(data.total), data.receivers.length)}
+      </Text>
+      {data.receivers.map(({ receiver, count }) => (
+        <Group key={receiver} justify="space-between" gap="xs">
+          <Text size="xs" className="identifier">
+            {hostOf(receiver)}
+          </Text>
+          <Text size="xs">{format.number(count)}</Text>
+        </Group>
+      ))}
+    </Alert>
+  )
+}
+
+function Sent({
+  resendId,
+  period,
+  count,
+  onClose,
+}: {
+  resendId: string
+  period: Period
+  count: number
+  onClose: () => void
+}) {
+  const t = useText(words)
+  const format = useFormat()
+  const progress = useQuery({
+    queryKey: ['resend', resendId],
+    queryFn: async () => await ask<ResendProgress>('GET', `/webhook/resend/${resendId}?${new URLSearchParams(period)}`),
+    refetchInterval: ({ state: { data } }) => (data && data.waiting === 0 ? false : 1_000),
+  })
+  const { delivered = 0, failing = 0, givenUp = 0 } = progress.data ?? {}
+  const share = (part: number) => (count === 0 ? 0 : (100 * part) / count)
+  return (
+    <Modal opened onClose={onClose} title={t.many} centered>
+      <Stack>
+        <Progress.Root size="lg" aria-label={t.many}>
+          <Progress.Section
+            value={share(delivered)}
+            color="teal"
+            aria-label={t.progress(String(delivered), String(count))}
+          />
+          <Progress.Section
+            value={share(failing + givenUp)}
+            color="orange"
+            aria-label={t.progressFailing(String(failing))}
+          />
+        </Progress.Root>
+        <div role="status">
+          <Text size="sm" fw={600}>
+            {delivered === count ? t.progressDone : t.progress(format.number(delivered), format.number(count))}
+          </Text>
+          {failing > 0 && <Text size="sm">{t.progressFailing(format.number(failing))}</Text>}
+          {givenUp > 0 && <Text size="sm">{t.progressGivenUp(format.number(givenUp))}</Text>}
+        </div>
+        {progress.isError && <ErrorNotice error={progress.error} />}
+        <Group justify="space-between">
+          <Text size="xs" c="dimmed">
+            {delivered === count ? '' : t.background}
+          </Text>
+          <Button onClick={onClose}>{t.close}</Button>
+        </Group>
+      </Stack>
+    </Modal>
+  )
+}
+
+/** Not by `crypto.randomUUID`, which browsers have over https alone. */
+function newUuid(): string {
+  const hex = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join(
+    '',
+  )
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+}
+
+/** Minutes in Brazil, as the input has them. */
+function toLocal(at: Date): string {
+  return new Date(at.getTime() - 3 * 60 * 60_000).toISOString().slice(0, 16)
+}
+
+function toPeriod(clientId: string, from: string, until: string): Period | null {
+  if (from === '' || until === '' || from > until) return null
+  return { clientId, from: `${from}:00.000-03:00`, until: `${until}:59.999-03:00` }
+}

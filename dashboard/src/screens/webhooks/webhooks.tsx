@@ -1,0 +1,287 @@
+import { Button, SegmentedControl, Select, Stack, Text } from '@mantine/core'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useSearchParams } from 'wouter'
+import type { toDeliveryView } from '../../../../src/webhooks/view.ts'
+import { ask, guiche, withQuery } from '../../api.ts'
+import { OfClient } from '../../components/choose-client.tsx'
+import { Empty } from '../../components/empty.tsx'
+import { ErrorNotice } from '../../components/error-notice.tsx'
+import { FilterBar } from '../../components/filter-bar.tsx'
+import { DayInput, TextFilter } from '../../components/filter-inputs.tsx'
+import { Page } from '../../components/page.tsx'
+import { Pages, RecordTable } from '../../components/record-table.tsx'
+import { useStatusName } from '../../components/status.tsx'
+import { dayEnd, dayStart, useFilters } from '../../filters.ts'
+import { useFormat } from '../../format.ts'
+import { useClientLink } from '../../links.ts'
+import { useMay } from '../../session.tsx'
+import { useText } from '../../text.ts'
+import { DeliveryDrawer } from './delivery.tsx'
+import { Receivers } from './receivers.tsx'
+import { ResendMany } from './resend-many.tsx'
+import { DeliveryState, hostOf } from './state.tsx'
+import { words } from './text.ts'
+
+type Deliveries = {
+  total: number
+  totalPages: number
+  isMore: boolean
+  data: ReturnType<typeof toDeliveryView>[]
+}
+
+const states = ['pending', 'waiting', 'delivered', 'exhausted', 'gone']
+const types = [
+  ...['pix_qrcode_generated', 'paid', 'failed', 'processing_refund', 'refunded'],
+  ...['blocked', 'processing_infraction', 'infraction'],
+].map((status) => `transaction.${status}`)
+const withdrawalTypes = ['processing', 'processed', 'failed', 'canceled', 'rejected'].map(
+  (status) => `withdrawal.${status}`,
+)
+
+/** What a merchant's receivers were told, and telling it again. */
+export default function Webhooks() {
+  const t = useText(words)
+  return <OfClient title={t.title}>{(client) => <OfOne client={client} />}</OfClient>
+}
+
+function OfOne({ client }: { client: string }) {
+  const t = useText(words)
+  const may = useMay()
+  const filters = useFilters()
+  const [, setQuery] = useSearchParams()
+  const [isResending, setResending] = useState(false)
+  const isEvents = filters.get('view') === 'events'
+  const closeDelivery = () =>
+    setQuery((before) => {
+      const next = new URLSearchParams(before)
+      next.delete('delivery')
+      return next
+    })
+  return (
+    <Page
+      title={t.title}
+      lead={t.lead}
+      actions={
+        may('webhook.write') && (
+          <Button variant="default" onClick={() => setResending(true)}>
+            {t.many}
+          </Button>
+        )
+      }
+    >
+      <Receivers client={client} />
+      <SegmentedControl
+        style={{ alignSelf: 'flex-start' }}
+        value={isEvents ? 'events' : 'deliveries'}
+        onChange={(view) => filters.set({ view: view === 'events' ? 'events' : '' })}
+        aria-label={t.title}
+        data={[
+          { value: 'deliveries', label: t.deliveries },
+          { value: 'events', label: t.events },
+        ]}
+      />
+      {isEvents ? <EventList client={client} /> : <DeliveryList client={client} />}
+      <DeliveryDrawer client={client} eventId={filters.get('delivery')} onClose={closeDelivery} />
+      {isResending && <ResendMany client={client} onClose={() => setResending(false)} />}
+    </Page>
+  )
+}
+
+function DeliveryList({ client }: { client: string }) {
+  const t = useText(words)
+  const format = useFormat()
+  const filters = useFilters()
+  const nameOf = useTypeName()
+  const [query] = useSearchParams()
+  const asked = {
+    clientId: client,
+    state: filters.get('state'),
+    type: filters.get('type'),
+    recordId: filters.get('recordId'),
+    from: dayStart(filters.get('from')),
+    until: dayEnd(filters.get('until')),
+    page: filters.page,
+  }
+  const list = useQuery({
+    queryKey: ['deliveries', asked],
+    queryFn: async () => await ask<Deliveries>('GET', withQuery('/webhook/delivery', asked)),
+    placeholderData: keepPreviousData,
+    refetchInterval: 5_000,
+  })
+  const count = ['state', 'type', 'recordId', 'from', 'until'].filter((name) => filters.get(name) !== '').length
+  return (
+    <Stack gap="sm">
+      <FilterBar
+        count={count}
+        onClear={filters.clear}
+        common={
+          <>
+            <Select
+              label={t.state}
+              placeholder={t.anyState}
+              data={states.map((value) => ({ value, label: t.states[value] ?? value }))}
+              value={filters.get('state') || null}
+              onChange={(value) => filters.set({ state: value ?? '' })}
+              clearable
+              w={{ base: '100%', xs: 170 }}
+            />
+            <Select
+              label={t.type}
+              placeholder={t.anyType}
+              data={[...types, ...withdrawalTypes].map((value) => ({ value, label: nameOf(value) }))}
+              value={filters.get('type') || null}
+              onChange={(value) => filters.set({ type: value ?? '' })}
+              clearable
+              searchable
+              w={{ base: '100%', xs: 240 }}
+            />
+            <DayInput label={t.from} name="from" />
+            <DayInput label={t.until} name="until" />
+          </>
+        }
+        more={<TextFilter label={t.record} name="recordId" />}
+      />
+      {list.isError ? (
+        <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />
+      ) : (
+        <RecordTable
+          label={t.deliveries}
+          rows={list.data?.data}
+          keyOf={({ eventId }) => eventId}
+          linkOf={({ eventId }) => `/webhooks?${withParameter(query, 'delivery', eventId)}`}
+          columns={[
+            { name: t.when, cell: ({ createdAt }) => <Text size="sm">{format.dateTime(createdAt)}</Text> },
+            {
+              name: t.type,
+              cell: ({ type, recordId }) => (
+                <>
+                  <Text size="sm">{nameOf(type)}</Text>
+                  <Text size="xs" c="dimmed" className="identifier" visibleFrom="sm">
+                    {recordId}
+                  </Text>
+                </>
+              ),
+            },
+            {
+              name: t.receiver,
+              isMinor: true,
+              cell: ({ url }) => (
+                <Text size="sm" className="identifier">
+                  {hostOf(url)}
+                </Text>
+              ),
+            },
+            { name: t.attempts, isMinor: true, isAmount: true, cell: ({ attempts }) => format.number(attempts.length) },
+            {
+              name: t.state,
+              cell: ({ state, lastError }) => (
+                <>
+                  <DeliveryState of={state} />
+                  {state !== 'delivered' && lastError !== null && (
+                    <Text size="xs" c="dimmed" mt={2} visibleFrom="sm">
+                      {lastError}
+                    </Text>
+                  )}
+                </>
+              ),
+            },
+          ]}
+          empty={
+            count > 0 ? (
+              <Empty icon="filter" title={t.noneFound}>
+                {t.noneFoundHint}
+              </Empty>
+            ) : (
+              <Empty icon="webhooks" title={t.none}>
+                {t.noneHint}
+              </Empty>
+            )
+          }
+        />
+      )}
+      {list.data?.isMore && (
+        <Text size="sm" c="dimmed">
+          {t.more(format.number(list.data.total - 1))}
+        </Text>
+      )}
+      {list.data && list.data.total > 0 && (
+        <Pages total={list.data.total} totalPages={list.data.totalPages} page={filters.page} onPage={filters.goTo} />
+      )}
+    </Stack>
+  )
+}
+
+/** All changes, those included that had nowhere to go. */
+function EventList({ client }: { client: string }) {
+  const t = useText(words)
+  const format = useFormat()
+  const filters = useFilters()
+  const nameOf = useTypeName()
+  const toLink = useClientLink()
+  const list = useQuery({
+    queryKey: ['events', client, filters.page],
+    queryFn: async () => await guiche.events.list({ page: filters.page }).page(),
+    placeholderData: keepPreviousData,
+    refetchInterval: 5_000,
+  })
+  if (list.isError) return <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />
+  return (
+    <Stack gap="sm">
+      <RecordTable
+        label={t.events}
+        rows={list.data?.data}
+        keyOf={({ id }) => id}
+        linkOf={({ recordType, recordId }) => toLink(`/${recordType}s/${recordId}`)}
+        columns={[
+          { name: t.when, cell: ({ createdAt }) => <Text size="sm">{format.dateTime(createdAt)}</Text> },
+          {
+            name: t.type,
+            cell: ({ type, recordId }) => (
+              <>
+                <Text size="sm">{nameOf(type)}</Text>
+                <Text size="xs" c="dimmed" className="identifier" visibleFrom="sm">
+                  {recordId}
+                </Text>
+              </>
+            ),
+          },
+          {
+            name: t.state,
+            cell: ({ delivery }) =>
+              delivery === null ? (
+                <Text size="xs" c="dimmed">
+                  {t.noAddress}
+                </Text>
+              ) : (
+                <DeliveryState of={delivery} />
+              ),
+          },
+        ]}
+        empty={
+          <Empty icon="webhooks" title={t.noEvents}>
+            {t.noEventsHint}
+          </Empty>
+        }
+      />
+      {list.data && list.data.total > 0 && (
+        <Pages total={list.data.total} totalPages={list.data.totalPages} page={filters.page} onPage={filters.goTo} />
+      )}
+    </Stack>
+  )
+}
+
+/** `transaction.paid` with what it means beside it, since shops' programs know it by the first. */
+function useTypeName(): (type: string) => string {
+  const nameOf = useStatusName()
+  return (type) => {
+    const status = type.slice(type.indexOf('.') + 1).toUpperCase()
+    return nameOf(status) === status ? type : `${type} · ${nameOf(status)}`
+  }
+}
+
+function withParameter(query: URLSearchParams, name: string, value: string): string {
+  const next = new URLSearchParams(query)
+  next.set(name, value)
+  return next.toString()
+}
