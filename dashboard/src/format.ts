@@ -24,6 +24,7 @@ function createFormat(language: Language) {
   })
   const number = new Intl.NumberFormat(locale)
   const percent = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 1 })
+  const share = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 2 })
   const dateTime = new Intl.DateTimeFormat(locale, { dateStyle: 'short', timeStyle: 'medium', timeZone })
   const date = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone })
   const day = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: 'UTC' })
@@ -36,7 +37,9 @@ function createFormat(language: Language) {
     shortMoney: (cents: number) => shortReais.format(cents / 100),
     number: (value: number) => number.format(value),
     /** 0 to 1. */
-    percent: (share: number) => percent.format(share),
+    percent: (part: number) => percent.format(part),
+    /** 0 to 1, to the basis point. */
+    share: (part: number) => share.format(part),
     dateTime: (at: string | Date) => dateTime.format(new Date(at)),
     date: (at: string | Date) => date.format(new Date(at)),
     /** Of a day without time, yyyy-mm-dd. */

@@ -51,6 +51,13 @@ export const screens: ScreenEntry[] = [
     Screen: screen(async () => await import('./screens/record/record.tsx')),
   },
   {
+    name: 'ledger',
+    paths: ['/ledger'],
+    permission: 'balance.read',
+    icon: 'ledger',
+    Screen: screen(async () => await import('./screens/ledger/ledger.tsx')),
+  },
+  {
     name: 'webhooks',
     paths: ['/webhooks'],
     permission: 'webhook.read',

@@ -1,0 +1,249 @@
+import { Anchor, Button, Group, NumberInput, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Link } from 'wouter'
+import type { FeeView } from '../../../../src/dashboard/ledger-routes.ts'
+import { ask, faultsOf, withQuery } from '../../api.ts'
+import { useClients } from '../../components/client-switch.tsx'
+import { Confirm } from '../../components/confirm.tsx'
+import { Empty } from '../../components/empty.tsx'
+import { ErrorNotice } from '../../components/error-notice.tsx'
+import { MoneyInput } from '../../components/money-input.tsx'
+import { Section } from '../../components/page.tsx'
+import { type Format, useFormat } from '../../format.ts'
+import { useMay } from '../../session.tsx'
+import { useLanguage, useText } from '../../text.ts'
+import { words } from './text.ts'
+
+type Rule = Pick<FeeView, 'fixed' | 'basisPoints' | 'minimum' | 'maximum'>
+type Operation = FeeView['operation']
+
+const operations: Operation[] = ['transaction', 'refund', 'withdrawal']
+const nothing: Rule = { fixed: 0, basisPoints: 0, minimum: 0, maximum: null }
+
+function useFees(clientId: string | null, isAll = false) {
+  return useQuery({
+    queryKey: ['fees', clientId, isAll],
+    queryFn: async () =>
+      (await ask<{ data: FeeView[] }>('GET', withQuery('/fee', { clientId, ...(isAll && { isAll }) }))).data,
+  })
+}
+
+/** The rules in force of all merchants. */
+export function FeesOfAll() {
+  const t = useText(words)
+  const fees = useFees(null)
+  const clients = useClients()
+  const nameOf = (clientId: string) => clients.data?.find((one) => one.clientId === clientId)?.name ?? clientId
+  const byClient = new Map<string, FeeView[]>()
+  for (const rule of fees.data ?? []) byClient.set(rule.clientId, [...(byClient.get(rule.clientId) ?? []), rule])
+  return (
+    <Section title={t.fees}>
+      <Text size="sm" c="dimmed" mb="sm">
+        {t.feesLead}
+      </Text>
+      {fees.isError && <ErrorNotice error={fees.error} onRetry={() => void fees.refetch()} />}
+      {fees.isPending && <Skeleton height={80} />}
+      {fees.data?.length === 0 && (
+        <Empty icon="ledger" title={t.noRules}>
+          {t.noRulesHint}
+        </Empty>
+      )}
+      {[...byClient].map(([clientId, rules]) => (
+        <Group key={clientId} className="row" py={8} justify="space-between" align="flex-start">
+          <Anchor component={Link} href={`/ledger?${new URLSearchParams({ client: clientId })}`} size="sm" fw={600}>
+            {nameOf(clientId)}
+          </Anchor>
+          <Stack gap={2} style={{ flex: 1, minWidth: 220, maxWidth: 640 }}>
+            {rules.map((rule) => (
+              <Text key={rule.operation} size="sm">
+                {t.operations[rule.operation]}: <RuleInWords rule={rule} />
+              </Text>
+            ))}
+          </Stack>
+        </Group>
+      ))}
+    </Section>
+  )
+}
+
+/** What one merchant is charged for each operation, and changing it. */
+export function FeeRules({ client }: { client: string }) {
+  const t = useText(words)
+  const format = useFormat()
+  const may = useMay()
+  const [isAll, setAll] = useState(false)
+  const [changed, setChanged] = useState<Operation | null>(null)
+  const fees = useFees(client, isAll)
+  const ruleOf = (operation: Operation) => fees.data?.find((rule) => rule.operation === operation && rule.isInForce)
+  return (
+    <Section
+      title={t.fees}
+      aside={
+        <Button size="compact-sm" variant="subtle" onClick={() => setAll(!isAll)} aria-pressed={isAll}>
+          {isAll ? t.inForce : t.former}
+        </Button>
+      }
+    >
+      <Text size="sm" c="dimmed" mb="sm">
+        {t.feesLead}
+      </Text>
+      {fees.isError && <ErrorNotice error={fees.error} onRetry={() => void fees.refetch()} />}
+      {operations.map((operation) => {
+        const rule = ruleOf(operation)
+        const former = (fees.data ?? []).filter((one) => one.operation === operation && !one.isInForce)
+        return (
+          <Group key={operation} className="row" py={8} justify="space-between" wrap="nowrap" align="flex-start">
+            <div>
+              <Text size="sm" fw={600}>
+                {t.operations[operation]}
+              </Text>
+              {fees.isPending ? (
+                <Skeleton height={18} w={180} />
+              ) : (
+                <Text size="sm">
+                  <RuleInWords rule={rule ?? nothing} />
+                </Text>
+              )}
+              {rule && (
+                <Text size="xs" c="dimmed">
+                  {[
+                    t.since(format.date(rule.validFrom)),
+                    ...rule.examples.map(({ amount, fee }) => t.example(format.money(amount), format.money(fee))),
+                  ].join(' · ')}
+                </Text>
+              )}
+              {former.toReversed().map((one) => (
+                <Text key={one.validFrom} size="xs" c="dimmed">
+                  {t.since(format.dateTime(one.validFrom))}: <RuleInWords rule={one} />
+                </Text>
+              ))}
+            </div>
+            {may('fee.write') && (
+              <Button
+                size="compact-sm"
+                variant="subtle"
+                onClick={() => setChanged(operation)}
+                aria-label={t.changeOf(t.operations[operation] ?? '')}
+                disabled={fees.isPending}
+              >
+                {t.change}
+              </Button>
+            )}
+          </Group>
+        )
+      })}
+      {changed && (
+        <ChangeRule
+          key={changed}
+          client={client}
+          operation={changed}
+          rule={ruleOf(changed) ?? nothing}
+          onClose={() => setChanged(null)}
+        />
+      )}
+    </Section>
+  )
+}
+
+function ChangeRule({
+  client,
+  operation,
+  rule,
+  onClose,
+}: {
+  client: string
+  operation: Operation
+  rule: Rule
+  onClose: () => void
+}) {
+  const t = useText(words)
+  const { language } = useLanguage()
+  const queries = useQueryClient()
+  const [fixed, setFixed] = useState<number | null>(rule.fixed)
+  const [percent, setPercent] = useState<number | string>(rule.basisPoints / 100)
+  const [minimum, setMinimum] = useState<number | null>(rule.minimum)
+  const [maximum, setMaximum] = useState(rule.maximum)
+  const next: Rule = {
+    fixed: fixed ?? 0,
+    basisPoints: typeof percent === 'number' ? Math.round(percent * 100) : 0,
+    minimum: minimum ?? 0,
+    maximum,
+  }
+  const save = useMutation({
+    mutationFn: async () => await ask('PUT', '/fee', { clientId: client, operation, ...next }),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: ['fees'] })
+      onClose()
+    },
+  })
+  const faults = faultsOf(save.error)
+  const what = t.operations[operation] ?? ''
+  return (
+    <Confirm
+      title={t.changeOf(what)}
+      isOpen
+      onClose={onClose}
+      confirm={t.set}
+      isPending={save.isPending}
+      error={Object.keys(faults).length === 0 ? save.error : null}
+      onConfirm={() => save.mutate()}
+    >
+      <SimpleGrid cols={2} spacing="sm">
+        <MoneyInput label={t.fixed} value={fixed} onChange={setFixed} error={faults.fixed} data-autofocus />
+        <NumberInput
+          label={t.share}
+          suffix=" %"
+          decimalScale={2}
+          decimalSeparator={language === 'pt' ? ',' : '.'}
+          min={0}
+          max={100}
+          allowNegative={false}
+          hideControls
+          value={percent}
+          onChange={setPercent}
+          error={faults.basisPoints}
+        />
+        <MoneyInput label={t.minimum} value={minimum} onChange={setMinimum} error={faults.minimum} />
+        <MoneyInput
+          label={t.maximum}
+          placeholder={t.noMaximum}
+          value={maximum}
+          onChange={setMaximum}
+          error={faults.maximum}
+        />
+      </SimpleGrid>
+      <Text size="sm">
+        <SetLead what={what} rule={next} />
+      </Text>
+    </Confirm>
+  )
+}
+
+function SetLead({ what, rule }: { what: string; rule: Rule }) {
+  const t = useText(words)
+  const format = useFormat()
+  return t.setLead(what, inWords(rule, t, format))
+}
+
+function RuleInWords({ rule }: { rule: Rule }) {
+  const t = useText(words)
+  const format = useFormat()
+  return inWords(rule, t, format)
+}
+
+/** `R$ 0.10 + 0.99%, at least R$ 0.20, at most R$ 5.00`. */
+function inWords(rule: Rule, t: ReturnType<typeof useText<(typeof words)['en']>>, format: Format): string {
+  const { fixed, basisPoints, minimum, maximum } = rule
+  const parts = [
+    fixed > 0 ? format.money(fixed) : '',
+    basisPoints > 0 ? format.share(basisPoints / 10_000) : '',
+  ].filter((part) => part !== '')
+  return [
+    parts.join(' + ') || (minimum === 0 ? t.nothing : ''),
+    minimum > 0 ? t.atLeast(format.money(minimum)) : '',
+    maximum === null ? '' : t.atMost(format.money(maximum)),
+  ]
+    .filter((part) => part !== '')
+    .join(', ')
+}

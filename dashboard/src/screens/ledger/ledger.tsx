@@ -1,0 +1,203 @@
+import { Alert, Anchor, Group, SimpleGrid, Skeleton, Stack, Table, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { Link } from 'wouter'
+import type { LedgerView } from '../../../../src/dashboard/ledger-routes.ts'
+import type { Account } from '../../../../src/ledger/accounts.ts'
+import { ask, guiche, withQuery } from '../../api.ts'
+import { OfClient } from '../../components/choose-client.tsx'
+import { ErrorNotice } from '../../components/error-notice.tsx'
+import { DayInput } from '../../components/filter-inputs.tsx'
+import { Page, Section } from '../../components/page.tsx'
+import { dayEnd, useFilters } from '../../filters.ts'
+import { useFormat } from '../../format.ts'
+import { useClient, useMay } from '../../session.tsx'
+import { useText } from '../../text.ts'
+import { FeeRules, FeesOfAll } from './fees.tsx'
+import { Statement } from './statement.tsx'
+import { words } from './text.ts'
+
+const accounts: Account[] = ['available', 'reserved', 'blocked', 'fees', 'suspense', 'debt', 'acquirer']
+
+/** A merchant's balance and statement; with no merchant chosen, the books as a whole. */
+export default function Ledger() {
+  const t = useText(words)
+  const client = useClient()
+  const may = useMay()
+  if (client === null && may('ledger.read')) return <AllBooks />
+  return <OfClient title={t.title}>{(clientId) => <BooksOf key={clientId} client={clientId} />}</OfClient>
+}
+
+function AllBooks() {
+  const t = useText(words)
+  const books = useQuery({
+    queryKey: ['ledger'],
+    queryFn: async () => await ask<LedgerView>('GET', '/ledger'),
+    refetchInterval: 15_000,
+  })
+  if (books.isError) return <ErrorNotice error={books.error} onRetry={() => void books.refetch()} />
+  const { data } = books
+  return (
+    <Page title={t.title} lead={t.lead}>
+      {data ? <Health books={data} /> : <Skeleton height={84} />}
+      <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg" style={{ alignItems: 'start' }}>
+        <Section title={t.together}>
+          {data ? <Accounts label={t.together} of={data.accounts} /> : <Skeleton height={260} />}
+        </Section>
+        <Section title={t.house} aside={<HeldLink />}>
+          <Text size="sm" c="dimmed" mb="xs">
+            {t.houseLead}
+          </Text>
+          {data?.house ? <Accounts label={t.house} of={data.house} isShort /> : <Skeleton height={200} />}
+        </Section>
+      </SimpleGrid>
+      <FeesOfAll />
+    </Page>
+  )
+}
+
+function HeldLink() {
+  const t = useText(words)
+  if (!useMay()('reconciliation.read')) return null
+  return (
+    <Anchor component={Link} href="/reconciliation?tab=held" size="sm">
+      {t.toHeld}
+    </Anchor>
+  )
+}
+
+/** Whether the books agree, and whether money may leave. */
+function Health({ books: { unevenMerchants, verified, brake } }: { books: LedgerView }) {
+  const t = useText(words)
+  const format = useFormat()
+  const may = useMay()
+  const toSystem = may('system.read') && (
+    <Anchor component={Link} href="/system" size="sm" c="inherit" td="underline">
+      {t.toSystem}
+    </Anchor>
+  )
+  const isEven = unevenMerchants === 0
+  return (
+    <Stack gap="sm">
+      <Alert color={isEven ? 'teal' : 'red'} title={isEven ? t.agrees : t.uneven(format.number(unevenMerchants))}>
+        <Text size="sm">
+          {isEven ? t.agreesLead : t.unevenLead} {verified ? t.verified(format.fromNow(verified.at)) : t.notVerified}
+        </Text>
+      </Alert>
+      {brake && (
+        <Alert color="red" title={t.stopped}>
+          <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+            {t.stoppedSince(format.dateTime(brake.engagedAt))} {brake.reason}
+          </Text>
+          {toSystem}
+        </Alert>
+      )}
+    </Stack>
+  )
+}
+
+/** Balances account by account; they add up to zero. `isShort` leaves out those of nothing. */
+function Accounts({ label, of, isShort }: { label: string; of: LedgerView['accounts']; isShort?: boolean }) {
+  const t = useText(words)
+  const format = useFormat()
+  const shown = accounts.filter((account) => !isShort || of[account] !== 0 || account === 'suspense')
+  const sum = accounts.reduce((total, account) => total + of[account], 0)
+  return (
+    <Table verticalSpacing={6} horizontalSpacing={0} aria-label={label}>
+      <Table.Thead className="unseen">
+        <Table.Tr>
+          <Table.Th>{t.account}</Table.Th>
+          <Table.Th>{t.balance}</Table.Th>
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {shown.map((account) => (
+          <Table.Tr key={account}>
+            <Table.Td>
+              <Text size="sm">{t.accountNames[account][0]}</Text>
+              <Text size="xs" c="dimmed">
+                {t.accountNames[account][1]}
+              </Text>
+            </Table.Td>
+            <Table.Td ta="right" style={{ whiteSpace: 'nowrap' }}>
+              {format.money(of[account])}
+            </Table.Td>
+          </Table.Tr>
+        ))}
+        <Table.Tr>
+          <Table.Td fw={600}>{t.sum}</Table.Td>
+          <Table.Td ta="right" fw={600} c={sum === 0 ? undefined : 'red'}>
+            {format.money(sum)}
+          </Table.Td>
+        </Table.Tr>
+      </Table.Tbody>
+    </Table>
+  )
+}
+
+function BooksOf({ client }: { client: string }) {
+  const t = useText(words)
+  const may = useMay()
+  const filters = useFilters()
+  const at = dayEnd(filters.get('at'))
+  return (
+    <Page
+      title={t.title}
+      lead={t.lead}
+      actions={
+        <Group align="flex-end">
+          <DayInput label={t.at} name="at" />
+        </Group>
+      }
+    >
+      <Balance client={client} at={at} />
+      {may('ledger.read') && <AccountsOf client={client} at={at} />}
+      <Statement client={client} />
+      <FeeRules client={client} />
+    </Page>
+  )
+}
+
+function Balance({ client, at }: { client: string; at: string | undefined }) {
+  const t = useText(words)
+  const format = useFormat()
+  const balance = useQuery({
+    queryKey: ['balance', client, at],
+    queryFn: async () => await guiche.balance.get(at === undefined ? {} : { at }),
+    ...(at === undefined && { refetchInterval: 15_000 }),
+  })
+  if (balance.isError) return <ErrorNotice error={balance.error} onRetry={() => void balance.refetch()} />
+  const { data } = balance
+  return (
+    <SimpleGrid cols={{ base: 2, md: 4 }} spacing="sm">
+      {(['available', 'reserved', 'blocked', 'debt'] as const).map((account) => (
+        <div key={account} className="card" style={{ padding: 'var(--mantine-spacing-md)' }}>
+          <Text size="sm" c="dimmed">
+            {t.accountNames[account][0]}
+          </Text>
+          {data ? (
+            <Text fw={650} fz={{ base: 'md', sm: 'xl' }}>
+              {format.money(data[account])}
+            </Text>
+          ) : (
+            <Skeleton height={28} />
+          )}
+        </div>
+      ))}
+    </SimpleGrid>
+  )
+}
+
+/** Those as well that a merchant's people do not see. */
+function AccountsOf({ client, at }: { client: string; at: string | undefined }) {
+  const t = useText(words)
+  const books = useQuery({
+    queryKey: ['ledger', client, at],
+    queryFn: async () => await ask<LedgerView>('GET', withQuery('/ledger', { clientId: client, at })),
+  })
+  if (books.isError) return <ErrorNotice error={books.error} onRetry={() => void books.refetch()} />
+  return (
+    <Section title={t.accounts}>
+      {books.data ? <Accounts label={t.accounts} of={books.data.accounts} isShort /> : <Skeleton height={160} />}
+    </Section>
+  )
+}

@@ -1,0 +1,213 @@
+import type { StatementEntry } from '@guiche/sdk'
+import { Anchor, Group, MultiSelect, Stack, Text, Title } from '@mantine/core'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { Link } from 'wouter'
+import { ask, guiche } from '../../api.ts'
+import { Empty } from '../../components/empty.tsx'
+import { ErrorNotice } from '../../components/error-notice.tsx'
+import { ExportButton } from '../../components/export-button.tsx'
+import { FilterBar } from '../../components/filter-bar.tsx'
+import { DayInput } from '../../components/filter-inputs.tsx'
+import { Pages, RecordTable } from '../../components/record-table.tsx'
+import { dayEnd, dayStart, useFilters } from '../../filters.ts'
+import { useFormat } from '../../format.ts'
+import { useClientLink } from '../../links.ts'
+import { useMay } from '../../session.tsx'
+import { useText } from '../../text.ts'
+import { words } from './text.ts'
+
+type Kind = StatementEntry['kind']
+
+/** Those that can change the available balance. */
+const kinds: Kind[] = [
+  'payment',
+  'fee',
+  'refund_reserved',
+  'refund_released',
+  'withdrawal_reserved',
+  'withdrawal_released',
+  'withdrawal_returned',
+  'infraction_blocked',
+  'infraction_released',
+  'infraction_returned',
+  'debt_repaid',
+  'match_undone',
+  'correction',
+]
+
+/** What changed a merchant's available balance, by filters that stand in the address. */
+export function Statement({ client }: { client: string }) {
+  const t = useText(words)
+  const format = useFormat()
+  const filters = useFilters()
+  const asked = toAsked(filters)
+  const list = useQuery({
+    queryKey: ['statement', client, asked, filters.page],
+    queryFn: async () => await guiche.statement.list({ ...asked, page: filters.page }).page(),
+    placeholderData: keepPreviousData,
+    refetchInterval: 15_000,
+  })
+  const linkOf = useEntryLink(client, list.data?.data ?? [])
+  return (
+    <Stack gap="sm" component="section" aria-label={t.statement}>
+      <Group justify="space-between" align="flex-end">
+        <div>
+          <Title order={2}>{t.statement}</Title>
+          <Text size="sm" c="dimmed">
+            {t.statementLead}
+          </Text>
+        </div>
+        <ExportButton name="statement" ask={async () => await guiche.statement.export(asked)} />
+      </Group>
+      <FilterBar
+        count={filters.count}
+        onClear={filters.clear}
+        common={
+          <>
+            <DayInput label={t.from} name="from" />
+            <DayInput label={t.until} name="until" />
+            <MultiSelect
+              label={t.kind}
+              placeholder={filters.all('kind').length === 0 ? t.anyKind : ''}
+              data={kinds.map((kind) => ({ value: kind, label: t.kinds[kind] }))}
+              value={filters.all('kind')}
+              onChange={(chosen) => filters.set({ kind: chosen })}
+              searchable
+              w={{ base: '100%', xs: 340 }}
+            />
+          </>
+        }
+      />
+      {list.isError ? (
+        <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />
+      ) : (
+        <>
+          <RecordTable
+            label={t.statement}
+            rows={list.data?.data}
+            keyOf={({ id }) => String(id)}
+            empty={
+              filters.count === 0 ? (
+                <Empty icon="ledger" title={t.none}>
+                  {t.noneHint}
+                </Empty>
+              ) : (
+                <Empty icon="filter" title={t.noneFound}>
+                  {t.noneFoundHint}
+                </Empty>
+              )
+            }
+            columns={[
+              {
+                name: t.kind,
+                cell: (entry) => (
+                  <>
+                    <EntryName entry={entry} href={linkOf(entry)} />
+                    <Text size="xs" c="dimmed" hiddenFrom="sm">
+                      {format.dateTime(entry.createdAt)}
+                    </Text>
+                  </>
+                ),
+              },
+              {
+                name: t.when,
+                isMinor: true,
+                cell: ({ createdAt }) => <Text size="sm">{format.dateTime(createdAt)}</Text>,
+              },
+              {
+                name: t.amount,
+                isAmount: true,
+                cell: ({ amount }) => (
+                  <Text
+                    size="sm"
+                    fw={600}
+                    c={amount < 0 ? undefined : 'var(--mantine-color-teal-light-color)'}
+                    style={nowrap}
+                  >
+                    {amount > 0 ? '+' : ''}
+                    {format.money(amount)}
+                  </Text>
+                ),
+              },
+              {
+                name: t.after,
+                isAmount: true,
+                cell: ({ balance }) => (
+                  <Text size="sm" style={nowrap}>
+                    {format.money(balance)}
+                  </Text>
+                ),
+              },
+            ]}
+          />
+          {list.data && list.data.total > 0 && (
+            <Pages
+              total={list.data.total}
+              totalPages={list.data.totalPages}
+              page={filters.page}
+              onPage={filters.goTo}
+            />
+          )}
+        </>
+      )}
+    </Stack>
+  )
+}
+
+const nowrap = { whiteSpace: 'nowrap' } as const
+
+function EntryName({ entry: { kind, id }, href }: { entry: StatementEntry; href: string | null }) {
+  const t = useText(words)
+  if (href === null) return <Text size="sm">{t.kinds[kind]}</Text>
+  return (
+    <Anchor component={Link} href={href} size="sm" aria-label={`${t.kinds[kind]}, ${t.entry(String(id))}`}>
+      {t.kinds[kind]}
+    </Anchor>
+  )
+}
+
+/** Where an entry's record is shown: a refund and a contest with their transaction, which has to be asked for. */
+function useEntryLink(client: string, entries: StatementEntry[]): (entry: StatementEntry) => string | null {
+  const toLink = useClientLink()
+  const may = useMay()
+  const ids = [
+    ...new Set(
+      entries
+        .filter(({ recordType }) => recordType === 'refund' || recordType === 'infraction')
+        .map(({ recordId }) => recordId),
+    ),
+  ]
+  const found = useQuery({
+    queryKey: ['statement-transactions', client, ids],
+    queryFn: async () => {
+      const query = new URLSearchParams([['clientId', client], ...ids.map((id) => ['id', id])])
+      return (await ask<{ data: { id: string; transactionId: string }[] }>('GET', `/ledger/transactions?${query}`)).data
+    },
+    enabled: ids.length > 0,
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+  return ({ recordType, recordId }) => {
+    switch (recordType) {
+      case 'transaction':
+        return may('transaction.read') ? toLink(`/transactions/${recordId}`) : null
+      case 'withdrawal':
+        return may('withdrawal.read') ? toLink(`/withdrawals/${recordId}`) : null
+      case 'correction':
+        return may('reconciliation.read') ? toLink('/reconciliation', { difference: recordId }) : null
+      default: {
+        const transactionId = found.data?.find(({ id }) => id === recordId)?.transactionId
+        return transactionId === undefined ? null : toLink(`/transactions/${transactionId}`)
+      }
+    }
+  }
+}
+
+function toAsked(filters: ReturnType<typeof useFilters>) {
+  const chosen = filters.all('kind').filter((kind): kind is Kind => kinds.some((known) => known === kind))
+  const [startDate, endDate] = [dayStart(filters.get('from')), dayEnd(filters.get('until'))]
+  return {
+    ...(startDate !== undefined && { startDate }),
+    ...(endDate !== undefined && { endDate }),
+    ...(chosen.length > 0 && { kind: chosen }),
+  }
+}
