@@ -28,7 +28,7 @@ article {
 .what, .how, .stub { padding: 24px; }
 h1 { font-size: 17px; font-weight: 600; line-height: 1.3; color: var(--lamp); }
 h2 { font-size: 15px; font-weight: 600; }
-.amount { margin-top: 4px; font-size: 40px; font-weight: 700; line-height: 1.15; letter-spacing: -.02em; font-variant-numeric: tabular-nums; }
+.amount { margin-top: 4px; font-size: clamp(26px, 19vw - 34px, 40px); font-weight: 700; line-height: 1.15; letter-spacing: -.02em; font-variant-numeric: tabular-nums; }
 .merchant { overflow-wrap: anywhere; }
 .merchant b { font-weight: 600; }
 .quiet, .steps, .until { color: var(--quiet); font-size: 15px; text-wrap: pretty; }

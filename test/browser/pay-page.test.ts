@@ -93,6 +93,22 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
     expect(desk.image?.x).toBeLessThan(desk.button?.x ?? 0)
   })
 
+  it('fits the narrowest phone with the largest amount and a long name', async () => {
+    await service.db.pool.query(
+      "update clients set name = 'Distribuidora-de-Materiais-de-Construção-Irmãos-Vasconcelos'",
+    )
+    const { url } = await make({ amount: 10_000_000 })
+    const { page, close } = await visit(browser, { width: 390, locale: 'pt-BR' })
+    await page.setViewportSize({ width: 320, height: 600 })
+    await page.goto(url)
+    await page.getByText('R$ 100.000,00').waitFor()
+    const text = page.getByText('R$ 100.000,00')
+    expect((await text.boundingBox())?.height).toBeLessThan(60)
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320)
+    await service.db.pool.query("update clients set name = 'Sandbox'")
+    await close()
+  })
+
   it.each([true, false])('copies the code by a button, with a clipboard or without: %s', async (hasClipboard) => {
     const { uri, url } = await make()
     const { page, context, complaints, look, close } = await visit(browser, { width: 390, locale: 'pt-BR' })
