@@ -109,7 +109,7 @@ export async function listDeliveries(
   const countSome = sql`
     (select count(*) from (
       select from ${table} where merchant_id = ${merchantId} ${where} limit ${deliveriesCountedMax + 1}
-    ) some)`
+    ) fitting)`
   const page = await findPage<Omit<DeliveryRow, 'attempts'>>(db, {
     table,
     columns: sql`

@@ -1,0 +1,183 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { chromiumPath, type Look, openChromium, visit } from '../support/browser.ts'
+import { charge, payAt, untilStatus } from '../support/payments.ts'
+import { fetchToken, startTestService, type TestService } from '../support/service.ts'
+import { findSandboxMerchant, inviteUser, signIn } from '../support/users.ts'
+import { startTestReceiver, type TestReceiver } from '../support/webhooks.ts'
+
+const looks: Look[] = [
+  { width: 390, theme: 'light' },
+  { width: 390, theme: 'dark' },
+  { width: 1440, theme: 'light' },
+  { width: 1440, theme: 'dark' },
+]
+
+describe.skipIf(chromiumPath === null)('a developer', () => {
+  let service: TestService
+  let browser: Browser
+  let receiver: TestReceiver
+  let status = 204
+  let developer: string
+  let admin: string
+
+  beforeAll(async () => {
+    service = await startTestService({
+      environment: { TOKEN_LIFETIME_SECONDS: '86400', WEBHOOK_ALLOW_PRIVATE: 'true' },
+    })
+    browser = await openChromium()
+    receiver = await startTestReceiver((response) => response.writeHead(status).end())
+    developer = await inviteUser(service, { role: 'developer', merchantId: await findSandboxMerchant(service) })
+    admin = await inviteUser(service, { role: 'admin' })
+  })
+  afterAll(async () => {
+    await browser.close()
+    await receiver.stop()
+    await service.stop()
+  })
+
+  async function payOne(): Promise<string> {
+    const { id, uri } = await charge(service, { webhookUrl: receiver.url })
+    await payAt(service, uri)
+    await untilStatus(service, id, 'PAID')
+    return id
+  }
+
+  it('sends a delivery again to a receiver that was down, and then all of a period', async () => {
+    status = 410
+    const id = await payOne()
+    for (let more = 0; more < 3; more += 1) await payOne()
+    const { page, look, complaints, close } = await visit(browser)
+    await signIn(page, service, developer)
+    await page.getByRole('link', { name: 'Webhooks' }).click()
+    await page.getByText('8 given up').waitFor()
+    await look('webhooks-down')
+    await page.goto(`${service.baseUrl}/dashboard/webhooks?recordId=${id}&state=gone`)
+    await page.getByRole('cell', { name: 'transaction.paid · Paid' }).click()
+    const drawer = page.getByRole('dialog')
+    await drawer.getByText('The receiver answered 410').waitFor()
+    await drawer.getByText(`"id": "${id}"`).waitFor()
+    await look('delivery')
+    status = 204
+    await drawer.getByRole('button', { name: 'Send again' }).click()
+    await drawer.getByText('delivered', { exact: true }).waitFor()
+    await drawer.getByText('HTTP 204').waitFor()
+    expect(receiver.received.filter(({ event }) => event.data.id === id)).toHaveLength(3)
+
+    await page.goto(`${service.baseUrl}/dashboard/webhooks`)
+    await page.getByRole('button', { name: 'Send a period again' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('From').fill('2020-01-01T00:00')
+    await dialog.getByLabel('Until').fill('2099-01-01T00:00')
+    await dialog.getByText('7 deliveries to one address would be sent again.').waitFor()
+    await look('resend-preview')
+    const before = receiver.received.length
+    await dialog.getByRole('button', { name: 'Send 7 again' }).click()
+    await page.getByText('All have arrived.').waitFor()
+    await look('resend-done')
+    expect(receiver.received.length - before).toBe(7)
+    await page.getByRole('button', { name: 'Close' }).last().click()
+    await page.getByText('8 delivered').waitFor()
+    expect(complaints).toEqual([])
+    await close()
+  })
+
+  it('changes a secret with both alive, and sees the new one once', async () => {
+    const { page, look, complaints, close } = await visit(browser)
+    await signIn(page, service, developer)
+    await page.getByRole('link', { name: 'Credentials' }).click()
+    await page.getByText(`clientId: '${service.sandbox.clientId}'`).waitFor()
+    await page.getByRole('button', { name: 'Make a new client secret' }).click()
+    await look('rotate')
+    await page.getByRole('dialog').getByRole('button', { name: 'Make a new client secret' }).click()
+    await page.getByText('Shown once.').waitFor()
+    const shown = page.getByRole('dialog').locator('.identifier')
+    const clientSecret = (await shown.textContent()) ?? ''
+    await page.getByRole('button', { name: 'I have it' }).click()
+    await page
+      .getByText('ends in 24 hours')
+      .or(page.getByText('ends tomorrow'))
+      .or(page.getByText('ends in 1 day'))
+      .waitFor()
+    expect(await page.content()).not.toContain(clientSecret)
+    const { clientId } = service.sandbox
+    expect(await fetchToken(service.baseUrl, { clientId, clientSecret })).toMatch(/^ey/)
+    expect(await fetchToken(service.baseUrl, service.sandbox)).toMatch(/^ey/)
+    expect(complaints).toEqual([])
+    await close()
+  })
+
+  it('charges and pays in the sandbox, and sees it paid', async () => {
+    const { page, look, complaints, close } = await visit(browser, { locale: 'pt-BR' })
+    await signIn(page, service, developer)
+    await page.getByRole('link', { name: 'Sandbox' }).click()
+    await page.getByText('Aqui nenhum dinheiro de verdade se move.').waitFor()
+    await page.getByRole('button', { name: 'Criar', exact: true }).click()
+    await page.getByText(/Um código de R\$\s25,90 está pronto/).waitFor()
+    await page.getByRole('button', { name: 'Pagar', exact: true }).click()
+    await page.getByRole('status').getByText('Pago', { exact: true }).waitFor()
+    await look('sandbox-paid')
+    await page.getByRole('link', { name: 'Abrir o registro' }).click()
+    await page.getByRole('heading', { name: /Transação · R\$\s25,90/ }).waitFor()
+    expect(complaints).toEqual([])
+    await close()
+  })
+
+  it('has the bank behave badly, contests a payment, and has that decided', async () => {
+    const id = await payOne()
+    const { page, complaints, close } = await visit(browser)
+    await signIn(page, service, developer)
+    await page.goto(`${service.baseUrl}/dashboard/sandbox`)
+    await page.getByRole('radio', { name: 'Late' }).check()
+    await page.getByRole('button', { name: 'Give it this character' }).click()
+    await page.getByText('From now on the bank is like that.').waitFor()
+    await page.getByRole('radio', { name: 'Honest' }).check()
+    await page.getByRole('button', { name: 'Give it this character' }).click()
+    await page.getByLabel('A paid transaction').click()
+    await page.getByRole('option').first().click()
+    await page.getByRole('button', { name: 'Contest it' }).click()
+    await page.getByText('It is contested.').waitFor()
+    await page.getByRole('button', { name: 'Reject: it stays' }).click()
+    await page.getByText('It is decided.').waitFor()
+    expect(id).toBeTruthy()
+    expect(complaints).toEqual([])
+    await close()
+  })
+
+  it('is given a client by the operator, who says what it may do', async () => {
+    const { page, look, complaints, close } = await visit(browser, { width: 390, theme: 'dark' })
+    await signIn(page, service, admin)
+    await page.goto(`${service.baseUrl}/dashboard/credentials`)
+    await look('clients')
+    await page.getByRole('button', { name: 'New client' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name').fill('Padaria do João')
+    await dialog.getByLabel('withdrawal.write').uncheck()
+    await look('new-client')
+    await dialog.getByRole('button', { name: 'Make it' }).click()
+    await page.getByText('Shown once.').waitFor()
+    await page.getByText(/^whsec_/).waitFor()
+    await page.getByRole('button', { name: 'I have it' }).click()
+    await page.getByLabel('Find a client by name or id').fill('joão')
+    await page.getByText('Padaria do João').click()
+    await page.getByRole('heading', { name: 'Padaria do João' }).waitFor()
+    expect(await page.getByText('withdrawal.write').count()).toBe(0)
+    await page.getByRole('button', { name: 'Refuse tokens and secrets' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Refuse tokens and secrets' }).click()
+    await page.getByText('shut out', { exact: true }).waitFor()
+    expect(complaints).toEqual([])
+    await close()
+  })
+
+  it.each(looks)('sees screens without faults at $width, $theme', async (size) => {
+    const { page, look, complaints, close } = await visit(browser, size)
+    await signIn(page, service, developer)
+    for (const path of ['webhooks', 'credentials', 'sandbox']) {
+      await page.goto(`${service.baseUrl}/dashboard/${path}`)
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      await look(path)
+    }
+    expect(complaints).toEqual([])
+    await close()
+  })
+})

@@ -1,0 +1,232 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { sql } from '../../src/db/sql.ts'
+import { charge, payAt, untilStatus } from '../support/payments.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { type Browser, findSandboxMerchant, inviteUser, openBrowser, password } from '../support/users.ts'
+import { eventually, startTestReceiver, type TestReceiver } from '../support/webhooks.ts'
+
+let service: TestService
+let merchantId: string
+let receiver: TestReceiver
+/** What the receiver answers. */
+let status = 204
+let developer: Browser
+
+beforeAll(async () => {
+  service = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400', WEBHOOK_ALLOW_PRIVATE: 'true' } })
+  merchantId = await findSandboxMerchant(service)
+  receiver = await startTestReceiver((response) => response.writeHead(status).end())
+  developer = await browserOf('developer', merchantId)
+})
+afterAll(async () => {
+  await receiver.stop()
+  await service.stop()
+})
+
+async function browserOf(role: string, ofMerchant: string | null = null): Promise<Browser> {
+  service.clock.advance(2 * 60_000)
+  const email = await inviteUser(service, { role, merchantId: ofMerchant })
+  return await openBrowser(service, { email, password })
+}
+
+/** So that a period begins with nothing in it. Sessions have ended by then. */
+async function passHours(hours: number): Promise<void> {
+  service.clock.advance(hours * 3_600_000)
+  developer = await browserOf('developer', merchantId)
+}
+
+/** The owner of another merchant, just made. */
+async function foreigner(): Promise<Browser> {
+  const admin = await browserOf('admin')
+  const body = { name: 'Another shop', scopes: ['webhook.read', 'webhook.write'] }
+  const { clientId } = (await admin.call('/dashboard/api/client', { body })).body
+  const [row] = await service.db.query<{ id: string }>(
+    sql`select merchant_id as id from clients where client_id = ${String(clientId)}`,
+  )
+  return await browserOf('owner', row?.id ?? '')
+}
+
+type Delivery = { eventId: string; type: string; state: string; recordId: string; attempts: { status: number }[] }
+
+async function deliveries(query = '', who = developer): Promise<Delivery[]> {
+  const answer = await who.call<{ data: Delivery[] }>(`/dashboard/api/webhook/delivery${query}`)
+  expect(answer.status, answer.text).toBe(200)
+  return answer.body.data
+}
+
+const around = () => ({
+  from: new Date(service.clock.now().getTime() - 3_600_000).toISOString(),
+  until: new Date(service.clock.now().getTime() + 1_000).toISOString(),
+})
+
+const inPeriod = (period: Record<string, string>, ...states: string[]) =>
+  new URLSearchParams([...Object.entries(period), ...states.map((state) => ['state', state])]).toString()
+
+/** Paid charges whose two events each were answered as the receiver answers now. */
+async function payMany(count: number): Promise<string[]> {
+  const ids: string[] = []
+  for (let made = 0; made < count; made += 1) {
+    const { id, uri } = await charge(service, { webhookUrl: receiver.url })
+    await payAt(service, uri)
+    await untilStatus(service, id, 'PAID')
+    ids.push(id)
+  }
+  return ids
+}
+
+describe('the deliveries of a merchant', () => {
+  it('are found by state, type, record and time, each with its payload', async () => {
+    status = 204
+    const [id = ''] = await payMany(1)
+    await eventually(async () => (await deliveries(`?recordId=${id}&state=delivered`)).length === 2)
+    const { from, until } = around()
+    const period = `from=${encodeURIComponent(from)}&until=${encodeURIComponent(until)}`
+    const paid = await deliveries(`?type=transaction.paid&${period}`)
+    expect(paid.map(({ recordId }) => recordId)).toContain(id)
+    expect(new Set(paid.map(({ type }) => type))).toEqual(new Set(['transaction.paid']))
+    expect(await deliveries(`?from=${encodeURIComponent(until)}`)).toEqual([])
+    const [one] = paid.filter(({ recordId }) => recordId === id)
+    expect(one?.attempts.map((attempt) => attempt.status)).toEqual([204])
+    const shown = await developer.call(`/dashboard/api/webhook/delivery/${one?.eventId}/payload`)
+    const sent = receiver.received.find(({ event }) => event.id === one?.eventId)
+    expect(shown.body.payload).toEqual(JSON.parse(sent?.body ?? ''))
+    const health = await developer.call<{ data: object[] }>('/dashboard/api/webhook/receiver')
+    expect(health.body.data).toEqual([
+      expect.objectContaining({
+        receiver: new URL(receiver.url).origin,
+        waiting: 0,
+        failing: 0,
+        oldestWaitingAt: null,
+      }),
+    ])
+  })
+
+  it('are nobody else’s', async () => {
+    const [one] = await deliveries()
+    const other = await foreigner()
+    expect(await deliveries('', other)).toEqual([])
+    // A merchant's people see their own, whomever they name.
+    expect(await deliveries(`?clientId=${service.sandbox.clientId}`, other)).toEqual([])
+    expect((await other.call(`/dashboard/api/webhook/delivery/${one?.eventId}/payload`)).status).toBe(404)
+    const period = around()
+    const preview = await other.call(
+      `/dashboard/api/webhook/resend?${inPeriod({ ...period, clientId: service.sandbox.clientId }, 'delivered')}`,
+    )
+    expect(preview.body.total).toBe(0)
+    const before = receiver.requests()
+    const body = { ...period, clientId: service.sandbox.clientId, states: ['delivered'] }
+    const sent = await other.call(`/dashboard/api/webhook/resend/${randomUUID()}`, { method: 'PUT', body })
+    expect(sent.body.count).toBe(0)
+    expect(receiver.requests()).toBe(before)
+    const support = await browserOf('support')
+    expect((await support.call('/dashboard/api/webhook/delivery')).status).toBe(422)
+    expect(await deliveries(`?clientId=${service.sandbox.clientId}`, support)).not.toEqual([])
+    const finance = await browserOf('finance', merchantId)
+    expect((await finance.call('/dashboard/api/webhook/delivery')).status).toBe(403)
+    const reader = await browserOf('read_only')
+    const path = `/dashboard/api/webhook/resend?${inPeriod(period, 'delivered')}`
+    expect((await reader.call(path)).status).toBe(403)
+  })
+})
+
+describe('a period sent again', () => {
+  it('is shown before, and sends each once, in order, however often it is asked for', async () => {
+    status = 410
+    await passHours(3)
+    const ids = await payMany(3)
+    const period = around()
+    await eventually(
+      async () =>
+        (await deliveries(`?state=gone&from=${encodeURIComponent(period.from)}`)).filter(({ recordId }) =>
+          ids.includes(recordId),
+        ).length === 6,
+    )
+    const preview = await developer.call(`/dashboard/api/webhook/resend?${inPeriod(period, 'gone', 'exhausted')}`)
+    expect(preview.body).toMatchObject({
+      total: 6,
+      isTooMany: false,
+      receivers: [{ receiver: new URL(receiver.url).origin, count: 6 }],
+    })
+    status = 204
+    const before = receiver.received.length
+    const resendId = randomUUID()
+    const body = { ...period, states: ['gone', 'exhausted'] }
+    const ask = async () => await developer.call(`/dashboard/api/webhook/resend/${resendId}`, { method: 'PUT', body })
+    const answers = await Promise.all([ask(), ask(), ask()])
+    expect(answers.map((answer) => [answer.status, answer.body.count])).toEqual([
+      [200, 6],
+      [200, 6],
+      [200, 6],
+    ])
+    const progress = async () =>
+      (await developer.call(`/dashboard/api/webhook/resend/${resendId}?${new URLSearchParams(period)}`)).body
+    await eventually(async () => (await progress()).delivered === 6)
+    expect(await progress()).toEqual({ asked: 6, delivered: 6, waiting: 0, failing: 0, givenUp: 0 })
+    expect((await ask()).body.count).toBe(6)
+    const again = receiver.received.slice(before).filter(({ event }) => ids.includes(event.data.id))
+    expect(again).toHaveLength(6)
+    expect(new Set(again.map(({ event }) => event.id)).size).toBe(6)
+    for (const id of ids) {
+      const sequences = again.filter(({ event }) => event.data.id === id).map(({ event }) => event.data.sequence)
+      expect(sequences, id).toEqual(sequences.toSorted((a, b) => a - b))
+    }
+    const actions = await service.db.query<{ actor: string; details: { count: number } }>(
+      sql`select actor, details from audit_log where record_id = ${resendId}`,
+    )
+    expect(actions).toEqual([
+      { actor: expect.stringMatching(/^user:developer/), details: expect.objectContaining({ count: 6 }) },
+    ])
+  })
+
+  it('brings what still waits for its next attempt forward', async () => {
+    status = 503
+    await passHours(3)
+    const [id = ''] = await payMany(1)
+    await eventually(async () => (await deliveries(`?recordId=${id}&state=pending`)).length === 1)
+    const period = around()
+    const [failed] = await deliveries(`?recordId=${id}&state=pending`)
+    await eventually(async () => (await deliveries(`?recordId=${id}&state=pending`))[0]?.attempts.length !== 0)
+    status = 204
+    const body = { ...period, states: ['pending'] }
+    const sent = await developer.call(`/dashboard/api/webhook/resend/${randomUUID()}`, { method: 'PUT', body })
+    expect(sent.body.count).toBe(1)
+    await eventually(async () => (await deliveries(`?recordId=${id}&state=delivered`)).length === 2)
+    expect((await deliveries(`?recordId=${id}`)).map(({ eventId }) => eventId)).toContain(failed?.eventId)
+  })
+})
+
+describe('the secrets of a client', () => {
+  it('are told without their values: how many are alive, and until when', async () => {
+    const path = `/dashboard/api/client/${service.sandbox.clientId}`
+    type Kept = { secrets: { expiresAt: string | null }[]; webhookSecrets: { expiresAt: string | null }[] }
+    const kept = async () => (await developer.call<Kept>(path)).body
+    expect((await kept()).secrets).toEqual([{ createdAt: expect.any(String), expiresAt: null }])
+    service.clock.advance(1_000)
+    const rotated = await developer.call(`${path}/secret`, {
+      method: 'POST',
+      body: { of: 'client', overlapHours: 24 },
+    })
+    const { secrets, webhookSecrets } = await kept()
+    expect(secrets.map(({ expiresAt }) => expiresAt)).toEqual([null, rotated.body.formerExpiresAt])
+    expect(webhookSecrets).toHaveLength(1)
+    expect(JSON.stringify(await kept())).not.toContain(String(rotated.body.secret))
+    expect((await (await foreigner()).call(path)).status).toBe(404)
+    expect((await (await browserOf('finance', merchantId)).call(path)).status).toBe(403)
+  })
+})
+
+describe('the sandbox', () => {
+  it('is played by support as well, which may create nothing', async () => {
+    const support = await browserOf('support')
+    const headers = { 'x-guiche-merchant': service.sandbox.clientId }
+    const { id, uri } = await charge(service)
+    const paid = await support.call('/sandbox/payment', { headers, body: { uri, behaviour: 'honest' } })
+    expect(paid.status, paid.text).toBe(200)
+    await untilStatus(service, id, 'PAID')
+    const body = { amount: 1000, paymentMethod: 'PIX', pix: {} }
+    expect((await support.call('/transaction', { headers, body })).status).toBe(403)
+    const reader = await browserOf('read_only')
+    expect((await reader.call('/sandbox/payment', { headers, body: { uri } })).status).toBe(403)
+  })
+})
