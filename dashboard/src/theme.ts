@@ -28,7 +28,7 @@ export const theme = createTheme({
 
 /** Text that steps back still has a contrast of 4.5 to whatever it stands on. */
 export const variables: CSSVariablesResolver = () => ({
-  variables: {},
+  variables: { '--mantine-color-red-filled': '#c92a2a', '--mantine-color-red-filled-hover': '#b02323' },
   light: {
     '--mantine-color-dimmed': '#55625e',
     '--mantine-color-placeholder': '#6b7773',

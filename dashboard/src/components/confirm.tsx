@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 import { texts, useText } from '../text.ts'
 import { ErrorNotice } from './error-notice.tsx'
 
-const words = texts({ en: { cancel: 'Cancel' }, pt: { cancel: 'Cancelar' } })
+const words = texts({ en: { cancel: 'Cancel', close: 'Close' }, pt: { cancel: 'Cancelar', close: 'Fechar' } })
 
 /** Asks before something happens that cannot simply be taken back; says what will, and what went wrong. */
 export function Confirm({
@@ -32,7 +32,14 @@ export function Confirm({
 }) {
   const t = useText(words)
   return (
-    <Modal opened={isOpen} onClose={onClose} title={title} closeOnClickOutside={!isPending} centered>
+    <Modal
+      opened={isOpen}
+      onClose={onClose}
+      title={title}
+      closeOnClickOutside={!isPending}
+      closeButtonProps={{ 'aria-label': t.close }}
+      centered
+    >
       <form
         onSubmit={(event) => {
           event.preventDefault()

@@ -20,7 +20,13 @@ export function MoneyInput({
       inputMode="decimal"
       {...others}
       value={value === null ? '' : value / 100}
-      onChange={(reais) => onChange(typeof reais === 'number' ? Math.round(reais * 100) : null)}
+      onChange={(reais) => onChange(toCents(reais))}
     />
   )
+}
+
+/** What ends in zeros comes as text. */
+function toCents(reais: number | string): number | null {
+  const cents = reais === '' ? Number.NaN : Math.round(Number(reais) * 100)
+  return Number.isSafeInteger(cents) ? cents : null
 }

@@ -59,7 +59,14 @@ export function useStatusName(): (status: string) => string {
 export function Status({ of: status }: { of: string }) {
   const nameOf = useStatusName()
   return (
-    <Badge variant="light" color={colors[status] ?? 'gray'} radius="sm" tt="none" fw={600} style={{ flexShrink: 0 }}>
+    <Badge
+      variant="light"
+      color={colors[status] ?? 'gray'}
+      radius="sm"
+      tt="none"
+      fw={600}
+      style={{ flexShrink: 0, minWidth: 'max-content' }}
+    >
       {nameOf(status)}
     </Badge>
   )

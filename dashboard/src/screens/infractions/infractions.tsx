@@ -1,4 +1,4 @@
-import { Badge, Button, Skeleton, Stack, Text } from '@mantine/core'
+import { Badge, Button, Skeleton, Stack, Text, Title } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { ContestView } from '../../../../src/dashboard/infraction-routes.ts'
@@ -84,7 +84,10 @@ function Ended() {
   if (contests.isError) return <ErrorNotice error={contests.error} onRetry={() => void contests.refetch()} />
   const { data } = contests
   return (
-    <Section title={t.ended}>
+    <section aria-label={t.ended}>
+      <Title order={2} mb="sm">
+        {t.ended}
+      </Title>
       <Stack gap="sm">
         <RecordTable
           label={t.ended}
@@ -119,7 +122,13 @@ function Ended() {
             {
               name: t.state,
               cell: ({ state }) => (
-                <Badge variant="light" color={stateColors[state]} tt="none" radius="sm" style={{ flexShrink: 0 }}>
+                <Badge
+                  variant="light"
+                  color={stateColors[state]}
+                  tt="none"
+                  radius="sm"
+                  style={{ flexShrink: 0, minWidth: 'max-content' }}
+                >
                   {t.states[state]}
                 </Badge>
               ),
@@ -139,7 +148,7 @@ function Ended() {
           <Pages total={data.total} totalPages={data.totalPages} page={filters.page} onPage={filters.goTo} />
         )}
       </Stack>
-    </Section>
+    </section>
   )
 }
 

@@ -50,7 +50,11 @@ export function OpenContest({ contest, aheadMs }: { contest: ContestView; aheadM
           <Button variant="default" onClick={() => setDecision('reject')}>
             {t.reject}
           </Button>
-          {state === 'open' && <Button onClick={() => setDecision('accept')}>{t.accept}</Button>}
+          {state === 'open' && (
+            <Button variant="default" onClick={() => setDecision('accept')}>
+              {t.accept}
+            </Button>
+          )}
         </Group>
       )}
       {decision && <Decide contest={contest} decision={decision} onClose={() => setDecision(null)} />}
@@ -79,7 +83,7 @@ function Deadline({
       : (state === 'open' ? t.analysisLeft : t.returnLeft)(format.duration(left))
   return (
     <div style={{ flex: '0 1 260px', minWidth: 200 }}>
-      <Text size="sm" fw={600} {...(left <= 48 * hourMs && { c: 'var(--mantine-color-red-light-color)' })}>
+      <Text size="sm" fw={600} {...(left <= 48 * hourMs && { c: `var(--mantine-color-${color}-light-color)` })}>
         {text}
       </Text>
       <Progress

@@ -112,7 +112,7 @@ export function WhyHeld({
 export function HoldBadge({ hold }: { hold: 'approval' | 'duplicate' }) {
   const t = useText(words)
   return (
-    <Badge variant="light" color="orange" tt="none" radius="sm" style={{ flexShrink: 0 }}>
+    <Badge variant="light" color="orange" tt="none" radius="sm" style={{ flexShrink: 0, minWidth: 'max-content' }}>
       {t.holdNames[hold]}
     </Badge>
   )

@@ -20,7 +20,14 @@ export function RequestButton({ client }: { client: string }) {
   return (
     <>
       <Button onClick={() => setOpen(true)}>{t.request}</Button>
-      <Modal opened={isOpen} onClose={() => setOpen(false)} title={t.requestTitle} closeOnClickOutside={false} centered>
+      <Modal
+        closeButtonProps={{ 'aria-label': t.close }}
+        opened={isOpen}
+        onClose={() => setOpen(false)}
+        title={t.requestTitle}
+        closeOnClickOutside={false}
+        centered
+      >
         <Request client={client} onClose={() => setOpen(false)} />
       </Modal>
     </>
