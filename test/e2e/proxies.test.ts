@@ -28,6 +28,7 @@ import {
   startProxy,
 } from '../support/proxies.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { eventually } from '../support/webhooks.ts'
 
 let service: TestService
 let bank: QuietBank
@@ -209,6 +210,24 @@ describe.each(proxyNames.map((name) => ({ name })))('behind $name', ({ name }) =
     const answer = await call({ body: huge, show: certificates.shown.psp })
     // Caddy 2.6 cuts the request short and says that the gateway failed; later ones say what it was.
     expect([413, 502]).toContain(answer?.status)
+  })
+
+  it.runIf(runs)('the payment page is told of a payment when it comes, not when the stream ends', async () => {
+    const { id, uri } = await charge(service)
+    const { body } = await service.call<{ url: string }>(`/transaction/${id}/payment-link`)
+    const session = connect(`https://127.0.0.1:${proxy?.port}`, { ca: certificates.authority, servername: apiHost })
+    const stream = session.request({ ':path': `${new URL(body.url).pathname}/events`, ':authority': apiHost })
+    let heard = ''
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      heard += text
+    })
+    await eventually(() => heard.includes('data: waiting'))
+    const pix = [await bank.payQuietly(uri)]
+    expect((await call({ body: JSON.stringify({ pix }), show: certificates.shown.psp }))?.status).toBe(200)
+    service.clock.advance(leaseMs)
+    await eventually(() => heard.includes('data: paid'))
+    await eventually(() => stream.closed)
+    session.close()
   })
 
   it.runIf(runs)('HTTP/2 is spoken', async () => {
