@@ -161,7 +161,13 @@ export async function buildGuide({ root, into }: { root: string; into: string })
     writeFileSync(join(draft, path), content)
   }
   rmSync(into, { recursive: true, force: true })
-  renameSync(draft, into)
+  try {
+    renameSync(draft, into)
+  } catch (error) {
+    // Somebody else has just made the same.
+    if (!existsSync(made)) throw error
+    rmSync(draft, { recursive: true, force: true })
+  }
   return true
 }
 

@@ -1,0 +1,45 @@
+import { readdirSync, readFileSync } from 'node:fs'
+
+export type Block = { document: string; line: number; language: string; text: string }
+
+/** All that people are told: the README, and docs/. */
+export const documents = [
+  'README.md',
+  'sdk/README.md',
+  ...readdirSync('docs', { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`)
+    .sort(),
+]
+
+export function readDocument(document: string): string {
+  return readFileSync(document, 'utf8')
+}
+
+/** The blocks between fences, in their order, also those within a list. */
+export function blocksOf(document: string): Block[] {
+  const text = readDocument(document)
+  return [...text.matchAll(/^( *)```(\w*)\n(.*?)^\1```$/gms)].map(
+    ({ index, 1: indent = '', 2: language = '', 3: inside = '' }) => ({
+      document,
+      line: text.slice(0, index).split('\n').length,
+      language,
+      text: inside.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
+    }),
+  )
+}
+
+/** What stands between single backticks, tables included, outside of blocks. */
+export function inlineOf(document: string): string[] {
+  const text = readDocument(document).replace(/^ *```.*?^ *```$/gms, '')
+  return [...text.matchAll(/`([^`\n]+)`/g)].map(([, inside = '']) => inside.replaceAll('\\|', '|'))
+}
+
+/** The rows of the tables beneath a heading, each cell as it is written. */
+export function rowsUnder(document: string, heading: string): string[][] {
+  const [, section = ''] = readDocument(document).split(new RegExp(`^#+ ${heading}$`, 'm'))
+  const [own = ''] = section.split(/^#/m)
+  return [...own.matchAll(/^\|(?!---)(.*)\|$/gm)]
+    .map(([, row = '']) => row.split(/(?<!\\)\|/).map((cell) => cell.trim()))
+    .slice(1)
+}
