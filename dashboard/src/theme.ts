@@ -26,9 +26,11 @@ export const theme = createTheme({
   headings: { fontWeight: '650', sizes: { h1: { fontSize: '1.5rem' }, h2: { fontSize: '1.15rem' } } },
 })
 
+const redFilled = { '--mantine-color-red-filled': '#c92a2a', '--mantine-color-red-filled-hover': '#b02323' }
+
 /** Text that steps back still has a contrast of 4.5 to whatever it stands on. */
 export const variables: CSSVariablesResolver = () => ({
-  variables: { '--mantine-color-red-filled': '#c92a2a', '--mantine-color-red-filled-hover': '#b02323' },
+  variables: {},
   light: {
     '--mantine-color-dimmed': '#55625e',
     '--mantine-color-placeholder': '#6b7773',
@@ -36,10 +38,14 @@ export const variables: CSSVariablesResolver = () => ({
     '--mantine-color-yellow-light-color': '#7d4600',
     '--mantine-color-orange-light-color': '#983404',
     '--mantine-color-red-light-color': '#a81e1e',
+    '--mantine-color-error': '#c92a2a',
+    ...redFilled,
   },
   dark: {
     '--mantine-color-dimmed': '#a5b3af',
     '--mantine-color-placeholder': '#8d9a96',
+    '--mantine-color-error': '#ff9b9b',
+    ...redFilled,
     '--mantine-color-body': '#161c1a',
     '--mantine-color-default': '#1e2624',
     '--mantine-color-default-hover': '#27312e',
