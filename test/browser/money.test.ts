@@ -1,0 +1,183 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { setWithdrawalLimits } from '../../src/withdrawals/limits.ts'
+import { chromiumPath, type Look, openChromium, visit } from '../support/browser.ts'
+import { contest, infractionsOf, pollUntil } from '../support/infractions.ts'
+import { fetchRefundable, payOne, setFixedFee } from '../support/refunds.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { findSandboxMerchant, inviteUser, signIn } from '../support/users.ts'
+import { eventually } from '../support/webhooks.ts'
+import { expectBooksAgree, fund, untilWithdrawal, withdraw } from '../support/withdrawals.ts'
+
+const looks: Look[] = [
+  { width: 390, theme: 'light' },
+  { width: 390, theme: 'dark' },
+  { width: 1440, theme: 'light' },
+  { width: 1440, theme: 'dark' },
+]
+
+describe.skipIf(chromiumPath === null)('whoever handles money', () => {
+  let service: TestService
+  let browser: Browser
+  let merchantId: string
+  /** The operator's and the merchant's. */
+  let people: Record<'admin' | 'finance' | 'owner', string>
+  beforeAll(async () => {
+    service = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
+    browser = await openChromium()
+    merchantId = await findSandboxMerchant(service)
+    await fund(service, 5_000_000)
+    await setFixedFee(service, 'withdrawal', 150)
+    await setFixedFee(service, 'refund', 30)
+    await setWithdrawalLimits(service.db, { merchantId, perDay: 2_000_000, approvalAbove: 100_000 })
+    people = {
+      admin: await inviteUser(service, { role: 'admin' }),
+      finance: await inviteUser(service, { role: 'finance' }),
+      owner: await inviteUser(service, { role: 'owner', merchantId }),
+    }
+  })
+  afterAll(async () => {
+    await browser.close()
+    await expectBooksAgree(service)
+    await service.stop()
+  })
+
+  const address = (path: string) => `${service.baseUrl}/dashboard${path}`
+  const ofClient = () => `?client=${service.sandbox.clientId}`
+  const dialogOf = (page: Page) => page.getByRole('dialog')
+
+  it('refunds a part of a payment and sees it go back', async () => {
+    const { id } = await payOne(service, 2_590)
+    const { page, look, complaints, close } = await visit(browser, { width: 390, theme: 'dark' })
+    page.setDefaultTimeout(6_000)
+    await signIn(page, service, people.owner)
+    await page.goto(address(`/transactions/${id}`))
+    await page.getByRole('button', { name: 'Refund', exact: true }).click()
+    await dialogOf(page).getByText('R$25.90 go back to').waitFor()
+    await dialogOf(page).getByText('A part').click()
+    await dialogOf(page).getByRole('textbox', { name: 'Amount' }).fill('26')
+    await dialogOf(page).getByText('must be at most 2590').waitFor()
+    await dialogOf(page).getByRole('textbox', { name: 'Amount' }).fill('5.90')
+    await dialogOf(page).getByLabel('Why (optional)').fill('One item was missing')
+    await dialogOf(page).getByText('R$5.90 go back to').waitFor()
+    await dialogOf(page).getByText('R$6.20 leave the balance: the amount, and a fee of R$0.30.').waitFor()
+    await look('refund-dialog')
+    await dialogOf(page).getByRole('button', { name: 'Refund R$5.90' }).dblclick()
+    await dialogOf(page).waitFor({ state: 'detached' })
+    await eventually(async () =>
+      (await fetchRefundable(service, id)).refunds.some(({ status }) => status === 'REFUNDED'),
+    )
+    await page.getByRole('region', { name: 'Refunds' }).getByText('Refunded').waitFor()
+    await look('refunded')
+    const { refunds } = await fetchRefundable(service, id)
+    expect(refunds.map(({ amount, reason }) => [amount, reason])).toEqual([[590, 'One item was missing']])
+    expect(complaints).toEqual([])
+    await close()
+  })
+
+  it('asks for a withdrawal that another person approves', async () => {
+    const asking = await visit(browser)
+    const { page } = asking
+    page.setDefaultTimeout(6_000)
+    await signIn(page, service, people.finance)
+    await page.goto(address(`/withdrawals${ofClient()}`))
+    await page.getByRole('button', { name: 'Withdraw' }).click()
+    await dialogOf(page).getByRole('textbox', { name: 'Amount' }).fill('1500')
+    await dialogOf(page).getByRole('textbox', { name: 'PIX key' }).fill('nobody')
+    await dialogOf(page).getByRole('button', { name: 'Continue' }).click()
+    await dialogOf(page).getByText('must be a valid PIX key').waitFor()
+    await dialogOf(page).getByRole('textbox', { name: 'PIX key' }).fill('(11) 98765-4321')
+    await asking.look('withdrawal-dialog')
+    await dialogOf(page).getByRole('button', { name: 'Continue' }).click()
+    await dialogOf(page).getByText('+5511987654321').waitFor()
+    await dialogOf(page).getByText('R$1,501.50').waitFor()
+    await dialogOf(page).getByText('somebody else has to approve it').waitFor()
+    await asking.look('withdrawal-review')
+    await dialogOf(page).getByRole('button', { name: 'Withdraw R$1,500.00' }).dblclick()
+    await page.getByText('You asked for it, so somebody else approves it.').waitFor()
+    expect(await page.getByRole('button', { name: 'Approve' }).count()).toBe(0)
+    await asking.look('withdrawal-own')
+    const id = page.url().split('/').at(-1)?.split('?')[0] ?? ''
+
+    const approving = await visit(browser, { width: 390 })
+    await signIn(approving.page, service, people.admin)
+    await approving.page.goto(address('/withdrawals'))
+    await approving.page.getByRole('article').getByText('R$1,500.00').waitFor()
+    await approving.look('withdrawals-held-all')
+    await approving.page.getByRole('button', { name: 'Approve' }).click()
+    await dialogOf(approving.page).getByText('+5511987654321').waitFor()
+    await approving.look('withdrawal-approve')
+    await dialogOf(approving.page).getByRole('button', { name: 'Withdraw R$1,500.00' }).dblclick()
+    await approving.page.getByText('Nothing waits').waitFor()
+    await untilWithdrawal(service, id, 'PROCESSED')
+    await page.getByText('Sent', { exact: true }).first().waitFor()
+    await asking.look('withdrawal-sent')
+    expect([...asking.complaints, ...approving.complaints]).toEqual([])
+    await asking.close()
+    await approving.close()
+  })
+
+  it('sees a duplicate beside the earlier one, and rejects it', async () => {
+    const pixKey = { key: 'maria.souza@example.com', type: 'EMAIL' }
+    await untilWithdrawal(service, await withdraw(service, { amount: 7_500, pixKey }), 'PROCESSED')
+    service.clock.advance(3 * 60_000)
+    const id = await withdraw(service, { amount: 7_500, pixKey })
+    const { page, look, complaints, close } = await visit(browser)
+    await signIn(page, service, people.admin)
+    await page.goto(address('/withdrawals'))
+    const held = page.getByRole('article')
+    await held.getByText('The earlier one, 3 min 0 s before').waitFor()
+    await look('withdrawals-duplicate')
+    await held.getByRole('button', { name: 'Reject' }).click()
+    await dialogOf(page).getByLabel('Why').fill('The first one was meant to be the only one')
+    await dialogOf(page).getByText('R$76.50 are in the balance').waitFor()
+    await dialogOf(page).getByRole('button', { name: 'Reject' }).click()
+    await page.getByText('Nothing waits').waitFor()
+    await untilWithdrawal(service, id, 'REJECTED')
+    expect(complaints).toEqual([])
+    await close()
+  })
+
+  it('accepts one contest that the bank opened, and rejects another', async () => {
+    const [fraud, mistake] = [await payOne(service, 4_990), await payOne(service, 1_200)]
+    for (const { id, endToEnd } of [fraud, mistake]) {
+      await contest(service, endToEnd)
+      await pollUntil(service, id, 'BLOCKED')
+    }
+    service.clock.advance(6 * 24 * 60 * 60_000)
+    const { page, look, complaints, close } = await visit(browser)
+    await signIn(page, service, people.finance)
+    await page.getByRole('link', { name: 'Contests (MED)' }).click()
+    const contestOf = (amount: string) => page.getByRole('article').filter({ hasText: amount })
+    await contestOf('R$49.90').getByText('left for the analysis').waitFor()
+    await look('contests')
+    await contestOf('R$49.90').getByRole('button', { name: 'Accept' }).click()
+    await dialogOf(page).getByText('R$49.90 of').waitFor()
+    await look('contest-accept')
+    await dialogOf(page).getByRole('button', { name: 'Accept' }).click()
+    await contestOf('R$49.90').getByText('left for the return').waitFor()
+    await contestOf('R$12.00').getByRole('button', { name: 'Reject' }).click()
+    await dialogOf(page).getByRole('button', { name: 'Reject' }).click()
+    await page.getByRole('region', { name: 'Decided' }).last().getByText('Rejected').waitFor()
+    expect(await infractionsOf(service, fraud.id)).toEqual([{ state: 'accepted', amount: 4_990 }])
+    expect(await infractionsOf(service, mistake.id)).toEqual([{ state: 'rejected', amount: 1_200 }])
+    expect(complaints).toEqual([])
+    await close()
+  })
+
+  it.each(looks)('sees screens without faults at $width, $theme', async (size) => {
+    const { page, look, complaints, close } = await visit(browser, size)
+    await signIn(page, service, people.admin)
+    for (const [name, path] of [
+      ['withdrawals-all', '/withdrawals'],
+      ['withdrawals', `/withdrawals${ofClient()}`],
+      ['infractions', '/infractions'],
+    ] as const) {
+      await page.goto(address(path))
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      await look(name)
+    }
+    expect(complaints).toEqual([])
+    await close()
+  })
+})
