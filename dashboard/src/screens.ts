@@ -58,6 +58,28 @@ export const screens: ScreenEntry[] = [
     Screen: screen(async () => await import('./screens/ledger/ledger.tsx')),
   },
   {
+    name: 'reconciliation',
+    paths: ['/reconciliation'],
+    permission: 'reconciliation.read',
+    isOperators: true,
+    icon: 'reconciliation',
+    Screen: screen(async () => await import('./screens/reconciliation/reconciliation.tsx')),
+  },
+  {
+    name: 'closed-day',
+    paths: ['/reconciliation/days/:acquirer/:day'],
+    permission: 'reconciliation.read',
+    isOperators: true,
+    Screen: screen(async () => await import('./screens/reconciliation/day.tsx')),
+  },
+  {
+    name: 'held-payment',
+    paths: ['/reconciliation/held/:id'],
+    permission: 'reconciliation.read',
+    isOperators: true,
+    Screen: screen(async () => await import('./screens/reconciliation/held.tsx')),
+  },
+  {
     name: 'webhooks',
     paths: ['/webhooks'],
     permission: 'webhook.read',

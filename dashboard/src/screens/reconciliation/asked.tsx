@@ -1,0 +1,92 @@
+import { Alert, Anchor, Button, Group, Loader, Text } from '@mantine/core'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useEffect } from 'react'
+import { Link } from 'wouter'
+import type { AskedView, RunView } from '../../../../src/dashboard/reconciliation-routes.ts'
+import { ask } from '../../api.ts'
+import { ErrorNotice } from '../../components/error-notice.tsx'
+import { useFormat } from '../../format.ts'
+import { useText } from '../../text.ts'
+import { words } from './text.ts'
+
+/** What somebody asked for, as it goes on: it waits, it runs, it has ended, and what came of it. */
+export function AskedNotice({ id, onClose }: { id: string; onClose: () => void }) {
+  const t = useText(words)
+  const queries = useQueryClient()
+  const asked = useQuery({
+    queryKey: ['reconciliation-asked', id],
+    queryFn: async () => await ask<AskedView>('GET', `/reconciliation/asked/${id}`),
+    refetchInterval: ({ state }) => (state.data?.isUnderWay === false ? false : 1_000),
+  })
+  const isDone = asked.data?.isUnderWay === false
+  useEffect(() => {
+    if (isDone) void queries.invalidateQueries({ queryKey: ['reconciliation'] })
+  }, [isDone, queries])
+  if (asked.isError) return <ErrorNotice error={asked.error} onRetry={() => void asked.refetch()} />
+  const { data } = asked
+  if (!data || data.isUnderWay) {
+    return (
+      <Alert color="blue" title={data?.run ? t.running : t.waiting} role="status" icon={<Loader size={18} />}>
+        <Text size="sm">{t.runningLead}</Text>
+      </Alert>
+    )
+  }
+  // An address that somebody kept for long.
+  if (!data.run) return null
+  const isComplete = data.run.state === 'complete'
+  return (
+    <Alert color={isComplete ? 'teal' : 'red'} title={isComplete ? t.done : t.interrupted} role="status">
+      {isComplete ? <Found run={data.run} version={data.version} /> : <Interrupted run={data.run} />}
+      <Group mt="xs">
+        <Button size="compact-sm" variant="default" onClick={onClose}>
+          {t.dismissNotice}
+        </Button>
+      </Group>
+    </Alert>
+  )
+}
+
+function Found({ run, version }: { run: RunView; version: number | null }) {
+  const t = useText(words)
+  const format = useFormat()
+  const { payment = 0, return: returns = 0, payout = 0 } = run.compared ?? {}
+  const all = Object.values(run.counts).reduce((sum, count) => sum + count, 0)
+  const isDay = run.kind === 'daily'
+  return (
+    <Text size="sm">
+      {t.doneLead(format.number(payment), format.number(returns), format.number(payout))}{' '}
+      {all === 0 ? t.agree : t.differ(format.number(all), format.number(run.newCount))}{' '}
+      {isDay && (version === null ? t.unchanged : t.signed(format.number(version)))}{' '}
+      {isDay && (
+        <Anchor
+          component={Link}
+          href={`/reconciliation/days/${run.acquirer}/${dayInBrazil(run.from)}`}
+          size="sm"
+          c="inherit"
+          td="underline"
+        >
+          {t.seeDay}
+        </Anchor>
+      )}
+    </Text>
+  )
+}
+
+function Interrupted({ run }: { run: RunView }) {
+  const t = useText(words)
+  return (
+    <>
+      <Text size="sm">{t.interruptedLead}</Text>
+      {run.error && (
+        <Text size="xs" style={{ overflowWrap: 'anywhere' }}>
+          {run.error}
+        </Text>
+      )}
+    </>
+  )
+}
+
+/** The day in Brazil that begins at this moment, yyyy-mm-dd. */
+export function dayInBrazil(at: string): string {
+  return new Intl.DateTimeFormat('en-CA', { timeZone: 'America/Sao_Paulo' }).format(new Date(at))
+}

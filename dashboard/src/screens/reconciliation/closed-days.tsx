@@ -1,0 +1,156 @@
+import { Badge, Button, Group, Stack, Text, TextInput } from '@mantine/core'
+import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { ListedDay } from '../../../../src/dashboard/closed-day-routes.ts'
+import { ask, withQuery } from '../../api.ts'
+import { Confirm } from '../../components/confirm.tsx'
+import { Empty } from '../../components/empty.tsx'
+import { ErrorNotice } from '../../components/error-notice.tsx'
+import { Pages, RecordTable } from '../../components/record-table.tsx'
+import { useFilters } from '../../filters.ts'
+import { useFormat } from '../../format.ts'
+import { useMay } from '../../session.tsx'
+import { useText } from '../../text.ts'
+import { words } from './days-text.ts'
+import { AcquirerSelect, type Summary } from './summary.tsx'
+import { words as reconciliationWords } from './text.ts'
+
+/** Days that were added up and signed, and closing one by hand. */
+export function ClosedDays({ summary, onAsked }: { summary: Summary | undefined; onAsked: (id: string) => void }) {
+  const t = useText(words)
+  const title = useText(reconciliationWords).days
+  const format = useFormat()
+  const may = useMay()
+  const filters = useFilters()
+  const [isAsking, setAsking] = useState(false)
+  const days = useQuery({
+    queryKey: ['reconciliation', 'days', filters.page],
+    queryFn: async () =>
+      await ask<{ total: number; totalPages: number; data: ListedDay[] }>(
+        'GET',
+        withQuery('/reconciliation/day', { page: filters.page }),
+      ),
+    placeholderData: keepPreviousData,
+  })
+  return (
+    <Stack>
+      {may('reconciliation.decide') && (
+        <Group>
+          <Button variant="default" onClick={() => setAsking(true)} disabled={!summary}>
+            {t.close}
+          </Button>
+        </Group>
+      )}
+      {days.isError ? (
+        <ErrorNotice error={days.error} onRetry={() => void days.refetch()} />
+      ) : (
+        <RecordTable
+          label={title}
+          rows={days.data?.data}
+          keyOf={({ acquirer, day }) => `${acquirer} ${day}`}
+          linkOf={({ acquirer, day }) => `/reconciliation/days/${acquirer}/${day}`}
+          empty={
+            <Empty icon="reconciliation" title={t.none}>
+              {t.noneHint}
+            </Empty>
+          }
+          columns={[
+            {
+              name: t.day,
+              cell: ({ acquirer, day, version, signedAt }) => (
+                <>
+                  <Text size="sm" fw={600}>
+                    {format.date(`${day}T12:00:00-03:00`)}
+                  </Text>
+                  <Text size="xs" c="dimmed">
+                    {acquirer} · {t.versionOf(format.number(version), format.fromNow(signedAt))}
+                  </Text>
+                </>
+              ),
+            },
+            {
+              name: t.atAcquirer,
+              isAmount: true,
+              isMinor: true,
+              cell: ({ closing }) => format.money(closing.acquirer),
+            },
+            { name: t.inBooks, isAmount: true, cell: ({ closing }) => format.money(closing.books) },
+            {
+              name: t.differences,
+              isAmount: true,
+              cell: ({ differences, openDifferences }) => (
+                <Group gap={6} justify="flex-end">
+                  {format.number(differences)}
+                  {openDifferences > 0 && (
+                    <Badge variant="light" color="orange" tt="none" radius="sm">
+                      {t.openOnes(format.number(openDifferences))}
+                    </Badge>
+                  )}
+                </Group>
+              ),
+            },
+          ]}
+        />
+      )}
+      {days.data && days.data.total > 0 && (
+        <Pages total={days.data.total} totalPages={days.data.totalPages} page={filters.page} onPage={filters.goTo} />
+      )}
+      {isAsking && summary && (
+        <CloseDay
+          summary={summary}
+          onClose={() => setAsking(false)}
+          onAsked={(id) => {
+            setAsking(false)
+            onAsked(id)
+          }}
+        />
+      )}
+    </Stack>
+  )
+}
+
+function CloseDay({
+  summary: { acquirers, today },
+  onClose,
+  onAsked,
+}: {
+  summary: Summary
+  onClose: () => void
+  onAsked: (id: string) => void
+}) {
+  const t = useText(words)
+  const yesterday = dayBefore(today)
+  const [acquirer, setAcquirer] = useState(acquirers[0] ?? '')
+  const [day, setDay] = useState(yesterday)
+  const close = useMutation({
+    mutationFn: async () => await ask<{ id: string }>('POST', '/reconciliation/day', { acquirer, day }),
+    onSuccess: ({ id }) => onAsked(id),
+  })
+  return (
+    <Confirm
+      title={t.close}
+      isOpen
+      onClose={onClose}
+      confirm={t.close}
+      isPending={close.isPending}
+      isReady={day !== '' && day <= yesterday}
+      error={close.error}
+      onConfirm={() => close.mutate()}
+    >
+      <Text size="sm">{t.closeLead}</Text>
+      <AcquirerSelect names={acquirers} value={acquirer} onChange={setAcquirer} />
+      <TextInput
+        type="date"
+        label={t.whichDay}
+        value={day}
+        max={yesterday}
+        onChange={(event) => setDay(event.currentTarget.value)}
+        data-autofocus
+      />
+    </Confirm>
+  )
+}
+
+function dayBefore(day: string): string {
+  return new Date(Date.parse(day) - 24 * 60 * 60_000).toISOString().slice(0, 10)
+}

@@ -1,0 +1,254 @@
+import { Anchor, Badge, Button, Group, Select, Skeleton, Stack, Table, Text } from '@mantine/core'
+import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { Link, useParams } from 'wouter'
+import type { ClosedDayView } from '../../../../src/dashboard/closed-day-routes.ts'
+import type { DifferenceClass } from '../../../../src/reconciliation/classes.ts'
+import type { Amount } from '../../../../src/reconciliation/statement.ts'
+import { ask, withQuery } from '../../api.ts'
+import { Copyable } from '../../components/copy.tsx'
+import { ErrorNotice } from '../../components/error-notice.tsx'
+import { IconOf } from '../../components/icons.tsx'
+import { Page, Section } from '../../components/page.tsx'
+import { useFilters } from '../../filters.ts'
+import { type Format, useFormat } from '../../format.ts'
+import { useMay } from '../../session.tsx'
+import { useText } from '../../text.ts'
+import { AskedNotice } from './asked.tsx'
+import { words } from './days-text.ts'
+import { words as reconciliationWords } from './text.ts'
+
+/** A closed day: both sides' totals, what differed, what has changed since it was signed, and the signed statement. */
+export default function Day() {
+  const t = useText(words)
+  const format = useFormat()
+  const may = useMay()
+  const filters = useFilters()
+  const { acquirer = '', day = '' } = useParams()
+  const version = filters.get('version')
+  const asked = filters.get('asked')
+  const path = `/reconciliation/day/${encodeURIComponent(acquirer)}/${encodeURIComponent(day)}`
+  const closed = useQuery({
+    queryKey: ['reconciliation', 'day', acquirer, day, version],
+    queryFn: async () => await ask<ClosedDayView>('GET', withQuery(path, { version })),
+    placeholderData: keepPreviousData,
+  })
+  const again = useMutation({
+    mutationFn: async () => await ask<{ id: string }>('POST', '/reconciliation/day', { acquirer, day }),
+    onSuccess: ({ id }) => filters.set({ asked: id, version: '' }),
+  })
+  if (closed.isError) return <ErrorNotice error={closed.error} onRetry={() => void closed.refetch()} />
+  const { data } = closed
+  return (
+    <Page
+      title={`${format.date(`${day}T12:00:00-03:00`)} · ${acquirer}`}
+      lead={
+        <>
+          <Anchor component={Link} href="/reconciliation?tab=days" size="sm">
+            ← {t.back}
+          </Anchor>
+          <br />
+          {t.lead(acquirer)}
+        </>
+      }
+      actions={
+        <>
+          {may('reconciliation.decide') && (
+            <Button variant="default" loading={again.isPending} onClick={() => again.mutate()}>
+              {t.closeAgain}
+            </Button>
+          )}
+          <Button
+            component="a"
+            href={withQuery(`/dashboard/api${path}/statement.jws`, { version: data?.version })}
+            download
+            leftSection={<IconOf name="download" size={16} />}
+          >
+            {t.download}
+          </Button>
+        </>
+      }
+    >
+      {again.isError && <ErrorNotice error={again.error} />}
+      {asked !== '' && <AskedNotice key={asked} id={asked} onClose={() => filters.set({ asked: '' })} />}
+      {data ? (
+        <>
+          <Select
+            label={t.version}
+            data={data.versions.map((one) => ({
+              value: String(one.version),
+              label: t.versionOf(format.number(one.version), format.dateTime(one.signedAt)),
+            }))}
+            value={String(data.version)}
+            allowDeselect={false}
+            onChange={(chosen) => filters.set({ version: chosen ?? '' })}
+            maw={360}
+          />
+          {data.changes && <Changes changes={data.changes} />}
+          <Section title={t.totals}>
+            <Totals day={data} />
+          </Section>
+          <Section title={t.differences}>
+            <Differences day={data} />
+          </Section>
+          <Section
+            title={t.signature}
+            aside={
+              <Anchor href="/dashboard/api/reconciliation/statement-keys.json" download size="sm">
+                {t.keys}
+              </Anchor>
+            }
+          >
+            <Text size="sm" c="dimmed" mb="xs" style={{ overflowWrap: 'anywhere' }}>
+              {t.signatureLead}
+            </Text>
+            <Text size="xs" c="dimmed">
+              {t.sha256}
+            </Text>
+            <Copyable value={data.sha256} label={t.sha256} />
+          </Section>
+        </>
+      ) : (
+        <Skeleton height={320} />
+      )}
+    </Page>
+  )
+}
+
+function Totals({ day: { books, acquirerSays, dated } }: { day: ClosedDayView }) {
+  const t = useText(words)
+  const format = useFormat()
+  const of = (amount: Amount) => <AmountCell amount={amount} />
+  const rows: [name: string, acquirer: ReactNode, books: ReactNode][] = [
+    [t.opening, format.money(acquirerSays.opening), format.money(books.opening)],
+    [t.in, of(acquirerSays.in), of(books.in)],
+    [t.returned, of(acquirerSays.returned), of(books.returned)],
+    [t.paidOut, of(acquirerSays.paidOut), of(books.paidOut)],
+    [t.cameBack, '–', of(books.cameBack)],
+    [t.fees, acquirerSays.fees === null ? t.notTold : format.money(acquirerSays.fees), '–'],
+    [t.corrections, '–', of(books.corrections)],
+    [t.closing, format.money(acquirerSays.closing), format.money(books.closing)],
+  ]
+  return (
+    <>
+      <Table verticalSpacing={6} horizontalSpacing="xs" aria-label={t.totals}>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th />
+            <Table.Th ta="right">{t.acquirer}</Table.Th>
+            <Table.Th ta="right">{t.books}</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {rows.map(([name, acquirer, ours], index) => (
+            <Table.Tr key={name} fw={index === rows.length - 1 ? 650 : undefined}>
+              <Table.Td>{name}</Table.Td>
+              <Table.Td ta="right">{acquirer}</Table.Td>
+              <Table.Td ta="right">{ours}</Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+      <Text size="sm" c="dimmed" mt="sm">
+        {t.dated(format.number(dated.count), format.money(dated.sum))}
+      </Text>
+    </>
+  )
+}
+
+function AmountCell({ amount: { count, sum } }: { amount: Amount }) {
+  const format = useFormat()
+  if (count === 0 && sum === 0) return '–'
+  return (
+    <>
+      {format.money(sum)}
+      <Text size="xs" c="dimmed" component="span" display="block">
+        {format.number(count)} ×
+      </Text>
+    </>
+  )
+}
+
+function Differences({ day: { differences, differenceCount } }: { day: ClosedDayView }) {
+  const t = useText(words)
+  const r = useText(reconciliationWords)
+  const format = useFormat()
+  if (differenceCount === 0) return <Text size="sm">{t.noDifferences}</Text>
+  const more = differenceCount - differences.length
+  return (
+    <Stack gap={0}>
+      {differences.map(({ id, class: name, reference, there, here, state, reason }) => (
+        <Group key={id} className="row" py={8} justify="space-between" gap="xs">
+          <div style={{ flex: 1, minWidth: 200 }}>
+            <Anchor component={Link} href={`/reconciliation?${new URLSearchParams({ difference: id })}`} size="sm">
+              {nameOf(name, r.classes)}
+            </Anchor>
+            <Text size="xs" c="dimmed" className="identifier">
+              {reference}
+            </Text>
+            {reason && <Text size="xs">{reason}</Text>}
+          </div>
+          <Group gap="sm">
+            <Text size="sm">
+              {there ? format.money(there.amount) : r.nothing} / {here ? format.money(here.amount) : r.nothing}
+            </Text>
+            <Badge variant="light" color={state === 'open' ? 'orange' : 'gray'} tt="none" radius="sm">
+              {r.outcomes[state] ?? state}
+            </Badge>
+          </Group>
+        </Group>
+      ))}
+      {more > 0 && (
+        <Text size="sm" c="dimmed">
+          {t.more(format.number(more))}
+        </Text>
+      )}
+    </Stack>
+  )
+}
+
+function Changes({ changes }: { changes: NonNullable<ClosedDayView['changes']> }) {
+  const t = useText(words)
+  const r = useText(reconciliationWords)
+  const format = useFormat()
+  const { bookedSince, totals, differences } = changes
+  return (
+    <Section title={t.changes}>
+      <Stack gap={4}>
+        {bookedSince.count > 0 && (
+          <Text size="sm">{t.bookedSince(format.number(bookedSince.count), format.money(bookedSince.sum))}</Text>
+        )}
+        {totals.map(({ name, before, after }) => (
+          <Text key={name} size="sm">
+            {totalName(name, t)}: {inUnit(name, before, format)} → <b>{inUnit(name, after, format)}</b>
+          </Text>
+        ))}
+        {differences.map(({ id, class: name, reference, before, after }) => (
+          <Text key={id} size="sm" style={{ overflowWrap: 'anywhere' }}>
+            {nameOf(name, r.classes)} <span className="identifier">{reference}</span>:{' '}
+            {before === null ? t.notKnown : (r.outcomes[before] ?? before).toLowerCase()} →{' '}
+            {after === null ? t.gone : (r.outcomes[after] ?? after).toLowerCase()}
+          </Text>
+        ))}
+      </Stack>
+    </Section>
+  )
+}
+
+/** `acquirer.in.sum` in words. */
+function totalName(name: string, t: Record<string, unknown>): string {
+  return name
+    .split('.')
+    .filter((part) => part !== 'sum')
+    .map((part) => (typeof t[part] === 'string' ? t[part] : part === 'count' ? '×' : part))
+    .join(' · ')
+}
+
+function inUnit(name: string, value: number | null, format: Format): string {
+  if (value === null) return '–'
+  return name.endsWith('.count') ? format.number(value) : format.money(value)
+}
+
+function nameOf(name: string, classes: Record<DifferenceClass, [string, string]>): string {
+  return Object.entries(classes).find(([known]) => known === name)?.[1][0] ?? name
+}

@@ -1,0 +1,129 @@
+import { Skeleton, Stack, Text, Textarea } from '@mantine/core'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { DifferenceView, PlannedEntry } from '../../../../src/dashboard/reconciliation-routes.ts'
+import { ask } from '../../api.ts'
+import { Confirm } from '../../components/confirm.tsx'
+import { ErrorNotice } from '../../components/error-notice.tsx'
+import { useFormat } from '../../format.ts'
+import { useText } from '../../text.ts'
+import { words as ledgerWords } from '../ledger/text.ts'
+import { words } from './text.ts'
+
+type Of = { difference: DifferenceView; onClose: () => void }
+
+function useDecision(id: string, what: string, onDone: () => void) {
+  const queries = useQueryClient()
+  return useMutation({
+    mutationFn: async (body?: object) => await ask('POST', `/reconciliation/difference/${id}/${what}`, body),
+    onSuccess: async () => {
+      onDone()
+      await queries.invalidateQueries({ queryKey: ['reconciliation'] })
+      await queries.invalidateQueries({ queryKey: ['ledger'] })
+    },
+  })
+}
+
+/** Says exactly what is done or posted, then does it. */
+export function ConfirmDifference({ difference, onClose }: Of) {
+  const t = useText(words)
+  const { id, proposal } = difference
+  const confirming = useDecision(id, 'confirmation', onClose)
+  const isCorrection = proposal.action === 'correct'
+  const look = useQuery({
+    queryKey: ['reconciliation', 'difference', id],
+    queryFn: async () => await ask<{ entries: PlannedEntry[] }>('GET', `/reconciliation/difference/${id}`),
+    enabled: isCorrection,
+    staleTime: 0,
+  })
+  return (
+    <Confirm
+      title={t.confirmTitle}
+      isOpen
+      onClose={onClose}
+      confirm={t.confirm}
+      isPending={confirming.isPending}
+      isReady={!isCorrection || look.isSuccess}
+      error={confirming.error}
+      onConfirm={() => confirming.mutate(undefined)}
+    >
+      {!isCorrection && (
+        <Text size="sm">
+          <WhatIsDone difference={difference} />
+        </Text>
+      )}
+      {isCorrection && <Text size="sm">{t.what.correct}</Text>}
+      {look.isError && <ErrorNotice error={look.error} onRetry={() => void look.refetch()} />}
+      {isCorrection && look.isPending && <Skeleton height={60} />}
+      {isCorrection && look.data && <Entries entries={look.data.entries} difference={difference} />}
+    </Confirm>
+  )
+}
+
+function Entries({
+  entries,
+  difference: { proposal, client },
+}: {
+  entries: PlannedEntry[]
+  difference: DifferenceView
+}) {
+  const t = useText(words)
+  const names = useText(ledgerWords).accountNames
+  const format = useFormat()
+  const isOfHouse = client === null || (proposal.action === 'correct' && proposal.account === 'house')
+  return (
+    <Stack gap={6}>
+      {entries.map(({ debit, credit, amount }) => (
+        <div key={`${debit} ${credit}`} className="card" style={{ padding: 'var(--mantine-spacing-sm)' }}>
+          <Text fw={650}>{format.money(amount)}</Text>
+          <Text size="sm">{t.fromTo(names[debit][0], names[credit][0])}</Text>
+        </div>
+      ))}
+      <Text size="xs" c="dimmed">
+        {isOfHouse ? t.ofHouse : t.ofClient(client.name)}
+      </Text>
+    </Stack>
+  )
+}
+
+function WhatIsDone({
+  difference: { proposal, subject, acquirer, client, there, here },
+}: {
+  difference: DifferenceView
+}) {
+  const t = useText(words)
+  const format = useFormat()
+  const money = format.money((there ?? here)?.amount ?? 0)
+  if (proposal.action === 'hold')
+    return proposal.kind === 'surplus' ? t.what.holdSurplus(money) : t.what.holdOrphan(money)
+  if (subject === 'payment') return t.what.settlePayment(acquirer, money, client?.name ?? t.aMerchant)
+  return t.what.settleOther(acquirer)
+}
+
+export function DismissDifference({ difference, onClose }: Of) {
+  const t = useText(words)
+  const [reason, setReason] = useState('')
+  const dismissing = useDecision(difference.id, 'dismissal', onClose)
+  return (
+    <Confirm
+      title={t.letStand}
+      isOpen
+      onClose={onClose}
+      confirm={t.letStand}
+      isPending={dismissing.isPending}
+      isReady={reason.trim().length >= 3}
+      error={dismissing.error}
+      onConfirm={() => dismissing.mutate({ reason: reason.trim() })}
+    >
+      <Text size="sm">{t.letStandLead}</Text>
+      <Textarea
+        label={t.reason}
+        required
+        maxLength={500}
+        value={reason}
+        onChange={(event) => setReason(event.currentTarget.value)}
+        data-autofocus
+      />
+    </Confirm>
+  )
+}

@@ -1,0 +1,178 @@
+import { Anchor, Badge, Button, Group, SimpleGrid, Stack, Text } from '@mantine/core'
+import { useState } from 'react'
+import { Link } from 'wouter'
+import type { DifferenceView } from '../../../../src/dashboard/reconciliation-routes.ts'
+import type { Side } from '../../../../src/reconciliation/classes.ts'
+import { Copyable } from '../../components/copy.tsx'
+import { useStatusName } from '../../components/status.tsx'
+import { type Format, useFormat } from '../../format.ts'
+import { useMay } from '../../session.tsx'
+import { useText } from '../../text.ts'
+import { ConfirmDifference, DismissDifference } from './decide.tsx'
+import { type Words, words } from './text.ts'
+
+const timely = new Set(['late', 'cut_off'])
+const outcomeColors: Record<string, string> = { confirmed: 'teal', dismissed: 'gray', resolved: 'gray', open: 'orange' }
+
+/** One difference: what either side says, and what is proposed about it. */
+export function DifferenceCard({ difference }: { difference: DifferenceView }) {
+  const t = useText(words)
+  const format = useFormat()
+  const [name, meaning] = t.classes[difference.class]
+  const { there, here, state } = difference
+  return (
+    <article
+      className="card"
+      style={{ padding: 'var(--mantine-spacing-md)' }}
+      aria-label={`${name} ${difference.reference}`}
+    >
+      <Stack gap="sm">
+        <Group justify="space-between" align="flex-start" gap="xs">
+          <div style={{ flex: 1, minWidth: 220 }}>
+            <Group gap="xs">
+              <Badge variant="light" color={timely.has(difference.class) ? 'gray' : 'orange'} tt="none" radius="sm">
+                {name}
+              </Badge>
+              {difference.client && (
+                <Text size="sm" fw={600}>
+                  {difference.client.name}
+                </Text>
+              )}
+              {state !== 'open' && (
+                <Badge variant="light" color={outcomeColors[state] ?? 'gray'} tt="none" radius="sm">
+                  {t.outcomes[state]}
+                </Badge>
+              )}
+            </Group>
+            <Text size="sm" c="dimmed" mt={4}>
+              {meaning}
+            </Text>
+          </div>
+          <Text size="xs" c="dimmed">
+            {t.found(format.fromNow(difference.foundAt))}
+          </Text>
+        </Group>
+        <SimpleGrid cols={2} spacing="sm">
+          <SideCell title={t.there(difference.acquirer)} side={there} other={here} />
+          <SideCell title={t.here} side={here} other={there} />
+        </SimpleGrid>
+        <Group gap="md">
+          <Copyable value={difference.reference} />
+          <RecordLink difference={difference} />
+        </Group>
+        <Decision difference={difference} />
+      </Stack>
+    </article>
+  )
+}
+
+function SideCell({ title, side, other }: { title: string; side: Side | null; other: Side | null }) {
+  const t = useText(words)
+  const format = useFormat()
+  const nameOf = useStatusName()
+  const differs = side !== null && other !== null && side.amount !== other.amount
+  return (
+    <div>
+      <Text size="xs" c="dimmed">
+        {title}
+      </Text>
+      <Text fw={600} c={side === null ? 'dimmed' : undefined} td={differs ? 'underline' : undefined}>
+        {side === null ? t.nothing : format.money(side.amount)}
+      </Text>
+      {side && (
+        <Text size="xs" c="dimmed">
+          {[
+            side.state && (t.states[side.state] ?? nameOf(side.state).toLowerCase()),
+            side.fee !== undefined && t.fee(format.money(side.fee)),
+            side.med !== undefined && t.med(format.money(side.med)),
+            format.dateTime(side.at),
+            side.bookedAt !== undefined && side.bookedAt !== side.at && t.booked(format.dateTime(side.bookedAt)),
+          ]
+            .filter(Boolean)
+            .join(' · ')}
+        </Text>
+      )}
+    </div>
+  )
+}
+
+function RecordLink({ difference: { record, client, reference } }: { difference: DifferenceView }) {
+  const t = useText(words)
+  const may = useMay()
+  if (!record) return null
+  const search = client ? `?${new URLSearchParams({ client: client.clientId })}` : ''
+  // A payment in suspense is shown by its own id, which a difference does not always name.
+  if (record.type === 'suspense' || !may(`${record.type}.read`)) return null
+  return (
+    <Anchor
+      component={Link}
+      href={`/${record.type}s/${record.id}${search}`}
+      size="sm"
+      aria-label={`${t.record} ${reference}`}
+    >
+      {t.record}
+    </Anchor>
+  )
+}
+
+function Decision({ difference }: { difference: DifferenceView }) {
+  const t = useText(words)
+  const format = useFormat()
+  const may = useMay()
+  const [asked, setAsked] = useState<'confirm' | 'dismiss' | null>(null)
+  const { action } = difference.proposal
+  const close = () => setAsked(null)
+  if (difference.state !== 'open') {
+    const { decidedAt, decidedBy, reason } = difference
+    if (decidedBy === null || decidedAt === null) return null
+    return (
+      <Text size="sm">
+        {t.decidedBy(decidedBy.replace(/^user:/, ''), format.dateTime(decidedAt))}
+        {reason && `: ${reason}`}
+      </Text>
+    )
+  }
+  return (
+    <Group justify="space-between" gap="sm">
+      <Text size="sm" style={{ flex: 1, minWidth: 220 }}>
+        <Text span c="dimmed">
+          {t.proposed}:
+        </Text>{' '}
+        {proposalInWords(difference, t, format)}
+      </Text>
+      {may('reconciliation.decide') && action !== 'none' && (
+        <Group gap="xs">
+          <Button size="xs" variant="default" onClick={() => setAsked('dismiss')}>
+            {t.letStand}
+          </Button>
+          {action !== 'look' && (
+            <Button size="xs" onClick={() => setAsked('confirm')}>
+              {t.confirm}
+            </Button>
+          )}
+        </Group>
+      )}
+      {asked === 'confirm' && <ConfirmDifference difference={difference} onClose={close} />}
+      {asked === 'dismiss' && <DismissDifference difference={difference} onClose={close} />}
+    </Group>
+  )
+}
+
+function proposalInWords({ proposal, subject, client }: DifferenceView, t: Words, format: Format): string {
+  switch (proposal.action) {
+    case 'none':
+      return t.proposals.none
+    case 'look':
+      return t.proposals.look
+    case 'settle':
+      return subject === 'payment' ? t.proposals.settlePayment : t.proposals.settleOther
+    case 'hold':
+      return proposal.kind === 'surplus' ? t.proposals.holdSurplus : t.proposals.holdOrphan
+    case 'correct': {
+      const money = format.money(proposal.cents)
+      return proposal.account === 'house' || client === null
+        ? t.proposals.correctHouse(money)
+        : t.proposals.correctMerchant(money, client.name)
+    }
+  }
+}

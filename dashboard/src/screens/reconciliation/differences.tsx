@@ -1,0 +1,100 @@
+import { Group, SegmentedControl, Select, Stack, Text } from '@mantine/core'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import type { DifferenceView } from '../../../../src/dashboard/reconciliation-routes.ts'
+import { ask, withQuery } from '../../api.ts'
+import { Empty } from '../../components/empty.tsx'
+import { ErrorNotice } from '../../components/error-notice.tsx'
+import { Pages } from '../../components/record-table.tsx'
+import { useFilters } from '../../filters.ts'
+import { useFormat } from '../../format.ts'
+import { useText } from '../../text.ts'
+import { DifferenceCard } from './difference-card.tsx'
+import type { Summary } from './summary.tsx'
+import { words } from './text.ts'
+
+const states = ['open', 'decided', 'resolved'] as const
+
+/** What differs, class by class: what stands there and here, what is proposed, and deciding on it. */
+export function Differences({ summary }: { summary: Summary | undefined }) {
+  const t = useText(words)
+  const format = useFormat()
+  const filters = useFilters()
+  const one = filters.get('difference')
+  const state = states.find((name) => name === filters.get('state')) ?? 'open'
+  const [name, acquirer] = [filters.get('class'), filters.get('acquirer')]
+  const list = useQuery({
+    queryKey: ['reconciliation', 'differences', one, state, name, acquirer, filters.page],
+    queryFn: async () => {
+      if (one !== '') {
+        const found = await ask<DifferenceView>('GET', `/reconciliation/difference/${one}`)
+        return { total: 1, totalPages: 1, data: [found] }
+      }
+      const query = { state, class: name, acquirer, page: filters.page }
+      return await ask<{ total: number; totalPages: number; data: DifferenceView[] }>(
+        'GET',
+        withQuery('/reconciliation/difference', query),
+      )
+    },
+    placeholderData: keepPreviousData,
+    refetchInterval: 15_000,
+  })
+  const countOf = (wanted: string) =>
+    summary?.open
+      .filter((row) => row.class === wanted && (acquirer === '' || row.acquirer === acquirer))
+      .reduce((sum, { count }) => sum + count, 0) ?? 0
+  return (
+    <Stack>
+      <Group align="flex-end" gap="sm">
+        <SegmentedControl
+          aria-label={t.state}
+          value={one === '' ? state : ''}
+          onChange={(value) => filters.set({ state: value === 'open' ? '' : value, difference: '' })}
+          data={states.map((value) => ({ value, label: t[value] }))}
+        />
+        <Select
+          aria-label={t.class}
+          placeholder={`${t.class}: ${t.anyClass}`}
+          clearable
+          data={Object.entries(t.classes).map(([value, [label]]) => ({
+            value,
+            label: state === 'open' && countOf(value) > 0 ? `${label} (${format.number(countOf(value))})` : label,
+          }))}
+          value={name === '' ? null : name}
+          onChange={(value) => filters.set({ class: value ?? '', difference: '' })}
+          w={230}
+        />
+        {summary && summary.acquirers.length > 1 && (
+          <Select
+            aria-label={t.acquirer}
+            placeholder={`${t.acquirer}: ${t.anyAcquirer}`}
+            clearable
+            data={summary.acquirers}
+            value={acquirer === '' ? null : acquirer}
+            onChange={(value) => filters.set({ acquirer: value ?? '', difference: '' })}
+            w={230}
+          />
+        )}
+      </Group>
+      {list.isError && <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />}
+      {list.data?.data.length === 0 && (
+        <div className="card">
+          {state === 'open' && name === '' && acquirer === '' ? (
+            <Empty icon="check" title={t.noneOpen}>
+              <Text size="sm">{t.noneOpenHint}</Text>
+            </Empty>
+          ) : (
+            <Empty icon="filter" title={t.noneFound}>
+              {t.noneFoundHint}
+            </Empty>
+          )}
+        </div>
+      )}
+      {list.data?.data.map((difference) => (
+        <DifferenceCard key={difference.id} difference={difference} />
+      ))}
+      {list.data && list.data.total > 1 && (
+        <Pages total={list.data.total} totalPages={list.data.totalPages} page={filters.page} onPage={filters.goTo} />
+      )}
+    </Stack>
+  )
+}

@@ -1,0 +1,110 @@
+import { Badge, SegmentedControl, Stack, Text } from '@mantine/core'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import type { ListedOrphan } from '../../../../src/dashboard/orphan-routes.ts'
+import type { SuspenseStatus } from '../../../../src/suspense/status.ts'
+import { ask, withQuery } from '../../api.ts'
+import { Empty } from '../../components/empty.tsx'
+import { ErrorNotice } from '../../components/error-notice.tsx'
+import { Pages, RecordTable } from '../../components/record-table.tsx'
+import { useFilters } from '../../filters.ts'
+import { useFormat } from '../../format.ts'
+import { useText } from '../../text.ts'
+import { words } from './held-text.ts'
+import { words as reconciliationWords } from './text.ts'
+
+/** Payments that are or were in suspense. */
+export function HeldPayments() {
+  const t = useText(words)
+  const title = useText(reconciliationWords).held
+  const format = useFormat()
+  const filters = useFilters()
+  const isOpen = filters.get('state') !== 'all'
+  const list = useQuery({
+    queryKey: ['reconciliation', 'held', isOpen, filters.page],
+    queryFn: async () =>
+      await ask<{ total: number; totalPages: number; data: ListedOrphan[] }>(
+        'GET',
+        withQuery('/orphan', { isOpen, page: filters.page }),
+      ),
+    placeholderData: keepPreviousData,
+    refetchInterval: 10_000,
+  })
+  return (
+    <Stack>
+      <Text size="sm" c="dimmed" maw={640}>
+        {t.lead}
+      </Text>
+      <SegmentedControl
+        aria-label={t.which}
+        value={isOpen ? 'open' : 'all'}
+        onChange={(value) => filters.set({ state: value === 'all' ? 'all' : '' })}
+        data={[
+          { value: 'open', label: t.waiting },
+          { value: 'all', label: t.all },
+        ]}
+        style={{ alignSelf: 'flex-start' }}
+      />
+      {list.isError ? (
+        <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />
+      ) : (
+        <RecordTable
+          label={title}
+          rows={list.data?.data}
+          keyOf={({ id }) => id}
+          linkOf={({ id }) => `/reconciliation/held/${id}`}
+          empty={
+            <Empty icon="check" title={isOpen ? t.none : t.noneAll}>
+              {t.noneHint}
+            </Empty>
+          }
+          columns={[
+            {
+              name: t.payer,
+              cell: ({ payerName, paidAt, kind, clientName }) => (
+                <>
+                  <Text size="sm" fw={600}>
+                    {payerName ?? t.unknownPayer}
+                  </Text>
+                  <Text size="xs" c="dimmed">
+                    {format.dateTime(paidAt)} · {t.kinds[kind]}
+                    {clientName && ` · ${clientName}`}
+                  </Text>
+                </>
+              ),
+            },
+            { name: t.acquirer, isMinor: true, cell: ({ acquirer }) => acquirer },
+            {
+              name: t.amount,
+              isAmount: true,
+              cell: ({ amount }) => (
+                <Text size="sm" fw={600} style={{ whiteSpace: 'nowrap' }}>
+                  {format.money(amount)}
+                </Text>
+              ),
+            },
+            { name: t.state, cell: ({ status }) => <HeldStatus of={status} /> },
+          ]}
+        />
+      )}
+      {list.data && list.data.total > 0 && (
+        <Pages total={list.data.total} totalPages={list.data.totalPages} page={filters.page} onPage={filters.goTo} />
+      )}
+    </Stack>
+  )
+}
+
+const colors: Record<SuspenseStatus, string> = {
+  held: 'orange',
+  matched: 'teal',
+  returning: 'yellow',
+  returned: 'grape',
+}
+
+export function HeldStatus({ of: status }: { of: SuspenseStatus }) {
+  const t = useText(words)
+  return (
+    <Badge variant="light" color={colors[status]} tt="none" radius="sm" style={{ flexShrink: 0 }}>
+      {t.statuses[status]}
+    </Badge>
+  )
+}

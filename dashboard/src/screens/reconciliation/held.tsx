@@ -1,0 +1,234 @@
+import { Alert, Anchor, Button, Group, SimpleGrid, Skeleton, Stack, Text, TextInput } from '@mantine/core'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { type ReactNode, useState } from 'react'
+import { Link, useParams } from 'wouter'
+import type { OrphanView } from '../../../../src/dashboard/orphan-routes.ts'
+import { ask } from '../../api.ts'
+import { Confirm } from '../../components/confirm.tsx'
+import { Copyable } from '../../components/copy.tsx'
+import { ErrorNotice } from '../../components/error-notice.tsx'
+import { Page, Section } from '../../components/page.tsx'
+import { useFormat } from '../../format.ts'
+import { useMay } from '../../session.tsx'
+import { useText } from '../../text.ts'
+import { HeldStatus } from './held-payments.tsx'
+import { words } from './held-text.ts'
+import { MatchDialog } from './match.tsx'
+
+/** One held payment: what it is, what it may be for, and what is done about it. */
+export default function Held() {
+  const t = useText(words)
+  const format = useFormat()
+  const may = useMay()
+  const { id = '' } = useParams()
+  const payment = useQuery({
+    queryKey: ['reconciliation', 'held', id],
+    queryFn: async () => await ask<OrphanView>('GET', `/orphan/${id}`),
+    refetchInterval: ({ state }) => (state.data?.status === 'returning' ? 2_000 : 15_000),
+  })
+  if (payment.isError) return <ErrorNotice error={payment.error} onRetry={() => void payment.refetch()} />
+  const { data } = payment
+  if (!data) return <Skeleton height={320} />
+  const isDecider = may('reconciliation.decide')
+  return (
+    <Page
+      title={t.title(format.money(data.amount))}
+      lead={
+        <>
+          <Anchor component={Link} href="/reconciliation?tab=held" size="sm">
+            ← {t.back}
+          </Anchor>
+          <br />
+          {data.kind === 'orphan' ? t.orphanLead : t.surplusLead(data.client?.name ?? t.aMerchant)}
+        </>
+      }
+      actions={isDecider && <Actions payment={data} />}
+    >
+      {data.error && (
+        <Alert color="orange" title={t.error}>
+          {data.error}
+        </Alert>
+      )}
+      <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg" style={{ alignItems: 'start' }}>
+        <Section title={t.facts} aside={<HeldStatus of={data.status} />}>
+          <Facts payment={data} />
+        </Section>
+        <Section title={t.history}>
+          {data.history.map(({ status, at }) => (
+            <Group key={at + status} className="row" py={6} justify="space-between">
+              <Text size="sm">{t.statuses[status]}</Text>
+              <Text size="sm" c="dimmed">
+                {format.dateTime(at)}
+              </Text>
+            </Group>
+          ))}
+        </Section>
+      </SimpleGrid>
+      {data.status === 'held' && <Candidates payment={data} isDecider={isDecider} />}
+    </Page>
+  )
+}
+
+function Facts({ payment }: { payment: OrphanView }) {
+  const t = useText(words)
+  const format = useFormat()
+  const { matched, client, payer } = payment
+  const rows: [name: string, value: ReactNode][] = [
+    [t.payer, payer?.name ?? t.unknownPayer],
+    ...(payer ? [[t.document, payer.document] satisfies [string, ReactNode]] : []),
+    [t.paid, format.dateTime(payment.paidAt)],
+    [t.acquirer, payment.acquirer],
+    [t.endToEnd, <Copyable key="endToEnd" value={payment.endToEnd} label={t.endToEnd} />],
+    [t.txid, payment.txid ?? t.noTxid],
+  ]
+  if (payment.paidTransactionId)
+    rows.push([t.paidOrder, <OrderLink key="paid" id={payment.paidTransactionId} clientId={client?.clientId} />])
+  if (matched)
+    rows.push([
+      t.matchedTo,
+      <Stack key="matched" gap={0} align="flex-end">
+        <OrderLink id={matched.transactionId} clientId={matched.client?.clientId} />
+        {matched.client && (
+          <Text size="xs" c="dimmed">
+            {t.ofClient(matched.client.name)}
+          </Text>
+        )}
+      </Stack>,
+    ])
+  if (payment.returnEndToEnd) rows.push([t.returned, <Copyable key="returned" value={payment.returnEndToEnd} />])
+  if (payment.returnedByOthers > 0) rows.push([t.byOthers, format.money(payment.returnedByOthers)])
+  return rows.map(([name, value]) => (
+    <Group key={name} className="row" py={6} justify="space-between" gap="xs">
+      <Text size="sm" c="dimmed">
+        {name}
+      </Text>
+      <Text size="sm" component="div" ta="right" style={{ overflowWrap: 'anywhere' }}>
+        {value}
+      </Text>
+    </Group>
+  ))
+}
+
+function OrderLink({ id, clientId }: { id: string; clientId: string | undefined }) {
+  const search = clientId === undefined ? '' : `?${new URLSearchParams({ client: clientId })}`
+  return (
+    <Anchor component={Link} href={`/transactions/${id}${search}`} size="sm" className="identifier">
+      {id}
+    </Anchor>
+  )
+}
+
+/** Sending it back, or undoing its match. */
+function Actions({ payment }: { payment: OrphanView }) {
+  const t = useText(words)
+  const format = useFormat()
+  const queries = useQueryClient()
+  const [asked, setAsked] = useState(false)
+  const isMatched = payment.status === 'matched'
+  const act = useMutation({
+    mutationFn: async () => await ask('POST', `/orphan/${payment.id}/${isMatched ? 'undoing' : 'return'}`),
+    onSuccess: async () => {
+      setAsked(false)
+      await queries.invalidateQueries({ queryKey: ['reconciliation'] })
+    },
+  })
+  if (payment.status !== 'held' && !isMatched) return null
+  const money = format.money(payment.amount - payment.returnedByOthers)
+  const title = isMatched ? t.undo : t.sendBack
+  return (
+    <>
+      <Button variant="default" onClick={() => setAsked(true)}>
+        {title}
+      </Button>
+      <Confirm
+        title={title}
+        isOpen={asked}
+        onClose={() => {
+          setAsked(false)
+          act.reset()
+        }}
+        confirm={title}
+        isDangerous
+        isPending={act.isPending}
+        error={act.error}
+        onConfirm={() => act.mutate()}
+      >
+        <Text size="sm">
+          {isMatched
+            ? t.undoLead(money, payment.matched?.client?.name ?? t.aMerchant)
+            : t.sendBackLead(money, payment.payer?.name ?? t.thePayer)}
+        </Text>
+      </Confirm>
+    </>
+  )
+}
+
+/** Orders that it may be for, the likeliest first, and any other by its id. */
+function Candidates({ payment, isDecider }: { payment: OrphanView; isDecider: boolean }) {
+  const t = useText(words)
+  const format = useFormat()
+  const [chosen, setChosen] = useState<string | null>(null)
+  const [other, setOther] = useState('')
+  const isId = /^[\da-f]{8}-?(?:[\da-f]{4}-?){3}[\da-f]{12}$/i.test(other.trim())
+  return (
+    <Section title={t.candidates}>
+      <Text size="sm" c="dimmed" mb="sm">
+        {payment.candidates.length === 0 ? t.noCandidates : t.candidatesLead}
+      </Text>
+      {payment.candidates.map(({ transactionId, client, score, evidence, createdAt }) => (
+        <Group key={transactionId} className="row" py="sm" justify="space-between" align="flex-start" gap="sm">
+          <div style={{ flex: 1, minWidth: 220 }}>
+            <Group gap="xs">
+              <Text size="sm" fw={650} c={score >= 75 ? 'var(--mantine-color-teal-light-color)' : undefined}>
+                {t.points(format.number(score))}
+              </Text>
+              <Text size="sm" fw={600}>
+                {client?.name}
+              </Text>
+              <Text size="sm" c="dimmed">
+                {t.created(format.dateTime(createdAt))}
+              </Text>
+            </Group>
+            <Text size="sm">
+              {evidence.map(({ what, points }) => t.evidencePoints(t.evidence[what], format.number(points))).join(', ')}
+            </Text>
+            <OrderLink id={transactionId} clientId={client?.clientId} />
+          </div>
+          {isDecider && (
+            <Button
+              size="xs"
+              onClick={() => setChosen(transactionId)}
+              aria-label={t.matchWith(client?.name ?? '', format.dateTime(createdAt))}
+            >
+              {t.match}
+            </Button>
+          )}
+        </Group>
+      ))}
+      {isDecider && (
+        <form
+          onSubmit={(event) => {
+            event.preventDefault()
+            if (isId) setChosen(other.trim())
+          }}
+        >
+          <Group align="flex-end" mt="md" gap="sm">
+            <TextInput
+              label={t.other}
+              description={t.otherHint}
+              value={other}
+              onChange={(event) => setOther(event.currentTarget.value)}
+              style={{ flex: 1, minWidth: 220, maxWidth: 420 }}
+            />
+            <Button type="submit" variant="default" disabled={!isId}>
+              {t.look}
+            </Button>
+          </Group>
+        </form>
+      )}
+      {chosen !== null && (
+        <MatchDialog key={chosen} payment={payment} transactionId={chosen} onClose={() => setChosen(null)} />
+      )}
+    </Section>
+  )
+}

@@ -1,0 +1,91 @@
+import { Alert, Group, Skeleton, Text } from '@mantine/core'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import type { MatchPreview, OrphanView } from '../../../../src/dashboard/orphan-routes.ts'
+import { ask, withQuery } from '../../api.ts'
+import { Confirm } from '../../components/confirm.tsx'
+import { Status } from '../../components/status.tsx'
+import { useFormat } from '../../format.ts'
+import { useText } from '../../text.ts'
+import { words } from './held-text.ts'
+
+/** Says whose order becomes paid, by how much and by whom, then does it. */
+export function MatchDialog({
+  payment,
+  transactionId,
+  onClose,
+}: {
+  payment: OrphanView
+  transactionId: string
+  onClose: () => void
+}) {
+  const t = useText(words)
+  const queries = useQueryClient()
+  const preview = useQuery({
+    queryKey: ['match', payment.id, transactionId],
+    queryFn: async () => await ask<MatchPreview>('GET', withQuery(`/orphan/${payment.id}/match`, { transactionId })),
+    staleTime: 0,
+    gcTime: 0,
+  })
+  const match = useMutation({
+    mutationFn: async () => await ask('POST', `/orphan/${payment.id}/match`, { transactionId }),
+    onSuccess: async () => {
+      onClose()
+      await queries.invalidateQueries({ queryKey: ['reconciliation'] })
+    },
+  })
+  return (
+    <Confirm
+      title={t.matchTitle}
+      isOpen
+      onClose={onClose}
+      confirm={t.confirmMatch}
+      isPending={match.isPending}
+      isReady={preview.isSuccess}
+      error={match.error ?? preview.error}
+      onConfirm={() => match.mutate()}
+    >
+      {preview.isPending && <Skeleton height={140} />}
+      {preview.data && <Order payment={payment} preview={preview.data} />}
+    </Confirm>
+  )
+}
+
+function Order({ payment, preview: { transaction, amount, fee } }: { payment: OrphanView; preview: MatchPreview }) {
+  const t = useText(words)
+  const format = useFormat()
+  const rows = [
+    [t.customer, transaction.customerName],
+    [t.code, transaction.externalCode],
+    [t.amount, format.money(transaction.amount)],
+    [t.order, transaction.id],
+  ].filter(([, value]) => value !== null)
+  return (
+    <>
+      <Text size="sm">
+        {t.matchLead(format.money(amount), payment.payer?.name ?? t.thePayer, transaction.clientName)}{' '}
+        {fee > 0 && t.fee(format.money(fee))}
+      </Text>
+      {transaction.amount !== amount && (
+        <Alert color="orange">{t.otherAmount(format.money(transaction.amount), format.money(amount))}</Alert>
+      )}
+      <div className="card" style={{ padding: 'var(--mantine-spacing-sm)' }}>
+        <Group justify="space-between" mb={4}>
+          <Text size="sm" fw={600}>
+            {transaction.clientName}
+          </Text>
+          <Status of={transaction.status} />
+        </Group>
+        {rows.map(([name, value]) => (
+          <Group key={name} justify="space-between" gap="xs">
+            <Text size="sm" c="dimmed">
+              {name}
+            </Text>
+            <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+              {value}
+            </Text>
+          </Group>
+        ))}
+      </div>
+    </>
+  )
+}

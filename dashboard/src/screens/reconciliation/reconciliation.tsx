@@ -1,0 +1,153 @@
+import { Badge, Button, Group, Tabs, Text, TextInput } from '@mantine/core'
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
+import { ask } from '../../api.ts'
+import { Confirm } from '../../components/confirm.tsx'
+import { ErrorNotice } from '../../components/error-notice.tsx'
+import { Page } from '../../components/page.tsx'
+import { dayEnd, dayStart, useFilters } from '../../filters.ts'
+import { useMay } from '../../session.tsx'
+import { useText } from '../../text.ts'
+import { AskedNotice } from './asked.tsx'
+import { ClosedDays } from './closed-days.tsx'
+import { Differences } from './differences.tsx'
+import { HeldPayments } from './held-payments.tsx'
+import { Runs } from './runs.tsx'
+import { AcquirerSelect, type Summary, useSummary } from './summary.tsx'
+import { words } from './text.ts'
+
+const tabs = ['differences', 'held', 'days', 'runs'] as const
+
+/** Whether acquirers and the books say the same; what is not known for what; the days that were closed. */
+export default function Reconciliation() {
+  const t = useText(words)
+  const may = useMay()
+  const filters = useFilters()
+  const summary = useSummary()
+  const [isAsking, setAsking] = useState(false)
+  const tab = tabs.find((name) => name === filters.get('tab')) ?? 'differences'
+  const asked = filters.get('asked')
+  const open = summary.data?.open.reduce((sum, { count }) => sum + count, 0) ?? 0
+  const waiting = { differences: open, held: summary.data?.suspense.held ?? 0, days: 0, runs: 0 }
+  return (
+    <Page
+      title={t.title}
+      lead={t.lead}
+      actions={
+        may('reconciliation.decide') && (
+          <Button onClick={() => setAsking(true)} disabled={!summary.data}>
+            {t.compare}
+          </Button>
+        )
+      }
+    >
+      {summary.isError && <ErrorNotice error={summary.error} onRetry={() => void summary.refetch()} />}
+      {asked !== '' && <AskedNotice key={asked} id={asked} onClose={() => filters.set({ asked: '' })} />}
+      <Tabs
+        value={tab}
+        keepMounted={false}
+        onChange={(name) =>
+          filters.set({
+            tab: name === 'differences' ? '' : (name ?? ''),
+            state: '',
+            class: '',
+            acquirer: '',
+            kind: '',
+            difference: '',
+          })
+        }
+      >
+        <Tabs.List>
+          {tabs.map((name) => (
+            <Tabs.Tab
+              key={name}
+              value={name}
+              rightSection={
+                waiting[name] > 0 ? (
+                  <Badge size="sm" variant="light" color="orange" radius="sm">
+                    {waiting[name]}
+                  </Badge>
+                ) : undefined
+              }
+            >
+              {t[name]}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        <Tabs.Panel value="differences" pt="md">
+          <Differences summary={summary.data} />
+        </Tabs.Panel>
+        <Tabs.Panel value="held" pt="md">
+          <HeldPayments />
+        </Tabs.Panel>
+        <Tabs.Panel value="days" pt="md">
+          <ClosedDays summary={summary.data} onAsked={(id) => filters.set({ asked: id })} />
+        </Tabs.Panel>
+        <Tabs.Panel value="runs" pt="md">
+          <Runs summary={summary.data} />
+        </Tabs.Panel>
+      </Tabs>
+      {isAsking && summary.data && (
+        <Compare
+          summary={summary.data}
+          onClose={() => setAsking(false)}
+          onAsked={(id) => {
+            setAsking(false)
+            filters.set({ asked: id })
+          }}
+        />
+      )}
+    </Page>
+  )
+}
+
+function Compare({
+  summary: { acquirers, today },
+  onClose,
+  onAsked,
+}: {
+  summary: Summary
+  onClose: () => void
+  onAsked: (id: string) => void
+}) {
+  const t = useText(words)
+  const [acquirer, setAcquirer] = useState(acquirers[0] ?? '')
+  const [from, setFrom] = useState(today)
+  const [until, setUntil] = useState(today)
+  const start = useMutation({
+    mutationFn: async () =>
+      await ask<{ id: string }>('POST', '/reconciliation/run', { acquirer, from: dayStart(from), to: dayEnd(until) }),
+    onSuccess: ({ id }) => onAsked(id),
+  })
+  return (
+    <Confirm
+      title={t.compare}
+      isOpen
+      onClose={onClose}
+      confirm={t.start}
+      isPending={start.isPending}
+      isReady={from !== '' && until !== '' && from <= until}
+      error={start.error}
+      onConfirm={() => start.mutate()}
+    >
+      <Text size="sm">{t.compareLead}</Text>
+      <AcquirerSelect names={acquirers} value={acquirer} onChange={setAcquirer} />
+      <Group grow>
+        <TextInput
+          type="date"
+          label={t.from}
+          value={from}
+          max={today}
+          onChange={(event) => setFrom(event.currentTarget.value)}
+        />
+        <TextInput
+          type="date"
+          label={t.until}
+          value={until}
+          max={today}
+          onChange={(event) => setUntil(event.currentTarget.value)}
+        />
+      </Group>
+    </Confirm>
+  )
+}

@@ -1,0 +1,136 @@
+import { Badge, Select, SimpleGrid, Stack, Text } from '@mantine/core'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import type { RunView } from '../../../../src/dashboard/reconciliation-routes.ts'
+import { ask, withQuery } from '../../api.ts'
+import { Empty } from '../../components/empty.tsx'
+import { ErrorNotice } from '../../components/error-notice.tsx'
+import { Pages, RecordTable } from '../../components/record-table.tsx'
+import { useFilters } from '../../filters.ts'
+import { useFormat } from '../../format.ts'
+import { useText } from '../../text.ts'
+import type { Summary } from './summary.tsx'
+import { words } from './text.ts'
+
+const kinds = ['rolling', 'daily', 'manual'] as const
+const colors = { running: 'blue', complete: 'teal', interrupted: 'orange' }
+
+/** When the books were compared, of what time, how many, and what came of it. */
+export function Runs({ summary }: { summary: Summary | undefined }) {
+  const t = useText(words)
+  const format = useFormat()
+  const filters = useFilters()
+  const kind = filters.get('kind')
+  const runs = useQuery({
+    queryKey: ['reconciliation', 'runs', kind, filters.page],
+    queryFn: async () =>
+      await ask<{ total: number; totalPages: number; data: RunView[] }>(
+        'GET',
+        withQuery('/reconciliation/run', { kind, page: filters.page }),
+      ),
+    placeholderData: keepPreviousData,
+    refetchInterval: 10_000,
+  })
+  return (
+    <Stack>
+      <Last summary={summary} />
+      <Select
+        label={t.kind}
+        placeholder={t.anyKind}
+        clearable
+        data={kinds.map((value) => ({ value, label: t.kinds[value] ?? value }))}
+        value={kind === '' ? null : kind}
+        onChange={(value) => filters.set({ kind: value ?? '' })}
+        w={220}
+      />
+      {runs.isError ? (
+        <ErrorNotice error={runs.error} onRetry={() => void runs.refetch()} />
+      ) : (
+        <RecordTable
+          label={t.runs}
+          rows={runs.data?.data}
+          keyOf={({ id }) => id}
+          empty={
+            <Empty icon="reconciliation" title={t.noRuns}>
+              {t.noRunsHint}
+            </Empty>
+          }
+          columns={[
+            {
+              name: t.when,
+              cell: (run) => (
+                <>
+                  <Text size="sm">{format.dateTime(run.startedAt)}</Text>
+                  <Text size="xs" c="dimmed">
+                    {run.acquirer} · {t.kinds[run.kind]}
+                  </Text>
+                </>
+              ),
+            },
+            {
+              name: t.window,
+              isMinor: true,
+              cell: ({ from, to }) => (
+                <Text size="sm">
+                  {format.dateTime(from)} – {format.dateTime(to)}
+                </Text>
+              ),
+            },
+            {
+              name: t.compared,
+              isAmount: true,
+              cell: ({ compared }) =>
+                format.number(compared ? compared.payment + compared.return + compared.payout : 0),
+            },
+            { name: t.result, cell: (run) => <Result run={run} /> },
+          ]}
+        />
+      )}
+      {runs.data && runs.data.total > 0 && (
+        <Pages total={runs.data.total} totalPages={runs.data.totalPages} page={filters.page} onPage={filters.goTo} />
+      )}
+    </Stack>
+  )
+}
+
+function Result({ run }: { run: RunView }) {
+  const t = useText(words)
+  const format = useFormat()
+  const all = Object.values(run.counts).reduce((sum, count) => sum + count, 0)
+  return (
+    <>
+      <Badge variant="light" color={colors[run.state]} tt="none" radius="sm">
+        {t.runStates[run.state]}
+      </Badge>
+      <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+        {run.state === 'interrupted'
+          ? run.error
+          : run.state === 'complete' &&
+            (all === 0 ? t.agree : t.differ(format.number(all), format.number(run.newCount)))}
+      </Text>
+    </>
+  )
+}
+
+/** Of each acquirer the last run of each kind. */
+function Last({ summary }: { summary: Summary | undefined }) {
+  const t = useText(words)
+  const format = useFormat()
+  const names = { rolling: t.lastRolling, daily: t.lastDaily, manual: t.lastManual }
+  return summary?.acquirers.map((acquirer) => (
+    <SimpleGrid key={acquirer} cols={{ base: 1, xs: 3 }} spacing="sm">
+      {kinds.map((kind) => {
+        const run = summary.runs.find((one) => one.acquirer === acquirer && one.kind === kind)
+        return (
+          <div key={kind} className="card" style={{ padding: 'var(--mantine-spacing-sm)' }}>
+            <Text size="xs" c="dimmed">
+              {acquirer} · {names[kind]}
+            </Text>
+            <Text size="sm" fw={600}>
+              {run ? format.fromNow(run.startedAt) : t.never}
+            </Text>
+          </div>
+        )
+      })}
+    </SimpleGrid>
+  ))
+}

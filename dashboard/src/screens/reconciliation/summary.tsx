@@ -1,0 +1,47 @@
+import { Select } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import type { RunView } from '../../../../src/dashboard/reconciliation-routes.ts'
+import type { DifferenceClass } from '../../../../src/reconciliation/classes.ts'
+import { ask } from '../../api.ts'
+import { useText } from '../../text.ts'
+import { words } from './text.ts'
+
+export type Summary = {
+  acquirers: string[]
+  /** In Brazil, yyyy-mm-dd. */
+  today: string
+  open: { acquirer: string; class: DifferenceClass; count: number }[]
+  runs: RunView[]
+  suspense: { held: number; returning: number }
+}
+
+export function useSummary() {
+  return useQuery({
+    queryKey: ['reconciliation', 'summary'],
+    queryFn: async () => await ask<Summary>('GET', '/reconciliation'),
+    refetchInterval: 10_000,
+  })
+}
+
+/** Not asked where there is but one. */
+export function AcquirerSelect({
+  names,
+  value,
+  onChange,
+}: {
+  names: string[]
+  value: string
+  onChange: (name: string) => void
+}) {
+  const t = useText(words)
+  if (names.length < 2) return null
+  return (
+    <Select
+      label={t.acquirer}
+      data={names}
+      value={value}
+      allowDeselect={false}
+      onChange={(name) => name !== null && onChange(name)}
+    />
+  )
+}
