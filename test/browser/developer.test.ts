@@ -48,12 +48,13 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     const id = await payOne()
     for (let more = 0; more < 3; more += 1) await payOne()
     const { page, look, complaints, close } = await visit(browser)
+    page.setDefaultTimeout(12_000)
     await signIn(page, service, developer)
     await page.getByRole('link', { name: 'Webhooks' }).click()
     await page.getByText('8 given up').waitFor()
     await look('webhooks-down')
     await page.goto(`${service.baseUrl}/dashboard/webhooks?recordId=${id}&state=gone`)
-    await page.getByRole('cell', { name: 'transaction.paid · Paid' }).click()
+    await page.getByRole('cell', { name: 'transaction.paid' }).click()
     const drawer = page.getByRole('dialog')
     await drawer.getByText('The receiver answered 410').waitFor()
     await drawer.getByText(`"id": "${id}"`).waitFor()
@@ -84,10 +85,11 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
 
   it('changes a secret with both alive, and sees the new one once', async () => {
     const { page, look, complaints, close } = await visit(browser)
+    page.setDefaultTimeout(12_000)
     await signIn(page, service, developer)
     await page.getByRole('link', { name: 'Credentials' }).click()
     await page.getByText(`clientId: '${service.sandbox.clientId}'`).waitFor()
-    await page.getByRole('button', { name: 'Make a new client secret' }).click()
+    await page.getByRole('button', { name: 'Make a new one: Secret of the client' }).click()
     await look('rotate')
     await page.getByRole('dialog').getByRole('button', { name: 'Make a new client secret' }).click()
     await page.getByText('Shown once.').waitFor()
@@ -109,6 +111,7 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
 
   it('charges and pays in the sandbox, and sees it paid', async () => {
     const { page, look, complaints, close } = await visit(browser, { locale: 'pt-BR' })
+    page.setDefaultTimeout(12_000)
     await signIn(page, service, developer)
     await page.getByRole('link', { name: 'Sandbox' }).click()
     await page.getByText('Aqui nenhum dinheiro de verdade se move.').waitFor()
@@ -126,6 +129,7 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
   it('has the bank behave badly, contests a payment, and has that decided', async () => {
     const id = await payOne()
     const { page, complaints, close } = await visit(browser)
+    page.setDefaultTimeout(12_000)
     await signIn(page, service, developer)
     await page.goto(`${service.baseUrl}/dashboard/sandbox`)
     await page.getByRole('radio', { name: 'Late' }).check()
@@ -133,7 +137,7 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     await page.getByText('From now on the bank is like that.').waitFor()
     await page.getByRole('radio', { name: 'Honest' }).check()
     await page.getByRole('button', { name: 'Give it this character' }).click()
-    await page.getByLabel('A paid transaction').click()
+    await page.getByRole('combobox', { name: 'A paid transaction' }).click()
     await page.getByRole('option').first().click()
     await page.getByRole('button', { name: 'Contest it' }).click()
     await page.getByText('It is contested.').waitFor()
@@ -146,6 +150,7 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
 
   it('is given a client by the operator, who says what it may do', async () => {
     const { page, look, complaints, close } = await visit(browser, { width: 390, theme: 'dark' })
+    page.setDefaultTimeout(12_000)
     await signIn(page, service, admin)
     await page.goto(`${service.baseUrl}/dashboard/credentials`)
     await look('clients')
@@ -171,6 +176,7 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
 
   it.each(looks)('sees screens without faults at $width, $theme', async (size) => {
     const { page, look, complaints, close } = await visit(browser, size)
+    page.setDefaultTimeout(12_000)
     await signIn(page, service, developer)
     for (const path of ['webhooks', 'credentials', 'sandbox']) {
       await page.goto(`${service.baseUrl}/dashboard/${path}`)

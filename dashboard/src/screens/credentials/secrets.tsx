@@ -34,7 +34,12 @@ export function Secrets({
       title={of === 'client' ? t.secrets : t.webhookSecrets}
       aside={
         !isOfProvider && (
-          <Button size="xs" variant="default" onClick={() => setAsked(true)} aria-label={t.rotateOf[of]}>
+          <Button
+            size="xs"
+            variant="default"
+            onClick={() => setAsked(true)}
+            aria-label={`${t.rotate}: ${of === 'client' ? t.secrets : t.webhookSecrets}`}
+          >
             {t.rotate}
           </Button>
         )

@@ -47,7 +47,7 @@ export function Snippet({ clientId }: { clientId: string }) {
           )}
         </CopyButton>
       </Group>
-      <Code block tabIndex={0} style={{ overflowX: 'auto' }}>
+      <Code block tabIndex={0} color="light-dark(#f3f6f5, #111615)" style={{ overflowX: 'auto' }}>
         {text}
       </Code>
     </Section>

@@ -37,7 +37,14 @@ export function DeliveryDrawer({
 }) {
   const t = useText(words)
   return (
-    <Drawer opened={eventId !== ''} onClose={onClose} title={t.delivery} position="right" size="lg">
+    <Drawer
+      opened={eventId !== ''}
+      onClose={onClose}
+      title={t.delivery}
+      position="right"
+      size="lg"
+      closeButtonProps={{ 'aria-label': t.close }}
+    >
       {eventId !== '' && <Shown client={client} eventId={eventId} />}
     </Drawer>
   )
@@ -175,7 +182,7 @@ function Payload({ client, eventId }: { client: string; eventId: string }) {
           )}
         </CopyButton>
       </Group>
-      <Code block tabIndex={0} style={{ maxHeight: 420, overflow: 'auto' }}>
+      <Code block tabIndex={0} color="light-dark(#f3f6f5, #111615)" style={{ maxHeight: 420, overflow: 'auto' }}>
         {text}
       </Code>
     </section>

@@ -53,6 +53,7 @@ export function Receivers({ client }: { client: string }) {
 function Receiver({ health: { receiver, delivered, givenUp, waiting, failing, oldestWaitingAt } }: { health: Health }) {
   const t = useText(words)
   const format = useFormat()
+  const idle = givenUp > 0 ? t.nothingWaits : t.allArrived
   const counts = [
     { count: delivered, text: t.delivered, color: 'teal' },
     { count: waiting - failing, text: t.waiting, color: 'gray' },
@@ -66,7 +67,7 @@ function Receiver({ health: { receiver, delivered, givenUp, waiting, failing, ol
           {receiver}
         </Text>
         <Text size="xs" c="dimmed">
-          {oldestWaitingAt === null ? t.allArrived : t.oldest(format.dateTime(oldestWaitingAt))}
+          {oldestWaitingAt === null ? idle : t.oldest(format.dateTime(oldestWaitingAt))}
         </Text>
       </div>
       <Group gap={6}>

@@ -155,7 +155,7 @@ function Sent({
   const { delivered = 0, failing = 0, givenUp = 0 } = progress.data ?? {}
   const share = (part: number) => (count === 0 ? 0 : (100 * part) / count)
   return (
-    <Modal opened onClose={onClose} title={t.many} centered>
+    <Modal opened onClose={onClose} title={t.many} centered closeButtonProps={{ 'aria-label': t.close }}>
       <Stack>
         <Progress.Root size="lg" aria-label={t.many}>
           <Progress.Section

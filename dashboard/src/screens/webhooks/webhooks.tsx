@@ -92,7 +92,6 @@ function DeliveryList({ client }: { client: string }) {
   const t = useText(words)
   const format = useFormat()
   const filters = useFilters()
-  const nameOf = useTypeName()
   const [query] = useSearchParams()
   const asked = {
     clientId: client,
@@ -129,7 +128,7 @@ function DeliveryList({ client }: { client: string }) {
             <Select
               label={t.type}
               placeholder={t.anyType}
-              data={[...types, ...withdrawalTypes].map((value) => ({ value, label: nameOf(value) }))}
+              data={[...types, ...withdrawalTypes]}
               value={filters.get('type') || null}
               onChange={(value) => filters.set({ type: value ?? '' })}
               clearable
@@ -154,20 +153,13 @@ function DeliveryList({ client }: { client: string }) {
             { name: t.when, cell: ({ createdAt }) => <Text size="sm">{format.dateTime(createdAt)}</Text> },
             {
               name: t.type,
-              cell: ({ type, recordId }) => (
-                <>
-                  <Text size="sm">{nameOf(type)}</Text>
-                  <Text size="xs" c="dimmed" className="identifier" visibleFrom="sm">
-                    {recordId}
-                  </Text>
-                </>
-              ),
+              cell: ({ type }) => <EventType of={type} />,
             },
             {
               name: t.receiver,
               isMinor: true,
               cell: ({ url }) => (
-                <Text size="sm" className="identifier">
+                <Text size="sm" className="identifier" style={{ whiteSpace: 'nowrap' }}>
                   {hostOf(url)}
                 </Text>
               ),
@@ -217,7 +209,6 @@ function EventList({ client }: { client: string }) {
   const t = useText(words)
   const format = useFormat()
   const filters = useFilters()
-  const nameOf = useTypeName()
   const toLink = useClientLink()
   const list = useQuery({
     queryKey: ['events', client, filters.page],
@@ -237,14 +228,7 @@ function EventList({ client }: { client: string }) {
           { name: t.when, cell: ({ createdAt }) => <Text size="sm">{format.dateTime(createdAt)}</Text> },
           {
             name: t.type,
-            cell: ({ type, recordId }) => (
-              <>
-                <Text size="sm">{nameOf(type)}</Text>
-                <Text size="xs" c="dimmed" className="identifier" visibleFrom="sm">
-                  {recordId}
-                </Text>
-              </>
-            ),
+            cell: ({ type }) => <EventType of={type} />,
           },
           {
             name: t.state,
@@ -271,13 +255,22 @@ function EventList({ client }: { client: string }) {
   )
 }
 
-/** `transaction.paid` with what it means beside it, since shops' programs know it by the first. */
-function useTypeName(): (type: string) => string {
+/** `transaction.paid`, as shops' programs know it, and what it means. */
+function EventType({ of: type }: { of: string }) {
   const nameOf = useStatusName()
-  return (type) => {
-    const status = type.slice(type.indexOf('.') + 1).toUpperCase()
-    return nameOf(status) === status ? type : `${type} · ${nameOf(status)}`
-  }
+  const status = type.slice(type.indexOf('.') + 1).toUpperCase()
+  return (
+    <>
+      <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+        {type}
+      </Text>
+      {nameOf(status) !== status && (
+        <Text size="xs" c="dimmed">
+          {nameOf(status)}
+        </Text>
+      )}
+    </>
+  )
 }
 
 function withParameter(query: URLSearchParams, name: string, value: string): string {
