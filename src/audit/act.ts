@@ -8,17 +8,17 @@ type About = Omit<Action, 'actor' | 'now'>
  * The database for what a request does: a person's is then in the audit log, in its own commit. A shop's, which comes with a token, is not:
  * its records tell of it.
  *
- * @param about what is recorded, from what the operation's transaction gave; null where it did nothing, as for a replay
+ * @param about what is recorded; or made of what the operation's transaction gave, null where it did nothing, as for a replay
  */
 export function actingDb<Done>(
   { db, clock }: { db: Db; clock: Clock },
   { user }: { user: Person | null },
-  about: (done: Done) => About | null,
+  about: About | ((done: Done) => About | null),
 ): Db {
   if (!user) return db
   const actor = toActor(user)
   return recordedDb(db, (done) => {
-    const action = about(done as Done)
+    const action = typeof about === 'function' ? about(done as Done) : about
     return action && { ...action, actor, now: clock.now() }
   })
 }

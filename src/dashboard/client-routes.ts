@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { actingDb } from '../audit/act.ts'
 import { recordAction } from '../audit/record.ts'
 import { changeScopes, revokeClient, rotateClientSecret } from '../auth/clients.ts'
 import { scopes } from '../auth/scopes.ts'
@@ -13,7 +14,6 @@ import type { SecretKey } from '../lib/secrets.ts'
 import { createMerchant } from '../merchant.ts'
 import { rotateWebhookSecret } from '../webhooks/secrets.ts'
 import { listSecretsSigning } from '../webhooks/store.ts'
-import { actingDb } from './act.ts'
 
 type Deps = {
   db: Db

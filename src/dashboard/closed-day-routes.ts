@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { actingDb } from '../audit/act.ts'
 import { NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import { AppError } from '../lib/errors.ts'
@@ -8,7 +9,6 @@ import { findStatement, type StatementRow } from '../reconciliation/close-store.
 import { assertDayIsOver } from '../reconciliation/days.ts'
 import { publicStatementKeys } from '../reconciliation/sign.ts'
 import type { SettleDeps } from '../transactions/settle.ts'
-import { actingDb } from './act.ts'
 import { assertKnown } from './reconciliation-routes.ts'
 import { listClosedDays, listVersions } from './reconciliation-store.ts'
 

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import type { Acquirers } from '../acquirers/registry.ts'
+import { actingDb } from '../audit/act.ts'
 import { userOf } from '../http/caller.ts'
 import { toDate } from '../http/formats.ts'
 import { DateTimeFilter, NoQuery, problems } from '../http/schemas.ts'
@@ -15,7 +16,6 @@ import { confirmDifference, correctionOf, dismissDifference } from '../reconcili
 import { countOpen, type DifferenceState } from '../reconciliation/store.ts'
 import { countOpenSuspense } from '../suspense/store.ts'
 import type { SettleDeps } from '../transactions/settle.ts'
-import { actingDb } from './act.ts'
 import {
   findListedDifference,
   findRun,

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import type { Acquirers } from '../acquirers/registry.ts'
+import { actingDb } from '../audit/act.ts'
 import { listActionsBefore } from '../audit/store.ts'
 import { findVerified } from '../books.ts'
 import { findInboxBacklog } from '../callbacks/store.ts'
@@ -12,7 +13,6 @@ import { engageBrake, releaseBrake } from '../ledger/brake.ts'
 import { findEngagedBrake } from '../ledger/store.ts'
 import type { Clock } from '../lib/clock.ts'
 import { findBacklog } from '../webhooks/queue-store.ts'
-import { actingDb } from './act.ts'
 
 type Deps = { db: Db; clock: Clock; acquirers: Acquirers; version: string }
 

@@ -186,10 +186,7 @@ function registerLimits(app: Server, deps: Deps): void {
       assert(merchantId, 'a client that is named has a merchant')
       const changed = request.body
       const action = { action: 'withdrawal.limits', merchantId, recordId: merchantId, details: changed }
-      return await setWithdrawalLimits(
-        actingDb(deps, request, () => action),
-        { merchantId, ...changed },
-      )
+      return await setWithdrawalLimits(actingDb(deps, request, action), { merchantId, ...changed })
     },
   )
 }
