@@ -7,6 +7,7 @@ import { publint } from 'publint'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTestEvent, signWebhook } from '../../sdk/src/testing.ts'
 import { createTestDatabase } from '../support/database.ts'
+import { documents } from '../support/documents.ts'
 import { compileInShop, type PackedSdk, packSdk, readSamples } from '../support/packed-sdk.ts'
 import { findFreePort, makeDataDir, startServiceProcess } from '../support/process.ts'
 
@@ -79,7 +80,7 @@ async function readEntry(name: string, read = new Set<string>()): Promise<string
 describe('its documentation', async () => {
   const samples = (
     await Promise.all(
-      ['sdk/README.md', 'docs/sdk.md', 'README.md'].map(async (document) =>
+      ['sdk/README.md', ...documents.filter((document) => document !== 'sdk/README.md')].map(async (document) =>
         (await readSamples(document)).map((text, index) => ({ name: `${document}, ${index + 1}`, text })),
       ),
     )

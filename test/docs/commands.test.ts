@@ -1,0 +1,80 @@
+import type { Command } from 'commander'
+import { CommanderError } from 'commander'
+import { describe, expect, it } from 'vitest'
+import { createProgram } from '../../src/cli/program.ts'
+import { blocksOf, documents, inlineOf } from '../support/documents.ts'
+
+/** What stands for something of the reader's. */
+const stand: [RegExp, string][] = [
+  [/'[^']*'|"[^"]*"/g, 'words'],
+  [/<cents>/g, '100'],
+  [/<[^>]*id[^>]*>/g, '35457624-6b28-437c-8386-5ed3581f33f2'],
+  [/--date …/g, '--date 2026-11-20'],
+  [/--(from|to) …/g, '--$1 2026-11-20'],
+  [/<[^>]*>|…/g, 'something'],
+]
+
+/** Where a command is named rather than shown, what it needs may be left out. */
+const leftOut = [
+  'commander.missingMandatoryOptionValue',
+  'commander.missingArgument',
+  'commander.optionMissingArgument',
+]
+
+describe.each(documents)('%s', (document) => {
+  it('shows commands as the command line takes them', async () => {
+    const shown = blocksOf(document)
+      .flatMap(({ text }) => text.replaceAll('\\\n', ' ').split('\n'))
+      .flatMap((line) => /(?:^|\s)npx guiche(.*)$/.exec(line)?.[1] ?? [])
+      // What is said of it stands beside it.
+      .map((line) => line.replace(/\s{3,}.*|\s#\s.*/, ''))
+    for (const line of shown) expect(await findFault(line), `npx guiche${line}`).toBeNull()
+  })
+
+  it('names commands that there are', async () => {
+    const names = createProgram().commands.map((command) => command.name())
+    const named = inlineOf(document)
+      .map((code) => code.replace(/^(?:\w+=\S+ )*npx guiche(?= |$)|^guiche /, 'npx guiche '))
+      // In tables the second of two commands stands without what they have in common.
+      .map((code) => (names.some((name) => code.startsWith(`${name} `)) ? `npx guiche ${code}` : code))
+      .flatMap((code) => /^npx guiche (.*)$/.exec(code)?.[1] ?? [])
+    for (const line of named) {
+      const fault = await findFault(line.replaceAll(/[[\]]/g, ''))
+      expect(leftOut.includes(fault?.code ?? '') ? null : fault, `npx guiche ${line}`).toBeNull()
+    }
+  })
+})
+
+it('would find an option that there is not', async () => {
+  expect((await findFault('ledger verify --fast'))?.code).toBe('commander.unknownOption')
+  expect((await findFault('ledger verfy'))?.code).toMatch(/commander\.(?:unknownCommand|excessArguments)/)
+  expect((await findFault('user invite --email ana@example.com'))?.code).toBe('commander.missingMandatoryOptionValue')
+})
+
+/** Has the command line read it, and do nothing. */
+async function findFault(line: string): Promise<CommanderError | null> {
+  const program = createProgram()
+  disarm(program)
+  const text = stand.reduce((whole, [pattern, value]) => whole.replaceAll(pattern, value), line)
+  // What a shell does with the answer is not the command's.
+  const words = text
+    .replace(/\s[>|<].*$/, '')
+    .split(/\s+/)
+    .filter(Boolean)
+  try {
+    await program.parseAsync(words, { from: 'user' })
+    return null
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error
+    return ['commander.helpDisplayed', 'commander.help', 'commander.version'].includes(error.code) ? null : error
+  }
+}
+
+function disarm(command: Command): void {
+  command
+    .exitOverride()
+    .showHelpAfterError(false)
+    .configureOutput({ writeOut: () => {}, writeErr: () => {} })
+  if (command.parent) command.action(() => {})
+  for (const one of command.commands) disarm(one)
+}

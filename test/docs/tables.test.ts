@@ -1,0 +1,116 @@
+import { readFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { scopes } from '../../src/auth/scopes.ts'
+import { errors } from '../../src/lib/errors.ts'
+import { transactionMoves } from '../../src/transactions/status.ts'
+import { merchantRoles, operatorRoles, permissions, permissionsOf } from '../../src/users/roles.ts'
+import { withdrawalMoves } from '../../src/withdrawals/status.ts'
+import { blocksOf, documents, inlineOf, readDocument, rowsUnder } from '../support/documents.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+
+/** Tables that say what the program says elsewhere: they are the same, or one of them is wrong. */
+
+const codes = (cell = '') => [...cell.matchAll(/`([^`]+)`/g)].map(([, code]) => code)
+
+describe('the tables of', () => {
+  let service: TestService
+  beforeAll(async () => {
+    service = await startTestService()
+  })
+  afterAll(() => service.stop())
+
+  it('metrics name exactly those that the service has', async () => {
+    const text = await (await fetch(`${service.baseUrl}/metrics`)).text()
+    const names = [...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name = '']) => name)
+    const own = names.filter((name) => !/^(?:nodejs|process)_/.test(name))
+    expect(rowsUnder('docs/monitoring.md', 'Metrics').flatMap(([name]) => codes(name))).toEqual(own.toSorted())
+    // Alerts are on something that is there.
+    const watched = rowsUnder('docs/monitoring.md', 'Alerts').flatMap(([on]) => codes(on))
+    const mentioned = watched.flatMap((code) => code?.match(/[a-z]+(?:_[a-z]+)+(?=$|[{)])/g) ?? [])
+    expect(mentioned.length).toBeGreaterThan(10)
+    expect(mentioned.filter((name) => name !== 'cut_off' && !own.includes(name))).toEqual([])
+  })
+
+  it('routes name exactly those of the API', () => {
+    const { paths } = JSON.parse(readFileSync('docs/openapi.json', 'utf8')) as { paths: Record<string, object> }
+    const routes = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    )
+    expect(
+      rowsUnder('docs/api.md', 'Routes')
+        .flatMap(([cell]) => codes(cell))
+        .toSorted(),
+    ).toEqual(routes.toSorted())
+  })
+})
+
+it('errors have every code with its status and title', () => {
+  const rows = rowsUnder('docs/errors.md', 'Codes').map(([status, code, title]) => [
+    Number(status),
+    ...codes(code),
+    title,
+  ])
+  const known = Object.entries(errors).map(([code, { status, title }]) => [status, code, title])
+  expect(rows.toSorted()).toEqual(known.toSorted())
+})
+
+it.each([
+  ['Transactions', transactionMoves],
+  ['Withdrawals', withdrawalMoves],
+] as const)('statuses of %s have every move', (heading, moves) => {
+  const rows = rowsUnder('docs/statuses.md', heading).map(([from, to]) => [codes(from)[0], codes(to)] as const)
+  // Of transactions another table stands before it, whose head is a row of its own.
+  const written = rows.slice(rows.findLastIndex(([from]) => from === undefined) + 1)
+  expect(Object.fromEntries(written)).toEqual(moves)
+})
+
+it('roles have every permission', () => {
+  const table = (roles: typeof operatorRoles | typeof merchantRoles, isOperator: boolean) => {
+    const all = roles.map((role) => permissionsOf({ role, isOperator }))
+    const shown = [...scopes, ...permissions].filter((one) => all.some((held) => held.includes(one)))
+    const row = (one: (typeof shown)[number]) =>
+      `| \`${one}\` | ${all.map((held) => (held.includes(one) ? '✓ |' : '|')).join(' ')}`
+    return [`| | ${roles.map((role) => `\`${role}\``).join(' | ')} |`, ...shown.map(row)]
+  }
+  const lines = readDocument('docs/dashboard.md').split('\n')
+  for (const [roles, isOperator] of [
+    [operatorRoles, true],
+    [merchantRoles, false],
+  ] as const) {
+    const [head = '', ...rows] = table(roles, isOperator)
+    const at = lines.indexOf(head)
+    // To mend it, put what is expected here in the place of the table.
+    expect(lines.slice(at + 2, lines.indexOf('', at))).toEqual(rows)
+  }
+})
+
+it('scopes have every scope', () => {
+  const written = rowsUnder('docs/api.md', 'Token').flatMap(([cell]) => codes(cell))
+  expect(written.toSorted()).toEqual(scopes.toSorted())
+})
+
+describe.each(documents)('%s', (document) => {
+  it('names routes that there are', () => {
+    const { paths } = JSON.parse(readFileSync('docs/openapi.json', 'utf8')) as { paths: Record<string, object> }
+    const pattern = (path: string) => `${path.replaceAll(/[.]/g, '\\.').replaceAll(/\{\w+\}/g, '[^/?]+')}(?:\\?.*)?`
+    // Those that no shop calls.
+    const others = ['/docs', '/openapi\\.json', '/callbacks/.*']
+    const known = new RegExp(`^(?:${[...Object.keys(paths).map(pattern), ...others].join('|')})$`)
+    const named = inlineOf(document).flatMap((code) => /^(?:GET|POST|DELETE|PUT) (\/\S*)$/.exec(code)?.[1] ?? [])
+    // What a PSP is asked for is another API.
+    const ours = named.filter((path) => !/^\/(?:v2|oauth|cob|pix|webhook$|as\/)|…/.test(path))
+    expect(ours.filter((path) => !known.test(path))).toEqual([])
+  })
+
+  it('names settings that there are', () => {
+    const settings = new Set(
+      [...readFileSync('.env.example', 'utf8').matchAll(/^([A-Z_]+)=/gm)].map(([, name]) => name),
+    )
+    const set = [...inlineOf(document), ...blocksOf(document).map(({ text }) => text)].flatMap((code) =>
+      [...code.matchAll(/^([A-Z][A-Z_]+_[A-Z_]+)=/gm)].map(([, name]) => name),
+    )
+    // Of the shell that the samples are typed into.
+    const ofShell = ['CLIENT_ID', 'CLIENT_SECRET']
+    expect(set.filter((name) => name && !settings.has(name) && !ofShell.includes(name))).toEqual([])
+  })
+})
