@@ -22,6 +22,8 @@ describe.skipIf(chromiumPath === null)('whoever handles money', () => {
   let merchantId: string
   /** The operator's and the merchant's. */
   let people: Record<'admin' | 'finance' | 'owner', string>
+  let paidId: string
+  let sentId: string
   beforeAll(async () => {
     service = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
     browser = await openChromium()
@@ -35,6 +37,9 @@ describe.skipIf(chromiumPath === null)('whoever handles money', () => {
       finance: await inviteUser(service, { role: 'finance' }),
       owner: await inviteUser(service, { role: 'owner', merchantId }),
     }
+    paidId = (await payOne(service, 2_590)).id
+    sentId = await withdraw(service, { amount: 2_000 })
+    await untilWithdrawal(service, sentId, 'PROCESSED')
   })
   afterAll(async () => {
     await browser.close()
@@ -49,7 +54,6 @@ describe.skipIf(chromiumPath === null)('whoever handles money', () => {
   it('refunds a part of a payment and sees it go back', async () => {
     const { id } = await payOne(service, 2_590)
     const { page, look, complaints, close } = await visit(browser, { width: 390, theme: 'dark' })
-    page.setDefaultTimeout(6_000)
     await signIn(page, service, people.owner)
     await page.goto(address(`/transactions/${id}`))
     await page.getByRole('button', { name: 'Refund', exact: true }).click()
@@ -78,7 +82,6 @@ describe.skipIf(chromiumPath === null)('whoever handles money', () => {
   it('asks for a withdrawal that another person approves', async () => {
     const asking = await visit(browser)
     const { page } = asking
-    page.setDefaultTimeout(6_000)
     await signIn(page, service, people.finance)
     await page.goto(address(`/withdrawals${ofClient()}`))
     await page.getByRole('button', { name: 'Withdraw' }).click()
@@ -107,7 +110,7 @@ describe.skipIf(chromiumPath === null)('whoever handles money', () => {
     await approving.page.getByRole('button', { name: 'Approve' }).click()
     await dialogOf(approving.page).getByText('+5511987654321').waitFor()
     await approving.look('withdrawal-approve')
-    await dialogOf(approving.page).getByRole('button', { name: 'Withdraw R$1,500.00' }).dblclick()
+    await dialogOf(approving.page).getByRole('button', { name: 'Approve R$1,500.00' }).dblclick()
     await approving.page.getByText('Nothing waits').waitFor()
     await untilWithdrawal(service, id, 'PROCESSED')
     await page.getByText('Sent', { exact: true }).first().waitFor()
@@ -158,7 +161,7 @@ describe.skipIf(chromiumPath === null)('whoever handles money', () => {
     await contestOf('R$49.90').getByText('left for the return').waitFor()
     await contestOf('R$12.00').getByRole('button', { name: 'Reject' }).click()
     await dialogOf(page).getByRole('button', { name: 'Reject' }).click()
-    await page.getByRole('region', { name: 'Decided' }).last().getByText('Rejected').waitFor()
+    await page.getByRole('region', { name: 'Ended' }).last().getByText('Rejected').waitFor()
     expect(await infractionsOf(service, fraud.id)).toEqual([{ state: 'accepted', amount: 4_990 }])
     expect(await infractionsOf(service, mistake.id)).toEqual([{ state: 'rejected', amount: 1_200 }])
     expect(complaints).toEqual([])
@@ -168,15 +171,28 @@ describe.skipIf(chromiumPath === null)('whoever handles money', () => {
   it.each(looks)('sees screens without faults at $width, $theme', async (size) => {
     const { page, look, complaints, close } = await visit(browser, size)
     await signIn(page, service, people.admin)
-    for (const [name, path] of [
-      ['withdrawals-all', '/withdrawals'],
-      ['withdrawals', `/withdrawals${ofClient()}`],
-      ['infractions', '/infractions'],
-    ] as const) {
-      await page.goto(address(path))
-      await page.getByRole('heading', { level: 1 }).waitFor()
-      await look(name)
-    }
+    await page.goto(address('/withdrawals'))
+    await page.getByRole('heading', { name: 'Withdrawals' }).waitFor()
+    await look('withdrawals-all')
+    await page.goto(address(`/withdrawals${ofClient()}`))
+    await page.getByRole('button', { name: 'Change' }).click()
+    await dialogOf(page).getByLabel('One withdrawal').fill('5000')
+    await look('withdrawals-limits')
+    await dialogOf(page).getByRole('button', { name: 'Save' }).click()
+    await page.getByText('R$5,000.00').waitFor()
+    await look('withdrawals')
+    await page.goto(address('/infractions'))
+    await look('contests')
+    await page.getByRole('button', { name: 'Enter a contest' }).click()
+    await dialogOf(page).getByLabel('Id of the transaction').fill(paidId)
+    await dialogOf(page).getByText(`R$25.90 of ${service.sandbox.clientId}`).waitFor()
+    await look('contest-enter')
+    await dialogOf(page).getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('button', { name: /Your account/ }).click()
+    await page.getByRole('menuitem', { name: 'Português' }).click()
+    await page.goto(address(`/withdrawals/${sentId}${ofClient()}`))
+    await page.getByText('Para quem').waitFor()
+    await look('withdrawal-portuguese')
     expect(complaints).toEqual([])
     await close()
   })

@@ -135,7 +135,7 @@ function Decide({
       isOpen
       onClose={onClose}
       confirm={isAccepted ? t.accept : t.reject}
-      isDangerous={isAccepted}
+      isDangerous
       isPending={deciding.isPending}
       error={deciding.error}
       onConfirm={() => deciding.mutate()}

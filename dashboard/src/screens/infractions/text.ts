@@ -4,8 +4,8 @@ export const words = texts({
   en: {
     title: 'Contests (MED)',
     lead: 'A payer’s bank says that a payment was fraud or a mistake. Its money is blocked until that is decided.',
-    open: 'To be decided',
-    ended: 'Decided',
+    open: 'Under way',
+    ended: 'Ended',
     enter: 'Enter a contest',
     none: 'No contests',
     noneHint:
@@ -37,11 +37,11 @@ export const words = texts({
     accept: 'Accept',
     acceptTitle: 'Accept this contest?',
     acceptText: (amount: string, merchant: string) =>
-      `The payer is right: ${amount} of ${merchant} stay blocked until the acquirer tells that they went back to the payer. This cannot be undone.`,
+      `The payer is right: ${amount} of ${merchant} stay blocked until the acquirer tells that they went back to the payer.`,
     reject: 'Reject',
     rejectTitle: 'Reject this contest?',
     rejectText: (amount: string, merchant: string) =>
-      `The payer is not right: ${amount} are in the balance of ${merchant} again at once, and may be withdrawn.`,
+      `The payer is not right: ${amount} are in the balance of ${merchant} again at once, and may be withdrawn. This cannot be undone.`,
     atBank: 'Decide at your bank first. What is entered here changes the books, and tells the bank nothing.',
     enterTitle: 'Enter a contest',
     enterLead: 'For a contest that the acquirer’s API does not tell of. The money is blocked at once.',
@@ -55,8 +55,8 @@ export const words = texts({
   pt: {
     title: 'Contestações (MED)',
     lead: 'O banco de quem pagou diz que um pagamento foi fraude ou engano. O dinheiro fica bloqueado até a decisão.',
-    open: 'A decidir',
-    ended: 'Decididas',
+    open: 'Em andamento',
+    ended: 'Encerradas',
     enter: 'Registrar contestação',
     none: 'Nenhuma contestação',
     noneHint:
@@ -88,11 +88,11 @@ export const words = texts({
     accept: 'Aceitar',
     acceptTitle: 'Aceitar esta contestação?',
     acceptText: (amount: string, merchant: string) =>
-      `Quem pagou tem razão: ${amount} de ${merchant} ficam bloqueados até o adquirente informar que voltaram a quem pagou. Não há como desfazer.`,
+      `Quem pagou tem razão: ${amount} de ${merchant} ficam bloqueados até o adquirente informar que voltaram a quem pagou.`,
     reject: 'Rejeitar',
     rejectTitle: 'Rejeitar esta contestação?',
     rejectText: (amount: string, merchant: string) =>
-      `Quem pagou não tem razão: ${amount} voltam na hora ao saldo de ${merchant}, e podem ser sacados.`,
+      `Quem pagou não tem razão: ${amount} voltam na hora ao saldo de ${merchant}, e podem ser sacados. Não há como desfazer.`,
     atBank: 'Decida antes no seu banco. O que se registra aqui muda os livros, e não informa nada ao banco.',
     enterTitle: 'Registrar contestação',
     enterLead: 'Para uma contestação que a API do adquirente não informa. O dinheiro é bloqueado na hora.',

@@ -12,5 +12,6 @@ export function RecordActions({
   transaction: Transaction | undefined
 }) {
   if (told.type === 'withdrawal') return <WithdrawalActions id={told.id} />
-  return transaction ? <RefundButton transaction={transaction} /> : null
+  // They are asked for one after the other: the button goes with the first that knows better.
+  return transaction && told.status === 'PAID' ? <RefundButton transaction={transaction} /> : null
 }

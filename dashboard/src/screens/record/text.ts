@@ -25,7 +25,7 @@ export const words = texts({
     after: (time: string) => `after ${time}`,
     kinds: {
       request: 'request',
-      operator: 'operator',
+      operator: 'person',
       callback: 'callback',
       acquirer: 'acquirer',
       refund: 'refund',
@@ -59,7 +59,7 @@ export const words = texts({
     after: (time: string) => `depois de ${time}`,
     kinds: {
       request: 'pedido',
-      operator: 'operação',
+      operator: 'pessoa',
       callback: 'aviso',
       acquirer: 'adquirente',
       refund: 'devolução',

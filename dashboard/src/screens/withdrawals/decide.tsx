@@ -79,7 +79,7 @@ function Decision({ withdrawal, act, onClose }: { withdrawal: DecidableWithdrawa
   const said: Record<Act, { title: string; confirm: string; isDangerous?: boolean; text: ReactNode }> = {
     approve: {
       title: t.approveTitle,
-      confirm: t.send(format.money(amount)),
+      confirm: `${t.approve} ${format.money(amount)}`,
       text: (
         <>
           <Text size="sm">{t.approveText(format.money(amount), clientName)}</Text>

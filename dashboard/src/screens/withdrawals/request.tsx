@@ -61,7 +61,16 @@ function Request({ client, onClose }: { client: string; onClose: () => void }) {
       onDone={onClose}
     />
   ) : (
-    <Form client={client} wanted={wanted} onChange={setWanted} previewing={previewing} onClose={onClose} />
+    <Form
+      client={client}
+      wanted={wanted}
+      onChange={(next) => {
+        setWanted(next)
+        // What was wrong with it was said of what stood there before.
+        if (previewing.isError) previewing.reset()
+      }}
+      previewing={previewing}
+    />
   )
 }
 
@@ -75,7 +84,6 @@ function Form({
   wanted: Wanted
   onChange: (wanted: Wanted) => void
   previewing: { mutate: () => void; isPending: boolean; error: Error | null }
-  onClose: () => void
 }) {
   const t = useText(words)
   const format = useFormat()
