@@ -316,6 +316,17 @@ describe('the stream of events', () => {
     await own.stop()
   })
 
+  it('tells that a code has come where there was none', async () => {
+    const { url } = await linkOf(await unanswered)
+    const heard = await listen(url)
+    await eventually(() => messagesOf(heard).length === 1)
+    service.clock.advance(60_000)
+    await service.runJob('transactions.check')
+    await eventually(() => messagesOf(heard).length === 2)
+    expect(messagesOf(heard)).toEqual(['preparing', 'waiting'])
+    expect(stateOf((await open(url)).text)).toBe('waiting')
+  })
+
   it('is not opened by who asks for its headers alone', async () => {
     const { url } = await linkOf((await charge(service)).id)
     expect((await fetch(`${url}/events`, { method: 'HEAD' })).status).toBe(405)
