@@ -70,7 +70,7 @@ export async function inviteUser(
 export async function signIn(page: Page, service: TestService, email: string): Promise<void> {
   await page.goto(`${service.baseUrl}/dashboard`)
   await page.getByLabel('E-mail').fill(email)
-  await page.getByRole('textbox', { name: 'Password' }).fill(password)
+  await page.getByRole('textbox', { name: /^(Password|Senha)$/ }).fill(password)
   await page.getByRole('button', { name: /^(Sign in|Entrar)$/ }).click()
   await page.getByRole('navigation').waitFor()
 }
