@@ -89,13 +89,14 @@ export function WhyHeld({
 }) {
   const t = useText(words)
   const format = useFormat()
+  const at = format.dateTime(createdAt)
   const limit = approvalAbove === null ? null : format.money(approvalAbove)
   return (
     <>
       <Text size="xs" c="dimmed">
         {hold === 'approval' && `${t.holds.approval(limit)}. `}
         {hold === 'duplicate' && `${t.holds.duplicate}. `}
-        {t.askedBy(requestedBy?.replace(/^user:/, '') ?? t.theShop, format.dateTime(createdAt))}
+        {requestedBy === null ? t.askedByShop(at) : t.askedBy(requestedBy.replace(/^user:/, ''), at)}
       </Text>
       {earlier && (
         <Group gap={8} mt={4}>
