@@ -126,6 +126,7 @@ export function FeeRules({ client }: { client: string }) {
                 onClick={() => setChanged(operation)}
                 aria-label={t.changeOf(t.operations[operation] ?? '')}
                 disabled={fees.isPending}
+                style={{ flexShrink: 0 }}
               >
                 {t.change}
               </Button>

@@ -1,4 +1,4 @@
-import { Alert, Anchor, Group, SimpleGrid, Skeleton, Stack, Table, Text } from '@mantine/core'
+import { Alert, Anchor, SimpleGrid, Skeleton, Stack, Table, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import type { LedgerView } from '../../../../src/dashboard/ledger-routes.ts'
@@ -144,15 +144,17 @@ function BooksOf({ client }: { client: string }) {
       title={t.title}
       lead={t.lead}
       actions={
-        <Group align="flex-end">
+        <div style={{ width: 'min(340px, 100%)' }}>
           <DayInput label={t.at} name="at" />
-        </Group>
+        </div>
       }
     >
       <Balance client={client} at={at} />
-      {may('ledger.read') && <AccountsOf client={client} at={at} />}
       <Statement client={client} />
-      <FeeRules client={client} />
+      <SimpleGrid cols={{ base: 1, md: may('ledger.read') ? 2 : 1 }} spacing="lg" style={{ alignItems: 'start' }}>
+        <FeeRules client={client} />
+        {may('ledger.read') && <AccountsOf client={client} at={at} />}
+      </SimpleGrid>
     </Page>
   )
 }

@@ -103,7 +103,7 @@ const colors: Record<SuspenseStatus, string> = {
 export function HeldStatus({ of: status }: { of: SuspenseStatus }) {
   const t = useText(words)
   return (
-    <Badge variant="light" color={colors[status]} tt="none" radius="sm" style={{ flexShrink: 0 }}>
+    <Badge variant="light" color={colors[status]} tt="none" radius="sm" style={{ minWidth: 'max-content' }}>
       {t.statuses[status]}
     </Badge>
   )

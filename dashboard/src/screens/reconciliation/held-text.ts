@@ -71,7 +71,7 @@ export const words = texts({
     undoLead: (money: string, name: string) =>
       `${money} are taken from ${name} again, out of what is available or as a debt, and its fee is given back. The order becomes REFUNDED, for it cannot become unpaid, and the shop is told. The payment is held again.`,
     candidates: 'Orders that it may be for',
-    candidatesLead: 'Unpaid, of the same amount and acquirer, made in the three days before. 100 points are certainty.',
+    candidatesLead: 'Unpaid, of the same amount and acquirer, made in the three days before. 100 points are the most.',
     noCandidates: 'No unpaid order of the three days before has this amount.',
     points: (score: string) => `${score} points`,
     evidence: evidenceEn,
@@ -133,7 +133,8 @@ export const words = texts({
     undoLead: (money: string, name: string) =>
       `${money} são retirados de ${name}, do disponível ou como dívida, e a tarifa é estornada. O pedido fica REFUNDED, pois não pode voltar a não pago, e a loja é avisada. O pagamento fica retido de novo.`,
     candidates: 'Pedidos para os quais pode ser',
-    candidatesLead: 'Não pagos, do mesmo valor e adquirente, criados nos três dias anteriores. 100 pontos são certeza.',
+    candidatesLead:
+      'Não pagos, do mesmo valor e adquirente, criados nos três dias anteriores. 100 pontos são o máximo.',
     noCandidates: 'Nenhum pedido não pago dos três dias anteriores tem esse valor.',
     points: (score: string) => `${score} pontos`,
     evidence: evidencePt,

@@ -118,48 +118,55 @@ function OrderLink({ id, clientId }: { id: string; clientId: string | undefined 
   )
 }
 
+const acts = { matched: 'undo', held: 'sendBack', returning: null, returned: null } as const
+
 /** Sending it back, or undoing its match. */
 function Actions({ payment }: { payment: OrphanView }) {
   const t = useText(words)
+  const [asked, setAsked] = useState<'undo' | 'sendBack' | null>(null)
+  const act = acts[payment.status]
+  return (
+    <>
+      {act && (
+        <Button variant="default" onClick={() => setAsked(act)}>
+          {t[act]}
+        </Button>
+      )}
+      {asked && <Act what={asked} payment={payment} onClose={() => setAsked(null)} />}
+    </>
+  )
+}
+
+/** Goes on saying what it was opened for, whatever becomes of the payment meanwhile. */
+function Act({ what, payment, onClose }: { what: 'undo' | 'sendBack'; payment: OrphanView; onClose: () => void }) {
+  const t = useText(words)
   const format = useFormat()
   const queries = useQueryClient()
-  const [asked, setAsked] = useState(false)
-  const isMatched = payment.status === 'matched'
   const act = useMutation({
-    mutationFn: async () => await ask('POST', `/orphan/${payment.id}/${isMatched ? 'undoing' : 'return'}`),
+    mutationFn: async () => await ask('POST', `/orphan/${payment.id}/${what === 'undo' ? 'undoing' : 'return'}`),
     onSuccess: async () => {
-      setAsked(false)
+      onClose()
       await queries.invalidateQueries({ queryKey: ['reconciliation'] })
     },
   })
-  if (payment.status !== 'held' && !isMatched) return null
   const money = format.money(payment.amount - payment.returnedByOthers)
-  const title = isMatched ? t.undo : t.sendBack
   return (
-    <>
-      <Button variant="default" onClick={() => setAsked(true)}>
-        {title}
-      </Button>
-      <Confirm
-        title={title}
-        isOpen={asked}
-        onClose={() => {
-          setAsked(false)
-          act.reset()
-        }}
-        confirm={title}
-        isDangerous
-        isPending={act.isPending}
-        error={act.error}
-        onConfirm={() => act.mutate()}
-      >
-        <Text size="sm">
-          {isMatched
-            ? t.undoLead(money, payment.matched?.client?.name ?? t.aMerchant)
-            : t.sendBackLead(money, payment.payer?.name ?? t.thePayer)}
-        </Text>
-      </Confirm>
-    </>
+    <Confirm
+      title={t[what]}
+      isOpen
+      onClose={onClose}
+      confirm={t[what]}
+      isDangerous
+      isPending={act.isPending}
+      error={act.error}
+      onConfirm={() => act.mutate()}
+    >
+      <Text size="sm">
+        {what === 'undo'
+          ? t.undoLead(money, payment.matched?.client?.name ?? t.aMerchant)
+          : t.sendBackLead(money, payment.payer?.name ?? t.thePayer)}
+      </Text>
+    </Confirm>
   )
 }
 

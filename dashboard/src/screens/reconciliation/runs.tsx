@@ -78,6 +78,7 @@ export function Runs({ summary }: { summary: Summary | undefined }) {
             {
               name: t.compared,
               isAmount: true,
+              isMinor: true,
               cell: ({ compared }) =>
                 format.number(compared ? compared.payment + compared.return + compared.payout : 0),
             },
@@ -98,7 +99,7 @@ function Result({ run }: { run: RunView }) {
   const all = Object.values(run.counts).reduce((sum, count) => sum + count, 0)
   return (
     <>
-      <Badge variant="light" color={colors[run.state]} tt="none" radius="sm">
+      <Badge variant="light" color={colors[run.state]} tt="none" radius="sm" style={{ minWidth: 'max-content' }}>
         {t.runStates[run.state]}
       </Badge>
       <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>

@@ -1,0 +1,220 @@
+import { readFile } from 'node:fs/promises'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { sql } from '../../src/db/sql.ts'
+import { dayOf } from '../../src/reconciliation/days.ts'
+import { publicStatementKeys, verifyStatement } from '../../src/reconciliation/sign.ts'
+import { chromiumPath, type Look, openChromium, visit } from '../support/browser.ts'
+import { fetchTransaction } from '../support/payments.ts'
+import { payOne, setFixedFee } from '../support/refunds.ts'
+import { fetchToken, startTestService, type TestService } from '../support/service.ts'
+import { payAmiss, payingCustomer, payOrphan, untilSuspense } from '../support/suspense.ts'
+import { findSandboxMerchant, inviteUser, signIn } from '../support/users.ts'
+import { eventually } from '../support/webhooks.ts'
+import { expectBooksAgree } from '../support/withdrawals.ts'
+
+const looks: Look[] = [
+  { width: 390, theme: 'light' },
+  { width: 390, theme: 'dark' },
+  { width: 1440, theme: 'light' },
+  { width: 1440, theme: 'dark' },
+]
+
+/** A machine that has other things to do takes its time. */
+const timeout = 60_000
+
+describe.skipIf(chromiumPath === null)('the books in a browser', () => {
+  let service: TestService
+  let browser: Browser
+  let finance: string
+  let day: string
+  beforeAll(async () => {
+    const started = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
+    service = started
+    day = dayOf(service.clock.now())
+    await setFixedFee(service, 'transaction', 30)
+    await payOne(service, 5000)
+    const changed = await payOne(service, 2000)
+    const gone = await payOne(service, 3000)
+    // The bank's own books, as if it had made a mistake.
+    await service.db.query(sql`update simulator.pix set amount = 1900 where end_to_end_id = ${changed.endToEnd}`)
+    await service.db.query(sql`delete from simulator.pix where end_to_end_id = ${gone.endToEnd}`)
+    // It closes the day before as soon as it starts.
+    await eventually(async () => (await service.db.query(sql`select from closed_days`)).length === 1)
+    service.clock.advance(24 * 60 * 60_000)
+    const token = await fetchToken(service.baseUrl, service.sandbox)
+    service = { ...started, token, call: async (path, call) => await started.call(path, { token, ...call }) }
+    finance = await inviteUser(service, { role: 'finance' })
+    browser = await openChromium()
+  }, timeout)
+  afterAll(async () => {
+    await browser.close()
+    await expectBooksAgree(service)
+    await service.stop()
+  })
+
+  const open = async (page: Page, path: string) => {
+    await page.goto(`${service.baseUrl}/dashboard${path}`)
+    await page.getByRole('heading', { level: 1 }).waitFor()
+  }
+  const dialogButton = (page: Page, name: string) => page.getByRole('dialog').getByRole('button', { name, exact: true })
+
+  it('are compared, a difference is confirmed, and another is left standing', { timeout }, async () => {
+    const { page, complaints, look, close } = await visit(browser)
+    page.setDefaultTimeout(timeout)
+    await signIn(page, service, finance)
+    await page.getByRole('link', { name: 'Reconciliation' }).click()
+    await page.getByRole('button', { name: 'Compare now' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('From the beginning of').fill(day)
+    await dialog.getByLabel('To the end of').fill(day)
+    await dialogButton(page, 'Compare').click()
+    await page.getByText('3 payments, 0 returns and 0 payouts. 2 differ, 2 of them new.').waitFor()
+    const amount = page.getByRole('article', { name: /^Amount/ })
+    await amount.getByText('R$19.00', { exact: true }).waitFor()
+    await look('differences')
+    await amount.getByRole('button', { name: 'Confirm' }).click()
+    await dialog.getByText('Available → At the acquirers').waitFor()
+    await dialog.getByText('R$1.00', { exact: true }).waitFor()
+    await look('difference-confirm')
+    await dialogButton(page, 'Confirm').click()
+    await amount.waitFor({ state: 'detached' })
+
+    const missing = page.getByRole('article', { name: /^Missing there/ })
+    await missing.getByRole('button', { name: 'Let it stand' }).click()
+    await dialog.getByLabel('Why').fill('the bank has lost it and pays')
+    await dialogButton(page, 'Let it stand').click()
+    await page.getByText('Nothing differs', { exact: true }).waitFor()
+    await page.getByText('Decided', { exact: true }).click()
+    await page.getByText('the bank has lost it and pays').waitFor()
+    await look('differences-decided')
+    const posted = await service.db.query(sql`select amount from ledger_transfers where kind = 'correction'`)
+    expect(posted).toEqual([{ amount: 100 }])
+    expect(complaints).toEqual([])
+    await close()
+  })
+
+  it('close a day, whose statement is downloaded as it was signed', { timeout }, async () => {
+    const { page, complaints, look, close } = await visit(browser)
+    page.setDefaultTimeout(timeout)
+    await signIn(page, service, finance)
+    await open(page, '/reconciliation?tab=days')
+    await page.getByRole('button', { name: 'Close a day' }).click()
+    await page.getByRole('dialog').getByLabel('Which day, in Brazil').fill(day)
+    await dialogButton(page, 'Close a day').click()
+    await page.getByText('The day is closed: version 1 is signed.').waitFor()
+    await page.getByRole('link', { name: 'See the day' }).click()
+    await page.getByRole('heading', { name: 'Totals' }).waitFor()
+    await look('closed-day')
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('link', { name: 'Signed statement' }).click(),
+    ])
+    expect(file.suggestedFilename()).toBe(`simulator-${day}-v1.jws`)
+    const statement = await verifyStatement(
+      await readFile(await file.path(), 'utf8'),
+      await publicStatementKeys(service.db),
+    )
+    expect(statement).toMatchObject({ day, version: 1 })
+    await service.db.query(sql`update simulator.pix set amount = amount + 1 where amount = 5000`)
+    await page.getByRole('button', { name: 'Close again' }).click()
+    await page.getByText('The day is closed: version 2 is signed.').waitFor()
+    await page.getByRole('heading', { name: 'What has changed since the version before' }).waitFor()
+    await page.getByText('Acquirer · In: R$69.00 → R$69.01').waitFor()
+    expect(complaints).toEqual([])
+    await close()
+  })
+
+  it('match a payment that names no order, and undo it', { timeout }, async () => {
+    const more = { amount: 1_500, customer: payingCustomer, externalCode: 'order-77' }
+    const { id, held } = await payOrphan(service, more)
+    const { page, complaints, look, close } = await visit(browser)
+    page.setDefaultTimeout(timeout)
+    await signIn(page, service, finance)
+    await open(page, '/reconciliation?tab=held')
+    await page.getByRole('row', { name: /Maria Aparecida da Silva.*R\$15\.00/ }).click()
+    await page.getByText('100 points', { exact: true }).waitFor()
+    await look('held-payment')
+    await page.getByRole('button', { name: /^Match with the order of/ }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog
+      .getByText(/^R\$15\.00 from Maria Aparecida da Silva pay this order of .*The fee is R\$0\.30\./)
+      .waitFor()
+    await dialog.getByText('order-77').waitFor()
+    await look('held-payment-match')
+    await dialogButton(page, 'Make the order paid').click()
+    await page.getByRole('button', { name: 'Undo the match' }).waitFor()
+    expect(await fetchTransaction(service, id)).toMatchObject({ status: 'PAID' })
+    await page.getByRole('button', { name: 'Undo the match' }).click()
+    await dialog.getByText(/The order becomes REFUNDED/).waitFor()
+    await dialogButton(page, 'Undo the match').click()
+    await page.getByRole('button', { name: 'Send back' }).waitFor()
+    expect(await fetchTransaction(service, id)).toMatchObject({ status: 'REFUNDED' })
+    const actions = await service.db.query<{ action: string }>(sql`
+      select action from audit_log where record_id = ${held.id} order by id`)
+    expect(actions.map(({ action }) => action)).toEqual(['orphan.match', 'orphan.undo'])
+    expect(complaints).toEqual([])
+    await close()
+  })
+
+  it('set a fee, and a merchant’s people read their statement', { timeout }, async () => {
+    const { page, close } = await visit(browser)
+    page.setDefaultTimeout(timeout)
+    await signIn(page, service, finance)
+    await open(page, `/ledger?client=${service.sandbox.clientId}`)
+    await page.getByRole('button', { name: 'Change the fee: each withdrawal' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Fixed part').fill('1.50')
+    await dialog.getByLabel('Of the amount').fill('0.99')
+    await dialog.getByText('Each withdrawal: R$1.50 + 0.99%, from now on.').waitFor()
+    await dialogButton(page, 'Set the fee').click()
+    await page.getByText('R$1.50 + 0.99%', { exact: true }).waitFor()
+    await close()
+
+    const merchantId = await findSandboxMerchant(service)
+    const owner = await visit(browser, { locale: 'pt-BR', width: 390 })
+    owner.page.setDefaultTimeout(timeout)
+    await signIn(owner.page, service, await inviteUser(service, { role: 'owner', merchantId }))
+    await open(owner.page, '/ledger?kind=fee')
+    await owner.page
+      .getByRole('link', { name: /^Tarifa, lançamento/ })
+      .first()
+      .waitFor()
+    expect(await owner.page.getByRole('link', { name: /^Pagamento, / }).count()).toBe(0)
+    expect(await owner.page.getByRole('button', { name: /Alterar a tarifa/ }).count()).toBe(0)
+    await owner.look('statement-portuguese')
+    await owner.page
+      .getByRole('link', { name: /^Tarifa, lançamento/ })
+      .first()
+      .click()
+    await owner.page.waitForURL(/\/transactions\//)
+    expect(owner.complaints).toEqual([])
+    await owner.close()
+  })
+
+  it.each(looks)('are seen without faults at $width, $theme', { timeout }, async (size) => {
+    const { endToEnd } = await payAmiss(service, 'without_txid', { amount: 1_234, customer: payingCustomer })
+    const held = await untilSuspense(service, endToEnd, 'held')
+    const { page, look, complaints, close } = await visit(browser, size)
+    page.setDefaultTimeout(timeout)
+    await signIn(page, service, finance)
+    const paths = {
+      books: '/ledger',
+      ledger: `/ledger?client=${service.sandbox.clientId}`,
+      held: `/reconciliation/held/${held.id}`,
+      day: `/reconciliation/days/simulator/${day}`,
+      'reconciliation-decided': '/reconciliation?state=decided',
+    }
+    for (const [name, path] of Object.entries(paths)) {
+      await open(page, path)
+      await look(name)
+    }
+    for (const tab of ['Held payments', 'Closed days', 'Runs']) {
+      await page.getByRole('tab', { name: tab }).click()
+      await page.getByRole('region', { name: tab }).waitFor()
+      await look(`reconciliation-${tab.toLowerCase().replace(' ', '-')}`)
+    }
+    expect(complaints).toEqual([])
+    await close()
+  })
+})
