@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
@@ -5,6 +6,8 @@ export default defineConfig({
     globalSetup: 'test/support/global-setup.ts',
     include: ['src', 'simulator', 'sdk/src', 'bench', 'test'].map((folder) => `${folder}/**/*.test.ts`),
     pool: 'forks',
+    // One more than the machine would be given by itself: much of a test is waiting, and much of its work is done in other processes.
+    maxWorkers: availableParallelism(),
     // For .ci/run, which counts.
     ...(process.env.GUICHE_TEST_REPORT && {
       reporters: ['default', ['json', { outputFile: process.env.GUICHE_TEST_REPORT }]],
@@ -13,7 +16,7 @@ export default defineConfig({
       retry: 1,
     }),
     // Files share two cores and one PostgreSQL; a slow machine is no failure.
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
   },
 })
