@@ -39,7 +39,7 @@ export function Amounts() {
         <Table>
           <Table.Thead>
             <Table.Tr>
-              {[t.of, t.amount, t.what].map((name) => (
+              {[t.amount, t.what].map((name) => (
                 <Table.Th key={name}>
                   <Text size="xs" fw={600} c="dimmed" component="span">
                     {name}
@@ -51,10 +51,14 @@ export function Amounts() {
           <Table.Tbody>
             {rows.map(({ cents, untilCents, of, outcome, behaviour }) => (
               <Table.Tr key={cents}>
-                <Table.Td>{t[of]}</Table.Td>
-                <Table.Td style={{ whiteSpace: 'nowrap' }}>
-                  {format.money(cents)}
-                  {untilCents && ` ${t.until} ${format.money(untilCents)}`}
+                <Table.Td w="40%">
+                  <Text size="sm" fw={600} component="span">
+                    {format.money(cents)}
+                    {untilCents && ` ${t.until} ${format.money(untilCents)}`}
+                  </Text>{' '}
+                  <Text size="xs" c="dimmed">
+                    {t[of]}
+                  </Text>
                 </Table.Td>
                 <Table.Td>{behaviour ? t.behaviours[behaviour] : t.outcomes[outcome ?? '']}</Table.Td>
               </Table.Tr>

@@ -1,0 +1,102 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { chromiumPath, type Look, openChromium, visit } from '../support/browser.ts'
+import { charge, payAt, untilStatus } from '../support/payments.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { findSandboxMerchant, inviteUser, signIn } from '../support/users.ts'
+
+const looks: Look[] = [
+  { width: 390, theme: 'light' },
+  { width: 390, theme: 'dark' },
+  { width: 1440, theme: 'light' },
+  { width: 1440, theme: 'dark' },
+]
+const customer = { name: 'Maria da Silva', document: '529.982.247-25', email: 'maria@example.com' }
+
+describe.skipIf(chromiumPath === null)('a merchant’s people', () => {
+  let service: TestService
+  let browser: Browser
+  let owner: string
+  /** The last that was paid. */
+  let paid: string
+
+  beforeAll(async () => {
+    service = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
+    browser = await openChromium()
+    for (const [index, amount] of [2_590, 14_900, 990, 8_000, 31_250].entries()) {
+      const { id, uri } = await charge(service, { amount, customer, externalCode: `order-2026-${1000 + index}` })
+      service.clock.advance(20_000 + index * 7_000)
+      if (index === 1) continue
+      await payAt(service, uri)
+      await untilStatus(service, id, 'PAID')
+      paid = id
+    }
+    owner = await inviteUser(service, { role: 'owner', merchantId: await findSandboxMerchant(service) })
+  })
+  afterAll(async () => {
+    await browser.close()
+    await service.stop()
+  })
+
+  it.each(looks)('see how today goes, their transactions and one of them at $width, $theme', async (size) => {
+    const { page, look, complaints, close } = await visit(browser, size)
+    page.setDefaultTimeout(12_000)
+    await signIn(page, service, owner)
+    await page.getByText('R$428.30').first().waitFor()
+    await page.getByText('80%').waitFor()
+    await look('today')
+    await page.goto(`${service.baseUrl}/dashboard/transactions`)
+    await page.getByText('5 in all').waitFor()
+    await look('transactions')
+    await page.goto(`${service.baseUrl}/dashboard/transactions/${paid}`)
+    await page.getByRole('heading', { name: 'Transaction · R$312.50' }).waitFor()
+    await page.getByText('Maria da Silva').waitFor()
+    await look('transaction')
+    expect(complaints).toEqual([])
+    await close()
+  })
+
+  it('keep their filters in the address, over a reload and back from a record', async () => {
+    const { page, close } = await visit(browser)
+    page.setDefaultTimeout(12_000)
+    await signIn(page, service, owner)
+    await page.getByRole('link', { name: 'Transactions' }).click()
+    await page.getByText('5 in all').waitFor()
+    await page.getByRole('button', { name: 'Filters' }).click()
+    await page.getByLabel('Amount from').fill('100')
+    await page.getByText('2 in all').waitFor()
+    await page.getByLabel('External code').fill('order-2026-1001')
+    await page.getByText('1 in all').waitFor()
+    expect(new URL(page.url()).search).toBe('?minAmount=10000&externalCode=order-2026-1001')
+    await page.reload()
+    await page.getByText('1 in all').waitFor()
+    await page.getByRole('cell', { name: 'Awaiting payment' }).click()
+    await page.getByRole('heading', { name: 'Transaction · R$149.00' }).waitFor()
+    await page.goBack()
+    await page.getByText('1 in all').waitFor()
+    await page.getByRole('button', { name: 'Clear filters' }).click()
+    await page.getByText('5 in all').waitFor()
+    expect(new URL(page.url()).search).toBe('')
+    await page.goto(`${service.baseUrl}/dashboard/transactions?externalCode=nothing-of-ours`)
+    await page.getByText('No transaction fits these filters').waitFor()
+    await close()
+  })
+
+  it('find a record with “/”, and read in either language what happened to it', async () => {
+    const { page, look, close } = await visit(browser, { locale: 'pt-BR', width: 390 })
+    page.setDefaultTimeout(12_000)
+    await signIn(page, service, owner)
+    await page.getByRole('heading', { name: 'Hoje', exact: true }).waitFor()
+    await page.keyboard.press('/')
+    await page.getByRole('dialog').getByRole('textbox').fill('order-2026-1004')
+    await page.getByText(/Transação · R\$\s312,50/).waitFor()
+    await look('search')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: /Transação · R\$\s312,50/ }).waitFor()
+    const happened = page.getByRole('region', { name: 'O que aconteceu' })
+    await happened.getByText('situação', { exact: true }).first().waitFor()
+    expect(await happened.getByText('razão', { exact: true }).count()).toBeGreaterThan(0)
+    await look('record-pt')
+    await close()
+  })
+})
