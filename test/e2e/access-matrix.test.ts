@@ -1,0 +1,286 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { raw, sql } from '../../src/db/sql.ts'
+import { merchantRoles, operatorRoles, permissionsOf, type Role } from '../../src/users/roles.ts'
+import { setWithdrawalLimits } from '../../src/withdrawals/limits.ts'
+import { collectRoutes, type Expected, expectations, type Route } from '../support/access.ts'
+import { charge, payAt, untilStatus } from '../support/payments.ts'
+import { type Answer, fetchToken, startTestService, type TestService } from '../support/service.ts'
+import { type Browser, findSandboxMerchant, inviteUser, openBrowser, password } from '../support/users.ts'
+import { eventually, startTestReceiver, type TestReceiver } from '../support/webhooks.ts'
+import { fund, withdraw } from '../support/withdrawals.ts'
+
+type Person = { role: Role; isOperator: boolean; permissions: readonly string[]; browser: Browser }
+
+let service: TestService
+let receiver: TestReceiver
+let routes: Route[]
+/** Whose records are there; and another merchant's people, who look for them. */
+let owners: Person[]
+let strangers: Person[]
+let operators: Person[]
+let strangersToken: string
+/** What names the first merchant's records. */
+let names: Record<NonNullable<Expected['of']>, string>
+/** What no answer to anybody else may hold. */
+let marks: string[]
+
+beforeAll(async () => {
+  const collected = await collectRoutes(
+    async () =>
+      await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400', WEBHOOK_ALLOW_PRIVATE: 'true' } }),
+  )
+  service = collected.started
+  routes = collected.routes
+  receiver = await startTestReceiver()
+  const merchantId = await findSandboxMerchant(service)
+  await service.db.query(sql`update clients set name = 'Loja Alfa' where merchant_id = ${merchantId}`)
+  await fillMerchant(merchantId)
+  operators = await peopleOf([...operatorRoles], null)
+  owners = await peopleOf([...merchantRoles], merchantId)
+  const admin = operators[0]?.browser
+  const made = await admin?.call<{ merchantId: string; clientId: string; clientSecret: string }>(
+    '/dashboard/api/client',
+    {
+      body: { name: 'Loja Beta', scopes: [...allScopes()] },
+    },
+  )
+  if (!made) throw new Error('no admin')
+  strangersToken = await fetchToken(service.baseUrl, made.body)
+  strangers = await peopleOf([...merchantRoles], made.body.merchantId)
+  const users = await service.db.query<{ id: string; email: string }>(
+    sql`select id, email from users where merchant_id = ${merchantId}`,
+  )
+  names.user = users[0]?.id ?? ''
+  marks.push(merchantId, service.sandbox.clientId, 'Loja Alfa', ...users.flatMap(({ id, email }) => [id, email]))
+}, 60_000)
+afterAll(async () => {
+  await receiver.stop()
+  await service.stop()
+})
+
+/** One record of each kind, at rest: nothing of them changes by itself. */
+async function fillMerchant(merchantId: string): Promise<void> {
+  await fund(service, 500_000)
+  await setWithdrawalLimits(service.db, { merchantId, perDay: 1_000_000, approvalAbove: 100 })
+  const { id, uri } = await charge(service, { webhookUrl: receiver.url, externalCode: 'order-of-alfa' })
+  await payAt(service, uri)
+  await untilStatus(service, id, 'PAID')
+  const withdrawal = await withdraw(service, { amount: 5_000, externalCode: 'payout-of-alfa' })
+  await eventually(async () => {
+    const { body } = await service.call<{ data: { state: string }[] }>('/webhook/delivery')
+    return body.data.length > 0 && body.data.every(({ state }) => state === 'delivered')
+  })
+  const { body } = await service.call<{ data: { eventId: string }[] }>('/webhook/delivery')
+  const delivery = body.data[0]?.eventId ?? ''
+  const resend = randomUUID()
+  names = { transaction: id, withdrawal, delivery, resend, client: service.sandbox.clientId, user: '' }
+  marks = [id, withdrawal, delivery, 'order-of-alfa', 'payout-of-alfa']
+}
+
+const allScopes = () =>
+  new Set(
+    permissionsOf({ role: 'owner', isOperator: false }).filter((name) =>
+      routes.some((route) => scopeOf(route) === name),
+    ),
+  )
+
+async function peopleOf(roles: Role[], merchantId: string | null): Promise<Person[]> {
+  const people: Person[] = []
+  for (const role of roles) {
+    // Past the limit of sign-ins from one address.
+    service.clock.advance(30_000)
+    const email = await inviteUser(service, { role, merchantId })
+    const isOperator = merchantId === null
+    const browser = await openBrowser(service, { email, password })
+    people.push({ role, isOperator, permissions: permissionsOf({ role, isOperator }), browser })
+  }
+  return people
+}
+
+const keyOf = ({ method, url }: Route) => `${method} ${url}`
+const scopeOf = ({ access }: Route) => (access && 'scope' in access ? access.scope : null)
+const expectedOf = (route: Route): Expected => {
+  const expected = expectations[keyOf(route)]
+  if (!expected) throw new Error(`${keyOf(route)} needs an expectation in test/support/access.ts`)
+  return expected
+}
+const isUnsafe = ({ method }: Route) => method !== 'GET'
+const guarded = () => routes.filter((route) => expectedOf(route).may !== 'public')
+
+/** Whether somebody's role lets them in. */
+function isLetIn({ permissions }: Person, { may, orMay }: Expected): boolean {
+  return may === 'signed in' || permissions.includes(may) || (orMay !== undefined && permissions.includes(orMay))
+}
+
+/** The address of a route for a record that is there, or for one that is nowhere. */
+function pathOf(route: Route, expected: Expected, isThere: boolean): string {
+  const name = isThere && expected.of ? names[expected.of] : randomUUID()
+  const path = route.url.replace(/:([a-zA-Z]+)/g, (_, parameter: string) => fixed[parameter] ?? name)
+  const query = expected.query?.replace(':id', name)
+  return query && isThere ? `${path}?${query}` : path
+}
+const fixed: Record<string, string> = { decision: 'accept', acquirer: 'simulator', day: '2026-01-01' }
+
+type Ask = { body?: object; csrf?: string | null; query?: string }
+
+/** The operator's people and strangers alike name the first merchant. */
+async function ask(
+  { browser }: Person,
+  route: Route,
+  { isThere, ...call }: Ask & { isThere: boolean },
+): Promise<Answer> {
+  const path = pathOf(route, expectedOf(route), isThere) + (call.query ?? '')
+  return await browser.call(path, {
+    method: route.method,
+    headers: { 'x-guiche-merchant': names.client },
+    ...(call.csrf !== undefined && { csrf: call.csrf }),
+    ...(isUnsafe(route) && call.body && { body: call.body }),
+  })
+}
+
+describe('every route', () => {
+  it('has an expectation, and asks for what is expected', () => {
+    expect(routes.map(keyOf).filter((key) => !(key in expectations))).toEqual([])
+    expect(Object.keys(expectations).filter((key) => !routes.some((route) => keyOf(route) === key))).toEqual([])
+    for (const route of routes) expect(askedBy(route), keyOf(route)).toEqual(askedFor(expectedOf(route)))
+  })
+
+  it('of the house is for the operator’s people alone, or plays the simulated bank', () => {
+    for (const route of guarded()) {
+      const expected = expectedOf(route)
+      if (!expected.isOfNoMerchant || expected.orMay) continue
+      const seen = owners.filter((person) => isLetIn(person, expected)).map(({ role }) => role)
+      expect(seen, keyOf(route)).toEqual([])
+    }
+  })
+
+  it('is closed to who is not signed in, and to a shop’s token where it is for people', async () => {
+    for (const route of guarded()) {
+      const path = pathOf(route, expectedOf(route), false)
+      const answer = await service.call(path, { method: route.method, token: null })
+      expect(answer.status, keyOf(route)).toBe(401)
+      if (scopeOf(route) !== null) continue
+      expect((await service.call(path, { method: route.method })).status, keyOf(route)).toBe(401)
+    }
+  })
+
+  it('lets in who may, and nobody else', async () => {
+    for (const route of guarded()) {
+      const expected = expectedOf(route)
+      const enter = async (person: Person) => {
+        const label = `${keyOf(route)} for ${person.role}${person.isOperator ? ' of the operator' : ''}`
+        const mayEnter = isLetIn(person, expected)
+        if (mayEnter && expected.isOfSession) return
+        const answer = await ask(person, route, { isThere: false, body: {} })
+        const code = String(answer.body.code)
+        if (mayEnter) {
+          expect(answer.status, `${label}: ${answer.text}`).not.toBe(401)
+          expect(answer.status, `${label}: ${answer.text}`).not.toBe(500)
+          expect(['permission_missing', 'csrf_token_missing', 'insufficient_scope'], label).not.toContain(code)
+        } else expect([answer.status, code], label).toEqual([403, 'permission_missing'])
+      }
+      await Promise.all([...operators, ...owners].map(enter))
+    }
+  })
+
+  it('changes nothing without the token against forged requests', async () => {
+    for (const route of guarded().filter(isUnsafe)) {
+      const may = [...operators, ...owners].filter((person) => isLetIn(person, expectedOf(route)))
+      expect(may.length, keyOf(route)).toBeGreaterThan(0)
+      const tries = may.flatMap((person) =>
+        [null, 'A'.repeat(43), strangers[0]?.browser.csrfToken ?? ''].map(async (csrf) => {
+          const answer = await ask(person, route, { isThere: true, csrf, body: expectedOf(route).body ?? {} })
+          expect([answer.status, answer.body.code], keyOf(route)).toEqual([403, 'csrf_token_missing'])
+        }),
+      )
+      await Promise.all(tries)
+    }
+  })
+})
+
+describe('another merchant', () => {
+  it('sees and changes nothing of this one, by its people or by its token', async () => {
+    const before = await digest()
+    for (const route of guarded()) {
+      const expected = expectedOf(route)
+      if (expected.isOfSession || expected.isOfNoMerchant) continue
+      for (const person of strangers) {
+        const label = `${keyOf(route)} for ${person.role}`
+        const answer = await ask(person, route, { isThere: true, body: expected.body ?? {} })
+        expectNothing(answer, label, statusFor(person, expected))
+        if (isUnsafe(route) || expected.of) continue
+        const named = await ask(person, route, {
+          isThere: true,
+          query: `${expected.query ? '&' : '?'}clientId=${names.client}`,
+        })
+        expectNothing(named, `${label}, naming the merchant`, null)
+      }
+      if (scopeOf(route) === null) continue
+      const answer = await service.call(pathOf(route, expected, true), {
+        method: route.method,
+        token: strangersToken,
+        headers: { 'x-guiche-merchant': names.client },
+        ...(isUnsafe(route) && expected.body && { body: expected.body }),
+      })
+      expectNothing(answer, `${keyOf(route)} by token`, expected.of ? (expected.elsewhere ?? 404) : null)
+    }
+    expect(await digest()).toEqual(before)
+  })
+
+  it('would be caught if it did: the same by this one’s people finds the marks', async () => {
+    const found = new Set<string>()
+    for (const route of guarded().filter((one) => !isUnsafe(one))) {
+      const expected = expectedOf(route)
+      if (expected.isOfNoMerchant) continue
+      for (const person of owners.filter((one) => isLetIn(one, expected))) {
+        const answer = await ask(person, route, { isThere: true })
+        if (expected.of && expected.of !== 'resend') expect(answer.status, keyOf(route)).toBe(200)
+        for (const mark of marks) if (answer.text.includes(mark)) found.add(mark)
+      }
+    }
+    expect(found.size).toBeGreaterThan(6)
+  })
+})
+
+function statusFor(person: Person, expected: Expected): number | null {
+  if (!isLetIn(person, expected)) return 403
+  if (expected.of) return expected.elsewhere ?? 404
+  return expected.elsewhere ?? null
+}
+
+function expectNothing(answer: Answer, label: string, status: number | null): void {
+  if (status !== null) expect(answer.status, `${label}: ${answer.text.slice(0, 300)}`).toBe(status)
+  expect(answer.status, `${label}: ${answer.text.slice(0, 300)}`).not.toBe(500)
+  expect(
+    marks.filter((mark) => answer.text.includes(mark)),
+    label,
+  ).toEqual([])
+}
+
+/** All rows of the merchant, table by table. What counts them is folded by a job at any time. */
+async function digest(): Promise<Record<string, string>> {
+  const tables = await service.db.query<{ name: string }>(sql`
+    select table_name as name from information_schema.columns
+    where table_schema = 'public' and column_name = 'merchant_id' and table_name not like 'transaction_count%'
+    order by table_name`)
+  const merchantId = await findSandboxMerchant(service)
+  const found: Record<string, string> = {}
+  for (const { name } of tables) {
+    const [row] = await service.db.query<{ hash: string; count: number }>(sql`
+      select md5(string_agg(one::text, ' ' order by one::text)) as hash, count(*) as count
+      from ${raw(name)} one where merchant_id = ${merchantId}`)
+    found[name] = `${row?.count} ${row?.hash}`
+  }
+  return found
+}
+
+function askedBy({ access }: Route) {
+  if (!access || 'public' in access) return { may: 'public' }
+  if ('permission' in access) return { may: access.permission ?? 'signed in' }
+  return { may: access.scope, ...(access.orPermission && { orMay: access.orPermission }) }
+}
+
+function askedFor({ may, orMay }: Expected) {
+  return { may, ...(orMay && { orMay }) }
+}

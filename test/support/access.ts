@@ -1,0 +1,200 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import type { Access } from '../../src/http/server.ts'
+
+export type Route = { method: string; url: string; access: Access | undefined }
+
+type Registered = { method: string | string[]; url: string; config?: { access?: Access } }
+type Starting = {
+  fastify: { addHook(name: 'onRoute', hook: (route: Registered) => void): void }
+}
+
+/** The routes of whatever is started meanwhile, as fastify has them: none can be forgotten. */
+export async function collectRoutes<Started>(
+  start: () => Promise<Started>,
+): Promise<{ started: Started; routes: Route[] }> {
+  const registered: Registered[] = []
+  const listen = (message: unknown) =>
+    (message as Starting).fastify.addHook('onRoute', (route) => registered.push(route))
+  subscribe('fastify.initialization', listen)
+  const started = await start().finally(() => unsubscribe('fastify.initialization', listen))
+  const routes = registered.flatMap(({ method, url, config }) =>
+    [method].flat().map((one) => ({ method: one, url, access: config?.access })),
+  )
+  // Fastify answers a HEAD wherever it answers a GET, under the same access.
+  return { started, routes: routes.filter(({ method }) => method !== 'HEAD') }
+}
+
+/** What a route is expected to ask for; and which of a merchant's records its parameter names. */
+export type Expected = {
+  /** A permission or scope; `signed in` for whoever is; `public` for everybody. */
+  may: string
+  /** In place of the scope, for people. */
+  orMay?: string
+  /** The record of a merchant that its parameters or body name: another merchant's people do not find it. */
+  of?: 'transaction' | 'withdrawal' | 'delivery' | 'client' | 'user' | 'resend'
+  body?: object
+  query?: string
+  /** What another merchant's people get in place of 404: 200 without anything of it, or 422 where the record is in no way theirs. */
+  elsewhere?: 200 | 403 | 422
+  /** Merchants' people are refused whatever their role. */
+  isOperators?: true
+  /** It ends the session that asks, or changes the password. */
+  isOfSession?: true
+  /** Of the operator, or of the simulated bank: no merchant's records are in it. */
+  isOfNoMerchant?: true
+}
+
+const listed = (may: string): Expected => ({ may, elsewhere: 200 })
+const one = (may: string, of: NonNullable<Expected['of']>, more: Partial<Expected> = {}): Expected => ({
+  may,
+  of,
+  ...more,
+})
+const house = (may: string): Expected => ({ may, isOfNoMerchant: true })
+const played = (may: string): Expected => ({ may, orMay: 'sandbox.use', isOfNoMerchant: true })
+const open: Expected = { may: 'public' }
+const period = { from: '2020-01-01T00:00:00Z', until: '2099-01-01T00:00:00Z' }
+const inPeriod = new URLSearchParams(period).toString()
+
+/** Every route of the service, by hand: one that is added without a word here fails the test. */
+export const expectations: Record<string, Expected> = {
+  'GET /': open,
+  'GET /.well-known/jwks.json': open,
+  'GET /auth/token': open,
+  'POST /auth/token': open,
+  'POST /callbacks/:acquirer/:secret': open,
+  'POST /callbacks/:acquirer/:secret/pix': open,
+  'GET /dashboard': open,
+  'GET /dashboard/*': open,
+  'GET /dashboard/assets/*': open,
+  'GET /dashboard/icon.svg': open,
+  'GET /docs/': open,
+  'GET /docs/json': open,
+  'GET /docs/static/*': open,
+  'GET /docs/static/index.html': open,
+  'GET /docs/static/swagger-initializer.js': open,
+  'GET /docs/yaml': open,
+  'GET /guide': open,
+  'GET /guide/*': open,
+  'GET /health/live': open,
+  'GET /health/ready': open,
+  'GET /metrics': open,
+  'GET /openapi.json': open,
+  'GET /pay/:token': open,
+  'GET /pay/:token/events': open,
+  'GET /qr/jwks.json': open,
+  'GET /qr/v2/:id': open,
+  'POST /dashboard/api/session': open,
+  'GET /dashboard/api/invitation/:token': open,
+  'POST /dashboard/api/invitation/:token': open,
+
+  'GET /dashboard/api/session': { may: 'signed in', elsewhere: 200 },
+  'DELETE /dashboard/api/session': { may: 'signed in', isOfSession: true },
+  'PUT /dashboard/api/password': { may: 'signed in', isOfSession: true },
+  'POST /dashboard/api/second-factor': { may: 'signed in', isOfSession: true },
+  'PUT /dashboard/api/second-factor': { may: 'signed in', isOfSession: true },
+  'DELETE /dashboard/api/second-factor': { may: 'signed in', isOfSession: true },
+
+  'GET /balance': listed('balance.read'),
+  'GET /statement': listed('balance.read'),
+  'GET /event': listed('webhook.read'),
+  'GET /webhook/delivery': listed('webhook.read'),
+  'POST /webhook/delivery/:eventId/resend': one('webhook.write', 'delivery'),
+  'GET /transaction': listed('transaction.read'),
+  'POST /transaction': { may: 'transaction.write' },
+  'GET /transaction/:id': one('transaction.read', 'transaction'),
+  'GET /transaction/:id/event': one('transaction.read', 'transaction'),
+  'GET /transaction/:id/payment-link': one('transaction.read', 'transaction'),
+  'POST /transaction/:id/refund': one('refund.write', 'transaction', {
+    body: { amount: 100, idempotencyKey: 'refund-by-a-stranger' },
+  }),
+  'GET /withdrawal': listed('withdrawal.read'),
+  'POST /withdrawal': { may: 'withdrawal.write' },
+  'GET /withdrawal/:id': one('withdrawal.read', 'withdrawal'),
+  'GET /withdrawal/:id/event': one('withdrawal.read', 'withdrawal'),
+  'POST /withdrawal/:id/cancel': one('withdrawal.write', 'withdrawal'),
+  'POST /withdrawal/:id/confirm': one('withdrawal.write', 'withdrawal'),
+
+  'GET /sandbox/personality': played('transaction.write'),
+  'POST /sandbox/personality': played('transaction.write'),
+  'POST /sandbox/payment': played('transaction.write'),
+  'POST /sandbox/infraction': played('transaction.write'),
+  'POST /sandbox/infraction/:reference/:decision': played('transaction.write'),
+  'POST /sandbox/return': played('transaction.write'),
+  'POST /sandbox/withdrawal/:payoutId/return': played('withdrawal.write'),
+
+  'GET /dashboard/api/overview': listed('overview.read'),
+  'GET /dashboard/api/search': { may: 'transaction.read', of: 'transaction', query: 'q=:id', elsewhere: 200 },
+  'GET /dashboard/api/record/:id': one('transaction.read', 'transaction'),
+  'GET /dashboard/api/transaction/:id/refund': one('refund.write', 'transaction'),
+
+  'GET /dashboard/api/client': listed('signed in'),
+  'POST /dashboard/api/client': { may: 'credential.write', isOperators: true },
+  'GET /dashboard/api/client/:clientId': one('credential.write', 'client'),
+  'PATCH /dashboard/api/client/:clientId': {
+    ...one('credential.write', 'client', { body: { scopes: ['balance.read'] }, elsewhere: 403 }),
+    isOperators: true,
+  },
+  'POST /dashboard/api/client/:clientId/secret': one('credential.write', 'client', {
+    body: { of: 'client', overlapHours: 0 },
+  }),
+  'POST /dashboard/api/client/:clientId/revocation': one('credential.write', 'client', { body: { tokensOnly: false } }),
+
+  'GET /dashboard/api/user': listed('user.write'),
+  'POST /dashboard/api/user': { may: 'user.write' },
+  'PATCH /dashboard/api/user/:id': one('user.write', 'user', { body: { isDisabled: true } }),
+  'POST /dashboard/api/user/:id/reset': one('user.write', 'user', { body: { secondFactor: true } }),
+
+  'GET /dashboard/api/webhook/delivery': listed('webhook.read'),
+  'GET /dashboard/api/webhook/delivery/:eventId/payload': one('webhook.read', 'delivery'),
+  'GET /dashboard/api/webhook/receiver': listed('webhook.read'),
+  'GET /dashboard/api/webhook/resend': {
+    ...listed('webhook.write'),
+    query: `${inPeriod}&state=delivered&state=gone&state=exhausted&state=pending`,
+  },
+  'GET /dashboard/api/webhook/resend/:resendId': one('webhook.read', 'resend', { query: inPeriod, elsewhere: 200 }),
+  'PUT /dashboard/api/webhook/resend/:resendId': one('webhook.write', 'resend', {
+    body: { ...period, states: ['delivered', 'gone', 'exhausted', 'pending'] },
+    elsewhere: 200,
+  }),
+
+  'GET /dashboard/api/withdrawal/held': listed('withdrawal.read'),
+  'GET /dashboard/api/withdrawal/:id': one('withdrawal.read', 'withdrawal'),
+  'POST /dashboard/api/withdrawal/preview': { may: 'withdrawal.write' },
+  'POST /dashboard/api/withdrawal/:id/approval': one('withdrawal.approve', 'withdrawal'),
+  'POST /dashboard/api/withdrawal/:id/rejection': one('withdrawal.approve', 'withdrawal'),
+  'GET /dashboard/api/withdrawal-limits': listed('withdrawal.read'),
+  'PATCH /dashboard/api/withdrawal-limits': { may: 'withdrawal.approve' },
+  'GET /dashboard/api/infraction': { ...listed('infraction.read'), query: 'isOpen=true' },
+  'POST /dashboard/api/infraction': { may: 'infraction.decide' },
+  'POST /dashboard/api/infraction/:id/decision': house('infraction.decide'),
+
+  'GET /dashboard/api/fee': listed('balance.read'),
+  'PUT /dashboard/api/fee': house('fee.write'),
+  'GET /dashboard/api/ledger': house('ledger.read'),
+  'GET /dashboard/api/ledger/transactions': one('balance.read', 'transaction', { query: 'id=:id', elsewhere: 200 }),
+  'GET /dashboard/api/orphan': house('reconciliation.read'),
+  'GET /dashboard/api/orphan/:id': house('reconciliation.read'),
+  'GET /dashboard/api/orphan/:id/match': house('reconciliation.decide'),
+  'POST /dashboard/api/orphan/:id/match': house('reconciliation.decide'),
+  'POST /dashboard/api/orphan/:id/return': house('reconciliation.decide'),
+  'POST /dashboard/api/orphan/:id/undoing': house('reconciliation.decide'),
+  'GET /dashboard/api/reconciliation': house('reconciliation.read'),
+  'GET /dashboard/api/reconciliation/asked/:id': house('reconciliation.read'),
+  'GET /dashboard/api/reconciliation/day': house('reconciliation.read'),
+  'GET /dashboard/api/reconciliation/day/:acquirer/:day': house('reconciliation.read'),
+  'GET /dashboard/api/reconciliation/day/:acquirer/:day/statement.jws': house('reconciliation.read'),
+  'GET /dashboard/api/reconciliation/difference': house('reconciliation.read'),
+  'GET /dashboard/api/reconciliation/difference/:id': house('reconciliation.read'),
+  'GET /dashboard/api/reconciliation/run': house('reconciliation.read'),
+  'GET /dashboard/api/reconciliation/statement-keys.json': house('reconciliation.read'),
+  'POST /dashboard/api/reconciliation/day': house('reconciliation.decide'),
+  'POST /dashboard/api/reconciliation/difference/:id/confirmation': house('reconciliation.decide'),
+  'POST /dashboard/api/reconciliation/difference/:id/dismissal': house('reconciliation.decide'),
+  'POST /dashboard/api/reconciliation/run': house('reconciliation.decide'),
+
+  'GET /dashboard/api/system': house('system.read'),
+  'POST /dashboard/api/brake': house('brake.release'),
+  'POST /dashboard/api/brake/release': house('brake.release'),
+  'GET /dashboard/api/audit': house('audit.read'),
+}
