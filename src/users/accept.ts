@@ -6,7 +6,7 @@ import { newUuid } from '../lib/secrets.ts'
 import { toTokenHash } from './invite.ts'
 import { findPasswordFault, hashPassword } from './password.ts'
 import { createSession } from './session.ts'
-import { deleteSessions, findInvitation, insertUser, updateUser, useInvitation } from './store.ts'
+import { deleteSessions, endInvitations, findInvitation, insertUser, updateUser, useInvitation } from './store.ts'
 
 type Deps = { db: Db; clock: Clock }
 
@@ -63,6 +63,8 @@ export async function acceptInvitation(
       if (!(await insertUser(tx, user))) {
         throw new AppError('user_not_possible', { detail: 'There is a user with this e-mail address already.' })
       }
+      // The links for a first admin stand in logs: with an admin there, none is needed.
+      if (role === 'admin') await endInvitations(tx, { userId: null, now })
     } else {
       await updateUser(tx, userId, { password_hash: passwordHash })
       await deleteSessions(tx, userId, null)

@@ -1,13 +1,21 @@
 import type { Tx } from '../db/sql.ts'
 import { AppError } from '../lib/errors.ts'
-import { isRoleOf } from './roles.ts'
-import { deleteSessions, isWithoutAdmin, lockUser, type UserRow, updateUser } from './store.ts'
+import { isRoleOf, permissionsOf } from './roles.ts'
+import {
+  deleteSessions,
+  endInvitationsBy,
+  isWithoutAdmin,
+  lockAdmins,
+  lockUser,
+  type UserRow,
+  updateUser,
+} from './store.ts'
 
 /** Who is changed, and which merchant's people may be: null for everybody. */
 export type Managed = { id: string; ofMerchant: string | null }
 
 /**
- * Another role, or shut out, or let in again. Whoever is shut out is so at once.
+ * Another role, or shut out, or let in again. Whoever is shut out is so at once, and who may invite nobody any more has invited nobody.
  *
  * @throws {AppError} `not_found`; `user_not_possible` where nobody would be left who may invite others
  */
@@ -17,16 +25,17 @@ export async function changeUser(
   change: { role?: string | undefined; isDisabled?: boolean | undefined },
   now: Date,
 ): Promise<UserRow> {
+  await lockAdmins(tx)
   const user = await lockManaged(tx, { id, ofMerchant })
-  const { role, isDisabled } = change
-  if (role !== undefined) {
-    if (!isRoleOf(role, user.merchant_id === null)) {
-      throw new AppError('user_not_possible', { detail: `The role ${role} is none of that side.` })
-    }
-    await updateUser(tx, id, { role })
+  const { role = user.role, isDisabled } = change
+  const isOperator = user.merchant_id === null
+  if (!isRoleOf(role, isOperator)) {
+    throw new AppError('user_not_possible', { detail: `The role ${role} is none of that side.` })
   }
+  if (role !== user.role) await updateUser(tx, id, { role })
   if (isDisabled !== undefined) await updateUser(tx, id, { disabled_at: isDisabled ? now : null })
   if (isDisabled) await deleteSessions(tx, id, null)
+  if (isDisabled || !permissionsOf({ role, isOperator }).includes('user.write')) await endInvitationsBy(tx, id, now)
   if (user.role === 'admin' && (await isWithoutAdmin(tx))) {
     throw new AppError('user_not_possible', {
       detail: 'Nobody would be left who is admin. Make somebody else one first.',

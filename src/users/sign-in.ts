@@ -6,7 +6,7 @@ import { type SecretKey, unseal } from '../lib/secrets.ts'
 import { isPassword } from './password.ts'
 import { findTotpStep } from './second-factor.ts'
 import { createSession } from './session.ts'
-import { findUserByEmail, type UserRow, useTotpStep } from './store.ts'
+import { findUserByEmail, lockUser, type UserRow, useTotpStep } from './store.ts'
 
 export type SignInDeps = { db: Db; clock: Clock; key: SecretKey }
 
@@ -25,6 +25,9 @@ export async function signIn(
   const now = deps.clock.now()
   const step = readStep(deps, user, code, now)
   return await deps.db.transaction(async (tx) => {
+    // Another password may have been chosen since, and all sessions ended that the former one gave.
+    const locked = await lockUser(tx, user.id, null)
+    if (locked?.password_hash !== user.password_hash) throw failed()
     // A code that was seen on somebody's screen is of no use a second time.
     if (step !== null && !(await useTotpStep(tx, user.id, step))) throw failed()
     await recordAction(tx, {

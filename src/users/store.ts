@@ -84,6 +84,11 @@ export async function listUsers(db: Db, ofMerchant: string | null): Promise<List
     order by users.merchant_id nulls first, users.email`)
 }
 
+/** So that no two are changed at once of whom each counts on the other. */
+export async function lockAdmins(tx: Tx): Promise<void> {
+  await tx.query(sql`select from users where role = 'admin' order by id for no key update`)
+}
+
 /** True while nobody can sign in who may invite others. */
 export async function isWithoutAdmin(db: Db | Tx): Promise<boolean> {
   const [row] = await db.query<{ is_without: boolean }>(sql`
@@ -132,7 +137,12 @@ export async function endInvitations(tx: Tx, { userId, now }: { userId: string |
     where used_at is null and ${userId === null ? sql`user_id is null and email is null` : sql`user_id = ${userId}`}`)
 }
 
-/** An invitation that is still good. */
+/** What somebody has invited others to is no longer good. */
+export async function endInvitationsBy(tx: Tx, userId: string, now: Date): Promise<void> {
+  await tx.query(sql`update invitations set used_at = ${now} where used_at is null and invited_by = ${userId}`)
+}
+
+/** An invitation that is still good: not while its user is shut out. */
 export async function findInvitation(
   db: Db | Tx,
   tokenHash: Buffer,
@@ -144,7 +154,7 @@ export async function findInvitation(
     from invitations
       left join clients on clients.merchant_id = invitations.merchant_id
       left join users on users.id = user_id
-    where token_hash = ${tokenHash} and used_at is null and expires_at > ${now}`)
+    where token_hash = ${tokenHash} and used_at is null and expires_at > ${now} and users.disabled_at is null`)
   return row ?? null
 }
 

@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { sql } from '../../src/db/sql.ts'
+import { invite } from '../../src/users/invite.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { acceptInvitation, type Browser, openBrowser, password } from '../support/users.ts'
+import { eventually } from '../support/webhooks.ts'
+
+let service: TestService
+beforeAll(async () => {
+  service = await startTestService()
+})
+afterAll(async () => await service.stop())
+// So that tries of one test take nothing from the next.
+beforeEach(() => service.clock.advance(60 * 60_000))
+
+type Person = Browser & { id: string; email: string }
+
+let made = 0
+async function newUser(role: string): Promise<Person> {
+  made += 1
+  const email = `person${made}@example.com`
+  const given = { email, role, merchantId: null, invitedBy: null }
+  const token = await service.db.transaction(async (tx) => await invite(tx, given, service.clock.now()))
+  const browser = await acceptInvitation(service, token, { name: 'Ana Souza', password })
+  const { body } = await browser.call<{ user: { id: string } }>('/dashboard/api/session')
+  return { ...browser, id: body.user.id, email }
+}
+
+const tokenOf = (url: string) => url.split('/').at(-1) ?? ''
+const shown = async (token: string) =>
+  (await service.call(`/dashboard/api/invitation/${token}`, { token: null })).status
+const change = async (by: Person, { id }: Person, body: object) =>
+  (await by.call(`/dashboard/api/user/${id}`, { method: 'PATCH', body })).status
+
+async function linkFrom(admin: Person, email: string): Promise<string> {
+  const body = { email, role: 'admin' }
+  const answer = await admin.call<{ url: string }>('/dashboard/api/user', { method: 'POST', body })
+  return tokenOf(answer.body.url)
+}
+
+it('who is shut out, or may invite nobody any more, has left no link behind that lets anybody in', async () => {
+  const admin = await newUser('admin')
+  const [fired, moved, kept] = [await newUser('admin'), await newUser('admin'), await newUser('admin')]
+  const links = [
+    await linkFrom(fired, 'fired-again@example.com'),
+    await linkFrom(moved, 'moved-again@example.com'),
+    await linkFrom(kept, 'new@example.com'),
+  ]
+  expect(await change(admin, fired, { isDisabled: true })).toBe(204)
+  expect(await change(admin, moved, { role: 'support' })).toBe(204)
+  expect(await change(admin, kept, { isDisabled: false })).toBe(204)
+  expect(await Promise.all(links.map(shown))).toEqual([404, 404, 200])
+})
+
+it('a link for another password is not good while its user is shut out', async () => {
+  const [admin, other] = [await newUser('admin'), await newUser('support')]
+  const reset = await admin.call<{ url: string }>(`/dashboard/api/user/${other.id}/reset`, { method: 'POST', body: {} })
+  const token = tokenOf(reset.body.url)
+  await change(admin, other, { isDisabled: true })
+  const body = { password: 'another good password' }
+  const refused = await service.call(`/dashboard/api/invitation/${token}`, { token: null, body })
+  expect([refused.status, refused.body.code]).toEqual([404, 'not_found'])
+  await change(admin, other, { isDisabled: false })
+  expect((await service.call(`/dashboard/api/invitation/${token}`, { token: null, body })).status).toBe(200)
+})
+
+it('the link for the first admin, which stands in the log, is not good once there is one', async () => {
+  const fresh = await startTestService()
+  const token = tokenOf(fresh.firstAdminUrl ?? '')
+  const given = { email: 'admin@example.com', role: 'admin', merchantId: null, invitedBy: null }
+  const other = await fresh.db.transaction(async (tx) => await invite(tx, given, fresh.clock.now()))
+  await acceptInvitation(fresh, other, { name: 'Ana', password })
+  expect((await fresh.call(`/dashboard/api/invitation/${token}`, { token: null })).status).toBe(404)
+  await fresh.stop()
+})
+
+it('a sign-in with the former password ends with it, though it had been right a moment before', async () => {
+  const { id, email } = await newUser('support')
+  let answered: number | null = null
+  const isWaiting = async () => {
+    const [row] = await service.db.query<{ waits: boolean }>(sql`
+      select exists (
+        select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock') as waits`)
+    return row?.waits ?? false
+  }
+  let signing: Promise<number> | undefined
+  // As a password is chosen anew: the commit ends all sessions that there are.
+  await service.db.transaction(async (tx) => {
+    await tx.query(sql`update users set password_hash = password_hash || 'x' where id = ${id}`)
+    await tx.query(sql`delete from sessions where user_id = ${id}`)
+    signing = openBrowser(service, { email, password }).then(({ status }) => (answered = status))
+    await eventually(async () => answered !== null || (await isWaiting()))
+  })
+  expect(await signing).toBe(401)
+  const rows = await service.db.query(sql`select from sessions where user_id = ${id}`)
+  expect(rows).toEqual([])
+})
+
+it('of two admins who shut each other out at once one is left', async () => {
+  for (let round = 0; round < 5; round++) {
+    const [one, other] = [await newUser('admin'), await newUser('admin')]
+    await service.db.query(sql`update users set disabled_at = now() where id <> all (${[one.id, other.id]}::uuid[])`)
+    const shutOut = { isDisabled: true }
+    const statuses = await Promise.all([change(one, other, shutOut), change(other, one, shutOut)])
+    expect(statuses.filter((status) => status === 204)).toHaveLength(1)
+  }
+})
