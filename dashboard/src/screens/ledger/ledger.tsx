@@ -1,4 +1,4 @@
-import { Alert, Anchor, SimpleGrid, Skeleton, Stack, Table, Text } from '@mantine/core'
+import { Alert, Anchor, SimpleGrid, Skeleton, Stack, Table, Text, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import type { LedgerView } from '../../../../src/dashboard/ledger-routes.ts'
@@ -6,7 +6,6 @@ import type { Account } from '../../../../src/ledger/accounts.ts'
 import { ask, guiche, withQuery } from '../../api.ts'
 import { OfClient } from '../../components/choose-client.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
-import { DayInput } from '../../components/filter-inputs.tsx'
 import { Page, Section } from '../../components/page.tsx'
 import { dayEnd, useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
@@ -144,9 +143,13 @@ function BooksOf({ client }: { client: string }) {
       title={t.title}
       lead={t.lead}
       actions={
-        <div style={{ width: 'min(340px, 100%)' }}>
-          <DayInput label={t.at} name="at" />
-        </div>
+        <TextInput
+          type="date"
+          label={t.at}
+          value={filters.get('at')}
+          onChange={(event) => filters.set({ at: event.currentTarget.value })}
+          w={180}
+        />
       }
     >
       <Balance client={client} at={at} />
