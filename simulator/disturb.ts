@@ -1,7 +1,10 @@
 import { type HttpRequest, type HttpResponse, problem } from './http.ts'
 
-/** What goes wrong on the way: the answer is lost before or after the request took effect, or the PSP fails before it. */
-export type Disturbance = 'none' | 'time_out_before' | 'time_out_after' | 'error_500'
+/**
+ * What goes wrong: the answer is lost before or after the request took effect, the PSP fails before it, or it refuses, or says that it has
+ * nothing of the kind, whatever is so.
+ */
+export type Disturbance = 'none' | 'time_out_before' | 'time_out_after' | 'error_500' | 'refused' | 'not_found'
 
 /** Decides for each request; called once, in the order in which they arrive, so that a test may count or draw lots. */
 export type Disturb = (request: HttpRequest) => Disturbance
@@ -13,6 +16,8 @@ export type Disturb = (request: HttpRequest) => Disturbance
 export async function disturbed(disturbance: Disturbance, answer: () => Promise<HttpResponse>): Promise<HttpResponse> {
   if (disturbance === 'time_out_before') return timedOut()
   if (disturbance === 'error_500') return problem('ErroInterno', 'Ocorreu um erro inesperado.')
+  if (disturbance === 'refused') return problem('RequisicaoInvalida', 'A requisição está duplicada.')
+  if (disturbance === 'not_found') return problem('NaoEncontrado', 'Nada foi encontrado.')
   const answered = await answer()
   return disturbance === 'time_out_after' ? timedOut() : answered
 }

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Acquirer } from '../acquirers/acquirer.ts'
 import { AcquirerUnavailable, type MoneyOut, type Payment } from '../acquirers/acquirer.ts'
 import type { Acquirers } from '../acquirers/registry.ts'
+import { mayBeUnderWay } from '../acquirers/repeat.ts'
 import type { Db, Tx } from '../db/sql.ts'
 import { enqueueJob } from '../jobs/jobs.ts'
 import { assertPayoutsAllowed } from '../ledger/brake.ts'
@@ -20,6 +21,7 @@ import {
   findSuspense,
   lockSuspense,
   type SuspenseRow,
+  updateReturnAsked,
   updateReturnCheck,
   updateSuspense,
 } from './store.ts'
@@ -136,7 +138,14 @@ async function ask(deps: SendBackDeps, acquirer: Acquirer, row: SuspenseRow, may
   const found = mayBeSent ? await acquirer.findRefund(name) : null
   if (found) return found
   await assertPayoutsAllowed(deps.db)
-  return await acquirer.refund({ ...name, amount: cents(amount) })
+  const now = deps.clock.now()
+  const unknown: MoneyOut = { outcome: 'processing', endToEndId: null }
+  if (!(await updateReturnAsked(deps.db, row, row.return_asked_at, now))) return unknown
+  const answer = await acquirer.refund({ ...name, amount: cents(amount) })
+  if (answer.outcome !== 'refused' || !mayBeUnderWay(row.return_asked_at, now)) return answer
+  await updateReturnAsked(deps.db, row, now, row.return_asked_at)
+  // Only what it says of that very return is certain.
+  return (await acquirer.findRefund(name)) ?? unknown
 }
 
 async function bookDone(deps: SendBackDeps, row: SuspenseRow, endToEnd: string | null): Promise<void> {
@@ -159,7 +168,8 @@ async function bookRefused(
   payment: Payment | null,
 ): Promise<void> {
   await change(deps, row, async (tx, locked, now) => {
-    const set = { return_id: null, return_amount: null, return_end_to_end: null, error_message: reason, check_at: null }
+    const none = { return_id: null, return_amount: null, return_end_to_end: null, return_asked_at: null }
+    const set = { ...none, error_message: reason, check_at: null }
     const held = await updateSuspense(tx, locked, { to: 'held', now, set })
     deps.log.error({ suspenseId: row.id, reason }, 'a payment could not be sent back: `guiche orphan list` shows it')
     return payment ? await takeReturns(tx, held, payment, now) : []

@@ -21,6 +21,8 @@ export type SuspenseRow = {
   return_id: string | null
   return_amount: number | null
   return_end_to_end: string | null
+  /** When the acquirer was last asked for the return, whatever it answered; a repeat that it refused leaves it. */
+  return_asked_at: Date | null
   taken_amount: number
   statuses: SuspenseStatus[]
   status_dates: Date[]
@@ -31,7 +33,7 @@ export type SuspenseRow = {
 
 const columns = sql`
   merchant_id, id, kind, acquirer, end_to_end, txid, amount, paid_at, payer, receiver, transaction_id, matched_merchant_id,
-  matched_transaction_id, return_id, return_amount, return_end_to_end, taken_amount, statuses, status_dates, status,
+  matched_transaction_id, return_id, return_amount, return_end_to_end, return_asked_at, taken_amount, statuses, status_dates, status,
   error_message, check_at`
 
 const given = givenRows<SuspenseRow>({
@@ -109,6 +111,7 @@ export type SuspenseChange = Partial<
     | 'return_id'
     | 'return_amount'
     | 'return_end_to_end'
+    | 'return_asked_at'
     | 'taken_amount'
     | 'error_message'
   >
@@ -130,7 +133,7 @@ export async function updateSuspense(
       status_dates = ${isMove ? [...row.status_dates, at] : row.status_dates},
       matched_merchant_id = ${changed.matched_merchant_id}, matched_transaction_id = ${changed.matched_transaction_id},
       return_id = ${changed.return_id}, return_amount = ${changed.return_amount},
-      return_end_to_end = ${changed.return_end_to_end}, taken_amount = ${changed.taken_amount},
+      return_end_to_end = ${changed.return_end_to_end}, return_asked_at = ${changed.return_asked_at}, taken_amount = ${changed.taken_amount},
       error_message = ${changed.error_message}, check_at = ${changed.check_at}
     where merchant_id = ${row.merchant_id} and id = ${row.id} and status = ${row.status}
     returning ${columns}`)
@@ -162,4 +165,19 @@ export async function updateReturnCheck(
     update suspense_payments set check_at = ${checkAt}, return_end_to_end = coalesce(${endToEnd}, return_end_to_end),
       error_message = ${error}
     where merchant_id = ${row.merchant_id} and id = ${row.id} and status = 'returning' and return_id = ${row.return_id}`)
+}
+
+/** Writes that the acquirer is about to be asked for a return, or puts back when it was; false when somebody else asks. */
+export async function updateReturnAsked(
+  db: Db,
+  row: SuspenseRow,
+  from: Date | null,
+  to: Date | null,
+): Promise<boolean> {
+  const rows = await db.query(sql`
+    update suspense_payments set return_asked_at = ${to}
+    where merchant_id = ${row.merchant_id} and id = ${row.id} and status = 'returning' and return_id = ${row.return_id}
+      and return_asked_at is not distinct from ${from}::timestamptz
+    returning id`)
+  return rows.length === 1
 }

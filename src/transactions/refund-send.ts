@@ -1,5 +1,6 @@
 import type { MoneyOut } from '../acquirers/acquirer.ts'
 import { isOutage } from '../acquirers/registry.ts'
+import { mayBeUnderWay } from '../acquirers/repeat.ts'
 import type { Tx } from '../db/sql.ts'
 import { enqueueJob } from '../jobs/jobs.ts'
 import { assertPayoutsAllowed } from '../ledger/brake.ts'
@@ -18,6 +19,7 @@ import {
   finishRefund,
   listRefunds,
   type RefundRow,
+  updateRefundAsked,
   updateRefundCheck,
 } from './refund-store.ts'
 import { type CheckReturnsPayload, checkReturnsJob } from './returns.ts'
@@ -83,7 +85,14 @@ async function ask(deps: SettleDeps, refund: RefundRow, mayBeSent: boolean): Pro
   const found = mayBeSent ? await acquirer.findRefund(name) : null
   if (found) return found
   await assertPayoutsAllowed(deps.db)
-  return await acquirer.refund({ ...name, amount: cents(refund.amount) })
+  const now = deps.clock.now()
+  const unknown: MoneyOut = { outcome: 'processing', endToEndId: null }
+  if (!(await updateRefundAsked(deps.db, refund, refund.asked_at, now))) return unknown
+  const answer = await acquirer.refund({ ...name, amount: cents(refund.amount) })
+  if (answer.outcome !== 'refused' || !mayBeUnderWay(refund.asked_at, now)) return answer
+  await updateRefundAsked(deps.db, refund, now, refund.asked_at)
+  // Only what it says of that very refund is certain.
+  return (await acquirer.findRefund(name)) ?? unknown
 }
 
 /** One commit: the refund, the transaction's status, and the money gone or given back. */

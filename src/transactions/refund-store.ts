@@ -17,6 +17,8 @@ export type RefundRow = {
   finished_at: Date | null
   /** Of a match that was undone: where its money went. */
   suspense_payment_id: string | null
+  /** When the acquirer was last asked for it, whatever it answered; a repeat that it refused leaves it. */
+  asked_at: Date | null
 }
 
 export type NewRefund = Pick<
@@ -26,7 +28,7 @@ export type NewRefund = Pick<
 
 const columns = sql`
   merchant_id, id, transaction_id, amount, fee_amount, status, end_to_end, reason, idempotency_key, error_message, created_at,
-  finished_at, suspense_payment_id`
+  finished_at, suspense_payment_id, asked_at`
 
 /** False when its idempotency key is taken. Of two at once the second waits for the first. */
 export async function insertRefund(tx: Tx, refund: NewRefund): Promise<boolean> {
@@ -105,6 +107,21 @@ export async function updateRefundCheck(
   await db.query(sql`
     update refunds set check_at = ${checkAt}, end_to_end = coalesce(${endToEnd}, end_to_end)
     where merchant_id = ${refund.merchant_id} and id = ${refund.id} and status = 'PROCESSING'`)
+}
+
+/** Writes that the acquirer is about to be asked for a refund, or puts back when it was; false when somebody else asks. */
+export async function updateRefundAsked(
+  db: Db,
+  refund: RefundRow,
+  from: Date | null,
+  to: Date | null,
+): Promise<boolean> {
+  const rows = await db.query(sql`
+    update refunds set asked_at = ${to}
+    where merchant_id = ${refund.merchant_id} and id = ${refund.id} and status = 'PROCESSING'
+      and asked_at is not distinct from ${from}::timestamptz
+    returning id`)
+  return rows.length === 1
 }
 
 /** Takes refunds whose check is due; until the lease ends nobody else is given them. */

@@ -2,7 +2,7 @@ import { assert } from '../lib/assert.ts'
 import { eachAtOnce } from '../lib/at-once.ts'
 import { toTxid } from '../pix/ids.ts'
 import { postponeCheck, scheduleCheck } from './postpone.ts'
-import { askToSend, isStopped, payoutsOf, sendLeaseMs, sendWithdrawal } from './send.ts'
+import { isStopped, payoutsOf, sendAgain, sendLeaseMs, sendWithdrawal } from './send.ts'
 import { type Booked, book, type SettleWithdrawalDeps } from './settle.ts'
 import type { WithdrawalStatus } from './status.ts'
 import { claimDueWithdrawals, findWithdrawal, updateCheckAt, type WithdrawalRow } from './store.ts'
@@ -65,7 +65,7 @@ async function check(deps: SettleWithdrawalDeps, row: WithdrawalRow): Promise<vo
     const looked = await settle(deps, row)
     // It never arrived there: our process ended before it asked, or the request was lost.
     if (looked === 'missing' && row.status === 'PROCESSING' && !(await isStopped(deps.db)))
-      return await askToSend(deps, row)
+      return await sendAgain(deps, row)
     if (looked !== 'changed') await scheduleCheck(deps, row)
   } catch (error) {
     await postponeCheck(deps, row, error)

@@ -1,4 +1,5 @@
-import type { Acquirer, Payouts } from '../acquirers/acquirer.ts'
+import type { Acquirer, MoneyOut, PayoutFound, Payouts } from '../acquirers/acquirer.ts'
+import { mayBeUnderWay } from '../acquirers/repeat.ts'
 import type { Tx } from '../db/sql.ts'
 import { assertPayoutsAllowed } from '../ledger/brake.ts'
 import { assert } from '../lib/assert.ts'
@@ -8,7 +9,7 @@ import { toTxid } from '../pix/ids.ts'
 import { changeStatus } from './change.ts'
 import { postponeCheck, scheduleCheck } from './postpone.ts'
 import { book, type SettleWithdrawalDeps } from './settle.ts'
-import { lockWithdrawal, type WithdrawalRow } from './store.ts'
+import { lockWithdrawal, updateAsked, type WithdrawalRow } from './store.ts'
 
 /** While an answer may still come nobody else looks: longer than all that the adapter asks for one, ten seconds each at most. */
 export const sendLeaseMs = 120_000
@@ -28,12 +29,36 @@ export async function sendWithdrawal(
   await askToSend(deps, row)
 }
 
-/** Asks the acquirer to send a PROCESSING withdrawal, under our own id. An outcome that is not known is none: it is asked for later. */
-export async function askToSend(deps: SettleWithdrawalDeps, row: WithdrawalRow): Promise<void> {
+/** The same once more, for a PROCESSING withdrawal of which the acquirer knows nothing: the first request may be under way there still. */
+export async function sendAgain(deps: SettleWithdrawalDeps, row: WithdrawalRow): Promise<void> {
+  const now = deps.clock.now()
+  const isUnderWay = mayBeUnderWay(row.asked_at ?? row.status_dates.at(-1) ?? null, now)
+  if (!(await updateAsked(deps.db, row, row.asked_at, now))) return await scheduleCheck(deps, row)
+  await askToSend(deps, row, async (refused, payouts) => {
+    if (!isUnderWay) return refused
+    await updateAsked(deps.db, row, now, row.asked_at)
+    // Only what it says of that very payout is certain.
+    return (await payouts.find(toTxid(row.id))) ?? { outcome: 'processing', endToEndId: null }
+  })
+}
+
+type Refused = Extract<MoneyOut, { outcome: 'refused' }>
+
+/**
+ * Asks the acquirer to send a PROCESSING withdrawal, under our own id. An outcome that is not known is none: it is asked for later.
+ *
+ * @param weigh what a refusal is worth: that of a first request is certain
+ */
+async function askToSend(
+  deps: SettleWithdrawalDeps,
+  row: WithdrawalRow,
+  weigh: (refused: Refused, payouts: Payouts) => Promise<PayoutFound> = async (refused) => refused,
+): Promise<void> {
   const { id, amount, pix_key: key, pix_key_type: type } = row
   try {
     const { payouts } = payoutsOf(deps, row)
-    const outcome = await payouts.send({ payoutId: toTxid(id), amount: cents(amount), pixKey: { key, type } })
+    const answer = await payouts.send({ payoutId: toTxid(id), amount: cents(amount), pixKey: { key, type } })
+    const outcome = answer.outcome === 'refused' ? await weigh(answer, payouts) : answer
     const booked = await book(deps, row, outcome)
     if (booked === 'open') await scheduleCheck(deps, row)
   } catch (error) {

@@ -37,7 +37,13 @@ export type Changeable = {
   receiver: AccountHolder | null
 }
 
-export type WithdrawalRow = Birth & Changeable & { status: WithdrawalStatus; hold: WithdrawalHold | null }
+export type WithdrawalRow = Birth &
+  Changeable & {
+    status: WithdrawalStatus
+    hold: WithdrawalHold | null
+    /** When the acquirer was last asked to send it once more, whatever it answered; a repeat that it refused leaves it. */
+    asked_at: Date | null
+  }
 
 /** It is born PENDING, and waits for what `hold_at_birth` says. */
 export type NewWithdrawal = Birth & { check_at: Date | null }
@@ -45,7 +51,7 @@ export type NewWithdrawal = Birth & { check_at: Date | null }
 export const withdrawalColumns = sql`
   id, merchant_id, acquirer, amount, fee_amount, idempotency_key, external_code, webhook_url, pix_key, pix_key_type, metadata,
   created_at, requested_by, hold_at_birth, hold, statuses, status_dates, status, amount_withdrawn, processed_date, error_message, end_to_end,
-  end_to_end_refund, payer, receiver`
+  end_to_end_refund, payer, receiver, asked_at`
 
 export async function insertWithdrawal(tx: Tx, row: NewWithdrawal): Promise<WithdrawalRow | null> {
   const metadata = row.metadata === null ? null : JSON.stringify(row.metadata)
@@ -164,6 +170,16 @@ export async function updateCheckAt(
   await db.query(sql`
     update withdrawals set check_at = ${checkAt}
     where id = ${row.id} and merchant_id = ${row.merchant_id} and status = ${row.status} and check_at is not null`)
+}
+
+/** Writes that the acquirer is about to be asked to send it once more, or puts back when it was; false when somebody else asks. */
+export async function updateAsked(db: Db, row: WithdrawalRow, from: Date | null, to: Date | null): Promise<boolean> {
+  const rows = await db.query(sql`
+    update withdrawals set asked_at = ${to}
+    where id = ${row.id} and merchant_id = ${row.merchant_id} and status = 'PROCESSING'
+      and asked_at is not distinct from ${from}::timestamptz
+    returning id`)
+  return rows.length === 1
 }
 
 /** Takes withdrawals in one of these statuses whose check is due; until the lease ends nobody else is given them. */

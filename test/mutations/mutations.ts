@@ -134,6 +134,11 @@ export const mutations: Mutation[] = [
     ],
   },
   {
+    name: 'the refusal of a repeat counts, though the first request may be under way still',
+    edits: [edit('src/acquirers/repeat.ts', 'now.getTime() - askedAt.getTime() < underWayMs', 'false')],
+    caughtBy: 'test/e2e/inconsistent-psp.test.ts',
+  },
+  {
     name: 'a payout has another id at each try',
     edits: [edit('src/withdrawals/send.ts', 'payoutId: toTxid(id)', 'payoutId: toTxid(crypto.randomUUID())')],
   },
