@@ -1,5 +1,5 @@
 import type { Acquirers } from '../acquirers/registry.ts'
-import { type Db, mayBeOneRowsFault } from '../db/sql.ts'
+import { type Db, mayBeOneRowsFault, type Tx } from '../db/sql.ts'
 import { idempotencyKeyReused } from '../http/idempotency-key.ts'
 import { assert } from '../lib/assert.ts'
 import { createBatch } from '../lib/batch.ts'
@@ -86,19 +86,26 @@ export function createTransactionWriter(db: Db): (transaction: NewTransaction) =
     restMs,
     isolates: mayBeOneRowsFault,
     sort: byKey,
-    run: async (transactions: NewTransaction[]) => {
-      // Two equal requests can be in one batch: the row is inserted for the first of them only.
-      const ids = new Set<string>()
-      const unique = transactions.filter(({ id }) => !ids.has(id) && ids.add(id))
-      const coded = unique.filter(({ statuses }) => statuses.length > 1)
-      const inserted = await insertTransactions(
-        db,
-        unique,
-        coded.map((row) => toEvent(row, isPlain(row) ? null : toSnapshot(withNothingPaid(row)))),
-      )
-      return transactions.map(({ id }) => inserted.delete(id))
-    },
+    run: async (transactions: NewTransaction[]) => await insertAll(db, transactions),
   })
+}
+
+/** In a commit of its own: what a person does is recorded in it. */
+export async function insertAlone(db: Db, transaction: NewTransaction): Promise<boolean> {
+  return await db.transaction(async (tx) => (await insertAll(tx, [transaction])).includes(true))
+}
+
+async function insertAll(db: Db | Tx, transactions: NewTransaction[]): Promise<boolean[]> {
+  // Two equal requests can be in one batch: the row is inserted for the first of them only.
+  const ids = new Set<string>()
+  const unique = transactions.filter(({ id }) => !ids.has(id) && ids.add(id))
+  const coded = unique.filter(({ statuses }) => statuses.length > 1)
+  const inserted = await insertTransactions(
+    db,
+    unique,
+    coded.map((row) => toEvent(row, isPlain(row) ? null : toSnapshot(withNothingPaid(row)))),
+  )
+  return transactions.map(({ id }) => inserted.delete(id))
 }
 
 /** Nearly all are: what such a one was at its birth can be told from what it is later. */

@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify'
 import { actingDb } from '../audit/act.ts'
 import { callerOf } from '../http/caller.ts'
 import { csvDescription, pageOrCsv, sendCsv, wantsCsv } from '../http/csv.ts'
@@ -14,7 +15,7 @@ import { toSearchText } from '../lib/text.ts'
 import { listEvents } from '../webhooks/read-store.ts'
 import { EventList, ListEventsQuery } from '../webhooks/schema.ts'
 import { toEventView } from '../webhooks/view.ts'
-import { type CreateDeps, createTransaction } from './create.ts'
+import { type CreateDeps, createTransaction, insertAlone } from './create.ts'
 import { writeTransactionsCsv } from './export.ts'
 import { listTransactions, type TransactionFilters } from './list-store.ts'
 import type { TransactionReader } from './load.ts'
@@ -54,7 +55,9 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
       },
     },
     async (request, reply) => {
-      const created = await createTransaction(deps, { ...callerOf(request), input: request.body })
+      const { insertTransaction } = request.user ? insertingFor(request, deps) : deps
+      const asked = { ...callerOf(request), input: request.body }
+      const created = await createTransaction({ ...deps, insertTransaction }, asked)
       if (created.isReplay) void reply.header('idempotent-replayed', 'true')
       return await reply.code(201).send(toTransactionCreatedView(created.row))
     },
@@ -152,6 +155,18 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
       return toEnvelope(await listEvents(deps.db, merchantId, { recordId: row.id }, slice), slice, toEventView)
     },
   )
+}
+
+/** What a person creates is in the audit log, hence in a commit of its own. */
+function insertingFor(request: FastifyRequest, deps: TransactionRoutesDeps): Pick<CreateDeps, 'insertTransaction'> {
+  return {
+    insertTransaction: async (row) => {
+      const about = { action: 'transaction.create', merchantId: row.merchant_id, recordId: row.id }
+      const details = { amount: row.amount }
+      const db = actingDb<boolean>(deps, request, (isNew) => (isNew ? { ...about, details } : null))
+      return await insertAlone(db, row)
+    },
+  }
 }
 
 function unknownTransaction(): AppError {

@@ -155,7 +155,7 @@ const given = givenRows<NewTransaction>({
  * two statements may deadlock.
  */
 export async function insertTransactions(
-  db: Db,
+  db: Db | Tx,
   transactions: NewTransaction[],
   events: NewEvent[],
 ): Promise<Set<string>> {

@@ -140,7 +140,9 @@ describe('a withdrawal above the limit', () => {
   })
 
   it('is listed for all merchants, one, or one’s own, the longest waiting first', async () => {
-    const mine = [await withdraw(service, { amount: 50_000 }), await withdraw(service, { amount: 50_001 })]
+    const mine = [await withdraw(service, { amount: 50_000 })]
+    service.clock.advance(1_000)
+    mine.push(await withdraw(service, { amount: 50_001 }))
     const idsOf = async (person: Browser, query?: string) => (await listHeld(person, query)).data.map(({ id }) => id)
     expect((await idsOf(people.admin)).filter((id) => mine.includes(id))).toEqual(mine)
     expect(await idsOf(people.admin, `?clientId=${service.sandbox.clientId}`)).toEqual(await idsOf(people.owner))
@@ -213,6 +215,19 @@ describe('a withdrawal', () => {
     expect(actions.map(({ action, details }) => [action, details])).toEqual([
       ['withdrawal.limits', { perDay: 90_000_00 }],
       ['withdrawal.limits', { perDay: null }],
+    ])
+  })
+})
+
+describe('a transaction', () => {
+  it('that a person creates is in the log once', async () => {
+    const body = { amount: 1_500, paymentMethod: 'PIX', pix: {}, idempotencyKey: randomUUID() }
+    const answers = await Promise.all(
+      [1, 2, 3].map(async () => await ask<{ id: string }>(people.owner, '/transaction', body)),
+    )
+    expect(new Set(answers.map((answer) => answer.body.id)).size, answers[0]?.text).toBe(1)
+    expect(await actionsOf(answers[0]?.body.id ?? '')).toEqual([
+      { actor: `user:${people.owner.email}`, action: 'transaction.create', details: { amount: 1_500 } },
     ])
   })
 })
