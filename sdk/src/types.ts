@@ -11,6 +11,7 @@ export type ErrorCode =
   | 'refund_not_possible'
   | 'infraction_not_possible'
   | 'suspense_not_possible'
+  | 'difference_not_possible'
   | 'withdrawal_not_possible'
   | 'user_not_possible'
   | 'payouts_stopped'
