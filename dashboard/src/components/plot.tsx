@@ -48,6 +48,7 @@ export function Plot({
             grid: { show: false },
             values: (_, at) => at.map((index) => (Number.isInteger(index) ? (names[index] ?? '') : '')),
             space: 56,
+            size: 30,
           },
           { ...axis, size: 68, values: (_, at) => at.map(format), space: 40 },
         ],
@@ -66,7 +67,11 @@ export function Plot({
           })),
         ],
       },
-      [names.map((_, index) => index), ...series.map(({ values }) => values)],
+      // A bar of nothing would still be a stroke.
+      [
+        names.map((_, index) => index),
+        ...series.map(({ values, kind }) => (kind === 'bars' ? values.map((value) => value || null) : values)),
+      ],
       place.current,
     )
     return () => plot.destroy()

@@ -39,7 +39,7 @@ export function RecordTable<Row>({
   if (rows?.length === 0) return <div className="card">{empty}</div>
   return (
     <Table.ScrollContainer minWidth={0} className="card" type="native" tabIndex={0} role="region" aria-label={label}>
-      <Table verticalSpacing="sm" horizontalSpacing="md" aria-busy={rows === undefined}>
+      <Table className="records" verticalSpacing="sm" horizontalSpacing="md" aria-busy={rows === undefined}>
         <Table.Thead>
           <Table.Tr>
             {columns.map(({ name, isAmount, isMinor }) => (

@@ -25,6 +25,7 @@ import { Status } from './status.tsx'
 const words = texts({
   en: {
     find: 'Find a record',
+    close: 'Close',
     hint: 'Id, txid, end-to-end id or external code, whole',
     none: 'Nothing has this id or code.',
     transaction: 'Transaction',
@@ -32,6 +33,7 @@ const words = texts({
   },
   pt: {
     find: 'Buscar um registro',
+    close: 'Fechar',
     hint: 'Id, txid, end-to-end id ou código externo, inteiro',
     none: 'Nada tem esse id ou código.',
     transaction: 'Transação',
@@ -65,7 +67,7 @@ export function SearchBox() {
           <IconOf name="search" />
         </ActionIcon>
       </Tooltip>
-      <Modal opened={isOpen} onClose={close} title={t.find} size="lg">
+      <Modal opened={isOpen} onClose={close} title={t.find} size="lg" closeButtonProps={{ 'aria-label': t.close }}>
         <Search onFound={close} />
       </Modal>
     </>

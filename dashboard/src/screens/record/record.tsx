@@ -11,16 +11,17 @@ import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Page, Section } from '../../components/page.tsx'
 import { Status } from '../../components/status.tsx'
 import { useFormat } from '../../format.ts'
-import { useText } from '../../text.ts'
+import { useLanguage, useText } from '../../text.ts'
 import { RecordActions } from './actions.tsx'
 import { PaymentPage } from './payment-page.tsx'
 import { Refunds } from './refund.tsx'
+import { standInPortuguese, tellInPortuguese } from './tell.ts'
 import { words } from './text.ts'
 import { WithdrawalDetails } from './withdrawal.tsx'
 
 /** Dates come over the wire as text. */
 type Told = Omit<Explanation, 'timeline'> & {
-  timeline: { at: string; kind: Explanation['timeline'][number]['kind']; what: string }[]
+  timeline: { at: string; kind: Explanation['timeline'][number]['kind']; what: string; data: Record<string, unknown> }[]
 }
 
 /** One transaction or withdrawal: what it is, what happened to it, and the sentence that makes sense of it. */
@@ -73,7 +74,7 @@ function Shown({ client, isTransaction }: { client: string; isTransaction: boole
           <Text size="sm" fw={600} mb={2}>
             {t.where}
           </Text>
-          <Text size="sm">{data.summary}</Text>
+          <Standing told={data} />
         </div>
       ) : (
         <Skeleton height={80} />
@@ -124,6 +125,24 @@ function Shown({ client, isTransaction }: { client: string; isTransaction: boole
   )
 }
 
+/** The whole sentence is the service's, which speaks English and UTC. */
+function Standing({ told }: { told: Told }) {
+  const t = useText(words)
+  const { language } = useLanguage()
+  const isOurs = language === 'pt'
+  return (
+    <>
+      {isOurs && <Text size="sm">{standInPortuguese(told)}</Text>}
+      <Text size={isOurs ? 'xs' : 'sm'} {...(isOurs && { c: 'dimmed', mt: 6 })} lang="en">
+        {told.summary}
+      </Text>
+      <Text size="xs" c="dimmed" mt={isOurs ? 2 : 6}>
+        {t.inUtc}
+      </Text>
+    </>
+  )
+}
+
 const kindColors: Partial<Record<Told['timeline'][number]['kind'], string>> = {
   status: 'lamp',
   ledger: 'blue',
@@ -139,7 +158,7 @@ function Happened({ told }: { told: Told }) {
   const format = useFormat()
   return (
     <Timeline bulletSize={12} lineWidth={2}>
-      {told.timeline.map(({ at, kind, what }, index) => {
+      {told.timeline.map(({ at, kind }, index) => {
         const before = told.timeline[index - 1]
         const pause = before ? new Date(at).getTime() - new Date(before.at).getTime() : 0
         return (
@@ -154,13 +173,32 @@ function Happened({ told }: { told: Told }) {
                 {pause >= 1000 ? ` · ${t.after(format.duration(pause))}` : ''}
               </Text>
             </Group>
-            <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
-              {what}
-            </Text>
+            <What told={told} index={index} />
           </Timeline.Item>
         )
       })}
     </Timeline>
+  )
+}
+
+function What({ told: { timeline }, index }: { told: Told; index: number }) {
+  const format = useFormat()
+  const { language } = useLanguage()
+  const entry = timeline[index]
+  if (!entry) return null
+  if (entry.kind === 'status') {
+    const reason = entry.what.includes(': ') ? entry.what.slice(entry.what.indexOf(': ') + 2) : ''
+    return (
+      <Group gap={8}>
+        <Status of={String(entry.data.status)} />
+        {reason !== '' && <Text size="sm">{reason}</Text>}
+      </Group>
+    )
+  }
+  return (
+    <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+      {language === 'pt' ? tellInPortuguese(entry, timeline.slice(0, index), format) : entry.what}
+    </Text>
   )
 }
 

@@ -24,6 +24,7 @@ export const words = texts({
     change: 'Change',
     changeOf: (name: string) => `Change ${name}`,
     save: 'Save',
+    close: 'Close',
     disable: 'Shut out',
     disableLead: (name: string) =>
       `${name} is signed out everywhere at once, and cannot sign in again until you allow it.`,
@@ -74,6 +75,7 @@ export const words = texts({
     change: 'Alterar',
     changeOf: (name: string) => `Alterar ${name}`,
     save: 'Salvar',
+    close: 'Fechar',
     disable: 'Bloquear',
     disableLead: (name: string) => `${name} sai na hora de todos os lugares e não entra de novo até você permitir.`,
     enable: 'Desbloquear',

@@ -272,7 +272,13 @@ function Change({ person, onClose, onLink }: { person: Person; onClose: () => vo
     )
   }
   return (
-    <Modal opened onClose={onClose} title={t.changeOf(person.name)} centered>
+    <Modal
+      opened
+      onClose={onClose}
+      title={t.changeOf(person.name)}
+      centered
+      closeButtonProps={{ 'aria-label': t.close }}
+    >
       <Stack>
         <RoleSelect side={person.merchant === null ? 'operator' : 'merchant'} value={role} onChange={setRole} />
         {save.isError && <ErrorNotice error={save.error} />}

@@ -14,7 +14,7 @@ const colors: Record<string, string> = {
 export function DeliveryState({ of: state }: { of: string }) {
   const t = useText(words)
   return (
-    <Badge variant="light" color={colors[state] ?? 'gray'} tt="none" radius="sm" style={{ flexShrink: 0 }}>
+    <Badge variant="light" color={colors[state] ?? 'gray'} tt="none" radius="sm" style={{ minWidth: 'max-content' }}>
       {t.states[state] ?? state}
     </Badge>
   )

@@ -1,6 +1,6 @@
 import { Button, SegmentedControl, Select, Stack, Text } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { Fragment, useState } from 'react'
 import { useSearchParams } from 'wouter'
 import type { toDeliveryView } from '../../../../src/webhooks/view.ts'
 import { ask, guiche, withQuery } from '../../api.ts'
@@ -261,8 +261,13 @@ function EventType({ of: type }: { of: string }) {
   const status = type.slice(type.indexOf('.') + 1).toUpperCase()
   return (
     <>
-      <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
-        {type}
+      <Text size="sm">
+        {type.split(/(?<=[._])/).map((part) => (
+          <Fragment key={part}>
+            {part}
+            <wbr />
+          </Fragment>
+        ))}
       </Text>
       {nameOf(status) !== status && (
         <Text size="xs" c="dimmed">
