@@ -122,6 +122,9 @@ function pathOf(route: Route, expected: Expected, isThere: boolean): string {
 }
 const fixed: Record<string, string> = { decision: 'accept', acquirer: 'simulator', day: '2026-01-01' }
 
+const bodyOf = ({ body }: Expected): object =>
+  JSON.parse(JSON.stringify(body ?? {}).replaceAll(':client', names.client))
+
 type Ask = { body?: object; csrf?: string | null; query?: string }
 
 /** The operator's people and strangers alike name the first merchant. */
@@ -190,7 +193,7 @@ describe('every route', () => {
       expect(may.length, keyOf(route)).toBeGreaterThan(0)
       const tries = may.flatMap((person) =>
         [null, 'A'.repeat(43), strangers[0]?.browser.csrfToken ?? ''].map(async (csrf) => {
-          const answer = await ask(person, route, { isThere: true, csrf, body: expectedOf(route).body ?? {} })
+          const answer = await ask(person, route, { isThere: true, csrf, body: bodyOf(expectedOf(route)) })
           expect([answer.status, answer.body.code], keyOf(route)).toEqual([403, 'csrf_token_missing'])
         }),
       )
@@ -207,7 +210,7 @@ describe('another merchant', () => {
       if (expected.isOfSession || expected.isOfNoMerchant) continue
       for (const person of strangers) {
         const label = `${keyOf(route)} for ${person.role}`
-        const answer = await ask(person, route, { isThere: true, body: expected.body ?? {} })
+        const answer = await ask(person, route, { isThere: true, body: bodyOf(expected) })
         expectNothing(answer, label, statusFor(person, expected))
         if (isUnsafe(route) || expected.of) continue
         const named = await ask(person, route, {
@@ -221,7 +224,7 @@ describe('another merchant', () => {
         method: route.method,
         token: strangersToken,
         headers: { 'x-guiche-merchant': names.client },
-        ...(isUnsafe(route) && expected.body && { body: expected.body }),
+        ...(isUnsafe(route) && expected.body && { body: bodyOf(expected) }),
       })
       expectNothing(answer, `${keyOf(route)} by token`, expected.of ? (expected.elsewhere ?? 404) : null)
     }

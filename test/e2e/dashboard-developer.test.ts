@@ -60,8 +60,11 @@ const around = () => ({
   until: new Date(service.clock.now().getTime() + 1_000).toISOString(),
 })
 
-const inPeriod = (period: Record<string, string>, ...states: string[]) =>
-  new URLSearchParams([...Object.entries(period), ...states.map((state) => ['state', state])]).toString()
+const inPeriod = (period: Record<string, string>, ...states: string[]) => {
+  const query = new URLSearchParams(period)
+  for (const state of states) query.append('state', state)
+  return query.toString()
+}
 
 /** Paid charges whose two events each were answered as the receiver answers now. */
 async function payMany(count: number): Promise<string[]> {

@@ -32,6 +32,7 @@ export type Expected = {
   orMay?: string
   /** The record of a merchant that its parameters or body name: another merchant's people do not find it. */
   of?: 'transaction' | 'withdrawal' | 'delivery' | 'client' | 'user' | 'resend'
+  /** `:client` stands for the merchant's client id. */
   body?: object
   query?: string
   /** What another merchant's people get in place of 404: 200 without anything of it, or 422 where the record is in no way theirs. */
@@ -141,7 +142,10 @@ export const expectations: Record<string, Expected> = {
   'POST /dashboard/api/client/:clientId/revocation': one('credential.write', 'client', { body: { tokensOnly: false } }),
 
   'GET /dashboard/api/user': listed('user.write'),
-  'POST /dashboard/api/user': { may: 'user.write' },
+  'POST /dashboard/api/user': {
+    may: 'user.write',
+    body: { email: 'stranger@example.com', role: 'owner', clientId: ':client' },
+  },
   'PATCH /dashboard/api/user/:id': one('user.write', 'user', { body: { isDisabled: true } }),
   'POST /dashboard/api/user/:id/reset': one('user.write', 'user', { body: { secondFactor: true } }),
 
