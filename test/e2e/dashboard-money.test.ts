@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
-import { approveWithdrawal } from '../../src/withdrawals/approve.ts'
 import { setWithdrawalLimits } from '../../src/withdrawals/limits.ts'
+import { type CommandLine, openCommandLine } from '../support/command-line.ts'
 import { contest, infractionsOf, pollUntil } from '../support/infractions.ts'
 import { askForRefund, payOne, setFixedFee, untilRefund } from '../support/refunds.ts'
 import { addTestClient, type Problem } from '../support/requests.ts'
@@ -24,12 +24,14 @@ type Held = { id: string; requestedBy: string | null; isOwn: boolean; hold: stri
 
 let service: TestService
 let merchantId: string
+let cli: CommandLine
 /** The operator's and a merchant's people, and somebody of another merchant. */
 let people: Record<'finance' | 'admin' | 'support' | 'owner' | 'stranger', Person>
 
 beforeAll(async () => {
   service = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
   merchantId = await findSandboxMerchant(service)
+  cli = await openCommandLine({ connectionString: service.connectionString })
   await fund(service, 50_000_000)
   await setWithdrawalLimits(service.db, { merchantId, approvalAbove: 10_000 })
   const another = await addTestClient(service)
@@ -42,7 +44,10 @@ beforeAll(async () => {
   }
 })
 afterEach(async () => await expectBooksAgree(service))
-afterAll(async () => await service.stop())
+afterAll(async () => {
+  await cli.stop()
+  await service.stop()
+})
 
 async function signInAs(role: string, ofMerchant: string | null = null): Promise<Person> {
   const email = await inviteUser(service, { role, merchantId: ofMerchant })
@@ -79,8 +84,8 @@ describe('a withdrawal above the limit', () => {
     const id = await askedBy(finance, { amount: 20_000 })
     const refused = await post(finance, `/withdrawal/${id}/approval`)
     expect([refused.status, ...refusal(refused)]).toEqual([422, 'withdrawal_not_possible', 'approval same_person'])
-    const by = `cli:${finance.email.toUpperCase()}`
-    await expect(approveWithdrawal(service, { id, by })).rejects.toMatchObject({ code: 'withdrawal_not_possible' })
+    const asThem = ['--as', finance.email.toUpperCase(), 'withdrawal', 'approve', id]
+    await cli.expectFailure(asThem, /whoever asked for a withdrawal does not approve it/)
     const held = (await listHeld(finance)).data.find((one) => one.id === id)
     expect(held).toMatchObject({ hold: 'approval', requestedBy: `user:${finance.email}`, isOwn: true })
     expect((await post(admin, `/withdrawal/${id}/approval`)).status).toBe(200)
@@ -152,6 +157,12 @@ describe('a withdrawal above the limit', () => {
 })
 
 describe('a withdrawal', () => {
+  it('that a person asked for is approved at the command line by another', async () => {
+    const id = await askedBy(people.finance, { amount: 20_000 })
+    expect(await cli.read(['--as', 'maria', 'withdrawal', 'approve', id])).toContain('The service sends it')
+    await untilWithdrawal(service, id, 'PROCESSED')
+  })
+
   it('is asked for once under a key, and the log has it once', async () => {
     const body = withdrawalBody({ amount: 1_000 })
     const answers = await Promise.all(
