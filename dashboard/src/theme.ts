@@ -46,6 +46,12 @@ export const variables: CSSVariablesResolver = () => ({
     '--mantine-color-placeholder': '#8d9a96',
     '--mantine-color-error': '#ff9b9b',
     ...redFilled,
+    // Fields, lists and code in the same green as what they stand on.
+    '--mantine-color-dark-4': '#35413d',
+    '--mantine-color-dark-5': '#2b3633',
+    '--mantine-color-dark-6': '#1e2624',
+    '--mantine-color-dark-7': '#1a211f',
+    '--mantine-color-dark-8': '#131917',
     '--mantine-color-body': '#161c1a',
     '--mantine-color-default': '#1e2624',
     '--mantine-color-default-hover': '#27312e',

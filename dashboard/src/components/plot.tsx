@@ -79,27 +79,32 @@ export function Plot({
   return (
     <figure ref={measured} aria-label={label} style={{ margin: 0, minHeight: height, position: 'relative' }}>
       <div ref={place} aria-hidden="true" />
-      <table className="unseen">
-        <caption>{label}</caption>
-        <thead>
-          <tr>
-            <th />
-            {series.map(({ label: name }) => (
-              <th key={name}>{name}</th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {names.map((name, index) => (
-            <tr key={name}>
-              <th>{name}</th>
-              {series.map(({ label: of, values }) => (
-                <td key={of}>{values[index] === null || values[index] === undefined ? '–' : format(values[index])}</td>
+      {/* A table would not be as small as it is told. */}
+      <div className="unseen">
+        <table>
+          <caption>{label}</caption>
+          <thead>
+            <tr>
+              <th />
+              {series.map(({ label: name }) => (
+                <th key={name}>{name}</th>
               ))}
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {names.map((name, index) => (
+              <tr key={name}>
+                <th>{name}</th>
+                {series.map(({ label: of, values }) => (
+                  <td key={of}>
+                    {values[index] === null || values[index] === undefined ? '–' : format(values[index])}
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
     </figure>
   )
 }

@@ -43,7 +43,7 @@ const accounts: Record<string, string> = {
   reserved: 'reservado',
   blocked: 'bloqueado',
   fees: 'tarifas',
-  suspense: 'em suspenso',
+  suspense: 'a identificar',
   debt: 'dívida',
 }
 
@@ -74,7 +74,8 @@ export function tellInPortuguese({ kind, what, data }: Told, before: readonly To
       return `${text('acquirer')} ${asked}: ${answers[text('outcome')] ?? text('outcome')}${error}, ${text('durationMs')} ms`
     }
     case 'refund':
-      if (what.startsWith('the match was undone')) return `O vínculo foi desfeito: ${amount} voltou para o suspenso`
+      if (what.startsWith('the match was undone'))
+        return `O vínculo foi desfeito: ${amount} voltou para o que está a identificar`
       if (!began('id')) return `${amount} pedido`
       return text('status') === 'REFUNDED' ? `${amount} devolvido` : `${amount} recusado${error}`
     case 'contest': {
