@@ -60,8 +60,9 @@ async function book(deps: SettleDeps, acquirer: Acquirer, found: InfractionFound
   const payment = await acquirer.findPayment(found.endToEndId)
   const id = payment?.txid ? fromTxid(payment.txid) : null
   const [named] = id === null ? [] : await findOwners(deps.db, [id])
-  // One that names no transaction may have been matched to one.
-  const owner = named ?? (await findPaidBy(deps.db, found.endToEndId))
+  // One that names no transaction, or one that was paid before, may have been matched to another.
+  const isNamed = named?.end_to_end === found.endToEndId
+  const owner = (isNamed ? null : await findPaidBy(deps.db, found.endToEndId)) ?? named
   if (!payment || !owner || !wasAsked(owner, acquirer.name)) {
     deps.log.warn({ acquirer: acquirer.name, reference: found.reference }, 'a contest of no payment of ours')
     return

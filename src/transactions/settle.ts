@@ -12,8 +12,8 @@ import { fromTxid, toTxid } from '../pix/ids.ts'
 import { leaveSuspense } from '../suspense/match.ts'
 import { lockSuspenseOf, type SuspenseRow } from '../suspense/store.ts'
 import { changeStatuses } from './change.ts'
-import { bookReturns } from './returns.ts'
-import { findOwners, type LockedTransaction, lockToBePaid, type Owner } from './store.ts'
+import { bookReturns, settleReturns } from './returns.ts'
+import { findOwners, findPaidBy, type LockedTransaction, lockToBePaid, type Owner } from './store.ts'
 import { bookingGate, holdSurplus } from './suspend.ts'
 
 /** Payments in one commit, and commits under way at once: a second one asks the database while the first waits for the disk. */
@@ -79,9 +79,20 @@ export async function settleOwned(deps: SettleDeps, owner: Owner, told?: Told): 
   const booked = await deps.settlement.bookPayment(confirmed)
   assert(booked, 'a transaction to settle exists')
   if (booked === 'settled') deps.nudgeDeliveries()
-  if (booked === 'surplus') await holdSurplus(deps, confirmed)
+  if (booked === 'surplus') {
+    await holdSurplus(deps, confirmed)
+    await followReturns(deps, found)
+  }
   if (booked === 'gone') deps.log.warn({ transactionId: id, endToEndId: found.payment.endToEndId }, goneMessage)
   return booked
+}
+
+/** A second payment may have been matched to another transaction, and what goes back of it goes back from there. */
+async function followReturns(deps: SettleDeps, { acquirer, payment }: Found): Promise<void> {
+  if (payment.returns.length === 0) return
+  const paid = await findPaidBy(deps.db, payment.endToEndId)
+  if (paid?.acquirer === acquirer.name)
+    await settleReturns(deps, { merchantId: paid.merchant_id, id: paid.id, payment })
 }
 
 const goneMessage = 'a transaction was paid by a payment that was in suspense, and went back or pays another one'

@@ -1,0 +1,55 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { sql } from '../../src/db/sql.ts'
+import { matchPayment } from '../../src/orphans/match.ts'
+import { createSettlement } from '../../src/transactions/settle.ts'
+import { contest, infractionsOf, pollUntil, returnUnannounced } from '../support/infractions.ts'
+import { charge, fetchTransaction } from '../support/payments.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { payAmiss } from '../support/suspense.ts'
+import { eventually } from '../support/webhooks.ts'
+import { expectBooksAgree } from '../support/withdrawals.ts'
+
+let service: TestService
+beforeAll(async () => {
+  service = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
+})
+afterEach(async () => await expectBooksAgree(service))
+afterAll(async () => await service.stop())
+
+/** The bank refuses to return it, so a second payment stays in suspense. */
+const amount = 800_004
+
+/** A second payment of one transaction that pays another: the ids of both, and the payment's. */
+async function matchSecond(): Promise<{ named: string; paid: string; second: string }> {
+  const { id: named } = await payAmiss(service, 'twice', { amount })
+  let held: { id: string; end_to_end: string } | undefined
+  await eventually(async () => {
+    service.clock.advance(60_000)
+    await service.runJob('suspense.check')
+    const rows = await service.db.query<{ id: string; end_to_end: string }>(sql`
+      select id, end_to_end from suspense_payments where transaction_id = ${named} and status = 'held'`)
+    held = rows[0]
+    return held !== undefined
+  })
+  const { id: paid } = await charge(service, { amount })
+  const deps = { ...service, settlement: createSettlement(service), nudgeDeliveries: () => {} }
+  await matchPayment(deps, { id: held?.id ?? '', transactionId: paid })
+  return { named, paid, second: held?.end_to_end ?? '' }
+}
+
+describe('a second payment that pays another transaction than the one that it names', () => {
+  it('is contested there', async () => {
+    const { named, paid, second } = await matchSecond()
+    await contest(service, second)
+    await pollUntil(service, paid, 'BLOCKED')
+    expect((await fetchTransaction(service, named)).status).toBe('PAID')
+  })
+
+  it('went back from there, when the bank has returned it without a word before', async () => {
+    const { named, paid, second } = await matchSecond()
+    await returnUnannounced(service, second)
+    await eventually(async () => (await fetchTransaction(service, paid)).status === 'INFRACTION')
+    expect(await infractionsOf(service, paid)).toEqual([{ state: 'returned', amount }])
+    expect((await fetchTransaction(service, named)).status).toBe('PAID')
+  })
+})
