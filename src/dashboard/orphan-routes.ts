@@ -232,7 +232,7 @@ function toView(row: SuspenseRow, candidates: Candidate[], names: Map<string, Cl
     returnAmount: row.return_amount,
     returnEndToEnd: row.return_end_to_end,
     error: row.error_message,
-    history: row.statuses.map((status, place) => ({ status, at: row.status_dates[place]?.toISOString() ?? '' })),
+    history: row.statuses.map((status, place) => ({ place, status, at: row.status_dates[place]?.toISOString() ?? '' })),
     candidates: candidates.map((candidate) => ({
       score: candidate.score,
       transactionId: candidate.id,

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -121,6 +122,16 @@ describe.skipIf(chromiumPath === null)('the books in a browser', () => {
     await page.getByText('The day is closed: version 2 is signed.').waitFor()
     await page.getByRole('heading', { name: 'What has changed since the version before' }).waitFor()
     await page.getByText('Acquirer · In: R$69.00 → R$69.01').waitFor()
+
+    const cut = randomUUID()
+    await service.db.query(sql`
+      insert into reconciliation_runs (id, acquirer, kind, starts_at, ends_at, started_at, finished_at, state, error)
+      select ${cut}, acquirer, kind, starts_at, ends_at, started_at, finished_at, 'interrupted', 'the bank did not answer'
+      from reconciliation_runs where kind = 'daily' limit 1`)
+    await open(page, `/reconciliation?asked=${cut}`)
+    await page.getByText('It came to no end').waitFor()
+    await page.getByText('the bank did not answer').waitFor()
+    await look('interrupted')
     expect(complaints).toEqual([])
     await close()
   })

@@ -5,6 +5,8 @@ import type { FeeView, LedgerView } from '../../src/dashboard/ledger-routes.ts'
 import type { ListedOrphan, MatchPreview, OrphanView } from '../../src/dashboard/orphan-routes.ts'
 import type { AskedView, DifferenceView, PlannedEntry, RunView } from '../../src/dashboard/reconciliation-routes.ts'
 import { sql } from '../../src/db/sql.ts'
+import { enqueueJob } from '../../src/jobs/jobs.ts'
+import { byHandJob, keyOfAsked } from '../../src/reconciliation/by-hand.ts'
 import { dayBefore, dayOf, windowOf } from '../../src/reconciliation/days.ts'
 import { verifyStatement } from '../../src/reconciliation/sign.ts'
 import { houseMerchantId } from '../../src/suspense/house.ts'
@@ -224,6 +226,26 @@ describe('a comparison by hand', () => {
     const [action] = await service.db.query<{ actor: string }>(sql`
       select actor from audit_log where action = 'reconcile.run'`)
     expect(action?.actor).toBe(`user:${people.finance.email}`)
+  })
+
+  it('is begun again by another process where one ended in the middle', { timeout: 60_000 }, async () => {
+    const { from, to } = windowOf(day)
+    const runId = randomUUID()
+    await service.db.query(sql`
+      insert into reconciliation_runs (id, acquirer, kind, starts_at, ends_at, started_at, state)
+      values (${runId}, 'simulator', 'manual', ${from}, ${to}, ${service.clock.now()}, 'running')`)
+    // It had read something that is nowhere by now.
+    await service.db.query(sql`
+      insert into reconciliation_pairs (run_id, subject, key, there_amount, there_at, there_state)
+      values (${runId}, 'payment', 'E0', 1, ${from}, 'done')`)
+    const payload = { runId, acquirer: 'simulator', day: null, from, to }
+    await enqueueJob(service.db, { name: byHandJob, payload, key: keyOfAsked(runId) })
+    await eventually(
+      async () => !(await get<AskedView>(people.reader, `/reconciliation/asked/${runId}`)).body.isUnderWay,
+    )
+    const asked = await get<AskedView>(people.reader, `/reconciliation/asked/${runId}`)
+    expect(asked.body.run).toMatchObject({ state: 'complete', compared: { payment: 3 }, newCount: 0 })
+    expect(await service.db.query(sql`select from reconciliation_pairs where run_id = ${runId}`)).toEqual([])
   })
 
   it('is refused where it is none', async () => {

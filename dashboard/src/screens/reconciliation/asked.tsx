@@ -31,12 +31,14 @@ export function AskedNotice({ id, onClose }: { id: string; onClose: () => void }
       </Alert>
     )
   }
-  // An address that somebody kept for long.
-  if (!data.run) return null
-  const isComplete = data.run.state === 'complete'
+  const isComplete = data.run?.state === 'complete'
   return (
     <Alert color={isComplete ? 'teal' : 'red'} title={isComplete ? t.done : t.interrupted} role="status">
-      {isComplete ? <Found run={data.run} version={data.version} /> : <Interrupted run={data.run} />}
+      {data.run && isComplete ? (
+        <Found run={data.run} version={data.version} />
+      ) : (
+        <Interrupted error={data.run?.error ?? null} />
+      )}
       <Group mt="xs">
         <Button size="compact-sm" variant="default" onClick={onClose}>
           {t.dismissNotice}
@@ -72,14 +74,14 @@ function Found({ run, version }: { run: RunView; version: number | null }) {
   )
 }
 
-function Interrupted({ run }: { run: RunView }) {
+function Interrupted({ error }: { error: string | null }) {
   const t = useText(words)
   return (
     <>
       <Text size="sm">{t.interruptedLead}</Text>
-      {run.error && (
+      {error && (
         <Text size="xs" style={{ overflowWrap: 'anywhere' }}>
-          {run.error}
+          {error}
         </Text>
       )}
     </>

@@ -54,8 +54,8 @@ export default function Held() {
           <Facts payment={data} />
         </Section>
         <Section title={t.history}>
-          {data.history.map(({ status, at }) => (
-            <Group key={at + status} className="row" py={6} justify="space-between">
+          {data.history.map(({ place, status, at }) => (
+            <Group key={place} className="row" py={6} justify="space-between">
               <Text size="sm">{t.statuses[status]}</Text>
               <Text size="sm" c="dimmed">
                 {format.dateTime(at)}
