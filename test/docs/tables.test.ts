@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { scopes } from '../../src/auth/scopes.ts'
 import { errors } from '../../src/lib/errors.ts'
@@ -82,6 +82,15 @@ it('roles have every permission', () => {
     // To mend it, put what is expected here in the place of the table.
     expect(lines.slice(at + 2, lines.indexOf('', at))).toEqual(rows)
   }
+})
+
+it('the layout has every folder', () => {
+  const [layout = ''] = blocksOf('docs/architecture.md').flatMap(({ text }) => (text.startsWith('src/ ') ? text : []))
+  const named = new Set([...layout.matchAll(/(?<=^ {2}|\S {2,}|, )([a-z]+)(?=,| {2})/gm)].map(([name]) => name))
+  const folders = readdirSync('src', { withFileTypes: true }).flatMap((entry) =>
+    entry.isDirectory() ? entry.name : [],
+  )
+  expect(folders.filter((folder) => !named.has(folder))).toEqual([])
 })
 
 it('scopes have every scope', () => {
