@@ -141,6 +141,30 @@ describe.skipIf(chromiumPath === null)('whoever handles money', () => {
     await close()
   })
 
+  it('says of its own duplicate that it is meant, and cancels what still waits', async () => {
+    const pixKey = { key: '529.982.247-25', type: 'CPF' }
+    await untilWithdrawal(service, await withdraw(service, { amount: 3_100, pixKey }), 'PROCESSED')
+    const meant = await withdraw(service, { amount: 3_100, pixKey })
+    const large = await withdraw(service, { amount: 200_000 })
+    const { page, look, complaints, close } = await visit(browser, { width: 390, theme: 'dark' })
+    await signIn(page, service, people.owner)
+    await page.goto(address('/withdrawals'))
+    await page.getByRole('button', { name: 'It is meant' }).waitFor()
+    await look('withdrawals-own-held')
+    await page.getByRole('button', { name: 'It is meant' }).click()
+    await dialogOf(page).getByText('R$31.00 go to the same key once more').waitFor()
+    await dialogOf(page).getByRole('button', { name: 'It is meant' }).click()
+    await untilWithdrawal(service, meant, 'PROCESSED')
+    await dialogOf(page).waitFor({ state: 'detached' })
+    await page.getByRole('article').getByRole('button', { name: 'Cancel the withdrawal' }).click()
+    await dialogOf(page).getByText('R$2,001.50 are in the balance again at once').waitFor()
+    await dialogOf(page).getByRole('button', { name: 'Cancel the withdrawal' }).click()
+    await untilWithdrawal(service, large, 'CANCELED')
+    await page.getByRole('article').waitFor({ state: 'detached' })
+    expect(complaints).toEqual([])
+    await close()
+  })
+
   it('accepts one contest that the bank opened, and rejects another', async () => {
     const [fraud, mistake] = [await payOne(service, 4_990), await payOne(service, 1_200)]
     for (const { id, endToEnd } of [fraud, mistake]) {
