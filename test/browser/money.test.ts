@@ -156,7 +156,7 @@ describe.skipIf(chromiumPath === null)('whoever handles money', () => {
     await dialogOf(page).getByRole('button', { name: 'It is meant' }).click()
     await untilWithdrawal(service, meant, 'PROCESSED')
     await dialogOf(page).waitFor({ state: 'detached' })
-    await page.getByRole('article').getByRole('button', { name: 'Cancel the withdrawal' }).click()
+    await page.getByRole('article').getByRole('button', { name: 'Do not send' }).click()
     await dialogOf(page).getByText('R$2,001.50 are in the balance again at once').waitFor()
     await dialogOf(page).getByRole('button', { name: 'Cancel the withdrawal' }).click()
     await untilWithdrawal(service, large, 'CANCELED')

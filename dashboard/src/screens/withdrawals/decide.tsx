@@ -24,7 +24,7 @@ export function Decisions({ withdrawal }: { withdrawal: DecidableWithdrawal }) {
   const withdraws = may('withdrawal.write') && isClientChosen && !decides
   if (status !== 'PENDING') return null
   return (
-    <Group gap="xs" justify="flex-end">
+    <Group gap="xs">
       {isOwn && hold === 'approval' && (
         <Text size="xs" c="dimmed">
           {t.isOwn}
@@ -32,24 +32,18 @@ export function Decisions({ withdrawal }: { withdrawal: DecidableWithdrawal }) {
       )}
       {decides && (
         <>
-          <Button variant="default" size="sm" onClick={() => setAct('reject')}>
+          <Button variant="default" onClick={() => setAct('reject')}>
             {t.reject}
           </Button>
-          <Button size="sm" onClick={() => setAct('approve')}>
-            {t.approve}
-          </Button>
+          <Button onClick={() => setAct('approve')}>{t.approve}</Button>
         </>
       )}
       {withdraws && (
         <>
-          <Button variant="default" size="sm" onClick={() => setAct('cancel')}>
-            {t.cancel}
+          <Button variant="default" onClick={() => setAct('cancel')}>
+            {t.stop}
           </Button>
-          {hold === 'duplicate' && (
-            <Button size="sm" onClick={() => setAct('confirm')}>
-              {t.confirm}
-            </Button>
-          )}
+          {hold === 'duplicate' && <Button onClick={() => setAct('confirm')}>{t.confirm}</Button>}
         </>
       )}
       {act && <Decision withdrawal={withdrawal} act={act} onClose={() => setAct(null)} />}
