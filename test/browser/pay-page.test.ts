@@ -28,7 +28,7 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
   /** What a phone reads that is held before the screen. */
   const scan = async (page: Page) => {
     const { data, width, height } = PNG.sync.read(await page.screenshot({ fullPage: true }))
-    return jsQR(new Uint8ClampedArray(data), width, height)?.data
+    return jsQR.default(new Uint8ClampedArray(data), width, height)?.data
   }
 
   it.each([

@@ -82,7 +82,7 @@ describe('the page', () => {
     expect(text).toContain('<noscript><meta http-equiv="refresh"')
     const image = /src="data:image\/png;base64,([^"]+)"/.exec(text)?.[1] ?? ''
     const { data, width, height } = PNG.sync.read(Buffer.from(image, 'base64'))
-    expect(jsQR(new Uint8ClampedArray(data), width, height)?.data).toBe(uri)
+    expect(jsQR.default(new Uint8ClampedArray(data), width, height)?.data).toBe(uri)
     expect((await open(url, { 'accept-language': 'en-US,en;q=0.9' })).text).toContain('Pay with Pix')
   })
 
