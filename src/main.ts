@@ -88,7 +88,7 @@ function welcome(sandbox: SandboxFile, dataDir: string): string {
     client_secret   ${sandbox.clientSecret}
     webhook secret  ${sandbox.webhookSecret}
 
-  API reference: ${sandbox.baseUrl}/docs     The sixty-second loop: README.md
+  The guide: ${sandbox.baseUrl}/guide/     API reference: ${sandbox.baseUrl}/docs     The sixty-second loop: README.md
 
 `
 }

@@ -8,6 +8,10 @@ const unfold = () => {
 }
 unfold()
 wide.addEventListener('change', unfold)
+// Where one is stands in sight in a long list of contents; the page itself stays at its top.
+const nav = document.querySelector('nav')
+const here = nav.querySelector('[aria-current]')
+if (wide.matches && here) nav.scrollTop = here.offsetTop - nav.clientHeight / 2
 
 for (const pre of document.querySelectorAll('pre')) {
   const block = document.createElement('div')

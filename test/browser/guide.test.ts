@@ -5,6 +5,7 @@ import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chromiumPath, type Look, openChromium, visit } from '../support/browser.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { inviteUser, signIn } from '../support/users.ts'
 
 const looks: Look[] = [
   { width: 1440, theme: 'light' },
@@ -51,6 +52,18 @@ describe.skipIf(chromiumPath === null)('the guide', () => {
     await page.getByRole('searchbox').fill('xyzzy')
     await page.getByText('Nothing is found.').waitFor()
     expect(complaints).toEqual([])
+    await close()
+  })
+
+  it('is led to by the dashboard', async () => {
+    const { page, look, close } = await visit(browser)
+    await signIn(page, service, await inviteUser(service, { role: 'support' }))
+    await page.getByRole('button', { name: /^Your account/ }).click()
+    const link = page.getByRole('menuitem', { name: 'Guide' })
+    await link.waitFor()
+    await look('menu')
+    const [opened] = await Promise.all([page.waitForEvent('popup'), link.click()])
+    await opened.getByRole('heading', { level: 1, name: 'Guichê' }).waitFor()
     await close()
   })
 

@@ -93,6 +93,16 @@ it('the layout has every folder', () => {
   expect(folders.filter((folder) => !named.has(folder))).toEqual([])
 })
 
+it('the screens of the dashboard are those of its navigation', () => {
+  const [, words = ''] = /en: \{(.*?)\n {4}account:/s.exec(readFileSync('dashboard/src/shell.tsx', 'utf8')) ?? []
+  const names = [...words.matchAll(/: '(.*)',$/gm)].map(([, name]) => name)
+  expect(names.length).toBeGreaterThan(10)
+  const lines = readDocument('docs/dashboard.md').split('\n')
+  const at = lines.indexOf('| screen | |')
+  const written = lines.slice(at + 2, lines.indexOf('', at)).map((line) => line.split('|')[1]?.trim())
+  expect(written).toEqual(names)
+})
+
 it('scopes have every scope', () => {
   const written = rowsUnder('docs/api.md', 'Token').flatMap(([cell]) => codes(cell))
   expect(written.toSorted()).toEqual(scopes.toSorted())
