@@ -182,13 +182,13 @@ function registerResending(app: Server, deps: Deps): void {
       schema: {
         hide: true,
         params: Type.Object({ resendId: Type.String({ format: 'uuid-any' }) }),
-        querystring: Type.Object(Period, { additionalProperties: false }),
+        querystring: Type.Object({ clientId: ClientFilter }, { additionalProperties: false }),
         response: problems(401, 403, 404, 422),
       },
     },
     async (request) => {
-      const { resendId } = request.params
-      return await findResendProgress(db, { ...(await toPeriod(deps, request, request.query, [])), resendId })
+      const merchantId = await findOne(deps, userOf(request), request.query.clientId)
+      return await findResendProgress(db, { merchantId, resendId: request.params.resendId })
     },
   )
 }

@@ -5,6 +5,7 @@ import { withPlan } from '../../test/support/plans.ts'
 import { raw, sql } from '../db/sql.ts'
 import type { DeliveryFilters, DeliveryState } from './read-store.ts'
 import { listDeliveries, listEvents } from './read-store.ts'
+import { countToResend, findResendProgress } from './resend-store.ts'
 
 // What PostgreSQL reads for a list: 20,000 events with their deliveries, half of them of one merchant.
 const merchant = randomUUID()
@@ -88,4 +89,22 @@ it('a page of a type or a period reads by the newest, and counts only so far', a
   expect(none.total).toBe(0)
   expect(none.plan.scans).not.toContain('Seq Scan')
   expect(none.plan.rows).toBeLessThanOrEqual(100)
+})
+
+it('what was not delivered is found by an index in however long a period, and so is what was sent again', async () => {
+  const period = { merchantId: merchant, from: new Date('2020-01-01'), until: new Date('2030-01-01') }
+  const some = async () =>
+    await withPlan(database.db, async (db) => ({
+      found: await countToResend(db, { ...period, states: ['exhausted', 'pending'] }),
+    }))
+  const { found, plan } = await some()
+  expect(found).toEqual([{ receiver: 'https://shop.example', count: 40 }])
+  expect(plan.scans).not.toContain('Seq Scan')
+  expect(plan.rows).toBeLessThanOrEqual(300)
+  const resent = await withPlan(
+    database.db,
+    async (db) => await findResendProgress(db, { merchantId: merchant, resendId: record }),
+  )
+  expect(resent.asked).toBe(0)
+  expect(resent.plan.scans).not.toContain('Seq Scan')
 })

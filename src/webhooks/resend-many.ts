@@ -34,7 +34,7 @@ export async function resendMany(
     const { merchantId, states } = period
     // Two of the same id come one after the other, and the second finds what the first did.
     await lockClient(tx, merchantId)
-    const before = await findResendProgress(tx, { ...period, resendId })
+    const before = await findResendProgress(tx, { merchantId, resendId })
     if (before.asked > 0) return { count: before.asked, receivers: 0, isReplay: true }
     const found = await findToResend(tx, period)
     if (found.length > resendMax) throw tooMany()

@@ -15,7 +15,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { ResendPreview } from '../../../../src/webhooks/resend-many.ts'
 import type { ResendProgress } from '../../../../src/webhooks/resend-store.ts'
-import { ask } from '../../api.ts'
+import { ask, withQuery } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { useFormat } from '../../format.ts'
@@ -57,8 +57,8 @@ export function ResendMany({ client, onClose }: { client: string; onClose: () =>
       await queries.invalidateQueries({ queryKey: ['deliveries'] })
     },
   })
-  if (send.data && period) {
-    return <Sent resendId={resendId} period={period} count={send.data.count} onClose={onClose} />
+  if (send.data) {
+    return <Sent resendId={resendId} client={client} count={send.data.count} onClose={onClose} />
   }
   const count = preview.data?.total ?? 0
   return (
@@ -136,12 +136,12 @@ function Preview({
 
 function Sent({
   resendId,
-  period,
+  client,
   count,
   onClose,
 }: {
   resendId: string
-  period: Period
+  client: string
   count: number
   onClose: () => void
 }) {
@@ -149,7 +149,8 @@ function Sent({
   const format = useFormat()
   const progress = useQuery({
     queryKey: ['resend', resendId],
-    queryFn: async () => await ask<ResendProgress>('GET', `/webhook/resend/${resendId}?${new URLSearchParams(period)}`),
+    queryFn: async () =>
+      await ask<ResendProgress>('GET', withQuery(`/webhook/resend/${resendId}`, { clientId: client })),
     refetchInterval: ({ state: { data } }) => (data && data.waiting === 0 ? false : 1_000),
   })
   const { delivered = 0, failing = 0, givenUp = 0 } = progress.data ?? {}
