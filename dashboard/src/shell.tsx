@@ -163,7 +163,7 @@ function UserMenu({ onSignedOut }: { onSignedOut: () => void }) {
   const { language, choose } = useLanguage()
   const toLink = useClientLink()
   return (
-    <Menu position="bottom-end" width={240} withinPortal>
+    <Menu position="bottom-end" width={240} withinPortal withInitialFocusPlaceholder={false}>
       <Menu.Target>
         <ActionIcon variant="light" radius="xl" size="lg" aria-label={`${t.account}: ${user.name}`}>
           <Text size="sm" fw={600} component="span">
