@@ -151,7 +151,16 @@ function writeSearch(drafts: Draft[]): string {
 /** Makes it anew where something that it is made of is newer; true if so. */
 export async function buildGuide({ root, into }: { root: string; into: string }): Promise<boolean> {
   const made = join(into, 'index.html')
-  const sources = ['README.md', 'docs', 'scripts', 'CHANGELOG.md', 'CONTRIBUTING.md', 'bench', 'sdk/README.md']
+  const sources = [
+    'README.md',
+    'docs',
+    'scripts',
+    'CHANGELOG.md',
+    'CONTRIBUTING.md',
+    '.env.example',
+    'bench',
+    'sdk/README.md',
+  ]
   if (existsSync(made) && sources.every((path) => newest(join(root, path)) < statSync(made).mtimeMs)) return false
   const { files } = await makeGuide(root)
   // Beside it first: who reads it meanwhile, or builds it as well, sees all of one or of the other.

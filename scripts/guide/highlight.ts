@@ -16,7 +16,9 @@ const known: Record<string, keyof typeof languages> = {
 
 /** Marks what a reader looks for in a sample: its comments, texts, words and numbers. Gives HTML. */
 export function highlight(text: string, language: string): string {
-  const pattern = languages[known[language] ?? '']
+  // What is typed without further ado is known by how it begins.
+  const isTyped = language === '' && /^(?:\w+=\S+ )*(?:npm|npx|curl|nginx|caddy) /.test(text)
+  const pattern = languages[isTyped ? 'sh' : (known[language] ?? '')]
   if (!pattern) return escapeHtml(text)
   let html = ''
   let end = 0
