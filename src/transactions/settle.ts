@@ -8,12 +8,13 @@ import { paid } from '../ledger/transfers.ts'
 import { assert } from '../lib/assert.ts'
 import { createBatch } from '../lib/batch.ts'
 import type { Clock } from '../lib/clock.ts'
+import { compare } from '../lib/compare.ts'
 import { fromTxid, toTxid } from '../pix/ids.ts'
 import { leaveSuspense } from '../suspense/match.ts'
 import { lockSuspenseOf, type SuspenseRow } from '../suspense/store.ts'
 import { changeStatuses } from './change.ts'
 import { bookReturns, settleReturns } from './returns.ts'
-import { findOwners, findPaidBy, type LockedTransaction, lockToBePaid, type Owner } from './store.ts'
+import { findOwners, findPaidBy, type LockedTransaction, lockPaidBy, lockToBePaid, type Owner } from './store.ts'
 import { bookingGate, holdSurplus } from './suspend.ts'
 
 /** Payments in one commit, and commits under way at once: a second one asks the database while the first waits for the disk. */
@@ -42,8 +43,8 @@ export type Settlement = {
 }
 
 /**
- * settled: PAID now; already: booked before; surplus: paid, but by another payment before, and this one is sent back; gone: the payment came
- * into suspense, because it named no transaction then, and is not held there any more.
+ * settled: PAID now; already: booked before; surplus: paid, but by another payment before, and this one is sent back; gone: the payment pays
+ * another one, or came into suspense, because it named no transaction then, and is not held there any more.
  */
 type Booked = 'settled' | 'already' | 'surplus' | 'gone'
 /** unpaid: no acquirer that was asked for a charge knows of a payment. */
@@ -95,7 +96,7 @@ async function followReturns(deps: SettleDeps, { acquirer, payment }: Found): Pr
     await settleReturns(deps, { merchantId: paid.merchant_id, id: paid.id, payment })
 }
 
-const goneMessage = 'a transaction was paid by a payment that was in suspense, and went back or pays another one'
+const goneMessage = 'a transaction was paid by a payment that pays another one, or was in suspense and went back'
 
 /** Who may have a charge under a transaction's txid. Nobody else's word counts for it. */
 export function wasAsked({ acquirer, other_acquirers: others }: Owner, name: string): boolean {
@@ -171,6 +172,7 @@ export function createSettlement({ db, clock }: { db: Db; clock: Clock }): Settl
  */
 async function bookPayments(db: Db, clock: Clock, payments: Confirmed[]): Promise<(Booked | null)[]> {
   return await db.transaction(async (tx) => {
+    const takenBy = await lockUnnamed(tx, payments)
     const locked = await lockToBePaid(
       tx,
       payments.map(({ merchantId, id, acquirer, payment }) => {
@@ -189,9 +191,10 @@ async function bookPayments(db: Db, clock: Clock, payments: Confirmed[]): Promis
       const { endToEndId } = confirmed.payment
       if (by) return by === endToEndId ? 'already' : 'surplus'
       const place = toPlace(confirmed.acquirer.name, endToEndId)
+      const taken = takenBy.get(place)
       const held = suspended.get(place) ?? null
       // A payment pays one transaction, though an acquirer may have listed it with two.
-      if ((held && !isWhole(held)) || used.has(place)) return 'gone'
+      if ((held && !isWhole(held)) || (taken && taken !== confirmed.id) || used.has(place)) return 'gone'
       used.add(place)
       // Another payment of the same transaction may be in this very batch.
       paidBy.set(key, endToEndId)
@@ -205,6 +208,17 @@ async function bookPayments(db: Db, clock: Clock, payments: Confirmed[]): Promis
 
 /** `held`: it came into suspense before it was known what for. */
 type Fresh = Confirmed & { row: LockedTransaction; held: SuspenseRow | null }
+
+/**
+ * What payments that name no transaction pay already, by where they are: a PSP that leaves the txid out may show one in the charges of two.
+ * Of several processes one finds out at a time. Hardly ever any, and no question then.
+ */
+async function lockUnnamed(tx: Tx, payments: Confirmed[]): Promise<Map<string, string>> {
+  const unnamed = payments.filter(({ payment }) => payment.txid === null).map(({ payment }) => payment.endToEndId)
+  if (unnamed.length === 0) return new Map()
+  const rows = await lockPaidBy(tx, [...new Set(unnamed)].sort(compare))
+  return new Map(rows.map((row) => [toPlace(row.acquirer, row.end_to_end ?? ''), row.id]))
+}
 
 /** Hardly ever any: only then is there a question more. */
 async function lockSuspended(

@@ -232,6 +232,15 @@ export async function findPaidBy(db: Db | Tx, endToEndId: string): Promise<Owner
   return owner ?? null
 }
 
+/** The same of several, each of which is the caller's alone until the commit. Give them in one order for everyone. */
+export async function lockPaidBy(tx: Tx, endToEndIds: string[]): Promise<Owner[]> {
+  await tx.query(sql`
+    select pg_advisory_xact_lock(hashtextextended(given, 0)) from unnest(${endToEndIds}::text[]) as given`)
+  return await tx.query<Owner>(sql`
+    select id, merchant_id, acquirer, other_acquirers, end_to_end from transactions
+    where merchant_id = any(array(select distinct merchant_id from clients)) and end_to_end = any(${endToEndIds}) and match_undone_at is null`)
+}
+
 export async function lockTransaction(tx: Tx, merchantId: string, id: string): Promise<LockedTransaction | null> {
   const [row] = await lockTransactions(tx, [{ merchantId, id }])
   return row ?? null
