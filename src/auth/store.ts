@@ -87,7 +87,7 @@ export async function listSecretsAlive(db: Db, merchantId: string, now: Date): P
   return await db.query<SecretAlive>(sql`
     select created_at as "createdAt", expires_at as "expiresAt" from client_secrets
     where merchant_id = ${merchantId} and (expires_at is null or expires_at > ${now})
-    order by created_at desc`)
+    order by expires_at desc nulls first, created_at desc`)
 }
 
 /** Without an end until the next one is made. */

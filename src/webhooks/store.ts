@@ -51,7 +51,7 @@ export async function listSecretsSigning(
   return await db.query(sql`
     select created_at as "createdAt", expires_at as "expiresAt" from webhook_secrets
     where merchant_id = ${merchantId} and (expires_at is null or expires_at > ${now})
-    order by created_at desc`)
+    order by expires_at desc nulls first, created_at desc`)
 }
 
 // ——— The outbox

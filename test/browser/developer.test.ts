@@ -96,7 +96,7 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     const shown = page.getByRole('dialog').locator('.identifier')
     const clientSecret = (await shown.textContent()) ?? ''
     await page.getByRole('button', { name: 'I have it' }).click()
-    await page.getByText(/^ends /).waitFor()
+    await page.getByText(/^until 03\/03\/2026/).waitFor()
     expect(await page.content()).not.toContain(clientSecret)
     const { clientId } = service.sandbox
     expect(await fetchToken(service.baseUrl, { clientId, clientSecret })).toMatch(/^ey/)

@@ -56,10 +56,10 @@ export function Secrets({
       {!isOfProvider && (
         <Stack gap={0} mt={6}>
           {secrets.map(({ createdAt, expiresAt }) => (
-            <Group key={createdAt} className="row" py={8} justify="space-between">
+            <Group key={`${createdAt} ${expiresAt}`} className="row" py={8} justify="space-between">
               <Text size="sm">{t.madeAt(format.dateTime(createdAt))}</Text>
               <Badge variant="light" color={expiresAt === null ? 'teal' : 'yellow'} tt="none" radius="sm">
-                {expiresAt === null ? t.alive : t.ends(format.fromNow(expiresAt))}
+                {expiresAt === null ? t.alive : t.until(format.dateTime(expiresAt))}
               </Badge>
             </Group>
           ))}

@@ -30,7 +30,7 @@ export const words = texts({
     webhookLead:
       'What your receiver verifies our signature with. While two are alive, each delivery is signed by both.',
     alive: 'in use',
-    ends: (time: string) => `ends ${time}`,
+    until: (time: string) => `until ${time}`,
     madeAt: (time: string) => `made ${time}`,
     noSecret: 'None is alive: this client is shut out until you make a new one.',
     provider: 'Your external provider makes the tokens and keeps this secret.',
@@ -89,7 +89,7 @@ export const words = texts({
     webhookSecrets: 'Segredo dos webhooks',
     webhookLead: 'Com ele seu receptor confere nossa assinatura. Enquanto dois valem, cada entrega leva as duas.',
     alive: 'em uso',
-    ends: (time: string) => `termina ${time}`,
+    until: (time: string) => `até ${time}`,
     madeAt: (time: string) => `criado ${time}`,
     noSecret: 'Nenhum vale: este cliente está bloqueado até você criar um novo.',
     provider: 'Seu provedor externo emite os tokens e guarda este segredo.',
