@@ -2,19 +2,15 @@ import { createHash, randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { ClosedDayView } from '../../src/dashboard/closed-day-routes.ts'
 import type { FeeView, LedgerView } from '../../src/dashboard/ledger-routes.ts'
-import type { ListedOrphan, MatchPreview, OrphanView } from '../../src/dashboard/orphan-routes.ts'
 import type { AskedView, DifferenceView, PlannedEntry, RunView } from '../../src/dashboard/reconciliation-routes.ts'
 import { sql } from '../../src/db/sql.ts'
 import { enqueueJob } from '../../src/jobs/jobs.ts'
 import { byHandJob, keyOfAsked } from '../../src/reconciliation/by-hand.ts'
 import { dayBefore, dayOf, windowOf } from '../../src/reconciliation/days.ts'
 import { verifyStatement } from '../../src/reconciliation/sign.ts'
-import { houseMerchantId } from '../../src/suspense/house.ts'
-import { charge, fetchTransaction } from '../support/payments.ts'
 import { payOne, refund, untilRefund } from '../support/refunds.ts'
 import { addTestClient, type Problem } from '../support/requests.ts'
 import { fetchToken, startTestService, type TestService } from '../support/service.ts'
-import { payingCustomer, payOrphan, untilReturned } from '../support/suspense.ts'
 import { type Browser, findSandboxMerchant, inviteUser, openBrowser, password } from '../support/users.ts'
 import { eventually } from '../support/webhooks.ts'
 import { balancesOf, expectBooksAgree } from '../support/withdrawals.ts'
@@ -343,63 +339,5 @@ describe('a day', () => {
     expect((await get(people.reader, `/reconciliation/day/simulator/${dayBefore(dayBefore(day))}`)).status).toBe(404)
     expect((await get(people.reader, '/reconciliation/day/simulator/2026-99-99')).status).toBe(404)
     expect((await get(people.reader, `${pathOf()}?version=9`)).status).toBe(404)
-  })
-})
-
-describe('a payment that names no charge', () => {
-  it('is matched once, though two do it at once, and undone', async () => {
-    const { id: transactionId, held } = await payOrphan(service, { amount: 1_500, customer: payingCustomer })
-    const listed = await get<{ total: number; data: ListedOrphan[] }>(people.reader, '/orphan?isOpen=true')
-    expect(listed.body.data).toMatchObject([{ id: held.id, kind: 'orphan', status: 'held', clientName: null }])
-    const look = await get<OrphanView>(people.reader, `/orphan/${held.id}`)
-    expect(look.body.candidates[0]).toMatchObject({
-      ...{ transactionId, score: 100, client: { clientId: service.sandbox.clientId } },
-      evidence: expect.arrayContaining([{ what: 'document', points: 45 }]),
-    })
-    const preview = await get<MatchPreview>(people.finance, `/orphan/${held.id}/match?transactionId=${transactionId}`)
-    expect(preview.body).toMatchObject({
-      transaction: { id: transactionId, status: 'PIX_QRCODE_GENERATED', customerName: payingCustomer.name },
-      amount: 1_500,
-      fee: 0,
-    })
-    const [path, body] = [`/orphan/${held.id}/match`, { transactionId }]
-    const answers = await Promise.all([send(people.finance, path, body), send(people.admin, path, body)])
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 422])
-    expect(await fetchTransaction(service, transactionId)).toMatchObject({ status: 'PAID', amountPaid: 1_500 })
-    expect(await actionsOf(held.id)).toMatchObject([{ action: 'orphan.match', details: { transactionId } }])
-    const taken = await get(people.finance, `/orphan/${held.id}/match?transactionId=${transactionId}`)
-    expect([taken.status, taken.body.code]).toEqual([422, 'suspense_not_possible'])
-
-    const undone = await send<OrphanView>(people.finance, `/orphan/${held.id}/undoing`)
-    expect(undone.body).toMatchObject({ status: 'held', matched: null })
-    expect(await fetchTransaction(service, transactionId)).toMatchObject({ status: 'REFUNDED' })
-    expect((await send(people.finance, `/orphan/${held.id}/undoing`)).status).toBe(422)
-    expect((await actionsOf(held.id)).map(({ action }) => action)).toEqual(['orphan.match', 'orphan.undo'])
-  })
-
-  it('is sent back', async () => {
-    const { endToEnd, held } = await payOrphan(service)
-    const house = await get<LedgerView>(people.reader, '/ledger')
-    expect(house.body.house?.suspense).toBeGreaterThanOrEqual(1000)
-    const sent = await send<OrphanView>(people.finance, `/orphan/${held.id}/return`)
-    expect(sent.body.status).toMatch(/^return/)
-    await untilReturned(service, endToEnd)
-    expect((await send(people.finance, `/orphan/${held.id}/return`)).status).toBe(422)
-    expect(await actionsOf(held.id)).toMatchObject([{ action: 'orphan.return', actor: `user:${people.finance.email}` }])
-    const closed = await get<{ data: ListedOrphan[] }>(people.reader, '/orphan?isOpen=false')
-    expect(closed.body.data.map(({ id }) => id)).toContain(held.id)
-    expect((await balancesOf(service, houseMerchantId)).available).toBe(0)
-  })
-
-  it('pays no transaction that is paid', async () => {
-    const { held } = await payOrphan(service, { amount: 900 })
-    const { id } = await payOne(service, 900)
-    const refused = await send(people.finance, `/orphan/${held.id}/match`, { transactionId: id })
-    expect([refused.status, refused.body.detail]).toEqual([422, expect.stringContaining('it was paid already')])
-    const unknown = await send(people.finance, `/orphan/${held.id}/match`, { transactionId: randomUUID() })
-    expect(unknown.status).toBe(404)
-    const { id: other } = await charge(service, { amount: 901 })
-    const preview = await get<MatchPreview>(people.finance, `/orphan/${held.id}/match?transactionId=${other}`)
-    expect(preview.body).toMatchObject({ amount: 900, transaction: { amount: 901 } })
   })
 })

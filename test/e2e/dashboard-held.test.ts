@@ -1,0 +1,102 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import type { LedgerView } from '../../src/dashboard/ledger-routes.ts'
+import type { ListedOrphan, MatchPreview, OrphanView } from '../../src/dashboard/orphan-routes.ts'
+import { sql } from '../../src/db/sql.ts'
+import { houseMerchantId } from '../../src/suspense/house.ts'
+import { charge, fetchTransaction } from '../support/payments.ts'
+import { payOne } from '../support/refunds.ts'
+import type { Problem } from '../support/requests.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { payingCustomer, payOrphan, untilReturned } from '../support/suspense.ts'
+import { type Browser, inviteUser, openBrowser, password } from '../support/users.ts'
+import { balancesOf, expectBooksAgree } from '../support/withdrawals.ts'
+
+type Person = Browser & { email: string }
+
+let service: TestService
+/** All of them the operator's. */
+let people: Record<'admin' | 'finance' | 'reader', Person>
+
+beforeAll(async () => {
+  service = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
+  people = { admin: await signInAs('admin'), finance: await signInAs('finance'), reader: await signInAs('read_only') }
+}, 60_000)
+afterEach(async () => await expectBooksAgree(service))
+afterAll(async () => await service.stop())
+
+async function signInAs(role: string): Promise<Person> {
+  const email = await inviteUser(service, { role })
+  return { ...(await openBrowser(service, { email, password })), email }
+}
+
+async function get<Body>(person: Browser, path: string) {
+  return await person.call<Body & Problem>(`/dashboard/api${path}`)
+}
+
+async function send<Body>(person: Browser, path: string, body: object = {}) {
+  return await person.call<Body & Problem>(`/dashboard/api${path}`, { method: 'POST', body })
+}
+
+async function actionsOf(recordId: string) {
+  return await service.db.query<{ actor: string; action: string; details: unknown }>(sql`
+    select actor, action, details from audit_log where record_id = ${recordId} order by id`)
+}
+
+describe('a payment that names no charge', () => {
+  it('is matched once, though two do it at once, and undone', async () => {
+    const { id: transactionId, held } = await payOrphan(service, { amount: 1_500, customer: payingCustomer })
+    const listed = await get<{ total: number; data: ListedOrphan[] }>(people.reader, '/orphan?isOpen=true')
+    expect(listed.body.data).toMatchObject([{ id: held.id, kind: 'orphan', status: 'held', clientName: null }])
+    const look = await get<OrphanView>(people.reader, `/orphan/${held.id}`)
+    expect(look.body.candidates[0]).toMatchObject({
+      ...{ transactionId, score: 100, client: { clientId: service.sandbox.clientId } },
+      evidence: expect.arrayContaining([{ what: 'document', points: 45 }]),
+    })
+    const preview = await get<MatchPreview>(people.finance, `/orphan/${held.id}/match?transactionId=${transactionId}`)
+    expect(preview.body).toMatchObject({
+      transaction: { id: transactionId, status: 'PIX_QRCODE_GENERATED', customerName: payingCustomer.name },
+      amount: 1_500,
+      fee: 0,
+    })
+    const [path, body] = [`/orphan/${held.id}/match`, { transactionId }]
+    const answers = await Promise.all([send(people.finance, path, body), send(people.admin, path, body)])
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 422])
+    expect(await fetchTransaction(service, transactionId)).toMatchObject({ status: 'PAID', amountPaid: 1_500 })
+    expect(await actionsOf(held.id)).toMatchObject([{ action: 'orphan.match', details: { transactionId } }])
+    const taken = await get(people.finance, `/orphan/${held.id}/match?transactionId=${transactionId}`)
+    expect([taken.status, taken.body.code]).toEqual([422, 'suspense_not_possible'])
+
+    const undone = await send<OrphanView>(people.finance, `/orphan/${held.id}/undoing`)
+    expect(undone.body).toMatchObject({ status: 'held', matched: null })
+    expect(await fetchTransaction(service, transactionId)).toMatchObject({ status: 'REFUNDED' })
+    expect((await send(people.finance, `/orphan/${held.id}/undoing`)).status).toBe(422)
+    expect((await actionsOf(held.id)).map(({ action }) => action)).toEqual(['orphan.match', 'orphan.undo'])
+  })
+
+  it('is sent back', async () => {
+    const { endToEnd, held } = await payOrphan(service)
+    const house = await get<LedgerView>(people.reader, '/ledger')
+    expect(house.body.house?.suspense).toBeGreaterThanOrEqual(1000)
+    const sent = await send<OrphanView>(people.finance, `/orphan/${held.id}/return`)
+    expect(sent.body.status).toMatch(/^return/)
+    await untilReturned(service, endToEnd)
+    expect((await send(people.finance, `/orphan/${held.id}/return`)).status).toBe(422)
+    expect(await actionsOf(held.id)).toMatchObject([{ action: 'orphan.return', actor: `user:${people.finance.email}` }])
+    const closed = await get<{ data: ListedOrphan[] }>(people.reader, '/orphan?isOpen=false')
+    expect(closed.body.data.map(({ id }) => id)).toContain(held.id)
+    expect((await balancesOf(service, houseMerchantId)).available).toBe(0)
+  })
+
+  it('pays no transaction that is paid', async () => {
+    const { held } = await payOrphan(service, { amount: 900 })
+    const { id } = await payOne(service, 900)
+    const refused = await send(people.finance, `/orphan/${held.id}/match`, { transactionId: id })
+    expect([refused.status, refused.body.detail]).toEqual([422, expect.stringContaining('it was paid already')])
+    const unknown = await send(people.finance, `/orphan/${held.id}/match`, { transactionId: randomUUID() })
+    expect(unknown.status).toBe(404)
+    const { id: other } = await charge(service, { amount: 901 })
+    const preview = await get<MatchPreview>(people.finance, `/orphan/${held.id}/match?transactionId=${other}`)
+    expect(preview.body).toMatchObject({ amount: 900, transaction: { amount: 901 } })
+  })
+})
