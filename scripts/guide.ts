@@ -148,9 +148,10 @@ function writeSearch(drafts: Draft[]): string {
   return `window.guide = ${JSON.stringify(entries).replaceAll('<', '\\u003c')}\n`
 }
 
-/** Makes it anew where something that it is made of is newer; true if so. */
+/** Makes it anew where something that it is made of is newer; true if so. A program without its documents goes without. */
 export async function buildGuide({ root, into }: { root: string; into: string }): Promise<boolean> {
   const made = join(into, 'index.html')
+  if (!existsSync(join(root, site, 'pages.json'))) return false
   const sources = [
     'README.md',
     'docs',
@@ -160,7 +161,7 @@ export async function buildGuide({ root, into }: { root: string; into: string })
     '.env.example',
     'bench',
     'sdk/README.md',
-  ]
+  ].filter((path) => existsSync(join(root, path)))
   if (existsSync(made) && sources.every((path) => newest(join(root, path)) < statSync(made).mtimeMs)) return false
   const { files } = await makeGuide(root)
   // Beside it first: who reads it meanwhile, or builds it as well, sees all of one or of the other.

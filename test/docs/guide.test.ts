@@ -72,6 +72,10 @@ it('is made anew only where something that it is made of has changed', async () 
   expect(await buildGuide({ root: copy, into })).toBe(true)
 })
 
+it('is gone without where there are no documents', async () => {
+  expect(await buildGuide({ root: join(copy, 'sdk'), into: join(copy, 'none') })).toBe(false)
+})
+
 it('is served beside the API, which leads to it', async () => {
   const front = await service.call('/guide/', { token: null })
   expect(front.status).toBe(200)
