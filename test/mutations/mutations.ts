@@ -319,14 +319,13 @@ export const mutations: Mutation[] = [
   },
   {
     name: 'a second payment stays',
-    edits: [
-      edit(
-        'src/transactions/settle.ts',
-        "if (booked === 'surplus') await",
-        "if (booked === 'surplus' && !booked) await",
-      ),
-    ],
+    edits: [edit('src/transactions/settle.ts', 'await holdSurplus(deps, confirmed)', '')],
     caughtBy: severalAcquirersTest,
+  },
+  {
+    name: 'a payment without a txid pays each charge that lists it',
+    edits: [edit('src/transactions/settle.ts', '(taken && taken !== confirmed.id)', 'false')],
+    caughtBy: 'test/e2e/listed-twice.test.ts',
   },
   {
     name: 'a correction is posted of what is right by now',
