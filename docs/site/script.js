@@ -22,12 +22,13 @@ for (const pre of document.querySelectorAll('pre')) {
   const button = document.createElement('button')
   button.className = 'copy'
   button.textContent = 'Copy'
-  button.addEventListener('click', async () => {
-    await navigator.clipboard.writeText(pre.textContent.trimEnd())
-    button.textContent = 'Copied'
-    setTimeout(() => {
-      button.textContent = 'Copy'
-    }, 1500)
+  button.addEventListener('click', () => {
+    void navigator.clipboard.writeText(pre.textContent.trimEnd()).then(() => {
+      button.textContent = 'Copied'
+      setTimeout(() => {
+        button.textContent = 'Copy'
+      }, 1500)
+    })
   })
   block.append(button)
 }
