@@ -164,6 +164,14 @@ export class AcquirerUnavailable extends Error {
   }
 }
 
+/** What the acquirer tells cannot be read, and asking again will most likely not help: somebody has to look at it. */
+export class UnreadableAnswer extends AcquirerUnavailable {
+  constructor(message: string) {
+    super(message)
+    this.name = 'UnreadableAnswer'
+  }
+}
+
 /** The body of a callback is not what the standard says. */
 export class UnreadableCallback extends Error {
   constructor(message: string) {

@@ -117,8 +117,10 @@ export function registerClientRoutes(app: Server, deps: Deps): void {
       },
     },
     async (request, reply) => {
-      const client = await find(deps, userOf(request), request.params.clientId)
+      const user = userOf(request)
+      const client = await find(deps, user, request.params.clientId)
       const { of, overlapHours } = request.body
+      if (of === 'client') assertCovers(user, client)
       const overlapMs = overlapHours * 3_600_000
       const action = of === 'client' ? 'client.rotate-secret' : 'client.rotate-webhook-secret'
       const acting = actingDb(deps, request, about(action, client, { overlapHours }))
@@ -183,6 +185,15 @@ async function find({ db, clock }: Deps, user: SignedIn, clientId: string): Prom
     throw new AppError('not_found', { detail: 'There is no client with this id.' })
   }
   return client
+}
+
+/** Who makes a secret knows it, and with it may do whatever the client may. */
+function assertCovers(user: SignedIn, client: KnownClient): void {
+  const lacking = client.scopes.filter((scope) => !user.permissions.includes(scope))
+  if (lacking.length === 0) return
+  throw new AppError('permission_missing', {
+    detail: `Whoever has this secret may do all that the client may, and your role lacks ${lacking.join(', ')}. Ask somebody who may.`,
+  })
 }
 
 function about(action: string, client: KnownClient, details: Record<string, unknown>) {

@@ -1,5 +1,5 @@
 import type { Acquirer, Payment } from '../acquirers/acquirer.ts'
-import { AcquirerUnavailable } from '../acquirers/acquirer.ts'
+import { AcquirerUnavailable, UnreadableAnswer } from '../acquirers/acquirer.ts'
 import { enqueueJob, enqueueJobs } from '../jobs/jobs.ts'
 import { eachAtOnce } from '../lib/at-once.ts'
 import { fromTxid } from '../pix/ids.ts'
@@ -28,7 +28,12 @@ export async function pollPayments(deps: SettleDeps, stopping: AbortSignal): Pro
     try {
       await pollAcquirer(deps, acquirer, stopping)
     } catch (error) {
-      if (error instanceof AcquirerUnavailable)
+      if (error instanceof UnreadableAnswer)
+        deps.log.error(
+          { acquirer: acquirer.name, reason: error.message },
+          'payments in an acquirer’s list cannot be read: find out at the acquirer what they are',
+        )
+      else if (error instanceof AcquirerUnavailable)
         deps.log.warn({ acquirer: acquirer.name, reason: error.message }, 'the acquirer does not list its payments now')
       else deps.log.error({ err: error, acquirer: acquirer.name }, 'the payments of an acquirer could not be read')
     }
@@ -57,12 +62,16 @@ type Poll = { acquirer: Acquirer; holdsOrphans: boolean; stopping: AbortSignal }
 
 async function settleListed(deps: SettleDeps, poll: Poll, payments: AsyncIterable<Payment>): Promise<void> {
   const chunk: Payment[] = []
-  for await (const payment of payments) {
-    chunk.push(payment)
-    if (chunk.length === chunkMax) await settleMissing(deps, poll, chunk.splice(0))
-    if (poll.stopping.aborted) return
+  try {
+    for await (const payment of payments) {
+      chunk.push(payment)
+      if (chunk.length === chunkMax) await settleMissing(deps, poll, chunk.splice(0))
+      if (poll.stopping.aborted) return
+    }
+  } finally {
+    // What was read before the list broke off is settled all the same.
+    await settleMissing(deps, poll, chunk)
   }
-  await settleMissing(deps, poll, chunk)
 }
 
 async function settleMissing(deps: SettleDeps, poll: Poll, payments: Payment[]): Promise<void> {

@@ -205,10 +205,14 @@ describe('the secrets of a client', () => {
     const kept = async () => (await developer.call<Kept>(path)).body
     expect((await kept()).secrets).toEqual([{ createdAt: expect.any(String), expiresAt: null }])
     service.clock.advance(1_000)
-    const rotated = await developer.call(`${path}/secret`, {
-      method: 'POST',
-      body: { of: 'client', overlapHours: 24 },
-    })
+    const body = { of: 'client', overlapHours: 24 }
+    // It would give him whatever the client may do.
+    const refused = await developer.call(`${path}/secret`, { method: 'POST', body })
+    expect([refused.status, refused.body.code]).toEqual([403, 'permission_missing'])
+    expect(refused.body.detail).toContain('refund.write')
+    const owner = await browserOf('owner', merchantId)
+    const rotated = await owner.call(`${path}/secret`, { method: 'POST', body })
+    expect(rotated.status).toBe(201)
     const { secrets, webhookSecrets } = await kept()
     expect(secrets.map(({ expiresAt }) => expiresAt)).toEqual([null, rotated.body.formerExpiresAt])
     expect(webhookSecrets).toHaveLength(1)

@@ -4,7 +4,7 @@ import { receiverAccount } from '../../../simulator/receiver-account.ts'
 import { manualClock } from '../../../test/support/clock.ts'
 import { txidOf } from '../../../test/support/simulator.ts'
 import { cents } from '../../lib/money.ts'
-import { type Acquirer, AcquirerUnavailable } from '../acquirer.ts'
+import { type Acquirer, AcquirerUnavailable, UnreadableAnswer } from '../acquirer.ts'
 import { createBacenAcquirer } from './adapter.ts'
 import { createHttpSend, type HttpRequest, type HttpResponse, type Send } from './http.ts'
 
@@ -216,14 +216,13 @@ describe('payments', () => {
     tipoChave: 'CPF',
     chave: '52998224725',
   }
-  const list = async (answers: unknown[], queries: Record<string, string>[] = []) => {
+  const list = async (answers: unknown[], queries: Record<string, string>[] = [], found: string[] = []) => {
     const acquirer = open(
       psp((request) => {
         queries.push(request.query)
         return json(200, answers[Number(request.query['paginacao.paginaAtual'])] ?? { pix: [] })
       }),
     )
-    const found: string[] = []
     const range = { from: new Date('2026-03-02T14:00:00.500Z'), to: new Date('2026-03-02T15:00:00.001Z') }
     for await (const payment of acquirer.listPayments(range)) found.push(payment.endToEndId)
     return found
@@ -260,7 +259,10 @@ describe('payments', () => {
   })
 
   it('that cannot be read are not passed over', async () => {
-    await expect(list([{ pix: [pix, { ...pix, valor: '1,00' }] }])).rejects.toBeInstanceOf(AcquirerUnavailable)
+    const seen: string[] = []
+    await expect(list([{ pix: [{ ...pix, valor: '1,00' }, pix] }], [], seen)).rejects.toBeInstanceOf(UnreadableAnswer)
+    // Nor are the others kept waiting for it.
+    expect(seen).toEqual([pix.endToEndId])
     await expect(list([{ pix: 'none' }])).rejects.toBeInstanceOf(AcquirerUnavailable)
     await expect(list([{ status: 'ok' }])).rejects.toBeInstanceOf(AcquirerUnavailable)
     const other = open(psp(json(200, { ...pix, endToEndId: `e${'1'.repeat(31)}` })))

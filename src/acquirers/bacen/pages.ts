@@ -1,4 +1,4 @@
-import { AcquirerUnavailable, type Range } from '../acquirer.ts'
+import { AcquirerUnavailable, type Range, UnreadableAnswer } from '../acquirer.ts'
 import { bareList, type Client } from './client.ts'
 import type { Manner } from './manner.ts'
 import { count, type Json, list as listOf, record } from './read.ts'
@@ -29,15 +29,22 @@ type Asked<Item> = {
  * a PSP refuses milliseconds, wide enough to hold the range.
  */
 export async function* listBetween<Item>(deps: ListDeps, asked: Asked<Item>): AsyncIterable<Item> {
+  let unreadable = 0
   for (const range of partsOf(asked.range, deps.list.daysMax)) {
     for await (const entry of listPages(deps, { ...asked, range })) {
       const item = asked.read(entry)
-      if (item === null) throw new AcquirerUnavailable(`The acquirer answered with ${asked.member} that cannot be read`)
+      if (item === null) {
+        unreadable += 1
+        continue
+      }
       const at = asked.timeOf?.(item)
       if (asked.isPassedOver?.(entry)) continue
       if (!at || (at >= range.from && at <= range.to)) yield item
     }
   }
+  // None is passed over: it is money. But the others are not kept waiting for it.
+  if (unreadable > 0)
+    throw new UnreadableAnswer(`The acquirer’s list of ${asked.member} has ${unreadable} that cannot be read`)
 }
 
 /** Each ends a millisecond before the next begins, so that nothing is in two of them. */

@@ -8,7 +8,7 @@ import { Copyable } from '../../components/copy.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Page, Section } from '../../components/page.tsx'
 import { useFormat } from '../../format.ts'
-import { useClient, useUser } from '../../session.tsx'
+import { useClient, useMay, useUser } from '../../session.tsx'
 import { useText } from '../../text.ts'
 import { ClientList, ClientState, ScopeChoice } from './client-list.tsx'
 import { type SecretAlive, Secrets } from './secrets.tsx'
@@ -25,6 +25,7 @@ export default function Credentials() {
 
 function OfOne({ clientId }: { clientId: string }) {
   const t = useText(words)
+  const may = useMay()
   const client = useQuery({
     queryKey: ['client', clientId],
     queryFn: async () => await ask<ClientKept>('GET', `/client/${encodeURIComponent(clientId)}`),
@@ -41,8 +42,14 @@ function OfOne({ clientId }: { clientId: string }) {
             <Revoking client={data} />
           </Stack>
           <Stack gap="lg">
-            <Secrets of="client" clientId={clientId} secrets={data.secrets} isOfProvider={data.hasProvider} />
-            <Secrets of="webhook" clientId={clientId} secrets={data.webhookSecrets} />
+            <Secrets
+              of="client"
+              clientId={clientId}
+              secrets={data.secrets}
+              isOfProvider={data.hasProvider}
+              mayMake={data.scopes.every(may)}
+            />
+            <Secrets of="webhook" clientId={clientId} secrets={data.webhookSecrets} mayMake />
           </Stack>
         </SimpleGrid>
       )}

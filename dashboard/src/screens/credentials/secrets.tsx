@@ -17,12 +17,15 @@ export function Secrets({
   clientId,
   secrets,
   isOfProvider = false,
+  mayMake,
 }: {
   of: 'client' | 'webhook'
   clientId: string
   secrets: SecretAlive[]
   /** An external provider keeps it. */
   isOfProvider?: boolean
+  /** Who makes a secret may do whatever the client may. */
+  mayMake: boolean
 }) {
   const t = useText(words)
   const format = useFormat()
@@ -33,7 +36,8 @@ export function Secrets({
     <Section
       title={of === 'client' ? t.secrets : t.webhookSecrets}
       aside={
-        !isOfProvider && (
+        !isOfProvider &&
+        mayMake && (
           <Button
             size="xs"
             variant="default"
