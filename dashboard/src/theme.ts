@@ -19,6 +19,7 @@ export const theme = createTheme({
   primaryShade: 6,
   colors: { lamp },
   autoContrast: true,
+  respectReducedMotion: true,
   defaultRadius: 'md',
   cursorType: 'pointer',
   fontFamily: 'Inter, ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif',

@@ -63,6 +63,10 @@ export async function visit(
     complaints,
     async look(name) {
       await page.waitForLoadState('networkidle')
+      // What is still fading in has no contrast yet.
+      await page.evaluate(
+        async () => await Promise.allSettled(document.getAnimations().map(({ finished }) => finished)),
+      )
       if (picturesDir !== undefined) {
         await mkdir(picturesDir, { recursive: true })
         await page.screenshot({ path: join(picturesDir, `${name}-${width}-${theme}.png`), fullPage: true })
