@@ -1,22 +1,14 @@
-import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import sparticuz from '@sparticuz/chromium'
 import { source as axeSource } from 'axe-core'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
-import { expect } from 'vitest'
+import { expect, inject } from 'vitest'
 
 /** Where pictures of screens are kept, for people to look at: set it, and each {@link Visit.look} leaves one there. */
 const picturesDir = process.env.GUICHE_PICTURES
 
-/** A browser that npm brings, for Linux on x64; elsewhere the one that CHROMIUM_PATH names. Null where there is none: skip visibly. */
-export const chromiumPath = await findChromium()
-
-async function findChromium(): Promise<string | null> {
-  const named = process.env.CHROMIUM_PATH
-  if (named !== undefined) return existsSync(named) ? named : null
-  return process.platform === 'linux' && process.arch === 'x64' ? await sparticuz.executablePath() : null
-}
+/** Null where there is no browser: skip visibly. */
+export const chromiumPath = inject('chromium')
 
 export async function openChromium(): Promise<Browser> {
   return await chromium.launch({

@@ -10,6 +10,7 @@ import { buildGuide } from '../../scripts/guide.ts'
 import { startEmbeddedPostgres } from '../../src/db/embedded.ts'
 import { migrate, migrationsFolder } from '../../src/db/migrate.ts'
 import { connect, raw } from '../../src/db/sql.ts'
+import { findChromium } from './chromium.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -17,6 +18,8 @@ declare module 'vitest' {
     postgres: string
     /** The compiled program, laid out as in dist/: for tests that start a process. */
     build: string
+    /** Where a browser is, if there is one. */
+    chromium: string | null
   }
 }
 
@@ -34,6 +37,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   ])
   await makeTemplate(postgres.connectionString)
   project.provide('build', build)
+  project.provide('chromium', await findChromium())
   project.provide('postgres', postgres.connectionString)
   return async () => {
     await postgres.stop()
