@@ -12,6 +12,8 @@ export type SdkErrorCode =
   | 'invalid_client'
   /** A webhook that is not to be trusted. */
   | 'webhook_not_verified'
+  /** What `waitFor` waited for did not come in time. */
+  | 'wait_timed_out'
 
 type Facts = {
   code: string
@@ -58,7 +60,7 @@ export class GuicheError extends Error {
 
   constructor({ code, detail, status, requestId, retryAfterSeconds, errors = [], idempotencyKey, cause }: Facts) {
     const notes = [code, status && `HTTP ${status}`, requestId && `request ${requestId}`].filter(Boolean)
-    super(`${detail} [${notes.join(', ')}]`, cause === undefined ? {} : { cause })
+    super(`${describe(detail, errors)} [${notes.join(', ')}]`, cause === undefined ? {} : { cause })
     this.code = code
     this.detail = detail
     this.status = status
@@ -67,6 +69,17 @@ export class GuicheError extends Error {
     this.errors = errors
     this.idempotencyKey = idempotencyKey
   }
+}
+
+/** A log of a request with a hundred faults stays readable. */
+const faultsShownMax = 5
+
+/** The service's sentence names the first fault alone; who reads only the message is told of the others too. */
+function describe(detail: string, errors: readonly FieldError[]): string {
+  if (errors.length < 2) return detail
+  const shown = errors.slice(0, faultsShownMax).map(({ field, message }) => `${field || 'The body'} ${message}.`)
+  const more = errors.length - shown.length
+  return [...shown, ...(more > 0 ? [`And ${more} more in "errors".`] : [])].join(' ')
 }
 
 /** 422: `errors` names every field that is missing or wrong. */

@@ -38,7 +38,7 @@ const longestPauseMs = 8_000
 /** A service that asks for more patience than this is told to the caller instead. */
 const retryAfterMaxSeconds = 60
 /** A timer that is set to more ends at once. */
-const timerMaxMs = 2 ** 31 - 1
+export const timerMaxMs = 2 ** 31 - 1
 
 /** 408 to 504: refused before it was carried out, or of unknown outcome. */
 const repeatedStatuses = [408, 500, 502, 503, 504]
@@ -101,7 +101,7 @@ function pauseMs(error: unknown, retry: number): number {
   return Math.min(longestPauseMs, firstPauseMs * 2 ** retry) * (0.5 + Math.random() / 2)
 }
 
-async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+export async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const waited = new Promise<void>((done) => {
     timer = setTimeout(done, ms)

@@ -11,7 +11,9 @@ import type {
   Transaction,
   TransactionCreated,
   TransactionFilters,
+  TransactionStatus,
 } from './types.ts'
+import { type WaitOptions, waitUntil } from './wait.ts'
 
 /** What a transaction is created from; `amount`, in cents, is all that must be there. */
 export type CreateTransaction = Omit<CreateTransactionBody, 'paymentMethod' | 'pix'> &
@@ -60,6 +62,30 @@ export class Transactions {
    */
   get(id: string, options?: RequestOptions): Promise<Transaction> {
     return this.#client.get(`/transaction/${toSegment(id)}`, options)
+  }
+
+  /**
+   * Asks, with growing pauses, until the transaction has a status or is as you say, and gives it as it then is. For scripts and tests; a shop
+   * gives a `webhookUrl` and is told.
+   *
+   * @throws {GuicheError} `wait_timed_out` after `timeoutMs`, 30 seconds by default, with the status that it last had
+   * @example
+   * ```ts
+   * const { endToEnd } = await guiche.transactions.waitFor(id, 'PAID', { timeoutMs: 10_000 })
+   * const { refunds } = await guiche.transactions.waitFor(id, ({ refunds }) => refunds.every(({ status }) => status !== 'PROCESSING'))
+   * ```
+   */
+  waitFor(
+    id: string,
+    until: TransactionStatus | ((transaction: Transaction) => boolean),
+    options: WaitOptions = {},
+  ): Promise<Transaction> {
+    const wanted = typeof until === 'function' ? 'as it was waited for' : until
+    return waitUntil((signal) => this.get(id, { signal }), {
+      fits: typeof until === 'function' ? until : ({ status }) => status === until,
+      describe: (last) => `Transaction ${id} is ${last?.status ?? 'of unknown status'}, not ${wanted}`,
+      options,
+    })
   }
 
   /**

@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { Guiche, GuicheError } from '../../sdk/src/index.ts'
+import { type BadLine, openBadLine } from '../support/bad-line.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+
+let service: TestService
+let line: BadLine
+let guiche: Guiche
+
+beforeAll(async () => {
+  service = await startTestService()
+})
+afterAll(async () => await service.stop())
+beforeEach(async () => {
+  line = await openBadLine(service.baseUrl)
+  guiche = new Guiche({ ...service.sandbox, baseUrl: line.baseUrl })
+  return async () => await line.stop()
+})
+
+describe('waiting for a transaction', () => {
+  it('ends with the transaction as soon as it has the status', async () => {
+    const { id, pixResponse } = await guiche.transactions.create({ amount: 2590 })
+    const waiting = guiche.transactions.waitFor(id, 'PAID')
+    await guiche.sandbox.pay({ uri: pixResponse.uri })
+    expect(await waiting).toMatchObject({ id, status: 'PAID', amountPaid: 2590 })
+  })
+
+  it('ends as soon as it is as the caller says, though answers are lost', async () => {
+    const { id, pixResponse } = await guiche.transactions.create({ amount: 2590 })
+    await guiche.sandbox.pay({ uri: pixResponse.uri })
+    line.plan(`GET /transaction/${id}`, 'lose-answer', { status: 503 })
+    const paid = await guiche.transactions.waitFor(id, ({ amountPaid }) => amountPaid !== undefined)
+    expect(paid.amountPaid).toBe(2590)
+    expect(line.count(`GET /transaction/${id}`)).toBeGreaterThanOrEqual(3)
+  })
+
+  it('says what it is instead when the time is over, and has asked less and less often', async () => {
+    const { id } = await guiche.transactions.create({ amount: 2590 })
+    const error = await failure(guiche.transactions.waitFor(id, 'PAID', { timeoutMs: 3_000 }))
+    expect(error).toMatchObject({
+      code: 'wait_timed_out',
+      detail: `Transaction ${id} is PIX_QRCODE_GENERATED, not PAID, after 3000 ms. Wait longer, or look again later.`,
+    })
+    expect(line.count(`GET /transaction/${id}`)).toBeLessThanOrEqual(8)
+  })
+
+  it('ends in time when no answer comes', async () => {
+    const { id } = await guiche.transactions.create({ amount: 2590 })
+    line.plan(`GET /transaction/${id}`, 'hang')
+    const error = await failure(guiche.transactions.waitFor(id, () => true, { timeoutMs: 100 }))
+    expect(error.message).toMatch(/is of unknown status, not as it was waited for, after 100 ms/)
+  })
+
+  it('ends at once when it is aborted, with the reason that was given', async () => {
+    const { id } = await guiche.transactions.create({ amount: 2590 })
+    const stop = new AbortController()
+    const waiting = guiche.transactions.waitFor(id, 'PAID', { signal: stop.signal })
+    stop.abort(new Error('The customer went away'))
+    await expect(waiting).rejects.toThrow('The customer went away')
+    await expect(guiche.transactions.waitFor(id, 'PAID', { signal: stop.signal })).rejects.toThrow('went away')
+  })
+
+  it('does not wait for what is not there', async () => {
+    const error = await failure(guiche.transactions.waitFor('35457624-6b28-437c-8386-5ed3581f33f2', 'PAID'))
+    expect(error.code).toBe('not_found')
+  })
+})
+
+describe('the message of an error', () => {
+  it('has every fault, not the first alone', async () => {
+    const error = await failure(guiche.transactions.create({ amount: 0, externalCode: 'short' }))
+    expect(error.message).toMatch(/^amount .+\. externalCode .*8.*\. \[validation_failed, HTTP 422/)
+  })
+
+  it('is not longer than a few faults', async () => {
+    const pix = { expirationSeconds: 0 }
+    const customer = { name: '', document: '1', email: 'none' }
+    const input = { amount: 0, externalCode: 'short', idempotencyKey: 'short', webhookUrl: 'none', customer, pix }
+    const error = await failure(guiche.transactions.create(input))
+    expect(error.errors.length).toBeGreaterThan(5)
+    expect(error.message).toContain(`. And ${error.errors.length - 5} more in "errors". [`)
+    expect(error.message).not.toContain(error.errors[5]?.message)
+  })
+})
+
+async function failure(promise: Promise<unknown>): Promise<GuicheError> {
+  const error = await promise.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  )
+  if (!(error instanceof GuicheError)) throw new Error('It should have failed with a GuicheError.', { cause: error })
+  return error
+}
