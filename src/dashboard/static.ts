@@ -22,7 +22,7 @@ const policy = [
 export async function registerDashboardPage(app: Server): Promise<void> {
   const folder = findFolder(import.meta.dirname)
   if (folder === null) {
-    app.log.warn('the dashboard has not been built, so it is not served: npm run dashboard')
+    app.log.warn('the dashboard has not been built, so it is not served: npm run build')
     return
   }
   await app.register(async (scoped) => {

@@ -26,13 +26,13 @@ declare module 'vitest' {
 const log = pino({ level: 'silent' })
 const template = 'guiche_template'
 
-/** Once per run: the program, the dashboard and the guide are built, and one PostgreSQL of our own is started, with a migrated database to clone. */
+/** Once per run: the program, the SDK, the dashboard and the guide are built, and one PostgreSQL of our own is started, with a migrated database to clone. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = await mkdtemp(join(tmpdir(), 'guiche-test-'))
   const [build, postgres] = await Promise.all([
     compile(),
     startEmbeddedPostgres({ dataDir, log }),
-    buildDashboard(),
+    buildWorkspaces(),
     buildGuide({ root: '.', into: 'dist/guide' }),
   ])
   await makeTemplate(postgres.connectionString)
@@ -64,9 +64,9 @@ async function compile(): Promise<string> {
   return folder
 }
 
-/** Only where it is older than its sources. */
-async function buildDashboard(): Promise<void> {
-  await promisify(execFile)(process.execPath, ['scripts/build-dashboard.mjs'])
+/** Only what is older than its sources. */
+async function buildWorkspaces(): Promise<void> {
+  await promisify(execFile)(process.execPath, ['scripts/build-workspaces.mjs'])
 }
 
 async function makeTemplate(connectionString: string): Promise<void> {
