@@ -23,7 +23,6 @@ const untried: [document: string, beginning: string, why: string][] = [
   ['docs/architecture.md', 'src/ ', 'what stands where; its folders are compared with those that there are'],
   ['docs/going-live.md', 'curl -s -o /dev/null', 'asks hosts of the reader’s; proxies have tests of their own'],
   ['docs/simulator.md', 'curl --cacert', 'leaves out the txid; mutual TLS has tests of its own'],
-  ['sdk/README.md', 'npm install @guiche/sdk', 'asks a registry; the packed package is installed by a test of its own'],
   ['docs/webhooks.md', 'POST /webhooks/pix', 'a delivery as it arrives, shortened; deliveries have tests of their own'],
 ]
 

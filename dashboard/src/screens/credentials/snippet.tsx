@@ -54,7 +54,8 @@ export function Snippet({ clientId }: { clientId: string }) {
   )
 }
 
-const sdk = (clientId: string) => `// npm install @guiche/sdk
+const sdk = (clientId: string) => `// The SDK, in the checkout of Guichê: npm pack -w @guiche/sdk
+// In your shop, with the file that this made: npm install ./guiche-sdk-0.1.0.tgz
 import { Guiche } from '@guiche/sdk'
 
 const guiche = new Guiche({

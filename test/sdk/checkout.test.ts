@@ -1,0 +1,74 @@
+import { execFile } from 'node:child_process'
+import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createTestDatabase } from '../support/database.ts'
+import { documents, readDocument } from '../support/documents.ts'
+import { readSamples } from '../support/packed-sdk.ts'
+import { findFreePort, makeDataDir, startServiceProcess } from '../support/process.ts'
+
+const run = promisify(execFile)
+/** In the checkout, where packages are found, and git does not look. */
+const folder = resolve(`dist/checkout-${process.pid}`)
+const cleanups: (() => Promise<unknown>)[] = []
+
+beforeAll(async () => {
+  const { dataDir, remove } = await makeDataDir()
+  const database = await createTestDatabase()
+  cleanups.push(remove, database.drop)
+  const service = await startServiceProcess({
+    dataDir,
+    port: await findFreePort(),
+    databaseUrl: database.connectionString,
+  })
+  cleanups.push(async () => {
+    service.signal('SIGTERM')
+    await service.ended
+  })
+  await mkdir(join(folder, 'data'), { recursive: true })
+  cleanups.push(async () => await rm(folder, { recursive: true, force: true }))
+  await cp(join(dataDir, 'sandbox.json'), join(folder, 'data/sandbox.json'))
+})
+afterAll(async () => {
+  for (const cleanup of cleanups.reverse()) await cleanup()
+})
+
+describe('in a checkout, as a newcomer has it', () => {
+  it.each(['README.md', 'docs/quick-start.md'])('the first program of %s prints what is said', async (document) => {
+    const [program = ''] = await readSamples(document)
+    expect(program.split('\n').length).toBeLessThanOrEqual(10)
+    // The link of the workspace leads to what `npm start` builds; nothing is packed or compiled for it.
+    await writeFile(join(folder, 'pay.mjs'), program)
+    const { stdout, stderr } = await run(process.execPath, ['pay.mjs'], { cwd: folder })
+    expect([stdout, stderr]).toEqual(['PAID 2590\n', ''])
+    expect(program).toContain('// PAID 2590\n')
+  })
+
+  it('`npm start` builds what a program imports', async () => {
+    const { scripts } = JSON.parse(await readFile('package.json', 'utf8'))
+    expect(scripts.prestart).toContain('npm run --silent build')
+    expect(scripts.build).toContain('npm run --silent workspaces')
+    // It was built for this run of tests, so there is nothing to say.
+    const { stdout } = await run('npm', ['run', '--silent', 'workspaces'])
+    expect(stdout).toBe('')
+  })
+})
+
+describe('what a shop is told to install', () => {
+  const told = [...documents, 'dashboard/src/screens/credentials/snippet.tsx'].map((name) => [name, readDocument(name)])
+
+  it('is the file that npm makes of the checkout', async () => {
+    const args = ['pack', '-w', '@guiche/sdk', '--dry-run', '--ignore-scripts', '--json']
+    const { stdout } = await run('npm', args, { env: { ...process.env, npm_config_update_notifier: 'false' } })
+    const [{ filename }] = JSON.parse(stdout) as [{ filename: string }]
+    const named = told.flatMap(([, text = '']) => text.match(/guiche-sdk-[\w.]+\.tgz/g) ?? [])
+    expect(named.length).toBeGreaterThanOrEqual(3)
+    expect(new Set(named)).toEqual(new Set([filename]))
+  })
+
+  it('is never a name of npm’s registry, which anybody could take', () => {
+    const wrong = told.filter(([, text = '']) => /npm (?:i|install|add) @guiche/.test(text))
+    expect(wrong.map(([name]) => name)).toEqual([])
+  })
+})
