@@ -37,7 +37,9 @@ it(`answers whatever it is sent as its document says, never with a 5xx (FUZZ_SEE
   const operations = listOperations(document)
   const check = createCheck(document, operations)
   const known = await learn()
-  const request = arbitraryRequest(operations, { document, token: service.token, known }).filter(
+  // A bank that loses answers makes true 500s, which say that the outcome is not known.
+  const asked = operations.filter(({ method, path }) => `${method} ${path}` !== 'POST /sandbox/personality')
+  const request = arbitraryRequest(asked, { document, token: service.token, known }).filter(
     ({ body }) => body === null || !body.includes(slowAmount),
   )
   await fc.assert(
