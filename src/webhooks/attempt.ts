@@ -133,6 +133,8 @@ function failure(outcome: 'hung' | 'unreachable' | 'stopped', error: string | nu
 
 const faults: Record<string, string> = {
   ADDRESS_REFUSED: 'The address of the receiver may not be called',
+  PRIVATE_ADDRESS_REFUSED:
+    'The address of the receiver may not be called (WEBHOOK_ALLOW_PRIVATE=true allows private hosts)',
   ECONNREFUSED: 'The connection was refused',
   ECONNRESET: 'The connection was closed before an answer',
   EHOSTUNREACH: 'The receiver cannot be reached',

@@ -182,7 +182,9 @@ describe('a delivery', () => {
     await enqueue(receiver.url)
     work({}, { allowPrivate: false })
     await untilAttempts(1)
-    expect((await deliveries())[0]?.last_error).toBe('The address of the receiver may not be called')
+    expect((await deliveries())[0]?.last_error).toBe(
+      'The address of the receiver may not be called (WEBHOOK_ALLOW_PRIVATE=true allows private hosts)',
+    )
     expect(receiver.requests()).toBe(0)
   })
 

@@ -36,19 +36,27 @@ afterAll(() => server.close())
 
 describe('the dialler', () => {
   it.each([
-    ['a literal', 'http://127.0.0.1', []],
-    ['an IPv6 literal', 'http://[::1]', []],
-    ['a literal written as a number', 'https://2130706433', []],
-    ['a name that leads home', 'https://shop.example', ['127.0.0.1']],
-    ['a name that leads home by IPv6', 'https://shop.example', ['::1', '::ffff:127.0.0.1', '::7f00:1']],
-    ['a name that leads to a cloud’s metadata', 'https://shop.example', ['169.254.169.254', 'fd00:ec2::254']],
-    ['a name with no address', 'https://shop.example', []],
-  ])('refuses %s and opens no connection', async (_, origin, addresses) => {
+    ['a literal', 'http://127.0.0.1', [], 'PRIVATE_ADDRESS_REFUSED'],
+    ['an IPv6 literal', 'http://[::1]', [], 'PRIVATE_ADDRESS_REFUSED'],
+    ['a literal written as a number', 'https://2130706433', [], 'PRIVATE_ADDRESS_REFUSED'],
+    ['a name that leads home', 'https://shop.example', ['127.0.0.1'], 'PRIVATE_ADDRESS_REFUSED'],
+    [
+      'a name that leads home by IPv6',
+      'https://shop.example',
+      ['::1', '::ffff:127.0.0.1', '::7f00:1'],
+      'PRIVATE_ADDRESS_REFUSED',
+    ],
+    [
+      'a name that leads to a cloud’s metadata',
+      'https://shop.example',
+      ['169.254.169.254', 'fd00:ec2::254'],
+      'ADDRESS_REFUSED',
+    ],
+    ['a name with no address', 'https://shop.example', [], 'ADDRESS_REFUSED'],
+  ])('refuses %s and opens no connection', async (_, origin, addresses, code) => {
     const dialler = createDialler({ allowPrivate: false, resolve: async () => addresses })
     const before = connections
-    await expect(request(`${origin}:${port}/`, { dispatcher: dialler })).rejects.toMatchObject({
-      code: 'ADDRESS_REFUSED',
-    })
+    await expect(request(`${origin}:${port}/`, { dispatcher: dialler })).rejects.toMatchObject({ code })
     expect(connections).toBe(before)
   })
 

@@ -16,7 +16,13 @@ const headersMaxBytes = 16 * 1024
 
 /** Why nothing was dialled: the receiver's address is not one that may be. */
 export class AddressRefused extends Error {
-  readonly code = 'ADDRESS_REFUSED'
+  readonly code: 'ADDRESS_REFUSED' | 'PRIVATE_ADDRESS_REFUSED'
+
+  /** Whether it is one that the operator may allow. */
+  constructor(message: string, { isPrivate = false } = {}) {
+    super(message)
+    this.code = isPrivate ? 'PRIVATE_ADDRESS_REFUSED' : 'ADDRESS_REFUSED'
+  }
 }
 
 export type Resolve = (host: string) => Promise<string[]>
@@ -47,7 +53,9 @@ export function createDialler({ allowPrivate, resolve = createResolve(allowPriva
     const host = toHost(options.hostname)
     const found = isIP(host) ? [host] : await resolve(host)
     const allowed = found.filter((address) => mayDial(address, options.protocol)).slice(0, addressesMax)
-    let failure: unknown = new AddressRefused('The receiver has no address that may be called')
+    const isPrivate =
+      !allowPrivate && (kindOfHost(host) === 'private' || found.some((one) => kindOfAddress(one) === 'private'))
+    let failure: unknown = new AddressRefused('The receiver has no address that may be called', { isPrivate })
     for (const address of allowed) {
       try {
         return await connectTo({ ...options, hostname: address, ...(isIP(host) ? {} : { servername: host }) })
