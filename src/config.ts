@@ -199,6 +199,9 @@ export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
 }
 
+/** The setting in the database that says where the service was last reached: tools make links of it. */
+export const baseUrlSetting = 'base_url'
+
 /** Where the service is reached: BASE_URL, or the address that it listens on. */
 export function toBaseUrl({ baseUrl, host, port }: Pick<Config, 'baseUrl' | 'host' | 'port'>): string {
   return baseUrl ?? `http://${toUrlHost(host)}:${port}`

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { readConfig } from './config.ts'
 import { createLog } from './log.ts'
 import type { SandboxFile } from './sandbox-client.ts'
-import { startService } from './service.ts'
+import { type Service, startService } from './service.ts'
 
 /** A stop that takes longer than this is cut short: nothing is lost, since whatever was acknowledged is committed. */
 const stopMaxMs = 30_000
@@ -36,6 +36,7 @@ async function main(): Promise<void> {
     const service = await startService({ config, log })
     stopOnSignals(service.stop, log)
     if (service.newSandbox) print(welcome(service.newSandbox, config.dataDir))
+    else if (config.logFormat === 'pretty') print(whereabouts(service))
     if (service.firstAdminUrl)
       print(
         `  The dashboard has nobody who may sign in. Become its first admin, once, within three days:\n\n    ${service.firstAdminUrl}\n\n`,
@@ -89,6 +90,20 @@ function welcome(sandbox: SandboxFile, dataDir: string): string {
     webhook secret  ${sandbox.webhookSecret}
 
   The guide: ${sandbox.baseUrl}/guide/     API reference: ${sandbox.baseUrl}/docs     The sixty-second loop: README.md
+
+`
+}
+
+/** What every start tells a person: where to go, and whose money it is. */
+function whereabouts({ baseUrl, acquirers, isSimulated }: Service): string {
+  const money = isSimulated ? 'simulated: no real money moves' : acquirers.length > 1 ? 'acquirers' : 'acquirer'
+  return `
+  Guichê runs at ${baseUrl}
+
+    dashboard       ${baseUrl}/dashboard/
+    guide           ${baseUrl}/guide/
+    API reference   ${baseUrl}/docs
+    ${isSimulated ? `acquirer        ${acquirers.join(', ')} (${money})` : `${money.padEnd(15)} ${acquirers.join(', ')}`}
 
 `
 }

@@ -4,12 +4,15 @@ import type { Logger } from 'pino'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { createQuestionObserver, observeAcquirers } from './acquirers/metrics.ts'
 import { recordExchanges } from './acquirers/record.ts'
-import { createRegistry } from './acquirers/registry.ts'
+import { type Acquirers, createRegistry } from './acquirers/registry.ts'
 import { createApp } from './app.ts'
 import { loadSecretKey } from './auth/secret-key.ts'
-import { type Config, toBaseUrl } from './config.ts'
+import { saveSetting } from './auth/store.ts'
+import { baseUrlSetting, type Config, toBaseUrl } from './config.ts'
 import { openDatabase } from './database.ts'
+import type { Db } from './db/sql.ts'
 import { createExchangeWriter } from './exchanges/write.ts'
+import { listUnconfigured } from './explain/unconfigured-store.ts'
 import type { Server } from './http/server.ts'
 import { type Clock, systemClock } from './lib/clock.ts'
 import { openNetwork } from './network.ts'
@@ -25,6 +28,9 @@ export type Service = {
   newSandbox: SandboxFile | null
   /** Where the first admin of the dashboard is made; null once there is one. */
   firstAdminUrl: string | null
+  acquirers: string[]
+  /** No real money moves. */
+  isSimulated: boolean
   /** Answers what has been asked, takes no more, and ends. The database is the last to stop. */
   stop(): Promise<void>
 }
@@ -98,13 +104,34 @@ export async function startService({
     stops.push(app.close.bind(app))
     await app.listen({ host: config.host, port })
     stops.push((await registerCallbacks(deps, asked)).stop)
+    await saveSetting(db, baseUrlSetting, baseUrl)
+    await warnOfUnconfigured(deps)
     const newSandbox = network.sandbox && (await takeSandboxToShow({ db, dataDir: config.dataDir }))
     const firstAdminUrl = await inviteFirstAdmin(db, { now: clock.now(), baseUrl })
-    return { baseUrl, newSandbox, firstAdminUrl, stop }
+    const served = acquirers.all.map(({ name }) => name)
+    return { baseUrl, newSandbox, firstAdminUrl, acquirers: served, isSimulated: network.sandbox !== null, stop }
   } catch (error) {
     await stop()
     throw error
   }
+}
+
+/** Records of an acquirer that was left out of the settings would wait in silence. */
+async function warnOfUnconfigured({
+  db,
+  log,
+  acquirers,
+}: {
+  db: Db
+  log: Logger
+  acquirers: Acquirers
+}): Promise<void> {
+  const names = acquirers.all.map(({ name }) => name)
+  for (const { name, open } of await listUnconfigured(db, names))
+    log.warn(
+      { acquirer: name, open },
+      'open records stand on an acquirer that is not configured: nobody can ask it until it is configured again',
+    )
 }
 
 /** The address must be known before the app is made: QR codes and callbacks carry it. */

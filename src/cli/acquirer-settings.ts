@@ -1,6 +1,7 @@
 import { type AcquirerSettings, type AcquirersSettings, readAcquirersFile } from '../acquirers/settings.ts'
 import type { Config } from '../config.ts'
 import { systemClock } from '../lib/clock.ts'
+import { simulatorName } from '../network.ts'
 
 /** What ACQUIRERS_FILE says, proved as the start of the service does. */
 export function readSettings({ acquirersFile, variable }: Config): AcquirersSettings {
@@ -9,6 +10,17 @@ export function readSettings({ acquirersFile, variable }: Config): AcquirersSett
       'ACQUIRERS_FILE is not set: the acquirer is the simulated network. docs/acquirers.md tells how to name yours.',
     )
   return readAcquirersFile({ path: acquirersFile, variable, clock: systemClock })
+}
+
+/** Whether the service that has these settings can ask an acquirer of this name. Where the file cannot be read, that is told at its start. */
+export function knowsAcquirer(config: Config): (name: string) => boolean {
+  if (config.acquirersFile === null) return (name) => name === simulatorName
+  try {
+    const names = new Set(readSettings(config).acquirers.map((one) => one.name))
+    return (name) => names.has(name)
+  } catch {
+    return () => true
+  }
 }
 
 export function findSettings(config: Config, name: string): AcquirerSettings {

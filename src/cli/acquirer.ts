@@ -7,6 +7,7 @@ import type { AcquirerSettings } from '../acquirers/settings.ts'
 import { type Config, readConfig, toBaseUrl } from '../config.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { SecretKey } from '../lib/secrets.ts'
+import { simulatorName } from '../network.ts'
 import { toCallbackUrl } from '../registration.ts'
 import { findSettings, readSettings } from './acquirer-settings.ts'
 import { callbackCommands } from './callback.ts'
@@ -24,8 +25,9 @@ export function acquirerCommands(program: Command): void {
     .description('the acquirers of the settings file, which this checks as the start of the service does')
     .option('--json', 'print JSON')
     .action(({ json }: Json) => {
-      const { acquirers } = readSettings(readConfig(process.env))
-      const rows = acquirers.map(toRow)
+      const config = readConfig(process.env)
+      if (config.acquirersFile === null) return print([toSimulated(config)], { json, note: simulatedNote })
+      const rows = readSettings(config).acquirers.map(toRow)
       print(rows, {
         json,
         note: '`npx guiche acquirer check <name>` asks the PSP what it speaks; nothing is written there.',
@@ -47,6 +49,20 @@ export function acquirerCommands(program: Command): void {
     })
 
   callbackCommands(acquirer)
+}
+
+const simulatedNote = 'No real money moves. ACQUIRERS_FILE names accounts at PSPs: docs/acquirers.md.'
+
+/** What there is without a settings file. */
+function toSimulated({ simulatorUrl }: Config) {
+  return {
+    name: simulatorName,
+    dialect: 'generic',
+    environment: 'simulated',
+    address: simulatorUrl ?? 'built in',
+    payouts: 'yes',
+    contests: 'yes',
+  }
 }
 
 function toRow({ name, dialect, environment, place, manner }: AcquirerSettings) {

@@ -1,6 +1,9 @@
 import type { Command } from 'commander'
+import { receiverKey } from '../../simulator/receiver-account.ts'
 import { toCallbackDoor } from '../acquirers/callbacks.ts'
-import { readConfig } from '../config.ts'
+import type { AcquirerSettings } from '../acquirers/settings.ts'
+import { type Config, readConfig } from '../config.ts'
+import { simulatorName } from '../network.ts'
 import { toCallbackUrl } from '../registration.ts'
 import { findSettings } from './acquirer-settings.ts'
 import { withContext } from './context.ts'
@@ -13,8 +16,7 @@ export function callbackCommands(acquirer: Command): void {
     .description('print the address to which this acquirer sends callbacks, to register it by hand')
     .option('--json', 'print JSON')
     .action(async (name: string, { json }: { json?: boolean }) => {
-      const settings = findSettings(readConfig(process.env), name)
-      const { chave, callbacks } = settings
+      const { chave, callbacks } = findDoor(readConfig(process.env), name)
       const door = toCallbackDoor(callbacks)
       const url = await withContext(async (context) =>
         toCallbackUrl(context, { acquirer: { name, callbacks: door }, callbacks }),
@@ -23,6 +25,12 @@ export function callbackCommands(acquirer: Command): void {
       const shown = { url, chave, registered: callbacks.register === false ? 'by hand' : 'by Guichê, at each start' }
       print(value, { json, shown: { ...shown, certificate: describe(door) }, note: toNote(url) })
     })
+}
+
+/** The simulated network is told of the address as any PSP is. */
+function findDoor(config: Config, name: string): Pick<AcquirerSettings, 'chave' | 'callbacks'> {
+  const isSimulated = config.acquirersFile === null && name === simulatorName
+  return isSimulated ? { chave: receiverKey, callbacks: {} } : findSettings(config, name)
 }
 
 function describe({ clientCertificate }: ReturnType<typeof toCallbackDoor>): string {

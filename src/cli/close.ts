@@ -4,6 +4,7 @@ import type { JWK } from 'jose'
 import { inReais } from '../lib/money.ts'
 import { type Closed, closeDay, readStatement } from '../reconciliation/close.ts'
 import { findStatement, type StatementRow } from '../reconciliation/close-store.ts'
+import { dayBefore, dayOf } from '../reconciliation/days.ts'
 import { publicStatementKeys, verifyStatement } from '../reconciliation/sign.ts'
 import type { Amount, Changes, Statement } from '../reconciliation/statement.ts'
 import { recorded } from './actor.ts'
@@ -23,12 +24,15 @@ export function closeCommands(program: Command): void {
   command
     .command('run', { isDefault: true })
     .description('close a day that is over, or close it again: what has changed since is a version of its own')
-    .requiredOption('--date <date>', 'the day in Brasília: 2026-11-20')
+    .option('--date <date>', 'the day in Brasília: 2026-11-20; yesterday by default')
     .option('--acquirer <name>', 'of one; of all by default')
     .option('--out <file>', 'write the signed statement there; of one acquirer')
     .option('--json', 'print JSON')
-    .action(async ({ json, date, acquirer, out }: Json & Of & { out?: string }) => {
+    .action(async ({ json, acquirer, out, ...asked }: Json & Partial<Of> & { out?: string }) => {
+      // Somebody who wants to know what there is signs nothing.
+      if (command.args.length === 0) return command.outputHelp()
       const closed = await withAcquirers(async (context) => {
+        const date = asked.date ?? dayBefore(dayOf(context.clock.now()))
         const all: { name: string; closed: Closed }[] = []
         const picked = pickAcquirers(context, acquirer)
         if (out !== undefined && picked.length > 1)

@@ -1,5 +1,6 @@
 import { loadSecretKey } from '../auth/secret-key.ts'
-import { readConfig, toBaseUrl } from '../config.ts'
+import { findSetting } from '../auth/store.ts'
+import { baseUrlSetting, readConfig, toBaseUrl } from '../config.ts'
 import { openDatabase } from '../database.ts'
 import type { Db } from '../db/sql.ts'
 import { type Clock, systemClock } from '../lib/clock.ts'
@@ -10,7 +11,7 @@ export type Context = {
   db: Db
   clock: Clock
   key: SecretKey
-  /** Where the service is reached, as far as the configuration says. */
+  /** Where the service is reached: as the configuration says, or where it last was. */
   baseUrl: string
   /** AUTH_ISSUER is set: clients' secrets are the provider's affair. */
   hasProvider: boolean
@@ -30,7 +31,7 @@ export async function withContext<Result>(work: (context: Context) => Promise<Re
       db: database.db,
       clock: systemClock,
       key,
-      baseUrl: toBaseUrl(config),
+      baseUrl: config.baseUrl ?? (await findSetting(database.db, baseUrlSetting)) ?? toBaseUrl(config),
       hasProvider: config.authIssuer !== null,
     })
   } finally {

@@ -1,6 +1,8 @@
 import type { Command } from 'commander'
+import { readConfig } from '../config.ts'
 import { type Explanation, explainRecord } from '../explain/explain.ts'
 import { inReais } from '../lib/money.ts'
+import { knowsAcquirer } from './acquirer-settings.ts'
 import { toId } from './arguments.ts'
 import { withContext } from './context.ts'
 import { print, toPlain, write } from './print.ts'
@@ -13,7 +15,8 @@ export function explainCommand(group: Command): void {
     .description('all that happened to it, in order, and where it stands and why')
     .option('--json', 'print JSON')
     .action(async (id: string, { json }: { json?: boolean }) => {
-      const explanation = await withContext(async (context) => await explainRecord(context, id))
+      const isConfigured = knowsAcquirer(readConfig(process.env))
+      const explanation = await withContext(async (context) => await explainRecord({ ...context, isConfigured }, id))
       if (!explanation) throw new Error(`There is neither a transaction nor a withdrawal ${id}.`)
       if (json) print(explanation, { json })
       else write(toText(explanation))

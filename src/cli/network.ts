@@ -1,5 +1,5 @@
 import { createRegistry } from '../acquirers/registry.ts'
-import { readConfig, toBaseUrl } from '../config.ts'
+import { readConfig } from '../config.ts'
 import { createLog } from '../log.ts'
 import { openNetwork } from '../network.ts'
 import { createSettlement, type SettleDeps } from '../transactions/settle.ts'
@@ -10,7 +10,7 @@ export async function withAcquirers<Result>(work: (context: Context & SettleDeps
   return await withContext(async (context) => {
     const config = readConfig(process.env)
     const log = createLog({ ...config, logLevel: 'silent' })
-    const baseUrl = toBaseUrl(config)
+    const { baseUrl } = context
     // Nobody here takes callbacks: what they would tell of, the service finds by itself.
     const network = await openNetwork({ ...context, config, log, baseUrl, postHere: async () => 503 })
     try {

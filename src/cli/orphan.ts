@@ -31,6 +31,7 @@ export function orphanCommands(program: Command): void {
       const listed = rows.map(toListed)
       print(listed, {
         json,
+        empty: 'none: nothing waits here. Money that arrives and names no charge would',
         shown: listed.map(({ endToEnd: _, ...row }) => ({ ...row, amount: inReais(row.amount) })),
         note: rows.some(({ status }) => status === 'held')
           ? '`npx guiche orphan show <id>` names the charges that one may be for.'

@@ -4,12 +4,14 @@ type How = {
   shown?: object | object[]
   /** For a person: what follows from it. */
   note?: string | undefined
+  /** What a person is told of a list that has no rows. */
+  empty?: string
 }
 
 /** The one way in which the command line writes: rows for a person, with a note of what follows from them; JSON for a program. */
-export function print(value: object | object[], { json, shown = value, note }: How): void {
+export function print(value: object | object[], { json, shown = value, note, empty = 'none' }: How): void {
   if (json) write(`${JSON.stringify(value, null, 2)}\n`)
-  else write(`${Array.isArray(shown) ? toTable(shown) : toLines(shown)}${note ? `\n${note}\n` : ''}`)
+  else write(`${Array.isArray(shown) ? toTable(shown, empty) : toLines(shown)}${note ? `\n${note}\n` : ''}`)
 }
 
 export function write(text: string): void {
@@ -31,9 +33,9 @@ function toLines(value: object): string {
   return `${entries.map(([name, member]) => `${name.padEnd(width)}  ${toCell(member)}`).join('\n')}\n`
 }
 
-function toTable(rows: object[]): string {
+function toTable(rows: object[], empty: string): string {
   const [first] = rows
-  if (!first) return 'none\n'
+  if (!first) return `${empty}\n`
   const names = Object.keys(first)
   const table = [names, ...rows.map((row) => Object.values(row).map(toCell))]
   const widths = names.map((_, column) => Math.max(...table.map((cells) => cells[column]?.length ?? 0)))

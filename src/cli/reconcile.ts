@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import type { Acquirer } from '../acquirers/acquirer.ts'
+import { listUnconfigured } from '../explain/unconfigured-store.ts'
 import { windowOf } from '../reconciliation/days.ts'
 import { confirmDifference, dismissDifference } from '../reconciliation/decide.ts'
 import { type RunResult, reconcile } from '../reconciliation/run.ts'
@@ -32,7 +33,7 @@ export function reconcileCommands(program: Command): void {
     .option('--to <time>', 'until before a moment, or the end of a day', toEnd)
     .option('--json', 'print JSON')
     .action(async ({ json, acquirer, from, to }: Json & { acquirer?: string; from?: Date; to?: Date }) => {
-      const done = await withAcquirers(async (context) => {
+      const { results: done, unconfigured } = await withAcquirers(async (context) => {
         const until = to ?? new Date(context.clock.now().getTime() - trailMs)
         const window = { from: from ?? new Date(until.getTime() - 24 * hourMs), to: until }
         if (window.from >= window.to) throw new Error('--from must lie before --to.')
@@ -44,7 +45,9 @@ export function reconcileCommands(program: Command): void {
           const open = await listDifferences(context.db, { acquirer: one.name, isOpen: true, limit: 100_000 })
           results.push({ run, differences: open.filter((row) => row.run_id === run.runId) })
         }
-        return results
+        const names = context.acquirers.all.map(({ name }) => name)
+        const unconfigured = acquirer === undefined ? await listUnconfigured(context.db, names) : []
+        return { results, unconfigured }
       })
       if (json)
         print(
@@ -52,6 +55,7 @@ export function reconcileCommands(program: Command): void {
           { json },
         )
       else for (const one of done) show(one)
+      if (!json) for (const { name } of unconfigured) write(`not compared: ${name} (not configured)\n`)
       if (done.some(({ run }) => run.state === 'interrupted')) process.exitCode = 1
     })
 

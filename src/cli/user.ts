@@ -32,7 +32,8 @@ export function userCommands(program: Command): void {
           state: row.disabled_at === null ? 'active' : 'disabled',
           seenAt: row.seen_at,
         }))
-        print(users, { json })
+        const empty = 'none yet: `npx guiche user invite --email <address> --role admin` prints a link for the first'
+        print(users, { json, empty })
       })
     })
 

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import type { Acquirers } from '../acquirers/registry.ts'
 import { actingDb } from '../audit/act.ts'
 import type { Db } from '../db/sql.ts'
 import { merchantSeenBy, type SignedIn, userOf } from '../http/caller.ts'
@@ -12,7 +13,7 @@ import { previewRefund } from '../transactions/refund-preview.ts'
 import { findOwners } from '../transactions/store.ts'
 import { ClientFilter, findSeen } from './overview-routes.ts'
 
-type Deps = { db: Db; clock: Clock; nudgeDeliveries: () => void }
+type Deps = { db: Db; clock: Clock; acquirers: Acquirers; nudgeDeliveries: () => void }
 
 const perPage = 20
 const dayMs = 24 * 60 * 60_000

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import type { Acquirers } from '../acquirers/registry.ts'
 import type { Db } from '../db/sql.ts'
 import { explainRecord } from '../explain/explain.ts'
 import { merchantSeenBy, userOf } from '../http/caller.ts'
@@ -11,7 +12,8 @@ import { ClientFilter, findSeen } from './overview-routes.ts'
 import { findRecords } from './search-store.ts'
 
 /** Finding a record by whatever one has in hand, and how it came to be as it is. */
-export function registerRecordRoutes(app: Server, deps: { db: Db; clock: Clock }): void {
+export function registerRecordRoutes(app: Server, deps: { db: Db; clock: Clock; acquirers: Acquirers }): void {
+  const isConfigured = (acquirer: string) => deps.acquirers.get(acquirer) !== undefined
   app.get(
     '/dashboard/api/search',
     {
@@ -49,7 +51,7 @@ export function registerRecordRoutes(app: Server, deps: { db: Db; clock: Clock }
     },
     async (request) => {
       const user = userOf(request)
-      const explanation = await explainRecord(deps, request.params.id.toLowerCase())
+      const explanation = await explainRecord({ ...deps, isConfigured }, request.params.id.toLowerCase())
       const seen = merchantSeenBy(user)
       const isSeen =
         explanation !== null &&

@@ -5,6 +5,7 @@ import { listActionsBefore } from '../audit/store.ts'
 import { findVerified } from '../books.ts'
 import { findInboxBacklog } from '../callbacks/store.ts'
 import type { Db } from '../db/sql.ts'
+import { listUnconfigured } from '../explain/unconfigured-store.ts'
 import { merchantSeenBy, userOf } from '../http/caller.ts'
 import { NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
@@ -30,12 +31,16 @@ export function registerSystemRoutes(app: Server, deps: Deps): void {
     },
     async () => {
       const now = clock.now()
-      const [jobs, inbox, deliveries, brake, verified] = await Promise.all([
+      const [jobs, inbox, deliveries, brake, verified, unconfigured] = await Promise.all([
         findJobBacklog(db),
         findInboxBacklog(db, now),
         findBacklog(db, now),
         findEngagedBrake(db),
         findVerified(db),
+        listUnconfigured(
+          db,
+          deps.acquirers.all.map(({ name }) => name),
+        ),
       ])
       return {
         version: deps.version,
@@ -53,6 +58,8 @@ export function registerSystemRoutes(app: Server, deps: Deps): void {
           hasInfractions: acquirer.infractions !== null,
           certificateExpiresAt: acquirer.certificate?.expiresAt()?.toISOString() ?? null,
         })),
+        // Open records stand on these, and nobody can ask them.
+        unconfigured: unconfigured.map(({ name }) => name),
         books: verified,
         brake: brake && { reason: brake.reason, engagedAt: brake.engaged_at.toISOString() },
       }

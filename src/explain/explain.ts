@@ -1,6 +1,6 @@
 import type { Db } from '../db/sql.ts'
 import type { Clock } from '../lib/clock.ts'
-import { type Facts, findFacts } from './facts.ts'
+import { type Facts, findFacts, type IsConfigured } from './facts.ts'
 import { type TimelineEntry, toTimeline } from './timeline.ts'
 import { summarizeTransaction } from './transaction.ts'
 import { summarizeWithdrawal } from './withdrawal.ts'
@@ -27,8 +27,11 @@ export type Explanation = {
  * All that happened to a transaction or a withdrawal as one timeline, and a sentence that makes sense of it. It only reads, and nothing in it
  * is about the payer or the customer. Null when there is no such record.
  */
-export async function explainRecord(deps: { db: Db; clock: Clock }, id: string): Promise<Explanation | null> {
-  const facts = await findFacts(deps.db, id, deps.clock.now())
+export async function explainRecord(
+  deps: { db: Db; clock: Clock; isConfigured?: IsConfigured },
+  id: string,
+): Promise<Explanation | null> {
+  const facts = await findFacts(deps, id, deps.clock.now())
   if (!facts) return null
   const { record } = facts
   return {

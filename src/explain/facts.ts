@@ -36,8 +36,13 @@ export type Facts<Record = TransactionRecord | WithdrawalRecord> = {
   actions: ActionRow[]
   /** What keeps money from leaving at the moment. */
   brake: BrakeRow | null
+  /** False where the settings no longer have its acquirer: nobody can ask it. */
+  isConfigured: boolean
   now: Date
 }
+
+/** Whether the settings have an acquirer of this name. */
+export type IsConfigured = (acquirer: string) => boolean
 
 /** A record that hangs is asked about every five minutes: a page of days, and the last ones matter. */
 const exchangesMax = 500
@@ -46,7 +51,11 @@ const actionsMax = 500
 const deliveriesMax = 100
 
 /** Null when there is neither a transaction nor a withdrawal with this id. */
-export async function findFacts(db: Db, id: string, now: Date): Promise<Facts | null> {
+export async function findFacts(
+  { db, isConfigured = () => true }: { db: Db; isConfigured?: IsConfigured },
+  id: string,
+  now: Date,
+): Promise<Facts | null> {
   const record = (await findTransactionRecord(db, id)) ?? (await findWithdrawalRecord(db, id))
   if (!record) return null
   const { merchant_id: merchantId, created_at: since, end_to_end: endToEnd } = record
@@ -69,6 +78,7 @@ export async function findFacts(db: Db, id: string, now: Date): Promise<Facts | 
     deliveries: deliveries.items.toSorted((left, right) => left.sequence - right.sequence),
     actions: await listActions(db, { recordIds: [...recordIds, ...suspenseIds], limit: actionsMax }),
     brake: await findEngagedBrake(db),
+    isConfigured: isConfigured(record.acquirer),
     now,
   }
 }

@@ -41,6 +41,7 @@ const nothing = {
   deliveries: [],
   actions: [],
   brake: null,
+  isConfigured: true,
   now,
 }
 type More = Partial<Omit<Facts, 'record'>>
@@ -298,4 +299,27 @@ describe('a withdrawal that is', () => {
   ] as [Partial<WithdrawalRecord>, string][])('over or nearly so: %j', (record, standing) => {
     expect(ofWithdrawal(record)).toBe(`${record.status}: ${standing} ${told}`)
   })
+})
+
+it('says that an acquirer which the settings no longer have cannot be asked, in place of when it is', () => {
+  const refund = {
+    id,
+    amount: 1000,
+    status: 'PROCESSING',
+    created_at: at('11:55:00'),
+    check_at: at('12:01:00'),
+  } as const
+  const refunds = [{ ...refund, error_message: null, finished_at: null, suspense_payment_id: null }]
+  const notAsked = /Its acquirer a PSP is not configured here, so nobody can ask it: configure it again/
+  const check = { check_at: at('12:00:30') }
+  const said = [
+    ofTransaction(check, { isConfigured: false }),
+    ofTransaction({ ...check, status: 'PIX_QRCODE_GENERATED' }, { isConfigured: false }),
+    ofTransaction({ status: 'PROCESSING_REFUND', amount_paid: 2590 }, { isConfigured: false, refunds }),
+    ofWithdrawal({ ...check, status: 'PROCESSING' }, { isConfigured: false }),
+  ]
+  for (const summary of said) {
+    expect(summary).toMatch(notAsked)
+    expect(summary).not.toMatch(/is asked|was to be asked/)
+  }
 })

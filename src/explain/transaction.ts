@@ -3,7 +3,7 @@ import type { Facts } from './facts.ts'
 import { describeStop } from './stop.ts'
 import type { TransactionRecord } from './store.ts'
 import { describeTold } from './told.ts'
-import { atTime, due, sentences, withStop } from './words.ts'
+import { atTime, due, notAsked, sentences, withStop } from './words.ts'
 
 type TransactionFacts = Facts<TransactionRecord>
 
@@ -35,16 +35,18 @@ function describeStanding(facts: TransactionFacts): string {
   }
 }
 
-function describePending({ record, exchanges, now }: TransactionFacts): string {
+function describePending(facts: TransactionFacts): string {
+  const { record, exchanges, now } = facts
   const last = exchanges.findLast(({ outcome }) => outcome === 'unknown' || outcome === 'error')
   const how = last ? ` (${last.error}, at ${atTime(last.at, now)})` : ''
   return sentences(
     `the acquirer did not answer${how}, so it is not known whether the charge exists.`,
-    due('It', 'asked again', { at: record.check_at, now }),
+    notAsked(facts) || due('It', 'asked again', { at: record.check_at, now }),
   )
 }
 
-function describeUnpaid({ record, notices, now }: TransactionFacts): string {
+function describeUnpaid(facts: TransactionFacts): string {
+  const { record, notices, now } = facts
   const { pix_expires_at: expiresAt, check_at: at } = record
   const told = notices.at(-1)
   const claimed =
@@ -58,14 +60,15 @@ function describeUnpaid({ record, notices, now }: TransactionFacts): string {
     ? sentences(
         `the code expired at ${atTime(expiresAt, now)} and no payment is known.`,
         claimed,
-        due('The acquirer', 'asked a last time', { at, now }),
+        notAsked(facts) || due('The acquirer', 'asked a last time', { at, now }),
       )
     : sentences(
         `nobody has paid yet; the code is good until ${expiresAt ? atTime(expiresAt, now) : 'it expires'}.`,
         claimed,
-        at
-          ? `Without a payment it fails soon after ${atTime(at, now)}, when the acquirer has been asked a last time.`
-          : '',
+        notAsked(facts) ||
+          (at
+            ? `Without a payment it fails soon after ${atTime(at, now)}, when the acquirer has been asked a last time.`
+            : ''),
       )
 }
 
@@ -84,13 +87,15 @@ function describePaid({ record, refunds, infractions, now }: TransactionFacts): 
   )
 }
 
-function describeRefunding({ refunds, brake, now }: TransactionFacts): string {
+function describeRefunding(facts: TransactionFacts): string {
+  const { refunds, brake, now } = facts
   const refund = refunds.find(({ status }) => status === 'PROCESSING')
   if (!refund) return 'a refund is under way.'
   return sentences(
     `a refund of ${inReais(refund.amount)} was asked for at ${atTime(refund.created_at, now)}, and what became of it is not known yet.`,
     'What it needs is set aside.',
-    brake ? describeStop(brake, now) : due('The acquirer', 'asked about it', { at: refund.check_at, now }),
+    notAsked(facts) ||
+      (brake ? describeStop(brake, now) : due('The acquirer', 'asked about it', { at: refund.check_at, now })),
   )
 }
 

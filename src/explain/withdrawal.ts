@@ -3,7 +3,7 @@ import type { Facts } from './facts.ts'
 import { describeStop } from './stop.ts'
 import type { WithdrawalRecord } from './store.ts'
 import { describeTold } from './told.ts'
-import { atTime, due, sentences, withStop } from './words.ts'
+import { atTime, due, notAsked, sentences, withStop } from './words.ts'
 
 type WithdrawalFacts = Facts<WithdrawalRecord>
 
@@ -23,7 +23,8 @@ function describeStanding(facts: WithdrawalFacts): string {
     case 'PROCESSED':
       return sentences(
         `${amount} left at ${record.processed_date ? atTime(record.processed_date, now) : 'an unknown time'}.`,
-        due('The acquirer', 'asked whether the receiver has sent it back', { at: record.check_at, now }),
+        notAsked(facts) ||
+          due('The acquirer', 'asked whether the receiver has sent it back', { at: record.check_at, now }),
       )
     case 'FAILED':
       return `nothing left, and ${amount} with its fee is given back: ${withStop(record.error_message ?? 'the acquirer gave no reason')}`
@@ -36,7 +37,8 @@ function describeStanding(facts: WithdrawalFacts): string {
   }
 }
 
-function describePending({ record, brake, now }: WithdrawalFacts): string {
+function describePending(facts: WithdrawalFacts): string {
+  const { record, brake, now } = facts
   const amount = inReais(record.amount)
   const decide = `\`npx guiche withdrawal approve ${record.id}\` sends it, \`npx guiche withdrawal reject ${record.id} --reason …\` gives the money back.`
   switch (record.hold) {
@@ -50,16 +52,17 @@ function describePending({ record, brake, now }: WithdrawalFacts): string {
     case null:
       return sentences(
         `${amount} with its fee is set aside and nothing has been sent yet.`,
-        brake ? describeStop(brake, now) : due('It', 'sent', { at: record.check_at, now }),
+        notAsked(facts) || (brake ? describeStop(brake, now) : due('It', 'sent', { at: record.check_at, now })),
       )
   }
 }
 
-function describeProcessing({ record, exchanges, now }: WithdrawalFacts): string {
+function describeProcessing(facts: WithdrawalFacts): string {
+  const { record, exchanges, now } = facts
   const last = exchanges.findLast(({ outcome }) => outcome === 'unknown' || outcome === 'error')
   const how = last ? ` (last: ${last.error}, at ${atTime(last.at, now)})` : ''
   return sentences(
     `the acquirer was asked to send ${inReais(record.amount)}, and what became of it is not known yet${how}; it stays set aside until it is.`,
-    due('The acquirer', 'asked again', { at: record.check_at, now }),
+    notAsked(facts) || due('The acquirer', 'asked again', { at: record.check_at, now }),
   )
 }

@@ -15,6 +15,12 @@ export function due(who: string, what: string, { at, now }: { at: Date | null; n
   return `${who} was to be ${what} at ${atTime(at, now)} and has not been: does the service run?`
 }
 
+/** Why nobody asks its acquirer, and what to do; empty where it can be asked. */
+export function notAsked({ isConfigured, record }: { isConfigured: boolean; record: { acquirer: string } }): string {
+  if (isConfigured) return ''
+  return `Its acquirer ${record.acquirer} is not configured here, so nobody can ask it: configure it again, in no route if it is to get no more charges.`
+}
+
 /** Sentences in a row; those that are empty are left out. */
 export function sentences(...parts: string[]): string {
   return parts.filter((part) => part !== '').join(' ')

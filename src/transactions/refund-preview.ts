@@ -1,10 +1,11 @@
+import type { Acquirers } from '../acquirers/registry.ts'
 import type { Db } from '../db/sql.ts'
 import { assertPayoutsAllowed } from '../ledger/brake.ts'
 import { feeFor } from '../ledger/fees.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
 import { leftOf } from './after-refunds.ts'
-import { checkRefundable, refundableUntil } from './refund.ts'
+import { assertIsConfigured, checkRefundable, refundableUntil } from './refund.ts'
 import { listRefunds } from './refund-store.ts'
 import { findTransactions } from './store.ts'
 
@@ -22,12 +23,13 @@ export type RefundPreview = {
  * @throws {AppError} `not_found`, `refund_not_possible`, `payouts_stopped`
  */
 export async function previewRefund(
-  { db, clock }: { db: Db; clock: Clock },
+  { db, clock, acquirers }: { db: Db; clock: Clock; acquirers: Pick<Acquirers, 'get'> },
   { merchantId, transactionId, amount }: { merchantId: string; transactionId: string; amount?: number | undefined },
 ): Promise<RefundPreview> {
   const [row] = await findTransactions(db, [{ merchantId, recordId: transactionId }])
   if (!row) throw new AppError('not_found', { detail: 'There is no transaction with this id.' })
   await assertPayoutsAllowed(db)
+  assertIsConfigured(acquirers, row)
   const now = clock.now()
   const refunds = await listRefunds(db, row)
   const refunded = checkRefundable(row, refunds, amount, now)

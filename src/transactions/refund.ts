@@ -1,3 +1,4 @@
+import type { Acquirers } from '../acquirers/registry.ts'
 import type { Db, Tx } from '../db/sql.ts'
 import { idempotencyKeyReused } from '../http/idempotency-key.ts'
 import { enqueueJob } from '../jobs/jobs.ts'
@@ -26,7 +27,7 @@ const firstCheckMs = 60_000
 export const sendRefundJob = 'transactions.refund'
 export type SendRefundPayload = { merchantId: string; id: string }
 
-export type RefundDeps = { db: Db; clock: Clock; nudgeDeliveries: () => void }
+export type RefundDeps = { db: Db; clock: Clock; acquirers: Pick<Acquirers, 'get'>; nudgeDeliveries: () => void }
 
 export type AskedRefund = { refund: NewRefund | RefundRow; isReplay: boolean }
 
@@ -49,6 +50,7 @@ export async function refundTransaction(
     const first = await findRefundByKey(tx, merchantId, input.idempotencyKey)
     if (first) return await replay(tx, first, row, input)
     await assertPayoutsAllowed(tx)
+    assertIsConfigured(deps.acquirers, row)
     const refunds = await listRefunds(tx, row)
     const now = deps.clock.now()
     const amount = checkRefundable(row, refunds, input.amount, now)
@@ -64,6 +66,18 @@ export async function refundTransaction(
   })
   if (!asked.isReplay) deps.nudgeDeliveries()
   return asked
+}
+
+/**
+ * The money went to an account that the settings may no longer have: only there can it be sent back.
+ *
+ * @throws {AppError} `refund_not_possible`
+ */
+export function assertIsConfigured(acquirers: Pick<Acquirers, 'get'>, { acquirer }: { acquirer: string }): void {
+  if (acquirers.get(acquirer)) return
+  throw refuse(
+    `The payment is at the acquirer ${acquirer}, which is not configured here. Whoever runs this service has to configure it again first.`,
+  )
 }
 
 type Refundable = Pick<LockedTransaction, 'status' | 'payment_date' | 'amount_paid'>

@@ -7,8 +7,9 @@ import { newSecretKey, parseSecretKey } from '../../src/lib/secrets.ts'
 import { createMerchant } from '../../src/merchant.ts'
 import { manualClock } from '../support/clock.ts'
 import { openCommandLine } from '../support/command-line.ts'
-import { createEmptyDatabase, type TestDatabase } from '../support/database.ts'
+import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { listen, makeFolder } from '../support/https-psp.ts'
+import { askForRefund, payOne } from '../support/refunds.ts'
 import { fetchToken, smallestTransaction, startTestService, type TestService } from '../support/service.ts'
 import { type TestSimulator, testSimulator } from '../support/simulator.ts'
 import { eventually } from '../support/webhooks.ts'
@@ -125,6 +126,31 @@ describe('a service with an acquirer of a settings file', () => {
   })
 })
 
+it('tells of records that stand on an acquirer which the settings no longer have', async () => {
+  const shared = await createTestDatabase()
+  cleanups.push(shared.drop)
+  const before = await startTestService({ clock, database: shared, environment: { SECRET_KEY: secretKey } })
+  const paid = await payOne(before)
+  const open = await before.call<{ id: string }>('/transaction', { body: smallestTransaction() })
+  const client = before.sandbox
+  await before.stop()
+
+  const environment = await environmentOf()
+  const service = await startTestService({ clock, database: shared, environment })
+  cleanups.push(service.stop)
+  const token = await fetchToken(service.baseUrl, client)
+  const refund = await askForRefund(service, paid.id, {}, { token })
+  expect(refund).toMatchObject({ status: 422, body: { code: 'refund_not_possible' } })
+  expect(refund.text).toContain('at the acquirer simulator, which is not configured here')
+
+  const commands = await openCommandLine({ connectionString: shared.connectionString, environment })
+  cleanups.push(commands.stop)
+  expect(await commands.read(['transaction', 'explain', open.body.id])).toContain(
+    'Its acquirer simulator is not configured here, so nobody can ask it',
+  )
+  expect(await commands.read(['reconcile'])).toMatch(/^not compared: simulator \(not configured\)$/m)
+})
+
 describe('guiche acquirer', () => {
   const open = async (more: object = {}) => {
     const commands = await openCommandLine({
@@ -168,6 +194,7 @@ describe('guiche acquirer', () => {
     await commands.expectFailure(['acquirer', 'list'], /acquirers\.json: acquirers is not set/)
     const none = await openCommandLine({ connectionString: database.connectionString })
     cleanups.push(none.stop)
-    await none.expectFailure(['acquirer', 'list'], /ACQUIRERS_FILE is not set/)
+    await none.expectFailure(['acquirer', 'check', 'simulator'], /ACQUIRERS_FILE is not set/)
+    expect(await none.read(['acquirer', 'list'])).toMatch(/^simulator +generic +simulated +built in +yes +yes$/m)
   })
 })

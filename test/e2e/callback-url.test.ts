@@ -47,6 +47,16 @@ it('prints the very address at which the service takes callbacks', async () => {
   expect((await service.call(new URL(url).pathname, { body: {}, token: null })).status).toBe(200)
 })
 
+it('knows where the service was last reached, and the simulated network as what is built in', async () => {
+  const plain = await openCommandLine({ connectionString: service.connectionString })
+  const [row] = await service.db.query<{ url: string }>(sql`select url from simulator.webhooks`)
+  const { url } = await plain.runJson<{ url: string }>(['acquirer', 'callback-url', 'simulator'])
+  expect(url).toBe(row?.url)
+  const invitation = ['user', 'invite', '--email', 'ana@example.com', '--role', 'support']
+  expect((await plain.runJson<{ url: string }>(invitation)).url).toContain(`${service.baseUrl}/dashboard/welcome/`)
+  await plain.stop()
+})
+
 it('prints another one for another version and host, and what a call must show', async () => {
   await set({})
   const { url: first } = await ask()

@@ -92,6 +92,7 @@ describe('guiche close', () => {
     expect(text).toMatch(new RegExp(`simulator, ${day} in Brasília, version 1, signed`))
     expect(text).toMatch(/in +2 × R\$ 69,00 +3 × R\$ 100,00/)
     expect(await cli.read(['close', '--date', day])).toMatch(/Nothing has changed since/)
+    expect(await cli.read(['close'])).toMatch(/Usage: guiche close[\s\S]*verify/)
     const keys = join(folder, 'keys.json')
     await writeFile(keys, await cli.read(['close', 'keys']))
     expect(await cli.read(['close', 'verify', file(), '--keys', keys])).toMatch(/statement +as it was signed/)

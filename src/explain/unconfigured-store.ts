@@ -1,0 +1,30 @@
+import { type Db, sql } from '../db/sql.ts'
+
+export type Unconfigured = { name: string; open: number }
+
+/** As many of a table are counted: it is told that they wait, not how many exactly. */
+const countedMax = 10_000
+
+/**
+ * Acquirers that open records stand on and that are not among those given, with how many: nobody asks what became of these. It reads open
+ * records alone, by the indexes of what is to be checked.
+ */
+export async function listUnconfigured(db: Db, configured: readonly string[]): Promise<Unconfigured[]> {
+  const names = [...configured]
+  return await db.query(sql`
+    select name, count(*)::int as open from (
+      (select acquirer as name from transactions
+        where check_at is not null and acquirer <> all(${names}::text[]) limit ${countedMax})
+      union all
+      (select t.acquirer from refunds r
+        join transactions t on t.merchant_id = r.merchant_id and t.id = r.transaction_id
+        where r.check_at is not null and r.status = 'PROCESSING' and t.acquirer <> all(${names}::text[]) limit ${countedMax})
+      union all
+      (select acquirer from withdrawals
+        where check_at is not null and status = 'PROCESSING' and acquirer <> all(${names}::text[]) limit ${countedMax})
+      union all
+      (select acquirer from suspense_payments
+        where status in ('held', 'returning') and acquirer <> all(${names}::text[]) limit ${countedMax})
+    ) open_records
+    group by name order by name`)
+}
