@@ -65,9 +65,9 @@ export async function eventually(
   isSo: () => boolean | Promise<boolean>,
   describe: () => string = () => 'it never came about',
 ): Promise<void> {
-  const end = Date.now() + 10_000
+  const end = Date.now() + 30_000
   while (!(await isSo())) {
-    if (Date.now() > end) throw new Error(`Waited ten seconds: ${describe()}`)
+    if (Date.now() > end) throw new Error(`Waited half a minute: ${describe()}`)
     await new Promise((done) => setTimeout(done, 5))
   }
 }
