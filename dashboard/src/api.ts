@@ -92,6 +92,11 @@ export function sentenceOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
+/** The service's code of what was thrown, or none. */
+export function codeOf(error: unknown): string {
+  return error instanceof Refused || error instanceof GuicheError ? error.code : ''
+}
+
 /** Faults of single fields, by their names. */
 export function faultsOf(error: unknown): Record<string, string> {
   const faults = error instanceof Refused ? error.faults : error instanceof GuicheError ? (error.errors ?? []) : []

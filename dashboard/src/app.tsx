@@ -1,9 +1,10 @@
 import { Center, Loader, MantineProvider } from '@mantine/core'
 import { QueryClient, QueryClientProvider, useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useEffect, useMemo, useState } from 'react'
-import { Redirect, Route, Router, Switch } from 'wouter'
+import { Route, Router, Switch } from 'wouter'
 import { ask, keepCsrfToken, Refused, whenSignedOut } from './api.ts'
 import { ErrorNotice } from './components/error-notice.tsx'
+import { NotFound } from './screens/not-found.tsx'
 import { screens } from './screens.ts'
 import { type Session, UserContext, useUser } from './session.tsx'
 import { Shell } from './shell.tsx'
@@ -110,7 +111,7 @@ function Screens() {
         )),
       )}
       <Route>
-        <Redirect to="/" replace />
+        <NotFound />
       </Route>
     </Switch>
   )

@@ -1,6 +1,7 @@
 import {
   ActionIcon,
   AppShell,
+  Badge,
   Burger,
   Group,
   Menu,
@@ -44,6 +45,7 @@ export const navigationWords = texts<Record<string, string>>({
     theme: 'Light or dark',
     signOut: 'Sign out',
     skip: 'Skip to the content',
+    simulated: 'Simulated: no real money',
   },
   pt: {
     today: 'Hoje',
@@ -64,6 +66,7 @@ export const navigationWords = texts<Record<string, string>>({
     theme: 'Claro ou escuro',
     signOut: 'Sair',
     skip: 'Ir para o conteúdo',
+    simulated: 'Simulado: sem dinheiro de verdade',
   },
 })
 
@@ -79,6 +82,8 @@ export function Shell({ onSignedOut, children }: { onSignedOut: () => void; chil
   actFor(merchant === null ? client : null)
   // biome-ignore lint/correctness/useExhaustiveDependencies: the menu closes when the place changes
   useEffect(close, [location])
+  // Nobody has this permission where acquirers are real.
+  const isSimulated = permissions.includes('sandbox.use')
   const shown = screens.filter(
     ({ icon, permission, isOperators }) =>
       icon && (permission === null || permissions.includes(permission)) && !(isOperators && merchant !== null),
@@ -111,6 +116,11 @@ export function Shell({ onSignedOut, children }: { onSignedOut: () => void; chil
             </Group>
           </UnstyledButton>
           <ClientSwitch />
+          {isSimulated && (
+            <Badge variant="light" color="gray" tt="none" radius="sm" visibleFrom="md" style={{ flexShrink: 0 }}>
+              {t.simulated}
+            </Badge>
+          )}
           <div style={{ flex: 1 }} />
           <SearchBox />
           <ThemeButton label={t.theme ?? ''} />
@@ -134,7 +144,14 @@ export function Shell({ onSignedOut, children }: { onSignedOut: () => void; chil
         </ScrollArea>
       </AppShell.Navbar>
       <AppShell.Main id="content" tabIndex={-1}>
-        <div style={{ maxWidth: 1180, marginInline: 'auto' }}>{children}</div>
+        <div style={{ maxWidth: 1180, marginInline: 'auto' }}>
+          {isSimulated && (
+            <Text size="xs" c="dimmed" mb="xs" hiddenFrom="md">
+              {t.simulated}
+            </Text>
+          )}
+          {children}
+        </div>
       </AppShell.Main>
     </AppShell>
   )

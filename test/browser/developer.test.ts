@@ -101,7 +101,7 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     const shown = page.getByRole('dialog').locator('.identifier')
     const clientSecret = (await shown.textContent()) ?? ''
     await page.getByRole('button', { name: 'I have it' }).click()
-    await page.getByText(/^until 03\/03\/2026/).waitFor()
+    await page.getByText(/^until 3 Mar 2026/).waitFor()
     expect(await page.content()).not.toContain(clientSecret)
     const { clientId } = service.sandbox
     expect(await fetchToken(service.baseUrl, { clientId, clientSecret })).toMatch(/^ey/)

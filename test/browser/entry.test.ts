@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chromiumPath, openChromium, visit } from '../support/browser.ts'
+import { charge } from '../support/payments.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { findSandboxMerchant, inviteUser, password, signIn } from '../support/users.ts'
 
@@ -23,10 +25,10 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     await first.look('welcome')
     await first.page.getByLabel('Name').fill('Maria Souza')
     await first.page.getByRole('textbox', { name: 'Password' }).fill('short')
-    await first.page.getByRole('button', { name: 'Come in' }).click()
+    await first.page.getByRole('button', { name: 'Create my account' }).click()
     await first.page.getByText('A password has 12 to 256 characters.').waitFor()
     await first.page.getByRole('textbox', { name: 'Password' }).fill(password)
-    await first.page.getByRole('button', { name: 'Come in' }).click()
+    await first.page.getByRole('button', { name: 'Create my account' }).click()
     await first.page.getByRole('heading', { name: 'Today', exact: true }).waitFor()
     expect(first.complaints).toEqual([])
     await first.close()
@@ -64,6 +66,38 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     await service.db.pool.query('delete from sessions')
     await page.getByRole('link', { name: 'Transactions' }).click()
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await close()
+  })
+
+  it('leads a newcomer: the only merchant is chosen, what is not there says so, and nothing is cut off', async () => {
+    await charge(service, {
+      amount: 1_990,
+      customer: { name: 'Maria da Silva', document: '529.982.247-25', email: 'maria@example.com' },
+    })
+    const email = await inviteUser(service, { role: 'admin' })
+    const { page, look, complaints, close } = await visit(browser, { width: 390, locale: 'pt-BR' })
+    await signIn(page, service, email)
+    await page.getByText('Simulado: sem dinheiro de verdade').last().waitFor()
+    await page.goto(`${service.baseUrl}/dashboard/transactions`)
+    const amount = page.getByText(/R\$\s19,90/)
+    await amount.waitFor()
+    const box = await amount.boundingBox()
+    expect((box?.x ?? 0) + (box?.width ?? 999)).toBeLessThanOrEqual(390 - 16)
+    expect(new URL(page.url()).searchParams.get('client')).toBe(service.sandbox.clientId)
+    await look('newcomer-transactions')
+    await page.goto(`${service.baseUrl}/dashboard/audit`)
+    await page.getByText(email).first().waitFor()
+    await look('newcomer-audit')
+    await page.goto(`${service.baseUrl}/dashboard/nowhere`)
+    await page.getByText('Esta tela não existe').waitFor()
+    await look('newcomer-nowhere')
+    await page.goto(`${service.baseUrl}/dashboard/transactions/${randomUUID()}`)
+    await page.getByRole('alert').getByText('Nada foi encontrado aqui.').waitFor()
+    expect(await page.getByRole('button', { name: 'Tentar de novo' }).count()).toBe(0)
+    await page.goto(`${service.baseUrl}/dashboard/welcome/nobody`)
+    await page.getByRole('alert').waitFor()
+    await look('newcomer-bad-link')
+    expect(complaints).toEqual([])
     await close()
   })
 

@@ -43,7 +43,7 @@ describe.skipIf(chromiumPath === null)('whoever operates the service', () => {
     await joao.page.goto(link ?? '')
     await joao.page.getByLabel('Name').fill('João Lima')
     await joao.page.getByRole('textbox', { name: 'Password' }).fill(password)
-    await joao.page.getByRole('button', { name: 'Come in' }).click()
+    await joao.page.getByRole('button', { name: 'Create my account' }).click()
     await joao.page.getByRole('heading', { name: 'Today', exact: true }).waitFor()
     expect(await joao.page.getByRole('link', { name: 'People' }).count()).toBe(0)
 

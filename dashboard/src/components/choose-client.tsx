@@ -1,6 +1,6 @@
-import { Stack, Text, UnstyledButton } from '@mantine/core'
-import type { ReactNode } from 'react'
-import { useLocation } from 'wouter'
+import { Skeleton, Stack, Text, UnstyledButton } from '@mantine/core'
+import { type ReactNode, useEffect } from 'react'
+import { useLocation, useSearchParams } from 'wouter'
 import { useClient } from '../session.tsx'
 import { texts, useText } from '../text.ts'
 import { useClients } from './client-switch.tsx'
@@ -31,11 +31,24 @@ export function OfClient({ title, children }: { title: string; children: (client
   )
 }
 
-/** The merchants, to choose one for the screen that this is on. */
+/** The merchants, to choose one for the screen that this is on. Where there is but one, it is chosen. */
 export function ChooseClient() {
   const t = useText(words)
   const clients = useClients()
   const [location, navigate] = useLocation()
+  const [, setQuery] = useSearchParams()
+  const only = clients.data?.length === 1 ? clients.data[0]?.clientId : undefined
+  useEffect(() => {
+    if (only === undefined) return
+    setQuery(
+      (query) => {
+        query.set('client', only)
+        return query
+      },
+      { replace: true },
+    )
+  }, [only, setQuery])
+  if (clients.isPending || only !== undefined) return <Skeleton height={240} />
   return (
     <div className="card">
       <Empty icon="search" title={t.title}>

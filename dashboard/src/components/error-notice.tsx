@@ -1,25 +1,51 @@
 import { Alert, Button, Group, Text } from '@mantine/core'
-import { Refused, sentenceOf } from '../api.ts'
-import { texts, useText } from '../text.ts'
+import { codeOf, Refused, sentenceOf } from '../api.ts'
+import { texts, useLanguage, useText } from '../text.ts'
 
 const words = texts({
   en: { title: 'That did not work', retry: 'Try again', request: 'Request' },
   pt: { title: 'Não deu certo', retry: 'Tentar de novo', request: 'Requisição' },
 })
 
+/** The service speaks English: what people meet most, by its code. */
+const inPortuguese: Record<string, string> = {
+  not_found: 'Nada foi encontrado aqui. Confira o endereço ou o id, ou se o link já foi usado ou venceu.',
+  not_signed_in: 'A sessão terminou. Entre de novo.',
+  csrf_token_missing: 'Esta página ficou velha. Recarregue-a e tente de novo.',
+  permission_missing: 'O seu papel não permite isso. Peça a quem administra as pessoas.',
+  sign_in_failed: 'E-mail, senha ou código errado. Confira os três e tente de novo.',
+  second_factor_needed: 'Falta o código do segundo fator. Abra o aplicativo autenticador e digite-o.',
+  insufficient_balance: 'O saldo disponível não cobre o valor e a tarifa. Peça menos, ou espere mais pagamentos.',
+  payouts_stopped: 'A saída de dinheiro está parada. Veja o motivo na tela do sistema antes de tentar de novo.',
+  acquirer_unavailable: 'O adquirente ainda não disse o resultado. Ele é perguntado de novo; acompanhe pelo registro.',
+  rate_limited: 'Foram pedidos demais em pouco tempo. Espere um minuto e tente de novo.',
+  validation_failed: 'Algo do que foi enviado não vale. Confira o endereço, o id ou os campos.',
+  internal_error: 'O serviço falhou. Tente de novo; se continuar, leve o número da requisição à operação.',
+  overloaded: 'O serviço está sobrecarregado. Espere alguns segundos e tente de novo.',
+  request_timeout: 'A requisição demorou demais para chegar. Tente de novo.',
+  connection_failed: 'Não houve resposta do serviço. Confira a sua conexão e tente de novo.',
+  timeout: 'O serviço não respondeu a tempo. Confira o registro antes de tentar de novo.',
+}
+
+/** Asking again does not help. */
+const finalCodes = ['not_found', 'permission_missing', 'validation_failed', 'bad_request']
+
 /** What went wrong and what to do, and the number by which the operator finds it in the log. */
 export function ErrorNotice({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   const t = useText(words)
+  const { language } = useLanguage()
+  const code = codeOf(error)
+  const sentence = (language === 'pt' && inPortuguese[code]) || sentenceOf(error)
   const requestId = error instanceof Refused ? error.requestId : null
   return (
     <Alert color="red" title={t.title} role="alert">
-      <Text size="sm">{sentenceOf(error)}</Text>
+      <Text size="sm">{sentence}</Text>
       {requestId && (
         <Text size="xs" c="dimmed" mt={4}>
           {t.request} <span className="identifier">{requestId}</span>
         </Text>
       )}
-      {onRetry && (
+      {onRetry && !finalCodes.includes(code) && (
         <Group mt="sm">
           <Button size="xs" variant="light" color="red" onClick={onRetry}>
             {t.retry}

@@ -1,4 +1,5 @@
-import { Group, Pagination, Skeleton, Table, Text } from '@mantine/core'
+import { Group, Pagination, Skeleton, Stack, Table, Text } from '@mantine/core'
+import { useMediaQuery } from '@mantine/hooks'
 import type { KeyboardEvent, ReactNode } from 'react'
 import { useLocation } from 'wouter'
 import { useFormat } from '../format.ts'
@@ -24,6 +25,7 @@ export function RecordTable<Row>({
   rows,
   keyOf,
   linkOf,
+  phoneOf,
   label,
   empty,
 }: {
@@ -32,17 +34,22 @@ export function RecordTable<Row>({
   rows: readonly Row[] | undefined
   keyOf: (row: Row) => string
   linkOf?: (row: Row) => string
+  /** What a phone shows of a row in place of the columns, which would not fit beside one another. */
+  phoneOf?: (row: Row) => ReactNode
   label: string
   empty: ReactNode
 }) {
   const [, navigate] = useLocation()
+  const isPhone = useMediaQuery('(max-width: 47.99em)', undefined, { getInitialValueInEffect: false })
+  const isShort = isPhone && phoneOf !== undefined
+  const shown: Column<Row>[] = isShort ? [{ name: label, cell: phoneOf }] : columns
   if (rows?.length === 0) return <div className="card">{empty}</div>
   return (
     <Table.ScrollContainer minWidth={0} className="card" type="native" tabIndex={0} role="region" aria-label={label}>
       <Table className="records" verticalSpacing="sm" horizontalSpacing="md" aria-busy={rows === undefined}>
-        <Table.Thead>
+        <Table.Thead className={isShort ? 'unseen' : undefined}>
           <Table.Tr>
-            {columns.map(({ name, isAmount, isMinor }) => (
+            {shown.map(({ name, isAmount, isMinor }) => (
               <Table.Th key={name} ta={isAmount ? 'right' : 'left'} visibleFrom={isMinor ? 'sm' : undefined}>
                 <Text size="xs" fw={600} c="dimmed" component="span">
                   {name}
@@ -56,7 +63,7 @@ export function RecordTable<Row>({
             ? Array.from({ length: 8 }, (_, index) => (
                 // biome-ignore lint/suspicious/noArrayIndexKey: they are all alike
                 <Table.Tr key={index}>
-                  {columns.map(({ name, isMinor }) => (
+                  {shown.map(({ name, isMinor }) => (
                     <Table.Td key={name} visibleFrom={isMinor ? 'sm' : undefined}>
                       <Skeleton height={16} />
                     </Table.Td>
@@ -65,7 +72,7 @@ export function RecordTable<Row>({
               ))
             : rows.map((row) => (
                 <Table.Tr key={keyOf(row)} {...(linkOf && linkProps(() => navigate(linkOf(row))))}>
-                  {columns.map(({ name, cell, isAmount, isMinor }) => (
+                  {shown.map(({ name, cell, isAmount, isMinor }) => (
                     <Table.Td key={name} ta={isAmount ? 'right' : 'left'} visibleFrom={isMinor ? 'sm' : undefined}>
                       {cell(row)}
                     </Table.Td>
@@ -90,6 +97,23 @@ function linkProps(go: () => void) {
       if (event.key === 'Enter') go()
     },
   }
+}
+
+/** Two lines of a row on a phone: at the left what it is of, at the right the amount or the state. */
+export function PhoneRow({ lines }: { lines: [left: ReactNode, right: ReactNode][] }) {
+  return (
+    <Stack gap={4}>
+      {lines.map(([left, right], index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: lines have an order and nothing else
+        <Group key={index} justify="space-between" wrap="nowrap" gap="sm">
+          <Text size="sm" component="div" style={{ minWidth: 0, overflowWrap: 'anywhere' }}>
+            {left}
+          </Text>
+          <div style={{ flexShrink: 0 }}>{right}</div>
+        </Group>
+      ))}
+    </Stack>
+  )
 }
 
 /** How many there are, and the way to the other pages. */

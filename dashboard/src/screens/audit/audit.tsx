@@ -4,7 +4,7 @@ import { ask, withQuery } from '../../api.ts'
 import { Empty } from '../../components/empty.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Page } from '../../components/page.tsx'
-import { RecordTable } from '../../components/record-table.tsx'
+import { PhoneRow, RecordTable } from '../../components/record-table.tsx'
 import { useFormat } from '../../format.ts'
 import { texts, useText } from '../../text.ts'
 
@@ -58,6 +58,19 @@ export default function Audit() {
         rows={log.data?.pages.flatMap(({ data }) => data)}
         keyOf={({ id }) => String(id)}
         empty={<Empty icon="audit" title={t.none} />}
+        phoneOf={({ at, actor, action }) => (
+          <PhoneRow
+            lines={[
+              [<Code key="what">{action}</Code>, null],
+              [
+                actor.replace(/^user:/, ''),
+                <Text key="at" size="xs" c="dimmed">
+                  {format.dateTime(at)}
+                </Text>,
+              ],
+            ]}
+          />
+        )}
         columns={[
           { name: t.at, cell: ({ at }) => <Text size="sm">{format.dateTime(at)}</Text> },
           {

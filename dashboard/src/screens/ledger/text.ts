@@ -48,7 +48,7 @@ const kindsPt: Record<Kind, string> = {
 
 const accountsEn: Record<Account, [name: string, meaning: string]> = {
   available: ['Available', 'may be withdrawn or refunded'],
-  reserved: ['Set aside', 'for refunds and withdrawals under way'],
+  reserved: ['Reserved', 'for refunds and withdrawals under way'],
   blocked: ['Blocked', 'while payments are contested (MED)'],
   fees: ['Fees', 'what the operator has earned'],
   suspense: ['In suspense', 'arrived, and not known for what'],
@@ -61,7 +61,7 @@ const accountsPt: Record<Account, [name: string, meaning: string]> = {
   reserved: ['Reservado', 'para devoluções e saques em andamento'],
   blocked: ['Bloqueado', 'enquanto pagamentos são contestados (MED)'],
   fees: ['Tarifas', 'o que a operação ganhou'],
-  suspense: ['Em suspenso', 'chegou e não se sabe para quê'],
+  suspense: ['A identificar', 'chegou e não se sabe para quê'],
   debt: ['Devido', 'pagamentos contestados que já tinham sido gastos'],
   acquirer: ['Nos adquirentes', 'o que guardam por tudo acima'],
 }

@@ -43,7 +43,7 @@ const words = texts({
     leaves: (amount: string, fee: string) => `${amount} saem do saldo: o valor e uma tarifa de ${fee}.`,
     noFee: (amount: string) => `${amount} saem do saldo. Não há tarifa.`,
     stays: (amount: string) => `${amount} do pagamento ficam.`,
-    final: 'Não há como chamar de volta.',
+    final: 'Não é possível desfazer.',
     confirm: (amount: string) => `Devolver ${amount}`,
     refunds: 'Devoluções',
   },

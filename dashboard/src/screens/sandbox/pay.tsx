@@ -1,6 +1,6 @@
 import { Alert, Anchor, Button, Group, Select, SimpleGrid, Stack, Text, Textarea } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useCallback, useState } from 'react'
 import { Link } from 'wouter'
 import { faultsOf, guiche } from '../../api.ts'
 import { Copyable } from '../../components/copy.tsx'
@@ -174,8 +174,10 @@ function Paid({ endToEndId, id }: { endToEndId: string; id: string | null }) {
     enabled: id !== null,
     refetchInterval: 1_000,
   })
+  // Below the fold of a phone nobody would see that it worked.
+  const show = useCallback((place: HTMLDivElement | null) => place?.scrollIntoView({ block: 'nearest' }), [])
   return (
-    <Alert color="teal" title={t.paid} role="status">
+    <Alert ref={show} color="teal" title={t.paid} role="status">
       <Text size="xs" c="dimmed">
         {t.payment}
       </Text>

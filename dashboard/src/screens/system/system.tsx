@@ -26,6 +26,8 @@ type SystemView = {
     hasInfractions: boolean
     certificateExpiresAt: string | null
   }[]
+  /** Acquirers that have records and no settings. */
+  unconfigured?: string[]
   books: { at: string; tookMs: number } | null
   brake: { reason: string; engagedAt: string } | null
 }
@@ -155,7 +157,7 @@ function Count({ of, name, color }: { of: number; name: string; color: string })
   )
 }
 
-function Acquirers({ system: { acquirers } }: { system: SystemView }) {
+function Acquirers({ system: { acquirers, unconfigured = [] } }: { system: SystemView }) {
   const t = useText(words)
   const format = useFormat()
   return (
@@ -179,6 +181,16 @@ function Acquirers({ system: { acquirers } }: { system: SystemView }) {
           </div>
           <Badge variant="light" color={isAvailable ? 'teal' : 'red'} tt="none" radius="sm">
             {isAvailable ? t.isAvailable : t.isNotAvailable}
+          </Badge>
+        </Group>
+      ))}
+      {unconfigured.map((name) => (
+        <Group key={name} className="row" py={8} justify="space-between">
+          <Text size="sm" fw={600}>
+            {name}
+          </Text>
+          <Badge variant="light" color="red" tt="none" radius="sm">
+            {t.unconfigured}
           </Badge>
         </Group>
       ))}

@@ -9,7 +9,7 @@ import { ExportButton } from '../../components/export-button.tsx'
 import { FilterBar } from '../../components/filter-bar.tsx'
 import { DayInput, MoneyFilter, TextFilter } from '../../components/filter-inputs.tsx'
 import { Page } from '../../components/page.tsx'
-import { Pages, RecordTable } from '../../components/record-table.tsx'
+import { Pages, PhoneRow, RecordTable } from '../../components/record-table.tsx'
 import { Status, useStatusName } from '../../components/status.tsx'
 import { dayEnd, dayStart, useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
@@ -99,6 +99,24 @@ function List({ client }: { client: string }) {
             rows={list.data?.data}
             keyOf={({ id }) => id}
             linkOf={({ id }) => toLink(`/transactions/${id}`)}
+            phoneOf={({ createdAt, customer, externalCode, amount, status }) => (
+              <PhoneRow
+                lines={[
+                  [
+                    customer?.name ?? externalCode ?? '–',
+                    <Text key="amount" size="sm" fw={600}>
+                      {format.money(amount)}
+                    </Text>,
+                  ],
+                  [
+                    <Text key="at" size="xs" c="dimmed" component="span">
+                      {format.dateTime(createdAt)}
+                    </Text>,
+                    <Status key="status" of={status} />,
+                  ],
+                ]}
+              />
+            )}
             columns={[
               { name: t.created, cell: ({ createdAt }) => <Text size="sm">{format.dateTime(createdAt)}</Text> },
               {

@@ -18,7 +18,8 @@ const words = texts({
     name: 'Name',
     password: 'Password',
     rule: 'At least 12 characters. A sentence is good, and easy to keep in mind.',
-    done: 'Come in',
+    done: 'Create my account',
+    doneReset: 'Set my password',
   },
   pt: {
     first: 'Torne-se a primeira pessoa administradora',
@@ -29,7 +30,8 @@ const words = texts({
     name: 'Nome',
     password: 'Senha',
     rule: 'No mínimo 12 caracteres. Uma frase serve, e é fácil de lembrar.',
-    done: 'Entrar',
+    done: 'Criar minha conta',
+    doneReset: 'Definir minha senha',
   },
 })
 
@@ -89,7 +91,7 @@ export default function Welcome({ token, onSignedIn }: { token: string; onSigned
           <PasswordInput {...field('password')} description={t.rule} autoComplete="new-password" />
           {accept.isError && Object.keys(faults).length === 0 && <ErrorNotice error={accept.error} />}
           <Button type="submit" loading={accept.isPending} fullWidth>
-            {t.done}
+            {isReset ? t.doneReset : t.done}
           </Button>
         </Stack>
       </form>

@@ -144,7 +144,7 @@ export const words = texts({
       duplicate:
         'O mesmo valor foi pedido para esta chave há minutos. Fica retido até você dizer que é isso mesmo, e não sai antes.',
     },
-    noWait: 'É enviado em segundos, e não há como chamar de volta.',
+    noWait: 'É enviado em segundos, e não é possível desfazer.',
     keyTypes: { CPF: 'CPF', CNPJ: 'CNPJ', EMAIL: 'e-mail', PHONE: 'telefone', EVP: 'chave aleatória' },
 
     holds: {
@@ -159,7 +159,7 @@ export const words = texts({
     approve: 'Aprovar',
     approveTitle: 'Aprovar este saque?',
     approveText: (amount: string, merchant: string) => `${amount} de ${merchant} vão em segundos para esta chave:`,
-    approveEnd: 'Não há como chamar de volta.',
+    approveEnd: 'Não é possível desfazer.',
     approveDuplicate: 'Se o anterior devia ser o único, rejeite este.',
     reject: 'Rejeitar',
     rejectTitle: 'Rejeitar este saque?',

@@ -1,0 +1,55 @@
+import { Anchor, Code, Text } from '@mantine/core'
+import { Link, useLocation } from 'wouter'
+import { Empty } from '../components/empty.tsx'
+import { Page } from '../components/page.tsx'
+import { useClientLink } from '../links.ts'
+import { texts, useText } from '../text.ts'
+
+const words = texts({
+  en: {
+    title: 'Not found',
+    nothing: 'There is no such screen, or your role does not have it',
+    hint: 'Check the address, or choose a screen from the menu.',
+    sandbox: 'The sandbox is not here',
+    sandboxHint:
+      'It is off because real acquirers are configured, or your role does not have it. Who pays an external simulator is played by',
+    toToday: 'To today’s figures',
+  },
+  pt: {
+    title: 'Não encontrado',
+    nothing: 'Esta tela não existe, ou o seu papel não dá acesso a ela',
+    hint: 'Confira o endereço, ou escolha uma tela no menu.',
+    sandbox: 'O sandbox não está aqui',
+    sandboxHint:
+      'Está desligado porque há adquirentes reais configurados, ou o seu papel não dá acesso a ele. Para pagar em um simulador externo, use',
+    toToday: 'Ver os números de hoje',
+  },
+})
+
+/** An address of no screen that whoever is signed in may see. */
+export function NotFound() {
+  const t = useText(words)
+  const [location] = useLocation()
+  const toLink = useClientLink()
+  const isSandbox = location === '/sandbox'
+  return (
+    <Page title={t.title}>
+      <div className="card">
+        <Empty icon={isSandbox ? 'sandbox' : 'search'} title={isSandbox ? t.sandbox : t.nothing}>
+          {isSandbox ? (
+            <>
+              {t.sandboxHint} <Code>npx guiche simulator pay</Code>.
+            </>
+          ) : (
+            t.hint
+          )}
+          <Text size="sm" mt="md">
+            <Anchor component={Link} href={toLink('/')} underline="always">
+              {t.toToday}
+            </Anchor>
+          </Text>
+        </Empty>
+      </div>
+    </Page>
+  )
+}
