@@ -26,18 +26,22 @@ export function OfClient({ title, children }: { title: string; children: (client
   if (client !== null) return children(client)
   return (
     <Page title={title}>
-      <ChooseClient />
+      <ChooseClient takesOnly />
     </Page>
   )
 }
 
-/** The merchants, to choose one for the screen that this is on. Where there is but one, it is chosen. */
-export function ChooseClient() {
+/**
+ * The merchants, to choose one for the screen that this is on.
+ *
+ * @param takesOnly where there is but one, it is chosen: the screen shows nothing without
+ */
+export function ChooseClient({ takesOnly = false }: { takesOnly?: boolean }) {
   const t = useText(words)
   const clients = useClients()
   const [location, navigate] = useLocation()
   const [, setQuery] = useSearchParams()
-  const only = clients.data?.length === 1 ? clients.data[0]?.clientId : undefined
+  const only = takesOnly && clients.data?.length === 1 ? clients.data[0]?.clientId : undefined
   useEffect(() => {
     if (only === undefined) return
     setQuery(
