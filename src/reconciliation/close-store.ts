@@ -33,14 +33,6 @@ export async function findLastClosedDay(db: Db, acquirer: string): Promise<strin
   return rows[0]?.day ?? null
 }
 
-/** Whether an acquirer was in use on a day: it had been compared with by its end, or has been paid in it. */
-export async function wasInUse(db: Db, { acquirer, from, to }: { acquirer: string } & Window): Promise<boolean> {
-  const rows = await db.query(sql`
-    select where exists (select from reconciliation_runs where acquirer = ${acquirer} and started_at < ${to})
-      or exists (select from transactions where payment_date >= ${from} and payment_date < ${to} and acquirer = ${acquirer})`)
-  return rows.length > 0
-}
-
 /** The next version of a day is written by one at a time. */
 export async function lockClosing(tx: Tx, acquirer: string): Promise<void> {
   await tx.query(sql`select pg_advisory_xact_lock(hashtextextended(${`closing ${acquirer}`}, 0))`)

@@ -3,7 +3,7 @@ import type { Acquirer } from '../acquirers/acquirer.ts'
 import type { Db } from '../db/sql.ts'
 import type { Job, JobSchedule } from '../jobs/jobs.ts'
 import { type CloseDeps, closeDay } from './close.ts'
-import { findLastClosedDay, wasInUse } from './close-store.ts'
+import { findLastClosedDay } from './close-store.ts'
 import { dayBefore, dayOf, nextDay, windowOf } from './days.ts'
 import { reconcile } from './run.ts'
 import { countOpen, findComparedUntil, listLastRuns } from './store.ts'
@@ -70,9 +70,8 @@ async function closeDays(deps: CloseDeps, acquirer: Acquirer, stopping: AbortSig
   const reach = dayOf(new Date(now.getTime() - closeReachMs))
   let day = closedUntil === null ? last : nextDay(closedUntil)
   if (day < reach) day = reach
-  // Nothing was compared before the service ran for the first time, and a day before that is none of ours to sign.
-  if (closedUntil === null && (isSoon || !(await wasInUse(deps.db, { acquirer: acquirer.name, ...windowOf(last) }))))
-    return
+  // Nothing was compared before the service ran for the first time.
+  if (closedUntil === null && isSoon) return
   for (; day <= last && !stopping.aborted; day = nextDay(day)) {
     if (!(await closeOne(deps, acquirer, day, stopping))) return
   }

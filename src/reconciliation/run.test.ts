@@ -188,21 +188,6 @@ it('waits for what the service is still coming to, in a window that trails behin
   expect((await states()).toSorted()).toEqual(['late resolved', 'missing_here resolved'])
 })
 
-it('closes no day that was over before the acquirer was first used', async () => {
-  const fresh = await createTestDatabase()
-  const jobs = reconciliationJobs({ ...deps, db: fresh.db })
-  const days = async () => await fresh.db.query(sql`select day::text from closed_days`)
-  clock.set(new Date(to.getTime() + 5 * 60 * minuteMs))
-  await jobs['reconciliation.close']?.({}, never)
-  await jobs['reconciliation.rolling']?.({}, never)
-  await jobs['reconciliation.close']?.({}, never)
-  expect(await days()).toEqual([])
-  clock.advance(24 * 60 * minuteMs)
-  await jobs['reconciliation.close']?.({}, never)
-  expect(await days()).toEqual([{ day: '2026-11-21' }])
-  await fresh.drop()
-})
-
 it('closes yesterday half an hour after midnight, once, and tells of both in its metrics', async () => {
   clock.set(new Date(to.getTime() + 29 * minuteMs))
   const jobs = reconciliationJobs(deps)
