@@ -4,29 +4,36 @@ import { IconOf } from './icons.tsx'
 
 const words = texts({ en: { copy: 'Copy', copied: 'Copied' }, pt: { copy: 'Copiar', copied: 'Copiado' } })
 
+/** A button that copies a text, and says for a moment that it did. */
+export function CopyAction({ value, label, isSmall = false }: { value: string; label?: string; isSmall?: boolean }) {
+  const t = useText(words)
+  return (
+    <CopyButton value={value}>
+      {({ copied, copy }) => (
+        <Tooltip label={copied ? t.copied : t.copy}>
+          <ActionIcon
+            {...(isSmall && { size: 'sm' })}
+            variant="subtle"
+            color={copied ? 'teal' : 'gray'}
+            onClick={copy}
+            aria-label={`${copied ? t.copied : t.copy}${label ? `: ${label}` : ''}`}
+          >
+            <IconOf name={copied ? 'check' : 'copy'} size={isSmall ? 14 : 16} />
+          </ActionIcon>
+        </Tooltip>
+      )}
+    </CopyButton>
+  )
+}
+
 /** An identifier with a button that copies it. */
 export function Copyable({ value, label }: { value: string; label?: string }) {
-  const t = useText(words)
   return (
     <Group gap={4} wrap="nowrap" align="center">
       <Text component="span" className="identifier">
         {value}
       </Text>
-      <CopyButton value={value}>
-        {({ copied, copy }) => (
-          <Tooltip label={copied ? t.copied : t.copy}>
-            <ActionIcon
-              size="sm"
-              variant="subtle"
-              color={copied ? 'teal' : 'gray'}
-              onClick={copy}
-              aria-label={`${copied ? t.copied : t.copy}${label ? `: ${label}` : ''}`}
-            >
-              <IconOf name={copied ? 'check' : 'copy'} size={14} />
-            </ActionIcon>
-          </Tooltip>
-        )}
-      </CopyButton>
+      <CopyAction value={value} {...(label !== undefined && { label })} isSmall />
     </Group>
   )
 }

@@ -1,6 +1,6 @@
-import { ActionIcon, Code, CopyButton, Group, SegmentedControl, Text, Tooltip } from '@mantine/core'
+import { Code, Group, SegmentedControl, Text } from '@mantine/core'
 import { useState } from 'react'
-import { IconOf } from '../../components/icons.tsx'
+import { CopyAction } from '../../components/copy.tsx'
 import { Section } from '../../components/page.tsx'
 import { useText } from '../../text.ts'
 import { words } from './text.ts'
@@ -32,20 +32,7 @@ export function Snippet({ clientId }: { clientId: string }) {
         <Text size="sm" c="dimmed">
           {t.beginLead(secretName)}
         </Text>
-        <CopyButton value={text}>
-          {({ copied, copy }) => (
-            <Tooltip label={copied ? t.copied : t.copy}>
-              <ActionIcon
-                variant="subtle"
-                color={copied ? 'teal' : 'gray'}
-                onClick={copy}
-                aria-label={`${copied ? t.copied : t.copy}: ${t.begin}`}
-              >
-                <IconOf name={copied ? 'check' : 'copy'} size={16} />
-              </ActionIcon>
-            </Tooltip>
-          )}
-        </CopyButton>
+        <CopyAction value={text} label={t.begin} />
       </Group>
       <Code block tabIndex={0} color="light-dark(#f3f6f5, #111615)" style={{ overflowX: 'auto' }}>
         {text}

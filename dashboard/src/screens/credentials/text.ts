@@ -58,8 +58,6 @@ export const words = texts({
     allAccepted: 'No token has been refused by hand.',
     begin: 'Begin',
     beginLead: (name: string) => `With this client’s id filled in. Keep the secret in ${name}, never in the program.`,
-    copy: 'Copy',
-    copied: 'Copied',
   },
   pt: {
     title: 'Credenciais',
@@ -117,7 +115,5 @@ export const words = texts({
     allAccepted: 'Nenhum token foi recusado à mão.',
     begin: 'Começar',
     beginLead: (name: string) => `Com o id deste cliente preenchido. Guarde o segredo em ${name}, nunca no programa.`,
-    copy: 'Copiar',
-    copied: 'Copiado',
   },
 })

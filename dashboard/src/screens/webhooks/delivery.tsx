@@ -1,22 +1,9 @@
-import {
-  ActionIcon,
-  Alert,
-  Button,
-  Code,
-  CopyButton,
-  Drawer,
-  Group,
-  Skeleton,
-  Stack,
-  Text,
-  Tooltip,
-} from '@mantine/core'
+import { Alert, Button, Code, Drawer, Group, Skeleton, Stack, Text } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import { ask, guiche, withQuery } from '../../api.ts'
-import { Copyable } from '../../components/copy.tsx'
+import { CopyAction, Copyable } from '../../components/copy.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
-import { IconOf } from '../../components/icons.tsx'
 import { useFormat } from '../../format.ts'
 import { useClientLink } from '../../links.ts'
 import { useMay } from '../../session.tsx'
@@ -167,20 +154,7 @@ function Payload({ client, eventId }: { client: string; eventId: string }) {
         <Text fw={600} size="sm">
           {t.payload}
         </Text>
-        <CopyButton value={text}>
-          {({ copied, copy }) => (
-            <Tooltip label={copied ? t.copied : t.copy}>
-              <ActionIcon
-                variant="subtle"
-                color={copied ? 'teal' : 'gray'}
-                onClick={copy}
-                aria-label={`${copied ? t.copied : t.copy}: ${t.payload}`}
-              >
-                <IconOf name={copied ? 'check' : 'copy'} size={16} />
-              </ActionIcon>
-            </Tooltip>
-          )}
-        </CopyButton>
+        <CopyAction value={text} label={t.payload} />
       </Group>
       <Code block tabIndex={0} color="light-dark(#f3f6f5, #111615)" style={{ maxHeight: 420, overflow: 'auto' }}>
         {text}
