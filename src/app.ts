@@ -14,6 +14,7 @@ import { registerDashboardRoutes } from './dashboard/routes.ts'
 import { registerDashboardPage } from './dashboard/static.ts'
 import { type Db, ping } from './db/sql.ts'
 import { registerGuide } from './guide/static.ts'
+import { compileAtFirstUse } from './http/compile.ts'
 import { registerHealthRoutes } from './http/health.ts'
 import { createRateLimiter } from './http/rate-limit.ts'
 import { registerOpenApi, registerReference } from './http/reference.ts'
@@ -61,6 +62,7 @@ export async function createApp(deps: AppDeps): Promise<Server> {
     trustedProxies: config.trustedProxies,
     checkWebhookUrl: (url) => checkWebhookUrl(url, { allowPrivate: config.webhookAllowPrivate }),
   })
+  compileAtFirstUse(app)
   await registerOpenApi(app, deps.version)
   app.addSchema({ $id: 'Problem', ...ProblemView })
 
