@@ -1,5 +1,6 @@
 import type { Tx } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
+import { together } from '../lib/at-once.ts'
 import { enqueueEvents, type NewEvent } from '../webhooks/outbox.ts'
 import { mayMove } from './status.ts'
 import {
@@ -9,6 +10,7 @@ import {
   type LockedTransaction,
   type NewTransaction,
   type TransactionRow,
+  toChanged,
   updateTransactions,
 } from './store.ts'
 
@@ -38,11 +40,19 @@ export async function changeStatuses(tx: Tx, moves: Move[]): Promise<ChangedTran
     const last = row.status_dates.at(-1)
     return { ...change, at: last && last > now ? last : now }
   })
+  const enqueue = async (rows: ChangedTransaction[]) =>
+    await enqueueEvents(
+      tx,
+      rows.map((row) => toEvent(row, toSnapshot(row))),
+    )
+  // What was never paid has no refunds to be read: its events go on their way together with it.
+  if (moves.every(({ row }) => row.end_to_end === null)) {
+    const changed = changes.map((change) => toChanged(change, []))
+    await together(updateTransactions(tx, changes), enqueue(changed))
+    return changed
+  }
   const changed = await updateTransactions(tx, changes)
-  await enqueueEvents(
-    tx,
-    changed.map((row) => toEvent(row, toSnapshot(row))),
-  )
+  await enqueue(changed)
   return changed
 }
 

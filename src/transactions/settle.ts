@@ -6,13 +6,14 @@ import { feesFor } from '../ledger/fees.ts'
 import { type Posting, postAll } from '../ledger/post.ts'
 import { paid } from '../ledger/transfers.ts'
 import { assert } from '../lib/assert.ts'
+import { together } from '../lib/at-once.ts'
 import { createBatch } from '../lib/batch.ts'
 import type { Clock } from '../lib/clock.ts'
 import { compare } from '../lib/compare.ts'
 import { fromTxid, toTxid } from '../pix/ids.ts'
 import { leaveSuspense } from '../suspense/match.ts'
 import { lockSuspenseOf, type SuspenseRow } from '../suspense/store.ts'
-import { changeStatuses } from './change.ts'
+import { changeStatuses, type Move } from './change.ts'
 import { bookReturns, settleReturns } from './returns.ts'
 import { findOwners, findPaidBy, type LockedTransaction, lockPaidBy, lockToBePaid, type Owner } from './store.ts'
 import { bookingGate, holdSurplus } from './suspend.ts'
@@ -173,18 +174,20 @@ export function createSettlement({ db, clock }: { db: Db; clock: Clock }): Settl
 async function bookPayments(db: Db, clock: Clock, payments: Confirmed[]): Promise<(Booked | null)[]> {
   return await db.transaction(async (tx) => {
     const takenBy = await lockUnnamed(tx, payments)
-    const locked = await lockToBePaid(
-      tx,
-      payments.map(({ merchantId, id, acquirer, payment }) => {
-        return { merchantId, id, acquirer: acquirer.name, endToEndId: payment.endToEndId }
-      }),
+    const toBePaid = payments.map(({ merchantId, id, acquirer, payment }) => {
+      return { merchantId, id, acquirer: acquirer.name, endToEndId: payment.endToEndId }
+    })
+    const charged = payments.map(({ merchantId, payment }) => ({ merchantId, amount: payment.amount }))
+    const [locked, fees] = await together(
+      lockToBePaid(tx, toBePaid),
+      feesFor(tx, { operation: 'transaction', now: clock.now(), charged }),
     )
     const suspended = await lockSuspended(tx, payments, locked)
     const rows = new Map(locked.map((row) => [toKey(row.merchant_id, row.id), row]))
     const fresh: Fresh[] = []
     const used = new Set<string>()
     const paidBy = new Map([...rows].map(([key, row]) => [key, row.end_to_end]))
-    const booked = payments.map((confirmed): Booked | null => {
+    const booked = payments.map((confirmed, index): Booked | null => {
       const key = toKey(confirmed.merchantId, confirmed.id)
       const [row, by] = [rows.get(key), paidBy.get(key)]
       if (!row) return null
@@ -198,7 +201,8 @@ async function bookPayments(db: Db, clock: Clock, payments: Confirmed[]): Promis
       used.add(place)
       // Another payment of the same transaction may be in this very batch.
       paidBy.set(key, endToEndId)
-      fresh.push({ ...confirmed, row, held })
+      const { amount } = confirmed.payment
+      fresh.push({ ...confirmed, row, held, amount, fee: Math.min(amount, fees[index] ?? 0) })
       return 'settled'
     })
     if (fresh.length > 0) await book(tx, fresh, clock.now())
@@ -207,7 +211,7 @@ async function bookPayments(db: Db, clock: Clock, payments: Confirmed[]): Promis
 }
 
 /** `held`: it came into suspense before it was known what for. */
-type Fresh = Confirmed & { row: LockedTransaction; held: SuspenseRow | null }
+type Fresh = Confirmed & { row: LockedTransaction; held: SuspenseRow | null; amount: number; fee: number }
 
 /**
  * What payments that name no transaction pay already, by where they are: a PSP that leaves the txid out may show one in the charges of two.
@@ -238,39 +242,29 @@ function isWhole({ status, taken_amount: taken }: SuspenseRow): boolean {
 }
 
 async function book(tx: Tx, fresh: Fresh[], now: Date): Promise<void> {
-  const charged = fresh.map(({ merchantId, payment }) => ({ merchantId, amount: payment.amount }))
-  const fees = await feesFor(tx, { operation: 'transaction', now, charged })
-  const entries = (await giveCodes(tx, fresh, now)).map((one, index) => {
-    const { amount } = one.payment
-    return { ...one, amount, fee: Math.min(amount, fees[index] ?? 0) }
-  })
-  const changed = await changeStatuses(
-    tx,
-    entries.map(({ row, payment, acquirer, amount, fee, charge }) => ({
-      row,
-      to: 'PAID',
-      now,
-      checkAt: null,
-      set: {
-        ...missingCode(row, charge),
-        ...moneyAt(row, acquirer.name),
-        amount_paid: amount,
-        payment_date: payment.paidAt,
-        end_to_end: payment.endToEndId,
-        payer: payment.payer,
-        receiver: acquirer.receiver,
-        fee_amount: fee,
-        error_message: null,
-      },
-    })),
-  )
+  const entries = await giveCodes(tx, fresh, now)
   const matched: Posting[] = []
   for (const { held, ...one } of entries) if (held) matched.push(await leaveSuspense(tx, held, one, now))
+  const moves = entries.map(({ row, payment, acquirer, amount, fee, charge }): Move => {
+    const set = {
+      ...missingCode(row, charge),
+      ...moneyAt(row, acquirer.name),
+      amount_paid: amount,
+      payment_date: payment.paidAt,
+      end_to_end: payment.endToEndId,
+      payer: payment.payer,
+      receiver: acquirer.receiver,
+      fee_amount: fee,
+      error_message: null,
+    }
+    return { row, to: 'PAID', now, checkAt: null, set }
+  })
   const payments = entries.map(({ merchantId, id, amount, fee }): Posting => {
     const eventKey = `transaction:${id}:paid`
     return { merchantId, eventKey, recordType: 'transaction', recordId: id, now, transfers: paid(amount, fee) }
   })
-  await postAll(tx, [...matched, ...payments])
+  // Sent one after the other, and so are their locks: of records and deliveries first, then of accounts.
+  const [changed] = await together(changeStatuses(tx, moves), postAll(tx, [...matched, ...payments]))
   // After the accounts: all that it locks besides are these very records.
   for (const [index, row] of changed.entries()) {
     const payment = entries[index]?.payment

@@ -340,14 +340,19 @@ export async function updateTransactions(tx: Tx, changes: Change[]): Promise<Cha
   )
   assert(updated.length === changes.length, 'a locked transaction is as it was read')
   const refundsAt = new Map(updated.map((row) => [row.place, row.refunds]))
-  return changes.map(({ row, to, at, set }, place) => ({
+  return changes.map((change, place) => toChanged(change, refundsAt.get(place) ?? []))
+}
+
+/** A row as a change leaves it. */
+export function toChanged({ row, to, at, set }: Change, refunds: ShownRefund[]): ChangedTransaction {
+  return {
     ...row,
     ...set,
     statuses: [...row.statuses, to],
     status_dates: [...row.status_dates, at],
     status: to,
-    refunds: refundsAt.get(place) ?? [],
-  }))
+    refunds,
+  }
 }
 
 /** Unless it has moved on meanwhile: the next check is then another's. */

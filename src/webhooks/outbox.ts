@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Sql, Tx } from '../db/sql.ts'
+import { together } from '../lib/at-once.ts'
 import { compare } from '../lib/compare.ts'
 import { insertDeliveries, insertEvents, insertOfBorn, lockUnfinished } from './store.ts'
 
@@ -27,13 +28,13 @@ export type NewEvent = {
 export async function enqueueEvents(tx: Tx, events: NewEvent[]): Promise<void> {
   if (events.length === 0) return
   const rows = events.map(toRow).sort(byRecord)
-  await insertEvents(tx, rows)
   const due = rows.filter((row) => row.webhookUrl !== null)
-  if (due.length === 0) return
   // Whether an earlier one is under way is asked under its lock. Without it a worker that finishes that one at this
   // moment would not see the new row, and nobody would ever let it go.
   const followers = due.filter((row) => row.sequence > 1)
-  const behind = new Set(followers.length > 0 ? await lockUnfinished(tx, followers) : [])
+  const [, unfinished] = await together(insertEvents(tx, rows), lockUnfinished(tx, followers))
+  if (due.length === 0) return
+  const behind = new Set(unfinished)
   const deliveries = due.map((row) => {
     const isWaiting = behind.has(row.recordId)
     behind.add(row.recordId)

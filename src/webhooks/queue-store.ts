@@ -202,6 +202,7 @@ const givenRecords = givenRows<RecordKey>({ merchantId: 'uuid', recordId: 'uuid'
  * for the lock is seen by this one only.
  */
 export async function promoteWaiting(tx: Tx, { records, now }: { records: RecordKey[]; now: Date }): Promise<void> {
+  if (records.length === 0) return
   await tx.query(
     sql`
     update webhook_deliveries d

@@ -1,4 +1,5 @@
 import type { Db } from '../db/sql.ts'
+import { together } from '../lib/at-once.ts'
 import type { Answer } from './attempt.ts'
 import { type AttemptResult, type Claimed, insertAttempts, promoteWaiting } from './queue-store.ts'
 import { nextAttempt } from './schedule.ts'
@@ -36,9 +37,8 @@ function stateAfter({ outcome }: Answer, next: Date | null): AttemptResult['stat
 /** Writes attempts and what became of their deliveries in one commit, and lets the next of each record go. */
 export function bookAttempts(db: Db, attempts: BookedAttempt[]): Promise<null[]> {
   return db.transaction(async (tx) => {
-    await insertAttempts(tx, attempts)
     const finished = attempts.filter(({ state }) => state !== 'pending')
-    if (finished.length > 0) await promoteWaiting(tx, { records: finished, now: latest(finished) })
+    await together(insertAttempts(tx, attempts), promoteWaiting(tx, { records: finished, now: latest(finished) }))
     return attempts.map(() => null)
   })
 }

@@ -125,6 +125,7 @@ const givenRecords = givenRows<EventRow>({ merchantId: 'uuid', recordId: 'uuid',
  * gets the same when that attempt fails.
  */
 export async function lockUnfinished(tx: Tx, rows: EventRow[]): Promise<string[]> {
+  if (rows.length === 0) return []
   const found = await tx.query<{ recordId: string }>(
     sql`
       with record as (
