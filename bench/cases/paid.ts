@@ -7,6 +7,8 @@ import { createJob } from './create.ts'
 
 const createsPerSecond = 1000
 const paymentsPerSecond = 50
+/** Of a service that has just started the first payments wait until its code is compiled: that is told by no p99 of 20 s. */
+const warmUpSeconds = 5
 const waitMs = 30_000
 
 /**
@@ -19,23 +21,33 @@ export async function paid(bench: Bench): Promise<void> {
   say(`paid: ${paymentsPerSecond} payments a second beside ${createsPerSecond} creates a second, for ${seconds} s`)
   const shop = await openShop(1)
   try {
+    const warmUp = paymentsPerSecond * warmUpSeconds
     const count = paymentsPerSecond * seconds
-    const { ids, payments } = await createCharges({ port: service.port, merchants, count, webhookUrls: shop.urls })
+    const all = warmUp + count
+    const { ids, payments } = await createCharges({ port: service.port, merchants, count: all, webhookUrls: shop.urls })
     // Their births are told first, so that nothing waits behind them.
-    await shop.worker.ask({ task: 'read', waitFor: count, waitMs })
-    const creates = createJob({ port: service.port, merchants, connections: 64, seconds: seconds + 1 })
+    await shop.worker.ask({ task: 'read', waitFor: all, waitMs })
+    const pay = async (from: number, to: number) =>
+      await shop.worker.ask({
+        task: 'pay',
+        job: {
+          ...payments,
+          requests: payments.requests.slice(from, to),
+          connections: 16,
+          perSecond: paymentsPerSecond,
+          warmUpSeconds: 0,
+        },
+        ids: ids.slice(from, to),
+        waitMs,
+      })
+    const creates = createJob({ port: service.port, merchants, connections: 64, seconds: seconds + 1, warmUpSeconds })
     const [background, told] = await Promise.all([
       generate({ ...creates, perSecond: createsPerSecond }),
-      shop.worker.ask({
-        task: 'pay',
-        job: { ...payments, connections: 16, perSecond: paymentsPerSecond, warmUpSeconds: 0 },
-        ids,
-        waitMs,
-      }),
+      pay(0, warmUp).then(async () => await pay(warmUp, all)),
     ])
     card.section(
       'Paid and told',
-      `${paymentsPerSecond} payments a second at the simulated bank for ${seconds} s, from the request to the bank to the first byte of the webhook, beside ${createsPerSecond} creates a second of ${merchants.length} merchants.`,
+      `${paymentsPerSecond} payments a second at the simulated bank for ${seconds} s, from the request to the bank to the first byte of the webhook, beside ${createsPerSecond} creates a second of ${merchants.length} merchants; after ${warmUpSeconds} s of the same that do not count.`,
     )
     card.row({
       name: 'pay → PAID → first byte of the webhook',
