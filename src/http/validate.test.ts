@@ -1,0 +1,70 @@
+import { Type } from 'typebox'
+import { describe, expect, it } from 'vitest'
+import type { AppError } from '../lib/errors.ts'
+import { Metadata, WebhookUrl } from './schemas.ts'
+import { createValidator } from './validate.ts'
+
+const codesOf = (checked: { value: unknown } | { error: AppError }) =>
+  'error' in checked ? checked.error.details.fields?.map(({ field, code }) => `${field} ${code}`) : []
+
+describe('metadata', () => {
+  const validate = createValidator({ checkWebhookUrl: () => null })({ schema: Type.Object({ metadata: Metadata }) })
+  const fits = (metadata: unknown) => codesOf(validate({ metadata }))
+  const tooLarge = ['metadata too_large']
+  const nested = (levels: number): unknown => (levels === 1 ? {} : { in: nested(levels - 1) })
+  const keys = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, index]))
+
+  it('may have 8 levels, of which an array is one', () => {
+    expect(fits(nested(8))).toEqual([])
+    expect(fits(nested(9))).toEqual(tooLarge)
+    expect(fits({ list: [[[[[['eighth']]]]]] })).toEqual([])
+    expect(fits({ list: [[[[[[['ninth']]]]]]] })).toEqual([])
+    expect(fits({ list: [[[[[[[['tenth']]]]]]]] })).toEqual(tooLarge)
+  })
+
+  it('may have 64 keys in all, wherever they stand, and an array has none', () => {
+    expect(fits(keys(64))).toEqual([])
+    expect(fits(keys(65))).toEqual(tooLarge)
+    expect(fits({ one: keys(31), two: [keys(31)] })).toEqual([])
+    expect(fits({ one: keys(31), two: [keys(32)] })).toEqual(tooLarge)
+    expect(fits({ list: Array.from({ length: 1000 }, () => 1) })).toEqual([])
+  })
+
+  it('may have 8 KiB, counted as UTF-8', () => {
+    const [empty, e] = [JSON.stringify({ text: '' }).length, 'é']
+    expect(fits({ text: 'e'.repeat(8192 - empty) })).toEqual([])
+    expect(fits({ text: 'e'.repeat(8193 - empty) })).toEqual(tooLarge)
+    expect(fits({ text: e.repeat((8192 - empty) / 2) })).toEqual([])
+    expect(fits({ text: e.repeat((8192 - empty) / 2 + 1) })).toEqual(tooLarge)
+  })
+})
+
+describe('text', () => {
+  const validate = createValidator({ checkWebhookUrl: () => null })({ schema: Type.Object({}) })
+
+  it('holds no control character and no half of a pair, in a value, a name or an array', () => {
+    expect(codesOf(validate({ a: ['fine', { b: 'fine' }], 'Ação 😀': 1 }))).toEqual([])
+    expect(codesOf(validate({ a: ['fine', 'not\u0000'] }))).toEqual(['a[1] invalid_text'])
+    expect(codesOf(validate({ a: [{ b: '\ud800' }] }))).toEqual(['a[0].b invalid_text'])
+    expect(codesOf(validate({ a: [[{ 'n\u007f': 1 }]] }))).toEqual(['a[0][0] invalid_text'])
+    expect(codesOf(validate({ a: [1, Number.POSITIVE_INFINITY] }))).toEqual(['a[1] invalid_number'])
+  })
+})
+
+describe('the address of a webhook', () => {
+  it('is taken apart once where it is accepted, and each time where it is not', () => {
+    const asked: string[] = []
+    const checkWebhookUrl = (url: string) => {
+      asked.push(url)
+      return url.endsWith('bad') ? 'is bad' : null
+    }
+    const validate = createValidator({ checkWebhookUrl })({ schema: Type.Object({ url: WebhookUrl }) })
+    for (let round = 0; round < 3; round += 1) {
+      expect(codesOf(validate({ url: 'https://shop.example/good' }))).toEqual([])
+      expect(codesOf(validate({ url: 'https://shop.example/bad' }))).toEqual(['url invalid_format'])
+    }
+    expect(asked.filter((url) => url.endsWith('good'))).toHaveLength(1)
+    // And once more for the sentence that says what is wrong.
+    expect(asked.filter((url) => url.endsWith('bad'))).toHaveLength(6)
+  })
+})
