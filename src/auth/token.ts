@@ -14,8 +14,11 @@ export type TokenClaims = {
   expiresAt: number
 }
 
-/** Checks a token's signature, form and expiry, or throws an error of jose's. The guard checks expiry and revocation at each use. */
-export type TokenVerifier = (token: string) => Promise<TokenClaims>
+/**
+ * Checks a token's signature, form and expiry, or throws an error of jose's. The guard checks expiry and revocation at each use. What is
+ * known is given at once.
+ */
+export type TokenVerifier = (token: string) => TokenClaims | Promise<TokenClaims>
 
 const audience = 'guiche'
 const type = 'at+jwt'
@@ -77,9 +80,12 @@ export function readClaims(payload: JWTPayload): TokenClaims {
 /** Verifying a signature costs some 100 µs, remembering that it was verified half of one. */
 export function rememberVerified(verify: TokenVerifier): TokenVerifier {
   const remembered = new Map<string, { claims: TokenClaims; verifiedAt: number }>()
-  return async (token) => {
+  return (token) => {
     const known = remembered.get(token)
-    if (known && performance.now() - known.verifiedAt < rememberedMs) return known.claims
+    return known && performance.now() - known.verifiedAt < rememberedMs ? known.claims : verifyAnew(token)
+  }
+
+  async function verifyAnew(token: string): Promise<TokenClaims> {
     if (token.length > tokenLengthMax) throw new AppError('invalid_token')
     const claims = await verify(token)
     remembered.delete(token)

@@ -1,4 +1,4 @@
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { AppError } from '../lib/errors.ts'
 
@@ -15,7 +15,12 @@ export const IdempotencyHeaders = Type.Object({
  * A key that came as a header is put into a body that has none, before the body is checked, so that what is wrong with it is told
  * together with all other faults. The handler then finds it in the body.
  */
-export async function takeIdempotencyKeyFromHeader(request: FastifyRequest): Promise<void> {
+export function takeIdempotencyKeyFromHeader(request: FastifyRequest, _reply: FastifyReply, done: () => void): void {
+  moveKey(request)
+  done()
+}
+
+function moveKey(request: FastifyRequest): void {
   const { body } = request
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return
   const own = 'idempotencyKey' in body ? body.idempotencyKey : undefined

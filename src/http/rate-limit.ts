@@ -8,7 +8,13 @@ const keysMax = 100_000
 
 export type RateLimit = { perSecond: number; burst: number }
 export type Taken = { isAllowed: boolean; remaining: number; retryAfterSeconds: number }
-export type RateLimiter = { readonly name: string; readonly limit: RateLimit; take(key: string): Taken }
+export type RateLimiter = {
+  readonly name: string
+  readonly limit: RateLimit
+  /** As the header `RateLimit-Policy` says it. */
+  readonly policy: string
+  take(key: string): Taken
+}
 
 /**
  * A token bucket per key, in this process: `burst` at once, refilled `perSecond`. With several processes each has its own.
@@ -16,15 +22,17 @@ export type RateLimiter = { readonly name: string; readonly limit: RateLimit; ta
  */
 export function createRateLimiter(options: { name: string; limit: RateLimit; clock: Clock }): RateLimiter {
   const { name, limit, clock } = options
+  const { perSecond, burst } = limit
   const buckets = new Map<string, { level: number; at: number }>()
   return {
     name,
     limit,
+    policy: `"${name}";q=${burst};w=${Math.max(1, Math.ceil(burst / perSecond))}`,
     take(key) {
-      if (limit.perSecond === 0) return { isAllowed: true, remaining: limit.burst, retryAfterSeconds: 0 }
+      if (perSecond === 0) return { isAllowed: true, remaining: burst, retryAfterSeconds: 0 }
       const now = clock.now().getTime()
-      const bucket = buckets.get(key) ?? { level: limit.burst, at: now }
-      const level = Math.min(limit.burst, bucket.level + (Math.max(0, now - bucket.at) / 1000) * limit.perSecond)
+      const bucket = buckets.get(key) ?? { level: burst, at: now }
+      const level = Math.min(burst, bucket.level + (Math.max(0, now - bucket.at) / 1000) * perSecond)
       const isAllowed = level >= 1
       const left = isAllowed ? level - 1 : level
       // Deleted and set again, the map's order is that of last use.
@@ -35,7 +43,7 @@ export function createRateLimiter(options: { name: string; limit: RateLimit; clo
       return {
         isAllowed,
         remaining: Math.floor(left),
-        retryAfterSeconds: left >= 1 ? 0 : Math.max(1, Math.ceil((1 - left) / limit.perSecond)),
+        retryAfterSeconds: left >= 1 ? 0 : Math.max(1, Math.ceil((1 - left) / perSecond)),
       }
     },
   }
@@ -49,15 +57,12 @@ export function createRateLimiter(options: { name: string; limit: RateLimit; clo
 export function enforceRateLimit(limiter: RateLimiter, key: string, reply: FastifyReply): void {
   if (limiter.limit.perSecond === 0) return
   const taken = limiter.take(key)
-  const { perSecond, burst } = limiter.limit
-  const headers = {
-    'ratelimit-policy': `"${limiter.name}";q=${burst};w=${Math.max(1, Math.ceil(burst / perSecond))}`,
-    ratelimit: `"${limiter.name}";r=${taken.remaining};t=${taken.retryAfterSeconds}`,
-  }
-  void reply.headers(headers)
+  void reply
+    .header('ratelimit-policy', limiter.policy)
+    .header('ratelimit', `"${limiter.name}";r=${taken.remaining};t=${taken.retryAfterSeconds}`)
   if (taken.isAllowed) return
   throw new AppError('rate_limited', {
-    detail: `More than ${perSecond} requests a second were made. Wait ${taken.retryAfterSeconds} s and try again.`,
+    detail: `More than ${limiter.limit.perSecond} requests a second were made. Wait ${taken.retryAfterSeconds} s and try again.`,
     headers: { 'retry-after': String(taken.retryAfterSeconds) },
   })
 }

@@ -123,9 +123,15 @@ function collectSecurityHeaders(): Record<string, string> {
     useDefaults: false,
     directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
   }
-  helmet({ contentSecurityPolicy })({} as IncomingMessage, answer as unknown as ServerResponse, (error) => {
-    assert(error === undefined, 'helmet has headers for every answer')
-  })
+  // For Internet Explorer, Flash and the auditors that browsers have dropped: each would cost every answer a third of a microsecond.
+  const forNobody = { xDownloadOptions: false, xPermittedCrossDomainPolicies: false, xXssProtection: false }
+  helmet({ contentSecurityPolicy, ...forNobody })(
+    {} as IncomingMessage,
+    answer as unknown as ServerResponse,
+    (error) => {
+      assert(error === undefined, 'helmet has headers for every answer')
+    },
+  )
   return headers
 }
 
@@ -229,8 +235,9 @@ function answerUnknownRoutes(app: Server): void {
       headers: { allow: allowed.join(', ') },
     })
   }
-  app.addHook('onRequest', async (request) => {
+  app.addHook('onRequest', (request, _reply, done) => {
     if (request.is404) refuse(request)
+    done()
   })
   // For what a route itself does not find, such as a file of /docs.
   app.setNotFoundHandler(refuse)
