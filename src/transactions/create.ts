@@ -18,6 +18,7 @@ import { expiryGraceMs } from './check.ts'
 import { contentOf, differingFields, type TransactionContent, toContent, toNormalForm } from './content.ts'
 import type { CreateTransactionInput } from './schema.ts'
 import { findTransactionByKey, insertTransactions, type NewTransaction, type TransactionRow } from './store.ts'
+import { type TransactionCreatedWire, toTransactionCreatedView } from './view.ts'
 
 /** How soon the acquirer is asked again about a charge whose outcome is not known. */
 const askAgainMs = 5_000
@@ -37,8 +38,8 @@ export type CreateDeps = {
   nudgeDeliveries: () => void
 }
 
-/** What the answer to a create is made of. The row is that of the first request with its key. */
-export type Created = { row: NewTransaction | TransactionRow; isReplay: boolean }
+/** The row, and the answer that is made of it, are those of the first request with its key. */
+export type Created = { row: NewTransaction | TransactionRow; view: TransactionCreatedWire; isReplay: boolean }
 
 /**
  * Creates a transaction: asks an acquirer for a charge under our own txid, then commits row, history and event at once.
@@ -66,7 +67,7 @@ export async function createTransaction(
     expiresInSeconds: content.pix.expirationSeconds,
   })
   const row = toRow({ id, merchantId, content, idempotencyKey, createdAt }, answered, deps.clock.now())
-  const isNew = await deps.insertTransaction(row)
+  const [isNew, view] = await Promise.all([deps.insertTransaction(row), drawMeanwhile(row)])
   // Without a key it can only have met itself: a commit whose confirmation was lost, tried again.
   if (!isNew && idempotencyKey !== null) {
     const first = await findTransactionByKey(deps.db, merchantId, idempotencyKey)
@@ -74,7 +75,15 @@ export async function createTransaction(
     return replay(first, content)
   }
   if (row.webhook_url !== null) deps.nudgeDeliveries()
-  return answer(row, false)
+  if (view === null) throw withoutCode(row)
+  return { row, view, isReplay: false }
+}
+
+/** The answer, with its QR image, once the statement is on its way: it is drawn while PostgreSQL works. */
+async function drawMeanwhile(row: NewTransaction): Promise<TransactionCreatedWire | null> {
+  if (row.pix_uri === null) return null
+  await new Promise(setImmediate)
+  return toTransactionCreatedView(row)
 }
 
 /** One commit for all transactions that arrive while another commit is under way. */
@@ -213,19 +222,19 @@ function toRow(asked: Asked, answered: Answered, now: Date): NewTransaction {
 function replay(first: TransactionRow, content: TransactionContent): Created {
   const fields = differingFields(contentOf(first), content)
   if (fields.length > 0) throw idempotencyKeyReused(fields, 'transaction')
-  return answer(first, true)
+  if (first.pix_uri === null) throw withoutCode(first)
+  return { row: first, view: toTransactionCreatedView(first), isReplay: true }
 }
 
-function answer(row: NewTransaction | TransactionRow, isReplay: boolean): Created {
-  if (row.pix_uri !== null) return { row, isReplay }
+function withoutCode(row: NewTransaction | TransactionRow): AppError {
   if (row.statuses.at(-1) === 'PENDING') {
-    throw new AppError('acquirer_unavailable', {
+    return new AppError('acquirer_unavailable', {
       detail:
         'The acquirer did not answer in time, so it is not known yet whether the charge exists. The transaction is kept and will be settled either way: fetch it, or repeat the request with the same idempotency key.',
       members: { transactionId: row.id },
     })
   }
-  throw new AppError('acquirer_refused', {
+  return new AppError('acquirer_refused', {
     detail: `The acquirer refused the charge: ${row.error_message ?? 'it gave no reason'}`,
     members: { transactionId: row.id },
   })

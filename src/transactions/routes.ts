@@ -30,7 +30,7 @@ import {
   TransactionParams,
   TransactionView,
 } from './schema.ts'
-import { toRefundCreatedView, toTransactionCreatedView, toTransactionView } from './view.ts'
+import { toRefundCreatedView, toTransactionView } from './view.ts'
 
 export type TransactionRoutesDeps = CreateDeps & { createLimit: RateLimiter; readTransaction: TransactionReader }
 
@@ -40,9 +40,9 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
     {
       config: { access: { scope: 'transaction.write' } },
       // After the guard, before the body is read: what is refused here costs little and uses up no key.
-      preParsing: async (request, reply, payload) => {
+      preParsing: (request, reply, payload, done) => {
         enforceRateLimit(deps.createLimit, callerOf(request).merchantId, reply)
-        return payload
+        done(null, payload)
       },
       preValidation: takeIdempotencyKeyFromHeader,
       schema: {
@@ -55,11 +55,12 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
       },
     },
     async (request, reply) => {
-      const { insertTransaction } = request.user ? insertingFor(request, deps) : deps
-      const asked = { ...callerOf(request), input: request.body }
-      const created = await createTransaction({ ...deps, insertTransaction }, asked)
+      const { merchantId, clientId } = callerOf(request)
+      const creating = request.user ? { ...deps, ...insertingFor(request, deps) } : deps
+      const created = await createTransaction(creating, { merchantId, clientId, input: request.body })
       if (created.isReplay) void reply.header('idempotent-replayed', 'true')
-      return await reply.code(201).send(toTransactionCreatedView(created.row))
+      void reply.code(201)
+      return created.view
     },
   )
 

@@ -53,6 +53,8 @@ export function toRefundCreatedView(refund: Pick<RefundRow, 'id' | 'transaction_
   }
 }
 
+export type TransactionCreatedWire = ReturnType<typeof toTransactionCreatedView>
+
 /** The answer to a create: made of what a transaction is born with, so a replay gives the same bytes. */
 export function toTransactionCreatedView(row: NewTransaction | TransactionRow) {
   const pixResponse = toPixResponseView(row)
