@@ -14,6 +14,7 @@ import type { QrMatrix } from './qr-matrix.ts'
  * Returns the length of the file in `out`, which must hold 300 bytes and 3 bits a module.
  */
 export function writePng({ size, words }: QrMatrix, out: Buffer): number {
+  const view = new DataView(out.buffer, out.byteOffset, out.length)
   const frame = pngFrameOf(size)
   out.set(frame.head, 0)
   let at = frame.head.length
@@ -34,23 +35,20 @@ export function writePng({ size, words }: QrMatrix, out: Buffer): number {
       const lightOfEight = (entry >>> 21) & 15
       light += lightOfEight
       weighted += lightOfEight * (size + 4 - 8 * i) - (entry >>> 25)
-      if (pendingBits >= 16) {
-        out[at++] = pending
-        out[at++] = pending >>> 8
-        pending >>>= 16
-        pendingBits -= 16
-      }
+      // Whole bytes stay, the others are written over: cheaper than a branch that cannot be foreseen.
+      view.setInt32(at, pending, true)
+      at += pendingBits >> 3
+      pending >>>= pendingBits & ~7
+      pendingBits &= 7
     }
     for (let i = 0; i < frame.rowEnd.length; i++) {
       const entry = frame.rowEnd[i] ?? 0
       pending |= (entry & 0xffff) << pendingBits
       pendingBits += entry >>> 16
-      if (pendingBits >= 16) {
-        out[at++] = pending
-        out[at++] = pending >>> 8
-        pending >>>= 16
-        pendingBits -= 16
-      }
+      view.setInt32(at, pending, true)
+      at += pendingBits >> 3
+      pending >>>= pendingBits & ~7
+      pendingBits &= 7
     }
     // Adler-32 of 8 equal lines, from two sums of one. `low` is the sum of all bytes, `high` the sum of all values of `low`:
     // a byte counts there once for itself and for each byte behind it. A margin of 4 on both sides weighs 4 lines.

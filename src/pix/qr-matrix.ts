@@ -16,12 +16,12 @@ export function qrMatrix(text: string): QrMatrix | null {
   const version = encodeText(text, codewords)
   if (version === null) return null
   const template = templateOf(version)
-  const words = symbol.subarray(0, template.patterns.length)
+  symbols[version] ??= new Int32Array(template.patterns.length)
+  const words = symbols[version]
   for (const { from, to, errorCorrectionAt } of template.blocks) {
     const count = template.errorCorrectionPerBlock
     writeErrorCorrection(codewords, { from, to, count, out: codewords, at: errorCorrectionAt })
   }
-  words.set(template.patterns)
   placeCodewords(template, words)
   const mask = lowestPenaltyMask(template, words)
   const masked = template.masks[mask] ?? template.patterns
@@ -30,16 +30,18 @@ export function qrMatrix(text: string): QrMatrix | null {
   return { size: template.size, words }
 }
 
-// Version 11: 404 codewords, and 61 rows of two words.
+// As many as version 11 has.
 const codewords = new Uint8Array(404)
-const symbol = new Int32Array(122)
+/** Of each version the one that is drawn. */
+const symbols: (Int32Array | undefined)[] = []
 
-function placeCodewords({ codewords: count, places }: Template, words: Int32Array): void {
-  for (let i = 0, place = 0; i < count; i++) {
-    const codeword = codewords[i] ?? 0
-    for (let bit = 7; bit >= 0; bit--, place++) {
-      const at = places[place] ?? 0
-      words[at >> 5] = (words[at >> 5] ?? 0) | (((codeword >> bit) & 1) << (at & 31))
+function placeCodewords({ patterns, pieces, ends }: Template, words: Int32Array): void {
+  for (let word = 0, i = 0; word < words.length; word++) {
+    let bits = patterns[word] ?? 0
+    for (const end = ends[word] ?? 0; i < end; i++) {
+      const piece = pieces[i] ?? 0
+      bits |= (((codewords[piece >>> 10] ?? 0) >> ((piece >>> 7) & 7)) & piece & 3) << ((piece >>> 2) & 31)
     }
+    words[word] = bits
   }
 }

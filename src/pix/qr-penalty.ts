@@ -5,21 +5,28 @@ import type { Template } from './qr-template.ts'
  * of equals. 32 columns of a row are one word, so that every rule is a few operations on words for 32 modules at once; the
  * rules for lines are written for columns, and serve rows by way of the transposed symbol. Format and version information
  * is left light meanwhile, as other encoders do, so that the result can be checked against theirs.
+ *
+ * Two things halve the time. Rows are read four at a step (there are 4 n + 1 of them), so that those before are still at hand. And
+ * what is found is not counted word by word: `ones`, `twos` and `fours` hold a binary digit of 32 counts each, one for each column
+ * of bits, and only what is carried out of the highest of them is added up.
  */
 export function lowestPenaltyMask(template: Template, words: Int32Array): number {
   const { size, masks } = template
-  const transposedMasks = transposedMasksOf(template)
-  transpose(words, transposed, size)
+  const { maskLines, maskEdges } = derivedOf(template)
+  const length = writeLines(words, symbolLines, size)
+  stripe(symbolLines, length, size)
+  writeEdges(words, symbolEdges, size, -1)
   let best = 0
   let lowest = Number.POSITIVE_INFINITY
   for (let mask = 0; mask < 8; mask++) {
-    const plain = masks[mask] ?? words
-    apply(words, plain, size)
-    let penalty = blocksAndBalance(size) + lines(size)
+    const itsWords = masks[mask] ?? words
+    const itsEdges = maskEdges[mask] ?? words
+    const itsLines = maskLines[mask] ?? words
+    let penalty = 0
+    for (let from = 0; from < words.length; from += size) penalty += blocks(words, itsWords, itsEdges, from, size)
     // No rule takes off: a mask that is already behind is not looked at further.
-    if (penalty >= lowest) continue
-    apply(transposed, transposedMasks[mask] ?? transposed, size)
-    penalty += lines(size)
+    for (let from = 0; from < length && penalty < lowest; from += size) penalty += runsAndFinders(itsLines, from, size)
+    if (penalty < lowest) penalty += balance(words, itsWords, size)
     if (penalty >= lowest) continue
     lowest = penalty
     best = mask
@@ -27,118 +34,229 @@ export function lowestPenaltyMask(template: Template, words: Int32Array): number
   return best
 }
 
-// Room for version 11: 61 rows of two words. `candidate` has four rows more, all dark, before and behind each column of words,
-// so that rule 3 may look over the edge without finding light modules there.
-const margin = 4
-const transposed = new Int32Array(122)
-const candidate = new Int32Array(2 * (61 + 2 * margin)).fill(-1)
+// The symbol without a mask: room for 61 lines each way, which version 11 has, four words side by side.
+const symbolLines = new Int32Array(4 * 61)
+const symbolEdges = new Int32Array(2 * 61)
+const turned = new Int32Array(2 * 61)
 
-const transposedMasks = new WeakMap<Template, Int32Array[]>()
+type Derived = { maskLines: Int32Array[]; maskEdges: Int32Array[] }
 
-function transposedMasksOf(template: Template): Int32Array[] {
-  let masks = transposedMasks.get(template)
-  if (!masks) {
-    masks = template.masks.map((mask) => {
-      const turned = new Int32Array(mask.length)
-      transpose(mask, turned, template.size)
-      return turned
-    })
-    transposedMasks.set(template, masks)
+const derived = new WeakMap<Template, Derived>()
+
+function derivedOf(template: Template): Derived {
+  let known = derived.get(template)
+  if (!known) {
+    const { masks, size } = template
+    known = { maskLines: [], maskEdges: [] }
+    for (const mask of masks) {
+      const lines = new Int32Array(4 * size)
+      const edges = new Int32Array(2 * size)
+      writeLines(mask, lines, size)
+      writeEdges(mask, edges, size, 0)
+      known.maskLines.push(lines)
+      known.maskEdges.push(edges)
+    }
+    derived.set(template, known)
   }
-  return masks
+  return known
 }
 
-function apply(words: Int32Array, mask: Int32Array, size: number): void {
-  const columns = size > 32 ? 2 : 1
-  for (let column = 0; column < columns; column++) {
-    const to = column * (size + 2 * margin) + margin
-    const from = column * size
-    candidate.fill(-1, to - margin, to)
-    for (let y = 0; y < size; y++) candidate[to + y] = (words[from + y] ?? 0) ^ (mask[from + y] ?? 0)
-    candidate.fill(-1, to + size, to + size + margin)
+/**
+ * All columns, and the rows as columns, side by side in as few words as hold them; gives how many words these are. Up to version 7,
+ * what is left of both behind their first 32 goes into one.
+ */
+function writeLines(words: Int32Array, lines: Int32Array, size: number): number {
+  transpose(words, turned, size)
+  const rest = size - 32
+  for (let y = 0; y < size; y++) {
+    lines[y] = words[y] ?? 0
+    lines[size + y] = turned[y] ?? 0
+    if (rest <= 0) continue
+    const column = words[size + y] ?? 0
+    const row = turned[size + y] ?? 0
+    lines[2 * size + y] = rest <= 16 ? column | (row << 16) : column
+    if (rest > 16) lines[3 * size + y] = row
+  }
+  return size * (rest <= 0 ? 2 : rest <= 16 ? 3 : 4)
+}
+
+/** Lets the bits beyond the last line change from row to row: no rule finds anything there, and none has to look away. */
+function stripe(lines: Int32Array, length: number, size: number): void {
+  const rest = size & 31
+  const used = ~(-1 << rest)
+  const unused = size > 32 && rest <= 16 ? ~(used | (used << 16)) : ~used
+  for (let at = size > 32 ? 2 * size : 0; at < length; at += 2) lines[at] = (lines[at] ?? 0) | unused
+}
+
+/** Where a module differs from the one at its right; behind the last module, bits of `beyond`. */
+function writeEdges(words: Int32Array, edges: Int32Array, size: number, beyond: number): void {
+  const last = (size >> 5) * size
+  const inside = ~(-1 << ((size & 31) - 1))
+  for (let at = 0; at < words.length; at++) {
+    const word = words[at] ?? 0
+    edges[at] =
+      at < last
+        ? word ^ ((word >>> 1) | ((words[at + size] ?? 0) << 31))
+        : ((word ^ (word >>> 1)) & inside) | (beyond & ~inside)
   }
 }
 
-/** Rule 1, runs of five or more, and rule 3, the likeness of a finder pattern, in all columns. */
-function lines(size: number): number {
+/** Rule 2, blocks of two by two alike, in 32 columns: no edge in either row, and none between the rows. */
+function blocks(words: Int32Array, mask: Int32Array, edgeMask: Int32Array, from: number, size: number): number {
+  let ones = 0
+  let twos = 0
+  let fours = 0
+  let x0 = (words[from] ?? 0) ^ (mask[from] ?? 0)
+  let edge0 = (symbolEdges[from] ?? 0) ^ (edgeMask[from] ?? 0)
+  for (let at = from + 1; at < from + size; at += 4) {
+    const x1 = (words[at] ?? 0) ^ (mask[at] ?? 0)
+    const x2 = (words[at + 1] ?? 0) ^ (mask[at + 1] ?? 0)
+    const x3 = (words[at + 2] ?? 0) ^ (mask[at + 2] ?? 0)
+    const x4 = (words[at + 3] ?? 0) ^ (mask[at + 3] ?? 0)
+    const edge1 = (symbolEdges[at] ?? 0) ^ (edgeMask[at] ?? 0)
+    const edge2 = (symbolEdges[at + 1] ?? 0) ^ (edgeMask[at + 1] ?? 0)
+    const edge3 = (symbolEdges[at + 2] ?? 0) ^ (edgeMask[at + 2] ?? 0)
+    const edge4 = (symbolEdges[at + 3] ?? 0) ^ (edgeMask[at + 3] ?? 0)
+    const block1 = ~((x0 ^ x1) | edge0 | edge1)
+    const block2 = ~((x1 ^ x2) | edge1 | edge2)
+    const block3 = ~((x2 ^ x3) | edge2 | edge3)
+    const block4 = ~((x3 ^ x4) | edge3 | edge4)
+    const carry1 = majority(ones, block1, block2)
+    ones ^= block1 ^ block2
+    const carry2 = majority(ones, block3, block4)
+    ones ^= block3 ^ block4
+    fours += bitCount(majority(twos, carry1, carry2))
+    twos ^= carry1 ^ carry2
+    x0 = x4
+    edge0 = edge4
+  }
+  return 3 * (4 * fours + 2 * bitCount(twos) + bitCount(ones))
+}
+
+/**
+ * Rule 1, runs of five or more, and rule 3, the likeness of a finder pattern, in 32 lines. A run of n counts n - 2: one for each place
+ * where five alike end (n - 4), and two for the first of them. Dark, light, three dark, light, dark counts 40 with four light before
+ * it, and 40 with four behind it.
+ *
+ * Of place n in each line: `x` is dark, `d` differs from the one before it. Of the last two, `one` or `two` have a `d`: without
+ * `one`, the last three are alike. `three` are alike behind two that were not, `finder` and `light` (four of them) end here.
+ * What is `old` is of the step before, what is `older` of the one before that.
+ */
+function runsAndFinders(mask: Int32Array, from: number, size: number): number {
   let runs = 0
   let finders = 0
-  const columns = size > 32 ? 2 : 1
-  for (let column = 0; column < columns; column++) {
-    const valid = column < columns - 1 ? -1 : lowBits(size - 32 * column)
-    const first = column * (size + 2 * margin) + margin
-    let x1 = 0
-    let x2 = 0
-    let x3 = 0
-    let x4 = 0
-    let x5 = 0
-    let x6 = 0
-    let same1 = 0
-    let same2 = 0
-    let same3 = 0
-    let run1 = 0
-    for (let at = first; at < first + size; at++) {
-      const x = candidate[at] ?? 0
-      const same = at > first ? ~(x ^ x1) : 0
-      // Five alike end here. A run of n counts n - 2: one for each such end (n - 4), and two for the first of them.
-      const run = same & same1 & same2 & same3 & valid
-      runs += weightedCount(run, run & ~run1)
-      // Dark, light, three dark, light, dark: with four light before or behind it costs 40, with both 80.
-      const finder = x & ~x1 & x2 & x3 & x4 & ~x5 & x6 & valid
-      if (finder !== 0) finders += lightAround(finder, at)
-      x6 = x5
-      x5 = x4
-      x4 = x3
-      x3 = x2
-      x2 = x1
-      x1 = x
-      same3 = same2
-      same2 = same1
-      same1 = same
-      run1 = run
+  let ones = 0
+  let twos = 0
+  let fours = 0
+  let x0 = (symbolLines[from] ?? 0) ^ (mask[from] ?? 0)
+  // The border of the symbol ends a run, but is no part of a finder.
+  let dOfRuns = -1
+  let dOfFinders = 0
+  let [oldOne3, oldOne4, oldTwo3, oldTwo4, oldThree3, oldThree4, oldRun4] = [-1, -1, 0, 0, 0, 0, 0]
+  let [oldFinder1, oldFinder2, oldFinder3, oldFinder4] = [0, 0, 0, 0]
+  let [oldLight1, oldLight2, oldLight3, oldLight4] = [0, 0, 0, 0]
+  let [olderLight2, olderLight3, olderLight4] = [0, 0, 0]
+  for (let at = from + 1; at < from + size; at += 4) {
+    const x1 = (symbolLines[at] ?? 0) ^ (mask[at] ?? 0)
+    const d1 = x1 ^ x0
+    const one1 = d1 | dOfRuns
+    const two1 = d1 & dOfFinders
+    const three1 = ~one1 & oldTwo3
+    const finder1 = x1 & two1 & oldThree3
+    const light1 = ~(x1 | one1 | oldOne4)
+    const run1 = ~(one1 | oldOne3)
+
+    const x2 = (symbolLines[at + 1] ?? 0) ^ (mask[at + 1] ?? 0)
+    const d2 = x2 ^ x1
+    const one2 = d2 | d1
+    const two2 = d2 & d1
+    const three2 = ~one2 & oldTwo4
+    const finder2 = x2 & two2 & oldThree4
+    const light2 = ~(x2 | one2 | one1)
+    const run2 = ~(one2 | oldOne4)
+
+    const x3 = (symbolLines[at + 2] ?? 0) ^ (mask[at + 2] ?? 0)
+    const d3 = x3 ^ x2
+    const one3 = d3 | d2
+    const two3 = d3 & d2
+    const three3 = ~one3 & two1
+    const finder3 = x3 & two3 & three1
+    const light3 = ~(x3 | one3 | one2)
+    const run3 = ~(one3 | one1)
+
+    const x4 = (symbolLines[at + 3] ?? 0) ^ (mask[at + 3] ?? 0)
+    const d4 = x4 ^ x3
+    const one4 = d4 | d3
+    const two4 = d4 & d3
+    const three4 = ~one4 & two2
+    const finder4 = x4 & two4 & three2
+    const light4 = ~(x4 | one4 | one3)
+    const run4 = ~(one4 | one2)
+
+    // Where a run goes on, none begins within the same step: five are more than four.
+    const begun = (run1 | run2 | run3 | run4) & ~oldRun4
+    const carry1 = majority(ones, run1, run2)
+    ones ^= run1 ^ run2
+    const carry2 = majority(ones, run3, run4)
+    ones ^= run3 ^ run4
+    const carry3 = majority(twos, carry1, carry2)
+    twos ^= carry1 ^ carry2
+    const carry4 = twos & begun
+    twos ^= begun
+    runs += 8 * bitCount(majority(fours, carry3, carry4))
+    fours ^= carry3 ^ carry4
+
+    const behind1 = light1 & oldFinder1
+    const behind2 = light2 & oldFinder2
+    const behind3 = light3 & oldFinder3
+    const behind4 = light4 & oldFinder4
+    const before1 = finder1 & olderLight2
+    const before2 = finder2 & olderLight3
+    const before3 = finder3 & olderLight4
+    const before4 = finder4 & oldLight1
+    // Seldom: in one step of four.
+    if ((behind1 | behind2 | behind3 | behind4 | before1 | before2 | before3 | before4) !== 0) {
+      finders += bitCount(behind1) + bitCount(behind2) + bitCount(behind3) + bitCount(behind4)
+      finders += bitCount(before1) + bitCount(before2) + bitCount(before3) + bitCount(before4)
     }
+
+    x0 = x4
+    dOfRuns = d4
+    dOfFinders = d4
+    oldOne3 = one3
+    oldOne4 = one4
+    oldTwo3 = two3
+    oldTwo4 = two4
+    oldThree3 = three3
+    oldThree4 = three4
+    oldRun4 = run4
+    oldFinder1 = finder1
+    oldFinder2 = finder2
+    oldFinder3 = finder3
+    oldFinder4 = finder4
+    olderLight2 = oldLight2
+    olderLight3 = oldLight3
+    olderLight4 = oldLight4
+    oldLight1 = light1
+    oldLight2 = light2
+    oldLight3 = light3
+    oldLight4 = light4
   }
-  return runs + 40 * finders
+  return runs + 4 * bitCount(fours) + 2 * bitCount(twos) + bitCount(ones) + 40 * finders
 }
 
-function lightAround(finder: number, at: number): number {
-  const behind =
-    (candidate[at + 1] ?? 0) | (candidate[at + 2] ?? 0) | (candidate[at + 3] ?? 0) | (candidate[at + 4] ?? 0)
-  const before =
-    (candidate[at - 7] ?? 0) | (candidate[at - 8] ?? 0) | (candidate[at - 9] ?? 0) | (candidate[at - 10] ?? 0)
-  return bitCount(finder & ~behind) + bitCount(finder & ~before)
-}
-
-/** Rule 2, blocks of two by two alike, and rule 4, the share of dark modules. */
-function blocksAndBalance(size: number): number {
-  let blocks = 0
+/** Rule 4: 45 to 55 % of dark modules are free; each further step of 5 %, begun or whole, costs 10. */
+function balance(words: Int32Array, mask: Int32Array, size: number): number {
   let dark = 0
-  const columns = size > 32 ? 2 : 1
-  const stride = size + 2 * margin
-  for (let column = 0; column < columns; column++) {
-    const isLast = column === columns - 1
-    const valid = isLast ? lowBits(size - 32 * column) : -1
-    const validPairs = isLast ? lowBits(size - 32 * column - 1) : -1
-    const first = column * stride + margin
-    let x1 = 0
-    let right1 = 0
-    for (let at = first; at < first + size; at++) {
-      const x = candidate[at] ?? 0
-      const right = (x >>> 1) | (isLast ? 0 : (candidate[at + stride] ?? 0) << 31)
-      dark += bitCount(x & valid)
-      if (at > first) blocks += bitCount(~((x ^ x1) | (right ^ right1) | (x ^ right)) & validPairs)
-      x1 = x
-      right1 = right
-    }
-  }
-  // 45 to 55 % are free; each further step of 5 %, begun or whole, costs 10.
+  for (let at = 0; at < words.length; at++) dark += bitCount((words[at] ?? 0) ^ (mask[at] ?? 0))
   const total = size * size
   const steps = Math.ceil(Math.max(0, Math.abs(dark * 100 - total * 50) - total * 5) / (total * 5))
-  return 3 * blocks + 10 * steps
+  return 10 * steps
 }
 
-function lowBits(count: number): number {
-  return count >= 32 ? -1 : (1 << count) - 1
+/** The carry of a sum of three bits, in each of 32 columns; the sum itself is `a ^ b ^ c`. */
+function majority(a: number, b: number, c: number): number {
+  return (a & b) | (c & (a ^ b))
 }
 
 /** The number of ones in a word. */
@@ -148,16 +266,6 @@ function bitCount(word: number): number {
   return Math.imul((nibbles + (nibbles >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24
 }
 
-/** `bitCount(once) + 2 * bitCount(twice)`, for the price of little more than one. */
-function weightedCount(once: number, twice: number): number {
-  const pairs = once - ((once >>> 1) & 0x55555555)
-  const pairsTwice = twice - ((twice >>> 1) & 0x55555555)
-  const nibbles = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333)
-  const nibblesTwice = (pairsTwice & 0x33333333) + ((pairsTwice >>> 2) & 0x33333333)
-  const sum = nibbles + 2 * nibblesTwice // at most 12 each
-  return Math.imul((sum & 0x0f0f0f0f) + ((sum >>> 4) & 0x0f0f0f0f), 0x01010101) >>> 24
-}
-
 const square = new Int32Array(32)
 
 /** Rows become columns, 32 by 32 modules at a time: ever smaller squares change places across the diagonal. */
@@ -165,14 +273,20 @@ function transpose(from: Int32Array, to: Int32Array, size: number): void {
   for (let top = 0; top < size; top += 32) {
     for (let left = 0; left < size; left += 32) {
       for (let i = 0; i < 32; i++) square[i] = top + i < size ? (from[(left >> 5) * size + top + i] ?? 0) : 0
-      for (let half = 16, mask = 0xffff; half > 0; half >>= 1, mask ^= mask << half) {
-        for (let i = 0; i < 32; i = (i + half + 1) & ~half) {
-          const swap = (((square[i] ?? 0) >>> half) ^ (square[i + half] ?? 0)) & mask
-          square[i] = (square[i] ?? 0) ^ (swap << half)
-          square[i + half] = (square[i + half] ?? 0) ^ swap
-        }
-      }
+      exchange(16, 0x0000ffff)
+      exchange(8, 0x00ff00ff)
+      exchange(4, 0x0f0f0f0f)
+      exchange(2, 0x33333333)
+      exchange(1, 0x55555555)
       for (let i = 0; i < 32 && left + i < size; i++) to[(top >> 5) * size + left + i] = square[i] ?? 0
     }
+  }
+}
+
+function exchange(half: number, mask: number): void {
+  for (let i = 0; i < 32; i = (i + half + 1) & ~half) {
+    const swap = (((square[i] ?? 0) >>> half) ^ (square[i + half] ?? 0)) & mask
+    square[i] = (square[i] ?? 0) ^ (swap << half)
+    square[i + half] = (square[i + half] ?? 0) ^ swap
   }
 }

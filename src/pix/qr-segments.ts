@@ -63,20 +63,23 @@ function cheapestCut(length: number, { countBits }: HeaderSize): number {
   const byteHeader = 6 * (4 + countBits[byte])
   const alphanumericHeader = 6 * (4 + countBits[alphanumeric])
   const numericHeader = 6 * (4 + countBits[numeric])
-  // The cheapest way to have encoded all bytes so far and to be in each of the modes.
+  // The cheapest way to have encoded all bytes so far and to be in each of the modes, and what would fill it up to a whole bit: one
+  // digit left over takes 4 bits, two take 7, one character 6.
   let inByte = byteHeader
   let inAlphanumeric = alphanumericHeader
   let inNumeric = numericHeader
+  let alphanumericRest = 0
+  let numericRest = 0
   for (let i = 0; i < length; i++) {
     const value = alphanumericValue[bytes[i] ?? 0] ?? 255
     let best = inByte
     let from: Mode = byte
-    if (wholeBits(inAlphanumeric) < best) {
-      best = wholeBits(inAlphanumeric)
+    if (inAlphanumeric + alphanumericRest < best) {
+      best = inAlphanumeric + alphanumericRest
       from = alphanumeric
     }
-    if (wholeBits(inNumeric) < best) {
-      best = wholeBits(inNumeric)
+    if (inNumeric + numericRest < best) {
+      best = inNumeric + numericRest
       from = numeric
     }
     const change = i > 0 ? best : never
@@ -87,30 +90,29 @@ function cheapestCut(length: number, { countBits }: HeaderSize): number {
     }
     if (change + alphanumericHeader < inAlphanumeric) {
       inAlphanumeric = change + alphanumericHeader
+      alphanumericRest = 0
       before = (before & ~12) | (from << 2)
     }
     if (change + numericHeader < inNumeric) {
       inNumeric = change + numericHeader
+      numericRest = 0
       before = (before & ~48) | (from << 4)
     }
     inByte += 48
     inAlphanumeric = value < 45 ? inAlphanumeric + 33 : never
+    alphanumericRest = 3 - alphanumericRest
     inNumeric = value < 10 ? inNumeric + 20 : never
+    numericRest = numericRest > 0 ? numericRest - 2 : 4
     modes[i] = before
   }
-  const total = Math.min(inByte, wholeBits(inAlphanumeric), wholeBits(inNumeric))
-  let mode: number = total === inByte ? byte : total === wholeBits(inAlphanumeric) ? alphanumeric : numeric
+  const total = Math.min(inByte, inAlphanumeric + alphanumericRest, inNumeric + numericRest)
+  let mode: number = total === inByte ? byte : total === inAlphanumeric + alphanumericRest ? alphanumeric : numeric
   for (let i = length - 1; i >= 0; i--) {
     const before = modes[i] ?? 0
     modes[i] = mode
     mode = (before >> (2 * mode)) & 3
   }
   return total / 6
-}
-
-/** One digit left over takes 4 bits, two take 7, one character 6: a segment ends on a whole bit. */
-function wholeBits(cost: number): number {
-  return Math.floor((cost + 5) / 6) * 6
 }
 
 /** Writes headers and characters, the terminator and the padding of 7.4.10. `out` is zero where nothing is written. */
@@ -144,7 +146,11 @@ function writeSegments(length: number, { countBits }: HeaderSize, capacity: numb
     } else {
       put(modeIndicator[byte], 4)
       put(end - start, countBits[byte])
-      for (; start < end; start++) put(bytes[start] ?? 0, 8)
+      // No loop in the loop, since each byte makes another whole: most of a BR code is written here.
+      for (; start < end; start++) {
+        pending = (pending << 8) | (bytes[start] ?? 0)
+        out[at++] = pending >>> pendingBits
+      }
     }
     start = end
   }

@@ -11,11 +11,12 @@ export type Template = {
   size: number
   blocks: Block[]
   errorCorrectionPerBlock: number
-  codewords: number
   /** Finder, alignment and timing patterns; all else light. */
   patterns: Int32Array
-  /** For codeword c, most significant bit first: word << 5 | bit, at [8 c, 8 c + 8). Data first, then error correction. */
-  places: Uint16Array
+  /** The bits of codewords that go into each word, one word after the other, two bits at once where they stand side by side. */
+  pieces: Int32Array
+  /** Where the pieces of each word end. */
+  ends: Int32Array
   /** The eight masks where they apply: on the places of codewords. */
   masks: Int32Array[]
   /** The format information for each mask, and the version information. */
@@ -47,15 +48,19 @@ function makeTemplate(version: number): Template {
   const words = (size + 31) >> 5
   const perBlock = errorCorrectionPerBlock[version] ?? 0
   const blocks = blocksOf(version)
-  const codewords = (dataCodewordsOfVersion[version] ?? 0) + blocks.length * perBlock
   const grid = drawPatterns(version)
   const free = codewordModules(size, grid)
 
-  const places = new Uint16Array(codewords * 8)
+  const pieces: number[][] = Array.from({ length: words * size }, () => [])
   for (const [sequence, codeword] of sequenceOf(blocks, perBlock).entries()) {
     for (let bit = 0; bit < 8; bit++) {
       const module = free[sequence * 8 + bit] ?? { x: 0, y: 0 }
-      places[codeword * 8 + bit] = (wordOf(module, size) << 5) | (module.x & 31)
+      const next = bit < 7 ? free[sequence * 8 + bit + 1] : undefined
+      const isPair = next?.y === module.y && next.x === module.x - 1 && wordOf(next, size) === wordOf(module, size)
+      if (isPair) bit++
+      // The codeword (data first, then error correction), which bit of it is the lowest, where that goes, and a one for each bit.
+      const [lowest, to, ones] = [7 - bit, (module.x & 31) - (isPair ? 1 : 0), isPair ? 3 : 1]
+      pieces[wordOf(module, size)]?.push((codeword << 10) | (lowest << 7) | (to << 2) | ones)
     }
   }
   const patterns = new Int32Array(words * size)
@@ -70,7 +75,16 @@ function makeTemplate(version: number): Template {
     for (const module of informationModules(version, mask)) if (module.dark) setBit(bits, size, module)
     return bits
   })
-  return { size, blocks, errorCorrectionPerBlock: perBlock, codewords, patterns, places, masks, information }
+  return {
+    size,
+    blocks,
+    errorCorrectionPerBlock: perBlock,
+    patterns,
+    pieces: Int32Array.from(pieces.flat()),
+    ends: Int32Array.from(pieces, (_, word) => pieces.slice(0, word + 1).flat().length),
+    masks,
+    information,
+  }
 }
 
 type Module = { x: number; y: number }
