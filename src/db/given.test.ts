@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
 import { givenRows } from './given.ts'
@@ -75,6 +76,18 @@ describe('rows that are given to a statement', () => {
     expect(row).toEqual({ at: moment })
   })
 
+  it('have the UUIDs that they were given, in either case', async () => {
+    const ids = Array.from({ length: 50 }, () => randomUUID())
+    const rows = [...ids, ...ids.map((id) => id.toUpperCase())].map((id) => ({ ...plain, id }))
+    expect((await read(rows)).map(({ id }) => id)).toEqual([...ids, ...ids])
+  })
+
+  it('have each its own moments', async () => {
+    const moments = [0, 1, 1, 2, 0].map((ms) => new Date(1_763_712_000_000 + ms))
+    const rows = moments.map((moment, index) => ({ ...plain, dates: [moment, moments[index + 1] ?? moment] }))
+    expect(await read(rows)).toEqual(rows)
+  })
+
   it('may be none', async () => {
     expect(await read([])).toEqual([])
   })
@@ -86,8 +99,14 @@ describe('rows that are given to a statement', () => {
 
   it.each([
     ['a UUID that is none', { id: 'no-uuid' }],
+    ['a UUID without dashes', { id: plain.id.replaceAll('-', '') }],
+    ['a UUID with dashes elsewhere', { id: '1234567-89abc-4def-8012-3456789abcde' }],
+    ['a UUID with another sign', { id: plain.id.replace('c', 'g') }],
+    ['a UUID with a sign beyond ASCII', { id: plain.id.replace('c', 'ç') }],
+    ['a UUID that goes on', { id: `${plain.id}0` }],
     ['an integer that is not safe', { amount: 2 ** 53 }],
     ['a date that is none', { at: new Date(Number.NaN) }],
+    ['a date among others that is none', { dates: [new Date(Number.NaN)] }],
     ['a word that would need quotes', { words: ['a,b'] }],
     ['a word that would be null', { words: ['NULL'] }],
   ])('are refused with %s', (_name, wrong) => {

@@ -104,17 +104,48 @@ function writeInt64(value: number, at: number): number {
   return scratch.writeUInt32BE(value - high * 2 ** 32, at + 4)
 }
 
+/** Digit by digit, which takes a quarter of what it takes to drop the dashes and let the buffer read the rest. */
 function writeUuid(value: unknown, at: number): number {
-  const bytes = room(at, 16).write(String(value).replaceAll('-', ''), at, 'hex')
-  assert(bytes === 16, 'a UUID has 16 bytes')
-  return at + bytes
+  const text = String(value)
+  const bytes = room(at, 16)
+  let all = text.length === 36 ? 0 : notHex
+  for (let i = 0; i < 16; i++) {
+    const place = placesOfBytes[i] ?? 0
+    const byte =
+      ((valueOfHex[text.charCodeAt(place)] ?? notHex) << 4) | (valueOfHex[text.charCodeAt(place + 1)] ?? notHex)
+    all |= byte
+    bytes[at + i] = byte
+  }
+  for (const place of placesOfDashes) if (text.charCodeAt(place) !== dash) all = notHex
+  assert(all < notHex, 'a UUID has 16 bytes')
+  return at + 16
+}
+
+const dash = 45
+const placesOfDashes = [8, 13, 18, 23]
+const placesOfBytes = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34]
+/** More than a byte. */
+const notHex = 256
+const valueOfHex = new Uint16Array(128).fill(notHex)
+for (const [value, digit] of [...'0123456789abcdef'].entries()) {
+  valueOfHex[digit.charCodeAt(0)] = value
+  valueOfHex[digit.toUpperCase().charCodeAt(0)] = value
 }
 
 /** Of plain words and dates only, which need no quoting. */
 function toArrayText(value: unknown): string {
   assert(Array.isArray(value), 'an array is given as one')
-  return `{${value.map((item) => (item instanceof Date ? item.toISOString() : toPlainWord(item))).join(',')}}`
+  return `{${value.map((item) => (item instanceof Date ? toMoment(item) : toPlainWord(item))).join(',')}}`
 }
+
+/** Dates that are written together are often of the same moment, and its text is dear: half a microsecond. */
+function toMoment(date: Date): string {
+  const time = date.getTime()
+  if (time !== lastMoment.time) lastMoment = { time, text: date.toISOString() }
+  return lastMoment.text
+}
+
+let lastMoment = { time: Number.NaN, text: '' }
 
 function toPlainWord(item: unknown): string {
   assert(typeof item === 'string' && /^[\w-]+$/.test(item) && item !== 'NULL', 'a word in an array needs no quoting')
