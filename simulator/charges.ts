@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { assert } from '../src/lib/assert.ts'
 import { cents, fromReais, toReais } from '../src/lib/money.ts'
-import { encodeDynamicBrCode } from '../src/pix/brcode.ts'
+import { createDynamicEncoder } from '../src/pix/brcode.ts'
 import { timedOut } from './disturb.ts'
 import { type HttpRequest, type HttpResponse, json, parseJson, problem } from './http.ts'
 import { toChargeId, toLocation } from './location.ts'
@@ -22,6 +22,8 @@ export const lateAmount = cents(5_040_504)
 export const lateAnswerMs = 30_000
 
 const expiresInSecondsDefault = 86_400
+
+const toCode = createDynamicEncoder({ merchantName, merchantCity })
 
 /** `PUT /cob/{txid}`: the same charge for the same content, however often. */
 export async function putCharge(network: Network, txid: string, request: HttpRequest): Promise<HttpResponse> {
@@ -63,43 +65,38 @@ export async function getCharge(network: Network, txid: string, request: HttpReq
 
 /** What the answer to a charge and the payload at its location have in common. */
 export function toCobBase(charge: ChargeRow, { isPaid }: { isPaid: boolean }) {
-  const details: unknown = charge.details === null ? {} : JSON.parse(charge.details)
-  assert(isRecord(details), 'the details of a charge are an object')
-  const { modalidadeAlteracao, ...others } = details
-  return {
+  const base = {
     calendario: { criacao: charge.createdAt.toISOString(), expiracao: charge.expiresInSeconds },
     txid: charge.txid,
     revisao: 0,
     status: isPaid ? 'CONCLUIDA' : 'ATIVA',
-    valor: {
-      original: toReais(cents(charge.amount)),
-      ...(modalidadeAlteracao !== undefined && { modalidadeAlteracao }),
-    },
+    valor: { original: toReais(cents(charge.amount)) },
     chave: receiverKey,
-    ...others,
   }
+  // Nearly all have none.
+  if (charge.details === null) return base
+  const details: unknown = JSON.parse(charge.details)
+  assert(isRecord(details), 'the details of a charge are an object')
+  const { modalidadeAlteracao, ...others } = details
+  // Left out of the answer where it is undefined.
+  return { ...base, valor: { ...base.valor, modalidadeAlteracao }, ...others }
 }
 
 function toCob(charge: ChargeRow & Partial<ChargeWithPixes>, now: Date) {
   const location = toLocation(charge)
-  const shown = (charge.pixes ?? []).filter((pix) => isShown(pix, now))
-  return {
-    ...toCobBase(charge, { isPaid: shown.length > 0 }),
-    location,
-    pixCopiaECola: encodeDynamicBrCode({ location, merchantName, merchantCity }),
-    ...(shown.length > 0 && { pix: shown.map((pix) => toPix(pix, now)) }),
-  }
+  const shown = charge.pixes?.filter((pix) => isShown(pix, now)) ?? []
+  const isPaid = shown.length > 0
+  const cob = { ...toCobBase(charge, { isPaid }), location, pixCopiaECola: toCode(location) }
+  return isPaid ? { ...cob, pix: shown.map((pix) => toPix(pix, now)) } : cob
 }
 
 function toRow(network: Network, txid: string, body: ChargeRequest): ChargeRow {
   const amount = fromReais(body.valor.original)
   assert(amount, 'the amount of a charge was checked')
-  const details = {
-    ...(body.valor.modalidadeAlteracao !== undefined && { modalidadeAlteracao: body.valor.modalidadeAlteracao }),
-    ...(body.devedor && { devedor: body.devedor }),
-    ...(body.solicitacaoPagador !== undefined && { solicitacaoPagador: body.solicitacaoPagador }),
-    ...(body.infoAdicionais && { infoAdicionais: body.infoAdicionais }),
-  }
+  const { devedor, solicitacaoPagador, infoAdicionais } = body
+  const { modalidadeAlteracao } = body.valor
+  // What is undefined is left out.
+  const details = JSON.stringify({ modalidadeAlteracao, devedor, solicitacaoPagador, infoAdicionais })
   return {
     id: toChargeId(network, txid),
     txid,
@@ -107,7 +104,7 @@ function toRow(network: Network, txid: string, body: ChargeRequest): ChargeRow {
     expiresInSeconds: body.calendario.expiracao ?? expiresInSecondsDefault,
     createdAt: network.clock.now(),
     baseUrl: network.baseUrl,
-    details: Object.keys(details).length > 0 ? JSON.stringify(details) : null,
+    details: details === '{}' ? null : details,
   }
 }
 

@@ -16,6 +16,7 @@ export function findFault(quirks: Quirks, { query, headers }: HttpRequest): Http
     return problem('AcessoNegado', 'O cabeçalho client_id está ausente ou é de outra aplicação.')
   if (requiredHeader === 'x-correlationid' && !uuidShape.test(headers['x-correlationid'] ?? ''))
     return problem('RequisicaoInvalida', 'O cabeçalho x-correlationID está ausente ou não é um UUID.')
+  if (quirks.listDaysMax === null && quirks.acceptsMilliseconds) return null
   const days = (Date.parse(query.fim ?? '') - Date.parse(query.inicio ?? '')) / 86_400_000
   if (quirks.listDaysMax !== null && days > quirks.listDaysMax)
     return problem('PixConsultaInvalida', `O período consultado é de no máximo ${quirks.listDaysMax} dias.`)
@@ -32,12 +33,16 @@ export function findFault(quirks: Quirks, { query, headers }: HttpRequest): Http
 export function toStandardPath(quirks: Quirks, path: string): string | null {
   if (payoutPaths.test(path)) return quirks.hasPayouts ? path : null
   if (infractionPaths.test(path)) return quirks.hasInfractions ? path : null
-  const prefixes = { cob: quirks.chargesPath, pix: quirks.pixPath, webhook: quirks.pixPath }
-  for (const [resource, prefix] of Object.entries(prefixes)) {
-    const place = `${prefix}/${resource}`
-    if (path === place || path.startsWith(`${place}/`)) return path.slice(prefix.length)
-  }
+  const { chargesPath, pixPath } = quirks
+  if (isUnder(path, chargesPath, '/cob')) return path.slice(chargesPath.length)
+  if (isUnder(path, pixPath, '/pix') || isUnder(path, pixPath, '/webhook')) return path.slice(pixPath.length)
   return null
+}
+
+function isUnder(path: string, prefix: string, resource: string): boolean {
+  const end = prefix.length + resource.length
+  if (!path.startsWith(prefix) || !path.startsWith(resource, prefix.length)) return false
+  return path.length === end || path[end] === '/'
 }
 
 /** The scope without which a request to this place of the standard is refused. */

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Clock } from '../src/lib/clock.ts'
+import type { HttpRequest } from './http.ts'
 import type { Signer } from './payload.ts'
 import type { Nature } from './personality/nature.ts'
 import type { NewPix, PixFilter } from './pix-store.ts'
@@ -43,6 +44,8 @@ export type Network = {
   /** In what this PSP differs from the standard. */
   quirks: Quirks
   tokenLimit: TokenLimit
+  /** The scopes of a request's token; null where it has none that counts. */
+  readScopes(request: HttpRequest): string[] | null
   /** What the network's developer may show in place of a token of the PSP; null where there is none. */
   controlToken: string | null
   sendCallback: SendCallback

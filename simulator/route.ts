@@ -3,7 +3,7 @@ import { findFault, toScope, toStandardPath } from './hear.ts'
 import { type HttpRequest, type HttpResponse, problem } from './http.ts'
 import { getInfractions } from './infractions.ts'
 import type { Network } from './network.ts'
-import { issueToken, readScopes, sameText } from './oauth.ts'
+import { issueToken, sameText } from './oauth.ts'
 import { getKeys, getPayload } from './payload.ts'
 import { getPayout, putPayout } from './payouts.ts'
 import { getPayoutList } from './payouts-list.ts'
@@ -17,13 +17,13 @@ import { getWebhook, putWebhook } from './webhooks.ts'
 export async function route(network: Network, controls: Controls, request: HttpRequest): Promise<HttpResponse> {
   const { method, path } = request
   const { clock, quirks, tokenLimit, secrets } = network
-  const deps = { clock, quirks, tokenLimit, tokenKey: secrets.tokenKey }
   // Open to anyone, as on the real network.
-  if (method === 'POST' && path === quirks.tokenPath) return issueToken(deps, request)
+  if (method === 'POST' && path === quirks.tokenPath)
+    return issueToken({ clock, quirks, tokenLimit, tokenKey: secrets.tokenKey }, request)
   if (method === 'GET' && path === '/qr/jwks.json') return getKeys(network)
   if (method === 'GET' && path.startsWith('/qr/v2/')) return getPayload(network, path)
 
-  const scopes = readScopes(deps, request)
+  const scopes = network.readScopes(request)
   if (method === 'POST' && path.startsWith('/sandbox/')) {
     if (!scopes && !isController(network, request)) return unauthorized(quirks.tokenPath)
     return (await postControl(controls, path.slice('/sandbox/'.length), request)) ?? nothingHere()
@@ -32,7 +32,7 @@ export async function route(network: Network, controls: Controls, request: HttpR
   const answer =
     findFault(quirks, request) ??
     findRefusal(quirks.tokenPath, scopes, method, standardPath) ??
-    (await routePsp(network, { ...request, path: standardPath ?? '' }))
+    (await routePsp(network, standardPath ?? '', request))
   return speak(quirks, { method, path: standardPath ?? '' }, answer)
 }
 
@@ -53,24 +53,23 @@ function findRefusal(
   return scopes.includes(scope) ? null : problem('AcessoNegado', `O token não tem o escopo ${scope}.`)
 }
 
-async function routePsp(network: Network, request: HttpRequest): Promise<HttpResponse> {
-  const { method, path } = request
+/** `path` is the standard's. */
+function routePsp(network: Network, path: string, request: HttpRequest): Promise<HttpResponse> | HttpResponse {
+  const { method } = request
   const segments = path.split('/').slice(1).map(decode)
-  const money = await routeMoneyOut(network, segments, request)
-  if (money) return money
-  const [resource, id, ...rest] = segments
-  const place = rest.length > 0 ? '' : `${method} /${resource}${id === undefined ? '' : '/…'}`
+  const [resource, id] = segments
+  const place = segments.length > 2 ? '' : `${method} /${resource}${id === undefined ? '' : '/…'}`
   if (place === 'PUT /cob/…') return putCharge(network, id ?? '', request)
   if (place === 'GET /cob/…') return getCharge(network, id ?? '', request)
   if (place === 'GET /pix/…') return getPix(network, id ?? '')
   if (place === 'GET /pix') return getPixList(network, request)
   if (place === 'PUT /webhook/…') return putWebhook(network, id ?? '', request)
   if (place === 'GET /webhook/…') return getWebhook(network, id ?? '')
-  return nothingHere()
+  return routeMoneyOut(network, segments, request) ?? nothingHere()
 }
 
 /** Money that leaves: returns as the standard has them, payouts and infractions as Efí does. Null for any other place. */
-async function routeMoneyOut(network: Network, segments: string[], request: HttpRequest): Promise<HttpResponse | null> {
+function routeMoneyOut(network: Network, segments: string[], request: HttpRequest): Promise<HttpResponse> | null {
   const { method } = request
   const last = segments.at(-1) ?? ''
   const place = `/${segments.slice(0, -1).join('/')}`
@@ -95,6 +94,7 @@ function nothingHere(): HttpResponse {
 }
 
 function decode(segment: string): string {
+  if (!segment.includes('%')) return segment
   try {
     return decodeURIComponent(segment)
   } catch {

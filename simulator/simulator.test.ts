@@ -68,6 +68,21 @@ describe('token', () => {
   })
 })
 
+describe('a token that was shown', () => {
+  it('counts as it is, and changed in any place it does not', async () => {
+    const token = String(parse(await simulator.handle(tokenRequest())).body.access_token)
+    const ask = async (shown: string) =>
+      (await simulator.handle({ ...request('GET', '/x'), headers: { authorization: `Bearer ${shown}` } })).status
+    const [expiresAt = '', mask = '', signature = ''] = token.split('.')
+    expect([await ask(token), await ask(token)]).toEqual([404, 404])
+    expect(await ask(`${Number(expiresAt) + 3600}.${mask}.${signature}`)).toBe(401)
+    expect(await ask(`${expiresAt}.${Number(mask) - 1}.${signature}`)).toBe(401)
+    expect(await ask(`${expiresAt}.${mask}.${signature.startsWith('A') ? 'B' : 'A'}${signature.slice(1)}`)).toBe(401)
+    expect(await ask(`${token}A`)).toBe(401)
+    expect(await ask(token)).toBe(404)
+  })
+})
+
 describe('a charge', () => {
   it('is created, and read back as it was', async () => {
     const txid = newTxid()

@@ -8,6 +8,7 @@ import { type Disturb, disturbed } from './disturb.ts'
 import { type HttpRequest, type HttpResponse, problem } from './http.ts'
 import { parseBaseUrl } from './location.ts'
 import { type Log, type Network, type SendCallback, timerMsMax, waited } from './network.ts'
+import { createScopeReader } from './oauth.ts'
 import { pay } from './pay.ts'
 import { newSigningJwk, readSigningJwk } from './payload.ts'
 import { type CharacterInput, openNature, toView } from './personality/nature.ts'
@@ -102,8 +103,9 @@ export async function createSimulator(options: SimulatorOptions): Promise<Simula
     tasks.add(task)
   }
 
+  const { disturb } = options
   return {
-    handle: (request) => disturbed(options.disturb?.(request) ?? 'none', () => answerHere(request)),
+    handle: disturb ? (request) => disturbed(disturb(request), () => answerHere(request)) : answerHere,
     ...controls,
     truth: async () => await tellTruth(network),
     close: async () => {
@@ -131,7 +133,8 @@ async function openNetwork(
   const signer = await readSigningJwk(secrets.signingJwk)
   const nature = openNature(pool)
   if (options.personality) await nature.change(options.personality)
-  const dialect = { quirks, tokenLimit, controlToken, sendCallback }
+  const readScopes = createScopeReader({ clock, tokenKey: secrets.tokenKey })
+  const dialect = { quirks, tokenLimit, readScopes, controlToken, sendCallback }
   return { pool, clock, log, baseUrl, secrets, signer, nature, ...dialect, ...openQueues(pool), ...life }
 }
 

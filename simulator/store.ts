@@ -185,7 +185,9 @@ export async function insertCharges(pool: pg.Pool, charges: ChargeRow[]): Promis
       rows.map((row) => row.details),
     ],
   })
-  return new Set(inserted.rows.map((row) => row.id.replaceAll('-', '')))
+  // Nearly always, and then they need not be read.
+  const isAll = inserted.rows.length === rows.length
+  return new Set(isAll ? rows.map(({ id }) => id) : inserted.rows.map(({ id }) => id.replaceAll('-', '')))
 }
 
 /** By their ids, with the payments that name them. */

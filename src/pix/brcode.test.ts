@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { crc16, decodeBrCode, encodeDynamicBrCode, locationMax } from './brcode.ts'
+import { crc16, createDynamicEncoder, decodeBrCode, encodeDynamicBrCode, locationMax } from './brcode.ts'
 
 const merchant = { merchantName: 'Loja do Zé', merchantCity: 'São Paulo' }
 const location = 'pix.example.com/qr/v2/93598be0-1bd0-4997-8318-81776a1d8a99'
@@ -13,6 +13,20 @@ describe('encodeDynamicBrCode', () => {
       '00020101021226800014br.gov.bcb.pix2558pix.example.com/qr/v2/93598be0-1bd0-4997-8318-81776a1d8a99' +
         '5204000053039865802BR5910Loja do Ze6009Sao Paulo62070503***6304A474',
     )
+  })
+
+  it('writes one merchant’s codes, whatever came before, as each by itself', () => {
+    const encode = createDynamicEncoder(merchant)
+    const locations = fc.array(fc.stringMatching(/^(https:\/\/)?[a-z0-9./-]{1,69}$/), { minLength: 2 })
+    fc.assert(
+      fc.property(locations, (locations) => {
+        const codes = locations.map(encode)
+        expect(codes).toEqual(locations.map((location) => encodeDynamicBrCode({ location, ...merchant })))
+        expect(codes.every((code) => decodeBrCode(code).ok)).toBe(true)
+      }),
+    )
+    expect(() => encode('pix.example.com/a b')).toThrow('location')
+    expect(() => encode('a'.repeat(locationMax + 1))).toThrow('has at most 77 characters')
   })
 
   it('leaves out the scheme of the location', () => {
@@ -160,6 +174,8 @@ describe('crc16', () => {
   it.each([
     ['123456789', '29B1'],
     ['', 'FFFF'],
+    ['Açaí 🙂', 'DD48'],
+    ['a16', '00F6'],
   ])('of %j is %s', (text, crc) => {
     expect(crc16(text)).toBe(crc)
   })
