@@ -46,8 +46,8 @@ export function recordExchanges(acquirer: Acquirer, deps: Deps): Acquirer {
   ) => record(deps, acquirer.name, { subject, toOutcome, ask })
   return {
     ...acquirer,
-    createCharge: async (input) =>
-      await tell(
+    createCharge: (input) =>
+      tell(
         { operation: 'createCharge', id: input.txid },
         (answer) => (answer.outcome === 'created' ? null : answer.outcome),
         () => acquirer.createCharge(input),

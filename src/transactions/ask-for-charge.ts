@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type Acquirer, AcquirerUnavailable, type Charge, type ChargeInput } from '../acquirers/acquirer.ts'
 import { assert } from '../lib/assert.ts'
 
@@ -49,12 +48,9 @@ async function ask(acquirer: Acquirer, input: ChargeInput): Promise<Outcome> {
 }
 
 /** The question goes on beyond its time, and its answer counts no more. */
-async function within(ms: number, answer: Promise<Outcome>): Promise<Outcome> {
-  const waiting = new AbortController()
-  const late = sleep<Outcome>(ms, { kind: 'unknown' }, { signal: waiting.signal })
-  try {
-    return await Promise.race([answer, late])
-  } finally {
-    waiting.abort()
-  }
+function within(ms: number, answer: Promise<Outcome>): Promise<Outcome> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => resolve({ kind: 'unknown' }), ms)
+    answer.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
 }

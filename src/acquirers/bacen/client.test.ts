@@ -358,6 +358,23 @@ describe('a hostile PSP', () => {
     await expect.poll(() => acquirer.findCharge(txid).catch(() => null)).toEqual(charge)
   })
 
+  it('whose token comes when the time is up is asked nothing with it', async () => {
+    const asked: string[] = []
+    let release = (_: HttpResponse) => {}
+    const acquirer = open(async (request) => {
+      asked.push(request.isToken ? 'token' : 'charge')
+      if (!request.isToken) return json(401, {})
+      if (asked.length === 1) return token()
+      return new Promise((resolve) => {
+        release = resolve
+      })
+    }, 50)
+    await expect(acquirer.createCharge(input)).rejects.toThrow('in time')
+    release(token())
+    await new Promise(setImmediate)
+    expect(asked).toEqual(['token', 'charge', 'token'])
+  })
+
   it('whose token lies elsewhere is asked there', async () => {
     const auth = await listen(() => {})
     const api = await listen((_, answer) => answer.end(JSON.stringify(cob)))

@@ -50,38 +50,39 @@ export function createClient(options: ClientOptions): Client {
   const tokens = createTokens({
     ...options,
     // A time-out of its own: one request that never ends must not keep all later ones waiting for it.
-    send: (request) => within(timeoutMs, (signal, endsAt) => sent(request, { signal, endsAt, triesMax })),
+    send: (request) => within(timeoutMs, (time) => sent(request, time, triesMax)),
   })
+  const isUnique = hasUuid(manner)
 
-  async function sent(request: HttpRequest, { signal, ...limits }: Limits): Promise<HttpResponse> {
-    const unique = withUuid(request)
-    return await retried(async () => {
+  function sent(request: HttpRequest, time: Time, tries: number): Promise<HttpResponse> {
+    const timed = { ...(isUnique ? withUuid(request) : request), endsAt: time.endsAt }
+    const send = () => {
       // Whose time is up is not asked for any more: money least of all.
-      signal.throwIfAborted()
-      return await options.send({ ...unique, signal })
-    }, limits)
+      if (time.isUp) throw tooLate()
+      return options.send(timed)
+    }
+    return retried(send, { triesMax: tries, endsAt: time.endsAt })
   }
 
-  async function ask(call: Call, limits: Limits): Promise<HttpResponse> {
+  async function ask(call: Call, time: Time): Promise<HttpResponse> {
+    const tries = call.isOnce ? 1 : triesMax
     const token = await tokens.get()
-    const answer = await sent(toRequest(call, token, manner), limits)
+    const answer = await sent(toRequest(call, token, manner), time, tries)
     if (answer.status !== 401) return answer
     // The token may have been revoked, or the PSP's clock may be ahead of ours.
     const another = await tokens.replace(token)
     if (another === null) return answer
-    const second = await sent(toRequest(call, another, manner), limits)
+    const second = await sent(toRequest(call, another, manner), time, tries)
     if (second.status === 401) tokens.wasUseless()
     return second
   }
 
-  return async (call) =>
-    await options.guard(async () => {
-      const tries = call.isOnce ? 1 : triesMax
-      return read(await within(timeoutMs, (signal, endsAt) => ask(call, { signal, endsAt, triesMax: tries })))
-    })
+  const answered = async (call: Call) => read(await within(timeoutMs, (time) => ask(call, time)))
+  return (call) => options.guard(() => answered(call))
 }
 
-type Limits = { signal: AbortSignal; endsAt: number; triesMax: number }
+/** That there is for a question, by `performance.now()`. */
+type Time = { endsAt: number; isUp: boolean }
 
 /** The body of what was found, null for 404. Any other refusal of a question leaves it open. */
 export function foundOrNull(answer: Answer): Json | null {
@@ -106,6 +107,11 @@ export function toRequest({ method, path, query, headers, body }: Call, token: s
   }
 }
 
+function hasUuid({ token, headers, query, registrationHeaders }: Manner): boolean {
+  const texts = [token.query, headers, query, registrationHeaders].flatMap((each) => Object.values(each))
+  return texts.some((text) => text.includes('{uuid}'))
+}
+
 /** A new one for each time that it is sent. */
 export function withUuid(request: HttpRequest): HttpRequest {
   const fill = (texts: Record<string, string>) =>
@@ -115,28 +121,33 @@ export function withUuid(request: HttpRequest): HttpRequest {
   return { ...request, headers: fill(request.headers), query: fill(request.query) }
 }
 
-/** The time-out holds for a function in this process as well as for a socket: whichever does not answer is unknown. */
-async function within<Result>(
-  timeoutMs: number,
-  ask: (signal: AbortSignal, endsAt: number) => Promise<Result>,
-): Promise<Result> {
-  const ending = new AbortController()
+/**
+ * The time-out holds for a function in this process as well as for a socket: whichever does not answer is unknown. An AbortController for
+ * each question would take as long as the rest of it.
+ */
+async function within<Result>(timeoutMs: number, ask: (time: Time) => Promise<Result>): Promise<Result> {
+  const time = { endsAt: performance.now() + timeoutMs, isUp: false }
   let timer: NodeJS.Timeout | undefined
-  const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new AcquirerUnavailable('The acquirer did not answer in time')), timeoutMs)
-  })
   try {
-    return await Promise.race([ask(ending.signal, performance.now() + timeoutMs), timeout])
+    return await new Promise((resolve, reject) => {
+      timer = setTimeout(() => {
+        time.isUp = true
+        reject(tooLate())
+      }, timeoutMs)
+      ask(time).then(resolve, reject)
+    })
   } catch (cause) {
     if (cause instanceof AcquirerUnavailable) throw cause
-    if (cause instanceof Error && cause.name === 'TimeoutError')
-      throw new AcquirerUnavailable('The acquirer did not answer in time', { cause })
+    if (cause instanceof Error && cause.name === 'TimeoutError') throw tooLate({ cause })
     const said = explainReach(cause)
     throw new AcquirerUnavailable(`The acquirer could not be reached${said ? `: ${said}` : ''}`, { cause })
   } finally {
     clearTimeout(timer)
-    ending.abort()
   }
+}
+
+function tooLate(options?: { cause: unknown }): AcquirerUnavailable {
+  return new AcquirerUnavailable('The acquirer did not answer in time', options)
 }
 
 function read({ status, headers, body }: HttpResponse): Answer {

@@ -1,4 +1,4 @@
-import { Agent, request as undiciRequest } from 'undici'
+import { Agent, type Dispatcher } from 'undici'
 import { codeOf, isOfCertificate } from './reach.ts'
 import type { LiveTls } from './renewal.ts'
 
@@ -11,7 +11,8 @@ export type HttpRequest = {
   body: string | undefined
   /** The request for a token, which many PSPs take at another host. */
   isToken?: boolean
-  signal?: AbortSignal
+  /** When it is given up, by `performance.now()`. */
+  endsAt?: number
 }
 
 export type HttpResponse = { status: number; headers: Record<string, string>; body: string }
@@ -41,17 +42,11 @@ export function createHttpSend(options: HttpSendOptions): { send: Send; close: (
   const connections = createConnections(options.tls ?? null)
 
   async function send(request: HttpRequest): Promise<HttpResponse> {
-    // Over everything, connecting and reading the body included; undici's own time-outs each begin anew.
-    const timeout = AbortSignal.timeout(timeoutMs)
+    const { origin, pathname, search } = toUrl(options, request)
+    const { headers, body = null, endsAt = Number.POSITIVE_INFINITY } = request
+    const asked = { origin, path: pathname + search, method: toMethod(request.method), headers, body }
     try {
-      const answer = await undiciRequest(toUrl(options, request), {
-        method: toMethod(request.method),
-        headers: request.headers,
-        body: request.body ?? null,
-        dispatcher: connections.current(),
-        signal: request.signal ? AbortSignal.any([timeout, request.signal]) : timeout,
-      })
-      return { status: answer.statusCode, headers: flatten(answer.headers), body: await answer.body.text() }
+      return await dispatch(connections.current(), asked, Math.min(timeoutMs, Math.ceil(endsAt - performance.now())))
     } catch (error) {
       // A renewed file may be there already, before the next look at it.
       if (isOfCertificate(codeOf(error) ?? '')) options.tls?.refresh()
@@ -61,6 +56,49 @@ export function createHttpSend(options: HttpSendOptions): { send: Send; close: (
 
   return { send, close: connections.close }
 }
+
+/**
+ * The time-out is over everything, connecting and reading the body included; undici's own each begin anew. Its `request` would make a stream
+ * of each answer, which with an AbortSignal took 66 µs a request where this takes 17.
+ */
+function dispatch(agent: Agent, asked: Dispatcher.DispatchOptions, timeoutMs: number): Promise<HttpResponse> {
+  return new Promise((resolve, reject) => {
+    const answer = { status: 0, headers: {}, chunks: [] as Buffer[] }
+    let connection: Dispatcher.DispatchController | undefined
+    let late: Error | undefined
+    const timer = setTimeout(() => {
+      late = new DOMException('The acquirer did not answer in time', 'TimeoutError')
+      connection?.abort(late)
+      reject(late)
+    }, timeoutMs)
+    agent.dispatch(asked, {
+      onRequestStart(controller) {
+        // It may have waited for a connection until it was too late.
+        if (late) controller.abort(late)
+        connection = controller
+      },
+      onResponseStart(_, status, headers) {
+        answer.status = status
+        answer.headers = flatten(headers)
+      },
+      onResponseData(_, chunk) {
+        answer.chunks.push(chunk)
+      },
+      onResponseEnd() {
+        clearTimeout(timer)
+        const { status, headers, chunks } = answer
+        resolve({ status, headers, body: utf8.decode(Buffer.concat(chunks)) })
+      },
+      onResponseError(_, error) {
+        clearTimeout(timer)
+        reject(error)
+      },
+    })
+  })
+}
+
+// Leaves out a byte order mark.
+const utf8 = new TextDecoder()
 
 /** The pool of connections, and another one for each certificate. What the old one has under way is answered. */
 function createConnections(tls: LiveTls | null) {

@@ -14,7 +14,12 @@ export async function retried(
   { triesMax, endsAt }: { triesMax: number; endsAt: number },
 ): Promise<HttpResponse> {
   for (let attempt = 1; ; attempt++) {
-    const outcome = await settle(ask)
+    let outcome: Outcome
+    try {
+      outcome = { answer: await ask() }
+    } catch (error) {
+      outcome = { error }
+    }
     const waitMs = attempt < triesMax ? pauseAfter(outcome, attempt) : null
     if (waitMs === null || performance.now() + waitMs >= endsAt) {
       if ('error' in outcome) throw outcome.error
@@ -26,25 +31,17 @@ export async function retried(
 
 type Outcome = { answer: HttpResponse } | { error: unknown }
 
-async function settle(ask: () => Promise<HttpResponse>): Promise<Outcome> {
-  try {
-    return { answer: await ask() }
-  } catch (error) {
-    return { error }
-  }
-}
-
 /** Null: not again. With jitter, so that many do not come back at once. */
 function pauseAfter(outcome: Outcome, attempt: number): number | null {
   const backoffMs = firstPauseMs * 2 ** (attempt - 1) * (0.5 + Math.random())
   // Its time was up.
-  if ('error' in outcome) return isAborted(outcome.error) ? null : backoffMs
+  if ('error' in outcome) return isTimeout(outcome.error) ? null : backoffMs
   if (!transient.has(outcome.answer.status)) return null
   return Math.max(backoffMs, readRetryAfter(outcome.answer.headers['retry-after']) ?? 0)
 }
 
-function isAborted(error: unknown): boolean {
-  return error instanceof Error && (error.name === 'TimeoutError' || error.name === 'AbortError')
+function isTimeout(error: unknown): boolean {
+  return error instanceof Error && error.name === 'TimeoutError'
 }
 
 /** `Retry-After` in milliseconds: seconds, or the time of day until when. */

@@ -1,0 +1,58 @@
+import { createServer, type RequestListener, type Server } from 'node:http'
+import { afterEach, expect, it } from 'vitest'
+import { createHttpSend, type HttpRequest, type Send } from './http.ts'
+
+let server: Server | undefined
+let close: (() => Promise<void>) | undefined
+afterEach(async () => {
+  await close?.()
+  server?.closeAllConnections()
+  server?.close()
+})
+
+async function open(listener: RequestListener, timeoutMs: number): Promise<Send> {
+  const listening = createServer(listener)
+  server = listening
+  await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve))
+  const address = listening.address()
+  const http = createHttpSend({
+    baseUrl: `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/base/`,
+    timeoutMs,
+  })
+  close = http.close
+  return http.send
+}
+
+const request: HttpRequest = { method: 'PUT', path: '/cob/a%20b', query: { 'a b': 'ç&' }, headers: {}, body: '{"a":1}' }
+
+it('sends a request whole, and gives back the whole answer, whatever comes before it and however it is cut', async () => {
+  const bytes = Buffer.from('\ufeff{"said":"é"}')
+  const cut = bytes.indexOf(0xc3) + 1
+  const send = await open(async (incoming, answer) => {
+    const body: Buffer[] = await incoming.toArray()
+    answer.writeProcessing()
+    answer.writeHead(201, { 'set-cookie': ['a', 'b'], 'X-Asked': `${incoming.method} ${incoming.url} ${body}` })
+    answer.write(bytes.subarray(0, cut), () => setImmediate(() => answer.end(bytes.subarray(cut))))
+  }, 5000)
+  const { status, headers, body } = await send(request)
+  expect(status).toBe(201)
+  expect(headers).toMatchObject({ 'set-cookie': 'a, b', 'x-asked': 'PUT /base/cob/a%20b?a+b=%C3%A7%26 {"a":1}' })
+  // The byte order mark is no part of a text.
+  expect(body).toBe('{"said":"é"}')
+})
+
+it.each([
+  ['its own', 1000, 60_000],
+  ['the question’s', 60_000, 1000],
+])('breaks the connection when %s time is up', async (_, timeoutMs, leftMs) => {
+  let broken = () => {}
+  const isBroken = new Promise<void>((resolve) => {
+    broken = resolve
+  })
+  const send = await open((incoming, answer) => {
+    incoming.socket.on('close', broken)
+    answer.write('{')
+  }, timeoutMs)
+  await expect(send({ ...request, endsAt: performance.now() + leftMs })).rejects.toMatchObject({ name: 'TimeoutError' })
+  await isBroken
+})
