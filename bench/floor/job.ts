@@ -7,9 +7,12 @@ export type FloorJob = {
   database: string
   clients: number
   seconds: number
-  statements: { text: string; values: (string | null)[] }[]
-  /** Texts within the values that are another random UUID in each round. */
-  fresh: string[]
+  statements: string[]
+  /** What they are run with: a client by one of these, always the same. */
+  examples: FloorExample[]
 }
+
+/** The values of each statement, and the texts within them that are another random UUID each time. */
+export type FloorExample = { values: (string | null)[][]; fresh: string[] }
 
 export type FloorReport = { count: number; seconds: number; latency: Histogram; cpuMicros: number }

@@ -1,6 +1,6 @@
 import { randomFillSync } from 'node:crypto'
 import { newHistogram, record } from '../load/histogram.ts'
-import type { FloorJob, FloorReport } from './job.ts'
+import type { FloorExample, FloorJob, FloorReport } from './job.ts'
 import { connectWire, toExecution, type WireClient } from './wire.ts'
 
 // A process of its own, as the generator of requests is.
@@ -16,8 +16,9 @@ async function run(job: FloorJob): Promise<FloorReport> {
   const report: FloorReport = { count: 0, seconds: job.seconds, latency: newHistogram(), cpuMicros: 0 }
   const clients = await Promise.all(Array.from({ length: job.clients }, () => open(job)))
   const endAt = performance.now() + job.seconds * 1000
-  await Promise.all(clients.map((client) => loop(client, job, endAt, report)))
-  for (const client of clients) client.end()
+  const exampleOf = (index: number) => job.examples[index % job.examples.length] ?? { values: [], fresh: [] }
+  await Promise.all(clients.map((client, index) => loop(client, exampleOf(index), endAt, report)))
+  // They stay connected until this process ends: what a backend used is read while it is there.
   const cpu = process.cpuUsage(cpuAtStart)
   report.cpuMicros = cpu.user + cpu.system
   return report
@@ -25,13 +26,13 @@ async function run(job: FloorJob): Promise<FloorReport> {
 
 async function open(job: FloorJob): Promise<WireClient> {
   const client = await connectWire({ path: job.path, user: job.user, database: job.database })
-  for (const [index, { text }] of job.statements.entries()) await client.prepare(`s${index}`, text)
+  for (const [index, text] of job.statements.entries()) await client.prepare(`s${index}`, text)
   return client
 }
 
-function loop(client: WireClient, job: FloorJob, endAt: number, report: FloorReport): Promise<void> {
-  const messages = job.statements.map(({ values }, index) => toExecution(`s${index}`, values))
-  const places = job.fresh.map((text) => messages.map((bytes) => findAll(bytes, text)))
+function loop(client: WireClient, { values, fresh }: FloorExample, endAt: number, report: FloorReport): Promise<void> {
+  const messages = values.map((own, index) => toExecution(`s${index}`, own))
+  const places = fresh.map((text) => messages.map((bytes) => findAll(bytes, text)))
   return new Promise((resolve, reject) => {
     let step = 0
     let startedAt = 0

@@ -1,67 +1,87 @@
 import { randomUUID } from 'node:crypto'
 import { type Db, raw } from '../../src/db/sql.ts'
-import type { FloorJob } from './job.ts'
+import type { FloorExample, FloorJob } from './job.ts'
 
-type Statement = FloorJob['statements'][number]
+type Statements = Pick<FloorJob, 'statements' | 'examples'>
 
 /** The rows that a create commits, of these tables and in this order. */
 const tables = ['transactions', 'events', 'webhook_deliveries']
 
+/** A row's table and columns, as they stand in an insert. */
+type Insert = { table: string; columns: string[] }
+type Create = { inserts: Insert[]; values: (string | null)[][]; fresh: string[] }
+
 /**
- * What PostgreSQL has to do for a create, taken from one: its rows as they stand in the tables, inserted again and again under new
- * ids. Once as one data-modifying statement, once as BEGIN, an INSERT per row, and COMMIT.
+ * What PostgreSQL has to do for a create, taken from the newest of each merchant: its rows as they stand in the tables, inserted again and again
+ * under new ids. Once as one data-modifying statement, once as BEGIN, an INSERT per row, and COMMIT.
  */
 export async function readFloor(
   db: Db,
-): Promise<{ oneStatement: Statement[]; beginCommit: Statement[]; fresh: string[]; rowBytes: number }> {
-  const [newest] = await db.query<{ id: string }>(raw('select id from transactions order by created_at desc limit 1'))
-  if (!newest) throw new Error('there is no transaction to take as an example')
-  const inserts: { table: string; columns: string[]; values: (string | null)[] }[] = []
-  const fresh = new Set([newest.id])
-  // A text of a UUID's length, so that the idempotency key is another each time too.
-  const key = randomUUID()
-  fresh.add(key)
+): Promise<{ oneStatement: Statements; beginCommit: Statements; rowBytes: number }> {
+  const newest = await db.query<{ id: string }>(
+    raw('select distinct on (merchant_id) id from transactions order by merchant_id, created_at desc'),
+  )
+  const columnsOf = await readColumns(db)
+  const creates: Create[] = []
+  for (const { id } of newest) creates.push(await readCreate(db, columnsOf, id))
+  const [first] = creates
+  if (!first) throw new Error('there is no transaction to take as an example')
+  // Of one shape, so that all are run by the same statements.
+  const alike = creates.filter(({ inserts }) => inserts.length === first.inserts.length)
+  const offsets = first.values.map((_, index) => first.values.slice(0, index).flat().length + 1)
+  const parts = first.inserts.map((insert, index) => `i${index} as (${toInsert(insert, offsets[index] ?? 1)})`)
+  const toExamples = (toValues: (values: Create['values']) => FloorExample['values']): FloorExample[] =>
+    alike.map(({ values, fresh }) => ({ values: toValues(values), fresh }))
+  return {
+    oneStatement: {
+      statements: [`with ${parts.join(', ')} select`],
+      examples: toExamples((values) => [values.flat()]),
+    },
+    beginCommit: {
+      statements: ['begin', ...first.inserts.map((insert) => toInsert(insert, 1)), 'commit'],
+      examples: toExamples((values) => [[], ...values, []]),
+    },
+    rowBytes: (first.values[0] ?? []).reduce((sum, value) => sum + Buffer.byteLength(value ?? ''), 0),
+  }
+}
+
+/** Those that are written: the others PostgreSQL makes itself. */
+async function readColumns(db: Db): Promise<Insert[]> {
+  const columnsOf: Insert[] = []
   for (const table of tables) {
     const attributes = await db.query<{ name: string }>(
       raw(`select attname as name from pg_attribute
         where attrelid = '${table}'::regclass and attnum > 0 and not attisdropped and attgenerated = '' order by attnum`),
     )
-    const columns = attributes.map(({ name }) => name)
+    columnsOf.push({ table, columns: attributes.map(({ name }) => name) })
+  }
+  return columnsOf
+}
+
+async function readCreate(db: Db, columnsOf: Insert[], id: string): Promise<Create> {
+  const create: Create = { inserts: [], values: [], fresh: [id] }
+  for (const { table, columns } of columnsOf) {
     const of = table === 'transactions' ? 'id' : 'record_id'
     const rows = await db.query<Record<string, string | null>>(
-      raw(`select ${columns.map((name) => `${name}::text`).join(', ')} from ${table} where ${of} = '${newest.id}'`),
+      raw(`select ${columns.map((name) => `${name}::text`).join(', ')} from ${table} where ${of} = '${id}'`),
     )
     for (const row of rows) {
-      if (row.idempotency_key) row.idempotency_key = key
+      // Texts of a UUID's length, so that these too are others each time.
+      for (const name of ['idempotency_key', 'external_code']) {
+        if (!row[name]) continue
+        row[name] = randomUUID()
+        create.fresh.push(row[name])
+      }
       const own = row.event_id ?? (table === 'events' ? row.id : null)
-      if (own) fresh.add(own)
-      inserts.push({ table, columns, values: columns.map((name) => row[name] ?? null) })
+      if (own && !create.fresh.includes(own)) create.fresh.push(own)
+      create.inserts.push({ table, columns })
+      create.values.push(columns.map((name) => row[name] ?? null))
     }
   }
-  const texts = inserts.map(
-    ({ table, columns }) =>
-      (first: number) =>
-        toInsert(table, columns, first),
-  )
-  const offsets = inserts.map((_, index) => inserts.slice(0, index).reduce((sum, { values }) => sum + values.length, 1))
-  return {
-    oneStatement: [
-      {
-        text: `with ${texts.map((text, index) => `i${index} as (${text(offsets[index] ?? 1)})`).join(', ')} select`,
-        values: inserts.flatMap(({ values }) => values),
-      },
-    ],
-    beginCommit: [
-      { text: 'begin', values: [] },
-      ...inserts.map(({ values }, index) => ({ text: texts[index]?.(1) ?? '', values })),
-      { text: 'commit', values: [] },
-    ],
-    fresh: [...fresh],
-    rowBytes: inserts[0]?.values.reduce((sum, value) => sum + Buffer.byteLength(value ?? ''), 0) ?? 0,
-  }
+  return create
 }
 
 /** Without casts: PostgreSQL takes each parameter for what its column is. */
-function toInsert(table: string, columns: string[], first: number): string {
+function toInsert({ table, columns }: Insert, first: number): string {
   return `insert into ${table} (${columns.join(', ')}) values (${columns.map((_, index) => `$${first + index}`).join(', ')})`
 }

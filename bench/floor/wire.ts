@@ -8,7 +8,6 @@ export type WireClient = {
   prepare(name: string, text: string): Promise<void>
   /** Sends what `toExecution` made; `onReady` is called when the server has answered all of it. */
   send(message: Buffer, onReady: (error: string | null) => void): void
-  end(): void
 }
 
 export async function connectWire(options: { path: string; user: string; database: string }): Promise<WireClient> {
@@ -48,7 +47,6 @@ export async function connectWire(options: { path: string; user: string; databas
   return {
     send,
     prepare: (name, text) => sendAndWait(Buffer.concat([message('P', cString(name), cString(text), int16(0)), sync])),
-    end: () => socket.destroy(),
   }
 }
 
