@@ -2,10 +2,14 @@
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(',')}]`
   if (!isObject(value)) return JSON.stringify(value)
-  const members = Object.keys(value)
-    .sort()
-    .flatMap((name) => (value[name] === undefined ? [] : `${JSON.stringify(name)}:${canonicalJson(value[name])}`))
-  return `{${members.join(',')}}`
+  let members = ''
+  for (const name of Object.keys(value).sort()) {
+    const member = value[name]
+    if (member === undefined) continue
+    if (members !== '') members += ','
+    members += `${JSON.stringify(name)}:${canonicalJson(member)}`
+  }
+  return `{${members}}`
 }
 
 /**

@@ -95,6 +95,21 @@ describe('toSearchText', () => {
     )
   })
 
+  // Letters of Western Europe go a shorter way.
+  it('folds each letter alike, whatever stands beside it', () => {
+    const latin = Array.from({ length: 0xe0 }, (_, unit) => String.fromCharCode(0x20 + unit)).filter(
+      (letter) => !/\p{Cc}/u.test(letter),
+    )
+    for (const letter of latin) expect(toSearchText(`${letter}漢`), letter).toBe(`${toSearchText(letter)}漢`)
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom(...latin), maxLength: 60 }), (text) => {
+        expect(toSearchText(`${text}漢`)).toBe(`${toSearchText(text)}漢`)
+        expect(toSearchText(text)).toBe([...text].map(toSearchText).join(''))
+        expect(hasForbiddenCharacters(text)).toBe(false)
+      }),
+    )
+  })
+
   it('changes nothing when applied twice', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (text) => {

@@ -29,6 +29,17 @@ export function hasForbiddenCharacters(text: string): boolean {
  */
 export function toSearchText(text: string): string {
   if (PLAIN.test(text)) return text.toLowerCase()
-  const folded = text.normalize('NFKD').toLowerCase().toUpperCase().toLowerCase().replaceAll('ς', 'σ')
-  return folded.normalize('NFKD').replace(/\p{M}/gu, '')
+  // Each of these letters is folded by itself, whatever its neighbours: a third of the time.
+  if (LATIN.test(text)) return text.toLowerCase().replace(ACCENTED, (letter) => folded[letter.charCodeAt(0)] ?? letter)
+  return fold(text)
 }
+
+function fold(text: string): string {
+  const oneCase = text.normalize('NFKD').toLowerCase().toUpperCase().toLowerCase().replaceAll('ς', 'σ')
+  return oneCase.normalize('NFKD').replace(/\p{M}/gu, '')
+}
+
+// What Western Europe writes.
+const LATIN = /^[\x20-\x7e\xa0-\xff]*$/
+const ACCENTED = /[\xa0-\xff]/g
+const folded = Array.from({ length: 0x100 }, (_, unit) => fold(String.fromCharCode(unit)))
