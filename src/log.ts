@@ -1,5 +1,6 @@
+import { createRequire } from 'node:module'
 import { type Logger, type LoggerOptions, pino } from 'pino'
-import pretty from 'pino-pretty'
+import type { PinoPretty } from 'pino-pretty'
 import type { Config } from './config.ts'
 
 /** Structured logs to standard output, or lines for a person at a terminal. No document, name, e-mail, key or secret is in them. */
@@ -13,7 +14,11 @@ export function createLog(config: Pick<Config, 'logLevel' | 'logFormat'>): Logge
       censor: '[redacted]',
     },
   }
-  if (config.logFormat === 'pretty') return pino(options, pretty({ sync: true, ignore: 'requestId,pid,hostname' }))
+  if (config.logFormat === 'pretty') {
+    // Not loaded where nobody reads it.
+    const pretty: typeof PinoPretty = createRequire(import.meta.url)('pino-pretty')
+    return pino(options, pretty({ sync: true, ignore: 'requestId,pid,hostname' }))
+  }
   // Some thirty lines to a write: one write a line is a tenth of what a request costs. Written by this thread, which a reader that has gone
   // away does not stop: its lines are dropped.
   const output = pino.destination({ sync: true, minLength: 4096, periodicFlush: flushEveryMs })
