@@ -138,9 +138,9 @@ function blocks(words: Int32Array, mask: Int32Array, edgeMask: Int32Array, from:
  * where five alike end (n - 4), and two for the first of them. Dark, light, three dark, light, dark counts 40 with four light before
  * it, and 40 with four behind it.
  *
- * Of place n in each line: `x` is dark, `d` differs from the one before it. Of the last two, `one` or `two` have a `d`: without
- * `one`, the last three are alike. `three` are alike behind two that were not, `finder` and `light` (four of them) end here.
- * What is `old` is of the step before, what is `older` of the one before that.
+ * At each place of each line, `x` is dark and `d` differs from the one before. Two such have come in a row where `two`, three alike where
+ * `alike`; and where three alike follow upon such two, they may be the `core` of a `finder`, which ends here, as `light` ones, four of
+ * them, do. What is `old` is of the step before, what is `older` of the one before that.
  */
 function runsAndFinders(mask: Int32Array, from: number, size: number): number {
   let runs = 0
@@ -152,46 +152,46 @@ function runsAndFinders(mask: Int32Array, from: number, size: number): number {
   // The border of the symbol ends a run, but is no part of a finder.
   let dOfRuns = -1
   let dOfFinders = 0
-  let [oldOne3, oldOne4, oldTwo3, oldTwo4, oldThree3, oldThree4, oldRun4] = [-1, -1, 0, 0, 0, 0, 0]
+  let [oldAlike3, oldAlike4, oldTwo3, oldTwo4, oldCore3, oldCore4, oldRun4] = [0, 0, 0, 0, 0, 0, 0]
   let [oldFinder1, oldFinder2, oldFinder3, oldFinder4] = [0, 0, 0, 0]
   let [oldLight1, oldLight2, oldLight3, oldLight4] = [0, 0, 0, 0]
   let [olderLight2, olderLight3, olderLight4] = [0, 0, 0]
   for (let at = from + 1; at < from + size; at += 4) {
     const x1 = (symbolLines[at] ?? 0) ^ (mask[at] ?? 0)
     const d1 = x1 ^ x0
-    const one1 = d1 | dOfRuns
+    const alike1 = ~(d1 | dOfRuns)
     const two1 = d1 & dOfFinders
-    const three1 = ~one1 & oldTwo3
-    const finder1 = x1 & two1 & oldThree3
-    const light1 = ~(x1 | one1 | oldOne4)
-    const run1 = ~(one1 | oldOne3)
+    const core1 = alike1 & oldTwo3
+    const finder1 = x1 & two1 & oldCore3
+    const light1 = ~x1 & alike1 & oldAlike4
+    const run1 = alike1 & oldAlike3
 
     const x2 = (symbolLines[at + 1] ?? 0) ^ (mask[at + 1] ?? 0)
     const d2 = x2 ^ x1
-    const one2 = d2 | d1
+    const alike2 = ~(d2 | d1)
     const two2 = d2 & d1
-    const three2 = ~one2 & oldTwo4
-    const finder2 = x2 & two2 & oldThree4
-    const light2 = ~(x2 | one2 | one1)
-    const run2 = ~(one2 | oldOne4)
+    const core2 = alike2 & oldTwo4
+    const finder2 = x2 & two2 & oldCore4
+    const light2 = ~x2 & alike2 & alike1
+    const run2 = alike2 & oldAlike4
 
     const x3 = (symbolLines[at + 2] ?? 0) ^ (mask[at + 2] ?? 0)
     const d3 = x3 ^ x2
-    const one3 = d3 | d2
+    const alike3 = ~(d3 | d2)
     const two3 = d3 & d2
-    const three3 = ~one3 & two1
-    const finder3 = x3 & two3 & three1
-    const light3 = ~(x3 | one3 | one2)
-    const run3 = ~(one3 | one1)
+    const core3 = alike3 & two1
+    const finder3 = x3 & two3 & core1
+    const light3 = ~x3 & alike3 & alike2
+    const run3 = alike3 & alike1
 
     const x4 = (symbolLines[at + 3] ?? 0) ^ (mask[at + 3] ?? 0)
     const d4 = x4 ^ x3
-    const one4 = d4 | d3
+    const alike4 = ~(d4 | d3)
     const two4 = d4 & d3
-    const three4 = ~one4 & two2
-    const finder4 = x4 & two4 & three2
-    const light4 = ~(x4 | one4 | one3)
-    const run4 = ~(one4 | one2)
+    const core4 = alike4 & two2
+    const finder4 = x4 & two4 & core2
+    const light4 = ~x4 & alike4 & alike3
+    const run4 = alike4 & alike2
 
     // Where a run goes on, none begins within the same step: five are more than four.
     const begun = (run1 | run2 | run3 | run4) & ~oldRun4
@@ -223,12 +223,12 @@ function runsAndFinders(mask: Int32Array, from: number, size: number): number {
     x0 = x4
     dOfRuns = d4
     dOfFinders = d4
-    oldOne3 = one3
-    oldOne4 = one4
+    oldAlike3 = alike3
+    oldAlike4 = alike4
     oldTwo3 = two3
     oldTwo4 = two4
-    oldThree3 = three3
-    oldThree4 = three4
+    oldCore3 = core3
+    oldCore4 = core4
     oldRun4 = run4
     oldFinder1 = finder1
     oldFinder2 = finder2
