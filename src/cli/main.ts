@@ -6,7 +6,8 @@ import { createProgram } from './program.ts'
 if (existsSync('.env')) process.loadEnvFile('.env')
 
 try {
-  await createProgram().parseAsync()
+  const program = await createProgram(process.argv.slice(2))
+  await program.parseAsync()
 } catch (error) {
   printError(error)
   process.exitCode = 1

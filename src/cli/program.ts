@@ -1,44 +1,43 @@
 import { Command } from 'commander'
 import { version } from '../version.ts'
-import { acquirerCommands } from './acquirer.ts'
 import { toActor } from './arguments.ts'
-import { auditCommands } from './audit.ts'
-import { clientCommands } from './client.ts'
-import { closeCommands } from './close.ts'
-import { feeCommands } from './fee.ts'
-import { infractionCommands } from './infraction.ts'
-import { keysCommands } from './keys.ts'
-import { ledgerCommands } from './ledger.ts'
-import { orphanCommands } from './orphan.ts'
-import { reconcileCommands } from './reconcile.ts'
-import { seedCommands } from './seed.ts'
-import { serviceCommands } from './service.ts'
-import { transactionCommands } from './transaction.ts'
-import { userCommands } from './user.ts'
-import { withdrawalCommands } from './withdrawal.ts'
 
-/** All that `guiche` can do. */
-export function createProgram(): Command {
+type Group = { names: string[]; load: () => Promise<(program: Command) => void> }
+
+/** In the order of the help. What a command does not need is not loaded: that was most of its time. */
+const groups: Group[] = [
+  {
+    names: ['start', 'migrate', 'openapi', 'simulator'],
+    load: async () => (await import('./service.ts')).serviceCommands,
+  },
+  { names: ['acquirer'], load: async () => (await import('./acquirer.ts')).acquirerCommands },
+  { names: ['client'], load: async () => (await import('./client.ts')).clientCommands },
+  { names: ['user'], load: async () => (await import('./user.ts')).userCommands },
+  { names: ['rotate-signing-key', 'secret-key'], load: async () => (await import('./keys.ts')).keysCommands },
+  { names: ['transaction'], load: async () => (await import('./transaction.ts')).transactionCommands },
+  { names: ['withdrawal'], load: async () => (await import('./withdrawal.ts')).withdrawalCommands },
+  { names: ['infraction'], load: async () => (await import('./infraction.ts')).infractionCommands },
+  { names: ['orphan'], load: async () => (await import('./orphan.ts')).orphanCommands },
+  { names: ['fee'], load: async () => (await import('./fee.ts')).feeCommands },
+  { names: ['ledger'], load: async () => (await import('./ledger.ts')).ledgerCommands },
+  { names: ['reconcile'], load: async () => (await import('./reconcile.ts')).reconcileCommands },
+  { names: ['close'], load: async () => (await import('./close.ts')).closeCommands },
+  { names: ['audit'], load: async () => (await import('./audit.ts')).auditCommands },
+  { names: ['seed'], load: async () => (await import('./seed.ts')).seedCommands },
+]
+
+/** What `guiche` can do: the commands that are named among these words, or all. */
+export async function createProgram(words: string[] = []): Promise<Command> {
   const program = new Command('guiche')
     .description('A self-hosted PIX payment gateway. Configuration is read from the environment: see .env.example.')
     .version(version)
     .option('--as <name>', 'who does this, for the audit log (default: the user of the operating system)', toActor)
     .showHelpAfterError()
-
-  serviceCommands(program)
-  acquirerCommands(program)
-  clientCommands(program)
-  userCommands(program)
-  keysCommands(program)
-  transactionCommands(program)
-  withdrawalCommands(program)
-  infractionCommands(program)
-  orphanCommands(program)
-  feeCommands(program)
-  ledgerCommands(program)
-  reconcileCommands(program)
-  closeCommands(program)
-  auditCommands(program)
-  seedCommands(program)
+  const named = groups.filter(({ names }) => names.some((name) => words.includes(name)))
+  const isHelp = words.some((word) => ['help', '--help', '-h'].includes(word))
+  for (const { load } of isHelp || named.length === 0 ? groups : named) {
+    const addCommands = await load()
+    addCommands(program)
+  }
   return program
 }

@@ -32,7 +32,7 @@ describe.each(documents)('%s', (document) => {
   })
 
   it('names commands that there are', async () => {
-    const names = createProgram().commands.map((command) => command.name())
+    const names = (await createProgram()).commands.map((command) => command.name())
     const named = inlineOf(document)
       .map((code) => code.replace(/^(?:\w+=\S+ )*npx guiche(?= |$)|^guiche /, 'npx guiche '))
       // In tables the second of two commands stands without what they have in common.
@@ -53,7 +53,7 @@ it('would find an option that there is not', async () => {
 
 /** Has the command line read it, and do nothing. */
 async function findFault(line: string): Promise<CommanderError | null> {
-  const program = createProgram()
+  const program = await createProgram()
   disarm(program)
   const text = stand.reduce((whole, [pattern, value]) => whole.replaceAll(pattern, value), line)
   // What a shell does with the answer is not the command's.

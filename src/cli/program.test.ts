@@ -1,0 +1,18 @@
+import { expect, it } from 'vitest'
+import { createProgram } from './program.ts'
+
+const all = await createProgram()
+
+it.each(all.commands.map((command) => command.name()))('has %s where it is named', async (name) => {
+  const found = (words: string[]) => createProgram(words).then(({ commands }) => commands.map((one) => one.name()))
+  expect(await found([name])).toContain(name)
+  expect(await found(['--as', 'ana', name, '--json'])).toContain(name)
+})
+
+it('has all where help is asked for, or nothing that there is', async () => {
+  const names = all.commands.map((command) => command.name())
+  for (const words of [['help', 'client'], ['--help'], ['client', '-h'], [], ['cliet']]) {
+    const program = await createProgram(words)
+    expect(program.commands.map((command) => command.name())).toEqual(names)
+  }
+})
