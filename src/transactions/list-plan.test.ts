@@ -68,6 +68,8 @@ it.each<[string, TransactionFilters, number, string]>([
   ['the endToEndId of a refund', { endToEndRefund: 'D72' }, 1, 'transactions_pkey'],
   ['a reference', { externalCode: 'order-72' }, 1, 'transactions_external_code'],
   ['an id', { id: randomUUID() }, 0, 'transactions_pkey'],
+  ['an amount', { minAmount: 500, maxAmount: 503 }, 2, 'transactions_amount'],
+  ['amounts that few have', { minAmount: 39_921 }, 40, 'transactions_amount'],
   ['an e-mail and a status', { customerEmail: '77@example.com', statuses: ['PAID'] }, 4, 'transactions_email'],
   [
     'a document, a name, an amount and a day',
@@ -92,10 +94,17 @@ it('by dates counts only what lies between their moments and the nearest midnigh
   expect(found.plan.rows).toBeLessThanOrEqual(331)
 })
 
+it('by a range of amounts counts the entries that fit alone', async () => {
+  const found = await read({ minAmount: 32_001, maxAmount: 50_000 })
+  expect([found.total, found.items.length]).toEqual([4_000, 20])
+  expect(found.plan.indexes).toContain('transactions_amount')
+  expect(found.plan.rows).toBe(4_000)
+  expect(found.plan.heapFetches).toBe(0)
+})
+
 it.each<[string, TransactionFilters, number]>([
   ['a part of a name', { customerName: 'numero 39' }, 555],
   ['two letters of a name', { customerName: '77' }, 380],
-  ['an amount', { minAmount: 500, maxAmount: 503 }, 2],
   ['an amount and a status', { minAmount: 30_000, statuses: ['FAILED'] }, 1001],
 ])('by %s reads the entries of an index alone', async (_, filters, total) => {
   const found = await read(filters)
