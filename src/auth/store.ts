@@ -26,10 +26,17 @@ export async function listClients(db: Db | Tx, now: Date): Promise<KnownClient[]
 }
 
 export async function findClient(db: Db | Tx, clientId: string, now: Date): Promise<KnownClient | null> {
-  const rows = await db.query<KnownClient>(sql`
-    select merchant_id, client_id, name, scopes, not_before, created_at, ${hasSecret(now)} as has_secret
-    from clients where client_id = ${clientId}`)
-  return rows[0] ?? null
+  const [client] = await findClients(db, [clientId], now)
+  return client ?? null
+}
+
+export async function findClients(db: Db | Tx, clientIds: string[], now: Date): Promise<KnownClient[]> {
+  return await db.query<KnownClient>(
+    sql`
+      select merchant_id, client_id, name, scopes, not_before, created_at, ${hasSecret(now)} as has_secret
+      from clients where client_id = any(${clientIds})`,
+    'find-clients',
+  )
 }
 
 function hasSecret(now: Date): Sql {

@@ -1,0 +1,103 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
+import type { Db } from '../db/sql.ts'
+import { assert } from '../lib/assert.ts'
+import { systemClock } from '../lib/clock.ts'
+import { newSecretKey, parseSecretKey } from '../lib/secrets.ts'
+import { registerClient } from './clients.ts'
+import { type ClientDirectory, createClientDirectory } from './directory.ts'
+import { expireClientSecrets } from './store.ts'
+
+const ageMs = 500
+const names = ['one', 'two', 'three']
+
+let database: TestDatabase
+let merchantIds: string[]
+/** Which clients each statement asked for. */
+let asked: string[][]
+let isBroken: boolean
+let directory: ClientDirectory
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  const key = parseSecretKey(newSecretKey())
+  assert(key, 'a new key can be read')
+  merchantIds = await database.db.transaction(async (tx) => {
+    const clients = []
+    for (const name of names) {
+      clients.push(await registerClient(tx, { clock: systemClock, key }, { name, scopes: [], clientId: name }))
+    }
+    return clients.map(({ merchantId }) => merchantId)
+  })
+})
+afterAll(() => database.drop())
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  asked = []
+  isBroken = false
+  const query: Db['query'] = async (statement, name) => {
+    asked.push(statement.values.flatMap((value) => (Array.isArray(value) ? (value as string[]) : [])))
+    if (isBroken) throw new Error('no database')
+    return await database.db.query(statement, name)
+  }
+  directory = createClientDirectory({ db: { ...database.db, query }, clock: systemClock })
+})
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+const namesOf = async (clientIds: string[]) =>
+  await Promise.all(clientIds.map(async (clientId) => (await directory.find(clientId))?.name))
+
+it('asks once for one client, and gives at once what is known', async () => {
+  expect(await namesOf(['one', 'one', 'one'])).toEqual(['one', 'one', 'one'])
+  expect(directory.find('one')).toMatchObject({ name: 'one', has_secret: true })
+  expect(asked).toEqual([['one']])
+})
+
+it('knows that there is no such client', async () => {
+  expect(await directory.find('nobody')).toBeNull()
+  expect(directory.find('nobody')).toBeNull()
+  expect(asked).toEqual([['nobody']])
+})
+
+it('reads together who is asked for again and again, and forgets the others', async () => {
+  await namesOf(names)
+  await namesOf(['one', 'two'])
+  vi.advanceTimersByTime(ageMs)
+  expect(await namesOf(names)).toEqual(names)
+  // Three was asked for once, and is read alone as one that is not known.
+  expect(asked.slice(3)).toEqual([['one', 'two'], ['three']])
+})
+
+it('tells within half a second of a client that was shut out, whoever it was read along with', async () => {
+  await namesOf(names)
+  await namesOf(names)
+  await database.db.transaction(async (tx) => await expireClientSecrets(tx, merchantIds[1] ?? '', new Date(0)))
+  vi.advanceTimersByTime(ageMs)
+  await directory.find('one')
+  expect(directory.find('two')).toMatchObject({ name: 'two', has_secret: false })
+  expect(directory.find('three')).toMatchObject({ name: 'three', has_secret: true })
+})
+
+it('gives nobody out of old knowledge while there is no database, and asks anew', async () => {
+  await namesOf(names)
+  await namesOf(names)
+  vi.advanceTimersByTime(ageMs)
+  isBroken = true
+  const findings = names.map(async (name) => await directory.find(name))
+  for (const finding of findings) await expect(finding).rejects.toThrow('no database')
+  isBroken = false
+  expect(await namesOf(names)).toEqual(names)
+})
+
+it('lets nobody bear the name that the database refuses', async () => {
+  await namesOf(names)
+  await namesOf(names)
+  vi.advanceTimersByTime(ageMs)
+  const [refused, fine] = [directory.find('\0'), directory.find('one')]
+  await expect(refused).rejects.toThrow()
+  expect(await fine).toMatchObject({ name: 'one' })
+})
