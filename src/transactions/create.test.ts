@@ -1,8 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { receiverAccount, receiverKey, simulatorCredentials } from '../../simulator/receiver-account.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
+import { createBacenAcquirer } from '../acquirers/bacen/adapter.ts'
+import { createRegistry } from '../acquirers/registry.ts'
 import { sql } from '../db/sql.ts'
-import { createTransactionWriter } from './create.ts'
+import { assert } from '../lib/assert.ts'
+import { systemClock } from '../lib/clock.ts'
+import { newSecretKey, parseSecretKey } from '../lib/secrets.ts'
+import { createTransaction, createTransactionWriter } from './create.ts'
+import type { CreateTransactionInput } from './schema.ts'
 import type { NewTransaction } from './store.ts'
 
 let database: TestDatabase
@@ -90,4 +97,77 @@ it('tells of nothing where nothing has changed yet, or where nobody wants to kno
     [0, 0],
     [1, 0],
   ])
+})
+
+describe('the id of a request with a key', () => {
+  const key = parseSecretKey(newSecretKey())
+  const silentBank = createBacenAcquirer({
+    name: 'silent',
+    send: async () => await Promise.reject(new Error('no answer')),
+    credentials: simulatorCredentials,
+    chave: receiverKey,
+    receiver: receiverAccount,
+    isRemote: false,
+  })
+
+  /** Of the row that is kept although the bank did not answer: the bank is asked again under it. */
+  async function idOf(
+    input: Partial<CreateTransactionInput>,
+    asked = { merchantId, clientId: 'shop' },
+  ): Promise<string> {
+    assert(key, 'a new key can be read')
+    const ids: string[] = []
+    const deps = {
+      db: database.db,
+      clock: systemClock,
+      key,
+      acquirers: createRegistry([silentBank]),
+      insertTransaction: async ({ id }: NewTransaction) => ids.push(id) === 1,
+      nudgeDeliveries: () => {},
+    }
+    const smallest = {
+      amount: 2590,
+      paymentMethod: 'PIX' as const,
+      isInfoProduct: true,
+      pix: { expirationSeconds: 1800 },
+    }
+    const creating = createTransaction(deps, { ...asked, input: { ...smallest, idempotencyKey: 'the same', ...input } })
+    await expect(creating).rejects.toMatchObject({ code: 'acquirer_unavailable' })
+    return ids.join()
+  }
+
+  it('is the same for every try, in whatever order the members of its metadata stand', async () => {
+    const one = { metadata: { a: [{ b: 1, c: null }, 'x'], 2: true, 1: { d: '', e: [] } } }
+    const other = { metadata: { 1: { e: [], d: '' }, a: [{ c: null, b: 1 }, 'x'], 2: true } }
+    const id = await idOf(one)
+    expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+    expect(await idOf(other)).toBe(id)
+  })
+
+  it('is another for another merchant, key or content, and for each request without a key', async () => {
+    const customer = { name: 'Maria', document: '52998224725', email: 'm@example.com' }
+    const inputs: Partial<CreateTransactionInput>[] = [
+      {},
+      { idempotencyKey: 'another' },
+      { amount: 2591 },
+      { metadata: {} },
+      { metadata: { a: 1 } },
+      { metadata: { a: '1' } },
+      { metadata: { a: [1] } },
+      { metadata: { a: { 0: 1 } } },
+      { metadata: { b: 1 } },
+      { metadata: { a: { b: 1 } } },
+      { customer },
+      { customer: { ...customer, name: 'Mario' } },
+      { customer: { ...customer, ip: '203.0.113.1' } },
+      { items: [] },
+      { items: [{ title: 'Coffee', unitPrice: 1, quantity: 1 }] },
+      { items: [{ title: 'Coffee', unitPrice: 1, quantity: 2 }] },
+      { idempotencyKey: undefined },
+      { idempotencyKey: undefined },
+    ]
+    const ids = [await idOf({}, { merchantId: randomUUID(), clientId: 'shop' })]
+    for (const input of inputs) ids.push(await idOf(input))
+    expect(new Set(ids).size).toBe(ids.length)
+  })
 })
