@@ -1,4 +1,4 @@
-import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { afterEach, expect, it } from 'vitest'
 import { createHttpSend, type HttpRequest, type Send } from './http.ts'
 
@@ -10,8 +10,10 @@ afterEach(async () => {
   server?.close()
 })
 
-async function open(listener: RequestListener, timeoutMs: number): Promise<Send> {
-  const listening = createServer(listener)
+type Listener = (incoming: IncomingMessage, answer: ServerResponse) => void | Promise<void>
+
+async function open(listener: Listener, timeoutMs: number): Promise<Send> {
+  const listening = createServer((incoming, answer) => void listener(incoming, answer))
   server = listening
   await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve))
   const address = listening.address()
