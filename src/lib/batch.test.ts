@@ -24,6 +24,22 @@ describe('a batch', () => {
     expect(flights.map(({ items }) => items)).toEqual([[1, 2, 3]])
   })
 
+  it('leaves in the midst of a turn once it is half full, and takes the rest of the turn together', async () => {
+    const { flights, run } = createAirport()
+    const add = createBatch({ run, itemsMax: 6, flightsMax: 2, besideMin: 2 })
+    const results = [1, 2, 3].map(add)
+    expect(flights.map(({ items }) => items)).toEqual([[1, 2, 3]])
+    results.push(add(4), add(5))
+    expect(flights).toHaveLength(1)
+    await turn()
+    expect(flights.map(({ items }) => items)).toEqual([
+      [1, 2, 3],
+      [4, 5],
+    ])
+    for (const { land } of flights) land()
+    expect(await Promise.all(results)).toEqual(['#1', '#2', '#3', '#4', '#5'])
+  })
+
   it('keeps items that come while all flights are busy for the next one', async () => {
     const { flights, run } = createAirport()
     const add = createBatch({ run, itemsMax: 10, flightsMax: 1 })

@@ -33,6 +33,7 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
   let waiting: Waiting<Item, Result>[] = []
   let flights = 0
   let boarding = false
+  const half = Math.ceil(options.itemsMax / 2)
 
   function mayDepart(): boolean {
     if (waiting.length === 0 || flights >= options.flightsMax) return false
@@ -69,7 +70,9 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
   return (item) =>
     new Promise((resolve, reject) => {
       waiting.push({ item, resolve, reject })
-      board()
+      // In the midst of a turn: the database then works while the rest of what came in together is still read.
+      if (waiting.length >= half && mayDepart()) depart()
+      else board()
     })
 }
 
