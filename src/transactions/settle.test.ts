@@ -220,7 +220,13 @@ describe('payments that are confirmed at the same time', () => {
       ...confirmed.map(one.bookPayment),
       ...confirmed.toReversed().map(other.bookPayment),
     ])
-    expect(outcomes.sort()).toEqual([...Array(24).fill('already'), ...Array(24).fill('settled')])
+    // The service that the test has runs as well, and on a slow machine reads its bank's list in between.
+    const told = outcomes.filter((one) => one === 'settled').length
+    expect(told).toBeLessThanOrEqual(24)
+    expect(outcomes.filter((one) => one === 'already')).toHaveLength(48 - told)
+    const [posted] = await service.db.query(sql`
+      select count(*) as count from ledger_transfers where record_id = any(${idsOf(confirmed)})`)
+    expect(posted).toEqual({ count: 24 })
     expect((await findRows(idsOf(confirmed))).every(({ status }) => status === 'PAID')).toBe(true)
     expect(await findLedgerBreaches(service.db)).toEqual([])
   })
