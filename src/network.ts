@@ -1,12 +1,12 @@
 import type { Logger } from 'pino'
 import { request } from 'undici'
 import { receiverAccount, receiverKey, simulatorCredentials } from '../simulator/receiver-account.ts'
-import { createSimulator, type Simulator } from '../simulator/simulator.ts'
+import type { Simulator } from '../simulator/simulator.ts'
 import { createBacenAcquirer } from './acquirers/bacen/adapter.ts'
 import { standardManner, withOverrides } from './acquirers/bacen/manner.ts'
 import { connect, type OpenAcquirer, openAcquirer } from './acquirers/open.ts'
 import type { RouteSettings } from './acquirers/routes.ts'
-import { type AcquirerSettings, readAcquirersFile } from './acquirers/settings.ts'
+import type { AcquirerSettings, AcquirersSettings } from './acquirers/settings.ts'
 import type { Config } from './config.ts'
 import type { Db } from './db/sql.ts'
 import type { Clock } from './lib/clock.ts'
@@ -42,15 +42,18 @@ type Options = {
   postHere: (path: string, body: unknown) => Promise<number>
 }
 
+/** Of the file's reader and the simulator, the one that is needed is loaded: they are a tenth of a start. */
 export async function openNetwork(options: Options): Promise<Network> {
   const { acquirersFile, simulatorUrl, variable } = options.config
-  if (acquirersFile !== null)
+  if (acquirersFile !== null) {
+    const { readAcquirersFile } = await import('./acquirers/settings.ts')
     return openSettings(readAcquirersFile({ path: acquirersFile, variable, clock: options.clock }), options)
+  }
   return simulatorUrl === null ? await openHere(options) : openRemote(simulatorUrl, options)
 }
 
 function openSettings(
-  { acquirers, routes }: ReturnType<typeof readAcquirersFile>,
+  { acquirers, routes }: AcquirersSettings,
   { clock, log }: Pick<Options, 'clock' | 'log'>,
 ): Network {
   const opened = acquirers.map((settings) => ({ ...openAcquirer(settings, { clock, log }), ...settings }))
@@ -65,6 +68,7 @@ function openSettings(
 }
 
 async function openHere({ db, clock, log, baseUrl, postHere }: Options): Promise<Network> {
+  const { createSimulator } = await import('../simulator/simulator.ts')
   const simulator = await createSimulator({
     pool: db.pool,
     clock,
