@@ -209,8 +209,10 @@ export async function findTransactionByKey(
   merchantId: string,
   idempotencyKey: string,
 ): Promise<TransactionRow | null> {
-  const rows = await db.query<TransactionRow>(sql`
-    select ${transactionColumns} from transactions where merchant_id = ${merchantId} and idempotency_key = ${idempotencyKey}`)
+  const rows = await db.query<TransactionRow>(
+    sql`select ${transactionColumns} from transactions where merchant_id = ${merchantId} and idempotency_key = ${idempotencyKey}`,
+    'find-transaction-by-key',
+  )
   return rows[0] ?? null
 }
 
