@@ -12,6 +12,8 @@ export const copyHeaderBytes = 5
  * They may be used again when it resolves.
  */
 export async function copyFrom(client: pg.PoolClient, statement: string, parts: Buffer[]): Promise<void> {
+  // On a connection that pipelines pg takes no calls but its own.
+  Object.assign(client, { pipeline: false })
   await new Promise<void>((resolve, reject) => {
     let failure: Error | null = null
     client.query({

@@ -59,6 +59,8 @@ export function connect(options: ConnectOptions): Db {
     connectionString: options.connectionString,
     max: options.connectionsMax,
     types,
+    // A statement is sent without waiting for the answer to the one before: those that need not wait go together in one trip.
+    pipeline: true,
     application_name: 'guiche',
     connectionTimeoutMillis: 10_000,
     // A statement of ours that runs for a minute is a fault; one that waits for a lock for ten seconds is a deadlock in the making.
