@@ -33,9 +33,17 @@ export function guardRoutes(app: Server, deps: Deps): void {
       'scope' in access && request.headers.authorization !== undefined
         ? letInByToken(deps, request, access.scope)
         : letInBySession(deps, request, access)
-    if (entering instanceof Promise) entering.then(() => done(), done)
+    if (entering instanceof Promise) void onceIn(entering, done)
     else done()
   })
+}
+
+async function onceIn(entering: Promise<void>, done: (error?: Error) => void): Promise<void> {
+  const failure = await entering.then(
+    () => undefined,
+    (error: Error) => error,
+  )
+  done(failure)
 }
 
 function letInByToken(deps: Deps, request: FastifyRequest, scope: string): void | Promise<void> {
