@@ -69,7 +69,7 @@ export async function create(bench: Bench): Promise<void> {
       p99Ms: seen[kind].map((report) => toMs(report, 99)),
       ...(seesUsage && { postgresMicros: seen[kind].map(({ postgresMicros }) => postgresMicros) }),
       loadMicros: seen[kind].map(({ cpuMicros, count }) => cpuMicros / count),
-      note: `${floor.clients[kind]} clients, the best of 8 to 64`,
+      note: `${floor.clients[kind]} clients, the best of 8 to 32`,
     })
   }
   card.row(toRow('Fastify hello, POST and JSON back', seen.hello))

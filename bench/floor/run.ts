@@ -17,7 +17,8 @@ export type Floor = {
 
 type FloorKind = 'oneStatement' | 'beginCommit'
 
-const clientCounts = [8, 16, 32, 64]
+/** With those of the service and of the peers they stay below the hundred connections that PostgreSQL takes. */
+const clientCounts = [8, 16, 32]
 const tryoutSecondsMax = 1.5
 const backendsEndMs = 300
 

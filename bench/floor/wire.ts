@@ -34,6 +34,8 @@ export async function connectWire(options: { path: string; user: string; databas
     rest = rest.subarray(at)
   })
   socket.on('error', (error) => onReady(error.message))
+  // Whom it refuses it tells why, and hangs up.
+  socket.on('end', () => onReady(failure ?? 'PostgreSQL has closed the connection'))
 
   const send = (message: Buffer, then: (error: string | null) => void) => {
     onReady = then
