@@ -140,25 +140,25 @@ async function openNetwork(
 
 function openQueues(pool: pg.Pool) {
   return {
-    insertCharge: together(async (rows: ChargeRow[]) => {
+    insertCharge: batched(async (rows: ChargeRow[]) => {
       const inserted = await insertCharges(pool, rows)
       // Of two with the same id in one batch the first is the one that made it: `delete` tells true once.
       return rows.map(({ id }) => inserted.delete(id))
     }),
-    findCharge: together(async (ids: string[]) => {
+    findCharge: batched(async (ids: string[]) => {
       const found = await findCharges(pool, ids)
       return ids.map((id) => found.get(id) ?? null)
     }),
-    insertPix: together(async (pixes: NewPix[]) => {
+    insertPix: batched(async (pixes: NewPix[]) => {
       const inserted = await insertPixes(pool, pixes)
       return pixes.map(({ endToEndId }) => inserted.has(endToEndId))
     }),
     countPix: createPixCounter(pool),
-    listBaseUrls: together(async (asked: undefined[]) => {
+    listBaseUrls: batched(async (asked: undefined[]) => {
       const urls = await listBaseUrls(pool)
       return asked.map(() => urls)
     }),
-    findWebhook: together(async (chaves: string[]) => {
+    findWebhook: batched(async (chaves: string[]) => {
       const found = await findWebhooks(pool, chaves)
       return chaves.map((chave) => found.get(chave) ?? null)
     }),
@@ -188,6 +188,6 @@ async function answer(network: Network, controls: Controls, request: HttpRequest
 }
 
 /** PostgreSQL is asked once for all that is asked for while another statement is under way. Beyond this many it gains nothing more. */
-function together<Item, Result>(run: (items: Item[]) => Promise<Result[]>): (item: Item) => Promise<Result> {
+function batched<Item, Result>(run: (items: Item[]) => Promise<Result[]>): (item: Item) => Promise<Result> {
   return createBatch({ run, itemsMax: 128, flightsMax: 1, restMs: 2, isolates: () => false })
 }
