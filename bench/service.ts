@@ -12,6 +12,7 @@ import { packageFolder } from '../src/db/migrate.ts'
 import { connect, type Db } from '../src/db/sql.ts'
 import { systemClock } from '../src/lib/clock.ts'
 import { createMerchant } from '../src/merchant.ts'
+import { cpuOfFamily } from './processes.ts'
 
 /** Guichê as anybody runs it: its own process, its own PostgreSQL, everything switched on, and limits that are never reached. */
 export type Service = {
@@ -92,6 +93,21 @@ export async function startService(options: {
       child.kill('SIGTERM')
       await ended
     },
+  }
+}
+
+const quietSeconds = 3
+/** Of a core. A service that nobody asks anything looks for work now and then. */
+const quietShare = 0.05
+const quietMaxSeconds = 900
+
+/** Resolves when PostgreSQL has nothing left to do: a service that has just started verifies its books, and autovacuum may run. */
+export async function untilQuiet({ postgresPid }: Service): Promise<void> {
+  const giveUpAt = performance.now() + quietMaxSeconds * 1000
+  for (let quiet = 0; quiet < quietSeconds && performance.now() < giveUpAt; ) {
+    const before = cpuOfFamily(postgresPid)
+    await sleep(1000)
+    quiet = cpuOfFamily(postgresPid) - before < quietShare * 1e6 ? quiet + 1 : 0
   }
 }
 

@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { type Bench, type Measured, measure, toRow } from '../bench.ts'
 import { median, toMs } from '../card.ts'
 import { type Job, toRequest } from '../load/job.ts'
-import { fetchToken, makeDataDir, removeDataDir, type Service, startService } from '../service.ts'
+import { fetchToken, makeDataDir, removeDataDir, type Service, startService, untilQuiet } from '../service.ts'
 
 type Seeded = { onePercent: { clientId: string; clientSecret: string; transactions: number } }
 type Shown = {
@@ -19,13 +19,14 @@ type Filled = {
   size: number
   own: number
   service: Service
-  paths: Map<string, string>
+  lists: Map<string, { query: Record<string, string>; found: number }>
   token: string
   close(): Promise<void>
 }
 
 const small = 10_000
 const ratioMax = 1.5
+const perPageMax = 20
 
 /** Pages of twenty with exact totals, one at a time, in a small database and in large ones beside it. */
 export async function lists(bench: Bench): Promise<void> {
@@ -39,11 +40,12 @@ export async function lists(bench: Bench): Promise<void> {
         const seen = new Map<string, { few: Measured[]; many: Measured[] }>()
         for (let round = 1; round <= rounds; round += 1) {
           say(`lists at ${size.toLocaleString('en')} transactions, round ${round} of ${rounds}`)
-          for (const name of many.paths.keys()) {
+          for (const name of many.lists.keys()) {
             const both = seen.get(name) ?? { few: [], many: [] }
+            const perPage = perPageOf(few, many, name)
             // The small one in turn with the large one, each time.
-            if (many !== few) both.few.push(await ask(few, name))
-            both.many.push(await ask(many, name))
+            if (many !== few) both.few.push(await ask(few, name, perPage))
+            both.many.push(await ask(many, name, perPage))
             seen.set(name, both)
           }
         }
@@ -55,6 +57,11 @@ export async function lists(bench: Bench): Promise<void> {
   } finally {
     await few.close()
   }
+}
+
+/** As many as both have: each item is shown with its QR code, so that a page of two is no measure for one of twenty. */
+function perPageOf(few: Filled, many: Filled, name: string): number {
+  return Math.min(perPageMax, ...[few, many].map(({ lists }) => lists.get(name)?.found ?? 0))
 }
 
 function show(
@@ -71,8 +78,12 @@ function show(
   const p50 = (reports: Measured[]) => median(reports.map((report) => toMs(report, 50)))
   for (const [name, both] of seen) {
     const ratio = p50(both.many) / p50(both.few)
-    const isCompared = both.few.length > 0
-    card.row(toRow(name, both.many, isCompared ? `p50 ${ratio.toFixed(2)} × that of ${number(few.size)}` : undefined))
+    const perPage = perPageOf(few, many, name)
+    const notes = [
+      ...(perPage < perPageMax ? [`pages of ${perPage}`] : []),
+      ...(both.few.length > 0 ? [`p50 ${ratio.toFixed(2)} × that of ${number(few.size)}`] : []),
+    ]
+    card.row(toRow(name, both.many, notes.join('; ')))
     if (isFull && many.size === 10_000_000) {
       card.target({
         name: `list (${name}), p50 in ${number(many.size)} rows, of that in ${number(few.size)}`,
@@ -85,14 +96,15 @@ function show(
   }
 }
 
-async function ask({ service, paths, token }: Filled, name: string): Promise<Measured> {
+async function ask({ service, lists, token }: Filled, name: string, perPage: number): Promise<Measured> {
+  const query = new URLSearchParams({ ...lists.get(name)?.query, perPage: String(perPage) })
   const job: Job = {
     port: service.port,
     connections: 1,
     seconds: 1,
     warmUpSeconds: 0.5,
     perSecond: null,
-    requests: [toRequest({ method: 'GET', path: paths.get(name) ?? '', token })],
+    requests: [toRequest({ method: 'GET', path: `/transaction?${query}`, token })],
     once: false,
     keep: null,
   }
@@ -118,7 +130,9 @@ async function fill({ say }: Bench, size: number): Promise<Filled> {
       await service.stop()
       await removeDataDir(dataDir)
     }
-    return { size, own: onePercent.transactions, service, token, close, paths: await choosePaths(service, token) }
+    say('waiting until it has verified the books of what was filled in')
+    await untilQuiet(service)
+    return { size, own: onePercent.transactions, service, token, close, lists: await chooseLists(service, token) }
   } catch (error) {
     await removeDataDir(dataDir)
     throw error
@@ -126,7 +140,7 @@ async function fill({ say }: Bench, size: number): Promise<Filled> {
 }
 
 /** Filters that find something: what is asked for is taken from the middle of the merchant's list. */
-async function choosePaths({ port }: Service, token: string): Promise<Map<string, string>> {
+async function chooseLists({ port }: Service, token: string): Promise<Filled['lists']> {
   const get = async (query: Record<string, string>): Promise<Listed> => {
     const answer = await fetch(`http://127.0.0.1:${port}/transaction?${new URLSearchParams(query)}`, {
       headers: { authorization: `Bearer ${token}` },
@@ -155,7 +169,7 @@ async function choosePaths({ port }: Service, token: string): Promise<Map<string
     'the page in the middle': { page: middle },
     'a cursor': { cursor: first.nextCursor ?? '' },
   }
-  return new Map(
-    Object.entries(queries).map(([name, query]) => [name, `/transaction?${new URLSearchParams(query)}`] as const),
-  )
+  const lists: Filled['lists'] = new Map()
+  for (const [name, query] of Object.entries(queries)) lists.set(name, { query, found: (await get(query)).total })
+  return lists
 }

@@ -68,10 +68,13 @@ async function initialize(place: Place, binaries: string): Promise<Launcher> {
 // What the log may hold: that something went wrong, never the values of a row (no details, no statements).
 // Whoever commits into a new segment of the log waits until it is filled with zeros: 50 ms for the usual 16 MB, so that one create in a
 // hundred took four times as long as half of them; 12 ms for 4 MB.
+// A checkpoint is followed by whole pages in the log, one for each that is touched again. initdb makes the limits of the log from the size
+// of its segments, which here would be 256 MB: at 1,000 creates a second a checkpoint each twenty seconds, and the pages twice the log.
 const initdbArgs = [
   ...['--username=postgres', '--auth=trust', '--encoding=UTF8'],
   ...['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--no-instructions'],
   '--wal-segsize=4',
+  ...['min_wal_size=80MB', 'max_wal_size=4GB'],
   ...['shared_buffers=128MB', 'max_connections=100', 'timezone=UTC', 'random_page_cost=1.1'],
   ...['log_min_messages=log', 'log_error_verbosity=terse', 'log_min_error_statement=panic', 'log_checkpoints=off'],
 ].map((argument) => (argument.startsWith('--') ? argument : `--set=${argument}`))

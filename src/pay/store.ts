@@ -1,5 +1,6 @@
 import { type Db, sql } from '../db/sql.ts'
 import type { TransactionStatus } from '../transactions/status.ts'
+import { selectByIds } from '../transactions/store.ts'
 
 /** What a payment page shows, and no more: who buys and who paid stays where it is. */
 export type PaymentRow = {
@@ -27,8 +28,5 @@ export async function findPayment(db: Db, id: string): Promise<PaymentRow | null
 export type StandingRow = Pick<PaymentRow, 'id' | 'status' | 'pix_expires_at'>
 
 export async function findStandings(db: Db, ids: string[]): Promise<StandingRow[]> {
-  return await db.query<StandingRow>(
-    sql`select id, status, pix_expires_at from transactions where id = any(${ids}::uuid[])`,
-    'find-standings',
-  )
+  return await db.query<StandingRow>(selectByIds(ids, sql`id, status, pix_expires_at`), 'find-standings')
 }

@@ -1,20 +1,41 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
-import { withPlan } from '../../test/support/plans.ts'
+import { type Plan, withPlan } from '../../test/support/plans.ts'
 import { type Db, raw, sql } from '../db/sql.ts'
 import { foldCounts } from './count-store.ts'
 import { listTransactions, type TransactionFilters } from './list-store.ts'
+import { findOwners, type Owner } from './store.ts'
 
 // What PostgreSQL reads for a list, counted and not timed: 20,000 transactions of one merchant among as many of others.
 const merchant = randomUUID()
 const listed = 20_000
 let database: TestDatabase
 let db: Db
+/** Owners of a hundred, looked up before PostgreSQL has statistics of the table. */
+let looked: { owners: Owner[]; plan: Plan }
 
 beforeAll(async () => {
   database = await createTestDatabase()
   db = database.db
+  await fill()
+  const some = await db.query<{ id: string }>(sql`select id from transactions limit 100`)
+  looked = await withPlan(db, async (spy) => ({
+    owners: await findOwners(
+      spy,
+      some.map(({ id }) => id),
+    ),
+  }))
+  await db.query(sql`
+    insert into refunds (merchant_id, id, transaction_id, amount, status, end_to_end, created_at)
+    select merchant_id, gen_random_uuid(), id, 1, 'REFUNDED', 'D' || amount, created_at from transactions where end_to_end is not null`)
+  await foldCounts(db)
+  for (const table of ['transactions', 'transaction_counts', 'refunds'])
+    await db.query(raw(`vacuum (analyze) ${table}`))
+})
+afterAll(async () => await database.drop())
+
+async function fill(): Promise<void> {
   await db.query(sql`
     insert into transactions (
       id, merchant_id, acquirer, amount, is_info_product, external_code, customer_search_name, customer_search_email, customer_document,
@@ -31,14 +52,13 @@ beforeAll(async () => {
           when i % 5 = 0 then '{PENDING,PIX_QRCODE_GENERATED,FAILED}' else '{PENDING,PIX_QRCODE_GENERATED,PAID}' end as statuses
       from generate_series(1, ${2 * listed}::integer) i
     ) made`)
-  await db.query(sql`
-    insert into refunds (merchant_id, id, transaction_id, amount, status, end_to_end, created_at)
-    select merchant_id, gen_random_uuid(), id, 1, 'REFUNDED', 'D' || amount, created_at from transactions where end_to_end is not null`)
-  await foldCounts(db)
-  for (const table of ['transactions', 'transaction_counts', 'refunds'])
-    await db.query(raw(`vacuum (analyze) ${table}`))
+}
+
+it('owners are looked up one by one, although PostgreSQL does not know yet that an id is one row’s', () => {
+  expect(looked.owners).toHaveLength(100)
+  expect(looked.plan.scans).not.toContain('Seq Scan')
+  expect(looked.plan.indexes).toEqual(new Set(['transactions_pkey']))
 })
-afterAll(async () => await database.drop())
 
 async function read(filters: TransactionFilters, slice: { page?: number } = {}) {
   return await withPlan(
