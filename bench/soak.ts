@@ -11,7 +11,7 @@ import { openShop } from './shop.ts'
 
 const createsPerSecond = 1000
 /** Of what was created in a slice, paid in the next. */
-const paidShare = 0.3
+const paidShare = 0.1
 const merchantsCount = 50
 
 /** Creates at a fixed rate, payments and webhooks, slice after slice (a minute each, or a third of a short soak), with checkpoints and vacuum as they come; then the books. */
@@ -85,7 +85,7 @@ export async function soak({ minutes, say }: { minutes: number; say(text: string
       })
     card.section(
       `Soak: ${minutes} minutes`,
-      `${createsPerSecond} creates a second of ${merchantsCount} merchants, each with webhooks; three in ten paid; checkpoints and vacuum as they come. Latencies count from when a request was due, of webhooks from the change to the first byte.`,
+      `${createsPerSecond} creates a second of ${merchantsCount} merchants, each with webhooks; one in ten paid; checkpoints and vacuum as they come. Latencies count from when a request was due, of webhooks from the change to the first byte.`,
     )
     row('creates', whole.creates, toErrors(whole.errors))
     row('payments at the bank', whole.payments)

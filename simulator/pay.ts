@@ -57,7 +57,9 @@ export async function pay(
   const code = decodeBrCode(input.uri)
   if (!code.ok) return refused('br_code_invalid', brCodeFaults[code.reason])
   if (code.code.kind !== 'dynamic' || !code.code.location) return refused('static_not_supported')
-  const place = resolveLocation(code.code.location, await network.listBaseUrls(undefined))
+  const { location } = code.code
+  const place =
+    resolveLocation(location, [network.baseUrl]) ?? resolveLocation(location, await network.listBaseUrls(undefined))
   const chargeId = place && readLocationPath(place.path)
   if (!place) return refused('not_of_this_network')
   if (!chargeId) return refused('charge_unknown')

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Socket } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createEmptyDatabase, type TestDatabase } from '../../test/support/database.ts'
 import { type Db, sql, type Tx } from './sql.ts'
 
@@ -34,6 +35,18 @@ describe('numbers', () => {
 
 describe('a transaction', () => {
   const ids = async () => (await db.query<{ id: number }>(sql`select id from notes order by id`)).map(({ id }) => id)
+
+  it('sends the statements of one turn in one write', async () => {
+    const writes = vi.spyOn(Socket.prototype, '_writev')
+    await db.transaction(async (tx) => {
+      const rows = await Promise.all([tx.query(sql`select 1 as n`), tx.query(sql`select 2 as n`)])
+      expect(rows).toEqual([[{ n: 1 }], [{ n: 2 }]])
+    })
+    // Node.js leaves the buffers alone in the array that it was given.
+    const sent = writes.mock.calls.map(([chunks]) => Buffer.concat(chunks as unknown as Buffer[]).toString())
+    expect(sent.filter((text) => text.includes('select 1 as n') && text.includes('select 2 as n'))).toHaveLength(1)
+    writes.mockRestore()
+  })
 
   it('commits what its work did and gives its result', async () => {
     const result = await db.transaction(async (tx) => {

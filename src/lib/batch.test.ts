@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises'
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it, vi } from 'vitest'
 import { createBatch } from './batch.ts'
 
@@ -101,6 +101,27 @@ describe('a batch', () => {
     await vi.waitFor(() => expect(flights[3]?.items).toEqual([4, 5]))
     flights[3]?.land()
     expect(await Promise.all([second, third])).toEqual(['#4', '#5'])
+  })
+
+  it('has those who came meanwhile wait as long as the flight took, for that is how busy it is', async () => {
+    const departures: number[] = []
+    const add = createBatch<number, number>({
+      itemsMax: 10,
+      flightsMax: 1,
+      restMs: 1,
+      run: async (items) => {
+        departures.push(performance.now())
+        await sleep(20)
+        return items
+      },
+    })
+    const first = add(1)
+    await turn()
+    const second = add(2)
+    await first
+    const landedAt = performance.now()
+    await second
+    expect((departures[1] ?? 0) - landedAt).toBeGreaterThan(15)
   })
 
   it('never carries more than itemsMax, nor flies more than flightsMax at once', async () => {

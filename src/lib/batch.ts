@@ -13,11 +13,15 @@ export type BatchOptions<Item, Result> = {
   /** Whether an error may be the fault of one item. When a connection is lost, repeating helps nobody. All errors, if not given. */
   isolates?: (error: unknown) => boolean
   /**
-   * How long those wait for more who came while a flight was under way, where they are few. A statement for one costs as much as for ten, and
-   * a busy process pays it for everyone else's time. Not at all, if not given.
+   * How long at least those wait for more who came while a flight was under way, where they are few. A statement for one costs as much as for
+   * ten, and a busy process pays it for everyone else's time: so they wait as long as that flight took, which is long when the process or the
+   * database has much to do. Not at all, if not given.
    */
   restMs?: number
 }
+
+/** A wait that nobody notices among those that a busy process has anyway. */
+const restMsMax = 25
 
 type Waiting<Item, Result> = { item: Item; resolve: (result: Result) => void; reject: (error: unknown) => void }
 
@@ -54,17 +58,19 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
     const passengers = waiting.slice(0, options.itemsMax)
     waiting = waiting.slice(options.itemsMax)
     flights += 1
+    const leftAt = performance.now()
     void fly(options, passengers)
-      .then(rest)
+      .then(() => rest(performance.now() - leftAt))
       .finally(() => {
         flights -= 1
         board()
       })
   }
 
-  async function rest(): Promise<void> {
+  async function rest(flightMs: number): Promise<void> {
     const isEnough = waiting.length >= (options.besideMin ?? options.itemsMax)
-    if (options.restMs !== undefined && waiting.length > 0 && !isEnough) await sleep(options.restMs)
+    if (options.restMs === undefined || waiting.length === 0 || isEnough) return
+    await sleep(Math.max(options.restMs, Math.min(flightMs, restMsMax)))
   }
 
   return (item) =>
