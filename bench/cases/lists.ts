@@ -61,7 +61,8 @@ export async function lists(bench: Bench): Promise<void> {
 
 /** As many as both have: each item is shown with its QR code, so that a page of two is no measure for one of twenty. */
 function perPageOf(few: Filled, many: Filled, name: string): number {
-  return Math.min(perPageMax, ...[few, many].map(({ lists }) => lists.get(name)?.found ?? 0))
+  const found = [few, many].map(({ lists }) => lists.get(name)?.found ?? 0)
+  return Math.max(1, Math.min(perPageMax, ...found))
 }
 
 function show(
