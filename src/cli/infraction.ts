@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { decideInfraction, type InfractionDeps, openInfraction } from '../transactions/infraction.ts'
-import { findOwners } from '../transactions/store.ts'
+import { findOwners } from '../transactions/owner-store.ts'
 import { recorded } from './actor.ts'
 import { toCentsAboveZero, toId, toReason } from './arguments.ts'
 import { withContext } from './context.ts'

@@ -9,8 +9,8 @@ import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
 import { decideInfraction, openInfraction } from '../transactions/infraction.ts'
 import { type ListedInfraction, listContests } from '../transactions/infraction-store.ts'
+import { findOwners } from '../transactions/owner-store.ts'
 import { previewRefund } from '../transactions/refund-preview.ts'
-import { findOwners } from '../transactions/store.ts'
 import { ClientFilter, findSeen } from './overview-routes.ts'
 
 type Deps = { db: Db; clock: Clock; acquirers: Acquirers; nudgeDeliveries: () => void }

@@ -4,9 +4,10 @@ import { cents } from '../lib/money.ts'
 import { unknownHeld } from '../suspense/send-back.ts'
 import type { SuspenseStatus } from '../suspense/status.ts'
 import { findSuspense, type SuspenseRow } from '../suspense/store.ts'
+import { findOwners } from '../transactions/owner-store.ts'
 import type { Settlement } from '../transactions/settle.ts'
 import type { TransactionStatus } from '../transactions/status.ts'
-import { findOwners, findTransaction, type TransactionRow } from '../transactions/store.ts'
+import { findTransaction, type TransactionRow } from '../transactions/store.ts'
 
 export type MatchDeps = {
   db: Db

@@ -1,6 +1,6 @@
 import { type Db, sql } from '../db/sql.ts'
+import { selectByIds } from '../transactions/owner-store.ts'
 import type { TransactionStatus } from '../transactions/status.ts'
-import { selectByIds } from '../transactions/store.ts'
 
 /** What a payment page shows, and no more: who buys and who paid stays where it is. */
 export type PaymentRow = {

@@ -2,8 +2,9 @@ import { type Acquirer, AcquirerUnavailable, type InfractionFound, type Infracti
 import { eachAtOnce } from '../lib/at-once.ts'
 import { fromTxid } from '../pix/ids.ts'
 import { followInfraction } from './infraction.ts'
+import { findOwners, findPaidBy } from './owner-store.ts'
 import { type SettleDeps, settleTransaction, wasAsked } from './settle.ts'
-import { findListedUntil, findOwners, findPaidBy, saveListedUntil } from './store.ts'
+import { findListedUntil, saveListedUntil } from './store.ts'
 
 /** A change may appear in the acquirer's list a little after its own time. */
 const overlapMs = 2 * 60_000

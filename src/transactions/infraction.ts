@@ -12,10 +12,11 @@ import {
   returnContest,
 } from './infraction-steps.ts'
 import { listInfractions, updateInfraction } from './infraction-store.ts'
+import { findOwners } from './owner-store.ts'
 import { listRefunds } from './refund-store.ts'
 import { bookReturns } from './returns.ts'
 import type { SettleDeps } from './settle.ts'
-import { findOwners, type LockedTransaction, lockTransaction } from './store.ts'
+import { type LockedTransaction, lockTransaction } from './store.ts'
 
 export type InfractionDeps = { db: Db; clock: Clock; nudgeDeliveries: () => void }
 

@@ -5,7 +5,7 @@ import { type Plan, withPlan } from '../../test/support/plans.ts'
 import { type Db, raw, sql } from '../db/sql.ts'
 import { foldCounts } from './count-store.ts'
 import { listTransactions, type TransactionFilters } from './list-store.ts'
-import { findOwners, type Owner } from './store.ts'
+import { findOwners, type Owner } from './owner-store.ts'
 
 // What PostgreSQL reads for a list, counted and not timed: 20,000 transactions of one merchant among as many of others.
 const merchant = randomUUID()

@@ -3,9 +3,10 @@ import { AcquirerUnavailable, UnreadableAnswer } from '../acquirers/acquirer.ts'
 import { enqueueJob, enqueueJobs } from '../jobs/jobs.ts'
 import { eachAtOnce } from '../lib/at-once.ts'
 import { fromTxid } from '../pix/ids.ts'
+import { findOwners, type Owner } from './owner-store.ts'
 import { type CheckReturnsPayload, checkReturnsJob, settleReturns } from './returns.ts'
 import { type SettleDeps, settleTransaction, type Told, wasAsked } from './settle.ts'
-import { findListedUntil, findOwners, type Owner, saveListedUntil } from './store.ts'
+import { findListedUntil, saveListedUntil } from './store.ts'
 
 /** The job that settles one transaction. */
 export const settleJob = 'transactions.settle'

@@ -14,8 +14,9 @@ import { fromTxid, toTxid } from '../pix/ids.ts'
 import { leaveSuspense } from '../suspense/match.ts'
 import { lockSuspenseOf, type SuspenseRow } from '../suspense/store.ts'
 import { changeStatuses, type Move } from './change.ts'
+import { findOwners, findPaidBy, lockPaidBy, type Owner } from './owner-store.ts'
 import { bookReturns, settleReturns } from './returns.ts'
-import { findOwners, findPaidBy, type LockedTransaction, lockPaidBy, lockToBePaid, type Owner } from './store.ts'
+import { type LockedTransaction, lockToBePaid } from './store.ts'
 import { bookingGate, holdSurplus } from './suspend.ts'
 
 /** Payments in one commit, and commits under way at once: a second one asks the database while the first waits for the disk. */

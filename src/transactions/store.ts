@@ -1,5 +1,5 @@
 import { givenRows } from '../db/given.ts'
-import { type Db, type Sql, sql, type Tx } from '../db/sql.ts'
+import { type Db, sql, type Tx } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
 import type { AccountHolder } from '../pix/holder.ts'
 import { firstEvents, type NewEvent } from '../webhooks/outbox.ts'
@@ -214,43 +214,6 @@ export async function findTransactionByKey(
     'find-transaction-by-key',
   )
   return rows[0] ?? null
-}
-
-export type Owner = Pick<LockedTransaction, 'id' | 'merchant_id' | 'acquirer' | 'other_acquirers' | 'end_to_end'>
-
-/** Whose these transactions are, where all that is known is a txid. */
-export async function findOwners(db: Db, ids: string[]): Promise<Owner[]> {
-  return await db.query<Owner>(
-    selectByIds(ids, sql`id, merchant_id, acquirer, other_acquirers, end_to_end`),
-    'find-owners',
-  )
-}
-
-/**
- * Of transactions of which nothing but the id is known. Each is looked up by itself: asked for `id = any(…)`, PostgreSQL reads the whole
- * table while it has no statistics of it, in the first minute of a new database, for it takes a hundred ids for half of the rows.
- */
-export function selectByIds(ids: string[], columns: Sql): Sql {
-  return sql`
-    select found.* from unnest(${ids}::uuid[]) as given (id),
-      lateral (select ${columns} from transactions where id = given.id limit 1) as found`
-}
-
-/** Whose payment it is, where all that is known is an endToEndId: of the operator's merchants, one by one. */
-export async function findPaidBy(db: Db | Tx, endToEndId: string): Promise<Owner | null> {
-  const [owner] = await db.query<Owner>(sql`
-    select id, merchant_id, acquirer, other_acquirers, end_to_end from transactions
-    where merchant_id = any(array(select distinct merchant_id from clients)) and end_to_end = ${endToEndId} and match_undone_at is null`)
-  return owner ?? null
-}
-
-/** The same of several, each of which is the caller's alone until the commit. Give them in one order for everyone. */
-export async function lockPaidBy(tx: Tx, endToEndIds: string[]): Promise<Owner[]> {
-  await tx.query(sql`
-    select pg_advisory_xact_lock(hashtextextended(given, 0)) from unnest(${endToEndIds}::text[]) as given`)
-  return await tx.query<Owner>(sql`
-    select id, merchant_id, acquirer, other_acquirers, end_to_end from transactions
-    where merchant_id = any(array(select distinct merchant_id from clients)) and end_to_end = any(${endToEndIds}) and match_undone_at is null`)
 }
 
 export async function lockTransaction(tx: Tx, merchantId: string, id: string): Promise<LockedTransaction | null> {

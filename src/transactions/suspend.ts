@@ -4,7 +4,8 @@ import type { Db, Gate } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { holdPayments } from '../suspense/hold.ts'
-import { findPaidBy, lockTransaction, type Owner } from './store.ts'
+import { findPaidBy, type Owner } from './owner-store.ts'
+import { lockTransaction } from './store.ts'
 
 /**
  * A payment is a transaction's or in suspense, never both, and the two ways to it have no row in common. So who books payments shares this gate,
