@@ -3,12 +3,11 @@ import type { LockedTransaction } from './store.ts'
 
 export type Owner = Pick<LockedTransaction, 'id' | 'merchant_id' | 'acquirer' | 'other_acquirers' | 'end_to_end'>
 
+const ownerColumns = sql`id, merchant_id, acquirer, other_acquirers, end_to_end`
+
 /** Whose these transactions are, where all that is known is a txid. */
 export async function findOwners(db: Db, ids: string[]): Promise<Owner[]> {
-  return await db.query<Owner>(
-    selectByIds(ids, sql`id, merchant_id, acquirer, other_acquirers, end_to_end`),
-    'find-owners',
-  )
+  return await db.query<Owner>(selectByIds(ids, ownerColumns), 'find-owners')
 }
 
 /**
@@ -24,7 +23,7 @@ export function selectByIds(ids: string[], columns: Sql): Sql {
 /** Whose payment it is, where all that is known is an endToEndId: of the operator's merchants, one by one. */
 export async function findPaidBy(db: Db | Tx, endToEndId: string): Promise<Owner | null> {
   const [owner] = await db.query<Owner>(sql`
-    select id, merchant_id, acquirer, other_acquirers, end_to_end from transactions
+    select ${ownerColumns} from transactions
     where merchant_id = any(array(select distinct merchant_id from clients)) and end_to_end = ${endToEndId} and match_undone_at is null`)
   return owner ?? null
 }
@@ -34,6 +33,6 @@ export async function lockPaidBy(tx: Tx, endToEndIds: string[]): Promise<Owner[]
   await tx.query(sql`
     select pg_advisory_xact_lock(hashtextextended(given, 0)) from unnest(${endToEndIds}::text[]) as given`)
   return await tx.query<Owner>(sql`
-    select id, merchant_id, acquirer, other_acquirers, end_to_end from transactions
+    select ${ownerColumns} from transactions
     where merchant_id = any(array(select distinct merchant_id from clients)) and end_to_end = any(${endToEndIds}) and match_undone_at is null`)
 }
