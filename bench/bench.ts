@@ -1,8 +1,8 @@
 import { type Card, median, type Row, toErrors, toMs } from './card.ts'
 import type { Job, Report } from './load/job.ts'
-import { cpuOfFamily, generate, seesUsage, usageOf } from './processes.ts'
+import { generate, seesUsage } from './processes.ts'
 import type { Server } from './servers.ts'
-import type { Merchant, Service } from './service.ts'
+import { type Merchant, type Service, usageOfService } from './service.ts'
 
 /** What every case is given. */
 export type Bench = {
@@ -12,6 +12,8 @@ export type Bench = {
   rounds: number
   /** Of one measurement. */
   seconds: number
+  /** Of the service. */
+  processes: number
   service: Service
   merchants: Merchant[]
   hello: Server
@@ -25,15 +27,15 @@ export type Measured = Report & { guicheMicros: number; postgresMicros: number }
 
 /** Runs a job against the service, and sees what it cost in processor time. */
 export async function measure(service: Service, job: Job): Promise<Measured> {
-  const node = usageOf(service.pid).cpuMicros
-  const postgres = cpuOfFamily(service.postgresPid)
+  const before = usageOfService(service)
   const report = await generate(job)
+  const after = usageOfService(service)
   // Warm-up is work too.
   const requests = report.count * (1 + job.warmUpSeconds / report.seconds)
   return {
     ...report,
-    guicheMicros: (usageOf(service.pid).cpuMicros - node) / requests,
-    postgresMicros: (cpuOfFamily(service.postgresPid) - postgres) / requests,
+    guicheMicros: (after.guicheMicros - before.guicheMicros) / requests,
+    postgresMicros: (after.postgresMicros - before.postgresMicros) / requests,
   }
 }
 

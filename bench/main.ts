@@ -16,7 +16,7 @@ import { settle } from './cases/settle.ts'
 import { qrCode, token } from './cases/small.ts'
 import { profileCreate } from './profile.ts'
 import { type Server, startHello, startPeer } from './servers.ts'
-import { addMerchants, makeDataDir, removeDataDir, startService } from './service.ts'
+import { addMerchants, makeDataDir, processesDefault, removeDataDir, startService } from './service.ts'
 import { soak } from './soak.ts'
 
 /** In this order; `--only create,fetch` takes some of them. */
@@ -46,17 +46,19 @@ const { values } = parseArgs({
     peers: { type: 'boolean', default: true },
     rounds: { type: 'string' },
     seconds: { type: 'string' },
+    processes: { type: 'string', default: String(processesDefault) },
   },
   allowNegative: true,
 })
 
+const processes = Number(values.processes)
 const say = (text: string) => void process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`)
 
 // So that what was started is ended too.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 
 if (values.profile) print(await profileCreate({ seconds: Number(values.seconds ?? 8) }))
-else if (values.soak) print(await soak({ minutes: Number(values.minutes), say }))
+else if (values.soak) print(await soak({ minutes: Number(values.minutes), processes, say }))
 else {
   const card = await runCases()
   print(card)
@@ -71,7 +73,7 @@ async function runCases(): Promise<string> {
   const card = newCard()
   const dataDir = await makeDataDir()
   say('starting Guichê on an empty folder')
-  const service = await startService({ dataDir })
+  const service = await startService({ dataDir, processes })
   const others: Server[] = []
   try {
     const merchants = await addMerchants(service, 50)
@@ -88,6 +90,7 @@ async function runCases(): Promise<string> {
       isFull,
       rounds: Number(values.rounds ?? (isFull ? 5 : 3)),
       seconds: Number(values.seconds ?? (isFull ? 10 : 4)),
+      processes,
       service,
       merchants,
       hello,

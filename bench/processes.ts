@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Job, Report } from './load/job.ts'
 
 /** What a process has used, and has in memory. */
-export type Usage = {
+type Usage = {
   cpuMicros: number
   /** With those of its children that have ended. */
   familyMicros: number
@@ -15,7 +15,7 @@ export type Usage = {
 export const seesUsage = existsSync('/proc/self/stat')
 
 /** Zeros where it cannot be seen. */
-export function usageOf(pid: number): Usage {
+function usageOf(pid: number): Usage {
   const fields = readOrNothing(`/proc/${pid}/stat`)
     .replace(/^.*\) /s, '')
     .split(' ')
@@ -29,10 +29,10 @@ export function usageOf(pid: number): Usage {
 }
 
 /**
- * Processor time of a process and of all that run or ran under it, such as PostgreSQL's postmaster and its backends: one that ended has
- * left its time with its parent.
+ * Processor time and memory of a process and of all that run or ran under it, such as PostgreSQL's postmaster and its backends: one that
+ * ended has left its time with its parent. Memory that several share counts for each.
  */
-export function cpuOfFamily(pid: number): number {
+export function usageOfFamily(pid: number): Pick<Usage, 'cpuMicros' | 'residentBytes'> {
   const parents = new Map<number, number>()
   const names = seesUsage ? readdirSync('/proc').filter((name) => /^\d+$/.test(name)) : []
   for (const name of names) {
@@ -44,7 +44,11 @@ export function cpuOfFamily(pid: number): number {
     before = family.size
     for (const [child, parent] of parents) if (family.has(parent)) family.add(child)
   }
-  return [...family].reduce((sum, member) => sum + usageOf(member).familyMicros, 0)
+  const members = [...family].map(usageOf)
+  return {
+    cpuMicros: members.reduce((sum, { familyMicros }) => sum + familyMicros, 0),
+    residentBytes: members.reduce((sum, { residentBytes }) => sum + residentBytes, 0),
+  }
 }
 
 function readOrNothing(path: string): string {

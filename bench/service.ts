@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { mkdtemp, open, readFile, rm, truncate } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { scopes } from '../src/auth/scopes.ts'
@@ -12,7 +12,7 @@ import { packageFolder } from '../src/db/migrate.ts'
 import { connect, type Db } from '../src/db/sql.ts'
 import { systemClock } from '../src/lib/clock.ts'
 import { createMerchant } from '../src/merchant.ts'
-import { cpuOfFamily } from './processes.ts'
+import { usageOfFamily } from './processes.ts'
 
 /** Guichê as anybody runs it: its own process, its own PostgreSQL, everything switched on, and limits that are never reached. */
 export type Service = {
@@ -41,8 +41,13 @@ export async function removeDataDir(dataDir: string): Promise<void> {
   await rm(dataDir, { recursive: true, force: true })
 }
 
+/** One for each core, up to four: load and PostgreSQL want some as well. */
+export const processesDefault = Math.min(4, availableParallelism())
+
 export async function startService(options: {
   dataDir: string
+  /** One, as with `npm start`, if not said. */
+  processes?: number
   environment?: Record<string, string>
   execArgv?: string[]
 }): Promise<Service> {
@@ -60,6 +65,7 @@ export async function startService(options: {
       NODE_ENV: 'production',
       DATA_DIR: dataDir,
       PORT: String(port),
+      PROCESSES: String(options.processes ?? 1),
       LOG_LEVEL: 'info',
       LOG_FORMAT: 'json',
       // It counts every request and refuses none.
@@ -105,9 +111,20 @@ const quietMaxSeconds = 900
 export async function untilQuiet({ postgresPid }: Service): Promise<void> {
   const giveUpAt = performance.now() + quietMaxSeconds * 1000
   for (let quiet = 0; quiet < quietSeconds && performance.now() < giveUpAt; ) {
-    const before = cpuOfFamily(postgresPid)
+    const before = usageOfFamily(postgresPid).cpuMicros
     await sleep(1000)
-    quiet = cpuOfFamily(postgresPid) - before < quietShare * 1e6 ? quiet + 1 : 0
+    quiet = usageOfFamily(postgresPid).cpuMicros - before < quietShare * 1e6 ? quiet + 1 : 0
+  }
+}
+
+/** What Guichê and its PostgreSQL have used, and what Guichê has in memory; zeros where it cannot be seen. */
+export function usageOfService({ pid, postgresPid }: Service) {
+  const [all, postgres] = [usageOfFamily(pid), usageOfFamily(postgresPid)]
+  return {
+    // PostgreSQL runs under it.
+    guicheMicros: all.cpuMicros - postgres.cpuMicros,
+    postgresMicros: postgres.cpuMicros,
+    residentBytes: all.residentBytes - postgres.residentBytes,
   }
 }
 

@@ -5,8 +5,8 @@ import { newCard, toErrors } from './card.ts'
 import { createJob } from './cases/create.ts'
 import { merge, newHistogram, percentile } from './load/histogram.ts'
 import { type Job, type Report, toRequest } from './load/job.ts'
-import { startWorker, usageOf } from './processes.ts'
-import { addMerchants, makeDataDir, removeDataDir, type Service, startService } from './service.ts'
+import { startWorker } from './processes.ts'
+import { addMerchants, makeDataDir, removeDataDir, type Service, startService, usageOfService } from './service.ts'
 import { openShop } from './shop.ts'
 
 const createsPerSecond = 1000
@@ -15,13 +15,21 @@ const paidShare = 0.1
 const merchantsCount = 50
 
 /** Creates at a fixed rate, payments and webhooks, slice after slice (a minute each, or a third of a short soak), with checkpoints and vacuum as they come; then the books. */
-export async function soak({ minutes, say }: { minutes: number; say(text: string): void }): Promise<string> {
+export async function soak({
+  minutes,
+  processes,
+  say,
+}: {
+  minutes: number
+  processes: number
+  say(text: string): void
+}): Promise<string> {
   const card = newCard()
   const sliceSeconds = Math.min(60, minutes * 20)
   const slices = Math.round((minutes * 60) / sliceSeconds)
   const payments = createsPerSecond * paidShare
   const dataDir = await makeDataDir()
-  const service = await startService({ dataDir })
+  const service = await startService({ dataDir, processes })
   const shop = await openShop(1)
   // They stay: a slice begins when the last one has ended.
   const creator = startWorker<Job, Report>('load/main.js')
@@ -61,7 +69,7 @@ export async function soak({ minutes, say }: { minutes: number; say(text: string
       merge(whole.told, told.latency)
       if (paid) merge(whole.payments, paid.latency)
       whole.errors.push(created, ...(paid ? [paid] : []))
-      resident.push(usageOf(service.pid).residentBytes / 1e6)
+      resident.push(usageOfService(service).residentBytes / 1e6)
       await service.emptyLog()
       const ms = (histogram: Report['latency'], percent: number) => (percentile(histogram, percent) / 1000).toFixed(1)
       say(
@@ -85,7 +93,7 @@ export async function soak({ minutes, say }: { minutes: number; say(text: string
       })
     card.section(
       `Soak: ${minutes} minutes`,
-      `${createsPerSecond} creates a second of ${merchantsCount} merchants, each with webhooks; one in ten paid; checkpoints and vacuum as they come. Latencies count from when a request was due, of webhooks from the change to the first byte.`,
+      `${createsPerSecond} creates a second of ${merchantsCount} merchants, each with webhooks; one in ten paid; ${processes} processes of Guichê; checkpoints and vacuum as they come. Latencies count from when a request was due, of webhooks from the change to the first byte.`,
     )
     row('creates', whole.creates, toErrors(whole.errors))
     row('payments at the bank', whole.payments)

@@ -16,7 +16,7 @@ import { type Db, ping } from './db/sql.ts'
 import { registerGuide } from './guide/static.ts'
 import { compileAtFirstUse } from './http/compile.ts'
 import { registerHealthRoutes } from './http/health.ts'
-import { createRateLimiter } from './http/rate-limit.ts'
+import { createRateLimiter, type RateLimiter } from './http/rate-limit.ts'
 import { registerOpenApi, registerReference } from './http/reference.ts'
 import { ProblemView } from './http/schemas.ts'
 import { createServer, type Server } from './http/server.ts'
@@ -45,6 +45,8 @@ export type AppDeps = {
   acquirers: Acquirers
   baseUrl: string
   version: string
+  /** Null: no other process shares its port. */
+  shared: Shared | null
   /** Null unless the acquirer is the simulator. */
   sandbox: Sandbox | null
   /** Called after a commit that enqueued a webhook. */
@@ -53,9 +55,17 @@ export type AppDeps = {
   workOn: ReceiveDeps['workOn']
 }
 
+/** How the processes that share a port count and measure as one (siblings.ts). */
+export type Shared = {
+  /** The same limit, which counts what is taken at the others as well. */
+  shareLimiter(limiter: RateLimiter): RateLimiter
+  /** Reads the metrics of all. */
+  readMetrics(own: Registry): () => Promise<string>
+}
+
 /** The HTTP service: the kit, and each feature's routes. */
 export async function createApp(deps: AppDeps): Promise<Server> {
-  const { config, db, clock, key, log, registry } = deps
+  const { config, db, clock, key, log, registry, shared } = deps
   const app = await createServer({
     log,
     registry,
@@ -84,8 +94,10 @@ export async function createApp(deps: AppDeps): Promise<Server> {
     },
   })
 
-  const limit = (name: string, perSecond: number, burst: number) =>
-    createRateLimiter({ name, limit: { perSecond, burst }, clock })
+  const limit = (name: string, perSecond: number, burst: number) => {
+    const limiter = createRateLimiter({ name, limit: { perSecond, burst }, clock })
+    return shared?.shareLimiter(limiter) ?? limiter
+  }
   const perAddress = config.rateLimitToken
   await registerAuthRoutes(app, {
     ...deps,
@@ -118,7 +130,8 @@ export async function createApp(deps: AppDeps): Promise<Server> {
   registerCallbackRoutes(app, { ...deps, keepNotices: createNoticeWriter(deps) })
   if (deps.sandbox) registerSandboxRoutes(app, deps.sandbox)
   registerHealthRoutes(app, {
-    registry,
+    contentType: registry.contentType,
+    readMetrics: shared?.readMetrics(registry) ?? (async () => await registry.metrics()),
     metricsToken: config.metricsToken,
     checkReady: async () => await ping(db),
   })

@@ -91,11 +91,13 @@ export const booksSchedules: Record<string, JobSchedule> = { 'books.verify': { e
 export function observeBooks({ db, registry }: { db: Db; registry: Registry }): void {
   const took = new Gauge({
     name: 'books_verification_seconds',
+    aggregator: 'max',
     help: 'How long the last verification of the books took',
     registers: [registry],
   })
   new Gauge({
     name: 'books_verified_timestamp_seconds',
+    aggregator: 'max',
     help: 'When the last verification of the books ended, in any process, as seconds since 1970; 0 before the first',
     registers: [registry],
     async collect() {
@@ -106,6 +108,7 @@ export function observeBooks({ db, registry }: { db: Db; registry: Registry }): 
   })
   new Gauge({
     name: 'payouts_stopped',
+    aggregator: 'max',
     help: '1 while withdrawals and refunds are stopped: the books do not agree, or an operator did it',
     registers: [registry],
     async collect() {

@@ -24,6 +24,7 @@ describe('an empty environment', () => {
     baseUrl: null,
     dataDir: resolve('./data'),
     databaseUrl: null,
+    processes: 1,
     databaseConnectionsMax: 20,
     secretKey: null,
     authIssuer: null,
@@ -89,6 +90,7 @@ it('takes every variable', () => {
     DATA_DIR: '/var/lib/guiche',
     DATABASE_URL: 'postgres://user:p%40ss@db.example.com:5433/guiche?sslmode=require',
     DATABASE_CONNECTIONS_MAX: '50',
+    PROCESSES: '3',
     SECRET_KEY: secretKey,
     AUTH_ISSUER: 'https://sso.example.com/realms/shops',
     AUTH_AUDIENCE: 'guiche',
@@ -113,6 +115,7 @@ it('takes every variable', () => {
     baseUrl: 'https://pix.example.com',
     dataDir: '/var/lib/guiche',
     databaseUrl: 'postgres://user:p%40ss@db.example.com:5433/guiche?sslmode=require',
+    processes: 3,
     databaseConnectionsMax: 50,
     secretKey: Buffer.from(secretKey, 'base64url'),
     authIssuer: 'https://sso.example.com/realms/shops',
@@ -137,6 +140,7 @@ describe('numbers', () => {
   const edges: [name: string, low: string, high: string, below: string, above: string][] = [
     ['PORT', '0', '65535', '-1', '65536'],
     ['DATABASE_CONNECTIONS_MAX', '4', '200', '3', '201'],
+    ['PROCESSES', '1', '20', '0', '21'],
     ['TOKEN_LIFETIME_SECONDS', '60', '86400', '59', '86401'],
     ['RATE_LIMIT_CREATE', '0', '1000000', '-1', '1000001'],
     ['RATE_LIMIT_CREATE_BURST', '1', '10000000', '0', '10000001'],
@@ -152,6 +156,12 @@ describe('numbers', () => {
       expect(faultsOf({ [name]: below })).toEqual([`${name} must be at least ${low}`])
       expect(faultsOf({ [name]: above })).toEqual([`${name} must be at most ${high}`])
     }
+  })
+
+  it('of connections are such that all processes find some', () => {
+    const connections = ['1', '4', '5', '20'].map((PROCESSES) => readConfig({ PROCESSES }).databaseConnectionsMax)
+    expect(connections).toEqual([20, 20, 16, 4])
+    expect(readConfig({ PROCESSES: '20', DATABASE_CONNECTIONS_MAX: '30' }).databaseConnectionsMax).toBe(30)
   })
 
   it('are numbers', () => {

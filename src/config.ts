@@ -11,7 +11,8 @@ const Environment = Type.Object({
   BASE_URL: Type.Optional(Type.String({ minLength: 1 })),
   DATA_DIR: Type.String({ minLength: 1, default: './data' }),
   DATABASE_URL: Type.Optional(Type.String({ minLength: 1 })),
-  DATABASE_CONNECTIONS_MAX: Type.Integer({ minimum: 4, maximum: 200, default: 20 }),
+  DATABASE_CONNECTIONS_MAX: Type.Optional(Type.Integer({ minimum: 4, maximum: 200 })),
+  PROCESSES: Type.Integer({ minimum: 1, maximum: 20, default: 1 }),
   SECRET_KEY: Type.Optional(Type.String({ minLength: 1 })),
   AUTH_ISSUER: Type.Optional(Type.String({ minLength: 1 })),
   AUTH_AUDIENCE: Type.Optional(Type.String({ minLength: 1 })),
@@ -40,6 +41,9 @@ export type Config = Readonly<{
   baseUrl: string | null
   dataDir: string
   databaseUrl: string | null
+  /** How many processes serve. */
+  processes: number
+  /** Of each of them. */
   databaseConnectionsMax: number
   secretKey: SecretKey | null
   authIssuer: string | null
@@ -73,6 +77,9 @@ export class ConfigError extends Error {
     this.name = 'ConfigError'
   }
 }
+
+/** PostgreSQL has 100 unless told otherwise: the rest is for tools. */
+const connectionsInAll = 80
 
 /** A BR Code has 77 characters for a location, and 29 of them are the path (simulator/location.ts). */
 const baseUrlLengthMax = 48
@@ -117,7 +124,9 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     baseUrl,
     dataDir: resolve(given.DATA_DIR),
     databaseUrl: databaseUrl && (given.DATABASE_URL ?? null),
-    databaseConnectionsMax: given.DATABASE_CONNECTIONS_MAX,
+    processes: given.PROCESSES,
+    databaseConnectionsMax:
+      given.DATABASE_CONNECTIONS_MAX ?? Math.min(20, Math.floor(connectionsInAll / given.PROCESSES)),
     secretKey,
     authIssuer: authIssuer && (given.AUTH_ISSUER ?? null),
     authAudience: given.AUTH_AUDIENCE ?? null,

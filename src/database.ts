@@ -12,13 +12,13 @@ export type OpenDatabase = { db: Db; close(): Promise<void> }
 type Options = {
   config: Config
   log: Logger
-  /** A tool beside the service uses the embedded server that runs already; the service insists on its own. */
-  isTool: boolean
+  /** Tools, and the processes of a service that has several, use the embedded server that runs already; who is the service insists on its own. */
+  isBeside: boolean
 }
 
 /** Connects to PostgreSQL: that of DATABASE_URL, or the one that ships with Guichê, started here. The schema is brought up to date. */
 export async function openDatabase(options: Options): Promise<OpenDatabase> {
-  const { config, log, isTool } = options
+  const { config, log, isBeside } = options
   const server = await findServer(options)
   const db = connect({
     connectionString: server.connectionString,
@@ -35,7 +35,7 @@ export async function openDatabase(options: Options): Promise<OpenDatabase> {
     await checkDurability(db)
     await migrate(db, { folder: migrationsFolder(), log })
     await migrateJobs(db, log)
-    if (!isTool) await refuseHalfSeeded(db)
+    if (!isBeside) await refuseHalfSeeded(db)
     return { db, close }
   } catch (error) {
     await close()
@@ -53,10 +53,10 @@ async function refuseHalfSeeded(db: Db): Promise<void> {
 async function findServer({
   config,
   log,
-  isTool,
+  isBeside,
 }: Options): Promise<{ connectionString: string; stop(): Promise<void> }> {
   const nothingToStop = { stop: async () => {} }
   if (config.databaseUrl !== null) return { connectionString: config.databaseUrl, ...nothingToStop }
-  const running = isTool ? await attachEmbeddedPostgres({ dataDir: config.dataDir }) : null
+  const running = isBeside ? await attachEmbeddedPostgres({ dataDir: config.dataDir }) : null
   return running ? { ...running, ...nothingToStop } : await startEmbeddedPostgres({ dataDir: config.dataDir, log })
 }

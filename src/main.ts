@@ -1,8 +1,10 @@
+import cluster from 'node:cluster'
 import { existsSync } from 'node:fs'
-import { readConfig } from './config.ts'
+import type { Logger } from 'pino'
+import { type Config, readConfig } from './config.ts'
 import { createLog } from './log.ts'
 import type { SandboxFile } from './sandbox-client.ts'
-import { type Service, startService } from './service.ts'
+import type { Service } from './service.ts'
 
 /** A stop that takes longer than this is cut short: nothing is lost, since whatever was acknowledged is committed. */
 const stopMaxMs = 30_000
@@ -25,15 +27,16 @@ const hints: Record<string, string> = {
 
 if (existsSync('.env')) process.loadEnvFile('.env')
 // After the tables above, which it reads.
-await main()
+if (cluster.isWorker) await serveBeside()
+else await serve()
 
-async function main(): Promise<void> {
+async function serve(): Promise<void> {
   try {
     const config = readConfig(process.env)
     const log = createLog(config)
     if (Number(process.versions.node.split('.')[0]) < 22)
       log.warn({ node: process.version }, 'this Node.js is past its life: 24 is recommended')
-    const service = await startService({ config, log })
+    const service = await start({ config, log })
     stopOnSignals(service.stop, log)
     if (service.newSandbox) print(welcome(service.newSandbox, config.dataDir))
     else if (config.logFormat === 'pretty') print(whereabouts(service))
@@ -41,34 +44,60 @@ async function main(): Promise<void> {
       print(
         `  The dashboard has nobody who may sign in. Become its first admin, once, within three days:\n\n    ${service.firstAdminUrl}\n\n`,
       )
-    log.info({ baseUrl: service.baseUrl }, 'Guichê is ready')
+    log.info({ baseUrl: service.baseUrl, processes: config.processes }, 'Guichê is ready')
   } catch (error) {
-    process.stderr.write(`\nGuichê could not start.\n${error instanceof Error ? explain(error) : String(error)}\n\n`)
+    process.stderr.write(`\nGuichê could not start.\n${toReason(error)}\n\n`)
     process.exit(1)
   }
 }
 
-function stopOnSignals(
-  stop: () => Promise<void>,
-  log: { info(message: string): void; error(data: object, message: string): void },
-): void {
+/** Of what serves, each process loads only its own part. */
+async function start(options: { config: Config; log: Logger }): Promise<Service> {
+  if (options.config.processes === 1) return await (await import('./service.ts')).startService(options)
+  return await (await import('./processes.ts')).startProcesses(options)
+}
+
+/** One of several processes: what there is to say, the one that started it says. */
+async function serveBeside(): Promise<void> {
+  const { findSiblings, onStop, tellParent } = await import('./siblings.ts')
+  try {
+    const config = readConfig(process.env)
+    const log = createLog(config)
+    const { startService } = await import('./service.ts')
+    const { stop, ...service } = await startService({ config, log, siblings: findSiblings() })
+    onStop(() => end(stop, log))
+    tellParent({ kind: 'ready', service })
+  } catch (error) {
+    tellParent({ kind: 'failed', reason: toReason(error) }, () => process.exit(1))
+  }
+}
+
+function stopOnSignals(stop: () => Promise<void>, log: Logger): void {
   let isStopping = false
   const onSignal = () => {
     // Asked twice, it does not wait any longer.
     if (isStopping) process.exit(1)
     isStopping = true
     log.info('stopping: requests under way are answered first')
-    setTimeout(() => process.exit(1), stopMaxMs).unref()
-    stop().then(
-      () => process.exit(0),
-      (error: unknown) => {
-        log.error({ err: error }, 'the stop failed')
-        process.exit(1)
-      },
-    )
+    end(stop, log)
   }
   process.on('SIGTERM', onSignal)
   process.on('SIGINT', onSignal)
+}
+
+function end(stop: () => Promise<void>, log: Logger): void {
+  setTimeout(() => process.exit(1), stopMaxMs).unref()
+  stop().then(
+    () => process.exit(0),
+    (error: unknown) => {
+      log.error({ err: error }, 'the stop failed')
+      process.exit(1)
+    },
+  )
+}
+
+function toReason(error: unknown): string {
+  return error instanceof Error ? explain(error) : String(error)
 }
 
 function explain(error: Error): string {

@@ -33,6 +33,7 @@ export async function describeApi(): Promise<object> {
     acquirers: createRegistry([nowhere]),
     baseUrl: 'http://127.0.0.1:3000',
     version,
+    shared: null,
     sandbox: {
       pay: nobody,
       openInfraction: nobody,

@@ -1,5 +1,3 @@
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
 import type { Logger } from 'pino'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { createQuestionObserver, observeAcquirers } from './acquirers/metrics.ts'
@@ -16,8 +14,10 @@ import { listUnconfigured } from './explain/unconfigured-store.ts'
 import type { Server } from './http/server.ts'
 import { type Clock, systemClock } from './lib/clock.ts'
 import { openNetwork } from './network.ts'
+import { findFreePort } from './port.ts'
 import { registerCallbacks } from './registration.ts'
 import { makeSandboxClient, type SandboxFile, takeSandboxToShow } from './sandbox-client.ts'
+import type { Siblings } from './siblings.ts'
 import { inviteFirstAdmin } from './users/invite.ts'
 import { version } from './version.ts'
 import { startWorker, type Worker } from './worker.ts'
@@ -40,10 +40,13 @@ export async function startService({
   config,
   log,
   clock = systemClock,
+  siblings = null,
 }: {
   config: Config
   log: Logger
   clock?: Clock
+  /** Null: this process is all of the service that runs here. */
+  siblings?: Siblings | null
 }): Promise<Service> {
   const stops: (() => Promise<void>)[] = []
   const stop = async () => {
@@ -51,7 +54,7 @@ export async function startService({
     for (const step of stops.splice(0).reverse()) await step()
   }
   try {
-    const database = await openDatabase({ config, log, isTool: false })
+    const database = await openDatabase({ config, log, isBeside: siblings !== null })
     stops.push(database.close)
     const { db } = database
     const { key, isGenerated } = await loadSecretKey(db, config.secretKey)
@@ -88,6 +91,7 @@ export async function startService({
 
     app = await createApp({
       ...deps,
+      shared: siblings,
       sandbox: network.sandbox,
       nudgeDeliveries: () => worker?.nudgeDeliveries(),
       workOn: (notices) => worker?.workOn(notices),
@@ -107,7 +111,9 @@ export async function startService({
     await saveSetting(db, baseUrlSetting, baseUrl)
     await warnOfUnconfigured(deps)
     const newSandbox = network.sandbox && (await takeSandboxToShow({ db, dataDir: config.dataDir }))
-    const firstAdminUrl = await inviteFirstAdmin(db, { now: clock.now(), baseUrl })
+    // Only the last invitation is good: that of the process whose it is shown.
+    const firstAdminUrl =
+      siblings && !siblings.isFirst ? null : await inviteFirstAdmin(db, { now: clock.now(), baseUrl })
     const served = acquirers.all.map(({ name }) => name)
     return { baseUrl, newSandbox, firstAdminUrl, acquirers: served, isSimulated: network.sandbox !== null, stop }
   } catch (error) {
@@ -132,13 +138,4 @@ async function warnOfUnconfigured({
       { acquirer: name, open },
       'open records stand on an acquirer that is not configured: nobody can ask it until it is configured again',
     )
-}
-
-/** The address must be known before the app is made: QR codes and callbacks carry it. */
-async function findFreePort(host: string): Promise<number> {
-  const probe = createServer()
-  await new Promise<void>((resolve, reject) => probe.once('error', reject).listen(0, host, resolve))
-  const { port } = probe.address() as AddressInfo
-  await new Promise((resolve) => probe.close(resolve))
-  return port
 }

@@ -5,6 +5,7 @@ import { type Job, type Report, toRequest } from '../load/job.ts'
 import { toOrder } from '../orders.ts'
 import { generate, seesUsage } from '../processes.ts'
 import type { Server } from '../servers.ts'
+import { addMerchants, makeDataDir, removeDataDir, startService } from '../service.ts'
 
 const ordersPerMerchant = 20
 const warmUpSeconds = 1
@@ -36,9 +37,11 @@ export async function create(bench: Bench): Promise<void> {
   say('create: warming up, and looking for how many clients PostgreSQL is fastest with')
   const job = (connections: number) => createJob({ port: service.port, merchants, connections, seconds })
   await generate({ ...job(64), seconds: Math.min(seconds, 3) })
+  const single = bench.processes === 1 ? null : await openSingle(bench)
   const floor = await openFloor(service, seconds)
   const seen = {
     ours: [] as Measured[],
+    single: [] as Measured[],
     oneStatement: [] as Awaited<ReturnType<Floor['measure']>>[],
     beginCommit: [] as Awaited<ReturnType<Floor['measure']>>[],
     hello: [] as Report[],
@@ -48,17 +51,20 @@ export async function create(bench: Bench): Promise<void> {
     say(`create at 64 connections beside limits and peers, round ${round} of ${bench.rounds}`)
     seen.oneStatement.push(await floor.measure('oneStatement', seconds))
     seen.ours.push(await measure(service, job(64)))
+    if (single) seen.single.push(await single.measure())
     seen.beginCommit.push(await floor.measure('beginCommit', seconds))
     seen.hello.push(await generate(helloJob(bench.hello, seconds)))
     for (const [index, peer] of bench.peers.entries()) seen.peers[index]?.push(await generate(peerJob(peer, seconds)))
     await service.emptyLog()
   }
 
+  await single?.close()
   card.section(
     'Create',
     `${merchants.length} merchants in turn; full body, a row of ${floor.rowBytes} bytes; rate limits, log, metrics, history and event on; answered after the commit. The limits insert the same rows into tables of the same schema.`,
   )
   card.row(toRow('Guichê, 64 connections', seen.ours))
+  if (single) card.row(toRow('Guichê, one process', seen.single))
   for (const kind of ['oneStatement', 'beginCommit'] as const) {
     const name = kind === 'oneStatement' ? 'one statement per create' : 'BEGIN, an INSERT per row, COMMIT'
     card.row({
@@ -99,6 +105,22 @@ export async function create(bench: Bench): Promise<void> {
     seen: median(seen.ours.map((report) => toMs(report, 99) / toMs(report, 50))),
     unit: '',
   })
+}
+
+/** Guichê as `npm start` has it without further words, on a PostgreSQL of its own. */
+async function openSingle({ merchants, seconds }: Bench) {
+  const dataDir = await makeDataDir()
+  const service = await startService({ dataDir })
+  const others = await addMerchants(service, merchants.length)
+  const job = createJob({ port: service.port, merchants: others, connections: 64, seconds })
+  await generate({ ...job, seconds: Math.min(seconds, 3) })
+  return {
+    measure: async () => await measure(service, job),
+    close: async () => {
+      await service.stop()
+      await removeDataDir(dataDir)
+    },
+  }
 }
 
 function peerJob(peer: Server, seconds: number): Job {

@@ -15,6 +15,7 @@ export async function remote(bench: Bench): Promise<void> {
     const simulator = await startSimulator(dataDir)
     const gateway = await startService({
       dataDir,
+      processes: bench.processes,
       environment: { SIMULATOR_URL: `http://127.0.0.1:${simulator.port}` },
     })
     try {

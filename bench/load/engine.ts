@@ -57,7 +57,8 @@ export async function runJob(job: Job, onSend?: (index: number, dueAt: number) =
     while (idle.length > 0 && !isOver()) {
       const dueAt = startAt + (sent / job.perSecond) * 1000
       if (dueAt > now) return
-      const connection = idle.pop()
+      // In turn: the service closes a connection that nobody uses.
+      const connection = idle.shift()
       if (connection) send(connection, dueAt)
     }
     if (isOver() && idle.length === connections.length) finish()

@@ -39,6 +39,7 @@ export function observeAcquirers({
 }): void {
   new Gauge({
     name: 'acquirer_circuit_state',
+    aggregator: 'max',
     help: '0: it is asked; 1: it did not answer lately and is not asked; 2: one question tries whether it answers again',
     labelNames: ['acquirer'],
     registers: [registry],
@@ -48,6 +49,7 @@ export function observeAcquirers({
   })
   new Gauge({
     name: 'acquirer_certificate_expires_in_days',
+    aggregator: 'min',
     help: 'Until the certificate ends with which the acquirer knows us',
     labelNames: ['acquirer'],
     registers: [registry],

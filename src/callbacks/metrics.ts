@@ -7,16 +7,19 @@ import { findInboxBacklog } from './store.ts'
 export function observeInbox({ db, clock, registry }: { db: Db; clock: Clock; registry: Registry }): void {
   const age = new Gauge({
     name: 'callbacks_oldest_due_seconds',
+    aggregator: 'max',
     help: 'How long the oldest callback that is due has waited',
     registers: [registry],
   })
   const failing = new Gauge({
     name: 'callbacks_failing',
+    aggregator: 'max',
     help: 'Callbacks that could not be looked into at the last try and will be tried again',
     registers: [registry],
   })
   new Gauge({
     name: 'callbacks_due',
+    aggregator: 'max',
     help: 'Callbacks that are due to be looked into and in nobody’s hands',
     registers: [registry],
     async collect() {

@@ -1,12 +1,12 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import type { Registry } from 'prom-client'
 import { Type } from 'typebox'
 import { AppError } from '../lib/errors.ts'
 import { problem } from './schemas.ts'
 import type { Server } from './server.ts'
 
 type Options = {
-  registry: Registry
+  contentType: string
+  readMetrics: () => Promise<string>
   /** Null: anyone who reaches the service may read the metrics. */
   metricsToken: string | null
   /** Rejects while the service cannot do its work. */
@@ -71,7 +71,7 @@ export function registerHealthRoutes(app: Server, options: Options): void {
           headers: { 'www-authenticate': 'Bearer realm="metrics"' },
         })
       }
-      return await reply.type(options.registry.contentType).send(await options.registry.metrics())
+      return await reply.type(options.contentType).send(await options.readMetrics())
     },
   )
 }

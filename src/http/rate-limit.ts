@@ -14,16 +14,29 @@ export type RateLimiter = {
   /** As the header `RateLimit-Policy` says it. */
   readonly policy: string
   take(key: string): Taken
+  /** Takes what was allowed elsewhere, be there so much or not. */
+  debit(key: string, count: number): void
 }
 
-/**
- * A token bucket per key, in this process: `burst` at once, refilled `perSecond`. With several processes each has its own.
- * A limit of 0 per second is no limit.
- */
+/** A token bucket per key, in this process: `burst` at once, refilled `perSecond`. A limit of 0 per second is no limit. */
 export function createRateLimiter(options: { name: string; limit: RateLimit; clock: Clock }): RateLimiter {
   const { name, limit, clock } = options
   const { perSecond, burst } = limit
   const buckets = new Map<string, { level: number; at: number }>()
+
+  function levelOf(key: string, now: number): number {
+    const bucket = buckets.get(key) ?? { level: burst, at: now }
+    return Math.min(burst, bucket.level + (Math.max(0, now - bucket.at) / 1000) * perSecond)
+  }
+
+  function keep(key: string, level: number, now: number): void {
+    // Deleted and set again, the map's order is that of last use.
+    buckets.delete(key)
+    buckets.set(key, { level, at: now })
+    const oldest = buckets.size > keysMax ? buckets.keys().next() : undefined
+    if (oldest && !oldest.done) buckets.delete(oldest.value)
+  }
+
   return {
     name,
     limit,
@@ -31,20 +44,20 @@ export function createRateLimiter(options: { name: string; limit: RateLimit; clo
     take(key) {
       if (perSecond === 0) return { isAllowed: true, remaining: burst, retryAfterSeconds: 0 }
       const now = clock.now().getTime()
-      const bucket = buckets.get(key) ?? { level: burst, at: now }
-      const level = Math.min(burst, bucket.level + (Math.max(0, now - bucket.at) / 1000) * perSecond)
+      const level = levelOf(key, now)
       const isAllowed = level >= 1
       const left = isAllowed ? level - 1 : level
-      // Deleted and set again, the map's order is that of last use.
-      buckets.delete(key)
-      buckets.set(key, { level: left, at: now })
-      const oldest = buckets.size > keysMax ? buckets.keys().next() : undefined
-      if (oldest && !oldest.done) buckets.delete(oldest.value)
+      keep(key, left, now)
       return {
         isAllowed,
-        remaining: Math.floor(left),
+        remaining: Math.max(0, Math.floor(left)),
         retryAfterSeconds: left >= 1 ? 0 : Math.max(1, Math.ceil((1 - left) / perSecond)),
       }
+    },
+    debit(key, count) {
+      const now = clock.now().getTime()
+      // What was allowed too often is waited for, one burst at most.
+      keep(key, Math.max(-burst, levelOf(key, now) - count), now)
     },
   }
 }

@@ -6,21 +6,25 @@ import { findJobBacklog } from './store.ts'
 export function observeJobs({ db, registry }: { db: Db; registry: Registry }): void {
   const age = new Gauge({
     name: 'jobs_oldest_due_seconds',
+    aggregator: 'max',
     help: 'Age of the oldest job that is due',
     registers: [registry],
   })
   const failing = new Gauge({
     name: 'jobs_failing',
+    aggregator: 'max',
     help: 'Jobs that failed at least once and will be tried again',
     registers: [registry],
   })
   const givenUp = new Gauge({
     name: 'jobs_given_up',
+    aggregator: 'max',
     help: 'Jobs that failed for good and wait for the operator',
     registers: [registry],
   })
   new Gauge({
     name: 'jobs_due',
+    aggregator: 'max',
     help: 'Jobs that are due and not done',
     registers: [registry],
     async collect() {
@@ -33,7 +37,7 @@ export function observeJobs({ db, registry }: { db: Db; registry: Registry }): v
   })
   new Gauge({
     name: 'database_connections',
-    help: "This process's connections to PostgreSQL by state; waiting counts callers without one",
+    help: "The service's connections to PostgreSQL by state; waiting counts callers without one",
     labelNames: ['state'],
     registers: [registry],
     collect() {

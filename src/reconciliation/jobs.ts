@@ -89,6 +89,7 @@ async function closeOne(deps: CloseDeps, acquirer: Acquirer, day: string, stoppi
 export function observeReconciliation({ db, registry }: { db: Db; registry: Registry }): void {
   new Gauge({
     name: 'reconciliation_differences_open',
+    aggregator: 'max',
     help: 'Differences between the books and an acquirer that nobody has decided on, by class',
     labelNames: ['acquirer', 'class'],
     registers: [registry],
@@ -99,6 +100,7 @@ export function observeReconciliation({ db, registry }: { db: Db; registry: Regi
   })
   new Gauge({
     name: 'reconciliation_last_run_timestamp_seconds',
+    aggregator: 'max',
     help: 'When the books were last compared with an acquirer to the end, in any process, as seconds since 1970',
     labelNames: ['acquirer', 'kind'],
     registers: [registry],

@@ -6,6 +6,7 @@ import { countOpenSuspense } from './store.ts'
 export function observeSuspense({ db, registry }: { db: Db; registry: Registry }): void {
   new Gauge({
     name: 'suspense_payments',
+    aggregator: 'max',
     help: 'Payments in suspense: held, for somebody to look at, or returning, until the acquirer has said what became of that',
     labelNames: ['status'],
     registers: [registry],

@@ -23,11 +23,13 @@ export function createMetrics({ registry, db, clock }: { registry: Registry; db:
   })
   const age = new Gauge({
     name: 'guiche_webhook_deliveries_oldest_due_seconds',
+    aggregator: 'max',
     help: 'For how long the oldest webhook delivery that is due has been due',
     registers,
   })
   new Gauge({
     name: 'guiche_webhook_deliveries_due',
+    aggregator: 'max',
     help: 'Webhook deliveries that are due and in nobody’s hands',
     registers,
     async collect() {

@@ -42,6 +42,13 @@ it('keeps every promise while it is killed again and again, on a PostgreSQL of i
   expect(observation.acknowledged.length).toBeGreaterThan(40)
 }, 180_000)
 
+it('keeps every promise while several processes are killed again and again, with the one that started them', async () => {
+  const { observation, surprises } = await crash({ rounds: 6, environment: { PROCESSES: '2' }, quietMaxMs: 45_000 })
+  expect(surprises).toEqual([])
+  expect(findBrokenPromises(observation)).toEqual([])
+  expect(observation.acknowledged.length).toBeGreaterThan(20)
+}, 180_000)
+
 it('would notice a service that acknowledges before it commits', async () => {
   const build = `${inject('build')}-hasty`
   await cp(inject('build'), build, { recursive: true })
@@ -60,11 +67,17 @@ it('would notice a service that acknowledges before it commits', async () => {
   expect(findBrokenPromises(observation).join('\n')).toMatch(/is lost/)
 }, 120_000)
 
-type Options = { rounds: number; databaseUrl?: string; build?: string; quietMaxMs?: number }
+type Options = {
+  rounds: number
+  databaseUrl?: string
+  environment?: Record<string, string>
+  build?: string
+  quietMaxMs?: number
+}
 type Outcome = { observation: Observation; surprises: string[]; recoveriesMs: number[] }
 
 /** Shops sell while the process is killed at moments that a seed tells; then all is looked at. */
-async function crash({ rounds, databaseUrl, build, ...options }: Options): Promise<Outcome> {
+async function crash({ rounds, databaseUrl, environment, build, ...options }: Options): Promise<Outcome> {
   const seed = Number(process.env.GUICHE_CRASH_SEED ?? Math.floor(Math.random() * 2 ** 31))
   process.stdout.write(`The seed of this crash test: GUICHE_CRASH_SEED=${seed}\n`)
   const random = createRandom(seed)
@@ -77,6 +90,7 @@ async function crash({ rounds, databaseUrl, build, ...options }: Options): Promi
     dataDir,
     port,
     ...(databaseUrl !== undefined && { databaseUrl }),
+    ...(environment && { environment }),
     ...(build !== undefined && { build }),
   }
 

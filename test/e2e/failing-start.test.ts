@@ -31,6 +31,25 @@ describe('a start that fails', () => {
     }
   })
 
+  it('says it once when it has several processes, and leaves none behind', async () => {
+    const other = createServer()
+    const port = await findFreePort()
+    await new Promise<void>((resolve) => other.listen(port, '127.0.0.1', resolve))
+    try {
+      const environment = { PROCESSES: '3' }
+      const started = startServiceProcess({ dataDir: folder.dataDir, port, environment })
+      const reason = await started.then(String, String)
+      expect(reason).toMatch(/It ended with 1: .*EADDRINUSE.*set PORT to another port/s)
+      expect(reason.match(/EADDRINUSE/g)).toHaveLength(1)
+    } finally {
+      await new Promise((resolve) => other.close(resolve))
+    }
+    // The folder is nobody's any more.
+    const next = await startServiceProcess({ dataDir: folder.dataDir, port })
+    next.signal('SIGTERM')
+    expect(await next.ended).toEqual({ code: 0, signal: null })
+  })
+
   it('names every fault of its configuration', async () => {
     const environment = { LOG_LEVEL: 'loud', RATE_LIMIT_CREATE: 'many' }
     const started = startServiceProcess({ dataDir: folder.dataDir, port: 0, environment })

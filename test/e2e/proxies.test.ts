@@ -81,6 +81,7 @@ async function createGateway({ trusted, metrics = new Registry() }: { trusted: s
     acquirers: createRegistry([acquirer]),
     baseUrl,
     version: '0',
+    shared: null,
     sandbox: null,
     nudgeDeliveries: () => {},
     workOn: () => {},

@@ -149,6 +149,7 @@ export async function openGateway(psps: Psp[], { clock, routes = [], successorOf
     registry: new Registry(),
     baseUrl,
     version: '0',
+    shared: null,
     sandbox: null,
   }
   const worker = await startWorker({

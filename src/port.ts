@@ -1,0 +1,10 @@
+import { type AddressInfo, createServer } from 'node:net'
+
+/** A port must be known before the app is made: QR codes and callbacks carry it. */
+export async function findFreePort(host: string): Promise<number> {
+  const probe = createServer()
+  await new Promise<void>((resolve, reject) => probe.once('error', reject).listen(0, host, resolve))
+  const { port } = probe.address() as AddressInfo
+  await new Promise((resolve) => probe.close(resolve))
+  return port
+}

@@ -1,0 +1,101 @@
+import cluster, { type Worker } from 'node:cluster'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { AggregatorRegistry } from 'prom-client'
+import type { Config } from './config.ts'
+import { openDatabase } from './database.ts'
+import { findFreePort } from './port.ts'
+import type { Service } from './service.ts'
+import type { ToChild, ToParent } from './siblings.ts'
+
+/** One that ends soon after it began would end again at once. */
+const restartAfterMs = 1_000
+
+type Facts = Omit<Service, 'stop'>
+
+/**
+ * The service as several processes that share a port and a database: this one holds the embedded PostgreSQL, gives each connection to the
+ * next of them, and starts another in the place of one that ends. Each of them is a whole service; what they must tell each other passes
+ * through here (siblings.ts).
+ */
+export async function startProcesses({ config, log }: { config: Config; log: Logger }): Promise<Service> {
+  const database = await openDatabase({ config, log, isBeside: false })
+  const port = config.port === 0 ? await findFreePort(config.host) : config.port
+  const metrics = new AggregatorRegistry()
+  let isStopping = false
+  const ended = new Set<Promise<void>>()
+
+  /** Resolves when it serves; afterwards it is replaced when it ends. */
+  async function start(): Promise<Facts> {
+    const child = cluster.fork({ PORT: String(port) })
+    const end = new Promise<{ code: number | null; signal: string | null }>((resolve) =>
+      child.once('exit', (code, signal) => resolve({ code, signal })),
+    )
+    const gone = end.then(() => void ended.delete(gone))
+    ended.add(gone)
+    const facts = await new Promise<Facts>((resolve, reject) => {
+      child.on('message', (message: ToParent) => {
+        if (message.kind === 'ready') resolve(message.service)
+        else if (message.kind === 'failed') reject(new Error(message.reason))
+        else if (message.kind === 'taken') for (const other of others(child)) tell(other, message)
+        else if (message.kind === 'metrics?') void tellMetrics(child, message.question)
+      })
+      void end.then(({ code, signal }) =>
+        reject(new Error(`a process ended with ${signal ?? code} before it was ready`)),
+      )
+    })
+    // It began while the others were asked to end, and may have been deaf then.
+    if (isStopping) tell(child, { kind: 'stop' })
+    log.info({ pid: child.process.pid }, 'a process of the service is ready')
+    void end.then(async (how) => {
+      if (!isStopping) await replace({ pid: child.process.pid, ...how })
+    })
+    return facts
+  }
+
+  async function replace(former: object): Promise<void> {
+    log.error(former, 'a process of the service ended by itself: another takes its place')
+    while (!isStopping) {
+      await sleep(restartAfterMs, undefined, { ref: false })
+      if (isStopping) return
+      try {
+        await start()
+        return
+      } catch (error) {
+        log.error({ err: error }, 'a process of the service could not be started and is started again')
+      }
+    }
+  }
+
+  async function tellMetrics(child: Worker, question: number): Promise<void> {
+    const text = await metrics.clusterMetrics().catch(() => null)
+    tell(child, { kind: 'metrics', question, text })
+  }
+
+  const stop = async () => {
+    isStopping = true
+    for (const child of others(null)) tell(child, { kind: 'stop' })
+    await Promise.all(ended)
+    // Last: all that uses it has ended.
+    await database.close()
+  }
+
+  try {
+    // The first one does what is done once, and finds what would keep any of them from starting.
+    const facts = await start()
+    await Promise.all(Array.from({ length: config.processes - 1 }, start))
+    return { ...facts, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+function others(than: Worker | null): Worker[] {
+  return Object.values(cluster.workers ?? {}).filter((child): child is Worker => child !== undefined && child !== than)
+}
+
+function tell(child: Worker, message: ToChild): void {
+  // One that ends meanwhile hears nothing more.
+  if (child.isConnected()) child.send(message, () => {})
+}

@@ -1,0 +1,109 @@
+import cluster from 'node:cluster'
+import { AggregatorRegistry } from 'prom-client'
+import type { Shared } from './app.ts'
+import type { RateLimiter } from './http/rate-limit.ts'
+import type { Service } from './service.ts'
+
+/** What one of several processes has to do with the others: all of it by way of the one that started them (processes.ts). */
+export type Siblings = Shared & {
+  /** Does what is done once at a start. */
+  isFirst: boolean
+}
+
+/** What the processes tell the one that started them. */
+export type ToParent =
+  | { kind: 'ready'; service: Omit<Service, 'stop'> }
+  | { kind: 'failed'; reason: string }
+  | { kind: 'taken'; taken: Taken[] }
+  | { kind: 'metrics?'; question: number }
+
+/** And what it tells them. */
+export type ToChild =
+  | { kind: 'stop' }
+  | { kind: 'taken'; taken: Taken[] }
+  | { kind: 'metrics'; question: number; text: string | null }
+
+type Taken = { limit: string; key: string; count: number }
+
+/** For so long a limit may be overdrawn: each process allows what it does not know to be taken. */
+const tellEveryMs = 20
+
+/** Null in a process that nobody of ours started. */
+export function findSiblings(): Siblings | null {
+  if (!cluster.isWorker) return null
+  const limiters = new Map<string, RateLimiter>()
+  let untold = new Map<string, Taken>()
+  const questions = new Map<number, (text: string | null) => void>()
+  hear((message) => {
+    if (message.kind === 'taken')
+      for (const { limit, key, count } of message.taken) limiters.get(limit)?.debit(key, count)
+    if (message.kind === 'metrics') questions.get(message.question)?.(message.text)
+  })
+
+  function note(limit: string, key: string): void {
+    if (untold.size === 0) setTimeout(tellAll, tellEveryMs).unref()
+    const at = `${limit} ${key}`
+    const noted = untold.get(at)
+    if (noted) noted.count += 1
+    else untold.set(at, { limit, key, count: 1 })
+  }
+
+  function tellAll(): void {
+    tellParent({ kind: 'taken', taken: [...untold.values()] })
+    untold = new Map()
+  }
+
+  return {
+    isFirst: cluster.worker?.id === 1,
+    shareLimiter(limiter) {
+      if (limiter.limit.perSecond === 0) return limiter
+      limiters.set(limiter.name, limiter)
+      return {
+        ...limiter,
+        take(key) {
+          const taken = limiter.take(key)
+          if (taken.isAllowed) note(limiter.name, key)
+          return taken
+        },
+      }
+    },
+    readMetrics(own) {
+      // It listens for the question what this process has.
+      new AggregatorRegistry()
+      AggregatorRegistry.setRegistries([own])
+      let asked = 0
+      return async () => {
+        const question = asked++
+        const text = await new Promise<string | null>((resolve) => {
+          questions.set(question, resolve)
+          tellParent({ kind: 'metrics?', question })
+        })
+        questions.delete(question)
+        if (text === null) throw new Error('a process did not tell its metrics in time')
+        return text
+      }
+    },
+  }
+}
+
+export function tellParent(message: ToParent, then = () => {}): void {
+  process.send?.(message, then)
+}
+
+/** Calls back when this process is asked to end: by the one that started it, or by a person who means this one. */
+export function onStop(stop: () => void): void {
+  let isAsked = false
+  const once = () => {
+    if (isAsked) return
+    isAsked = true
+    stop()
+  }
+  hear(({ kind }) => kind === 'stop' && once())
+  process.on('SIGTERM', once)
+  // A terminal's Ctrl-C reaches all at once, and the one that started them passes it on.
+  process.on('SIGINT', () => {})
+}
+
+function hear(listener: (message: ToChild) => void): void {
+  process.on('message', listener)
+}

@@ -1,0 +1,150 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Client } from 'undici'
+import { afterEach, expect, it } from 'vitest'
+import { findBrokenPromises } from '../crash/observation.ts'
+import { fetchSandboxToken, observe, openShops } from '../crash/shops.ts'
+import { findFreePort, type Line, makeDataDir, type ServiceProcess, startServiceProcess } from '../support/process.ts'
+import { startTestReceiver } from '../support/webhooks.ts'
+
+const cleanups: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+})
+
+type House = { dataDir: string; running: ServiceProcess; token: string }
+
+/** One service of two processes, on the PostgreSQL that ships with it. */
+async function open(environment: Record<string, string> = {}): Promise<House> {
+  const { dataDir, remove } = await makeDataDir()
+  cleanups.push(remove)
+  const running = await startServiceProcess({
+    dataDir,
+    port: await findFreePort(),
+    environment: { PROCESSES: '2', ...environment },
+  })
+  cleanups.push(async () => {
+    running.signal('SIGTERM')
+    await running.ended
+  })
+  return { dataDir, running, token: await fetchSandboxToken(dataDir, running.baseUrl) }
+}
+
+/** Each connection belongs to one process, and they are given out in turn. */
+function connect({ running, token }: House, count: number) {
+  return Array.from({ length: count }, () => {
+    const client = new Client(running.baseUrl)
+    cleanups.push(async () => await client.destroy())
+    const ask = async (method: 'GET' | 'POST', path: string, body?: object) => {
+      const headers = { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) }
+      const answer = await client.request({ method, path, headers, body: body ? JSON.stringify(body) : null })
+      return { status: answer.statusCode, text: await answer.body.text() }
+    }
+    return {
+      metrics: async () => (await ask('GET', '/metrics')).text,
+      create: async () => (await ask('POST', '/transaction', { amount: 100, paymentMethod: 'PIX', pix: {} })).status,
+    }
+  })
+}
+
+const readyPids = (lines: Line[]) =>
+  lines.filter(({ msg }) => msg === 'a process of the service is ready').map(({ pid }) => Number(pid))
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+it('counts limits over all processes, and measures as one', async () => {
+  const house = await open({ RATE_LIMIT_CREATE: '1', RATE_LIMIT_CREATE_BURST: '20' })
+  expect(readyPids(house.running.lines)).toHaveLength(2)
+  const shops = connect(house, 4)
+  const startedAt = performance.now()
+  const statuses: number[] = []
+  for (let round = 0; round < 12; round += 1) {
+    for (const shop of shops) statuses.push(await shop.create())
+    // Longer than they take to tell each other.
+    await sleep(50)
+  }
+  const refilled = (performance.now() - startedAt) / 1000
+  const created = statuses.filter((status) => status === 201).length
+  expect(statuses.filter((status) => status !== 201 && status !== 429)).toEqual([])
+  expect(created).toBeGreaterThanOrEqual(20)
+  // Four are made between two tellings at most; each process by itself would have let 20 through.
+  expect(created).toBeLessThanOrEqual(20 + 4 + Math.ceil(refilled))
+
+  for (const { metrics } of shops.slice(0, 2)) {
+    const text = await metrics()
+    expect(text).toContain(
+      `http_request_duration_seconds_count{method="POST",route="/transaction",status="201"} ${created}\n`,
+    )
+    // What the database says is no more because several ask it.
+    const verifiedAt = Number(/^books_verified_timestamp_seconds (\S+)$/m.exec(text)?.[1])
+    expect(verifiedAt).toBeLessThanOrEqual(Date.now() / 1000)
+  }
+}, 60_000)
+
+it('goes on when one of them is killed, and starts another in its place', async () => {
+  const house = await open()
+  const { running, token } = house
+  const receiver = await startTestReceiver()
+  cleanups.push(receiver.stop)
+  const shops = openShops({
+    addresses: Array.from({ length: 8 }, () => () => running.baseUrl),
+    token,
+    webhookUrl: receiver.url,
+    name: 'shared-port',
+  })
+  await sleep(1_000)
+  const [killed = 0, other = 0] = readyPids(running.lines)
+  process.kill(killed, 'SIGKILL')
+  await expect.poll(() => readyPids(running.lines), { timeout: 30_000 }).toHaveLength(3)
+  await sleep(1_000)
+  await shops.stop()
+  expect(running.lines.find(({ msg }) => msg.includes('another takes its place'))).toMatchObject({
+    pid: killed,
+    signal: 'SIGKILL',
+  })
+  expect(shops.surprises).toEqual([])
+  expect(shops.acknowledged.length).toBeGreaterThan(16)
+  const observation = await observe(shops, { baseUrl: running.baseUrl, token, receiver, quietMaxMs: 60_000 })
+  expect(findBrokenPromises(observation)).toEqual([])
+
+  running.signal('SIGTERM')
+  expect(await running.ended).toEqual({ code: 0, signal: null })
+  expect([...readyPids(running.lines), other].filter(isAlive)).toEqual([])
+}, 120_000)
+
+it('answers what is under way when it is asked to end', async () => {
+  const house = await open()
+  const { running, token, dataDir } = house
+  const receiver = await startTestReceiver()
+  cleanups.push(receiver.stop)
+  let { baseUrl } = running
+  const shops = openShops({
+    addresses: Array.from({ length: 8 }, () => () => baseUrl),
+    token,
+    webhookUrl: receiver.url,
+    name: 'shared-port-end',
+  })
+  await sleep(1_000)
+  const underWay = shops.underWay()
+  running.signal('SIGINT')
+  expect(underWay.length).toBeGreaterThan(0)
+  expect(await Promise.all(underWay.map(({ answered }) => answered))).toEqual(
+    underWay.map(() => expect.toBeOneOf([200, 201])),
+  )
+  expect(await running.ended).toEqual({ code: 0, signal: null })
+  const next = await startServiceProcess({ dataDir, port: await findFreePort() })
+  cleanups.push(async () => {
+    next.signal('SIGTERM')
+    await next.ended
+  })
+  baseUrl = next.baseUrl
+  await shops.stop()
+  expect(shops.surprises).toEqual([])
+  const observation = await observe(shops, { baseUrl, token, receiver, quietMaxMs: 45_000 })
+  expect(findBrokenPromises(observation)).toEqual([])
+}, 90_000)
