@@ -97,7 +97,16 @@ async function runCases(): Promise<string> {
       peers,
       say,
     }
-    for (const name of wanted) await cases[name]?.(bench)
+    for (const name of wanted) {
+      try {
+        await cases[name]?.(bench)
+      } catch (error) {
+        // What the others have shown in an hour is not lost with it.
+        process.exitCode = 1
+        process.stderr.write(`${name} was given up: ${error instanceof Error ? error.stack : error}\n`)
+        card.skip(name, `given up: ${error instanceof Error ? error.message.trim().split('\n').at(-1) : error}`)
+      }
+    }
     return card.toMarkdown()
   } finally {
     for (const server of others) await server.stop()

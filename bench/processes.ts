@@ -29,26 +29,36 @@ function usageOf(pid: number): Usage {
 }
 
 /**
- * Processor time and memory of a process and of all that run or ran under it, such as PostgreSQL's postmaster and its backends: one that
- * ended has left its time with its parent. Memory that several share counts for each.
+ * Processor time and memory of processes, each with all that run or ran under it, such as PostgreSQL's postmaster and its backends: one that
+ * ended has left its time with its parent. Memory that several share counts for each. All are looked at in the same moment.
  */
-export function usageOfFamily(pid: number): Pick<Usage, 'cpuMicros' | 'residentBytes'> {
+export function usageOfFamilies(...pids: number[]): Pick<Usage, 'cpuMicros' | 'residentBytes'>[] {
   const parents = new Map<number, number>()
+  const usages = new Map<number, Usage>()
   const names = seesUsage ? readdirSync('/proc').filter((name) => /^\d+$/.test(name)) : []
   for (const name of names) {
     const parent = /\) \S (\d+)/.exec(readOrNothing(`/proc/${name}/stat`))?.[1]
-    if (parent !== undefined) parents.set(Number(name), Number(parent))
+    if (parent === undefined) continue
+    parents.set(Number(name), Number(parent))
+    usages.set(Number(name), usageOf(Number(name)))
   }
-  const family = new Set([pid])
-  for (let before = 0; before !== family.size; ) {
-    before = family.size
-    for (const [child, parent] of parents) if (family.has(parent)) family.add(child)
-  }
-  const members = [...family].map(usageOf)
-  return {
-    cpuMicros: members.reduce((sum, { familyMicros }) => sum + familyMicros, 0),
-    residentBytes: members.reduce((sum, { residentBytes }) => sum + residentBytes, 0),
-  }
+  return pids.map((pid) => {
+    const family = new Set([pid])
+    for (let before = 0; before !== family.size; ) {
+      before = family.size
+      for (const [child, parent] of parents) if (family.has(parent)) family.add(child)
+    }
+    const members = [...family].flatMap((member) => usages.get(member) ?? [])
+    return {
+      cpuMicros: members.reduce((sum, { familyMicros }) => sum + familyMicros, 0),
+      residentBytes: members.reduce((sum, { residentBytes }) => sum + residentBytes, 0),
+    }
+  })
+}
+
+/** Of PostgreSQL as a whole, say. */
+export function cpuOfFamily(pid: number): number {
+  return usageOfFamilies(pid)[0]?.cpuMicros ?? 0
 }
 
 function readOrNothing(path: string): string {

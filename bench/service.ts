@@ -12,7 +12,7 @@ import { packageFolder } from '../src/db/migrate.ts'
 import { connect, type Db } from '../src/db/sql.ts'
 import { systemClock } from '../src/lib/clock.ts'
 import { createMerchant } from '../src/merchant.ts'
-import { usageOfFamily } from './processes.ts'
+import { cpuOfFamily, usageOfFamilies } from './processes.ts'
 
 /** Guichê as anybody runs it: its own process, its own PostgreSQL, everything switched on, and limits that are never reached. */
 export type Service = {
@@ -111,15 +111,16 @@ const quietMaxSeconds = 900
 export async function untilQuiet({ postgresPid }: Service): Promise<void> {
   const giveUpAt = performance.now() + quietMaxSeconds * 1000
   for (let quiet = 0; quiet < quietSeconds && performance.now() < giveUpAt; ) {
-    const before = usageOfFamily(postgresPid).cpuMicros
+    const before = cpuOfFamily(postgresPid)
     await sleep(1000)
-    quiet = usageOfFamily(postgresPid).cpuMicros - before < quietShare * 1e6 ? quiet + 1 : 0
+    quiet = cpuOfFamily(postgresPid) - before < quietShare * 1e6 ? quiet + 1 : 0
   }
 }
 
 /** What Guichê and its PostgreSQL have used, and what Guichê has in memory; zeros where it cannot be seen. */
 export function usageOfService({ pid, postgresPid }: Service) {
-  const [all, postgres] = [usageOfFamily(pid), usageOfFamily(postgresPid)]
+  const nothing = { cpuMicros: 0, residentBytes: 0 }
+  const [all = nothing, postgres = nothing] = usageOfFamilies(pid, postgresPid)
   return {
     // PostgreSQL runs under it.
     guicheMicros: all.cpuMicros - postgres.cpuMicros,

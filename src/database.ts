@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { findSetting } from './auth/store.ts'
 import type { Config } from './config.ts'
-import { checkDurability } from './db/durability.ts'
+import { checkConnections, checkDurability } from './db/durability.ts'
 import { attachEmbeddedPostgres, startEmbeddedPostgres } from './db/embedded.ts'
 import { migrate, migrationsFolder } from './db/migrate.ts'
 import { connect, type Db } from './db/sql.ts'
@@ -12,13 +12,16 @@ export type OpenDatabase = { db: Db; close(): Promise<void> }
 type Options = {
   config: Config
   log: Logger
-  /** Tools, and the processes of a service that has several, use the embedded server that runs already; who is the service insists on its own. */
-  isBeside: boolean
+  /**
+   * The service insists on an embedded server of its own. One of its processes uses that server, and a tool uses one that runs, or starts it
+   * for a while.
+   */
+  role: 'service' | 'sibling' | 'tool'
 }
 
 /** Connects to PostgreSQL: that of DATABASE_URL, or the one that ships with Guichê, started here. The schema is brought up to date. */
 export async function openDatabase(options: Options): Promise<OpenDatabase> {
-  const { config, log, isBeside } = options
+  const { config, role, log } = options
   const server = await findServer(options)
   const db = connect({
     connectionString: server.connectionString,
@@ -33,9 +36,10 @@ export async function openDatabase(options: Options): Promise<OpenDatabase> {
   }
   try {
     await checkDurability(db)
+    if (role === 'service') await checkConnections(db, config)
     await migrate(db, { folder: migrationsFolder(), log })
     await migrateJobs(db, log)
-    if (!isBeside) await refuseHalfSeeded(db)
+    if (role === 'service') await refuseHalfSeeded(db)
     return { db, close }
   } catch (error) {
     await close()
@@ -53,10 +57,11 @@ async function refuseHalfSeeded(db: Db): Promise<void> {
 async function findServer({
   config,
   log,
-  isBeside,
+  role,
 }: Options): Promise<{ connectionString: string; stop(): Promise<void> }> {
   const nothingToStop = { stop: async () => {} }
   if (config.databaseUrl !== null) return { connectionString: config.databaseUrl, ...nothingToStop }
-  const running = isBeside ? await attachEmbeddedPostgres({ dataDir: config.dataDir }) : null
+  const running = role === 'service' ? null : await attachEmbeddedPostgres({ dataDir: config.dataDir })
+  if (role === 'sibling' && running === null) throw new Error('The embedded PostgreSQL has ended: restart the service.')
   return running ? { ...running, ...nothingToStop } : await startEmbeddedPostgres({ dataDir: config.dataDir, log })
 }

@@ -19,9 +19,9 @@ export function createLog(config: Pick<Config, 'logLevel' | 'logFormat'>): Logge
     const pretty: typeof PinoPretty = createRequire(import.meta.url)('pino-pretty')
     return pino(options, pretty({ sync: true, ignore: 'requestId,pid,hostname' }))
   }
-  // Some thirty lines to a write: one write a line is a tenth of what a request costs. Written by this thread, which a reader that has gone
-  // away does not stop: its lines are dropped.
-  const output = pino.destination({ sync: true, minLength: 4096, periodicFlush: flushEveryMs })
+  // Some twenty lines to a write: one write a line is a tenth of what a request costs. Not more than a pipe takes in one piece, so that lines of
+  // several processes stay whole. Written by this thread, which a reader that has gone away does not stop: its lines are dropped.
+  const output = pino.destination({ sync: true, minLength: 3072, maxWrite: 4096, periodicFlush: flushEveryMs })
   process.on('exit', () => output.flush())
   return pino({ ...options, hooks: { logMethod: thenFlushTroubles(output) } }, output)
 }

@@ -1,10 +1,10 @@
-import cluster from 'node:cluster'
 import { existsSync } from 'node:fs'
 import type { Logger } from 'pino'
 import { type Config, readConfig } from './config.ts'
 import { createLog } from './log.ts'
 import type { SandboxFile } from './sandbox-client.ts'
 import type { Service } from './service.ts'
+import { joinSiblings, onStop, siblingArgument, tellParent } from './siblings.ts'
 
 /** A stop that takes longer than this is cut short: nothing is lost, since whatever was acknowledged is committed. */
 const stopMaxMs = 30_000
@@ -27,7 +27,7 @@ const hints: Record<string, string> = {
 
 if (existsSync('.env')) process.loadEnvFile('.env')
 // After the tables above, which it reads.
-if (cluster.isWorker) await serveBeside()
+if (process.argv[2] === siblingArgument) await serveBeside()
 else await serve()
 
 async function serve(): Promise<void> {
@@ -59,12 +59,11 @@ async function start(options: { config: Config; log: Logger }): Promise<Service>
 
 /** One of several processes: what there is to say, the one that started it says. */
 async function serveBeside(): Promise<void> {
-  const { findSiblings, onStop, tellParent } = await import('./siblings.ts')
   try {
     const config = readConfig(process.env)
     const log = createLog(config)
     const { startService } = await import('./service.ts')
-    const { stop, ...service } = await startService({ config, log, siblings: findSiblings() })
+    const { stop, ...service } = await startService({ config, log, siblings: joinSiblings() })
     onStop(() => end(stop, log))
     tellParent({ kind: 'ready', service })
   } catch (error) {

@@ -6,7 +6,7 @@ import type { Config } from './config.ts'
 import { openDatabase } from './database.ts'
 import { findFreePort } from './port.ts'
 import type { Service } from './service.ts'
-import type { ToChild, ToParent } from './siblings.ts'
+import { siblingArgument, type ToChild, type ToParent } from './siblings.ts'
 
 /** One that ends soon after it began would end again at once. */
 const restartAfterMs = 1_000
@@ -25,26 +25,35 @@ type Facts = Omit<Service, 'stop'>
  * through here (siblings.ts).
  */
 export async function startProcesses({ config, log }: { config: Config; log: Logger }): Promise<Service> {
-  const database = await openDatabase({ config, log, isBeside: false })
+  if (!cluster.isPrimary)
+    throw new Error(
+      'PROCESSES is for a process that is started alone: leave it at 1 under a manager that starts several.',
+    )
   const port = config.port === 0 ? await findFreePort(config.host) : config.port
   const metrics = new AggregatorRegistry()
-  cluster.setupPrimary({ execArgv: [...process.execArgv, ...speedFlags] })
+  cluster.setupPrimary({ args: [siblingArgument], execArgv: [...process.execArgv, ...speedFlags] })
+  const database = await openDatabase({ config, log, role: 'service' })
   let isStopping = false
   const ended = new Set<Promise<void>>()
 
   /** Resolves when it serves; afterwards it is replaced when it ends. */
   async function start(): Promise<Facts> {
     const child = cluster.fork({ PORT: String(port) })
-    const end = new Promise<{ code: number | null; signal: string | null }>((resolve) =>
-      child.once('exit', (code, signal) => resolve({ code, signal })),
-    )
+    const end = new Promise<{ code: number | null; signal: string | null }>((resolve) => {
+      // After its last words, unlike `exit`.
+      child.process.once('close', (code, signal) => resolve({ code, signal }))
+      child.on('error', (error) => {
+        log.warn({ pid: child.process.pid, err: error }, 'a process of the service could not be reached')
+        if (child.process.pid === undefined) resolve({ code: null, signal: null })
+      })
+    })
     const gone = end.then(() => void ended.delete(gone))
     ended.add(gone)
     const facts = await new Promise<Facts>((resolve, reject) => {
       child.on('message', (message: ToParent) => {
         if (message.kind === 'ready') resolve(message.service)
         else if (message.kind === 'failed') reject(new Error(message.reason))
-        else if (message.kind === 'taken') for (const other of others(child)) tell(other, message)
+        else if (message.kind === 'taken') for (const other of childrenBut(child)) tell(other, message)
         else if (message.kind === 'metrics?') void tellMetrics(child, message.question)
       })
       void end.then(({ code, signal }) =>
@@ -63,7 +72,8 @@ export async function startProcesses({ config, log }: { config: Config; log: Log
   async function replace(former: object): Promise<void> {
     log.error(former, 'a process of the service ended by itself: another takes its place')
     while (!isStopping) {
-      await sleep(restartAfterMs, undefined, { ref: false })
+      // It keeps this process alive where all others have ended.
+      await sleep(restartAfterMs)
       if (isStopping) return
       try {
         await start()
@@ -75,13 +85,16 @@ export async function startProcesses({ config, log }: { config: Config; log: Log
   }
 
   async function tellMetrics(child: Worker, question: number): Promise<void> {
-    const text = await metrics.clusterMetrics().catch(() => null)
-    tell(child, { kind: 'metrics', question, text })
+    const answer = await metrics.clusterMetrics().then(
+      (text) => ({ text }),
+      (error: Error) => ({ failure: error.message }),
+    )
+    tell(child, { kind: 'metrics', question, answer })
   }
 
   const stop = async () => {
     isStopping = true
-    for (const child of others(null)) tell(child, { kind: 'stop' })
+    for (const child of childrenBut(null)) tell(child, { kind: 'stop' })
     await Promise.all(ended)
     // Last: all that uses it has ended.
     await database.close()
@@ -98,8 +111,8 @@ export async function startProcesses({ config, log }: { config: Config; log: Log
   }
 }
 
-function others(than: Worker | null): Worker[] {
-  return Object.values(cluster.workers ?? {}).filter((child): child is Worker => child !== undefined && child !== than)
+function childrenBut(one: Worker | null): Worker[] {
+  return Object.values(cluster.workers ?? {}).filter((child): child is Worker => child !== undefined && child !== one)
 }
 
 function tell(child: Worker, message: ToChild): void {

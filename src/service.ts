@@ -54,7 +54,7 @@ export async function startService({
     for (const step of stops.splice(0).reverse()) await step()
   }
   try {
-    const database = await openDatabase({ config, log, isBeside: siblings !== null })
+    const database = await openDatabase({ config, log, role: siblings ? 'sibling' : 'service' })
     stops.push(database.close)
     const { db } = database
     const { key, isGenerated } = await loadSecretKey(db, config.secretKey)

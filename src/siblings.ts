@@ -21,23 +21,29 @@ export type ToParent =
 export type ToChild =
   | { kind: 'stop' }
   | { kind: 'taken'; taken: Taken[] }
-  | { kind: 'metrics'; question: number; text: string | null }
+  | { kind: 'metrics'; question: number; answer: Answer }
+
+type Answer = { text: string } | { failure: string }
 
 type Taken = { limit: string; key: string; count: number }
 
 /** For so long a limit may be overdrawn: each process allows what it does not know to be taken. */
 const tellEveryMs = 20
 
-/** Null in a process that nobody of ours started. */
-export function findSiblings(): Siblings | null {
-  if (!cluster.isWorker) return null
+/** What the processes are called with. */
+export const siblingArgument = 'sibling'
+
+/** For a process that was started as one of several. */
+export function joinSiblings(): Siblings {
   const limiters = new Map<string, RateLimiter>()
   let untold = new Map<string, Taken>()
-  const questions = new Map<number, (text: string | null) => void>()
+  const questions = new Map<number, (answer: Answer) => void>()
+  // From now on it answers what this process has measured: nothing yet.
+  new AggregatorRegistry()
   hear((message) => {
     if (message.kind === 'taken')
       for (const { limit, key, count } of message.taken) limiters.get(limit)?.debit(key, count)
-    if (message.kind === 'metrics') questions.get(message.question)?.(message.text)
+    if (message.kind === 'metrics') questions.get(message.question)?.(message.answer)
   })
 
   function note(limit: string, key: string): void {
@@ -68,19 +74,17 @@ export function findSiblings(): Siblings | null {
       }
     },
     readMetrics(own) {
-      // It listens for the question what this process has.
-      new AggregatorRegistry()
       AggregatorRegistry.setRegistries([own])
       let asked = 0
       return async () => {
         const question = asked++
-        const text = await new Promise<string | null>((resolve) => {
+        const answer = await new Promise<Answer>((resolve) => {
           questions.set(question, resolve)
           tellParent({ kind: 'metrics?', question })
         })
         questions.delete(question)
-        if (text === null) throw new Error('a process did not tell its metrics in time')
-        return text
+        if ('failure' in answer) throw new Error(`the metrics of all processes could not be read: ${answer.failure}`)
+        return answer.text
       }
     },
   }

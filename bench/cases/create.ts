@@ -47,21 +47,23 @@ export async function create(bench: Bench): Promise<void> {
     hello: [] as Report[],
     peers: bench.peers.map((): Report[] => []),
   }
-  for (let round = 1; round <= bench.rounds; round += 1) {
-    say(`create at 64 connections beside limits and peers, round ${round} of ${bench.rounds}`)
-    seen.oneStatement.push(await floor.measure('oneStatement', seconds))
-    seen.ours.push(await measure(service, job(64)))
-    if (single) seen.single.push(await single.measure())
-    seen.beginCommit.push(await floor.measure('beginCommit', seconds))
-    seen.hello.push(await generate(helloJob(bench.hello, seconds)))
-    for (const [index, peer] of bench.peers.entries()) seen.peers[index]?.push(await generate(peerJob(peer, seconds)))
-    await service.emptyLog()
+  try {
+    for (let round = 1; round <= bench.rounds; round += 1) {
+      say(`create at 64 connections beside limits and peers, round ${round} of ${bench.rounds}`)
+      seen.oneStatement.push(await floor.measure('oneStatement', seconds))
+      seen.ours.push(await measure(service, job(64)))
+      if (single) seen.single.push(await single.measure())
+      seen.beginCommit.push(await floor.measure('beginCommit', seconds))
+      seen.hello.push(await generate(helloJob(bench.hello, seconds)))
+      for (const [index, peer] of bench.peers.entries()) seen.peers[index]?.push(await generate(peerJob(peer, seconds)))
+      await service.emptyLog()
+    }
+  } finally {
+    await single?.close()
   }
-
-  await single?.close()
   card.section(
     'Create',
-    `${merchants.length} merchants in turn; full body, a row of ${floor.rowBytes} bytes; rate limits, log, metrics, history and event on; answered after the commit. The limits insert the same rows into tables of the same schema.`,
+    `Guichê as ${bench.processes === 1 ? 'one process' : `${bench.processes} processes`}, here and below where nothing else is said; ${merchants.length} merchants in turn; full body, a row of ${floor.rowBytes} bytes; rate limits, log, metrics, history and event on; answered after the commit. The limits insert the same rows into tables of the same schema.`,
   )
   card.row(toRow('Guichê, 64 connections', seen.ours))
   if (single) card.row(toRow('Guichê, one process', seen.single))

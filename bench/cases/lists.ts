@@ -74,7 +74,7 @@ function show(
   const number = (count: number) => count.toLocaleString('en')
   card.section(
     `Lists of ${number(many.size)} transactions`,
-    `Twenty of a merchant that has ${number(many.own)} of them, with the exact total, over one connection.`,
+    `Twenty of a merchant that has ${number(many.own)} of them, with the exact total, over one connection to one process.`,
   )
   const p50 = (reports: Measured[]) => median(reports.map((report) => toMs(report, 50)))
   for (const [name, both] of seen) {

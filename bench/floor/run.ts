@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { migrate, migrationsFolder } from '../../src/db/migrate.ts'
 import { connect } from '../../src/db/sql.ts'
-import { startWorker, usageOfFamily } from '../processes.ts'
+import { cpuOfFamily, startWorker } from '../processes.ts'
 import { createDatabase } from '../servers.ts'
 import type { Service } from '../service.ts'
 import type { FloorJob, FloorReport } from './job.ts'
@@ -40,10 +40,10 @@ export async function openFloor(service: Service, seconds: number): Promise<Floo
   const run = async (kind: FloorKind, clients: number, seconds: number) => {
     const worker = startWorker<FloorJob, FloorReport>('floor/main.js')
     try {
-      const before = usageOfFamily(service.postgresPid).cpuMicros
+      const before = cpuOfFamily(service.postgresPid)
       const base = { path: `${folder}/.s.PGSQL.5432`, user: 'guiche', database }
       const report = await worker.ask({ ...base, clients, seconds, ...jobs[kind] })
-      return { ...report, postgresMicros: (usageOfFamily(service.postgresPid).cpuMicros - before) / report.count }
+      return { ...report, postgresMicros: (cpuOfFamily(service.postgresPid) - before) / report.count }
     } finally {
       worker.end()
       // Until its backends have ended: of one that ends while the next run reads what all have used, some is lost or counted twice.

@@ -22,7 +22,7 @@ export async function withContext<Result>(work: (context: Context) => Promise<Re
   const config = readConfig(process.env)
   // Standard output belongs to the command's answer.
   const log = createLog({ ...config, logLevel: 'silent' })
-  const database = await openDatabase({ config, log, isBeside: true }).catch((error: unknown) => {
+  const database = await openDatabase({ config, log, role: 'tool' }).catch((error: unknown) => {
     throw config.databaseUrl === null ? error : explainUnreachable(error)
   })
   try {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
-import { checkDurability } from './durability.ts'
+import { checkConnections, checkDurability } from './durability.ts'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded.ts'
 import { connect, type Db, raw } from './sql.ts'
 
@@ -23,6 +23,16 @@ afterAll(async () => {
 
 it('accepts the settings that PostgreSQL comes with', async () => {
   await expect(check()).resolves.toBeUndefined()
+})
+
+it('refuses more connections than the server takes from us', async () => {
+  const db = connect({ connectionString: postgres.connectionString, connectionsMax: 1, onError: () => {} })
+  // 100, of which three are kept for superusers.
+  await expect(checkConnections(db, { processes: 1, databaseConnectionsMax: 97 })).resolves.toBeUndefined()
+  await expect(checkConnections(db, { processes: 2, databaseConnectionsMax: 49 })).rejects.toThrow(
+    /takes 97 connections and 98 are wanted: lower DATABASE_CONNECTIONS_MAX \(49, of each of 2 processes\)/,
+  )
+  await db.pool.end()
 })
 
 it.each(['local', 'remote_write', 'remote_apply', 'on'])('accepts synchronous_commit = %s', async (value) => {

@@ -17,6 +17,20 @@ export async function checkDurability(db: Db): Promise<void> {
   if (faults.length > 0) throw new Error(`this PostgreSQL is not safe for payments: ${faults.join('; ')}.`)
 }
 
+/** Refuses to begin with more connections than PostgreSQL takes: it would turn requests away when there are most of them. */
+export async function checkConnections(
+  db: Db,
+  { processes, databaseConnectionsMax }: { processes: number; databaseConnectionsMax: number },
+): Promise<void> {
+  const [settings] = await db.query<{ takes: number }>(sql`
+    select (current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer) as takes`)
+  const wanted = processes * databaseConnectionsMax
+  if (settings && wanted > settings.takes)
+    throw new Error(
+      `PostgreSQL takes ${settings.takes} connections and ${wanted} are wanted: lower DATABASE_CONNECTIONS_MAX (${databaseConnectionsMax}, of each of ${processes} processes), or raise max_connections there.`,
+    )
+}
+
 function findFaults(settings: Settings): string[] {
   const faults: string[] = []
   if (settings.version < versionMin) faults.push(`version ${settings.version} is too old, use PostgreSQL 15 or later`)

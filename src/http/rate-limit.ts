@@ -56,8 +56,8 @@ export function createRateLimiter(options: { name: string; limit: RateLimit; clo
     },
     debit(key, count) {
       const now = clock.now().getTime()
-      // What was allowed too often is waited for, one burst at most.
-      keep(key, Math.max(-burst, levelOf(key, now) - count), now)
+      // Below nothing, too: what was allowed too often is waited for.
+      keep(key, levelOf(key, now) - count, now)
     },
   }
 }

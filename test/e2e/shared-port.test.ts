@@ -80,10 +80,13 @@ it('counts limits over all processes, and measures as one', async () => {
     expect(text).toContain(
       `http_request_duration_seconds_count{method="POST",route="/transaction",status="201"} ${created}\n`,
     )
-    // What the database says is no more because several ask it.
-    const verifiedAt = Number(/^books_verified_timestamp_seconds (\S+)$/m.exec(text)?.[1])
-    expect(verifiedAt).toBeLessThanOrEqual(Date.now() / 1000)
   }
+  // What the database says is no more because several ask it.
+  const [shop] = shops
+  const verifiedAt = async () =>
+    Number(/^books_verified_timestamp_seconds (\S+)$/m.exec((await shop?.metrics()) ?? '')?.[1])
+  await expect.poll(verifiedAt, { timeout: 30_000 }).toBeGreaterThan(0)
+  expect(await verifiedAt()).toBeLessThanOrEqual(Date.now() / 1000)
 }, 60_000)
 
 it('goes on when one of them is killed, and starts another in its place', async () => {
@@ -98,7 +101,7 @@ it('goes on when one of them is killed, and starts another in its place', async 
     name: 'shared-port',
   })
   await sleep(1_000)
-  const [killed = 0, other = 0] = readyPids(running.lines)
+  const [killed = 0] = readyPids(running.lines)
   process.kill(killed, 'SIGKILL')
   await expect.poll(() => readyPids(running.lines), { timeout: 30_000 }).toHaveLength(3)
   await sleep(1_000)
@@ -114,8 +117,26 @@ it('goes on when one of them is killed, and starts another in its place', async 
 
   running.signal('SIGTERM')
   expect(await running.ended).toEqual({ code: 0, signal: null })
-  expect([...readyPids(running.lines), other].filter(isAlive)).toEqual([])
+  expect(readyPids(running.lines).filter(isAlive)).toEqual([])
 }, 120_000)
+
+it('starts all of them again when none is left', async () => {
+  const house = await open()
+  const { running } = house
+  // Until the one that starts them has nothing else to wait for: its own connections are closed when they were idle for ten seconds.
+  await sleep(11_000)
+  for (const pid of readyPids(running.lines)) process.kill(pid, 'SIGKILL')
+  await expect.poll(() => readyPids(running.lines), { timeout: 30_000 }).toHaveLength(4)
+  const [shop] = connect(house, 1)
+  expect(await shop?.create()).toBe(201)
+}, 60_000)
+
+it('leaves no process behind when the one that started them is killed', async () => {
+  const { running } = await open()
+  running.signal('SIGKILL')
+  await running.ended
+  await expect.poll(() => readyPids(running.lines).filter(isAlive), { timeout: 5_000 }).toEqual([])
+}, 60_000)
 
 it('answers what is under way when it is asked to end', async () => {
   const house = await open()
