@@ -79,9 +79,9 @@ export function openShops({ addresses, token, webhookUrl, name }: Options): Shop
   async function insist(address: () => string, path: string, body: object, expected: number[]): Promise<Answer> {
     for (;;) {
       const answer = await send(address(), path, body)
-      if (answer && expected.includes(answer.status)) return answer
-      // 500 is an honest answer of a service whose database has just gone; anything else is not.
-      if (answer && answer.status < 500)
+      if (answer && expected.includes(answer.status) && !isCutOff(answer)) return answer
+      // 500 is an honest answer of a service whose database has just gone, as is its bank's that it reaches nobody; anything else is not.
+      if (answer && answer.status < 500 && !isCutOff(answer))
         surprises.push(`${path} answered ${answer.status} ${JSON.stringify(answer.body)}`)
       await new Promise((resolve) => setTimeout(resolve, pauseAfterFailureMs))
     }
@@ -118,6 +118,11 @@ export function openShops({ addresses, token, webhookUrl, name }: Options): Shop
     connections.set(baseUrl, pool)
     return pool
   }
+}
+
+/** The payer's bank reached nobody who knows the charge: the payer tries again. */
+function isCutOff({ status, body }: Answer): boolean {
+  return status === 422 && JSON.stringify(body.errors).includes('"unavailable"')
 }
 
 export async function fetchSandboxToken(dataDir: string, baseUrl: string): Promise<string> {
