@@ -5,7 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { SignJWT } from 'jose'
 import { packageFolder } from '../src/db/migrate.ts'
 import { connect, raw } from '../src/db/sql.ts'
-import { endWithUs, findFreePort, type Service } from './service.ts'
+import { findFreePort } from '../src/port.ts'
+import { endWithUs, type Service } from './service.ts'
 
 /** A server to compare with, in a process of its own. */
 export type Server = { name: string; pid: number; port: number; token: string; stop(): Promise<void> }
@@ -64,7 +65,7 @@ async function startServer(
   token: string,
   environment: Record<string, string>,
 ): Promise<Server> {
-  const port = await findFreePort()
+  const port = await findFreePort('127.0.0.1')
   const child = spawn(process.execPath, args, {
     env: { PATH: process.env.PATH, NODE_ENV: 'production', PORT: String(port), ...environment },
     stdio: ['ignore', 'ignore', 'inherit'],

@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { mkdtemp, open, readFile, rm, truncate } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -12,6 +11,7 @@ import { packageFolder } from '../src/db/migrate.ts'
 import { connect, type Db } from '../src/db/sql.ts'
 import { systemClock } from '../src/lib/clock.ts'
 import { createMerchant } from '../src/merchant.ts'
+import { findFreePort } from '../src/port.ts'
 import { cpuOfFamily, usageOfFamilies } from './processes.ts'
 
 /** Guichê as anybody runs it: its own process, its own PostgreSQL, everything switched on, and limits that are never reached. */
@@ -52,7 +52,7 @@ export async function startService(options: {
   execArgv?: string[]
 }): Promise<Service> {
   const { dataDir } = options
-  const port = await findFreePort()
+  const port = await findFreePort('127.0.0.1')
   const logFile = join(dataDir, 'guiche.log')
   const log = await open(logFile, 'a')
   const startedAt = performance.now()
@@ -153,14 +153,6 @@ async function untilReady(child: ChildProcess, port: number, logFile: string): P
     await sleep(2)
   }
   throw new Error(`Guichê did not start:\n${(await readFile(logFile, 'utf8')).slice(-2000)}`)
-}
-
-export async function findFreePort(): Promise<number> {
-  const probe = createServer()
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve))
-  const address = probe.address()
-  await new Promise((resolve) => probe.close(resolve))
-  return typeof address === 'object' && address ? address.port : 0
 }
 
 export type Merchant = { merchantId: string; clientId: string; clientSecret: string; token: string }

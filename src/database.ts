@@ -37,8 +37,11 @@ export async function openDatabase(options: Options): Promise<OpenDatabase> {
   try {
     await checkDurability(db)
     if (role === 'service') await checkConnections(db, config)
-    await migrate(db, { folder: migrationsFolder(), log })
-    await migrateJobs(db, log)
+    // Whoever started a sibling has done that.
+    if (role !== 'sibling') {
+      await migrate(db, { folder: migrationsFolder(), log })
+      await migrateJobs(db, log)
+    }
     if (role === 'service') await refuseHalfSeeded(db)
     return { db, close }
   } catch (error) {

@@ -6,7 +6,7 @@ import type { Config } from './config.ts'
 import { openDatabase } from './database.ts'
 import { findFreePort } from './port.ts'
 import type { Service } from './service.ts'
-import { siblingArgument, type ToChild, type ToParent } from './siblings.ts'
+import { type Facts, siblingArgument, type ToChild, type ToParent } from './siblings.ts'
 
 /** One that ends soon after it began would end again at once. */
 const restartAfterMs = 1_000
@@ -16,8 +16,6 @@ const restartAfterMs = 1_000
  * and take 60 MB more each.
  */
 const speedFlags = ['--max-semi-space-size=32', '--heap-growing-percent=0']
-
-type Facts = Omit<Service, 'stop'>
 
 /**
  * The service as several processes that share a port and a database: this one holds the embedded PostgreSQL, gives each connection to the

@@ -10,9 +10,12 @@ export type Siblings = Shared & {
   isFirst: boolean
 }
 
+/** What a service that is ready says of itself. */
+export type Facts = Omit<Service, 'stop'>
+
 /** What the processes tell the one that started them. */
 export type ToParent =
-  | { kind: 'ready'; service: Omit<Service, 'stop'> }
+  | { kind: 'ready'; service: Facts }
   | { kind: 'failed'; reason: string }
   | { kind: 'taken'; taken: Taken[] }
   | { kind: 'metrics?'; question: number }

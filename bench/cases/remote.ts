@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { findFreePort } from '../../src/port.ts'
 import { type Bench, type Measured, measure, medianRate, toRow } from '../bench.ts'
-import { addMerchants, endWithUs, findFreePort, makeDataDir, removeDataDir, startService } from '../service.ts'
+import { addMerchants, endWithUs, makeDataDir, removeDataDir, startService } from '../service.ts'
 import { createJob } from './create.ts'
 
 const readyMaxMs = 60_000
@@ -44,7 +45,7 @@ export async function remote(bench: Bench): Promise<void> {
 }
 
 async function startSimulator(dataDir: string): Promise<{ port: number; stop(): Promise<void> }> {
-  const port = await findFreePort()
+  const port = await findFreePort('127.0.0.1')
   const cli = join(import.meta.dirname, '../../src/cli/main.js')
   const child = spawn(process.execPath, [cli, 'simulator', '--port', String(port)], {
     cwd: dataDir,

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { inject } from 'vitest'
+import { findFreePort as findFreePortOf } from '../../src/port.ts'
 
 export type Line = { level: number; msg: string; [member: string]: unknown }
 
@@ -106,9 +106,5 @@ export async function makeDataDir(): Promise<{ dataDir: string; remove(): Promis
 }
 
 export async function findFreePort(): Promise<number> {
-  const probe = createServer()
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve))
-  const address = probe.address()
-  await new Promise((resolve) => probe.close(resolve))
-  return typeof address === 'object' && address ? address.port : 0
+  return await findFreePortOf('127.0.0.1')
 }
