@@ -102,6 +102,20 @@ export async function startService(options: {
   }
 }
 
+/** Guichê as `npm start` has it without further words: one process that has done nothing before, on a PostgreSQL of its own. */
+export async function startSingle(merchantsCount: number) {
+  const dataDir = await makeDataDir()
+  const service = await startService({ dataDir })
+  return {
+    service,
+    merchants: await addMerchants(service, merchantsCount),
+    async close() {
+      await service.stop()
+      await removeDataDir(dataDir)
+    },
+  }
+}
+
 const quietSeconds = 3
 /** Of a core. A service that nobody asks anything looks for work now and then. */
 const quietShare = 0.05

@@ -5,7 +5,7 @@ import { type Job, type Report, toRequest } from '../load/job.ts'
 import { toOrder } from '../orders.ts'
 import { generate, seesUsage } from '../processes.ts'
 import type { Server } from '../servers.ts'
-import { addMerchants, makeDataDir, removeDataDir, startService } from '../service.ts'
+import { startSingle } from '../service.ts'
 
 const ordersPerMerchant = 20
 const warmUpSeconds = 1
@@ -35,9 +35,11 @@ export function createJob(options: {
 export async function create(bench: Bench): Promise<void> {
   const { card, service, merchants, seconds, say } = bench
   say('create: warming up, and looking for how many clients PostgreSQL is fastest with')
-  const job = (connections: number) => createJob({ port: service.port, merchants, connections, seconds })
+  const job = (connections: number, of: Pick<Bench, 'service' | 'merchants'> = bench) =>
+    createJob({ port: of.service.port, merchants: of.merchants, connections, seconds })
   await generate({ ...job(64), seconds: Math.min(seconds, 3) })
-  const single = bench.processes === 1 ? null : await openSingle(bench)
+  const single = bench.processes === 1 ? null : await startSingle(merchants.length)
+  if (single) await generate({ ...job(64, single), seconds: Math.min(seconds, 3) })
   const floor = await openFloor(service, seconds)
   const seen = {
     ours: [] as Measured[],
@@ -52,7 +54,7 @@ export async function create(bench: Bench): Promise<void> {
       say(`create at 64 connections beside limits and peers, round ${round} of ${bench.rounds}`)
       seen.oneStatement.push(await floor.measure('oneStatement', seconds))
       seen.ours.push(await measure(service, job(64)))
-      if (single) seen.single.push(await single.measure())
+      if (single) seen.single.push(await measure(single.service, job(64, single)))
       seen.beginCommit.push(await floor.measure('beginCommit', seconds))
       seen.hello.push(await generate(helloJob(bench.hello, seconds)))
       for (const [index, peer] of bench.peers.entries()) seen.peers[index]?.push(await generate(peerJob(peer, seconds)))
@@ -107,22 +109,6 @@ export async function create(bench: Bench): Promise<void> {
     seen: median(seen.ours.map((report) => toMs(report, 99) / toMs(report, 50))),
     unit: '',
   })
-}
-
-/** Guichê as `npm start` has it without further words, on a PostgreSQL of its own. */
-async function openSingle({ merchants, seconds }: Bench) {
-  const dataDir = await makeDataDir()
-  const service = await startService({ dataDir })
-  const others = await addMerchants(service, merchants.length)
-  const job = createJob({ port: service.port, merchants: others, connections: 64, seconds })
-  await generate({ ...job, seconds: Math.min(seconds, 3) })
-  return {
-    measure: async () => await measure(service, job),
-    close: async () => {
-      await service.stop()
-      await removeDataDir(dataDir)
-    },
-  }
 }
 
 function peerJob(peer: Server, seconds: number): Job {

@@ -3,15 +3,7 @@ import { median } from '../card.ts'
 import { toRequest } from '../load/job.ts'
 import { toOrder } from '../orders.ts'
 import { generate, seesUsage } from '../processes.ts'
-import {
-  addMerchants,
-  type Merchant,
-  makeDataDir,
-  removeDataDir,
-  type Service,
-  startService,
-  usageOfService,
-} from '../service.ts'
+import { addMerchants, makeDataDir, removeDataDir, startService, startSingle, usageOfService } from '../service.ts'
 import { createJob } from './create.ts'
 
 /** From nothing to the first transaction, and from a stopped service to one that is ready. */
@@ -55,13 +47,11 @@ const megabyte = 1e6
 export async function memory({ card, service, processes, merchants, isFull, say }: Bench): Promise<void> {
   if (!seesUsage) return card.skip('memory', 'only Linux shows it')
   const seconds = isFull ? 600 : 30
-  const dataDir = await makeDataDir()
-  const single = await startService({ dataDir })
+  const single = await startSingle(merchants.length)
   try {
-    const others = await addMerchants(single, merchants.length)
     say(`memory: ${seconds} s of creates at full rate`)
-    const { samples, report } = await sample(single, { merchants: others, seconds })
-    const all = processes === 1 ? null : await sample(service, { merchants, seconds: 30 })
+    const { samples, report } = await sample(single, seconds)
+    const all = processes === 1 ? null : await sample({ service, merchants }, 30)
     const third = Math.floor(samples.length / 3)
     const [first, last] = [median(samples.slice(0, third)), median(samples.slice(-third))]
     const most = Math.max(...samples)
@@ -89,12 +79,11 @@ export async function memory({ card, service, processes, merchants, isFull, say 
       unit: '×',
     })
   } finally {
-    await single.stop()
-    await removeDataDir(dataDir)
+    await single.close()
   }
 }
 
-async function sample(service: Service, { merchants, seconds }: { merchants: Merchant[]; seconds: number }) {
+async function sample({ service, merchants }: Pick<Bench, 'service' | 'merchants'>, seconds: number) {
   const samples: number[] = []
   const timer = setInterval(() => samples.push(usageOfService(service).residentBytes / megabyte), sampleEveryMs)
   const emptying = setInterval(() => void service.emptyLog(), 30_000)

@@ -20,11 +20,9 @@ export function selectByIds(ids: string[], columns: Sql): Sql {
       lateral (select ${columns} from transactions where id = given.id limit 1) as found`
 }
 
-/** Whose payment it is, where all that is known is an endToEndId: of the operator's merchants, one by one. */
+/** Whose payment it is, where all that is known is an endToEndId. */
 export async function findPaidBy(db: Db | Tx, endToEndId: string): Promise<Owner | null> {
-  const [owner] = await db.query<Owner>(sql`
-    select ${ownerColumns} from transactions
-    where merchant_id = any(array(select distinct merchant_id from clients)) and end_to_end = ${endToEndId} and match_undone_at is null`)
+  const [owner] = await db.query<Owner>(selectPaidBy([endToEndId]))
   return owner ?? null
 }
 
@@ -32,7 +30,13 @@ export async function findPaidBy(db: Db | Tx, endToEndId: string): Promise<Owner
 export async function lockPaidBy(tx: Tx, endToEndIds: string[]): Promise<Owner[]> {
   await tx.query(sql`
     select pg_advisory_xact_lock(hashtextextended(given, 0)) from unnest(${endToEndIds}::text[]) as given`)
-  return await tx.query<Owner>(sql`
+  return await tx.query<Owner>(selectPaidBy(endToEndIds))
+}
+
+/** Of the operator's merchants, one by one: the index begins with the merchant. */
+function selectPaidBy(endToEndIds: string[]): Sql {
+  return sql`
     select ${ownerColumns} from transactions
-    where merchant_id = any(array(select distinct merchant_id from clients)) and end_to_end = any(${endToEndIds}) and match_undone_at is null`)
+    where merchant_id = any(array(select distinct merchant_id from clients))
+      and end_to_end = any(${endToEndIds}) and match_undone_at is null`
 }

@@ -31,7 +31,7 @@ describe('a start that fails', () => {
     }
   })
 
-  it('says it once when it has several processes, and leaves none behind', async () => {
+  it('says it once when it has several processes, and lets go of the folder', async () => {
     const other = createServer()
     const port = await findFreePort()
     await new Promise<void>((resolve) => other.listen(port, '127.0.0.1', resolve))
@@ -44,7 +44,6 @@ describe('a start that fails', () => {
     } finally {
       await new Promise((resolve) => other.close(resolve))
     }
-    // The folder is nobody's any more.
     const next = await startServiceProcess({ dataDir: folder.dataDir, port })
     next.signal('SIGTERM')
     expect(await next.ended).toEqual({ code: 0, signal: null })
