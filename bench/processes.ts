@@ -69,11 +69,19 @@ function readOrNothing(path: string): string {
   }
 }
 
+/** When the bench ends early. PostgreSQL is ended by Guichê. */
+export function endWithUs(child: ChildProcess): void {
+  const end = () => child.kill('SIGTERM')
+  process.once('exit', end)
+  child.once('exit', () => process.off('exit', end))
+}
+
 /** A child of the bench that answers each message with one; it ends with the bench. */
 export type Worker<Asked extends object, Answer> = { ask(message: Asked): Promise<Answer>; pid: number; end(): void }
 
 export function startWorker<Asked extends object, Answer>(file: string): Worker<Asked, Answer> {
   const child: ChildProcess = fork(join(import.meta.dirname, file), { serialization: 'advanced', execArgv: [] })
+  endWithUs(child)
   return {
     pid: child.pid ?? 0,
     ask: (message) =>

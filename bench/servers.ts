@@ -6,7 +6,8 @@ import { SignJWT } from 'jose'
 import { packageFolder } from '../src/db/migrate.ts'
 import { connect, raw } from '../src/db/sql.ts'
 import { findFreePort } from '../src/port.ts'
-import { endWithUs, type Service } from './service.ts'
+import { endWithUs } from './processes.ts'
+import type { Service } from './service.ts'
 
 /** A server to compare with, in a process of its own. */
 export type Server = { name: string; pid: number; port: number; token: string; stop(): Promise<void> }

@@ -12,7 +12,7 @@ import { connect, type Db } from '../src/db/sql.ts'
 import { systemClock } from '../src/lib/clock.ts'
 import { createMerchant } from '../src/merchant.ts'
 import { findFreePort } from '../src/port.ts'
-import { cpuOfFamily, usageOfFamilies } from './processes.ts'
+import { cpuOfFamily, endWithUs, usageOfFamilies } from './processes.ts'
 
 /** Guichê as anybody runs it: its own process, its own PostgreSQL, everything switched on, and limits that are never reached. */
 export type Service = {
@@ -33,12 +33,21 @@ export type Service = {
 
 const readyMaxMs = 60_000
 
+const dataDirs = new Set<string>()
+// Tens of gigabytes, of a bench that ends early.
+process.once('exit', () => {
+  for (const dataDir of dataDirs) process.stderr.write(`${dataDir} is left behind\n`)
+})
+
 export async function makeDataDir(): Promise<string> {
-  return await mkdtemp(join(tmpdir(), 'guiche-bench-'))
+  const dataDir = await mkdtemp(join(tmpdir(), 'guiche-bench-'))
+  dataDirs.add(dataDir)
+  return dataDir
 }
 
 export async function removeDataDir(dataDir: string): Promise<void> {
   await rm(dataDir, { recursive: true, force: true })
+  dataDirs.delete(dataDir)
 }
 
 /** One for each core, up to four: load and PostgreSQL want some as well. */
@@ -149,13 +158,6 @@ function startFlags(): string[] {
   return String(scripts.start)
     .split(' ')
     .filter((word) => word.startsWith('--'))
-}
-
-/** When the bench ends early. PostgreSQL is ended by Guichê. */
-export function endWithUs(child: ChildProcess): void {
-  const end = () => child.kill('SIGTERM')
-  process.once('exit', end)
-  child.once('exit', () => process.off('exit', end))
 }
 
 async function untilReady(child: ChildProcess, port: number, logFile: string): Promise<void> {

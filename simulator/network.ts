@@ -4,7 +4,7 @@ import type { Clock } from '../src/lib/clock.ts'
 import type { HttpRequest } from './http.ts'
 import type { Signer } from './payload.ts'
 import type { Nature } from './personality/nature.ts'
-import type { NewPix, PixFilter } from './pix-store.ts'
+import type { NewPix, PixFilter, PixRow } from './pix-store.ts'
 import type { Quirks } from './quirks.ts'
 import type { ChargeRow, ChargeWithPixes, NetworkSecrets, WebhookRow } from './store.ts'
 import type { TokenLimit } from './token-limit.ts'
@@ -37,8 +37,8 @@ export type Network = {
   insertPix(pix: NewPix): Promise<boolean>
   /** Every address under which the network has been reached: the participants' directory of this small world. */
   listBaseUrls(nothing: undefined): Promise<string[]>
-  /** How many Pix a list has, of which a page is asked for. */
-  countPix(filter: PixFilter, page: number): Promise<number>
+  /** A page of a list of Pix, and how many there are in all of them. Pages count from zero. */
+  readPix(filter: PixFilter, of: { page: number; pageSize: number }): Promise<{ total: number; rows: PixRow[] }>
   /** Where the callbacks about a key are posted. */
   findWebhook(chave: string): Promise<WebhookRow | null>
   /** In what this PSP differs from the standard. */

@@ -102,19 +102,27 @@ export async function countPix(pool: pg.Pool, filter: PixFilter): Promise<number
   return Number(rows[0]?.count)
 }
 
+/** Oldest first. After a row, where it is known, or after so many. */
 export async function listPix(
   pool: pg.Pool,
   filter: PixFilter,
-  page: { limit: number; offset: number },
+  { limit, from }: { limit: number; from: { after: PixRow } | { offset: number } },
 ): Promise<PixRow[]> {
+  const { paidAt = null, endToEndId = null } = 'after' in from ? from.after : {}
   const { rows } = await pool.query<PixRecord>({
     text: `
       select ${pixColumns}
       from (
-        select * from simulator.pix where ${pixFilter} order by paid_at, end_to_end_id limit $8 offset $9
+        select * from simulator.pix
+        where ${pixFilter} and ($8::timestamptz is null or (paid_at, end_to_end_id) > ($8, $9))
+        order by paid_at, end_to_end_id limit $10 offset $11
       ) pix join simulator.charges charge on charge.id = pix.charge_id
       order by pix.paid_at, pix.end_to_end_id`,
-    values: [...toValues(filter), page.limit, page.offset],
+    values: [
+      ...toValues(filter),
+      ...[paidAt?.toISOString() ?? null, endToEndId],
+      ...[limit, 'offset' in from ? from.offset : 0],
+    ],
   })
   return rows.map(toPixRow)
 }

@@ -4,7 +4,7 @@ import { type HttpRequest, type HttpResponse, json, problem, type Violation } fr
 import { toChargeId } from './location.ts'
 import type { Network } from './network.ts'
 import { type Page, parsePage, toParameters } from './page.ts'
-import { findPix, listPix, type PixFilter, type PixRow } from './pix-store.ts'
+import { findPix, type PixFilter, type PixRow } from './pix-store.ts'
 import { receiverKey } from './receiver-account.ts'
 import { isEndToEndIdShape, isTxid } from './validate.ts'
 
@@ -22,9 +22,7 @@ export async function getPixList(network: Network, request: HttpRequest): Promis
   if ('violacoes' in parsed)
     return problem('PixConsultaInvalida', 'Os parâmetros não respeitam o schema.', parsed.violacoes)
   const { filter, asked } = parsed
-  const { page, pageSize } = asked
-  const total = await network.countPix(filter, page)
-  const rows = await listPix(network.pool, filter, { limit: pageSize, offset: page * pageSize })
+  const { total, rows } = await network.readPix(filter, asked)
   return json(200, {
     parametros: toParameters(asked, total),
     pix: rows.map((row) => toPix(row, filter.now)),

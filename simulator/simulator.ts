@@ -14,7 +14,7 @@ import { newSigningJwk, readSigningJwk } from './payload.ts'
 import { type CharacterInput, openNature, toView } from './personality/nature.ts'
 import { type Truth, tellTruth } from './personality/truth.ts'
 import { toPix } from './pix.ts'
-import { countPix, insertPixes, type NewPix } from './pix-store.ts'
+import { countPix, insertPixes, listPix, type NewPix, type PixRow } from './pix-store.ts'
 import { plain, type Quirks } from './quirks.ts'
 import { returnPayout } from './return-payout.ts'
 import { route } from './route.ts'
@@ -153,7 +153,7 @@ function openQueues(pool: pg.Pool) {
       const inserted = await insertPixes(pool, pixes)
       return pixes.map(({ endToEndId }) => inserted.has(endToEndId))
     }),
-    countPix: createPixCounter(pool),
+    readPix: createPixReader(pool),
     listBaseUrls: batched(async (asked: undefined[]) => {
       const urls = await listBaseUrls(pool)
       return asked.map(() => urls)
@@ -165,16 +165,30 @@ function openQueues(pool: pg.Pool) {
   }
 }
 
-/** Who reads page after page is told at each what was counted at the first: to count 20,000 anew for each hundred took most of the time. */
-function createPixCounter(pool: pg.Pool): Network['countPix'] {
-  let last = { list: '', total: 0 }
-  return async (filter, page) => {
+/** Lists that are being read, of which it is known where they go on. */
+const readingsMax = 8
+
+type Reading = { total: number; next: { page: number; pageSize: number; after: PixRow | undefined } }
+
+/**
+ * Who reads page after page is told at each what was counted at the first, and goes on after the last row of the one before: to count 20,000
+ * anew for each hundred, or to pass over all that was read, takes longer than all the rest.
+ */
+function createPixReader(pool: pg.Pool): Network['readPix'] {
+  const readings = new Map<string, Reading>()
+  return async (filter, { page, pageSize }) => {
     const { now: _, ...asked } = filter
     const list = JSON.stringify(asked)
-    if (page > 0 && last.list === list) return last.total
-    const total = await countPix(pool, filter)
-    last = { list, total }
-    return total
+    const before = page > 0 ? readings.get(list) : undefined
+    const total = before?.total ?? (await countPix(pool, filter))
+    const { next } = before ?? {}
+    const isNext = next?.page === page && next.pageSize === pageSize
+    const from = isNext && next.after ? { after: next.after } : { offset: page * pageSize }
+    const rows = await listPix(pool, filter, { limit: pageSize, from })
+    readings.delete(list)
+    readings.set(list, { total, next: { page: page + 1, pageSize, after: rows.at(-1) } })
+    for (const oldest of [...readings.keys()].slice(0, -readingsMax)) readings.delete(oldest)
+    return { total, rows }
   }
 }
 

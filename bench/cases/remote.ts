@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findFreePort } from '../../src/port.ts'
 import { type Bench, type Measured, measure, medianRate, toRow } from '../bench.ts'
-import { addMerchants, endWithUs, makeDataDir, removeDataDir, startService } from '../service.ts'
+import { endWithUs } from '../processes.ts'
+import { addMerchants, makeDataDir, removeDataDir, startService } from '../service.ts'
 import { createJob } from './create.ts'
 
 const readyMaxMs = 60_000

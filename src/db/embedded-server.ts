@@ -77,13 +77,8 @@ const initdbArgs = [
   ...['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--no-instructions'],
   '--wal-segsize=4',
   ...['min_wal_size=80MB', 'max_wal_size=4GB'],
-  ...[
-    'shared_buffers=128MB',
-    'backend_flush_after=512kB',
-    'max_connections=100',
-    'timezone=UTC',
-    'random_page_cost=1.1',
-  ],
+  ...['shared_buffers=128MB', 'backend_flush_after=512kB', 'random_page_cost=1.1'],
+  ...['max_connections=100', 'timezone=UTC'],
   ...['log_min_messages=log', 'log_error_verbosity=terse', 'log_min_error_statement=panic', 'log_checkpoints=off'],
 ].map((argument) => (argument.startsWith('--') ? argument : `--set=${argument}`))
 

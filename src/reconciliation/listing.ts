@@ -1,6 +1,7 @@
 import type { Acquirer, MoneyOut, Payment, PayoutListed } from '../acquirers/acquirer.ts'
 import type { Db } from '../db/sql.ts'
 import { eachAtOnce } from '../lib/at-once.ts'
+import { createPace } from '../lib/pace.ts'
 import { fromTxid, toTxid } from '../pix/ids.ts'
 import { cutOffMs } from './compare.ts'
 import type { Window } from './days.ts'
@@ -19,7 +20,7 @@ type Reading = {
 
 /** A payment can be returned for 90 days. */
 const returnableMs = 90 * 24 * 60 * 60_000
-const chunkRows = 1_000
+const chunkRows = 500
 
 /** A window with what lies just outside of it: there the other side of a pair may be. */
 export function withMargins({ from, to }: Window): Window {
@@ -78,6 +79,7 @@ async function keepAll<Item>(
 ): Promise<void> {
   // By their keys: what pages show twice is one.
   const rows = new Map<string, Listed>()
+  const rest = createPace(stopping)
   const flush = async () => {
     if (rows.size > 0) await insertListed(db, runId, [...rows.values()])
     rows.clear()
@@ -85,7 +87,9 @@ async function keepAll<Item>(
   for await (const item of items) {
     stopping.throwIfAborted()
     for (const row of toRows(item)) rows.set(`${row.subject} ${row.key}`, row)
-    if (rows.size >= chunkRows) await flush()
+    if (rows.size < chunkRows) continue
+    await flush()
+    await rest()
   }
   await flush()
 }

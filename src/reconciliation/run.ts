@@ -5,6 +5,7 @@ import type { Db } from '../db/sql.ts'
 import { computeFee } from '../ledger/fees.ts'
 import { eachAtOnce } from '../lib/at-once.ts'
 import type { Clock } from '../lib/clock.ts'
+import { createPace } from '../lib/pace.ts'
 import { newUuid } from '../lib/secrets.ts'
 import type { DifferenceClass, Found, Subject } from './classes.ts'
 import { compare, type Pair, type Rules } from './compare.ts'
@@ -53,12 +54,12 @@ export type RunResult = {
 }
 
 const subjects: Subject[] = ['payment', 'return', 'payout']
-const pageRows = 2_000
+const pageRows = 500
 const dayMs = 24 * 60 * 60_000
 
 /**
  * Compares an acquirer's lists of a window with the books, and keeps what differs. It changes no balance. The lists are read first, into a
- * table of the run's own; then the pairs are gone through by their keys, some thousand at a time, so that the length of a day costs no memory.
+ * table of the run's own; then the pairs are gone through by their keys, some hundred at a time, so that the length of a day costs no memory.
  */
 export async function reconcile(
   deps: ReconcileDeps,
@@ -129,6 +130,7 @@ async function compareAll(
   { run, subject, tally, stopping }: { run: NewRun; subject: Subject; tally: Tally; stopping: AbortSignal },
 ): Promise<void> {
   const rules = rulesFor(acquirer, run)
+  const rest = createPace(stopping)
   for (let after = ''; ; ) {
     stopping.throwIfAborted()
     const pairs = await listPairs(db, { runId: run.id, acquirer: run.acquirer, subject, after, limit: pageRows })
@@ -150,6 +152,7 @@ async function compareAll(
     const last = pairs.at(-1)
     if (last === undefined || pairs.length < pageRows) return
     after = last.key
+    await rest()
   }
 }
 
