@@ -1,5 +1,5 @@
 import { givenRows } from '../db/given.ts'
-import { type Db, sql } from '../db/sql.ts'
+import { type Db, type Sql, sql } from '../db/sql.ts'
 import type { Subject } from './classes.ts'
 import type { Pair } from './compare.ts'
 import type { Window } from './days.ts'
@@ -20,6 +20,14 @@ export type Listed = {
 }
 
 type Of = { runId: string; acquirer: string }
+
+/**
+ * The transaction that a row names. Looked up row by row: from the statistics of a run's rows the planner would rather read the whole table of
+ * transactions, for each five hundred rows again.
+ */
+function transactionById(id: Sql): Sql {
+  return sql`(select * from transactions where id = ${id} limit 1)`
+}
 
 const givenListed = givenRows<Listed>({
   subject: 'text',
@@ -63,9 +71,12 @@ export async function addBookedPayments(db: Db, { runId, acquirer, from, to }: O
   await db.query(sql`
     update reconciliation_pairs pair set merchant_id = t.merchant_id, record_id = t.id, here_amount = t.amount_paid,
       here_at = t.payment_date, booked_at = t.status_dates[array_position(t.statuses, 'PAID')], here_state = t.status
-    from transactions t
-    where pair.run_id = ${runId} and pair.subject = 'payment' and pair.record_id is null
-      and t.id = pair.named_id and t.end_to_end = pair.key and t.match_undone_at is null`)
+    from (
+      select key, named.* from reconciliation_pairs unknown cross join lateral ${transactionById(sql`unknown.named_id`)} named
+      where run_id = ${runId} and subject = 'payment' and record_id is null
+    ) t
+    where pair.run_id = ${runId} and pair.subject = 'payment' and pair.key = t.key
+      and t.end_to_end = t.key and t.match_undone_at is null`)
   await db.query(sql`
     update reconciliation_pairs pair set is_later = true
     from (
@@ -102,9 +113,12 @@ export async function addBookedReturns(db: Db, { runId, acquirer, from, to }: Of
       and t.payment_date = pair.paid_at and t.end_to_end = pair.key and t.acquirer = ${acquirer} and t.match_undone_at is null`)
   await db.query(sql`
     update reconciliation_pairs pair set merchant_id = t.merchant_id, record_id = t.id
-    from transactions t
-    where pair.run_id = ${runId} and pair.subject = 'return' and pair.record_id is null
-      and t.id = pair.named_id and t.end_to_end = pair.key and t.match_undone_at is null`)
+    from (
+      select key, named.* from reconciliation_pairs unknown cross join lateral ${transactionById(sql`unknown.named_id`)} named
+      where run_id = ${runId} and subject = 'return' and record_id is null
+    ) t
+    where pair.run_id = ${runId} and pair.subject = 'return' and pair.key = t.key
+      and t.end_to_end = t.key and t.match_undone_at is null`)
   await db.query(sql`
     update reconciliation_pairs pair set here_state = t.status, here_at = coalesce(here_at, t.payment_date),
       here_amount = refunded + infracted, here_med = infracted, here_processing = processing
@@ -203,12 +217,13 @@ export async function listPairs(
       select * from reconciliation_pairs
       where run_id = ${runId} and subject = ${subject} and key > ${after} order by key limit ${limit}
     ) pair
-    left join transactions owner
-      on pair.record_id is null and pair.subject = 'payment' and owner.id = pair.named_id
+    left join lateral ${transactionById(sql`pair.named_id`)} owner
+      on pair.record_id is null and pair.subject = 'payment'
       -- A txid of ours at an acquirer that was not asked for it is nobody's there.
       and (owner.acquirer = ${acquirer} or ${acquirer} = any (owner.other_acquirers))
-    left join suspense_payments held
-      on pair.record_id is null and pair.subject <> 'payout' and held.acquirer = ${acquirer} and held.end_to_end = pair.key
+    left join lateral (
+      select * from suspense_payments where acquirer = ${acquirer} and end_to_end = pair.key limit 1
+    ) held on pair.record_id is null and pair.subject <> 'payout'
     cross join lateral (
       select coalesce(sum((proposal ->> 'cents')::bigint) filter (where class <> 'fee'), 0) as amount,
         coalesce(sum((proposal ->> 'cents')::bigint) filter (where class = 'fee'), 0) as fee
