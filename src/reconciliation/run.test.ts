@@ -220,3 +220,21 @@ it('has one table of classes, in code and in the database', async () => {
   const inDatabase = [...(check?.definition.matchAll(/'(\w+)'/g) ?? [])].map(([, name]) => name)
   expect(inDatabase.toSorted()).toEqual(classNames.toSorted())
 })
+
+it('reads all transactions once at most, however many it has to look up', async () => {
+  await generateDay(database.db, { seed: 8, agreeing: 3_000, each: 0, acquirer: 'other' })
+  await database.db.query(sql`analyze transactions`)
+  // One transaction is one connection, which counts what it read.
+  await database.db.transaction(async (tx) => {
+    const db = {
+      ...database.db,
+      query: tx.query,
+      transaction: async <Result>(work: (inner: typeof tx) => Promise<Result>) => await work(tx),
+    }
+    await runWith(reconcilingWith({ db, clock, send: made.bank.send }))
+    const [read] = await tx.query<{ rows: number }>(sql`
+      select seq_tup_read as rows from pg_stat_xact_user_tables where relname = 'transactions'`)
+    const [all] = await tx.query<{ rows: number }>(sql`select count(*) as rows from transactions`)
+    expect(read?.rows).toBeLessThanOrEqual(all?.rows ?? 0)
+  })
+})
