@@ -29,7 +29,11 @@ type Decision = {
  */
 export async function confirmDifference(deps: SettleDeps, { id, by, records }: Decision): Promise<DifferenceRow> {
   const difference = await findOpen(deps.db, id)
-  await carryOut(deps, difference)
+  await carryOut(deps, difference).catch(async (error: unknown) => {
+    // Where somebody else has decided meanwhile, that is the reason, whatever it has made of the two sides.
+    await findOpen(deps.db, id)
+    throw error
+  })
   await records.transaction(async (tx) => {
     const locked = assertOpen(await lockDifference(tx, id), id)
     const { proposal } = locked
