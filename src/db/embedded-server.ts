@@ -71,7 +71,7 @@ async function initialize(place: Place, binaries: string): Promise<Launcher> {
 // A checkpoint is followed by whole pages in the log, one for each that is touched again. initdb makes the limits of the log from the size
 // of its segments, which here would be 256 MB: at 1,000 creates a second a checkpoint each twenty seconds, and the pages twice the log.
 // What PostgreSQL drops from its buffers, Linux keeps for 30 s and then writes all at once, 200 to 300 MB, and commits wait behind it, for two
-// seconds at worst at 1,000 creates and 100 payments a second. A flush after each 512 kB spreads that; more is then written, and not slower.
+// seconds at worst at 1,000 creates and 100 payments a second. A flush after each 512 kB spreads that; more is written in all.
 const initdbArgs = [
   ...['--username=postgres', '--auth=trust', '--encoding=UTF8'],
   ...['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--no-instructions'],

@@ -29,6 +29,16 @@ function transactionById(id: Sql): Sql {
   return sql`(select * from transactions where id = ${id} limit 1)`
 }
 
+/** Of the rows that are not in the books by their own key: the transactions that they name, where those were paid by what the row is about. */
+function paidTransactionsNamed(runId: string, subject: Subject): Sql {
+  return sql`(
+      select pair.key, named.*
+      from reconciliation_pairs pair cross join lateral ${transactionById(sql`pair.named_id`)} named
+      where pair.run_id = ${runId} and pair.subject = ${subject} and pair.record_id is null
+        and named.end_to_end = pair.key and named.match_undone_at is null
+    )`
+}
+
 const givenListed = givenRows<Listed>({
   subject: 'text',
   key: 'text',
@@ -71,12 +81,8 @@ export async function addBookedPayments(db: Db, { runId, acquirer, from, to }: O
   await db.query(sql`
     update reconciliation_pairs pair set merchant_id = t.merchant_id, record_id = t.id, here_amount = t.amount_paid,
       here_at = t.payment_date, booked_at = t.status_dates[array_position(t.statuses, 'PAID')], here_state = t.status
-    from (
-      select key, named.* from reconciliation_pairs unknown cross join lateral ${transactionById(sql`unknown.named_id`)} named
-      where run_id = ${runId} and subject = 'payment' and record_id is null
-    ) t
-    where pair.run_id = ${runId} and pair.subject = 'payment' and pair.key = t.key
-      and t.end_to_end = t.key and t.match_undone_at is null`)
+    from ${paidTransactionsNamed(runId, 'payment')} t
+    where pair.run_id = ${runId} and pair.subject = 'payment' and pair.key = t.key`)
   await db.query(sql`
     update reconciliation_pairs pair set is_later = true
     from (
@@ -113,12 +119,8 @@ export async function addBookedReturns(db: Db, { runId, acquirer, from, to }: Of
       and t.payment_date = pair.paid_at and t.end_to_end = pair.key and t.acquirer = ${acquirer} and t.match_undone_at is null`)
   await db.query(sql`
     update reconciliation_pairs pair set merchant_id = t.merchant_id, record_id = t.id
-    from (
-      select key, named.* from reconciliation_pairs unknown cross join lateral ${transactionById(sql`unknown.named_id`)} named
-      where run_id = ${runId} and subject = 'return' and record_id is null
-    ) t
-    where pair.run_id = ${runId} and pair.subject = 'return' and pair.key = t.key
-      and t.end_to_end = t.key and t.match_undone_at is null`)
+    from ${paidTransactionsNamed(runId, 'return')} t
+    where pair.run_id = ${runId} and pair.subject = 'return' and pair.key = t.key`)
   await db.query(sql`
     update reconciliation_pairs pair set here_state = t.status, here_at = coalesce(here_at, t.payment_date),
       here_amount = refunded + infracted, here_med = infracted, here_processing = processing
