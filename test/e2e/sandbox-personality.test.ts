@@ -97,11 +97,12 @@ describe.each([
 
   it('has the whole bank change its character, and back', async () => {
     const { service } = opened
+    // Charged before: a hostile bank may not answer.
+    const { id, uri } = await charge(service)
     const told = { name: 'hostile', seed: 42, traits: { ...presets.hostile, twice: 1 } }
     const changed = await become({ name: 'hostile', seed: 42, traits: { twice: 1 } })
     expect(changed.body).toEqual(told)
     expect((await service.call('/sandbox/personality')).body).toEqual(told)
-    const { id, uri } = await charge(service)
     expect((await payAt(service, uri)).status).toBe(200)
     expect((await truthOf(id))[0]?.behaviours).toContain('twice')
     expect((await become({ name: 'honest' })).body).toEqual({ name: 'honest', seed: 1, traits: {} })

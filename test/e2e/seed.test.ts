@@ -60,6 +60,8 @@ describe('a seeded database', () => {
   let before: unknown[]
   let seeded: Seeded
   let service: TestService
+  /** Codes that are open, refunds and accepted contests under way: read before a service runs, which brings them to an end. */
+  let underWay: Record<'open' | 'refunding' | 'accepted', { id: string; pix_uri: string }[]>
   beforeAll(async () => {
     const fresh = await createTestDatabase()
     // The simulated network's tables are made by whoever needs them first.
@@ -69,11 +71,21 @@ describe('a seeded database', () => {
     database = fresh
     before = await describeTables(database.db)
     seeded = await seed(database.db)
+    underWay = {
+      open: await inStatus('PIX_QRCODE_GENERATED', `pix_expires_at > '${manualClock().now().toISOString()}'`),
+      refunding: await inStatus('PROCESSING_REFUND'),
+      accepted: await inStatus('PROCESSING_INFRACTION'),
+    }
   })
   afterAll(async () => {
     await service.stop()
     await database.drop()
   })
+
+  const inStatus = async (status: string, more = 'true') =>
+    await database.db.query<{ id: string; pix_uri: string }>(
+      raw(`select id, pix_uri from transactions where status = '${status}' and ${more} order by created_at desc`),
+    )
 
   const one = async <Row extends object>(statement: string): Promise<Row> => {
     const [row] = await database.db.query<Row>(raw(statement))
@@ -200,17 +212,9 @@ describe('a seeded database', () => {
   it('lives on: codes are paid or expire, refunds and contests come to their end, and the books stay in order', async () => {
     const statusOf = async (id: string) =>
       (await one<{ status: string }>(`select status from transactions where id = '${id}'`)).status
-    const inStatus = async (status: string, more = 'true') =>
-      await database.db.query<{ id: string; pix_uri: string }>(
-        raw(`
-        select id, pix_uri from transactions where status = '${status}' and ${more} order by created_at desc`),
-      )
-    const [open, ...expiring] = await inStatus(
-      'PIX_QRCODE_GENERATED',
-      `pix_expires_at > '${service.clock.now().toISOString()}'`,
-    )
-    const [refunding] = await inStatus('PROCESSING_REFUND')
-    const [accepted] = await inStatus('PROCESSING_INFRACTION')
+    const [open, ...expiring] = underWay.open
+    const [refunding] = underWay.refunding
+    const [accepted] = underWay.accepted
     if (!open || !refunding || !accepted) throw new Error('there is one of each')
 
     const token = await fetchToken(service.baseUrl, seeded.largest)
