@@ -59,6 +59,12 @@ export type AppDeps = {
 export type Shared = {
   /** The same limit, which counts what is taken at the others as well. */
   shareLimiter(limiter: RateLimiter): RateLimiter
+  /**
+   * Tells the others how many connections this process has. A connection belongs to one process for as long as its client keeps it, and those that come
+   * in the same moment may all go to whichever process is free: what this gives back says at each answer whether to let go of its connection,
+   * so that the client makes another, which may go elsewhere.
+   */
+  shareConnections(count: () => number): () => boolean
   /** Reads the metrics of all. */
   readMetrics(own: Registry): () => Promise<string>
 }
@@ -71,6 +77,7 @@ export async function createApp(deps: AppDeps): Promise<Server> {
     registry,
     trustedProxies: config.trustedProxies,
     checkWebhookUrl: (url) => checkWebhookUrl(url, { allowPrivate: config.webhookAllowPrivate }),
+    shareConnections: shared?.shareConnections,
   })
   compileAtFirstUse(app)
   await registerOpenApi(app, deps.version)

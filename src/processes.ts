@@ -52,6 +52,8 @@ export async function startProcesses({ config, log }: { config: Config; log: Log
         if (message.kind === 'ready') resolve(message.service)
         else if (message.kind === 'failed') reject(new Error(message.reason))
         else if (message.kind === 'taken') for (const other of childrenBut(child)) tell(other, message)
+        else if (message.kind === 'connections')
+          for (const other of childrenBut(child)) tell(other, { ...message, of: child.id })
         else if (message.kind === 'metrics?') void tellMetrics(child, message.question)
       })
       void end.then(({ code, signal }) =>

@@ -18,12 +18,14 @@ export type ToParent =
   | { kind: 'ready'; service: Facts }
   | { kind: 'failed'; reason: string }
   | { kind: 'taken'; taken: Taken[] }
+  | { kind: 'connections'; count: number }
   | { kind: 'metrics?'; question: number }
 
 /** And what it tells them. */
 export type ToChild =
   | { kind: 'stop' }
   | { kind: 'taken'; taken: Taken[] }
+  | { kind: 'connections'; count: number; of: number }
   | { kind: 'metrics'; question: number; answer: Answer }
 
 type Answer = { text: string } | { failure: string }
@@ -33,6 +35,12 @@ type Taken = { limit: string; key: string; count: number }
 /** For so long a limit may be overdrawn: each process allows what it does not know to be taken. */
 const tellEveryMs = 20
 
+/** So often they tell each other how many connections they have. Who was not heard for three times as long does not count. */
+const connectionsEveryMs = 1_000
+/** Fewer too many than this, and than this share of what would be even, are worth nobody's new connection. */
+const excessMin = 4
+const excessShareMin = 0.25
+
 /** What the processes are called with. */
 export const siblingArgument = 'sibling'
 
@@ -41,11 +49,14 @@ export function joinSiblings(): Siblings {
   const limiters = new Map<string, RateLimiter>()
   let untold = new Map<string, Taken>()
   const questions = new Map<number, (answer: Answer) => void>()
+  const connections = new Map<number, { count: number; heardAt: number }>()
   // From now on it answers what this process has measured: nothing yet.
   new AggregatorRegistry()
   hear((message) => {
     if (message.kind === 'taken')
       for (const { limit, key, count } of message.taken) limiters.get(limit)?.debit(key, count)
+    if (message.kind === 'connections')
+      connections.set(message.of, { count: message.count, heardAt: performance.now() })
     if (message.kind === 'metrics') questions.get(message.question)?.(message.answer)
   })
 
@@ -76,6 +87,19 @@ export function joinSiblings(): Siblings {
         },
       }
     },
+    shareConnections(count) {
+      let excess = 0
+      setInterval(() => {
+        tellParent({ kind: 'connections', count: count() })
+        const since = performance.now() - 3 * connectionsEveryMs
+        const others = [...connections.values()].filter(({ heardAt }) => heardAt > since)
+        excess = excessOf(
+          count(),
+          others.map((other) => other.count),
+        )
+      }, connectionsEveryMs).unref()
+      return () => excess > 0 && excess-- > 0
+    },
     readMetrics(own) {
       AggregatorRegistry.setRegistries([own])
       let asked = 0
@@ -91,6 +115,13 @@ export function joinSiblings(): Siblings {
       }
     },
   }
+}
+
+/** How many more connections a process has than it would have if all had as many; 0 where that is not much. */
+function excessOf(own: number, others: number[]): number {
+  const even = (own + others.reduce((sum, count) => sum + count, 0)) / (others.length + 1)
+  const excess = Math.floor(own - even)
+  return excess >= Math.max(excessMin, even * excessShareMin) ? excess : 0
 }
 
 export function tellParent(message: ToParent, then = () => {}): void {

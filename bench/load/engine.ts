@@ -31,6 +31,7 @@ export async function runJob(job: Job, onSend?: (index: number, dueAt: number) =
     finish = resolve
   })
 
+  let isFinished = false
   const isOver = () => performance.now() >= endAt || (job.once && sent >= requests.length)
 
   function send(connection: Connection, dueAt: number): void {
@@ -83,17 +84,30 @@ export async function runJob(job: Job, onSend?: (index: number, dueAt: number) =
       const found = pattern.exec(message.body.toString('latin1'))
       if (found) report.kept.push(found.slice(1))
     }
-    next(connection)
+    if (/^connection: *close/im.test(message.head)) void replace(connection)
+    else next(connection)
   }
 
-  for (let index = 0; index < job.connections; index += 1) {
-    connections.push(
-      await open(job.port, onAnswer, (reason) => {
-        addError(report, reason)
-        finish()
-      }),
-    )
+  /** A service of several processes lets go of connections where one has more of them than the others. */
+  async function replace(connection: Connection): Promise<void> {
+    connection.socket.destroy()
+    // It is not over while it is away.
+    connection.isBusy = true
+    const other = await openOne().catch((error: Error) => onEnd(error.message))
+    if (!other) return
+    connections[connections.indexOf(connection)] = other
+    if (isFinished) other.socket.destroy()
+    else next(other)
   }
+
+  function onEnd(reason: string): void {
+    addError(report, reason)
+    finish()
+  }
+
+  const openOne = async () => await open(job.port, onAnswer, onEnd)
+
+  for (let index = 0; index < job.connections; index += 1) connections.push(await openOne())
   startAt = performance.now()
   countFrom = startAt + job.warmUpSeconds * 1000
   if (!job.once) endAt = countFrom + job.seconds * 1000
@@ -107,6 +121,7 @@ export async function runJob(job: Job, onSend?: (index: number, dueAt: number) =
   }, 1000)
   for (const connection of connections) next(connection)
   await finished
+  isFinished = true
   clearInterval(timer)
   clearInterval(watch)
   for (const { socket } of connections) socket.destroy()

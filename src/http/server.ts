@@ -61,6 +61,8 @@ type Options = {
   registry: Registry
   trustedProxies: string[]
   checkWebhookUrl: (url: string) => string | null
+  /** Whether to let go of a connection after its answer, so that the processes at the port have as many each. */
+  shareConnections?: ((count: () => number) => () => boolean) | undefined
 }
 
 /** The HTTP kit: what all routes have in common. It names no feature. */
@@ -95,7 +97,7 @@ export async function createServer(options: Options): Promise<Server> {
   useStrictJson(app)
   requireDeclaredAccess(app)
   observeRequests(app, options.registry)
-  letGoOfConnections(app)
+  letGoOfConnections(app, options)
 
   app.addHook('onRequest', (request, reply, done) => {
     void reply.headers(headers).header('x-request-id', request.id)
@@ -140,7 +142,7 @@ function collectSecurityHeaders(): Record<string, string> {
  * at the pace of its reader, who may have paused: it is cut, which the reader sees, since its end is missing. Browsers open connections
  * before they need them: one on which nothing was ever said does not count as idle to Node, and is let go of here.
  */
-function letGoOfConnections(app: Server): void {
+function letGoOfConnections(app: Server, { shareConnections }: Options): void {
   let isStopping = false
   const streams = new Set<Readable>()
   const connections = new Set<Socket>()
@@ -148,6 +150,7 @@ function letGoOfConnections(app: Server): void {
     connections.add(socket)
     socket.once('close', () => connections.delete(socket))
   })
+  const isOneTooMany = shareConnections?.(() => connections.size)
   app.addHook('preClose', async () => {
     isStopping = true
     const stopsAt = performance.now()
@@ -160,7 +163,7 @@ function letGoOfConnections(app: Server): void {
     app.server.once('close', () => clearInterval(timer))
   })
   app.addHook('onSend', (_request, reply, payload, done) => {
-    if (isStopping) void reply.header('connection', 'close')
+    if (isStopping || isOneTooMany?.()) void reply.header('connection', 'close')
     if (payload instanceof Readable) {
       streams.add(payload)
       payload.once('close', () => streams.delete(payload))

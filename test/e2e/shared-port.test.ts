@@ -33,6 +33,10 @@ async function open(environment: Record<string, string> = {}): Promise<House> {
 function connect({ running, token }: House, count: number) {
   return Array.from({ length: count }, () => {
     const client = new Client(running.baseUrl)
+    let broken = 0
+    client.on('disconnect', () => {
+      broken += 1
+    })
     cleanups.push(async () => await client.destroy())
     const ask = async (method: 'GET' | 'POST', path: string, body?: object) => {
       const headers = { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) }
@@ -40,6 +44,7 @@ function connect({ running, token }: House, count: number) {
       return { status: answer.statusCode, text: await answer.body.text() }
     }
     return {
+      timesBroken: () => broken,
       metrics: async () => (await ask('GET', '/metrics')).text,
       create: async () => (await ask('POST', '/transaction', { amount: 100, paymentMethod: 'PIX', pix: {} })).status,
     }
@@ -129,6 +134,32 @@ it('starts all of them again when none is left', async () => {
   await expect.poll(() => readyPids(running.lines), { timeout: 30_000 }).toHaveLength(4)
   const [shop] = connect(house, 1)
   expect(await shop?.create()).toBe(201)
+}, 60_000)
+
+it('gives one that was started anew its share of connections that clients keep', async () => {
+  const house = await open()
+  const { lines } = house.running
+  const shops = connect(house, 24)
+  const [killed = 0, left = 0] = readyPids(lines)
+  process.kill(killed, 'SIGKILL')
+  await expect.poll(() => isAlive(killed)).toBe(false)
+  // All to the only one that is left.
+  for (const shop of shops) expect(await shop.create()).toBe(201)
+  await expect.poll(() => readyPids(lines), { timeout: 30_000 }).toHaveLength(3)
+  const broken = async () => {
+    for (const shop of shops) expect(await shop.create()).toBe(201)
+    return shops.filter(({ timesBroken }) => timesBroken() > 0).length
+  }
+  // As many as it has too many: half of them come back.
+  await expect.poll(broken, { timeout: 20_000, interval: 500 }).toBeGreaterThanOrEqual(12)
+  await sleep(3_000)
+  const before = shops.map(({ timesBroken }) => timesBroken())
+  process.kill(left, 'SIGKILL')
+  await expect.poll(() => isAlive(left)).toBe(false)
+  await sleep(500)
+  const lost = shops.filter(({ timesBroken }, index) => timesBroken() !== before[index])
+  expect(lost.length).toBeGreaterThanOrEqual(8)
+  expect(lost.length).toBeLessThanOrEqual(17)
 }, 60_000)
 
 it('leaves no process behind when the one that started them is killed', async () => {
