@@ -56,7 +56,7 @@ describe('the budget', () => {
     answer(budget, 'a', swift)
     budget.take('a')
     budget.stall('a')
-    expect(budget.loads()).toEqual([{ receiver: 'a', held: 1, room: 4 }])
+    expect(budget.loads()).toEqual([{ receiver: 'a', held: 1, room: 4, clearUntil: null }])
   })
 
   it('lists who has something in hand, and who is remembered to be unlike a newcomer', () => {
@@ -66,9 +66,9 @@ describe('the budget', () => {
     answer(budget, 'slow', slow)
     budget.take('busy')
     expect(budget.loads()).toEqual([
-      { receiver: 'busy', held: 1, room: 3 },
-      { receiver: 'hung', held: 0, room: 2 },
-      { receiver: 'quick', held: 0, room: 5 },
+      { receiver: 'busy', held: 1, room: 3, clearUntil: null },
+      { receiver: 'hung', held: 0, room: 2, clearUntil: null },
+      { receiver: 'quick', held: 0, room: 5, clearUntil: null },
     ])
     expect(budget.free()).toBe(255)
   })
@@ -89,6 +89,18 @@ describe('the budget', () => {
     const budget = create()
     for (const _ of Array.from({ length: 12 })) answer(budget, 'a', quick)
     budget.take('a')
-    expect(budget.loads()).toEqual([{ receiver: 'a', held: 1, room: 15 }])
+    expect(budget.loads()).toEqual([{ receiver: 'a', held: 1, room: 15, clearUntil: null }])
+  })
+
+  it('remembers until when a receiver is clear for as long as it remembers the receiver', () => {
+    const budget = createBudget({ perReceiverMax: 32, totalMax: 512 })
+    const until = new Date()
+    budget.clear('nobody', until)
+    budget.take('a')
+    budget.clear('a', until)
+    expect(budget.loads()).toEqual([{ receiver: 'a', held: 1, room: 3, clearUntil: until }])
+    budget.give('a')
+    budget.take('a')
+    expect(budget.loads()).toEqual([{ receiver: 'a', held: 1, room: 3, clearUntil: null }])
   })
 })

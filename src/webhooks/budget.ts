@@ -1,3 +1,5 @@
+import type { Load } from './queue-store.ts'
+
 /** Requests to one receiver at once at most: enough for 1,600 deliveries a second at 20 ms each, as it takes when all hands are full. */
 export const perReceiverMax = 32
 
@@ -25,7 +27,7 @@ const slowMs = 5_000
 const swiftMs = 100
 const depthOfSwift = 4
 
-type Line = { held: number; underWay: number; window: number; isSwift: boolean }
+type Line = { held: number; underWay: number; window: number; isSwift: boolean; clearUntil: Date | null }
 
 /**
  * Shares what a process can do among receivers, so that one that hangs, or one with a hundred thousand deliveries due, delays no
@@ -45,12 +47,18 @@ export function createBudget(limits: { perReceiverMax: number; totalMax: number 
     start,
     free: () => limits.totalMax - total,
     /** The receivers that may not simply be given `start`. */
-    loads(): { receiver: string; held: number; room: number }[] {
-      return [...lines, ...hanging, ...quick].map(([receiver, { held, window, isSwift }]) => ({
+    loads(): Load[] {
+      return [...lines, ...hanging, ...quick].map(([receiver, { held, window, isSwift, clearUntil }]) => ({
         receiver,
         held,
         room: Math.max(0, window * (isSwift ? depthOfSwift : 1) - held),
+        clearUntil,
       }))
+    },
+    /** Nothing of before that moment is due to the receiver any more. */
+    clear(receiver: string, until: Date): void {
+      const line = lines.get(receiver) ?? hanging.get(receiver) ?? quick.get(receiver)
+      if (line) line.clearUntil = until
     },
     take(receiver: string): void {
       const line = lineOf(receiver)
@@ -87,7 +95,8 @@ export function createBudget(limits: { perReceiverMax: number; totalMax: number 
   function lineOf(receiver: string): Line {
     const busy = lines.get(receiver)
     if (busy) return busy
-    const line = hanging.get(receiver) ?? quick.get(receiver) ?? { held: 0, underWay: 0, window: start, isSwift: false }
+    const line = hanging.get(receiver) ??
+      quick.get(receiver) ?? { held: 0, underWay: 0, window: start, isSwift: false, clearUntil: null }
     hanging.delete(receiver)
     quick.delete(receiver)
     lines.set(receiver, line)

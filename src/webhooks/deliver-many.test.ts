@@ -293,6 +293,19 @@ describe('workers', () => {
   })
 })
 
+it('finds what is committed long after it occurred, for a receiver that had nothing left from that time', async () => {
+  await setUp()
+  const receiver = await receive()
+  work()
+  for (let count = 1; count <= 5; count += 1) {
+    await enqueue(receiver.url, { recordId: randomUUID() })
+    await receiver.until(count)
+  }
+  const occurredAt = new Date(clock.now().getTime() - 5 * minute)
+  await enqueue(receiver.url, { recordId: randomUUID(), occurredAt })
+  await receiver.until(6)
+})
+
 describe('a resend', () => {
   it('delivers again what was delivered, with the same id and bytes, and goes on counting attempts', async () => {
     await setUp()

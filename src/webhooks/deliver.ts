@@ -12,7 +12,7 @@ import { createBudget, perReceiverMax, totalMax } from './budget.ts'
 import { createDialler } from './dial.ts'
 import { createMetrics } from './metrics.ts'
 import { buildBodies, type LoadRecords } from './payload.ts'
-import { type Claimed, claimDue, claimedMax, releaseLeases } from './queue-store.ts'
+import { type Claimed, claimDue, claimDueOf, claimedMax, type Load, releaseLeases } from './queue-store.ts'
 import { type BookedAttempt, bookAttempts, toResult } from './result.ts'
 import { findSigningSecrets } from './secrets.ts'
 import { signDelivery } from './sign.ts'
@@ -75,6 +75,15 @@ const faultPauseMs = 1_000
  * here and in PostgreSQL, against 272 at 2 ms and 237 at 10.
  */
 const restMs = 5
+/** Where a claim gave little, the rest is as long as the claim took, up to this: it takes long where there is much else to do. */
+const restMsMax = 25
+
+/** A look at all receivers takes a tenth of the time at most, and comes within so long: until then those that are known are looked at. */
+const restsPerLookAtAll = 10
+const lookAtAllMaxMs = 5_000
+
+/** An event may be committed so long after it occurred; what is later still is found by the look at all. */
+const lateCommitMs = 2_000
 
 /** Claimed, built, and begun as soon as its receiver has a connection free. */
 type Ready = { delivery: Claimed; body: Buffer; secrets: string[]; claimedAt: number }
@@ -101,6 +110,9 @@ export function startDeliveries(deps: Deps): Deliveries {
   let afterReceiver = ''
   // What stands before that has not been looked at since the bell rang.
   let isAmid = false
+  let lookAtAllAt = 0
+  // Whatever rang may have been for a receiver that is not known.
+  let owesLookAtAll = false
   const running = run()
 
   return {
@@ -121,14 +133,18 @@ export function startDeliveries(deps: Deps): Deliveries {
 
   async function run(): Promise<void> {
     while (!isStopping) {
+      const startedAt = performance.now()
       const hasMore = await round().catch(async (error: unknown) => {
         log.error({ err: error }, 'Webhook deliveries could not be claimed')
         await bell.wait(faultPauseMs)
         return false
       })
-      await sleep(restMs)
-      if (hasMore) continue
-      await bell.wait(options.pollMs)
+      if (hasMore) {
+        await sleep(restMs)
+        continue
+      }
+      await sleep(Math.max(restMs, Math.min(performance.now() - startedAt, restMsMax)))
+      await bell.wait(owesLookAtAll ? Math.max(0, lookAtAllAt - performance.now()) : options.pollMs)
       isAmid = afterReceiver !== ''
     }
   }
@@ -141,11 +157,17 @@ export function startDeliveries(deps: Deps): Deliveries {
     await letGo(isStale)
     const limit = Math.min(budget.free(), claimedMax)
     if (limit <= 0) return false
-    const now = clock.now()
+    const known = budget.loads().filter(({ room }) => room > 0)
+    const isTight = budget.free() * 2 < options.totalMax
+    const isTimeForAll = known.length === 0 || isTight || afterReceiver !== '' || performance.now() >= lookAtAllAt
+    if (isTimeForAll) return lookAtAll(limit)
+    return lookAtKnown(limit, known)
+  }
+
+  async function lookAtAll(limit: number): Promise<boolean> {
     const claimedAt = performance.now()
     const { claimed, lastReceiver } = await claimDue(db, {
-      now,
-      leasedUntil: new Date(now.getTime() + options.leaseMs),
+      ...lease(),
       afterReceiver,
       receiversMax: options.receiversMax,
       start: budget.start,
@@ -153,11 +175,35 @@ export function startDeliveries(deps: Deps): Deliveries {
       limit,
     })
     afterReceiver = lastReceiver ?? ''
+    owesLookAtAll = false
+    const endedAt = performance.now()
+    lookAtAllAt = endedAt + Math.min((endedAt - claimedAt) * restsPerLookAtAll, lookAtAllMaxMs)
     if (claimed.length > 0) await build(claimed, claimedAt)
     if (lastReceiver !== null || claimed.length * 2 >= limit) return true
     const wasAmid = isAmid
     isAmid = false
     return wasAmid
+  }
+
+  /** In between: what has just become due is nearly always for one of them. */
+  async function lookAtKnown(limit: number, loads: Load[]): Promise<boolean> {
+    const claimedAt = performance.now()
+    const { now, leasedUntil } = lease()
+    const claimed = await claimDueOf(db, { now, leasedUntil, loads, limit })
+    owesLookAtAll = true
+    if (claimed.length < limit) {
+      const counts = new Map<string, number>()
+      for (const { receiver } of claimed) counts.set(receiver, (counts.get(receiver) ?? 0) + 1)
+      const clearUntil = new Date(now.getTime() - lateCommitMs)
+      for (const { receiver, room } of loads) if ((counts.get(receiver) ?? 0) < room) budget.clear(receiver, clearUntil)
+    }
+    if (claimed.length > 0) await build(claimed, claimedAt)
+    return claimed.length * 2 >= limit
+  }
+
+  function lease(): { now: Date; leasedUntil: Date } {
+    const now = clock.now()
+    return { now, leasedUntil: new Date(now.getTime() + options.leaseMs) }
   }
 
   async function build(claimed: Claimed[], claimedAt: number): Promise<void> {

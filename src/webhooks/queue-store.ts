@@ -17,33 +17,34 @@ export type Claimed = Lease & {
 /** Until when a worker has a delivery in hand. Who comes back later than that changes nothing. */
 export type Lease = { merchantId: string; eventId: string; leasedUntil: Date }
 
-type Load = { receiver: string; held: number; room: number }
+/** What a receiver has in hand and may have more; `clearUntil`: nothing of before that is due to it any more, as far as is known. */
+export type Load = { receiver: string; held: number; room: number; clearUntil: Date | null }
 
-type Claim = {
-  now: Date
-  leasedUntil: Date
+type Claim = { now: Date; leasedUntil: Date; loads: Load[]; limit: number }
+
+type WholeClaim = Claim & {
   /** Receivers are looked at in order of their names, from the one after this, and so many of them. */
   afterReceiver: string
   receiversMax: number
   /** How many a receiver may be given, if it is not among the loads. */
   start: number
-  loads: Load[]
-  limit: number
 }
 
 /** Deliveries of one claim at most. Written into the statement: for a limit that it does not know the planner expects a tenth of the table. */
 export const claimedMax = 64
 const claimedMaxText = raw(String(claimedMax))
 
-const givenLoads = givenRows<Load>({ receiver: 'text', held: 'integer', room: 'integer' })
+const givenLoads = givenRows<Load>({ receiver: 'text', held: 'integer', room: 'integer', clearUntil: 'timestamptz' })
 
 /**
  * Leases what is due. It walks from receiver to receiver through the index (a skip scan), and takes of each what it has room for: a
- * receiver with 100,000 due costs as much as one with sixteen. Whoever has least in hand comes first. What is chosen is found again by its
- * place in the table: a plan that was made while nothing was due would look for it among all that is due, 64 times in 10,000.
+ * receiver with 100,000 due costs as much as one with sixteen. Whoever has least in hand comes first.
  * Also gives the last receiver it looked at, or null when it came to the end.
  */
-export async function claimDue(db: Db, claim: Claim): Promise<{ claimed: Claimed[]; lastReceiver: string | null }> {
+export async function claimDue(
+  db: Db | Tx,
+  claim: WholeClaim,
+): Promise<{ claimed: Claimed[]; lastReceiver: string | null }> {
   const rows = await db.query<(Claimed | { eventId: null }) & { lastReceiver: string | null }>(
     sql`
     with recursive walk (receiver, first_at, place) as (
@@ -61,48 +62,78 @@ export async function claimDue(db: Db, claim: Claim): Promise<{ claimed: Claimed
       -- Of many receivers few of each are enough to choose from.
       select
         walk.receiver, coalesce(given.held, 0) as held,
-        least(coalesce(given.room, ${claim.start}), ${claim.start} + 2 * ${claim.limit} / count(*) over ()) as room
+        least(coalesce(given.room, ${claim.start}), ${claim.start} + 2 * ${claim.limit} / count(*) over ()) as room,
+        walk.first_at as since
       from walk
       left join ${givenLoads(claim.loads)} on given.receiver = walk.receiver
       where walk.first_at <= ${claim.now}
-    ), due as (
-      select d.ctid as row, load.held + row_number() over (partition by load.receiver order by d.next_attempt_at) as place
-      from load
-      cross join lateral (
-        select ctid, next_attempt_at from webhook_deliveries
-        where state = 'pending' and receiver = load.receiver and next_attempt_at <= ${claim.now}
-        order by next_attempt_at limit load.room
-      ) d
-    ), chosen as (
-      select row from (select row from due order by place limit ${claimedMaxText}) first limit ${claim.limit}
-    ), locked as (
-      select d.ctid as row
-      from chosen
-      cross join lateral (
-        select d.ctid from webhook_deliveries d
-        where d.ctid = chosen.row and d.state = 'pending' and d.next_attempt_at <= ${claim.now}
-        for no key update skip locked
-      ) d
-    ), claimed as (
-      update webhook_deliveries d
-      set leased_until = ${claim.leasedUntil}, next_attempt_at = ${claim.leasedUntil}
-      from locked
-      where d.ctid = locked.row
-      returning d.*
-    )
-    select
-      (select receiver from walk where place = ${claim.receiversMax}) as "lastReceiver",
-      c.merchant_id as "merchantId", c.event_id as "eventId", c.leased_until as "leasedUntil", c.record_id as "recordId",
-      c.sequence, c.url, c.receiver, c.attempts, c.attempts_before as "attemptsBefore",
-      e.type, e.record_type as "recordType", e.occurred_at as "occurredAt", e.snapshot
-    from (select) always
-    left join claimed c on true
-    left join events e on e.merchant_id = c.merchant_id and e.record_id = c.record_id and e.sequence = c.sequence`,
+    ), ${claimOfLoad(claim)}
+    select (select receiver from walk where place = ${claim.receiversMax}) as "lastReceiver", ${claimedColumns}
+    ${fromClaimed}`,
     'claim-deliveries',
   )
   const claimed = rows.filter((row): row is Claimed & { lastReceiver: string | null } => row.eventId !== null)
   return { claimed, lastReceiver: rows[0]?.lastReceiver ?? null }
 }
+
+/**
+ * Leases what is due to the given receivers alone, from where each is not known to be clear. What was delivered stays in the index for as long as anybody
+ * reads an older state of the database, a backup say, and {@link claimDue} passes over all of it each time.
+ */
+export async function claimDueOf(db: Db | Tx, claim: Claim): Promise<Claimed[]> {
+  const rows = await db.query<Claimed | { eventId: null }>(
+    sql`
+    with load as (
+      select receiver, held, room, coalesce("clearUntil", '-infinity') as since from ${givenLoads(claim.loads)}
+    ), ${claimOfLoad(claim)}
+    select ${claimedColumns}
+    ${fromClaimed}`,
+    'claim-deliveries-of',
+  )
+  return rows.filter((row) => row.eventId !== null)
+}
+
+/**
+ * What is chosen is found again by its place in the table: a plan that was made while nothing was due would look for it among all that is
+ * due, 64 times in 10,000.
+ */
+const claimOfLoad = ({ now, leasedUntil, limit }: Claim) => sql`
+    due as (
+      select d.ctid as row, load.held + row_number() over (partition by load.receiver order by d.next_attempt_at) as place
+      from load
+      cross join lateral (
+        select ctid, next_attempt_at from webhook_deliveries
+        where state = 'pending' and receiver = load.receiver and next_attempt_at between load.since and ${now}
+        order by next_attempt_at limit load.room
+      ) d
+    ), chosen as (
+      select row from (select row from due order by place limit ${claimedMaxText}) first limit ${limit}
+    ), locked as (
+      select d.ctid as row
+      from chosen
+      cross join lateral (
+        select d.ctid from webhook_deliveries d
+        where d.ctid = chosen.row and d.state = 'pending' and d.next_attempt_at <= ${now}
+        for no key update skip locked
+      ) d
+    ), claimed as (
+      update webhook_deliveries d
+      set leased_until = ${leasedUntil}, next_attempt_at = ${leasedUntil}
+      from locked
+      where d.ctid = locked.row
+      returning d.*
+    )`
+
+const claimedColumns = raw(`
+      c.merchant_id as "merchantId", c.event_id as "eventId", c.leased_until as "leasedUntil", c.record_id as "recordId",
+      c.sequence, c.url, c.receiver, c.attempts, c.attempts_before as "attemptsBefore",
+      e.type, e.record_type as "recordType", e.occurred_at as "occurredAt", e.snapshot`)
+
+/** The commit does not wait for the disk: a lease that is lost with the machine's power leaves the delivery due. */
+const fromClaimed = raw(`
+    from (select set_config('synchronous_commit', 'off', true)) unhurried
+    left join claimed c on true
+    left join events e on e.merchant_id = c.merchant_id and e.record_id = c.record_id and e.sequence = c.sequence`)
 
 const givenLeases = givenRows<Lease>({ merchantId: 'uuid', eventId: 'uuid', leasedUntil: 'timestamptz' })
 
@@ -156,6 +187,7 @@ const givenResults = givenRows<AttemptResult>({
  * Books attempts, under locks that are taken in the order in which the outbox takes them. A result whose lease has lapsed meanwhile
  * changes nothing. Where the schedule began anew while the attempt was in flight (a newer event of the record came) a failure
  * means: again, at once. That is read from the locked row, which is as it is now even if the lock was waited for.
+ * The commit does not wait for the disk: what is lost with the machine's power is tried again, under the id that the receiver knows.
  */
 export async function insertAttempts(tx: Tx, results: AttemptResult[]): Promise<void> {
   await tx.query(
@@ -184,7 +216,8 @@ export async function insertAttempts(tx: Tx, results: AttemptResult[]): Promise<
       returning d.merchant_id, d.event_id, d.attempts, r."startedAt", r."durationMs", r.status, r.error
     )
     insert into webhook_attempts (merchant_id, event_id, number, started_at, duration_ms, status, error)
-    select merchant_id, event_id, attempts, "startedAt", "durationMs", status, error from attempted`,
+    select merchant_id, event_id, attempts, "startedAt", "durationMs", status, error
+    from (select set_config('synchronous_commit', 'off', true)) unhurried, attempted`,
     'insert-attempts',
   )
 }
@@ -195,7 +228,8 @@ const givenRecords = givenRows<RecordKey>({ merchantId: 'uuid', recordId: 'uuid'
 
 /**
  * Lets the next one of each record go. A statement of its own, after the lock: an event that was enqueued while we waited
- * for the lock is seen by this one only.
+ * for the lock is seen by this one only. Where there is one, the commit waits for the disk as it would by itself: once the next
+ * event has left, the one before it is not to come again.
  */
 export async function promoteWaiting(tx: Tx, { records, now }: { records: RecordKey[]; now: Date }): Promise<void> {
   if (records.length === 0) return
@@ -210,7 +244,8 @@ export async function promoteWaiting(tx: Tx, { records, now }: { records: Record
       where u.state in ('waiting', 'pending')
       order by u.merchant_id, u.record_id, u.sequence
     ) first
-    where first.state = 'waiting' and d.merchant_id = first.merchant_id and d.event_id = first.event_id`,
+    where first.state = 'waiting' and d.merchant_id = first.merchant_id and d.event_id = first.event_id
+    returning set_config('synchronous_commit', null, true)`,
     'promote-waiting',
   )
 }

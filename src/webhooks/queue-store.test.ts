@@ -1,0 +1,88 @@
+import { randomUUID } from 'node:crypto'
+import { expect, it } from 'vitest'
+import { deliveryBench } from '../../test/support/delivery-bench.ts'
+import { commitEvents, testEvent } from '../../test/support/webhooks.ts'
+import { sql, type Tx } from '../db/sql.ts'
+import { claimDue, claimDueOf, insertAttempts, type Load, promoteWaiting } from './queue-store.ts'
+
+const bench = deliveryBench()
+const url = 'https://shop.example/hook'
+
+/** Whether the commit of a transaction will wait for the disk. */
+async function waitsForDisk(tx: Tx): Promise<boolean> {
+  const [row] = await tx.query<{ setting: string }>(sql`select current_setting('synchronous_commit') as setting`)
+  return row?.setting === 'on'
+}
+
+it('waits for no disk to claim, nor to book an attempt, unless that lets the next event of the record go', async () => {
+  await bench.setUp()
+  const { merchantId } = bench.merchant
+  const recordId = randomUUID()
+  const now = bench.clock.now()
+  const event = { merchantId, recordId, occurredAt: now, webhookUrl: url }
+  await commitEvents(
+    bench.database.db,
+    testEvent(event),
+    testEvent({ ...event, sequence: 2, status: 'PIX_QRCODE_GENERATED' }),
+  )
+  const claimAndBook = (state: 'delivered' | 'pending') =>
+    bench.database.db.transaction(async (tx) => {
+      expect(await waitsForDisk(tx)).toBe(true)
+      const leasedUntil = new Date(bench.clock.now().getTime() + 20_000)
+      const some = { afterReceiver: '', receiversMax: 10, start: 10, loads: [], limit: 10 }
+      const { claimed } = await claimDue(tx, { now: bench.clock.now(), leasedUntil, ...some })
+      expect(claimed).toHaveLength(1)
+      expect(await waitsForDisk(tx)).toBe(false)
+      const result = {
+        startedAt: now,
+        finishedAt: now,
+        durationMs: 1,
+        status: 200,
+        error: null,
+        state,
+        nextAttemptAt: now,
+        retryAfter: null,
+      }
+      await insertAttempts(
+        tx,
+        claimed.map((one) => ({ ...one, ...result })),
+      )
+      expect(await waitsForDisk(tx)).toBe(false)
+      const records = state === 'pending' ? [] : [{ merchantId, recordId }]
+      await promoteWaiting(tx, { records, now })
+      return await waitsForDisk(tx)
+    })
+  expect(await claimAndBook('pending')).toBe(false)
+  expect(await claimAndBook('delivered')).toBe(true)
+  expect(await claimAndBook('delivered')).toBe(false)
+})
+
+it('claims for given receivers alone, as many as each may have, from where it is not known to be clear', async () => {
+  await bench.setUp()
+  const { merchantId } = bench.merchant
+  const now = bench.clock.now()
+  const at = (secondsAgo: number) => new Date(now.getTime() - secondsAgo * 1000)
+  const event = (webhookUrl: string, occurredAt: Date) =>
+    testEvent({ merchantId, recordId: randomUUID(), occurredAt, webhookUrl })
+  const one = 'https://one.example'
+  const other = 'https://other.example'
+  await commitEvents(
+    bench.database.db,
+    ...[60, 3, 2, 1].map((secondsAgo) => event(one, at(secondsAgo))),
+    ...[60, 1].map((secondsAgo) => event(other, at(secondsAgo))),
+    event('https://third.example', at(1)),
+    event(one, new Date(now.getTime() + 1)),
+  )
+  const leasedUntil = new Date(now.getTime() + 20_000)
+  const claim = async (loads: Load[], limit = 10) =>
+    (await claimDueOf(bench.database.db, { now, leasedUntil, loads, limit })).map(
+      ({ receiver, occurredAt }) => `${receiver} ${(now.getTime() - occurredAt.getTime()) / 1000}`,
+    )
+  const ofOne = { receiver: one, held: 0, room: 2, clearUntil: at(3) }
+  const ofOther = { receiver: other, held: 5, room: 4, clearUntil: null }
+  expect((await claim([ofOne, ofOther], 3)).sort()).toEqual([`${one} 2`, `${one} 3`, `${other} 60`])
+  expect((await claim([ofOne, ofOther])).sort()).toEqual([`${one} 1`, `${other} 1`])
+  expect(await claim([ofOne, ofOther])).toEqual([])
+  expect(await claim([{ ...ofOne, clearUntil: null }])).toEqual([`${one} 60`])
+  expect(await claim([])).toEqual([])
+})
