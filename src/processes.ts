@@ -18,8 +18,8 @@ const restartAfterMs = 1_000
 const speedFlags = ['--max-semi-space-size=32', '--heap-growing-percent=0']
 
 /**
- * The service as several processes that share a port and a database: this one holds the embedded PostgreSQL, gives each connection to the
- * next of them, and starts another in the place of one that ends. Each of them is a whole service; what they must tell each other passes
+ * The service as several processes that share a port and a database: this one holds the embedded PostgreSQL, gives each connection to one
+ * that is free, and starts another in the place of one that ends. Each of them is a whole service; what they must tell each other passes
  * through here (siblings.ts).
  */
 export async function startProcesses({ config, log }: { config: Config; log: Logger }): Promise<Service> {

@@ -92,10 +92,10 @@ export function joinSiblings(): Siblings {
       setInterval(() => {
         tellParent({ kind: 'connections', count: count() })
         const since = performance.now() - 3 * connectionsEveryMs
-        const others = [...connections.values()].filter(({ heardAt }) => heardAt > since)
+        for (const [id, { heardAt }] of connections) if (heardAt < since) connections.delete(id)
         excess = excessOf(
           count(),
-          others.map((other) => other.count),
+          [...connections.values()].map((other) => other.count),
         )
       }, connectionsEveryMs).unref()
       return () => excess > 0 && excess-- > 0

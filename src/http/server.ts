@@ -162,8 +162,9 @@ function letGoOfConnections(app: Server, { shareConnections }: Options): void {
     }, idleLookMs)
     app.server.once('close', () => clearInterval(timer))
   })
-  app.addHook('onSend', (_request, reply, payload, done) => {
-    if (isStopping || isOneTooMany?.()) void reply.header('connection', 'close')
+  app.addHook('onSend', ({ raw }, reply, payload, done) => {
+    // Not while the request is still being sent: its sender might never read the answer.
+    if (isStopping || (raw.complete && isOneTooMany?.())) void reply.header('connection', 'close')
     if (payload instanceof Readable) {
       streams.add(payload)
       payload.once('close', () => streams.delete(payload))

@@ -92,15 +92,21 @@ describe('the budget', () => {
     expect(budget.loads()).toEqual([{ receiver: 'a', held: 1, room: 15, clearUntil: null }])
   })
 
-  it('remembers until when a receiver is clear for as long as it remembers the receiver', () => {
+  it('remembers until when a receiver is clear, unless something older is found, for as long as it remembers the receiver', () => {
     const budget = createBudget({ perReceiverMax: 32, totalMax: 512 })
     const until = new Date()
     budget.clear('nobody', until)
     budget.take('a')
     budget.clear('a', until)
     expect(budget.loads()).toEqual([{ receiver: 'a', held: 1, room: 3, clearUntil: until }])
+    budget.find('a', until)
+    budget.find('nobody', until)
+    expect(budget.loads()).toMatchObject([{ clearUntil: until }])
+    budget.find('a', new Date(until.getTime() - 1))
+    expect(budget.loads()).toMatchObject([{ clearUntil: null }])
+    budget.clear('a', until)
     budget.give('a')
     budget.take('a')
-    expect(budget.loads()).toEqual([{ receiver: 'a', held: 1, room: 3, clearUntil: null }])
+    expect(budget.loads()).toMatchObject([{ clearUntil: null }])
   })
 })

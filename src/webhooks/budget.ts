@@ -57,8 +57,13 @@ export function createBudget(limits: { perReceiverMax: number; totalMax: number 
     },
     /** Nothing of before that moment is due to the receiver any more. */
     clear(receiver: string, until: Date): void {
-      const line = lines.get(receiver) ?? hanging.get(receiver) ?? quick.get(receiver)
+      const line = known(receiver)
       if (line) line.clearUntil = until
+    },
+    /** Something of that moment was due to it. */
+    find(receiver: string, at: Date): void {
+      const line = known(receiver)
+      if (line?.clearUntil && line.clearUntil > at) line.clearUntil = null
     },
     take(receiver: string): void {
       const line = lineOf(receiver)
@@ -92,11 +97,12 @@ export function createBudget(limits: { perReceiverMax: number; totalMax: number 
     },
   }
 
+  function known(receiver: string): Line | undefined {
+    return lines.get(receiver) ?? hanging.get(receiver) ?? quick.get(receiver)
+  }
+
   function lineOf(receiver: string): Line {
-    const busy = lines.get(receiver)
-    if (busy) return busy
-    const line = hanging.get(receiver) ??
-      quick.get(receiver) ?? { held: 0, underWay: 0, window: start, isSwift: false, clearUntil: null }
+    const line = known(receiver) ?? { held: 0, underWay: 0, window: start, isSwift: false, clearUntil: null }
     hanging.delete(receiver)
     quick.delete(receiver)
     lines.set(receiver, line)

@@ -302,8 +302,12 @@ it('finds what is committed long after it occurred, for a receiver that had noth
     await receiver.until(count)
   }
   const occurredAt = new Date(clock.now().getTime() - 5 * minute)
-  await enqueue(receiver.url, { recordId: randomUUID(), occurredAt })
-  await receiver.until(6)
+  const { merchantId } = bench.merchant
+  const events = Array.from({ length: 300 }, () =>
+    testEvent({ merchantId, recordId: randomUUID(), occurredAt, webhookUrl: receiver.url }),
+  )
+  await commitEvents(bench.database.db, ...events)
+  await receiver.until(305)
 })
 
 describe('a resend', () => {

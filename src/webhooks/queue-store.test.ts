@@ -74,15 +74,23 @@ it('claims for given receivers alone, as many as each may have, from where it is
     event(one, new Date(now.getTime() + 1)),
   )
   const leasedUntil = new Date(now.getTime() + 20_000)
-  const claim = async (loads: Load[], limit = 10) =>
-    (await claimDueOf(bench.database.db, { now, leasedUntil, loads, limit })).map(
-      ({ receiver, occurredAt }) => `${receiver} ${(now.getTime() - occurredAt.getTime()) / 1000}`,
-    )
+  const claim = async (loads: Load[], limit = 10) => {
+    const { claimed, isAll } = await claimDueOf(bench.database.db, { now, leasedUntil, loads, limit })
+    expect(claimed.map(({ dueAt }) => dueAt)).toEqual(claimed.map(({ occurredAt }) => occurredAt))
+    const names = claimed.map(({ receiver, dueAt }) => `${receiver} ${(now.getTime() - dueAt.getTime()) / 1000}`)
+    return [...names.sort(), ...(isAll ? ['all'] : [])]
+  }
   const ofOne = { receiver: one, held: 0, room: 2, clearUntil: at(3) }
   const ofOther = { receiver: other, held: 5, room: 4, clearUntil: null }
-  expect((await claim([ofOne, ofOther], 3)).sort()).toEqual([`${one} 2`, `${one} 3`, `${other} 60`])
-  expect((await claim([ofOne, ofOther])).sort()).toEqual([`${one} 1`, `${other} 1`])
-  expect(await claim([ofOne, ofOther])).toEqual([])
-  expect(await claim([{ ...ofOne, clearUntil: null }])).toEqual([`${one} 60`])
-  expect(await claim([])).toEqual([])
+  expect(await claim([ofOne, ofOther], 3)).toEqual([`${one} 2`, `${one} 3`, `${other} 60`])
+  const lockOf = sql`select from webhook_deliveries where receiver = ${one} and next_attempt_at = ${at(1)} for update`
+  await bench.database.db.transaction(async (tx) => {
+    await tx.query(lockOf)
+    // What is locked is neither taken nor forgotten.
+    expect(await claim([ofOne])).toEqual([])
+  })
+  expect(await claim([ofOne, ofOther])).toEqual([`${one} 1`, `${other} 1`, 'all'])
+  expect(await claim([ofOne, ofOther])).toEqual(['all'])
+  expect(await claim([{ ...ofOne, clearUntil: null }])).toEqual([`${one} 60`, 'all'])
+  expect(await claim([])).toEqual(['all'])
 })

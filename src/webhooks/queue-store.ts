@@ -2,6 +2,8 @@ import { givenRows } from '../db/given.ts'
 import { type Db, raw, sql, type Tx } from '../db/sql.ts'
 
 export type Claimed = Lease & {
+  /** Since when it was due. */
+  dueAt: Date
   recordId: string
   sequence: number
   url: string
@@ -78,19 +80,21 @@ export async function claimDue(
 
 /**
  * Leases what is due to the given receivers alone, from where each is not known to be clear. What was delivered stays in the index for as long as anybody
- * reads an older state of the database, a backup say, and {@link claimDue} passes over all of it each time.
+ * reads an older state of the database, a backup say, and {@link claimDue} passes over all of it each time. `isAll` says that nothing that was found was
+ * left: neither locked by somebody else nor beyond the limit.
  */
-export async function claimDueOf(db: Db | Tx, claim: Claim): Promise<Claimed[]> {
-  const rows = await db.query<Claimed | { eventId: null }>(
+export async function claimDueOf(db: Db | Tx, claim: Claim): Promise<{ claimed: Claimed[]; isAll: boolean }> {
+  const rows = await db.query<(Claimed | { eventId: null }) & { found: number }>(
     sql`
     with load as (
       select receiver, held, room, coalesce("clearUntil", '-infinity') as since from ${givenLoads(claim.loads)}
     ), ${claimOfLoad(claim)}
-    select ${claimedColumns}
+    select (select count(*) from due) as found, ${claimedColumns}
     ${fromClaimed}`,
     'claim-deliveries-of',
   )
-  return rows.filter((row) => row.eventId !== null)
+  const claimed = rows.filter((row): row is Claimed & { found: number } => row.eventId !== null)
+  return { claimed, isAll: rows[0]?.found === claimed.length }
 }
 
 /**
@@ -109,10 +113,10 @@ const claimOfLoad = ({ now, leasedUntil, limit }: Claim) => sql`
     ), chosen as (
       select row from (select row from due order by place limit ${claimedMaxText}) first limit ${limit}
     ), locked as (
-      select d.ctid as row
+      select d.ctid as row, d.next_attempt_at as due_at
       from chosen
       cross join lateral (
-        select d.ctid from webhook_deliveries d
+        select d.ctid, d.next_attempt_at from webhook_deliveries d
         where d.ctid = chosen.row and d.state = 'pending' and d.next_attempt_at <= ${now}
         for no key update skip locked
       ) d
@@ -121,15 +125,15 @@ const claimOfLoad = ({ now, leasedUntil, limit }: Claim) => sql`
       set leased_until = ${leasedUntil}, next_attempt_at = ${leasedUntil}
       from locked
       where d.ctid = locked.row
-      returning d.*
+      returning d.*, locked.due_at
     )`
 
 const claimedColumns = raw(`
-      c.merchant_id as "merchantId", c.event_id as "eventId", c.leased_until as "leasedUntil", c.record_id as "recordId",
+      c.merchant_id as "merchantId", c.event_id as "eventId", c.leased_until as "leasedUntil", c.due_at as "dueAt", c.record_id as "recordId",
       c.sequence, c.url, c.receiver, c.attempts, c.attempts_before as "attemptsBefore",
       e.type, e.record_type as "recordType", e.occurred_at as "occurredAt", e.snapshot`)
 
-/** The commit does not wait for the disk: a lease that is lost with the machine's power leaves the delivery due. */
+/** The commit does not wait for the disk: a lease that is lost in a crash of PostgreSQL leaves the delivery due. */
 const fromClaimed = raw(`
     from (select set_config('synchronous_commit', 'off', true)) unhurried
     left join claimed c on true
@@ -187,7 +191,7 @@ const givenResults = givenRows<AttemptResult>({
  * Books attempts, under locks that are taken in the order in which the outbox takes them. A result whose lease has lapsed meanwhile
  * changes nothing. Where the schedule began anew while the attempt was in flight (a newer event of the record came) a failure
  * means: again, at once. That is read from the locked row, which is as it is now even if the lock was waited for.
- * The commit does not wait for the disk: what is lost with the machine's power is tried again, under the id that the receiver knows.
+ * The commit does not wait for the disk: what is lost in a crash of PostgreSQL is tried again, under the id that the receiver knows.
  */
 export async function insertAttempts(tx: Tx, results: AttemptResult[]): Promise<void> {
   await tx.query(
