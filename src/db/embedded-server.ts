@@ -90,7 +90,7 @@ const buffersMaxMb = 2048
 
 /**
  * An eighth of the memory for pages, in MB. The ids of transactions are random, so that each create touches a dozen pages anywhere in the indexes: where
- * those have no room any more (from a million transactions on, in 128 MB), 1,000 creates a second read 14,000 pages a second and are too slow.
+ * those have no room any more (with three million transactions, in 128 MB), 1,000 creates a second read 14,000 pages a second and are too slow.
  * What is not used takes a fortieth of it.
  */
 export function buffersOf(bytes: number): number {
