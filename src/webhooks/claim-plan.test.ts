@@ -31,8 +31,7 @@ it('a claim reads little of a pile, by a plan that was made while nothing was th
   const claim = { now, leasedUntil, receiversMax: 100, start: claimedMax, loads: [], limit: claimedMax }
   // One transaction is one connection, which keeps its plan.
   await database.db.transaction(async (tx) => {
-    const db = { ...database.db, query: tx.query }
-    const claimAll = async () => (await claimDue(db, { ...claim, afterReceiver: '' })).claimed
+    const claimAll = async () => (await claimDue(tx, { ...claim, afterReceiver: '' })).claimed
     for (let time = 0; time < 10; time += 1) expect(await claimAll()).toEqual([])
     await enqueuePile()
     expect(await claimAll()).toHaveLength(claimedMax)

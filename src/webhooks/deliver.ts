@@ -144,11 +144,9 @@ export function startDeliveries(deps: Deps): Deliveries {
         await bell.wait(faultPauseMs)
         return false
       })
-      if (hasMore) {
-        await sleep(restMs)
-        continue
-      }
-      await sleep(Math.max(restMs, Math.min((performance.now() - startedAt) * restsPerLook, restMsMax)))
+      const longRestMs = Math.min((performance.now() - startedAt) * restsPerLook, restMsMax)
+      await sleep(hasMore ? restMs : Math.max(restMs, longRestMs))
+      if (hasMore) continue
       const untilAllMs = owesLookAtAll ? Math.max(0, lookAtAllAt - performance.now()) : options.pollMs
       await bell.wait(Math.min(untilAllMs, options.pollMs))
       isAmid = afterReceiver !== ''

@@ -47,7 +47,7 @@ export async function claimDue(
   db: Db | Tx,
   claim: WholeClaim,
 ): Promise<{ claimed: Claimed[]; lastReceiver: string | null }> {
-  const rows = await db.query<(Claimed | { eventId: null }) & { lastReceiver: string | null }>(
+  const rows = await db.query<MaybeClaimed & { lastReceiver: string | null }>(
     sql`
     with recursive walk (receiver, first_at, place) as (
       (select receiver, next_attempt_at, 1 from webhook_deliveries
@@ -74,8 +74,7 @@ export async function claimDue(
     ${fromClaimed}`,
     'claim-deliveries',
   )
-  const claimed = rows.filter((row): row is Claimed & { lastReceiver: string | null } => row.eventId !== null)
-  return { claimed, lastReceiver: rows[0]?.lastReceiver ?? null }
+  return { claimed: rows.filter(isClaimed), lastReceiver: rows[0]?.lastReceiver ?? null }
 }
 
 /**
@@ -84,7 +83,7 @@ export async function claimDue(
  * left: neither locked by somebody else nor beyond the limit.
  */
 export async function claimDueOf(db: Db | Tx, claim: Claim): Promise<{ claimed: Claimed[]; isAll: boolean }> {
-  const rows = await db.query<(Claimed | { eventId: null }) & { found: number }>(
+  const rows = await db.query<MaybeClaimed & { found: number }>(
     sql`
     with load as (
       select receiver, held, room, coalesce("clearUntil", '-infinity') as since from ${givenLoads(claim.loads)}
@@ -93,8 +92,15 @@ export async function claimDueOf(db: Db | Tx, claim: Claim): Promise<{ claimed: 
     ${fromClaimed}`,
     'claim-deliveries-of',
   )
-  const claimed = rows.filter((row): row is Claimed & { found: number } => row.eventId !== null)
+  const claimed = rows.filter(isClaimed)
   return { claimed, isAll: rows[0]?.found === claimed.length }
+}
+
+/** One row comes also where nothing was claimed, for what else it says. */
+type MaybeClaimed = Claimed | { eventId: null }
+
+function isClaimed<Row extends MaybeClaimed>(row: Row): row is Row & Claimed {
+  return row.eventId !== null
 }
 
 /**
