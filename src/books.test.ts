@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { pino } from 'pino'
@@ -6,8 +7,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { manualClock } from '../test/support/clock.ts'
 import { createTestDatabase, type TestDatabase } from '../test/support/database.ts'
 import { eventually } from '../test/support/webhooks.ts'
+import { saveSetting } from './auth/store.ts'
 import { booksJobs, findBreaches, observeBooks } from './books.ts'
 import { type Db, type Sql, sql, toDb } from './db/sql.ts'
+import { post } from './ledger/post.ts'
 import { findEngagedBrake } from './ledger/store.ts'
 
 const second = 1_000
@@ -39,45 +42,91 @@ function startProcess({ tookMs = 0, on = database.db }: { tookMs?: number; on?: 
   return { verify, lines, looks }
 }
 
-/** Verifies at each of these moments, counted from the end of the first run. Which of them was the time of a look? */
-async function looksAt(tookMs: number, moments: number[]): Promise<number[]> {
-  await startProcess({ tookMs }).verify()
-  const end = clock.now().getTime()
-  const looked: number[] = []
-  for (const moment of moments) {
-    clock.set(new Date(end + moment))
-    // Each time another process.
-    const { verify, looks } = startProcess({ tookMs: 0 })
-    await verify()
-    if (looks.count > 0) looked.push(moment)
-  }
-  return looked
+/** A payment of ten cents that nobody asked for, booked at a moment: a breach, since no transaction is with it. */
+async function postStray(at: Date) {
+  const recordId = randomUUID()
+  const posting = {
+    merchantId,
+    eventKey: `transaction:${recordId}:paid`,
+    recordType: 'transaction',
+    recordId,
+    now: at,
+  } as const
+  const transfers = () => [{ kind: 'payment', debit: 'acquirer', credit: 'available', amount: 10 } as const]
+  await database.db.transaction(async (tx) => await post(tx, { ...posting, transfers }))
 }
 
-describe('the pause after a run', () => {
-  it('is none of the job while a run takes seconds', async () => {
-    expect(await looksAt(15 * second, [285 * second, 300 * second])).toEqual([285 * second, 300 * second])
+/** How many breaches a run found: those that it logged. */
+async function countFound(options = {}): Promise<number> {
+  const { verify, lines } = startProcess(options)
+  await verify()
+  return lines[0]?.count ?? 0
+}
+
+describe('a run', () => {
+  // In Brasília it is noon.
+  beforeEach(() => clock.set(new Date('2026-03-02T15:00:00.000Z')))
+
+  it('looks at everything the first time, and then at what was posted since', async () => {
+    const before = new Date(clock.now().getTime() - hour)
+    await postStray(before)
+    expect(await countFound()).toBe(1)
+    clock.advance(300 * second)
+    expect(await countFound()).toBe(0)
+    await postStray(clock.now())
+    clock.advance(300 * second)
+    expect(await countFound()).toBe(1)
   })
 
-  it('is nineteen times what it took, whichever process asks next', async () => {
-    expect(await looksAt(200 * second, [0, 300 * second, 3_800 * second - 1, 3_800 * second])).toEqual([3_800 * second])
+  it('looks at what was posted while the last one ran, or shortly before', async () => {
+    const begun = clock.now().getTime()
+    await startProcess({ tookMs: 200 * second }).verify()
+    await postStray(new Date(begun - 59 * second))
+    await postStray(new Date(begun + 100 * second))
+    clock.advance(100 * second)
+    expect(await countFound()).toBe(2)
   })
 
-  it('is a day at the most', async () => {
-    expect(await looksAt(5 * hour, [24 * hour - 1, 24 * hour])).toEqual([24 * hour])
+  it('passes over nothing between two of its pieces', async () => {
+    await startProcess().verify()
+    const begun = clock.now().getTime()
+    for (let at = 0; at < 120; at += 5) await postStray(new Date(begun + at * second))
+    clock.advance(hour)
+    expect(await countFound()).toBe(24)
   })
 
-  it('is over when the clock was put back', async () => {
-    expect(await looksAt(200 * second, [-hour])).toEqual([-hour])
+  it('looks at what is dated in the future, after a clock was put back', async () => {
+    await startProcess().verify()
+    clock.set(new Date(clock.now().getTime() - hour))
+    await postStray(clock.now())
+    await postStray(new Date(clock.now().getTime() + 2 * hour))
+    expect(await countFound()).toBe(2)
   })
 
-  it('does not begin with a run that failed', async () => {
-    const { verify, looks } = startProcess({ tookMs: 200 * second })
+  it.each([
+    ['not yet an hour after the last run', '2026-03-02T16:00:00.000Z', '2026-03-02T15:00:00.000Z', 0],
+    ['an hour after it', '2026-03-02T16:00:00.001Z', '2026-03-02T15:00:00.000Z', 1],
+    ['before three in the night', '2026-03-03T05:59:59.999Z', '2026-03-03T05:10:00.000Z', 0],
+    ['at three', '2026-03-03T06:00:00.000Z', '2026-03-03T05:10:00.000Z', 1],
+    ['when the clock was put back by a day', '2026-03-01T15:00:00.000Z', '2026-03-02T15:00:00.000Z', 1],
+  ])('looks at everything at night, and after an hour without one: %s', async (_, now, lastRun, count) => {
+    await startProcess().verify()
+    await postStray(new Date(clock.now().getTime() - 12 * hour))
+    const last = { at: lastRun, tookMs: 0 }
+    const verified = { all: { at: '2026-03-02T15:00:00.000Z', tookMs: 0 }, recent: last }
+    await saveSetting(database.db, 'books_verified', JSON.stringify(verified))
+    clock.set(new Date(now))
+    expect(await countFound()).toBe(count)
+  })
+
+  it('that failed is made up for by the next', async () => {
+    const { verify, looks } = startProcess()
     await database.db.query(sql`alter table withdrawals rename to elsewhere`)
     await expect(verify()).rejects.toThrow('withdrawals')
     await database.db.query(sql`alter table elsewhere rename to withdrawals`)
-    await verify()
-    expect(looks.count).toBe(2)
+    await postStray(new Date(clock.now().getTime() - hour))
+    expect(await countFound()).toBe(1)
+    expect(looks.count).toBe(1)
   })
 })
 
@@ -85,10 +134,19 @@ it('tells when the books were last verified, and how long it took', async () => 
   const registry = new Registry()
   observeBooks({ db: database.db, registry })
   const value = async (name: string) => (await registry.getMetricsAsJSON()).find((one) => one.name === name)?.values
-  expect(await value('books_verified_timestamp_seconds')).toMatchObject([{ value: 0 }])
+  const both = (all: number, recent: number) => [
+    { labels: { scope: 'all' }, value: all },
+    { labels: { scope: 'recent' }, value: recent },
+  ]
+  expect(await value('books_verified_timestamp_seconds')).toMatchObject(both(0, 0))
   await startProcess({ tookMs: 42 * second }).verify()
-  expect(await value('books_verified_timestamp_seconds')).toMatchObject([{ value: clock.now().getTime() / 1000 }])
-  expect(await value('books_verification_seconds')).toMatchObject([{ value: 42 }])
+  const first = clock.now().getTime() / 1000
+  expect(await value('books_verified_timestamp_seconds')).toMatchObject(both(first, first))
+  expect(await value('books_verification_seconds')).toMatchObject(both(42, 42))
+  clock.advance(300 * second)
+  await startProcess().verify()
+  expect(await value('books_verified_timestamp_seconds')).toMatchObject(both(first, first + 300))
+  expect(await value('books_verification_seconds')).toMatchObject(both(42, 0))
 })
 
 it('stops money when there is a breach, and says it in the log', async () => {

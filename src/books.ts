@@ -4,34 +4,47 @@ import { findSetting, saveSetting } from './auth/store.ts'
 import { workLong } from './db/long-work.ts'
 import type { Db } from './db/sql.ts'
 import type { Job, JobSchedule } from './jobs/jobs.ts'
+import type { RecordKey, Window } from './ledger/among.ts'
 import { engageBrake } from './ledger/brake.ts'
 import { findEngagedBrake } from './ledger/store.ts'
-import { type Breach, type FindBreaches, findLedgerBreaches } from './ledger/verify.ts'
+import { type Breach, findLedgerBreaches, type Verification } from './ledger/verify.ts'
+import { findBookedFor } from './ledger/verify-store.ts'
 import type { Clock } from './lib/clock.ts'
-import { findCorrectionBreaches } from './reconciliation/verify.ts'
-import { findSuspenseBreaches } from './suspense/verify.ts'
-import { findTransactionBreaches } from './transactions/verify.ts'
-import { findWithdrawalBreaches } from './withdrawals/verify.ts'
+import { createPace } from './lib/pace.ts'
+import { dayOf } from './reconciliation/days.ts'
+import { correctionVerification } from './reconciliation/verify.ts'
+import { suspenseVerification } from './suspense/verify.ts'
+import { transactionVerification } from './transactions/verify.ts'
+import { withdrawalVerification } from './withdrawals/verify.ts'
 
-/** All that is looked at: the ledger by itself, and each feature's records against it. */
-const checks: FindBreaches[] = [
-  findLedgerBreaches,
-  findSuspenseBreaches,
-  findTransactionBreaches,
-  findWithdrawalBreaches,
-  findCorrectionBreaches,
+/** Each feature's records against the ledger. What is in suspense is looked at for the transactions that it pays: after them. */
+const verifications: Verification[] = [
+  transactionVerification,
+  suspenseVerification,
+  withdrawalVerification,
+  correctionVerification,
 ]
 
 /** As many breaches as are shown and logged; where there are more, these are enough to begin with. */
 const shownMax = 100
 
-/** A run of 200 s, at ten million transactions, is followed by a pause of an hour: the database is read for 5 % of the time. */
-const pausePerRun = 19
-/** However large the database, and whatever a clock that jumped has made of a run. */
-const pauseMaxMs = 24 * 60 * 60_000
+const everySeconds = 300
 
-/** When the last run ended that came to its end, in whatever process, and how long it took. Kept in `settings`. */
-type Verified = { at: string; tookMs: number }
+const hourMs = 60 * 60_000
+/** Everything is verified in the first run after three in the night, in Brasília: it reads the whole database, for 200 s at ten million transactions. */
+const nightBeginsMs = 3 * hourMs
+/** And where no run has come to its end for so long: the service stood still, or something is wrong. */
+const recentMaxMs = hourMs
+
+/** What was posted or dated so long before a run began may have been committed after it looked, or by a machine whose clock is behind. */
+const overlapMs = 60_000
+
+/** What changed is looked at in pieces: some thousand records at 100 payments a second, and some tens of milliseconds. */
+const windowMs = 20_000
+
+/** Runs that came to their end, in whatever process: the last of everything, and the last of either kind. Kept in `settings`. */
+export type Verified = { all: Run; recent: Run }
+type Run = { at: string; tookMs: number }
 const verifiedSetting = 'books_verified'
 
 /**
@@ -41,8 +54,46 @@ const verifiedSetting = 'books_verified'
  */
 export async function findBreaches(db: Db, stopping?: AbortSignal): Promise<Breach[]> {
   return await workLong(db, { stopping, readOnly: true }, async (tx) => {
-    const found: Breach[] = []
-    for (const check of checks) found.push(...(await check(tx)))
+    const found = await findLedgerBreaches(tx)
+    for (const { findBreaches } of verifications) found.push(...(await findBreaches(tx)))
+    return found
+  })
+}
+
+/**
+ * What cannot be right about the transfers since a moment, the records that they are of and those that changed since. It takes as long as there is of
+ * them, however much there is in all.
+ */
+async function findRecentBreaches(
+  db: Db,
+  { since, now }: { since: Date; now: Date },
+  stopping: AbortSignal,
+): Promise<Breach[]> {
+  const found: Breach[] = []
+  const rest = createPace(stopping)
+  for (let window = windowFrom(since, now); ; window = windowFrom(window.to, now)) {
+    found.push(...(await findBreachesWithin(db, window, stopping)))
+    if (window.to === null) return found
+    await rest()
+  }
+}
+
+function windowFrom(from: Date, now: Date): Window {
+  const to = new Date(from.getTime() + windowMs)
+  return { from, to: to < now ? to : null }
+}
+
+async function findBreachesWithin(db: Db, window: Window, stopping: AbortSignal): Promise<Breach[]> {
+  return await workLong(db, { stopping, readOnly: true, byIndex: true }, async (tx) => {
+    const found = await findLedgerBreaches(tx, window)
+    const touched = new Map<string, RecordKey>()
+    const add = (keys: RecordKey[]) => {
+      for (const key of keys) touched.set(`${key.merchantId} ${key.id}`, key)
+    }
+    add(await findBookedFor(tx, window))
+    for (const { findTouched } of verifications) add(await findTouched(tx, window, [...touched.values()]))
+    if (touched.size === 0) return found
+    for (const { findBreaches } of verifications) found.push(...(await findBreaches(tx, [...touched.values()])))
     return found
   })
 }
@@ -51,59 +102,74 @@ export async function findBreaches(db: Db, stopping?: AbortSignal): Promise<Brea
 export function booksJobs({ db, clock, log }: { db: Db; clock: Clock; log: Logger }): Record<string, Job> {
   return {
     'books.verify': async (_, stopping) => {
-      const startedAt = clock.now()
-      if (!isDue(await findVerified(db), startedAt)) return
-      const breaches = await findBreaches(db, stopping).catch((error: unknown) => {
+      const now = clock.now()
+      const verified = await findVerified(db)
+      const since = verified && sinceWhen(verified, now)
+      const finding = since ? findRecentBreaches(db, { since, now }, stopping) : findBreaches(db, stopping)
+      const breaches = await finding.catch((error: unknown) => {
         if (!stopping.aborted) throw error
       })
       // Cut short by the end of this process: the next one begins again.
       if (!breaches) return
-      const now = clock.now()
+      const endedAt = clock.now()
       const [first] = breaches
       if (first) {
         log.error(
           { count: breaches.length, breaches: breaches.slice(0, shownMax) },
           'the books do not agree: withdrawals and refunds are stopped',
         )
-        await engageBrake(db, { reason: `${first.rule}: ${first.detail}`, now })
+        await engageBrake(db, { reason: `${first.rule}: ${first.detail}`, now: endedAt })
       }
-      const verified: Verified = { at: now.toISOString(), tookMs: Math.max(0, now.getTime() - startedAt.getTime()) }
-      await saveSetting(db, verifiedSetting, JSON.stringify(verified))
+      const recent: Run = { at: endedAt.toISOString(), tookMs: Math.max(0, endedAt.getTime() - now.getTime()) }
+      const all = verified && since ? verified.all : recent
+      await saveSetting(db, verifiedSetting, JSON.stringify({ all, recent } satisfies Verified))
     },
   }
 }
 
 /** When the books were last verified to the end, in whatever process. */
 export async function findVerified(db: Db): Promise<Verified | null> {
-  return JSON.parse((await findSetting(db, verifiedSetting)) ?? 'null')
+  const verified: Verified | { all?: undefined } = JSON.parse((await findSetting(db, verifiedSetting)) ?? '{}')
+  return verified.all ? verified : null
 }
 
-/** Whether the pause after the last run is over. One that ended in the future is one of a clock that was wrong. */
-function isDue(last: Verified | null, now: Date): boolean {
-  if (last === null) return true
-  const sinceMs = now.getTime() - Date.parse(last.at)
-  return sinceMs < 0 || sinceMs >= Math.min(pausePerRun * last.tookMs, pauseMaxMs)
+/** From when on all is to be verified that changed; null where everything is. */
+function sinceWhen({ all, recent }: Verified, now: Date): Date | null {
+  // It has also begun for a clock that was put back by a day.
+  const isNight = nightOf(Date.parse(all.at)) !== nightOf(now.getTime())
+  if (isNight || now.getTime() - Date.parse(recent.at) > recentMaxMs) return null
+  // By less than a day: what is dated since must not be left out.
+  const startedAt = Math.min(Date.parse(recent.at) - recent.tookMs, now.getTime())
+  return new Date(startedAt - overlapMs)
 }
 
-/** How often is asked whether it is due. Until a run takes 15 s, at some 700,000 transactions, it always is. */
-export const booksSchedules: Record<string, JobSchedule> = { 'books.verify': { everySeconds: 300 } }
+function nightOf(at: number): string {
+  return dayOf(new Date(at - nightBeginsMs))
+}
+
+export const booksSchedules: Record<string, JobSchedule> = { 'books.verify': { everySeconds } }
 
 export function observeBooks({ db, registry }: { db: Db; registry: Registry }): void {
   const took = new Gauge({
     name: 'books_verification_seconds',
     aggregator: 'max',
-    help: 'How long the last verification of the books took',
+    help: 'How long the last verification of the books took: of everything, or the last of either kind',
+    labelNames: ['scope'],
     registers: [registry],
   })
   new Gauge({
     name: 'books_verified_timestamp_seconds',
     aggregator: 'max',
-    help: 'When the last verification of the books ended, in any process, as seconds since 1970; 0 before the first',
+    help: 'When the last verification of the books ended, of everything or of either kind, in any process, as seconds since 1970; 0 before the first',
+    labelNames: ['scope'],
     registers: [registry],
     async collect() {
       const verified = await findVerified(db)
-      this.set(verified === null ? 0 : Date.parse(verified.at) / 1000)
-      took.set((verified?.tookMs ?? 0) / 1000)
+      for (const scope of ['all', 'recent'] as const) {
+        const run = verified?.[scope]
+        this.set({ scope }, run ? Date.parse(run.at) / 1000 : 0)
+        took.set({ scope }, (run?.tookMs ?? 0) / 1000)
+      }
     },
   })
   new Gauge({

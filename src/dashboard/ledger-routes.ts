@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { actingDb } from '../audit/act.ts'
-import { findVerified } from '../books.ts'
+import { findVerified, type Verified } from '../books.ts'
 import type { Db } from '../db/sql.ts'
 import { userOf } from '../http/caller.ts'
 import { toDate } from '../http/formats.ts'
@@ -34,7 +34,7 @@ export type LedgerView = {
   house: AccountsView | null
   /** Merchants whose balances do not add up to zero. */
   unevenMerchants: number
-  verified: { at: string; tookMs: number } | null
+  verified: Verified | null
   brake: { reason: string; engagedAt: string } | null
 }
 

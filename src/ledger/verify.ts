@@ -1,11 +1,19 @@
 import type { Db, Tx } from '../db/sql.ts'
+import type { Among, RecordKey, Window } from './among.ts'
 import { findChainBreaches, findOverdrafts, findUnequalBalances, findUnevenMerchants } from './verify-store.ts'
 
 /** Something in the books that cannot be right. */
 export type Breach = { rule: string; merchantId: string; recordId: string | null; detail: string }
 
-/** Looks for breaches of one kind. Features add their own: the ledger does not know what a payment is. */
-export type FindBreaches = (db: Db | Tx) => Promise<Breach[]>
+/** How a feature's records are held against the ledger, which does not know what a payment is. */
+export type Verification = {
+  findBreaches: (db: Db | Tx, among?: Among) => Promise<Breach[]>
+  /**
+   * Which records are to be looked at for what happened in a window: those that say themselves that they changed in it, and those whose rules look at
+   * one of `known`, for which something was booked.
+   */
+  findTouched: (db: Db | Tx, window: Window, known: RecordKey[]) => Promise<RecordKey[]>
+}
 
 /**
  * What must hold in the ledger by itself:
@@ -13,8 +21,10 @@ export type FindBreaches = (db: Db | Tx) => Promise<Breach[]>
  * - each balance equals the sum of its transfers;
  * - the running balances in the transfers follow from one another;
  * - no account that may not is below zero.
+ *
+ * Of a window: its transfers, the balances of those whose transfers they are, and all that can be seen from balances alone.
  */
-export async function findLedgerBreaches(db: Db | Tx): Promise<Breach[]> {
+export async function findLedgerBreaches(db: Db | Tx, window: Window | null = null): Promise<Breach[]> {
   const found = [
     (await findUnevenMerchants(db)).map(({ merchant_id, sum }) => ({
       rule: 'trial_balance',
@@ -22,13 +32,13 @@ export async function findLedgerBreaches(db: Db | Tx): Promise<Breach[]> {
       recordId: null,
       detail: `the balances add up to ${sum}, not to 0`,
     })),
-    (await findUnequalBalances(db)).map(({ merchant_id, account, balance, sum }) => ({
+    (await findUnequalBalances(db, window)).map(({ merchant_id, account, balance, sum }) => ({
       rule: 'balance_is_sum',
       merchantId: merchant_id,
       recordId: null,
-      detail: `the balance of ${account} is ${balance}, its transfers add up to ${sum}`,
+      detail: `the balance of ${account} is ${balance}, its transfers left ${sum}`,
     })),
-    (await findChainBreaches(db)).map(({ merchant_id, record_id, account, id }) => ({
+    (await findChainBreaches(db, window)).map(({ merchant_id, record_id, account, id }) => ({
       rule: 'running_balance',
       merchantId: merchant_id,
       recordId: record_id,

@@ -3,6 +3,7 @@ import { manualClock } from '../../test/support/clock.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
 import { type GeneratedDay, generateDay, generatedDay } from '../../test/support/generated-day.ts'
 import { type Reconciling, reconcilingWith } from '../../test/support/reconciling.ts'
+import { byText, findByRecord } from '../../test/support/verification.ts'
 import { findBreaches } from '../books.ts'
 import { sql } from '../db/sql.ts'
 import { eachAtOnce } from '../lib/at-once.ts'
@@ -10,6 +11,7 @@ import { classNames } from './classes.ts'
 import { confirmDifference, dismissDifference } from './decide.ts'
 import { reconcile } from './run.ts'
 import { type DifferenceRow, listDifferences } from './store.ts'
+import { correctionVerification } from './verify.ts'
 
 const seeds = (process.env.RECONCILIATION_SEEDS ?? '1').split(',').map(Number)
 const each = Number(process.env.RECONCILIATION_EACH ?? 1000)
@@ -94,5 +96,6 @@ describe.each(seeds)('what is proposed about a day (seed %s)', (seed) => {
       where id = (select id from differences where state = 'confirmed' and class = 'fee' limit 1)`)
     const breaches = await findBreaches(db)
     expect(breaches.map(({ rule }) => rule)).toEqual(['correction_transfers', 'correction_transfers'])
+    expect(byText(await findByRecord(db, correctionVerification))).toEqual(byText(breaches))
   }, 60_000)
 })

@@ -1,4 +1,5 @@
 import { type Db, sql, type Tx } from '../db/sql.ts'
+import { type Among, isAmong, isWithin, type RecordKey, tableOf, type Window } from '../ledger/among.ts'
 
 export type UnequalTransfer = {
   merchant_id: string
@@ -13,7 +14,7 @@ export type UnequalTransfer = {
  * Transfers that a payment in suspense must have by its history and has not, or not so; and those that it may not have, or of none. What others
  * returned of it may have been booked in parts: its events count as one.
  */
-export async function findUnequalTransfers(db: Db | Tx): Promise<UnequalTransfer[]> {
+export async function findUnequalTransfers(db: Db | Tx, among: Among): Promise<UnequalTransfer[]> {
   return await db.query<UnequalTransfer>(sql`
     with expected as (
       select s.merchant_id, s.id as record_id, 'suspense:' || s.id || ':' || step.event as event_key,
@@ -33,14 +34,16 @@ export async function findUnequalTransfers(db: Db | Tx): Promise<UnequalTransfer
         from unnest(s.statuses) with ordinality moved (status, place)
         where moved.status = 'matched' or (moved.status = 'held' and place > 1 and s.statuses[place - 1] = 'matched')
       ) step (event, kind, debit, credit, amount)
-      where step.amount > 0
+      where step.amount > 0 and ${isAmong(among, 's.merchant_id', 's.id')}
     ), posted as (
       -- As sums: a transfer that was added to a past event is not hidden by its like.
       select merchant_id, record_id,
         case when event_key like '%:taken:%' then split_part(event_key, ':taken:', 1) || ':taken' else event_key end as event_key,
         kind, debit, credit, sum(amount) as amount
       from ledger_transfers
-      where record_type = 'suspense' or debit = 'suspense' or credit = 'suspense' or kind in ('payment_held', 'held_returned', 'held_matched')
+      where (
+          record_type = 'suspense' or debit = 'suspense' or credit = 'suspense' or kind in ('payment_held', 'held_returned', 'held_matched')
+        ) and ${isAmong(among, 'merchant_id', 'record_id')}
       group by 1, 2, 3, 4, 5, 6
     )
     select merchant_id, record_id, event_key, kind, expected.amount as expected, posted.amount as posted
@@ -51,7 +54,7 @@ export async function findUnequalTransfers(db: Db | Tx): Promise<UnequalTransfer
 export type UnequalUndoing = { merchant_id: string; record_id: string; amount: number; undone: number; fee: number }
 
 /** Refunds that undid a match without giving exactly the payment into suspense and its fee back; and such transfers of no such refund. */
-export async function findUnequalUndoings(db: Db | Tx): Promise<UnequalUndoing[]> {
+export async function findUnequalUndoings(db: Db | Tx, among: Among): Promise<UnequalUndoing[]> {
   return await db.query<UnequalUndoing>(sql`
     with sums as (
       select merchant_id, record_id,
@@ -60,13 +63,13 @@ export async function findUnequalUndoings(db: Db | Tx): Promise<UnequalUndoing[]
         bool_and(event_key = 'refund:' || record_id || ':undone' and (debit, credit) in (
           ('fees', 'available'), ('available', 'acquirer'), ('debt', 'acquirer'))) as is_shaped
       from ledger_transfers
-      where kind = 'match_undone' and record_type = 'refund'
+      where kind = 'match_undone' and record_type = 'refund' and ${isAmong(among, 'merchant_id', 'record_id')}
       group by merchant_id, record_id
     ), undoings as (
       select r.merchant_id, r.id as record_id, r.amount, t.fee_amount
       from refunds r
       join transactions t on t.id = r.transaction_id and t.merchant_id = r.merchant_id
-      where r.suspense_payment_id is not null
+      where r.suspense_payment_id is not null and ${isAmong(among, 'r.merchant_id', 'r.id')}
     )
     select merchant_id, record_id, coalesce(amount, 0) as amount, coalesce(undone, 0) as undone, coalesce(fee, 0) as fee
     from undoings full join sums using (merchant_id, record_id)
@@ -76,10 +79,39 @@ export async function findUnequalUndoings(db: Db | Tx): Promise<UnequalUndoing[]
 export type Twice = { merchant_id: string; record_id: string; end_to_end: string }
 
 /** Payments in suspense that are not matched to a transaction and pay one all the same, or are matched and do not. */
-export async function findMisplaced(db: Db | Tx): Promise<Twice[]> {
+export async function findMisplaced(db: Db | Tx, among: Among): Promise<Twice[]> {
   return await db.query<Twice>(sql`
     select s.merchant_id, s.id as record_id, s.end_to_end
     from suspense_payments s
-    left join transactions t on t.end_to_end = s.end_to_end and t.acquirer = s.acquirer and t.match_undone_at is null
-    where (t.id, t.merchant_id) is distinct from (s.matched_transaction_id, s.matched_merchant_id)`)
+    left join (
+      select merchant_id, id, acquirer, end_to_end from transactions
+      where match_undone_at is null and ${isAmong(among, 'merchant_id', 'id')}
+    ) t on t.end_to_end = s.end_to_end and t.acquirer = s.acquirer
+    where ${isAmong(among, 's.merchant_id', 's.id')}
+      and (t.id, t.merchant_id) is distinct from (s.matched_transaction_id, s.matched_merchant_id)`)
+}
+
+/**
+ * Payments that came into suspense in the window and are there still; and of those that are known, the transactions that payments are matched to, and the
+ * payments in suspense that pay one of the transactions.
+ */
+export async function findTouched(db: Db | Tx, window: Window, known: RecordKey[]): Promise<RecordKey[]> {
+  return await db.query<RecordKey>(sql`
+    with known as (
+      ${tableOf(known)}
+    ), held as (
+      select s.merchant_id, s.id from suspense_payments s join known using (merchant_id, id)
+      union
+      select merchant_id, id from suspense_payments where status in ('held', 'returning') and ${isWithin(window, 'status_dates[1]')}
+      union
+      select s.merchant_id, s.id
+      from known
+      join transactions t using (merchant_id, id)
+      join suspense_payments s on s.acquirer = t.acquirer and s.end_to_end = t.end_to_end
+    )
+    select merchant_id as "merchantId", id from held
+    union
+    select matched_merchant_id, matched_transaction_id
+    from suspense_payments join held using (merchant_id, id)
+    where matched_transaction_id is not null`)
 }

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { payOne, setFixedFee } from '../../test/support/refunds.ts'
 import { startTestService, type TestService } from '../../test/support/service.ts'
 import { payOrphan, untilReturned } from '../../test/support/suspense.ts'
+import { byText, findByRecord } from '../../test/support/verification.ts'
 import { raw, sql } from '../db/sql.ts'
 import { matchPayment } from '../orphans/match.ts'
 import { undoMatch } from '../orphans/undo.ts'
@@ -9,7 +10,7 @@ import { createSettlement } from '../transactions/settle.ts'
 import { findTransactionBreaches } from '../transactions/verify.ts'
 import { houseMerchantId } from './house.ts'
 import { returnHeld } from './send-back.ts'
-import { findSuspenseBreaches } from './verify.ts'
+import { findSuspenseBreaches, suspenseVerification } from './verify.ts'
 
 let service: TestService
 /** A record of each kind, by its name. */
@@ -37,6 +38,7 @@ afterAll(async () => await service.stop())
 it('finds nothing where all is well', async () => {
   expect(await findSuspenseBreaches(service.db)).toEqual([])
   expect(await findTransactionBreaches(service.db)).toEqual([])
+  expect(await findByRecord(service.db, suspenseVerification)).toEqual([])
 })
 
 const move = (id: string, statuses: string) => `
@@ -116,7 +118,9 @@ it.each<[what: string, rule: string, sql: string]>([
     await tx.query(sql`alter table suspense_payments drop constraint suspense_payments_matched_to_one`)
     const changed = await tx.query(raw(`with changed as (${named} returning 1) select 1 from changed`))
     expect(changed).toHaveLength(1)
-    found.push(...(await findSuspenseBreaches(tx)).map((breach) => breach.rule))
+    const all = await findSuspenseBreaches(tx)
+    expect(byText(await findByRecord(tx, suspenseVerification))).toEqual(byText(all))
+    found.push(...all.map((breach) => breach.rule))
     throw new Error('taken back')
   })
   await expect(taken).rejects.toThrow('taken back')

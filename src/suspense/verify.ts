@@ -1,25 +1,26 @@
 import type { Db, Tx } from '../db/sql.ts'
-import type { Breach } from '../ledger/verify.ts'
-import { findMisplaced, findUnequalTransfers, findUnequalUndoings } from './verify-store.ts'
+import type { Among } from '../ledger/among.ts'
+import type { Breach, Verification } from '../ledger/verify.ts'
+import { findMisplaced, findTouched, findUnequalTransfers, findUnequalUndoings } from './verify-store.ts'
 
 /**
  * What must hold between payments in suspense and the ledger, at any moment: each has exactly the transfers of its history, what a match
  * gave its undoing took, and none is held here and booked for a transaction as well.
  */
-export async function findSuspenseBreaches(db: Db | Tx): Promise<Breach[]> {
-  const transfers = (await findUnequalTransfers(db)).map((row) => ({
+export async function findSuspenseBreaches(db: Db | Tx, among: Among = null): Promise<Breach[]> {
+  const transfers = (await findUnequalTransfers(db, among)).map((row) => ({
     rule: 'suspense_transfers',
     merchantId: row.merchant_id,
     recordId: row.record_id,
     detail: `${row.kind} under ${row.event_key} is to be ${row.expected ?? 'none'}, and is ${row.posted ?? 'none'}`,
   }))
-  const undoings = (await findUnequalUndoings(db)).map((row) => ({
+  const undoings = (await findUnequalUndoings(db, among)).map((row) => ({
     rule: 'match_undone',
     merchantId: row.merchant_id,
     recordId: row.record_id,
     detail: `a match of ${row.amount} cents was undone by ${row.undone} cents, with ${row.fee} cents of fee given back`,
   }))
-  const misplaced = (await findMisplaced(db)).map((row) => ({
+  const misplaced = (await findMisplaced(db, among)).map((row) => ({
     rule: 'suspense_payment_once',
     merchantId: row.merchant_id,
     recordId: row.record_id,
@@ -27,3 +28,5 @@ export async function findSuspenseBreaches(db: Db | Tx): Promise<Breach[]> {
   }))
   return [...transfers, ...undoings, ...misplaced]
 }
+
+export const suspenseVerification: Verification = { findBreaches: findSuspenseBreaches, findTouched }

@@ -1,4 +1,5 @@
 import { type Db, sql, type Tx } from '../db/sql.ts'
+import { type Among, isAmong, isWithin, type RecordKey, tableOf, type Window } from '../ledger/among.ts'
 
 export type UnequalTransfer = {
   merchant_id: string
@@ -12,7 +13,7 @@ export type UnequalTransfer = {
 }
 
 /** Transfers that a payment or a refund must have by its state and has not, or not so; and those that it may not have, or of none. */
-export async function findUnequalTransfers(db: Db | Tx): Promise<UnequalTransfer[]> {
+export async function findUnequalTransfers(db: Db | Tx, among: Among): Promise<UnequalTransfer[]> {
   return await db.query<UnequalTransfer>(sql`
     with expected as (
       select t.merchant_id, t.id as record_id, 'transaction:' || t.id || ':paid' as event_key,
@@ -21,7 +22,7 @@ export async function findUnequalTransfers(db: Db | Tx): Promise<UnequalTransfer
       cross join lateral (
         values ('payment', 'acquirer', 'available', t.amount_paid), ('fee', 'available', 'fees', t.fee_amount)
       ) step (kind, debit, credit, amount)
-      where t.amount_paid is not null and step.amount > 0
+      where t.amount_paid is not null and step.amount > 0 and ${isAmong(among, 't.merchant_id', 't.id')}
       union all
       select r.merchant_id, r.id, 'refund:' || r.id || ':' || step.event, step.kind, step.debit, step.credit, step.amount
       from refunds r
@@ -34,12 +35,13 @@ export async function findUnequalTransfers(db: Db | Tx): Promise<UnequalTransfer
       ) step (event, kind, debit, credit, amount, status)
       -- What undid a match went into suspense (src/suspense/verify-store.ts).
       where step.amount > 0 and (step.status is null or step.status = r.status) and r.suspense_payment_id is null
+        and ${isAmong(among, 'r.merchant_id', 'r.id')}
     ), posted as (
       -- As sums: a transfer that was added to a past event is not hidden by its like.
       select merchant_id, record_id, event_key, kind, debit, credit, sum(amount) as amount
       from ledger_transfers
       where (record_type in ('transaction', 'refund') or kind = 'payment' or kind like 'refund_%')
-        and kind not in ('debt_repaid', 'match_undone')
+        and kind not in ('debt_repaid', 'match_undone') and ${isAmong(among, 'merchant_id', 'record_id')}
       group by merchant_id, record_id, event_key, kind, debit, credit
     )
     select merchant_id, record_id, event_key, kind, debit, credit, expected.amount as expected, posted.amount as posted
@@ -50,11 +52,11 @@ export async function findUnequalTransfers(db: Db | Tx): Promise<UnequalTransfer
 export type UnequalRepayment = { merchant_id: string; record_id: string; event_key: string; repaid: number }
 
 /** Repayments of debts out of payments and released refunds that are not all that was owed, or all that there was to repay it with. */
-export async function findUnequalRepayments(db: Db | Tx): Promise<UnequalRepayment[]> {
+export async function findUnequalRepayments(db: Db | Tx, among: Among): Promise<UnequalRepayment[]> {
   return await db.query<UnequalRepayment>(sql`
     select merchant_id, record_id, event_key, coalesce(sum(amount) filter (where kind = 'debt_repaid'), 0) as repaid
     from ledger_transfers
-    where record_type in ('transaction', 'refund')
+    where record_type in ('transaction', 'refund') and ${isAmong(among, 'merchant_id', 'record_id')}
     group by merchant_id, record_id, event_key
     having count(*) filter (where kind = 'debt_repaid') > 0 and (
       count(*) filter (where kind = 'debt_repaid') > 1
@@ -80,7 +82,7 @@ export type UnequalInfraction = {
  * Contests whose transfers are not those of their state. While undecided, as much is blocked as is contested and neither refunded nor on
  * its way to be; returned, the amount has left and nothing is blocked any more; rejected or canceled, all of the blocked is released.
  */
-export async function findUnequalInfractions(db: Db | Tx): Promise<UnequalInfraction[]> {
+export async function findUnequalInfractions(db: Db | Tx, among: Among): Promise<UnequalInfraction[]> {
   return await db.query<UnequalInfraction>(sql`
     with sums as (
       select merchant_id, record_id,
@@ -94,7 +96,7 @@ export async function findUnequalInfractions(db: Db | Tx): Promise<UnequalInfrac
           ('infraction_returned', 'debt', 'acquirer'),
           ('infraction_released', 'blocked', 'available'), ('infraction_released', 'blocked', 'debt'))) as is_shaped
       from ledger_transfers
-      where record_type = 'infraction' or kind like 'infraction_%'
+      where (record_type = 'infraction' or kind like 'infraction_%') and ${isAmong(among, 'merchant_id', 'record_id')}
       group by merchant_id, record_id
     ), contests as (
       select i.merchant_id, i.id as record_id, i.state, i.amount, least(i.amount, t.amount_paid - coalesce((
@@ -102,6 +104,7 @@ export async function findUnequalInfractions(db: Db | Tx): Promise<UnequalInfrac
         where r.merchant_id = t.merchant_id and r.transaction_id = t.id and r.status <> 'FAILED'), 0)) as contestable
       from infractions i
       join transactions t on t.id = i.transaction_id and t.merchant_id = i.merchant_id
+      where ${isAmong(among, 'i.merchant_id', 'i.id')}
     ), compared as (
       select merchant_id, record_id, state, amount, contestable, coalesce(is_shaped, true) as is_shaped,
         coalesce(blocked, 0) as blocked, coalesce(returned, 0) as returned,
@@ -119,19 +122,20 @@ export async function findUnequalInfractions(db: Db | Tx): Promise<UnequalInfrac
 export type UnequalStatus = { merchant_id: string; record_id: string; status: string; expected: string }
 
 /** Transactions whose status is not the one that their payment, refunds and contests make. */
-export async function findUnequalStatuses(db: Db | Tx): Promise<UnequalStatus[]> {
+export async function findUnequalStatuses(db: Db | Tx, among: Among): Promise<UnequalStatus[]> {
   return await db.query<UnequalStatus>(sql`
     with of_refunds as (
       select merchant_id, transaction_id as id, bool_or(status = 'PROCESSING') as is_processing,
         coalesce(sum(amount) filter (where status = 'REFUNDED'), 0) as refunded,
         coalesce(sum(amount) filter (where status <> 'FAILED'), 0) as refunding
-      from refunds group by merchant_id, transaction_id
+      from refunds where ${isAmong(among, 'merchant_id', 'transaction_id')} group by merchant_id, transaction_id
     ), of_infractions as (
       select merchant_id, transaction_id as id, bool_or(state = 'returned') as is_returned, bool_or(state = 'open') as is_open,
         bool_or(state = 'accepted') as is_accepted
-      from infractions group by merchant_id, transaction_id
-    ), paid as (
+      from infractions where ${isAmong(among, 'merchant_id', 'transaction_id')} group by merchant_id, transaction_id
+    ), made as (
       select t.merchant_id, t.id as record_id, t.status, case
+        when amount_paid is null then case when status in ('PENDING', 'PIX_QRCODE_GENERATED', 'FAILED') then status else 'paid' end
         when is_returned then 'INFRACTION'
         when is_open then 'BLOCKED'
         when is_accepted then 'PROCESSING_INFRACTION'
@@ -143,10 +147,40 @@ export async function findUnequalStatuses(db: Db | Tx): Promise<UnequalStatus[]>
       from transactions t
       left join of_refunds using (merchant_id, id)
       left join of_infractions using (merchant_id, id)
-      where amount_paid is not null
+      where ${isAmong(among, 'merchant_id', 'id')}
     )
-    select merchant_id, record_id, status, expected from paid where status <> expected
-    union all
-    select merchant_id, id, status, 'paid' from transactions
-    where amount_paid is null and status not in ('PENDING', 'PIX_QRCODE_GENERATED', 'FAILED')`)
+    select merchant_id, record_id, status, expected from made where status <> expected`)
+}
+
+/**
+ * Transactions paid, refunds asked for or ended and contests opened or ended in the window; and of those that are known, the transactions of refunds and
+ * contests, and the contests under way of transactions.
+ */
+export async function findTouched(db: Db | Tx, window: Window, known: RecordKey[]): Promise<RecordKey[]> {
+  return await db.query<RecordKey>(sql`
+    with touched as (
+      ${tableOf(known)}
+      union
+      select merchant_id, id from transactions where ${isWithin(window, 'payment_date')}
+      union
+      select merchant_id, id from refunds where status = 'PROCESSING' and ${isWithin(window, 'created_at')}
+      union
+      select merchant_id, id from refunds where ${isWithin(window, 'finished_at')}
+      union
+      select merchant_id, id from infractions where state in ('open', 'accepted') and ${isWithin(window, 'opened_at')}
+      union
+      select merchant_id, id from infractions where ${isWithin(window, 'finished_at')}
+    ), charged as (
+      select merchant_id, id from touched
+      union
+      select merchant_id, transaction_id from refunds join touched using (merchant_id, id)
+      union
+      select merchant_id, transaction_id from infractions join touched using (merchant_id, id)
+    )
+    select merchant_id as "merchantId", id from charged
+    union
+    select i.merchant_id, i.id
+    from infractions i
+    join charged on charged.merchant_id = i.merchant_id and charged.id = i.transaction_id
+    where i.state in ('open', 'accepted')`)
 }

@@ -3,9 +3,10 @@ import { contest, decide, pollUntil, returnUnannounced } from '../../test/suppor
 import { untilStatus } from '../../test/support/payments.ts'
 import { drain, payOne, refund, setFixedFee, untilRefund, untilSent } from '../../test/support/refunds.ts'
 import { startTestService, type TestService } from '../../test/support/service.ts'
+import { byText, findByRecord } from '../../test/support/verification.ts'
 import { balancesOf } from '../../test/support/withdrawals.ts'
 import { raw, type Tx } from '../db/sql.ts'
-import { findTransactionBreaches } from './verify.ts'
+import { findTransactionBreaches, transactionVerification } from './verify.ts'
 
 let service: TestService
 /** A record of each kind, by its name. */
@@ -52,6 +53,7 @@ afterAll(async () => await service.stop())
 
 it('finds nothing where all is well', async () => {
   expect(await findTransactionBreaches(service.db)).toEqual([])
+  expect(await findByRecord(service.db, transactionVerification)).toEqual([])
 })
 
 const transfer = (event: string, kind: string, debit: string, credit: string, type: string, id: string, amount = 1) => `
@@ -151,7 +153,9 @@ it.each<[what: string, rule: string, sql: string]>([
     const named = text.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? '')
     const changed = await tx.query(raw(`with changed as (${named} returning 1) select 1 from changed`))
     expect(changed).toHaveLength(1)
-    return await findTransactionBreaches(tx)
+    const all = await findTransactionBreaches(tx)
+    expect(byText(await findByRecord(tx, transactionVerification))).toEqual(byText(all))
+    return all
   })
   expect(found.map((breach) => breach.rule)).toContain(rule)
 })

@@ -1,6 +1,8 @@
 import type { Db, Tx } from '../db/sql.ts'
-import type { Breach } from '../ledger/verify.ts'
+import type { Among } from '../ledger/among.ts'
+import type { Breach, Verification } from '../ledger/verify.ts'
 import {
+  findTouched,
   findUnequalInfractions,
   findUnequalRepayments,
   findUnequalStatuses,
@@ -11,26 +13,26 @@ import {
  * What must hold between transactions and the ledger, at any moment, since row and transfers are of one commit: every payment, refund and
  * contest has exactly the transfers of its state, none is without its record, and the status is the one that they make.
  */
-export async function findTransactionBreaches(db: Db | Tx): Promise<Breach[]> {
-  const transfers = (await findUnequalTransfers(db)).map((row) => ({
+export async function findTransactionBreaches(db: Db | Tx, among: Among = null): Promise<Breach[]> {
+  const transfers = (await findUnequalTransfers(db, among)).map((row) => ({
     rule: row.event_key.startsWith('refund:') ? 'refund_transfers' : 'payment_transfers',
     merchantId: row.merchant_id,
     recordId: row.record_id,
     detail: `${row.kind} from ${row.debit} to ${row.credit} under ${row.event_key} is to be ${row.expected ?? 'none'}, and is ${row.posted ?? 'none'}`,
   }))
-  const repayments = (await findUnequalRepayments(db)).map((row) => ({
+  const repayments = (await findUnequalRepayments(db, among)).map((row) => ({
     rule: 'debt_repaid',
     merchantId: row.merchant_id,
     recordId: row.record_id,
     detail: `${row.repaid} cents of a debt were repaid under ${row.event_key}, and that is not what was owed`,
   }))
-  const infractions = (await findUnequalInfractions(db)).map((row) => ({
+  const infractions = (await findUnequalInfractions(db, among)).map((row) => ({
     rule: 'infraction_transfers',
     merchantId: row.merchant_id,
     recordId: row.record_id,
     detail: `an infraction that is ${row.state ?? 'not there'} has ${row.blocked} cents blocked, ${row.returned} returned and ${row.released} released`,
   }))
-  const statuses = (await findUnequalStatuses(db)).map((row) => ({
+  const statuses = (await findUnequalStatuses(db, among)).map((row) => ({
     rule: 'transaction_status',
     merchantId: row.merchant_id,
     recordId: row.record_id,
@@ -38,3 +40,5 @@ export async function findTransactionBreaches(db: Db | Tx): Promise<Breach[]> {
   }))
   return [...transfers, ...repayments, ...infractions, ...statuses]
 }
+
+export const transactionVerification: Verification = { findBreaches: findTransactionBreaches, findTouched }

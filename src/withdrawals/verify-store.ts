@@ -1,4 +1,5 @@
 import { type Db, sql, type Tx } from '../db/sql.ts'
+import { type Among, isAmong, isWithin, type RecordKey, type Window } from '../ledger/among.ts'
 
 export type UnequalTransfer = {
   merchant_id: string
@@ -14,7 +15,7 @@ export type UnequalTransfer = {
  * Transfers that a withdrawal must have by its status and has not, or not so; and those of withdrawals that it may not have, or of none.
  * What a debt took of money that came back, and how much a receiver sent back, are looked at by {@link findReturnsOutOfRange}.
  */
-export async function findUnequalTransfers(db: Db | Tx): Promise<UnequalTransfer[]> {
+export async function findUnequalTransfers(db: Db | Tx, among: Among): Promise<UnequalTransfer[]> {
   return await db.query<UnequalTransfer>(sql`
     with expected as (
       select w.merchant_id, w.id as record_id, 'withdrawal:' || w.id || ':' || step.event as event_key,
@@ -29,11 +30,13 @@ export async function findUnequalTransfers(db: Db | Tx): Promise<UnequalTransfer
             array['FAILED', 'CANCELED', 'REJECTED'])
       ) step (event, kind, debit, credit, amount, statuses)
       where step.amount > 0 and (step.statuses is null or w.status = any (step.statuses))
+        and ${isAmong(among, 'w.merchant_id', 'w.id')}
     ), posted as (
       -- As sums: a transfer that was added to a past event is not hidden by its like.
       select merchant_id, record_id, event_key, kind, debit, credit, sum(amount) as amount
       from ledger_transfers
       where (record_type = 'withdrawal' or kind like 'withdrawal_%') and kind not in ('debt_repaid', 'withdrawal_returned')
+        and ${isAmong(among, 'merchant_id', 'record_id')}
       group by merchant_id, record_id, event_key, kind, debit, credit
     )
     select merchant_id, record_id, w.status, event_key, kind, expected.amount as expected, posted.amount as posted
@@ -55,7 +58,7 @@ export type Returned = {
  * Withdrawals that are REFUNDED with nothing back, or with more than was sent, or that got something back without being so; debts that
  * were repaid with more than came back or was released; and either of them twice in one event.
  */
-export async function findReturnsOutOfRange(db: Db | Tx): Promise<Returned[]> {
+export async function findReturnsOutOfRange(db: Db | Tx, among: Among): Promise<Returned[]> {
   return await db.query<Returned>(sql`
     with sums as (
       select merchant_id, record_id,
@@ -66,14 +69,24 @@ export async function findReturnsOutOfRange(db: Db | Tx): Promise<Returned[]> {
         count(*) filter (where kind in ('withdrawal_returned', 'debt_repaid'))
           > count(distinct (event_key, kind)) filter (where kind in ('withdrawal_returned', 'debt_repaid')) as is_doubled
       from ledger_transfers
-      where record_type = 'withdrawal' or kind = 'withdrawal_returned'
+      where (record_type = 'withdrawal' or kind = 'withdrawal_returned') and ${isAmong(among, 'merchant_id', 'record_id')}
       group by merchant_id, record_id
     )
     select merchant_id, record_id, w.status, coalesce(returned, 0) as returned, coalesce(repaid, 0) as repaid
     from sums
-    full join (select merchant_id, id as record_id, status, amount from withdrawals) w using (merchant_id, record_id)
+    full join (
+      select merchant_id, id as record_id, status, amount from withdrawals where ${isAmong(among, 'merchant_id', 'id')}
+    ) w using (merchant_id, record_id)
     where (w.status = 'REFUNDED') is distinct from (coalesce(returned, 0) > 0)
       or coalesce(returned, 0) > w.amount
       or repaid > returned + released
       or is_doubled`)
+}
+
+/** Withdrawals that were asked for or carried out in the window. */
+export async function findTouched(db: Db | Tx, window: Window): Promise<RecordKey[]> {
+  return await db.query<RecordKey>(sql`
+    select merchant_id as "merchantId", id from withdrawals where ${isWithin(window, 'created_at')}
+    union
+    select merchant_id, id from withdrawals where ${isWithin(window, 'processed_date')}`)
 }

@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
 import { historyColumns, insertRow, withdrawalHistories } from '../../test/support/records.ts'
+import { byText, findByRecord } from '../../test/support/verification.ts'
 import { sql } from '../db/sql.ts'
-import { findWithdrawalBreaches } from './verify.ts'
+import { findWithdrawalBreaches, withdrawalVerification } from './verify.ts'
 
 const now = new Date('2026-03-02T15:00:00.000Z')
 const merchant_id = randomUUID()
@@ -63,6 +64,7 @@ async function breachesWith(transfers: Transfer[]): Promise<string[]> {
             'withdrawal', ${id}, ${now})`)
       }
       const breaches = await findWithdrawalBreaches(tx)
+      expect(byText(await findByRecord(tx, withdrawalVerification))).toEqual(byText(breaches))
       found.push(...breaches.map(({ rule, recordId }) => `${rule}${recordId === id ? '' : ' of another'}`))
       throw undo
     })

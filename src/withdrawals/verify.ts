@@ -1,19 +1,20 @@
 import type { Db, Tx } from '../db/sql.ts'
-import type { Breach } from '../ledger/verify.ts'
-import { findReturnsOutOfRange, findUnequalTransfers } from './verify-store.ts'
+import type { Among } from '../ledger/among.ts'
+import type { Breach, Verification } from '../ledger/verify.ts'
+import { findReturnsOutOfRange, findTouched, findUnequalTransfers } from './verify-store.ts'
 
 /**
  * What must hold between withdrawals and the ledger: each has exactly the transfers of its status, and there are none without their
  * withdrawal. Status and transfers are of one commit, so it holds at any moment.
  */
-export async function findWithdrawalBreaches(db: Db | Tx): Promise<Breach[]> {
-  const unequal = (await findUnequalTransfers(db)).map((row) => ({
+export async function findWithdrawalBreaches(db: Db | Tx, among: Among = null): Promise<Breach[]> {
+  const unequal = (await findUnequalTransfers(db, among)).map((row) => ({
     rule: 'withdrawal_transfers',
     merchantId: row.merchant_id,
     recordId: row.record_id,
     detail: `${describe(row.status)} is to have ${row.expected ?? 'no'} cents as ${row.kind} of ${row.event_key}, and has ${row.posted ?? 'none'}`,
   }))
-  const returns = (await findReturnsOutOfRange(db)).map((row) => ({
+  const returns = (await findReturnsOutOfRange(db, among)).map((row) => ({
     rule: 'withdrawal_returned',
     merchantId: row.merchant_id,
     recordId: row.record_id,
@@ -25,3 +26,5 @@ export async function findWithdrawalBreaches(db: Db | Tx): Promise<Breach[]> {
 function describe(status: string | null): string {
   return status === null ? 'a withdrawal that does not exist' : `a withdrawal that is ${status}`
 }
+
+export const withdrawalVerification: Verification = { findBreaches: findWithdrawalBreaches, findTouched }

@@ -205,7 +205,9 @@ describe('guiche ledger', () => {
 
     await cli.read(['ledger', 'stop', '--reason', 'a breach'])
     await cli.expectFailure(['ledger', 'release'], /still do not agree, so nothing is released.*\n {2}trial_balance: /)
-    expect(await cli.read(['ledger', 'release', '--force'])).toContain('stops money again when it verifies them next')
+    expect(await cli.read(['ledger', 'release', '--force'])).toContain(
+      'stops money again when it looks at every cent next',
+    )
     const last = (await cli.runJson<Acted[]>(['audit', 'list', '--last', '1']))[0]
     expect(last).toMatchObject({ action: 'ledger.release', details: { reason: 'a breach', breaches: 2 } })
     await spoil(-1)

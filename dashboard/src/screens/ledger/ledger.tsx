@@ -79,7 +79,8 @@ function Health({ books: { unevenMerchants, verified, brake } }: { books: Ledger
     <Stack gap="sm">
       <Alert color={isEven ? 'teal' : 'red'} title={isEven ? t.agrees : t.uneven(format.number(unevenMerchants))}>
         <Text size="sm">
-          {isEven ? t.agreesLead : t.unevenLead} {verified ? t.verified(format.fromNow(verified.at)) : t.notVerified}
+          {isEven ? t.agreesLead : t.unevenLead}{' '}
+          {verified ? t.verified(format.fromNow(verified.all.at), format.fromNow(verified.recent.at)) : t.notVerified}
         </Text>
       </Alert>
       {brake && (

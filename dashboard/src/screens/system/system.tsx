@@ -28,7 +28,7 @@ type SystemView = {
   }[]
   /** Acquirers that have records and no settings. */
   unconfigured?: string[]
-  books: { at: string; tookMs: number } | null
+  books: { all: { at: string; tookMs: number }; recent: { at: string } } | null
   brake: { reason: string; engagedAt: string } | null
 }
 
@@ -202,8 +202,13 @@ function Books({ system: { books, brake } }: { system: SystemView }) {
   const t = useText(words)
   const format = useFormat()
   if (!books) return <Text size="sm">{t.notVerified}</Text>
-  const at = format.fromNow(books.at)
-  return <Text size="sm">{brake ? t.brokenBooks(at) : t.verified(at, format.duration(books.tookMs))}</Text>
+  const { all, recent } = books
+  const recently = format.fromNow(recent.at)
+  return (
+    <Text size="sm">
+      {brake ? t.brokenBooks(recently) : t.verified(format.fromNow(all.at), format.duration(all.tookMs), recently)}
+    </Text>
+  )
 }
 
 function Process({ system: { version, node, startedAt, memoryBytes } }: { system: SystemView }) {

@@ -1,0 +1,28 @@
+import { givenRows } from '../db/given.ts'
+import { empty, raw, type Sql, sql } from '../db/sql.ts'
+
+export type RecordKey = { merchantId: string; id: string }
+
+/** What is verified: these records, or with null all that there are. */
+export type Among = RecordKey[] | null
+
+/** From a moment on and before another; null: whatever is later, also what a clock that is fast has dated in the future. */
+export type Window = { from: Date; to: Date | null }
+
+const given = givenRows<RecordKey>({ merchantId: 'uuid', id: 'uuid' })
+
+/** Whether a row is of one of the records, by the columns with their merchant and their id. */
+export function isAmong(among: Among, merchantId: string, id: string): Sql {
+  if (among === null) return sql`true`
+  return sql`(${raw(merchantId)}, ${raw(id)}) in (select "merchantId", id from ${given(among)})`
+}
+
+/** The records as a table `merchant_id`, `id`. */
+export function tableOf(records: RecordKey[]): Sql {
+  return sql`select "merchantId" as merchant_id, id from ${given(records)}`
+}
+
+export function isWithin(window: Window | null, column: string): Sql {
+  if (window === null) return sql`true`
+  return sql`${raw(column)} >= ${window.from} ${window.to ? sql`and ${raw(column)} < ${window.to}` : empty}`
+}
