@@ -74,7 +74,7 @@ export function ledgerCommands(program: Command): void {
             json,
             shown: { released: 'withdrawals and refunds', 'stopped since': brake.engaged_at, because: brake.reason },
             note: force
-              ? 'If the books still do not agree, the service stops money again when it verifies them next, at night at the latest: mend them before.'
+              ? 'If the books still do not agree, the service stops money again when it looks at every cent next, within five minutes: mend them.'
               : 'What waited goes out by itself within some minutes; nothing need be restarted.',
           },
         )

@@ -255,6 +255,12 @@ export async function findEngagedBrake(db: Db | Tx): Promise<BrakeRow | null> {
   return rows[0] ?? null
 }
 
+/** When an operator last let money leave again. */
+export async function findReleasedAt(db: Db): Promise<Date | null> {
+  const rows = await db.query<{ at: Date | null }>(sql`select max(released_at) as at from brakes`)
+  return rows[0]?.at ?? null
+}
+
 export async function insertBrake(db: Db | Tx, brake: { id: string; reason: string; now: Date }): Promise<void> {
   await db.query(sql`
     insert into brakes (id, reason, engaged_at) values (${brake.id}, ${brake.reason}, ${brake.now}) on conflict do nothing`)

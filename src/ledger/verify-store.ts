@@ -1,5 +1,6 @@
 import { type Db, sql, type Tx } from '../db/sql.ts'
-import { isWithin, type RecordKey, type Window } from './among.ts'
+import { accounts } from './accounts.ts'
+import { isWithin, type RecordKey, type Window } from './among-store.ts'
 
 type Merchant = { merchant_id: string }
 
@@ -24,7 +25,7 @@ export async function findUnequalBalances(
     ), compared as (
       select merchant_id, account, coalesce(balance, 0) as balance, coalesce(last.left, 0) as sum
       from merchants
-      cross join unnest(array['available', 'reserved', 'blocked', 'fees', 'acquirer', 'suspense', 'debt']) account
+      cross join unnest(${[...accounts]}::text[]) account
       left join ledger_accounts using (merchant_id, account)
       left join lateral (
         select balance as left from (
@@ -45,7 +46,7 @@ export async function findChainBreaches(
   window: Window | null,
 ): Promise<(Merchant & { record_id: string; account: string; id: number })[]> {
   return await db.query(sql`
-    with posted as (
+    with posted as not materialized (
       select * from ledger_transfers where ${isWithin(window, 'created_at')}
     ), sides as (
       select merchant_id, id, record_id, credit as account, amount, credit_balance as balance from posted

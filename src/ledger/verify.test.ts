@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
-import { raw, type Tx } from '../db/sql.ts'
+import { type Db, raw, type Tx } from '../db/sql.ts'
+import type { Window } from './among-store.ts'
 import { post } from './post.ts'
-import { findLedgerBreaches } from './verify.ts'
+import { findAccountBreaches, findTransferBreaches } from './verify.ts'
 
 const merchantId = randomUUID()
 const moments = ['12:00:00', '12:01:00', '12:02:00', '12:03:00'].map((time) => new Date(`2026-03-02T${time}.000Z`))
@@ -30,17 +31,22 @@ const end = { from: third, to: null }
 const nobodys = { from: new Date(0), to: new Date(1) }
 const all = null
 
+async function findIn(db: Db | Tx, window: Window | null): Promise<string[]> {
+  const breaches = [...(await findAccountBreaches(db)), ...(await findTransferBreaches(db, window))]
+  return breaches.map(({ rule }) => rule)
+}
+
 it.each([[all], [middle], [end], [nobodys]])('finds nothing where all is well: %o', async (window) => {
-  expect(await findLedgerBreaches(database.db, window)).toEqual([])
+  expect(await findIn(database.db, window)).toEqual([])
 })
 
 /** The rules that are broken after a statement, which is taken back. */
-async function rulesAfter(statement: string, window: Parameters<typeof findLedgerBreaches>[1]): Promise<string[]> {
+async function rulesAfter(statement: string, window: Window | null): Promise<string[]> {
   const rules: string[] = []
   const work = async (tx: Tx) => {
     const changed = await tx.query(raw(`with changed as (${statement} returning 1) select 1 from changed`))
     expect(changed).not.toEqual([])
-    rules.push(...(await findLedgerBreaches(tx, window)).map(({ rule }) => rule))
+    rules.push(...(await findIn(tx, window)))
     throw new Error('taken back')
   }
   await expect(database.db.transaction(work)).rejects.toThrow('taken back')
@@ -86,7 +92,7 @@ it('finds transfers of somebody who has no accounts', async () => {
   expect(await rulesAfter('delete from ledger_accounts', all)).toEqual(Array(3).fill('balance_is_sum'))
 })
 
-it('finds an account that is below zero', async () => {
+it('finds a balance without any transfer', async () => {
   const statement = `insert into ledger_accounts (merchant_id, account, balance) values ('${randomUUID()}', 'debt', -1)`
   expect(await rulesAfter(statement, all)).toEqual(['trial_balance', 'balance_is_sum'])
 })

@@ -1,5 +1,5 @@
 import type { Db, Tx } from '../db/sql.ts'
-import type { Among, RecordKey, Window } from './among.ts'
+import type { Among, RecordKey, Window } from './among-store.ts'
 import { findChainBreaches, findOverdrafts, findUnequalBalances, findUnevenMerchants } from './verify-store.ts'
 
 /** Something in the books that cannot be right. */
@@ -18,38 +18,44 @@ export type Verification = {
 /**
  * What must hold in the ledger by itself:
  * - each merchant's balances add up to zero (trial balance);
- * - each balance equals the sum of its transfers;
+ * - no account that may not is below zero;
  * - the running balances in the transfers follow from one another;
- * - no account that may not is below zero.
- *
- * Of a window: its transfers, the balances of those whose transfers they are, and all that can be seen from balances alone.
+ * - each balance is what the last of its transfers left, and so their sum.
  */
-export async function findLedgerBreaches(db: Db | Tx, window: Window | null = null): Promise<Breach[]> {
-  const found = [
-    (await findUnevenMerchants(db)).map(({ merchant_id, sum }) => ({
-      rule: 'trial_balance',
-      merchantId: merchant_id,
-      recordId: null,
-      detail: `the balances add up to ${sum}, not to 0`,
-    })),
-    (await findUnequalBalances(db, window)).map(({ merchant_id, account, balance, sum }) => ({
-      rule: 'balance_is_sum',
-      merchantId: merchant_id,
-      recordId: null,
-      detail: `the balance of ${account} is ${balance}, its transfers left ${sum}`,
-    })),
-    (await findChainBreaches(db, window)).map(({ merchant_id, record_id, account, id }) => ({
-      rule: 'running_balance',
-      merchantId: merchant_id,
-      recordId: record_id,
-      detail: `the running balance of ${account} does not follow at transfer ${id}`,
-    })),
-    (await findOverdrafts(db)).map(({ merchant_id, account, balance }) => ({
-      rule: 'no_overdraft',
-      merchantId: merchant_id,
-      recordId: null,
-      detail: `the balance of ${account} is ${balance}`,
-    })),
-  ]
-  return found.flat()
+export async function findLedgerBreaches(db: Db | Tx): Promise<Breach[]> {
+  return [...(await findAccountBreaches(db)), ...(await findTransferBreaches(db, null))]
+}
+
+/** Those that balances alone tell of, of everybody. */
+export async function findAccountBreaches(db: Db | Tx): Promise<Breach[]> {
+  const uneven = (await findUnevenMerchants(db)).map(({ merchant_id, sum }) => ({
+    rule: 'trial_balance',
+    merchantId: merchant_id,
+    recordId: null,
+    detail: `the balances add up to ${sum}, not to 0`,
+  }))
+  const overdrafts = (await findOverdrafts(db)).map(({ merchant_id, account, balance }) => ({
+    rule: 'no_overdraft',
+    merchantId: merchant_id,
+    recordId: null,
+    detail: `the balance of ${account} is ${balance}`,
+  }))
+  return [...uneven, ...overdrafts]
+}
+
+/** Those of all transfers, or of those of a window and the balances of the merchants whose they are. */
+export async function findTransferBreaches(db: Db | Tx, window: Window | null): Promise<Breach[]> {
+  const unequal = (await findUnequalBalances(db, window)).map(({ merchant_id, account, balance, sum }) => ({
+    rule: 'balance_is_sum',
+    merchantId: merchant_id,
+    recordId: null,
+    detail: `the balance of ${account} is ${balance}, its transfers left ${sum}`,
+  }))
+  const unchained = (await findChainBreaches(db, window)).map(({ merchant_id, record_id, account, id }) => ({
+    rule: 'running_balance',
+    merchantId: merchant_id,
+    recordId: record_id,
+    detail: `the running balance of ${account} does not follow at transfer ${id}`,
+  }))
+  return [...unequal, ...unchained]
 }

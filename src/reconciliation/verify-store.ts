@@ -1,5 +1,5 @@
 import { type Db, sql, type Tx } from '../db/sql.ts'
-import { type Among, isAmong, isWithin, type RecordKey, type Window } from '../ledger/among.ts'
+import { type Among, isAmong, isWithin, type RecordKey, type Window } from '../ledger/among-store.ts'
 
 /** What was confirmed, and whose books it changes. */
 const corrections = sql`

@@ -1,5 +1,5 @@
 import type { Db, Tx } from '../db/sql.ts'
-import type { Among } from '../ledger/among.ts'
+import type { Among } from '../ledger/among-store.ts'
 import type { Breach, Verification } from '../ledger/verify.ts'
 import { findTouched, findUnequalCorrections } from './verify-store.ts'
 

@@ -1,5 +1,5 @@
-import { type Db, sql, type Tx } from '../db/sql.ts'
-import { type Among, isAmong, isWithin, type RecordKey, tableOf, type Window } from '../ledger/among.ts'
+import { type Db, empty, sql, type Tx } from '../db/sql.ts'
+import { type Among, isAmong, isWithin, type RecordKey, tableOf, type Window } from '../ledger/among-store.ts'
 
 export type UnequalTransfer = {
   merchant_id: string
@@ -80,38 +80,28 @@ export type Twice = { merchant_id: string; record_id: string; end_to_end: string
 
 /** Payments in suspense that are not matched to a transaction and pay one all the same, or are matched and do not. */
 export async function findMisplaced(db: Db | Tx, among: Among): Promise<Twice[]> {
+  // Of few payments the transactions are found by their index, which begins with the merchant; whether they are among the records does not matter.
+  const paidByFew = sql`
+    and merchant_id = any(array(select merchant_id from clients))
+    and end_to_end = any(array(select end_to_end from suspense_payments where ${isAmong(among, 'merchant_id', 'id')}))`
   return await db.query<Twice>(sql`
     select s.merchant_id, s.id as record_id, s.end_to_end
     from suspense_payments s
     left join (
-      select merchant_id, id, acquirer, end_to_end from transactions
-      where match_undone_at is null and ${isAmong(among, 'merchant_id', 'id')}
+      select merchant_id, id, acquirer, end_to_end from transactions where match_undone_at is null ${among === null ? empty : paidByFew}
     ) t on t.end_to_end = s.end_to_end and t.acquirer = s.acquirer
     where ${isAmong(among, 's.merchant_id', 's.id')}
       and (t.id, t.merchant_id) is distinct from (s.matched_transaction_id, s.matched_merchant_id)`)
 }
 
-/**
- * Payments that came into suspense in the window and are there still; and of those that are known, the transactions that payments are matched to, and the
- * payments in suspense that pay one of the transactions.
- */
+/** Payments that came into suspense in the window and are there still, and those that pay one of the transactions that are known. */
 export async function findTouched(db: Db | Tx, window: Window, known: RecordKey[]): Promise<RecordKey[]> {
   return await db.query<RecordKey>(sql`
-    with known as (
-      ${tableOf(known)}
-    ), held as (
-      select s.merchant_id, s.id from suspense_payments s join known using (merchant_id, id)
-      union
-      select merchant_id, id from suspense_payments where status in ('held', 'returning') and ${isWithin(window, 'status_dates[1]')}
-      union
-      select s.merchant_id, s.id
-      from known
-      join transactions t using (merchant_id, id)
-      join suspense_payments s on s.acquirer = t.acquirer and s.end_to_end = t.end_to_end
-    )
-    select merchant_id as "merchantId", id from held
+    select merchant_id as "merchantId", id from suspense_payments
+    where status in ('held', 'returning') and ${isWithin(window, 'status_dates[1]')}
     union
-    select matched_merchant_id, matched_transaction_id
-    from suspense_payments join held using (merchant_id, id)
-    where matched_transaction_id is not null`)
+    select s.merchant_id, s.id
+    from (${tableOf(known)}) known
+    join transactions t using (merchant_id, id)
+    join suspense_payments s on s.acquirer = t.acquirer and s.end_to_end = t.end_to_end`)
 }

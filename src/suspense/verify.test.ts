@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { payOne, setFixedFee } from '../../test/support/refunds.ts'
 import { startTestService, type TestService } from '../../test/support/service.ts'
 import { payOrphan, untilReturned } from '../../test/support/suspense.ts'
 import { byText, findByRecord } from '../../test/support/verification.ts'
 import { raw, sql } from '../db/sql.ts'
+import type { RecordKey } from '../ledger/among-store.ts'
 import { matchPayment } from '../orphans/match.ts'
 import { undoMatch } from '../orphans/undo.ts'
 import { createSettlement } from '../transactions/settle.ts'
@@ -125,4 +126,22 @@ it.each<[what: string, rule: string, sql: string]>([
   })
   await expect(taken).rejects.toThrow('taken back')
   expect(found).toContain(rule)
+})
+
+describe('a payment that is looked at without the transaction that it pays', () => {
+  const lookAt = async (id = '') => {
+    const [payment] = await service.db.query<RecordKey>(
+      sql`select merchant_id as "merchantId", id from suspense_payments where id = ${id}`,
+    )
+    return payment ? await findSuspenseBreaches(service.db, [payment]) : null
+  }
+
+  it('is no breach when it was matched after it was found out what is to be looked at', async () => {
+    expect(await lookAt(ids.matched)).toEqual([])
+  })
+
+  it('is one when it is held as well', async () => {
+    await service.db.query(sql`update suspense_payments set end_to_end = ${ids.e2e} where id = ${ids.held}`)
+    expect(await lookAt(ids.held)).toMatchObject([{ rule: 'suspense_payment_once' }])
+  })
 })

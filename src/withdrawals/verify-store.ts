@@ -1,5 +1,5 @@
 import { type Db, sql, type Tx } from '../db/sql.ts'
-import { type Among, isAmong, isWithin, type RecordKey, type Window } from '../ledger/among.ts'
+import { type Among, isAmong, isWithin, type RecordKey, type Window } from '../ledger/among-store.ts'
 
 export type UnequalTransfer = {
   merchant_id: string
@@ -42,7 +42,9 @@ export async function findUnequalTransfers(db: Db | Tx, among: Among): Promise<U
     select merchant_id, record_id, w.status, event_key, kind, expected.amount as expected, posted.amount as posted
     from expected
     full join posted using (merchant_id, record_id, event_key, kind, debit, credit)
-    left join (select merchant_id, id as record_id, status from withdrawals) w using (merchant_id, record_id)
+    left join (
+      select merchant_id, id as record_id, status from withdrawals where ${isAmong(among, 'merchant_id', 'id')}
+    ) w using (merchant_id, record_id)
     where expected.amount is distinct from posted.amount`)
 }
 

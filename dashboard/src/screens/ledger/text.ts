@@ -72,7 +72,8 @@ export const words = texts({
     lead: 'Every cent that came in, was set aside or left. Entries are only ever added.',
     agrees: 'The books add up to zero',
     agreesLead: 'Of every merchant, what is owed to somebody equals what the acquirers hold.',
-    verified: (time: string, recently: string) => `Every cent was verified ${time}, what changed since ${recently}.`,
+    verified: (time: string, recently: string) =>
+      `Every cent was verified ${time}, and what changed since then ${recently}.`,
     notVerified: 'Every cent is verified at night, what changed every five minutes; not yet since the start.',
     uneven: (count: string) => `The books of ${count} merchants do not add up to zero`,
     unevenLead: 'Withdrawals and refunds are stopped at the next verification. See the system screen.',

@@ -32,7 +32,7 @@ export const words = texts({
     certificate: (time: string) => `certificate ends ${time}`,
     books: 'Books',
     verified: (time: string, took: string, recently: string) =>
-      `Every cent was looked at ${time}, in ${took}, what changed since ${recently}, and nothing was wrong.`,
+      `Every cent was looked at ${time}, in ${took}, and what changed since then ${recently}: nothing was wrong.`,
     brokenBooks: (time: string) => `Looked at ${time}: see why money does not leave.`,
     notVerified: 'Not looked at yet: that happens at the start, at night, and every five minutes for what changed.',
     process: 'Process',
@@ -70,7 +70,7 @@ export const words = texts({
     certificate: (time: string) => `certificado vence ${time}`,
     books: 'Livros',
     verified: (time: string, took: string, recently: string) =>
-      `Cada centavo foi conferido ${time}, em ${took}, o que mudou desde então ${recently}, e nada estava errado.`,
+      `Cada centavo foi conferido ${time}, em ${took}, e o que mudou desde então, ${recently}: nada estava errado.`,
     brokenBooks: (time: string) => `Conferido ${time}: veja por que o dinheiro não sai.`,
     notVerified: 'Ainda não conferidos: acontece no início, à noite e, para o que mudou, a cada cinco minutos.',
     process: 'Processo',
