@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import { Gauge, type Registry } from 'prom-client'
 import { findSetting, saveSetting } from './auth/store.ts'
 import { workLong } from './db/long-work.ts'
-import type { Db } from './db/sql.ts'
+import type { Db, Tx } from './db/sql.ts'
 import type { Job, JobSchedule } from './jobs/jobs.ts'
 import type { RecordKey, Window } from './ledger/among-store.ts'
 import { engageBrake } from './ledger/brake.ts'
@@ -80,12 +80,14 @@ async function findRecentBreaches(
   const add = (breaches: Breach[]) => {
     for (const breach of breaches) found.set(JSON.stringify(breach), breach)
   }
-  add(await findAccountBreaches(db))
+  const options = { stopping, readOnly: true, byIndex: true }
   const rest = createPace(stopping)
+  add(await workLong(db, options, findAccountBreaches))
+  add(await workLong(db, options, async (tx) => await findTransferBreaches(tx, since)))
   for (let window = windowFrom(since, now); ; window = windowFrom(window.to, now)) {
-    add(await findBreachesWithin(db, window, stopping))
-    if (window.to === null) return [...found.values()]
     await rest()
+    add(await workLong(db, options, async (tx) => await findRecordBreaches(tx, window)))
+    if (window.to === null) return [...found.values()]
   }
 }
 
@@ -94,19 +96,18 @@ function windowFrom(from: Date, now: Date): Window {
   return { from, to: to < now ? to : null }
 }
 
-async function findBreachesWithin(db: Db, window: Window, stopping: AbortSignal): Promise<Breach[]> {
-  return await workLong(db, { stopping, readOnly: true, byIndex: true }, async (tx) => {
-    const found = await findTransferBreaches(tx, window)
-    const touched = new Map<string, RecordKey>()
-    const add = (keys: RecordKey[]) => {
-      for (const key of keys) touched.set(`${key.merchantId} ${key.id}`, key)
-    }
-    add(await findBookedFor(tx, window))
-    for (const { findTouched } of verifications) add(await findTouched(tx, window, [...touched.values()]))
-    if (touched.size === 0) return found
-    for (const { findBreaches } of verifications) found.push(...(await findBreaches(tx, [...touched.values()])))
-    return found
-  })
+/** Those of the records that were touched in a window. */
+async function findRecordBreaches(tx: Tx, window: Window): Promise<Breach[]> {
+  const touched = new Map<string, RecordKey>()
+  const touch = (keys: RecordKey[]) => {
+    for (const key of keys) touched.set(`${key.merchantId} ${key.id}`, key)
+  }
+  touch(await findBookedFor(tx, window))
+  for (const { findTouched } of verifications) touch(await findTouched(tx, window, [...touched.values()]))
+  const found: Breach[] = []
+  if (touched.size === 0) return found
+  for (const { findBreaches } of verifications) found.push(...(await findBreaches(tx, [...touched.values()])))
+  return found
 }
 
 /** Verifies the books in service: a breach stops withdrawals and refunds, never payments that come in, until an operator releases it. */

@@ -17,7 +17,8 @@ export async function workLong<Result>(
     const [connection] = await tx.query<{ pid: number }>(sql`
       select pg_backend_pid() as pid, set_config('statement_timeout', '0', true),
         set_config('max_parallel_workers_per_gather', '0', true), set_config('transaction_read_only', ${String(readOnly)}, true),
-        set_config('enable_seqscan', ${byIndex ? 'off' : 'on'}, true)`)
+        set_config('enable_seqscan', ${byIndex ? 'off' : 'on'}, true),
+        set_config('enable_incremental_sort', ${byIndex ? 'off' : 'on'}, true)`)
     let canceled: Promise<unknown> = Promise.resolve()
     const cancel = () => {
       canceled = db.query(sql`select pg_cancel_backend(${connection?.pid})`).catch(() => {})

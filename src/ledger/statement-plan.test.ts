@@ -2,8 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
 import { withPlan } from '../../test/support/plans.ts'
+import { workLong } from '../db/long-work.ts'
 import { raw, sql } from '../db/sql.ts'
-import { listStatement, listStatementBefore, type StatementFilters } from './store.ts'
+import { findBalancesAt, listStatement, listStatementBefore, type StatementFilters } from './store.ts'
+import { findChainBreaches } from './verify-store.ts'
 
 // What PostgreSQL reads for a statement: payments of 100 with fees of 1, half of them one merchant's, and 50 reservations.
 const merchant = randomUUID()
@@ -55,4 +57,21 @@ it('an export reads a piece and no more', async () => {
   expect(found.rows[0]?.id).toBeLessThan(last?.id ?? 0)
   expect(found.plan.scans).not.toContain('Seq Scan')
   expect(found.plan.rows).toBeLessThanOrEqual(102)
+})
+
+it('past balances read what they need, also those of accounts that were never used', async () => {
+  const found = await withPlan(database.db, async (db) => ({ balances: await findBalancesAt(db, merchant, at(9_000)) }))
+  expect(found.balances).toMatchObject({ blocked: 0, debt: 0 })
+  expect(found.plan.rows).toBeLessThan(2_000)
+})
+
+it('a verification of what was booked since reads that, and before it the last transfer of each account', async () => {
+  const found = await workLong(
+    database.db,
+    { readOnly: true, byIndex: true },
+    async ({ query }) =>
+      await withPlan({ ...database.db, query }, async (db) => ({ rows: await findChainBreaches(db, at(9_990)) })),
+  )
+  expect(found.rows).not.toEqual([])
+  expect(found.plan.rows).toBeLessThan(2_000)
 })

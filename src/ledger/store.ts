@@ -99,18 +99,37 @@ export async function findBalances(db: Db | Tx, merchantId: string): Promise<Bal
 export async function findBalancesAt(db: Db, merchantId: string, at: Date): Promise<Balances> {
   return toBalances(
     await db.query<{ account: Account; balance: number }>(sql`
-      select account, case when last.debit = account then last.debit_balance else last.credit_balance end as balance
+      select account, last.balance
       from unnest(${[...accounts]}::text[]) account
       cross join lateral (
-        select id, debit, debit_balance, credit_balance from (
-          (select id, debit, debit_balance, credit_balance from ledger_transfers
-            where merchant_id = ${merchantId} and debit = account and created_at <= ${at} order by id desc limit 1)
-          union all
-          (select id, debit, debit_balance, credit_balance from ledger_transfers
-            where merchant_id = ${merchantId} and credit = account and created_at <= ${at} order by id desc limit 1)
-        ) either order by id desc limit 1
+        ${lastTransfer({ merchantId: sql`${merchantId}::uuid`, account: sql`account`, that: sql`created_at <= ${at}` })}
       ) last`),
   )
+}
+
+type Last = {
+  merchantId: Sql
+  account: Sql
+  /** With an id before this; null: of all. */
+  beforeId?: Sql | null
+  /** What else is asked of it. */
+  that?: Sql
+}
+
+/**
+ * The last transfer of an account, as the parts of a query: `id` and the `balance` that it left. The account is looked for between bounds: of one that is
+ * equal PostgreSQL expects that every second transfer is on it, and walks through all that the merchant has where it was never used.
+ */
+export function lastTransfer({ merchantId, account, beforeId = null, that = sql`true` }: Last): Sql {
+  const of = (side: 'debit' | 'credit') => sql`
+    select id, ${raw(side)}_balance as balance from ledger_transfers t
+    where (t.merchant_id, t.${raw(side)}) >= (${merchantId}, ${account}) and ${that} and ${
+      beforeId === null
+        ? sql`(t.merchant_id, t.${raw(side)}) <= (${merchantId}, ${account})`
+        : sql`(t.merchant_id, t.${raw(side)}, t.id) < (${merchantId}, ${account}, ${beforeId})`
+    }
+    order by t.merchant_id desc, t.${raw(side)} desc, t.id desc limit 1`
+  return sql`select id, balance from ((${of('debit')}) union all (${of('credit')})) either order by id desc limit 1`
 }
 
 export type StatementRow = {

@@ -1,6 +1,6 @@
 import { type Db, sql, type Tx } from '../db/sql.ts'
-import { accounts } from './accounts.ts'
 import { isWithin, type RecordKey, type Window } from './among-store.ts'
+import { lastTransfer } from './store.ts'
 
 type Merchant = { merchant_id: string }
 
@@ -11,65 +11,54 @@ export async function findUnevenMerchants(db: Db | Tx): Promise<(Merchant & { su
 
 /**
  * Balances that are not what the account's last transfer left, and accounts with transfers that have no balance. Where running balances follow from
- * one another, that is the sum of all. Of a window: those of the merchants who were booked for in it.
+ * one another, that is the sum of all. Since a moment: of the accounts that were booked on since then.
  */
 export async function findUnequalBalances(
   db: Db | Tx,
-  window: Window | null,
+  since: Date | null,
 ): Promise<(Merchant & { account: string; balance: number; sum: number })[]> {
   return await db.query(sql`
-    with merchants as (
-      select merchant_id from ledger_transfers where ${isWithin(window, 'created_at')}
-      union
-      select merchant_id from ledger_accounts where ${window === null}
-    ), compared as (
-      select merchant_id, account, coalesce(balance, 0) as balance, coalesce(last.left, 0) as sum
-      from merchants
-      cross join unnest(${[...accounts]}::text[]) account
-      left join ledger_accounts using (merchant_id, account)
-      left join lateral (
-        select balance as left from (
-          (select id, debit_balance as balance from ledger_transfers t
-            where t.merchant_id = merchants.merchant_id and debit = account order by id desc limit 1)
-          union all
-          (select id, credit_balance from ledger_transfers t
-            where t.merchant_id = merchants.merchant_id and credit = account order by id desc limit 1)
-        ) either order by id desc limit 1
-      ) last on true
+    with ${sidesSince(since)}, ends as (
+      select merchant_id, account, max(id) as id from sides group by merchant_id, account
+    ), lasts as (
+      select merchant_id, account, case when t.debit = account then debit_balance else credit_balance end as sum
+      from ends join ledger_transfers t using (merchant_id, id)
     )
-    select merchant_id, account, balance, sum from compared where balance <> sum`)
+    select merchant_id, account, coalesce(balance, 0) as balance, coalesce(sum, 0) as sum
+    from lasts full join ledger_accounts using (merchant_id, account)
+    where coalesce(balance, 0) <> coalesce(sum, 0) and (${since === null} or sum is not null)`)
 }
 
-/** Transfers whose running balances do not follow from those before. */
+/** Transfers, since a moment, whose running balances do not follow from those before. */
 export async function findChainBreaches(
   db: Db | Tx,
-  window: Window | null,
+  since: Date | null,
 ): Promise<(Merchant & { record_id: string; account: string; id: number })[]> {
   return await db.query(sql`
-    with posted as not materialized (
-      select * from ledger_transfers where ${isWithin(window, 'created_at')}
-    ), sides as (
-      select merchant_id, id, record_id, credit as account, amount, credit_balance as balance from posted
-      union all
-      select merchant_id, id, record_id, debit, -amount, debit_balance from posted
-    ), chained as (
+    with ${sidesSince(since)}, chained as (
       select merchant_id, id, record_id, account, amount, balance,
         lag(balance) over (partition by merchant_id, account order by id) as before
       from sides
     )
     select merchant_id, id, record_id, account
     from chained
-    -- The first of the window follows from the last one before it.
+    -- The first since then follows from the last one before it.
     where balance - amount <> coalesce(before, (
-      select either.balance from (
-        (select t.id, debit_balance as balance from ledger_transfers t
-          where t.merchant_id = chained.merchant_id and debit = account and t.id < chained.id order by id desc limit 1)
-        union all
-        (select t.id, credit_balance from ledger_transfers t
-          where t.merchant_id = chained.merchant_id and credit = account and t.id < chained.id order by id desc limit 1)
-      ) either order by either.id desc limit 1
+      select last.balance from (
+        ${lastTransfer({ merchantId: sql`chained.merchant_id`, account: sql`chained.account`, beforeId: sql`chained.id` })}
+      ) last
     ), 0)`)
 }
+
+/** Each transfer twice, once for each of its accounts. Read twice, too: together they would be kept on the disk meanwhile. */
+const sidesSince = (since: Date | null) => sql`
+    posted as not materialized (
+      select * from ledger_transfers where ${since === null ? sql`true` : sql`created_at >= ${since}`}
+    ), sides as not materialized (
+      select merchant_id, id, record_id, credit as account, amount, credit_balance as balance from posted
+      union all
+      select merchant_id, id, record_id, debit, -amount, debit_balance from posted
+    )`
 
 export async function findOverdrafts(db: Db | Tx): Promise<(Merchant & { account: string; balance: number })[]> {
   return await db.query(sql`

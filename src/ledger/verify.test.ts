@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
 import { type Db, raw, type Tx } from '../db/sql.ts'
-import type { Window } from './among-store.ts'
 import { post } from './post.ts'
 import { findAccountBreaches, findTransferBreaches } from './verify.ts'
 
@@ -25,28 +24,26 @@ beforeAll(async () => {
 })
 afterAll(async () => await database.drop())
 
-const [, second = new Date(), third = new Date()] = moments
-const middle = { from: second, to: third }
-const end = { from: third, to: null }
-const nobodys = { from: new Date(0), to: new Date(1) }
+const [, , third = new Date()] = moments
 const all = null
+const tomorrow = new Date('2026-03-03T12:00:00.000Z')
 
-async function findIn(db: Db | Tx, window: Window | null): Promise<string[]> {
-  const breaches = [...(await findAccountBreaches(db)), ...(await findTransferBreaches(db, window))]
+async function findSince(db: Db | Tx, since: Date | null): Promise<string[]> {
+  const breaches = [...(await findAccountBreaches(db)), ...(await findTransferBreaches(db, since))]
   return breaches.map(({ rule }) => rule)
 }
 
-it.each([[all], [middle], [end], [nobodys]])('finds nothing where all is well: %o', async (window) => {
-  expect(await findIn(database.db, window)).toEqual([])
+it.each<Date | null>([all, ...moments, tomorrow])('finds nothing where all is well: since %o', async (since) => {
+  expect(await findSince(database.db, since)).toEqual([])
 })
 
 /** The rules that are broken after a statement, which is taken back. */
-async function rulesAfter(statement: string, window: Window | null): Promise<string[]> {
+async function rulesAfter(statement: string, since: Date | null): Promise<string[]> {
   const rules: string[] = []
   const work = async (tx: Tx) => {
     const changed = await tx.query(raw(`with changed as (${statement} returning 1) select 1 from changed`))
     expect(changed).not.toEqual([])
-    rules.push(...(await findIn(tx, window)))
+    rules.push(...(await findSince(tx, since)))
     throw new Error('taken back')
   }
   await expect(database.db.transaction(work)).rejects.toThrow('taken back')
@@ -60,16 +57,16 @@ describe('a transfer that does not follow from the one before', () => {
     values ('${merchantId}', 'x', 9, 'payment', 'acquirer', 'available', 7, -407, 400, 'transaction', '${randomUUID()}', '2026-03-02T${time}Z')`
 
   it.each([
-    ['everything', all, '12:03:00'],
-    ['its window, as the only one in it', { from: new Date('2026-03-02T12:04:00Z'), to: null }, '12:05:00'],
-    ['its window, among others', end, '12:03:00'],
-  ])('is found in %s', async (_, window, time) => {
-    // Once in the transfer, and in each of the accounts whose balance is another.
-    expect(await rulesAfter(insert(time), window)).toEqual(['balance_is_sum', 'balance_is_sum', 'running_balance'])
+    ['everything', all],
+    ['what was booked since, among others', third],
+    ['what was booked since, as the only one', new Date('2026-03-02T12:04:00.000Z')],
+  ])('is found in %s', async (_, since) => {
+    // Once in each side of the transfer that has another before it, and in each of the accounts whose balance is another.
+    expect(await rulesAfter(insert('12:05:00'), since)).toEqual(['balance_is_sum', 'balance_is_sum', 'running_balance'])
   })
 
-  it('is not looked for in other windows', async () => {
-    expect(await rulesAfter(insert('12:03:00'), nobodys)).toEqual([])
+  it('is not looked for in what was booked before', async () => {
+    expect(await rulesAfter(insert('12:05:00'), tomorrow)).toEqual([])
   })
 })
 
@@ -78,13 +75,13 @@ describe('a balance that was changed', () => {
 
   it.each([
     ['everything', all],
-    ['a window in which something was booked for its merchant', middle],
-  ])('is found in %s', async (_, window) => {
-    expect(await rulesAfter(change, window)).toEqual(['trial_balance', 'balance_is_sum'])
+    ['what was booked since', third],
+  ])('is found in %s', async (_, since) => {
+    expect(await rulesAfter(change, since)).toEqual(['trial_balance', 'balance_is_sum'])
   })
 
-  it('is seen by the trial balance in any other', async () => {
-    expect(await rulesAfter(change, nobodys)).toEqual(['trial_balance'])
+  it('is seen by the trial balance where nothing was', async () => {
+    expect(await rulesAfter(change, tomorrow)).toEqual(['trial_balance'])
   })
 })
 

@@ -43,15 +43,15 @@ export async function findAccountBreaches(db: Db | Tx): Promise<Breach[]> {
   return [...uneven, ...overdrafts]
 }
 
-/** Those of all transfers, or of those of a window and the balances of the merchants whose they are. */
-export async function findTransferBreaches(db: Db | Tx, window: Window | null): Promise<Breach[]> {
-  const unequal = (await findUnequalBalances(db, window)).map(({ merchant_id, account, balance, sum }) => ({
+/** Those of all transfers, or of those since a moment and of the accounts that they are on. */
+export async function findTransferBreaches(db: Db | Tx, since: Date | null): Promise<Breach[]> {
+  const unequal = (await findUnequalBalances(db, since)).map(({ merchant_id, account, balance, sum }) => ({
     rule: 'balance_is_sum',
     merchantId: merchant_id,
     recordId: null,
     detail: `the balance of ${account} is ${balance}, its transfers left ${sum}`,
   }))
-  const unchained = (await findChainBreaches(db, window)).map(({ merchant_id, record_id, account, id }) => ({
+  const unchained = (await findChainBreaches(db, since)).map(({ merchant_id, record_id, account, id }) => ({
     rule: 'running_balance',
     merchantId: merchant_id,
     recordId: record_id,
