@@ -61,13 +61,14 @@ export async function startJobs({ db, log, jobs, schedules }: Options): Promise<
   // Whoever is told that we have started may rely on it that others see us.
   await runner.alive()
   const recurring = [
-    repeat(unlockEveryMs, log, async () => {
+    repeat({ everyMs: unlockEveryMs, phase: 0 }, log, async () => {
       const unlocked = await unlockJobsOfDeadInstances(db, runner.instance)
       if (unlocked.length > 0) log.warn({ instances: unlocked }, 'took over the jobs of processes that ended')
     }),
-    ...Object.entries(schedules).map(([name, { everySeconds }]) =>
+    // Each at another moment, and at the same in each process.
+    ...Object.entries(schedules).map(([name, { everySeconds }], index, all) =>
       // Under a key of its own it waits or runs once, however many processes ask for it.
-      repeat(everySeconds * 1000, log, async () => {
+      repeat({ everyMs: everySeconds * 1000, phase: index / all.length }, log, async () => {
         await enqueueJob(db, { name, payload: {}, key: name, whenThere: 'keep' })
       }),
     ),
@@ -81,22 +82,27 @@ export async function startJobs({ db, log, jobs, schedules }: Options): Promise<
   }
 }
 
-/** Does something now and again and again, never twice at a time. */
-function repeat(everyMs: number, log: Log, work: () => Promise<void>): { stop(): Promise<void> } {
+/** Does something now, and at each moment since 1970 that is whole periods and the phase, a part of one, later; never twice at a time. */
+function repeat(
+  { everyMs, phase }: { everyMs: number; phase: number },
+  log: Log,
+  work: () => Promise<void>,
+): { stop(): Promise<void> } {
   let running: Promise<void> | null = null
+  let timer: NodeJS.Timeout
   const begin = () => {
     running ??= work()
       .catch((error: unknown) => log.error({ err: error }, 'a recurring task failed'))
       .finally(() => {
         running = null
       })
+    timer = setTimeout(begin, everyMs - ((Date.now() - phase * everyMs) % everyMs))
   }
   // After a crash nobody shall wait for the first round.
   begin()
-  const timer = setInterval(begin, everyMs)
   return {
     async stop() {
-      clearInterval(timer)
+      clearTimeout(timer)
       await running
     },
   }
