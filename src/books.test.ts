@@ -108,7 +108,8 @@ describe('a run', () => {
     ['an hour after it', '2026-03-02T16:00:00.001Z', '2026-03-02T15:00:00.000Z', 1],
     ['before three in the night', '2026-03-03T05:59:59.999Z', '2026-03-03T05:10:00.000Z', 0],
     ['at three', '2026-03-03T06:00:00.000Z', '2026-03-03T05:10:00.000Z', 1],
-    ['when the clock was put back', '2026-03-02T14:59:59.999Z', '2026-03-02T15:00:00.000Z', 1],
+    ['where another clock is a minute behind', '2026-03-02T14:59:00.000Z', '2026-03-02T15:00:00.000Z', 0],
+    ['when the clock was put back', '2026-03-02T14:58:59.999Z', '2026-03-02T15:00:00.000Z', 1],
   ])('looks at everything at night, and after an hour without one: %s', async (_, now, lastRun, count) => {
     await startProcess().verify()
     await postStray(new Date(clock.now().getTime() - 12 * hour))

@@ -145,13 +145,16 @@ export async function findVerified(db: Db): Promise<Verified | null> {
   return verified.all ? verified : null
 }
 
-/** From when on what changed is to be verified; null where everything is: at night, after a pause, after a brake was released, and where clocks jump. */
+/**
+ * From when on what changed is to be verified; null where everything is: at night, after a pause, after a brake was released, and where a clock was put back
+ * by more than those of several machines may differ.
+ */
 function sinceWhen({ all, recent }: Verified, releasedAt: Date | null, now: Date): Date | null {
   const isAnotherNight = nightOf(Date.parse(all.at)) !== nightOf(now.getTime())
-  const isReleased = releasedAt !== null && releasedAt.getTime() >= startOf(all)
+  const isReleased = releasedAt !== null && releasedAt.getTime() >= startOf(all) - overlapMs
   const pauseMs = now.getTime() - Date.parse(recent.at)
-  if (isAnotherNight || isReleased || pauseMs < 0 || pauseMs > recentMaxMs) return null
-  return new Date(startOf(recent) - overlapMs)
+  if (isAnotherNight || isReleased || pauseMs < -overlapMs || pauseMs > recentMaxMs) return null
+  return new Date(Math.min(startOf(recent), now.getTime()) - overlapMs)
 }
 
 function startOf({ at, tookMs }: Run): number {

@@ -96,7 +96,8 @@ function repeat(
       .finally(() => {
         running = null
       })
-    timer = setTimeout(begin, everyMs - ((Date.now() - phase * everyMs) % everyMs))
+    // A timer may fire a little early, and would be set for the same moment again.
+    timer = setTimeout(begin, Math.ceil(everyMs - ((Date.now() - phase * everyMs) % everyMs)) + 1)
   }
   // After a crash nobody shall wait for the first round.
   begin()

@@ -82,7 +82,7 @@ export type Twice = { merchant_id: string; record_id: string; end_to_end: string
 export async function findMisplaced(db: Db | Tx, among: Among): Promise<Twice[]> {
   // Of few payments the transactions are found by their index, which begins with the merchant; whether they are among the records does not matter.
   const paidByFew = sql`
-    and merchant_id = any(array(select merchant_id from clients))
+    and merchant_id = any(array(select merchant_id from clients union select matched_merchant_id from suspense_payments))
     and end_to_end = any(array(select end_to_end from suspense_payments where ${isAmong(among, 'merchant_id', 'id')}))`
   return await db.query<Twice>(sql`
     select s.merchant_id, s.id as record_id, s.end_to_end
@@ -94,7 +94,10 @@ export async function findMisplaced(db: Db | Tx, among: Among): Promise<Twice[]>
       and (t.id, t.merchant_id) is distinct from (s.matched_transaction_id, s.matched_merchant_id)`)
 }
 
-/** Payments that came into suspense in the window and are there still, and those that pay one of the transactions that are known. */
+/**
+ * Payments that came into suspense in the window and are there still; and of those that are known, the payments in suspense that pay one of the transactions,
+ * and the transactions that payments are matched to.
+ */
 export async function findTouched(db: Db | Tx, window: Window, known: RecordKey[]): Promise<RecordKey[]> {
   return await db.query<RecordKey>(sql`
     select merchant_id as "merchantId", id from suspense_payments
@@ -103,5 +106,10 @@ export async function findTouched(db: Db | Tx, window: Window, known: RecordKey[
     select s.merchant_id, s.id
     from (${tableOf(known)}) known
     join transactions t using (merchant_id, id)
-    join suspense_payments s on s.acquirer = t.acquirer and s.end_to_end = t.end_to_end`)
+    join suspense_payments s on s.acquirer = t.acquirer and s.end_to_end = t.end_to_end
+    union
+    select matched_merchant_id, matched_transaction_id
+    from (${tableOf(known)}) known
+    join suspense_payments using (merchant_id, id)
+    where matched_transaction_id is not null`)
 }
