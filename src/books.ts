@@ -34,8 +34,6 @@ const verifications: Verification[] = [
 /** As many breaches as are shown and logged; where there are more, these are enough to begin with. */
 const shownMax = 100
 
-const everySeconds = 300
-
 const hourMs = 60 * 60_000
 /** Everything is verified in the first run after three in the night, in Brasília: it reads the whole database, for 200 s at ten million transactions. */
 const nightBeginsMs = 3 * hourMs
@@ -165,7 +163,7 @@ function nightOf(at: number): string {
   return dayOf(new Date(at - nightBeginsMs))
 }
 
-export const booksSchedules: Record<string, JobSchedule> = { 'books.verify': { everySeconds } }
+export const booksSchedules: Record<string, JobSchedule> = { 'books.verify': { everySeconds: 300 } }
 
 export function observeBooks({ db, registry }: { db: Db; registry: Registry }): void {
   const took = new Gauge({

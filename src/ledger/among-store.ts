@@ -22,7 +22,6 @@ export function tableOf(records: RecordKey[]): Sql {
   return sql`select "merchantId" as merchant_id, id from ${given(records)}`
 }
 
-export function isWithin(window: Window | null, column: string): Sql {
-  if (window === null) return sql`true`
+export function isWithin(window: Window, column: string): Sql {
   return sql`${raw(column)} >= ${window.from} ${window.to ? sql`and ${raw(column)} < ${window.to}` : empty}`
 }
