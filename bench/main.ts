@@ -35,22 +35,12 @@ const cases: Record<string, (bench: Bench) => Promise<void>> = {
   start,
 }
 
-const { values } = parseArgs({
-  options: {
-    full: { type: 'boolean', default: false },
-    profile: { type: 'boolean', default: false },
-    soak: { type: 'boolean', default: false },
-    minutes: { type: 'string', default: '60' },
-    write: { type: 'boolean', default: false },
-    only: { type: 'string' },
-    peers: { type: 'boolean', default: true },
-    rounds: { type: 'string' },
-    seconds: { type: 'string' },
-    processes: { type: 'string', default: String(processesDefault) },
-  },
-  allowNegative: true,
-})
+const usage = `npm run bench -- [--only ${Object.keys(cases).join(',')}] [--full] [--write] [--no-peers] [--rounds 5] [--seconds 10]
+npm run bench -- --profile [--seconds 8]
+npm run bench -- --soak [--minutes 60]
+Each also takes --processes 2. bench/README.md says what is measured.`
 
+const values = parseOptions()
 const processes = Number(values.processes)
 const say = (text: string) => void process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`)
 
@@ -63,6 +53,33 @@ else {
   const card = await runCases()
   print(card)
   if (values.write) writeFileSync(join(packageFolder(), 'bench/RESULTS.md'), card)
+}
+
+function parseOptions() {
+  try {
+    const { values } = parseArgs({
+      options: {
+        help: { type: 'boolean', default: false },
+        full: { type: 'boolean', default: false },
+        profile: { type: 'boolean', default: false },
+        soak: { type: 'boolean', default: false },
+        minutes: { type: 'string', default: '60' },
+        write: { type: 'boolean', default: false },
+        only: { type: 'string' },
+        peers: { type: 'boolean', default: true },
+        rounds: { type: 'string' },
+        seconds: { type: 'string' },
+        processes: { type: 'string', default: String(processesDefault) },
+      },
+      allowNegative: true,
+    })
+    if (!values.help) return values
+    print(usage)
+    process.exit(0)
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : error}\n\n${usage}\n`)
+    process.exit(2)
+  }
 }
 
 async function runCases(): Promise<string> {

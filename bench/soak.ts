@@ -1,11 +1,13 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { newCard, toErrors } from './card.ts'
-import { createJob } from './cases/create.ts'
+import { rateOf } from './bench.ts'
+import { newCard, toErrors, toMs } from './card.ts'
+import { createJob, helloJob } from './cases/create.ts'
 import { merge, newHistogram, percentile } from './load/histogram.ts'
 import { type Job, type Report, toRequest } from './load/job.ts'
-import { startWorker } from './processes.ts'
+import { generate, startWorker } from './processes.ts'
+import { startHello } from './servers.ts'
 import { addMerchants, makeDataDir, removeDataDir, type Service, startService, usageOfService } from './service.ts'
 import { openShop } from './shop.ts'
 
@@ -13,6 +15,7 @@ const createsPerSecond = 1000
 /** Of what was created in a slice, paid in the next. */
 const paidShare = 0.1
 const merchantsCount = 50
+const helloSeconds = 5
 
 /** Creates at a fixed rate, payments and webhooks, slice after slice (a minute each, or a third of a short soak), with checkpoints and vacuum as they come; then the books. */
 export async function soak({
@@ -28,6 +31,7 @@ export async function soak({
   const sliceSeconds = Math.min(60, minutes * 20)
   const slices = Math.round((minutes * 60) / sliceSeconds)
   const payments = createsPerSecond * paidShare
+  const before = await measureHello()
   const dataDir = await makeDataDir()
   const service = await startService({ dataDir, processes })
   const shop = await openShop(1)
@@ -50,6 +54,8 @@ export async function soak({
     }
     const whole = { creates: newHistogram(), payments: newHistogram(), told: newHistogram(), errors: [] as Report[] }
     const resident: number[] = []
+    const slicesP50Ms: number[] = []
+    const slicesP99Ms: number[] = []
     let unpaid: string[] = []
     for (let slice = 1; slice <= slices; slice += 1) {
       const pay: Job = {
@@ -69,18 +75,21 @@ export async function soak({
       merge(whole.told, told.latency)
       if (paid) merge(whole.payments, paid.latency)
       whole.errors.push(created, ...(paid ? [paid] : []))
+      slicesP50Ms.push(toMs(created, 50))
+      slicesP99Ms.push(toMs(created, 99))
       resident.push(usageOfService(service).residentBytes / 1e6)
       await service.emptyLog()
-      const ms = (histogram: Report['latency'], percent: number) => (percentile(histogram, percent) / 1000).toFixed(1)
+      const ms = (report: Pick<Report, 'latency'>, percent: number) => toMs(report, percent).toFixed(1)
       say(
-        `${((slice * sliceSeconds) / 60).toFixed(1)} min: ${created.count} created, p50 ${ms(created.latency, 50)} p99 ${ms(created.latency, 99)} max ${(created.latency.max / 1000).toFixed(0)} ms; ` +
-          `${paid?.count ?? 0} paid; ${told.count} webhooks, p99 ${ms(told.latency, 99)} ms; ${resident.at(-1)?.toFixed(0)} MB ${toErrors([created]) ?? ''}`,
+        `${((slice * sliceSeconds) / 60).toFixed(1)} min: ${created.count} created, p50 ${ms(created, 50)} p99 ${ms(created, 99)} max ${(created.latency.max / 1000).toFixed(0)} ms; ` +
+          `${paid?.count ?? 0} paid; ${told.count} webhooks, p99 ${ms(told, 99)} ms; ${resident.at(-1)?.toFixed(0)} MB ${toErrors([created]) ?? ''}`,
       )
     }
     // What is under way is finished before the books are looked at.
     const late = await shop.worker.ask({ task: 'read', waitFor: Number.POSITIVE_INFINITY, waitMs: 15_000 })
     merge(whole.told, late.latency)
     const verified = await verifyLedger(service)
+    const after = await measureHello()
 
     const row = (name: string, histogram: Report['latency'], note?: string) =>
       card.row({
@@ -96,10 +105,18 @@ export async function soak({
       `${createsPerSecond} creates a second of ${merchantsCount} merchants, each with webhooks; one in ten paid; ${processes} processes of Guichê; checkpoints and vacuum as they come. Latencies count from when a request was due, of webhooks from the change to the first byte.`,
     )
     row('creates', whole.creates, toErrors(whole.errors))
+    const slice = sliceSeconds === 60 ? 'minute' : `${sliceSeconds} s`
+    card.row({ name: `creates, p50 of each ${slice}`, unit: 'ms', values: slicesP50Ms })
+    card.row({ name: `creates, p99 of each ${slice}`, unit: 'ms', values: slicesP99Ms })
     row('payments at the bank', whole.payments)
     row('webhooks', whole.told)
     card.row({ name: 'resident memory of Guichê', unit: 'MB', values: resident })
     card.row({ name: 'guiche ledger verify, breaches', unit: '', values: [verified.breaches], note: verified.said })
+    card.row({
+      name: 'Fastify hello, POST and JSON back, before and after',
+      unit: '/s',
+      values: [before, after].map(rateOf),
+    })
     card.target({
       name: 'soak, p99 of creates',
       kind: 'at most',
@@ -113,6 +130,16 @@ export async function soak({
     for (const worker of [creator, payer, shop.worker]) worker.end()
     await service.stop()
     await removeDataDir(dataDir)
+  }
+}
+
+/** How fast the machine is: it moves within an hour. */
+async function measureHello(): Promise<Report> {
+  const hello = await startHello()
+  try {
+    return await generate(helloJob(hello, helloSeconds))
+  } finally {
+    await hello.stop()
   }
 }
 

@@ -6,12 +6,14 @@ import { type CloseDeps, closeDay } from './close.ts'
 import { findLastClosedDay } from './close-store.ts'
 import { dayBefore, dayOf, nextDay, windowOf } from './days.ts'
 import { reconcile } from './run.ts'
-import { countOpen, findComparedUntil, listLastRuns } from './store.ts'
+import { countOpen, findComparedUntil, findOpenSince, listLastRuns } from './store.ts'
 
 /** A rolling run ends so long before now: what is younger the service is still coming to by itself. */
 const trailMs = 5 * 60_000
-/** It begins so long before the end of the last one: what was young then is old enough now to be missing. */
-const overlapMs = 30 * 60_000
+/** It begins so long before the end of the last one: a list may show a payment a while after it was made. */
+const overlapMs = 5 * 60_000
+/** And where a difference is open, as far back as that: what was young when it was found may be missing by now, or be there. */
+const openReachMs = 30 * 60_000
 /** As far back as it reaches after a long stop. What lies before is the daily close's. */
 const reachMs = 24 * 60 * 60_000
 /** A day is closed so long after midnight: all that a bank tells late about it is there by then. */
@@ -50,8 +52,10 @@ async function forEach(
 
 async function rollOn(deps: CloseDeps, acquirer: Acquirer, stopping: AbortSignal): Promise<void> {
   const now = deps.clock.now().getTime()
-  const comparedUntil = await findComparedUntil(deps.db, acquirer.name)
-  const from = new Date(Math.max(now - reachMs, (comparedUntil?.getTime() ?? now) - overlapMs - trailMs))
+  const until = (await findComparedUntil(deps.db, acquirer.name))?.getTime() ?? now - trailMs
+  const openSince = await findOpenSince(deps.db, acquirer.name, new Date(until - openReachMs))
+  const begin = Math.min(until - overlapMs, openSince?.getTime() ?? until)
+  const from = new Date(Math.max(now - reachMs, begin))
   const to = new Date(now - trailMs)
   // A clock that was set back.
   if (from >= to) return

@@ -3,7 +3,6 @@ import type { Db } from '../db/sql.ts'
 import { eachAtOnce } from '../lib/at-once.ts'
 import { createPace } from '../lib/pace.ts'
 import { fromTxid, toTxid } from '../pix/ids.ts'
-import { cutOffMs } from './compare.ts'
 import type { Window } from './days.ts'
 import { insertListed, type Listed, listUnlistedPayouts } from './pairs-store.ts'
 
@@ -11,7 +10,8 @@ type Reading = {
   db: Db
   acquirer: Acquirer
   runId: string
-  window: Window
+  /** The window of the run with its margins: what is read. */
+  read: Window
   now: Date
   /** Whether returns of payments from long before are looked for, too: a list of its own, of months. */
   isThorough: boolean
@@ -22,36 +22,34 @@ type Reading = {
 const returnableMs = 90 * 24 * 60 * 60_000
 const chunkRows = 500
 
-/** A window with what lies just outside of it: there the other side of a pair may be. */
-export function withMargins({ from, to }: Window): Window {
-  return { from: new Date(from.getTime() - cutOffMs), to: new Date(to.getTime() + cutOffMs) }
-}
-
 /**
- * Reads the acquirer's lists of a window, all pages of them, into the run's pairs.
+ * Reads the acquirer's lists of payments, all pages of them, into the run's pairs. Gives how many it kept of the window itself.
  *
  * @throws {AcquirerUnavailable} when a part cannot be read: what was kept is then not the whole
  */
-export async function readPayments(reading: Reading): Promise<void> {
-  const { acquirer, now, window, isThorough } = reading
-  const { from, to } = withMargins(window)
-  const until = to < now ? to : now
-  await keepAll(reading, acquirer.listPayments({ from, to: until }), (payment) => [
+export async function readPayments(reading: Reading): Promise<number> {
+  const { acquirer, read, isThorough } = reading
+  const { from } = read
+  const count = await keepAll(reading, acquirer.listPayments({ from, to: endOf(reading) }), (payment) => [
     toListedPayment(payment),
-    ...toListedReturns(payment, reading),
+    ...toListedReturns(payment, read),
   ])
-  if (!isThorough) return
+  if (!isThorough) return count
   const returnable = { from: new Date(from.getTime() - returnableMs), to: from, withReturns: true }
-  await keepAll(reading, acquirer.listPayments(returnable), (payment) => toListedReturns(payment, reading))
+  await keepAll(reading, acquirer.listPayments(returnable), (payment) => toListedReturns(payment, read))
+  return count
 }
 
 /** The acquirer's list of payouts, where it has one. */
 export async function readPayouts(reading: Reading): Promise<void> {
-  const { acquirer, window, now } = reading
+  const { acquirer, read } = reading
   const list = acquirer.payouts?.list
   if (!list) return
-  const { from, to } = withMargins(window)
-  await keepAll(reading, list({ from, to: to < now ? to : now }), (payout) => [toListedPayout(payout)])
+  await keepAll(reading, list({ from: read.from, to: endOf(reading) }), (payout) => [toListedPayout(payout)])
+}
+
+function endOf({ read, now }: Reading): Date {
+  return read.to < now ? read.to : now
 }
 
 /** What became of each of our payouts, by itself: all that there is where the acquirer has no list of them. */
@@ -76,12 +74,14 @@ async function keepAll<Item>(
   { db, runId, stopping }: Reading,
   items: AsyncIterable<Item>,
   toRows: (item: Item) => Listed[],
-): Promise<void> {
+): Promise<number> {
+  let count = 0
   // By their keys: what pages show twice is one.
   const rows = new Map<string, Listed>()
   const rest = createPace(stopping)
   const flush = async () => {
     if (rows.size > 0) await insertListed(db, runId, [...rows.values()])
+    count += rows.size
     rows.clear()
   }
   for await (const item of items) {
@@ -92,6 +92,7 @@ async function keepAll<Item>(
     await rest()
   }
   await flush()
+  return count
 }
 
 export function toListedPayment({ endToEndId, txid, amount, paidAt, fee }: Payment): Listed {
@@ -109,9 +110,8 @@ export function toListedPayment({ endToEndId, txid, amount, paidAt, fee }: Payme
   }
 }
 
-/** What went back of a payment in all, where any of it did in the window. */
-function toListedReturns(payment: Payment, { window }: Reading): Listed[] {
-  const { from, to } = withMargins(window)
+/** What went back of a payment in all, where any of it did in what is read. */
+function toListedReturns(payment: Payment, { from, to }: Window): Listed[] {
   const row = toReturned(payment, ({ at }) => from <= at && at < to)
   return row ? [row] : []
 }

@@ -68,8 +68,8 @@ export async function deletePairs(db: Db, { runId, before }: { runId: string; be
     where run_id = ${runId} or run_id in (select id from reconciliation_runs where started_at < ${before})`)
 }
 
-/** Puts the payments that the books have beside those that were listed: all that were paid in the window, and the others that are named. */
-export async function addBookedPayments(db: Db, { runId, acquirer, from, to }: Of & Window): Promise<void> {
+/** Puts the payments that the books have of a window beside those that were listed. */
+export async function addPaidPayments(db: Db, { runId, acquirer, from, to }: Of & Window): Promise<void> {
   await db.query(sql`
     insert into reconciliation_pairs (run_id, subject, key, merchant_id, record_id, here_amount, here_at, booked_at, here_state)
     select distinct on (end_to_end) ${runId}::uuid, 'payment', end_to_end, merchant_id, id, amount_paid, payment_date,
@@ -78,6 +78,10 @@ export async function addBookedPayments(db: Db, { runId, acquirer, from, to }: O
     where payment_date >= ${from} and payment_date < ${to} and acquirer = ${acquirer} and match_undone_at is null
     on conflict (run_id, subject, key) do update set merchant_id = excluded.merchant_id, record_id = excluded.record_id,
       here_amount = excluded.here_amount, here_at = excluded.here_at, booked_at = excluded.booked_at, here_state = excluded.here_state`)
+}
+
+/** Then those that the listed ones name, paid whenever; and says of which transactions more than one payment is listed. */
+export async function addNamedPayments(db: Db, { runId }: Pick<Of, 'runId'>): Promise<void> {
   await db.query(sql`
     update reconciliation_pairs pair set merchant_id = t.merchant_id, record_id = t.id, here_amount = t.amount_paid,
       here_at = t.payment_date, booked_at = t.status_dates[array_position(t.statuses, 'PAID')], here_state = t.status

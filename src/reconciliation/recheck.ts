@@ -5,8 +5,9 @@ import { newUuid } from '../lib/secrets.ts'
 import { compare } from './compare.ts'
 import { toFoundPayout, toListedPayment, toListedPayout, toReturned } from './listing.ts'
 import {
-  addBookedPayments,
   addBookedReturns,
+  addNamedPayments,
+  addPaidPayments,
   addWithdrawals,
   deletePairs,
   insertListed,
@@ -31,7 +32,10 @@ export async function assertStillDiffers(deps: ReconcileDeps, difference: Differ
   try {
     const listed = await ask(acquirer, difference)
     if (listed) await insertListed(deps.db, runId, [listed])
-    if (subject === 'payment') await addBookedPayments(deps.db, side)
+    if (subject === 'payment') {
+      await addPaidPayments(deps.db, side)
+      await addNamedPayments(deps.db, side)
+    }
     if (subject === 'return') await addBookedReturns(deps.db, side)
     if (subject === 'payout') await addWithdrawals(deps.db, side)
     const pairs = await listPairs(deps.db, { runId, acquirer: name, subject, after: '', limit: pairsMax })

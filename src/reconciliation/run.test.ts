@@ -162,21 +162,34 @@ it('waits for what the service is still coming to, in a window that trails behin
   await roll()
   const [owner] = await database.db.query<{ id: string; merchant_id: string }>(sql`
     select id, merchant_id from transactions where status = 'PIX_QRCODE_GENERATED' order by id limit 1`)
-  const at = new Date(clock.now().getTime() - 7 * minuteMs)
+  const ago = (minutes: number) => new Date(clock.now().getTime() - minutes * minuteMs)
+  const at = ago(7)
   const endToEndId = 'E12345678202611221453justnowpaid'
   const txid = owner?.id.replaceAll('-', '') ?? null
   made.bank.payments.set(endToEndId, { endToEndId, txid, amount: 500, at, fee: null, returns: [] })
   const states = async () =>
     (await listed()).filter((row) => row.reference === endToEndId).map((row) => `${row.class} ${row.state}`)
+  const lastWindow = async () =>
+    (
+      await database.db.query(sql`
+        select starts_at, ends_at from reconciliation_runs order by started_at desc, ends_at desc limit 1`)
+    )[0]
   await roll()
   expect(await states()).toEqual(['late open'])
-  clock.advance(10 * minuteMs)
+  clock.advance(5 * minuteMs)
+  await roll()
+  expect(await states()).toEqual(['late open'])
+  // Further back than a run goes where nothing is open.
+  clock.advance(5 * minuteMs)
   await roll()
   expect((await states()).toSorted()).toEqual(['late resolved', 'missing_here open'])
-  const windows = await database.db.query<{ starts_at: Date; ends_at: Date }>(sql`
-    select starts_at, ends_at from reconciliation_runs order by started_at, ends_at`)
-  expect(windows.at(-1)?.ends_at).toEqual(new Date(clock.now().getTime() - 5 * minuteMs))
-  expect(windows.at(-1)?.starts_at.getTime()).toBeLessThan(windows.at(-2)?.ends_at.getTime() ?? 0)
+  expect(await lastWindow()).toEqual({ starts_at: at, ends_at: ago(5) })
+  // And no further than half an hour for its sake.
+  clock.advance(40 * minuteMs)
+  await roll()
+  clock.advance(5 * minuteMs)
+  await roll()
+  expect(await lastWindow()).toEqual({ starts_at: ago(15), ends_at: ago(5) })
   // Settled a day later, when no rolling run looks there any more.
   clock.advance(24 * 60 * minuteMs)
   await settleTransaction(deps, {

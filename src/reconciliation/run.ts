@@ -8,20 +8,13 @@ import type { Clock } from '../lib/clock.ts'
 import { createPace } from '../lib/pace.ts'
 import { newUuid } from '../lib/secrets.ts'
 import type { DifferenceClass, Found, Subject } from './classes.ts'
-import { compare, type Pair, type Rules } from './compare.ts'
+import { compare, cutOffMs, type Pair, type Rules } from './compare.ts'
 import type { Window } from './days.ts'
+import { askPayouts, readPayments, readPayouts, toFoundPayout, toListedPayment, toReturned } from './listing.ts'
 import {
-  askPayouts,
-  readPayments,
-  readPayouts,
-  toFoundPayout,
-  toListedPayment,
-  toReturned,
-  withMargins,
-} from './listing.ts'
-import {
-  addBookedPayments,
   addBookedReturns,
+  addNamedPayments,
+  addPaidPayments,
   addWithdrawals,
   analyzePairs,
   deletePairs,
@@ -55,6 +48,10 @@ export type RunResult = {
 
 const subjects: Subject[] = ['payment', 'return', 'payout']
 const pageRows = 500
+/** What the books have is put beside the list in parts of about so many payments. */
+const partRows = 2_000
+/** So far outside of a rolling run's window the other side of a pair is looked for. Where it is further off it is asked for by itself. */
+const rollingMarginMs = 60_000
 const dayMs = 24 * 60 * 60_000
 
 /**
@@ -110,18 +107,35 @@ async function readBothSides(
   { id: runId, window, kind, startedAt: now }: NewRun,
   stopping: AbortSignal,
 ): Promise<void> {
-  const reading = { db, acquirer, runId, window, now, isThorough: kind !== 'rolling', stopping }
-  await readPayments(reading)
+  const read = withMargins(window, kind === 'rolling' ? rollingMarginMs : cutOffMs)
+  const reading = { db, acquirer, runId, read, now, isThorough: kind !== 'rolling', stopping }
+  const count = await readPayments(reading)
   await readPayouts(reading)
   await analyzePairs(db)
   const side = { runId, acquirer: acquirer.name }
-  const padded = withMargins(window)
   // Afterwards: what was booked meanwhile is then on both sides.
-  await addBookedPayments(db, { ...side, ...padded })
+  const rest = createPace(stopping)
+  for (const part of partsOf(read, Math.ceil(count / partRows))) {
+    await addPaidPayments(db, { ...side, ...part })
+    await rest()
+  }
+  await addNamedPayments(db, side)
   await addBookedReturns(db, { ...side, ...window })
   await addWithdrawals(db, { ...side, ...window })
   await askPayouts(reading)
   await analyzePairs(db)
+}
+
+function withMargins({ from, to }: Window, marginMs: number): Window {
+  return { from: new Date(from.getTime() - marginMs), to: new Date(to.getTime() + marginMs) }
+}
+
+/** A window in parts of equal length, one at least. */
+function partsOf({ from, to }: Window, count: number): Window[] {
+  const parts = Math.max(1, count)
+  const bound = (part: number) =>
+    new Date(from.getTime() + Math.floor(((to.getTime() - from.getTime()) * part) / parts))
+  return Array.from({ length: parts }, (_, part) => ({ from: bound(part), to: bound(part + 1) }))
 }
 
 async function compareAll(

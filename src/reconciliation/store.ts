@@ -40,6 +40,14 @@ export async function findComparedUntil(db: Db, acquirer: string): Promise<Date 
   return rows[0]?.ends_at ?? null
 }
 
+/** The time of the first difference since a moment that a run may still resolve. */
+export async function findOpenSince(db: Db, acquirer: string, since: Date): Promise<Date | null> {
+  const rows = await db.query<{ at: Date | null }>(sql`
+    select min(at) as at from differences
+    where acquirer = ${acquirer} and state = 'open' and not is_timing and at >= ${since}`)
+  return rows[0]?.at ?? null
+}
+
 export type DifferenceState = 'open' | 'confirmed' | 'dismissed' | 'resolved'
 
 export type DifferenceRow = {

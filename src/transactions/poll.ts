@@ -2,6 +2,7 @@ import type { Acquirer, Payment } from '../acquirers/acquirer.ts'
 import { AcquirerUnavailable, UnreadableAnswer } from '../acquirers/acquirer.ts'
 import { enqueueJob, enqueueJobs } from '../jobs/jobs.ts'
 import { eachAtOnce } from '../lib/at-once.ts'
+import { createPace } from '../lib/pace.ts'
 import { fromTxid } from '../pix/ids.ts'
 import { findOwners, type Owner } from './owner-store.ts'
 import { type CheckReturnsPayload, checkReturnsJob, settleReturns } from './returns.ts'
@@ -29,6 +30,7 @@ export async function pollPayments(deps: SettleDeps, stopping: AbortSignal): Pro
     try {
       await pollAcquirer(deps, acquirer, stopping)
     } catch (error) {
+      if (stopping.aborted) return
       if (error instanceof UnreadableAnswer)
         deps.log.error(
           { acquirer: acquirer.name, reason: error.message },
@@ -63,11 +65,15 @@ type Poll = { acquirer: Acquirer; holdsOrphans: boolean; stopping: AbortSignal }
 
 async function settleListed(deps: SettleDeps, poll: Poll, payments: AsyncIterable<Payment>): Promise<void> {
   const chunk: Payment[] = []
+  const rest = createPace(poll.stopping)
   try {
     for await (const payment of payments) {
       chunk.push(payment)
-      if (chunk.length === chunkMax) await settleMissing(deps, poll, chunk.splice(0))
       if (poll.stopping.aborted) return
+      if (chunk.length < chunkMax) continue
+      const missing = await settleMissing(deps, poll, chunk.splice(0))
+      // Nobody waits for what is only read again. Where callbacks are missing, payers do.
+      if (missing === 0) await rest()
     }
   } finally {
     // What was read before the list broke off is settled all the same.
@@ -75,7 +81,8 @@ async function settleListed(deps: SettleDeps, poll: Poll, payments: AsyncIterabl
   }
 }
 
-async function settleMissing(deps: SettleDeps, poll: Poll, payments: Payment[]): Promise<void> {
+/** Gives how many of them were not booked. */
+async function settleMissing(deps: SettleDeps, poll: Poll, payments: Payment[]): Promise<number> {
   const ids = payments.flatMap(({ txid }) => toId(txid) ?? [])
   const owners = new Map<string, Owner>()
   if (ids.length > 0) for (const owner of await findOwners(deps.db, ids)) owners.set(owner.id, owner)
@@ -84,20 +91,19 @@ async function settleMissing(deps: SettleDeps, poll: Poll, payments: Payment[]):
     const owner = owners.get(toId(txid) ?? '')
     return owner && wasAsked(owner, acquirer) ? owner : null
   }
+  let missing = 0
   await eachAtOnce(payments, poll.stopping, async (payment) => {
     const { endToEndId } = payment
     const owner = ownerOf(payment)
     if (!owner) return
     const key = { merchantId: owner.merchant_id, id: owner.id }
-    if (owner.end_to_end === endToEndId) await settleReturned(deps, key, payment)
-    else await settle(deps, { ...key, told: { acquirer, endToEndId } })
+    if (owner.end_to_end === endToEndId) return await settleReturned(deps, key, payment)
+    missing += 1
+    await settle(deps, { ...key, told: { acquirer, endToEndId } })
   })
-  if (!poll.holdsOrphans) return
-  await findOutOfOrphans(
-    deps,
-    acquirer,
-    payments.filter((payment) => !ownerOf(payment)),
-  )
+  const orphans = payments.filter((payment) => !ownerOf(payment))
+  if (poll.holdsOrphans) await findOutOfOrphans(deps, acquirer, orphans)
+  return missing
 }
 
 function toId(txid: string | null): string | null {

@@ -209,8 +209,10 @@ describe('payments that are confirmed at the same time', () => {
     const outcomes = await Promise.allSettled(confirmed.map(createSettlement(service).bookPayment))
     expect(outcomes.map((one) => (one.status === 'fulfilled' ? one.value : String(one.reason)))).toEqual([
       expect.stringContaining('transactions_end_to_end'),
-      ...others.map(() => 'settled'),
+      // The service that the test has runs as well, and may have read its bank's list in between.
+      ...others.map(() => expect.stringMatching(/^(settled|already)$/)),
     ])
+    expect((await findRows(idsOf(others))).every(({ status }) => status === 'PAID')).toBe(true)
   })
 
   it('by two processes, in opposite orders, are each booked once', async () => {
