@@ -12,8 +12,10 @@ import { countOpen, findComparedUntil, findOpenSince, listLastRuns } from './sto
 const trailMs = 5 * 60_000
 /** It begins so long before the end of the last one: a list may show a payment a while after it was made. */
 const overlapMs = 5 * 60_000
-/** And where a difference is open, as far back as that: what was young when it was found may be missing by now, or be there. */
+/** Where a difference is open, as far back as that: what was young when it was found may be missing by now, or be there. */
 const openReachMs = 30 * 60_000
+/** Of payouts, always so far: they are few, and one may be carried out long after it was asked for, which is when a list dates it. */
+const payoutOverlapMs = 30 * 60_000
 /** As far back as it reaches after a long stop. What lies before is the daily close's. */
 const reachMs = 24 * 60 * 60_000
 /** A day is closed so long after midnight: all that a bank tells late about it is there by then. */
@@ -54,12 +56,14 @@ async function rollOn(deps: CloseDeps, acquirer: Acquirer, stopping: AbortSignal
   const now = deps.clock.now().getTime()
   const until = (await findComparedUntil(deps.db, acquirer.name))?.getTime() ?? now - trailMs
   const openSince = await findOpenSince(deps.db, acquirer.name, new Date(until - openReachMs))
-  const begin = Math.min(until - overlapMs, openSince?.getTime() ?? until)
-  const from = new Date(Math.max(now - reachMs, begin))
+  const within = (at: number) => new Date(Math.max(now - reachMs, at))
+  const from = within(Math.min(until - overlapMs, openSince?.getTime() ?? until))
+  const payoutsFrom = within(until - payoutOverlapMs)
   const to = new Date(now - trailMs)
   // A clock that was set back.
   if (from >= to) return
-  const { state, error } = await reconcile(deps, { acquirer, kind: 'rolling', window: { from, to }, stopping })
+  const window = { from, to }
+  const { state, error } = await reconcile(deps, { acquirer, kind: 'rolling', window, payoutsFrom, stopping })
   if (state === 'interrupted' && !stopping.aborted)
     deps.log.warn({ acquirer: acquirer.name, reason: error }, 'an acquirer could not be compared with to the end')
 }

@@ -2,6 +2,7 @@ import { Registry } from 'prom-client'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type ManualClock, manualClock } from '../../test/support/clock.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
+import type { BankPayment, BankPayout } from '../../test/support/generated-bank.ts'
 import { type GeneratedDay, generateDay, generatedDay } from '../../test/support/generated-day.ts'
 import { type Reconciling, reconcilingWith } from '../../test/support/reconciling.ts'
 import type { Send } from '../acquirers/bacen/http.ts'
@@ -199,6 +200,71 @@ it('waits for what the service is still coming to, in a window that trails behin
   })
   await roll()
   expect((await states()).toSorted()).toEqual(['late resolved', 'missing_here resolved'])
+})
+
+it('sees a payout that is carried out long after it was asked for', async () => {
+  clock.set(new Date('2026-11-22T15:00:00.000Z'))
+  const jobs = reconciliationJobs(deps)
+  const at = new Date(clock.now().getTime() - 6 * minuteMs)
+  const endToEndId = 'E12345678202611221454takeslonger'
+  const payout: BankPayout = { endToEndId, payoutId: null, amount: 123_456, at, status: 'EM_PROCESSAMENTO' }
+  made.bank.payouts.set(endToEndId, payout)
+  for (let minute = 0; minute < 20; minute += 5) {
+    await jobs['reconciliation.rolling']?.({}, never)
+    clock.advance(5 * minuteMs)
+  }
+  expect(await findEngagedBrake(database.db)).toBeNull()
+  made.bank.payouts.set(endToEndId, { ...payout, status: 'REALIZADO' })
+  await jobs['reconciliation.rolling']?.({}, never)
+  expect((await findEngagedBrake(database.db))?.reason).toContain(endToEndId)
+})
+
+it('looks at a return again that was coming, with the payment that it is of', async () => {
+  clock.set(new Date('2026-11-22T15:00:00.000Z'))
+  const jobs = reconciliationJobs(deps)
+  const [owner] = await database.db.query<{ id: string; merchant_id: string }>(sql`
+    select id, merchant_id from transactions where status = 'PIX_QRCODE_GENERATED' order by id limit 1`)
+  const ago = (minutes: number) => new Date(clock.now().getTime() - minutes * minuteMs)
+  const endToEndId = 'E12345678202611221452wentbackmed'
+  const txid = owner?.id.replaceAll('-', '') ?? null
+  const payment: BankPayment = { endToEndId, txid, amount: 500, at: ago(8), fee: null, returns: [] }
+  made.bank.payments.set(endToEndId, payment)
+  await settleTransaction(deps, {
+    merchantId: owner?.merchant_id ?? '',
+    id: owner?.id ?? '',
+    told: { acquirer: 'bank', endToEndId },
+  })
+  payment.returns.push({ id: 'undermed', amount: 500, at: ago(6), nature: 'MED_FRAUDE' })
+  const open = async () =>
+    (await listed(true)).filter((row) => row.reference === endToEndId).map((row) => `${row.subject} ${row.class}`)
+  await jobs['reconciliation.rolling']?.({}, never)
+  expect(await open()).toEqual(['return late'])
+  clock.advance(5 * minuteMs)
+  await jobs['reconciliation.rolling']?.({}, never)
+  clock.advance(5 * minuteMs)
+  await jobs['reconciliation.rolling']?.({}, never)
+  expect((await open()).toSorted()).toEqual(['return late', 'return return'])
+})
+
+it('takes nothing back that another run has found since it began', async () => {
+  await runWith(deps)
+  const [orphan] = (await listed(true)).filter((row) => row.class === 'orphan')
+  const payment = made.bank.payments.get(orphan?.reference ?? '')
+  if (!payment) throw new Error('an orphan is there')
+  // While one reads a list that has it no more, another reads one that has it.
+  let isFirst = true
+  const hiding = disturbed(async (request) => {
+    if (isFirst) {
+      isFirst = false
+      clock.advance(1_000)
+      await runWith(deps, 'manual')
+      made.bank.payments.delete(payment.endToEndId)
+    }
+    return await made.bank.send(request)
+  })
+  expect((await runWith(hiding)).resolvedCount).toBe(0)
+  expect((await listed()).find(({ id }) => id === orphan?.id)).toMatchObject({ state: 'open' })
+  expect((await runWith(deps)).resolvedCount).toBe(1)
 })
 
 it('closes yesterday half an hour after midnight, once, and tells of both in its metrics', async () => {

@@ -24,7 +24,7 @@ import {
   sumListed,
 } from './pairs-store.ts'
 import { keepFound } from './save.ts'
-import { finishRun, insertRun, type NewRun, type RunKind, resolveComeTo, resolveUnseen } from './store.ts'
+import { finishRun, insertRun, type NewRun, type RunKind, resolveComeTo, resolveTimed, resolveUnseen } from './store.ts'
 
 export type ReconcileDeps = { db: Db; clock: Clock; acquirers: Acquirers; log: Logger }
 
@@ -64,12 +64,22 @@ export async function reconcile(
     acquirer,
     kind,
     window,
+    payoutsFrom = window.from,
     runId = newUuid(),
     stopping = new AbortController().signal,
-  }: { acquirer: Acquirer; kind: RunKind; window: Window; runId?: string; stopping?: AbortSignal },
+  }: {
+    acquirer: Acquirer
+    kind: RunKind
+    window: Window
+    /** Where payouts are compared from another moment on. */
+    payoutsFrom?: Date
+    runId?: string
+    stopping?: AbortSignal
+  },
 ): Promise<RunResult> {
   const { db, clock } = deps
-  const run: NewRun = { id: runId, acquirer: acquirer.name, kind, window, startedAt: clock.now() }
+  const windows = { payment: window, return: window, payout: { from: payoutsFrom, to: window.to } }
+  const run: Run = { id: runId, acquirer: acquirer.name, kind, window, windows, startedAt: clock.now() }
   await insertRun(db, run)
   const tally: Tally = { compared: { payment: 0, return: 0, payout: 0 }, counts: {}, newCount: 0 }
   try {
@@ -99,18 +109,21 @@ export async function reconcile(
   }
 }
 
+type Run = NewRun & { windows: Record<Subject, Window> }
+
 type Tally = Pick<RunResult, 'compared' | 'counts' | 'newCount'>
 
 async function readBothSides(
   { db }: ReconcileDeps,
   acquirer: Acquirer,
-  { id: runId, window, kind, startedAt: now }: NewRun,
+  { id: runId, windows, kind, startedAt: now }: Run,
   stopping: AbortSignal,
 ): Promise<void> {
-  const read = withMargins(window, kind === 'rolling' ? rollingMarginMs : cutOffMs)
+  const marginMs = kind === 'rolling' ? rollingMarginMs : cutOffMs
+  const read = withMargins(windows.payment, marginMs)
   const reading = { db, acquirer, runId, read, now, isThorough: kind !== 'rolling', stopping }
   const count = await readPayments(reading)
-  await readPayouts(reading)
+  await readPayouts({ ...reading, read: withMargins(windows.payout, marginMs) })
   await analyzePairs(db)
   const side = { runId, acquirer: acquirer.name }
   // Afterwards: what was booked meanwhile is then on both sides.
@@ -120,8 +133,8 @@ async function readBothSides(
     await rest()
   }
   await addNamedPayments(db, side)
-  await addBookedReturns(db, { ...side, ...window })
-  await addWithdrawals(db, { ...side, ...window })
+  await addBookedReturns(db, { ...side, ...windows.return })
+  await addWithdrawals(db, { ...side, ...windows.payout })
   await askPayouts(reading)
   await analyzePairs(db)
 }
@@ -141,9 +154,9 @@ function partsOf({ from, to }: Window, count: number): Window[] {
 async function compareAll(
   { db, clock }: ReconcileDeps,
   acquirer: Acquirer,
-  { run, subject, tally, stopping }: { run: NewRun; subject: Subject; tally: Tally; stopping: AbortSignal },
+  { run, subject, tally, stopping }: { run: Run; subject: Subject; tally: Tally; stopping: AbortSignal },
 ): Promise<void> {
-  const rules = rulesFor(acquirer, run)
+  const rules = rulesFor(acquirer, { ...run, window: run.windows[subject] })
   const rest = createPace(stopping)
   for (let after = ''; ; ) {
     stopping.throwIfAborted()
@@ -204,16 +217,19 @@ async function askFor(acquirer: Acquirer, pair: Pair): Promise<Pair['there']> {
   return listed
 }
 
-async function complete({ db, clock }: ReconcileDeps, run: NewRun, tally: Tally): Promise<RunResult> {
-  const { id: runId, acquirer, kind, window } = run
+async function complete({ db, clock }: ReconcileDeps, run: Run, tally: Tally): Promise<RunResult> {
+  const { id: runId, acquirer, kind, window, windows, startedAt } = run
   const totals = await sumListed(db, { runId, ...window })
   const now = clock.now()
+  const seen = subjects
+    // A rolling run does not read all that tells of returns.
+    .filter((subject) => kind !== 'rolling' || subject !== 'return')
+    .map((subject) => ({ subject, since: windows[subject].from, until: windows[subject].to }))
   const resolvedCount = await db.transaction(async (tx) => {
     await finishRun(tx, { id: runId, state: 'complete', error: null, counts: tally, totals, at: now })
-    // A rolling run does not read all that tells of returns.
-    const seen: Subject[] = kind === 'rolling' ? ['payment', 'payout'] : subjects
-    const unseen = { acquirer, runId, subjects: seen, isDaily: kind === 'daily', now, ...window }
-    return (await resolveUnseen(tx, unseen)) + (await resolveComeTo(tx, { acquirer, now }))
+    const unseen = await resolveUnseen(tx, { acquirer, runId, startedAt, seen, now })
+    const timed = kind === 'daily' ? await resolveTimed(tx, { acquirer, before: window.from, now }) : 0
+    return unseen + timed + (await resolveComeTo(tx, { acquirer, now }))
   })
   return { ...toResult(run, tally), state: 'complete', error: null, resolvedCount, totals }
 }

@@ -40,12 +40,16 @@ export async function findComparedUntil(db: Db, acquirer: string): Promise<Date 
   return rows[0]?.ends_at ?? null
 }
 
-/** The time of the first difference since a moment that a run may still resolve. */
-export async function findOpenSince(db: Db, acquirer: string, since: Date): Promise<Date | null> {
-  const rows = await db.query<{ at: Date | null }>(sql`
-    select min(at) as at from differences
-    where acquirer = ${acquirer} and state = 'open' and not is_timing and at >= ${since}`)
-  return rows[0]?.at ?? null
+/** Since when payments are to be listed again to see what is open of them, no further back than `reach`. A return is listed with its payment. */
+export async function findOpenSince(db: Db, acquirer: string, reach: Date): Promise<Date | null> {
+  const rows = await db.query<{ since: Date | null }>(sql`
+    select min(since) as since
+    from (
+      select least(at, (here ->> 'at')::timestamptz) as since from differences
+      where acquirer = ${acquirer} and state = 'open' and not is_timing and subject in ('payment', 'return')
+    ) listed
+    where since >= ${reach}`)
+  return rows[0]?.since ?? null
 }
 
 export type DifferenceState = 'open' | 'confirmed' | 'dismissed' | 'resolved'
@@ -131,19 +135,44 @@ export async function saveDifferences(tx: Tx, rows: ToSave[]): Promise<void> {
       proposal = excluded.proposal, state = excluded.state, run_id = excluded.run_id`)
 }
 
-/**
- * What a complete run did not find again is there no more. What is explained by two days is over when a later day is closed, and not before:
- * only a close sees it.
- */
+/** What a complete run has seen all of. */
+export type Seen = { subject: Subject; since: Date; until: Date }
+
+const givenSeen = givenRows<Seen>({ subject: 'text', since: 'timestamptz', until: 'timestamptz' })
+
+/** What a complete run did not find again is there no more, unless another run has found it meanwhile. */
 export async function resolveUnseen(
   tx: Tx,
-  input: { acquirer: string; runId: string; subjects: Subject[]; isDaily: boolean; now: Date } & Window,
+  {
+    acquirer,
+    runId,
+    startedAt,
+    seen,
+    now,
+  }: { acquirer: string; runId: string; startedAt: Date; seen: Seen[]; now: Date },
 ): Promise<number> {
   const rows = await tx.query(sql`
-    update differences set state = 'resolved', decided_at = ${input.now}
-    where acquirer = ${input.acquirer} and state = 'open' and run_id <> ${input.runId} and (
-      (not is_timing and at >= ${input.from} and at < ${input.to} and subject = any (${input.subjects}))
-      ${input.isDaily ? sql`or (is_timing and at < ${input.from})` : empty})
+    update differences set state = 'resolved', decided_at = ${now}
+    from ${givenSeen(seen)}
+    where differences.acquirer = ${acquirer} and differences.state = 'open' and not is_timing and run_id <> ${runId}
+      and differences.subject = given.subject and at >= given.since and at < given.until
+      and not exists (
+        select from reconciliation_runs other
+        -- One that has not ended after a day was cut short.
+        where other.id = run_id and (other.finished_at > ${startedAt}
+          or (other.finished_at is null and other.started_at > ${startedAt}::timestamptz - interval '1 day')))
+    returning id`)
+  return rows.length
+}
+
+/** What is explained by two days is over when a later day is closed, and not before: only a close sees it. */
+export async function resolveTimed(
+  tx: Tx,
+  { acquirer, before, now }: { acquirer: string; before: Date; now: Date },
+): Promise<number> {
+  const rows = await tx.query(sql`
+    update differences set state = 'resolved', decided_at = ${now}
+    where acquirer = ${acquirer} and state = 'open' and is_timing and at < ${before}
     returning id`)
   return rows.length
 }
