@@ -115,8 +115,7 @@ function peerJob(peer: Server, seconds: number): Job {
   return createJob({ port: peer.port, merchants: [peer], connections: 64, seconds })
 }
 
-/** The limit of HTTP on this machine, as it is at the moment. */
-export function helloJob({ port }: Server, seconds: number): Job {
+function helloJob({ port }: Server, seconds: number): Job {
   const requests = [toRequest({ method: 'POST', path: '/echo', body: toOrder(1) })]
   return { port, connections: 64, seconds, warmUpSeconds, perSecond: null, requests, once: false, keep: null }
 }
