@@ -224,7 +224,7 @@ async function complete({ db, clock }: ReconcileDeps, run: Run, tally: Tally): P
   const seen = subjects
     // A rolling run does not read all that tells of returns.
     .filter((subject) => kind !== 'rolling' || subject !== 'return')
-    .map((subject) => ({ subject, since: windows[subject].from, until: windows[subject].to }))
+    .map((subject) => ({ subject, ...windows[subject] }))
   const resolvedCount = await db.transaction(async (tx) => {
     await finishRun(tx, { id: runId, state: 'complete', error: null, counts: tally, totals, at: now })
     const unseen = await resolveUnseen(tx, { acquirer, runId, startedAt, seen, now })

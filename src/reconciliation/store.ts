@@ -136,9 +136,9 @@ export async function saveDifferences(tx: Tx, rows: ToSave[]): Promise<void> {
 }
 
 /** What a complete run has seen all of. */
-export type Seen = { subject: Subject; since: Date; until: Date }
+export type Seen = Window & { subject: Subject }
 
-const givenSeen = givenRows<Seen>({ subject: 'text', since: 'timestamptz', until: 'timestamptz' })
+const givenSeen = givenRows<Seen>({ subject: 'text', from: 'timestamptz', to: 'timestamptz' })
 
 /** What a complete run did not find again is there no more, unless another run has found it meanwhile. */
 export async function resolveUnseen(
@@ -155,7 +155,7 @@ export async function resolveUnseen(
     update differences set state = 'resolved', decided_at = ${now}
     from ${givenSeen(seen)}
     where differences.acquirer = ${acquirer} and differences.state = 'open' and not is_timing and run_id <> ${runId}
-      and differences.subject = given.subject and at >= given.since and at < given.until
+      and differences.subject = given.subject and at >= given."from" and at < given."to"
       and not exists (
         select from reconciliation_runs other
         -- One that has not ended after a day was cut short.

@@ -212,6 +212,9 @@ describe('payments that are confirmed at the same time', () => {
       // The service that the test has runs as well, and may have read its bank's list in between.
       ...others.map(() => expect.stringMatching(/^(settled|already)$/)),
     ])
+    const [posted] = await service.db.query(sql`
+      select count(*) as count from ledger_transfers where record_id = any(${idsOf(confirmed)})`)
+    expect(posted).toEqual({ count: others.length })
     expect((await findRows(idsOf(others))).every(({ status }) => status === 'PAID')).toBe(true)
   })
 

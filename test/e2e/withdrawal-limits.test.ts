@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { defaultLimits, type Limits, setWithdrawalLimits } from '../../src/withdrawals/limits.ts'
 import { type Answer, startTestService, type TestService } from '../support/service.ts'
+import { eventually } from '../support/webhooks.ts'
 import {
   act,
   askForWithdrawal,
@@ -140,9 +141,12 @@ describe('the guard against duplicates', () => {
     ])
     const shown = (await service.call(`/withdrawal/${body.id}`)).body
     expect(shown).toMatchObject({ status: 'PENDING', hold: 'duplicate' })
-    const listed = await service.call<{ data: unknown[] }>('/withdrawal?status=PENDING')
-    // The other one may not have left yet.
-    expect(listed.body.data).toContainEqual(shown)
+    const pending = async () => (await service.call<{ data: unknown[] }>('/withdrawal?status=PENDING')).body.data
+    await eventually(
+      async () => (await pending()).length === 1,
+      () => 'the other one has not left',
+    )
+    expect(await pending()).toEqual([shown])
     service.clock.advance(hour)
     await service.runJob('withdrawals.check')
     await new Promise((done) => setTimeout(done, 200))
