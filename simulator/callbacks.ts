@@ -1,7 +1,6 @@
 import { type Network, waited } from './network.ts'
 import { forge } from './personality/forge.ts'
 import type { Behaviour } from './personality/traits.ts'
-import { receiverKey } from './receiver-account.ts'
 
 // Short: who misses all three finds the payment in the list, as with any PSP.
 const pausesMs = [0, 250, 1000]
@@ -21,7 +20,7 @@ export async function tellReceiver(network: Network, pix: Told, behaviours?: Beh
     const has = (behaviour: Behaviour) =>
       behaviours ? behaviours.includes(behaviour) : personality.has(behaviour, pix.endToEndId)
     if (has('callback_never')) return
-    const webhook = await network.findWebhook(receiverKey)
+    const webhook = await network.webhook.current()
     if (!webhook) return
     if (has('callback_late') && !(await waited(network, lateMs * personality.draw('pause', pix.endToEndId)))) return
     const forged = has('callback_forged') ? await forge(network, pix) : []

@@ -6,6 +6,7 @@ import type { Signer } from './payload.ts'
 import type { Nature } from './personality/nature.ts'
 import type { NewPix, PixFilter, PixRow } from './pix-store.ts'
 import type { Quirks } from './quirks.ts'
+import type { Shared } from './shared.ts'
 import type { ChargeRow, ChargeWithPixes, NetworkSecrets, WebhookRow } from './store.ts'
 import type { TokenLimit } from './token-limit.ts'
 
@@ -39,8 +40,8 @@ export type Network = {
   listBaseUrls(nothing: undefined): Promise<string[]>
   /** A page of a list of Pix, and how many there are in all of them. Pages count from zero. */
   readPix(filter: PixFilter, of: { page: number; pageSize: number }): Promise<{ total: number; rows: PixRow[] }>
-  /** Where the callbacks about a key are posted. */
-  findWebhook(chave: string): Promise<WebhookRow | null>
+  /** Where the callbacks about the receiver's key are posted. */
+  webhook: Shared<WebhookRow | null>
   /** In what this PSP differs from the standard. */
   quirks: Quirks
   tokenLimit: TokenLimit

@@ -16,15 +16,17 @@ import { type Truth, tellTruth } from './personality/truth.ts'
 import { toPix } from './pix.ts'
 import { countPix, insertPixes, listPix, type NewPix, type PixRow } from './pix-store.ts'
 import { plain, type Quirks } from './quirks.ts'
+import { receiverKey } from './receiver-account.ts'
 import { returnPayout } from './return-payout.ts'
 import { route } from './route.ts'
 import type { Controls } from './sandbox.ts'
+import { openShared } from './shared.ts'
 import { speakCallback } from './speak.ts'
 import {
   type ChargeRow,
   ensureSchema,
   findCharges,
-  findWebhooks,
+  findWebhook,
   insertBaseUrl,
   insertCharges,
   listBaseUrls,
@@ -158,10 +160,7 @@ function openQueues(pool: pg.Pool) {
       const urls = await listBaseUrls(pool)
       return asked.map(() => urls)
     }),
-    findWebhook: batched(async (chaves: string[]) => {
-      const found = await findWebhooks(pool, chaves)
-      return chaves.map((chave) => found.get(chave) ?? null)
-    }),
+    webhook: openShared(() => findWebhook(pool, receiverKey)),
   }
 }
 

@@ -190,15 +190,16 @@ export async function insertCharges(pool: pg.Pool, charges: ChargeRow[]): Promis
   return new Set(isAll ? rows.map(({ id }) => id) : inserted.rows.map(({ id }) => id.replaceAll('-', '')))
 }
 
-/** By their ids, with the payments that name them. */
+/** By their ids, with the payments that name them. The statement is such that PostgreSQL plans it once, and by indexes, however many there are. */
 export async function findCharges(pool: pg.Pool, ids: string[]): Promise<Map<string, ChargeWithPixes>> {
   const { rows } = await pool.query<ChargeRecord & Partial<PixRecord>>({
     name: 'simulator-find-charges',
     text: `
       select charge.id, charge.txid as charge_txid, charge.amount::text as charge_amount, charge.expires_in, charge.created_at,
         charge.base_url, charge.details::text as details, ${pixColumns}
-      from simulator.charges charge left join simulator.pix on pix.charge_id = charge.id and pix.names_charge
-      where charge.id = any($1::uuid[])
+      from unnest((select $1::uuid[])) given (id)
+      cross join lateral (select * from simulator.charges where charges.id = given.id limit 1) charge
+      left join lateral (select * from simulator.pix where pix.charge_id = charge.id and pix.names_charge offset 0) pix on true
       order by pix.paid_at, pix.is_second`,
     values: [ids],
   })
@@ -246,14 +247,13 @@ export async function upsertWebhook(
 
 export type WebhookRow = { url: string; createdAt: Date }
 
-/** By the keys that they are about. */
-export async function findWebhooks(pool: pg.Pool, chaves: string[]): Promise<Map<string, WebhookRow>> {
-  const { rows } = await pool.query<{ chave: string; url: string; created_at: Date }>({
-    name: 'simulator-find-webhooks',
-    text: `select chave, url, created_at from simulator.webhooks where chave = any($1)`,
-    values: [chaves],
+/** By the key that it is about. */
+export async function findWebhook(pool: pg.Pool, chave: string): Promise<WebhookRow | null> {
+  const { rows } = await pool.query<WebhookRow>({
+    text: `select url, created_at as "createdAt" from simulator.webhooks where chave = $1`,
+    values: [chave],
   })
-  return new Map(rows.map((row) => [row.chave, { url: row.url, createdAt: row.created_at }]))
+  return rows[0] ?? null
 }
 
 // Amounts come as text, whatever the pool's own parser for int8 makes of them.

@@ -15,16 +15,18 @@ export async function putWebhook(network: Network, chave: string, request: HttpR
     const razao = 'Campo webhook.webhookUrl não respeita o schema.'
     return problem('WebhookOperacaoInvalida', razao, [{ razao, propriedade: 'webhook.webhookUrl' }])
   }
-  const refusal = await findRefusal(network, { chave, url, request })
+  const refusal = await findRefusal(network, { url, request })
   if (refusal)
     return problem('WebhookOperacaoInvalida', refusal, [{ razao: refusal, propriedade: 'webhook.webhookUrl' }])
-  await upsertWebhook(network.pool, { chave, url, createdAt: network.clock.now() })
+  const webhook = { url, createdAt: network.clock.now() }
+  await upsertWebhook(network.pool, { chave, ...webhook })
+  network.webhook.set(webhook)
   return { status: 200, headers: {}, body: '' }
 }
 
 /** `GET /webhook/{chave}` */
 export async function getWebhook(network: Network, chave: string): Promise<HttpResponse> {
-  const webhook = chave === receiverKey ? await network.findWebhook(chave) : null
+  const webhook = chave === receiverKey ? await network.webhook.current() : null
   if (!webhook) return problem('WebhookNaoEncontrado', 'Não há webhook estabelecido para a chave informada.')
   const { url: webhookUrl, createdAt } = webhook
   return json(200, { webhookUrl, chave, cnpj: receiverAccount.document, criacao: createdAt.toISOString() })
@@ -32,12 +34,12 @@ export async function getWebhook(network: Network, chave: string): Promise<HttpR
 
 /** Why this PSP does not take an address that the standard would let it take. */
 async function findRefusal(
-  { quirks, findWebhook, sendCallback }: Network,
-  { chave, url, request }: { chave: string; url: string; request: HttpRequest },
+  { quirks, webhook, sendCallback }: Network,
+  { url, request }: { url: string; request: HttpRequest },
 ): Promise<string | null> {
   const { protocol, hostname } = new URL(url)
   if (quirks.isWebhookSecure && protocol !== 'https:' && !isHere(hostname)) return 'A URL deve começar com https://.'
-  if (quirks.repeatedWebhook === 'refused' && (await findWebhook(chave))?.url === url)
+  if (quirks.repeatedWebhook === 'refused' && (await webhook.current())?.url === url)
     return 'O webhook já está cadastrado com esta URL.'
   const isTested = quirks.testsWebhook && request.headers['x-skip-mtls-checking'] !== 'true'
   if (isTested && (await isAnswered(sendCallback, url)))

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
-import { givenRows } from './given.ts'
+import { givenFew, givenRows } from './given.ts'
 import { sql } from './sql.ts'
 
 type Row = {
@@ -111,6 +111,32 @@ describe('rows that are given to a statement', () => {
     ['a word that would be null', { words: ['NULL'] }],
   ])('are refused with %s', (_name, wrong) => {
     expect(() => given([{ ...plain, ...wrong }])).toThrow()
+  })
+})
+
+describe('a statement of a few rows', () => {
+  it.each([
+    ['is planned once', givenFew, 5],
+    ['is planned for each number where the planner sees it', givenRows, 30],
+  ])('%s', async (_name, givenBy, planned) => {
+    const { db } = database
+    const few = givenBy<{ id: string }>({ id: 'uuid' })
+    const name = `few-${planned}`
+    const custom = await db.transaction(async (tx) => {
+      await tx.query(sql`create temporary table things (id uuid primary key) on commit drop`)
+      await tx.query(sql`insert into things select gen_random_uuid() from generate_series(1, 10000)`)
+      await tx.query(sql`analyze things`)
+      for (let time = 0; time < 30; time += 1) {
+        const ids = Array.from({ length: 1 + (time % 3) }, () => ({ id: randomUUID() }))
+        await tx.query(sql`select * from things where id in (select given.id from ${few(ids)})`, name)
+      }
+      const [plans] = await tx.query<{ custom: number }>(
+        sql`select custom_plans as custom from pg_prepared_statements where name = ${name}`,
+      )
+      return plans?.custom
+    })
+    // PostgreSQL always makes five before it considers to keep one.
+    expect(custom).toBe(planned)
   })
 })
 

@@ -6,13 +6,16 @@ import { type Db, sql, type Tx } from '../db/sql.ts'
  * that carry money do, and share it.
  */
 export async function insertExchanges(db: Db | Tx, exchanges: Exchange[]): Promise<void> {
-  await db.query(sql`
+  await db.query(
+    sql`
     insert into acquirer_exchanges (at, acquirer, operation, record_id, end_to_end, outcome, error, duration_ms)
     select at, acquirer, operation, "recordId", "endToEndId", outcome, error, "durationMs"
     from (select set_config('synchronous_commit', 'off', true)) unhurried,
       json_to_recordset(${JSON.stringify(exchanges)}::json) as given (
         at timestamptz, acquirer text, operation text, "recordId" uuid, "endToEndId" text, outcome text, error text,
-        "durationMs" integer)`)
+        "durationMs" integer)`,
+    'insert-exchanges',
+  )
 }
 
 export type ExchangeRow = {

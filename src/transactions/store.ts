@@ -1,4 +1,4 @@
-import { givenRows } from '../db/given.ts'
+import { givenFew, givenRows } from '../db/given.ts'
 import { type Db, sql, type Tx } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
 import type { AccountHolder } from '../pix/holder.ts'
@@ -190,7 +190,7 @@ export async function findTransaction(db: Db | Tx, merchantId: string, id: strin
   return rows[0] ?? null
 }
 
-const givenMoments = givenRows<{ merchantId: string; recordId: string }>({ merchantId: 'uuid', recordId: 'uuid' })
+const givenMoments = givenFew<{ merchantId: string; recordId: string }>({ merchantId: 'uuid', recordId: 'uuid' })
 
 export async function findTransactions(
   db: Db,
@@ -221,7 +221,7 @@ export async function lockTransaction(tx: Tx, merchantId: string, id: string): P
   return row ?? null
 }
 
-const givenKeys = givenRows<{ merchantId: string; id: string }>({ merchantId: 'uuid', id: 'uuid' })
+const givenKeys = givenFew<{ merchantId: string; id: string }>({ merchantId: 'uuid', id: 'uuid' })
 
 /**
  * In one order for everyone. Without their refunds: a statement that waited for a lock sees the row as it is by now, but other tables as
@@ -241,7 +241,7 @@ export async function lockTransactions(
 }
 
 type Payment = { merchantId: string; id: string; acquirer: string; endToEndId: string }
-const givenPayments = givenRows<Payment>({ merchantId: 'uuid', id: 'uuid', acquirer: 'text', endToEndId: 'text' })
+const givenPayments = givenFew<Payment>({ merchantId: 'uuid', id: 'uuid', acquirer: 'text', endToEndId: 'text' })
 
 /** The same for those that were paid. `held`: which of all these payments are or were in suspense; null is none. */
 export async function lockToBePaid(
@@ -273,7 +273,7 @@ export type Change = {
 type GivenChange = Omit<ChangedTransaction, 'status' | 'statuses' | 'status_dates' | 'refunds'> &
   Pick<Change, 'to' | 'at' | 'checkAt'> & { place: number; from: TransactionStatus; isPaid: boolean }
 
-const givenChanges = givenRows<GivenChange>({
+const givenChanges = givenFew<GivenChange>({
   place: 'integer',
   id: 'uuid',
   merchant_id: 'uuid',

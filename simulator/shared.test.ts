@@ -1,0 +1,36 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { openShared } from './shared.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+it('is read once a second at most, however many ask', async () => {
+  const read = vi.fn(async () => read.mock.calls.length)
+  const shared = openShared(read)
+  expect(await Promise.all([shared.current(), shared.current()])).toEqual([1, 1])
+  vi.advanceTimersByTime(1_000)
+  expect(await shared.current()).toBe(1)
+  vi.advanceTimersByTime(1)
+  expect(await shared.current()).toBe(2)
+})
+
+it('is known at once where it is changed, even while it is read', async () => {
+  let answer: (value: string) => void = () => {}
+  const shared = openShared(() => new Promise<string>((resolve) => (answer = resolve)))
+  const before = shared.current()
+  shared.set('new')
+  answer('old')
+  expect(await before).toBe('old')
+  expect(await shared.current()).toBe('new')
+})
+
+it('is read again after it could not be read', async () => {
+  const read = vi.fn(async () => 'found').mockRejectedValueOnce(new Error('no database'))
+  const shared = openShared(read)
+  await expect(shared.current()).rejects.toThrow('no database')
+  expect(await shared.current()).toBe('found')
+})
