@@ -5,8 +5,8 @@ import { createBatch } from '../lib/batch.ts'
 import { insertExchanges } from './store.ts'
 
 const batchRowsMax = 200
-/** They are for people to read, later. */
-const pauseMs = 200
+/** Nobody waits for them. */
+const restMs = 100
 /** Beyond so many that wait the database has other worries: the next ones are dropped. */
 const waitingMax = 2_000
 
@@ -16,7 +16,7 @@ export function createExchangeWriter({ db, log }: { db: Db; log: Logger }): (exc
   const insert = createBatch<Exchange, null>({
     itemsMax: batchRowsMax,
     flightsMax: 1,
-    pauseMs,
+    restMs,
     // Not again one by one: whatever it was, it is not worth the time.
     isolates: () => false,
     run: async (exchanges) => {

@@ -124,25 +124,6 @@ describe('a batch', () => {
     expect((departures[1] ?? 0) - landedAt).toBeGreaterThan(15)
   })
 
-  it('pauses after a flight, also where nobody waits yet', async () => {
-    const departures: number[] = []
-    const add = createBatch<number, number>({
-      itemsMax: 10,
-      flightsMax: 1,
-      pauseMs: 40,
-      run: async (items) => {
-        departures.push(performance.now())
-        return items
-      },
-    })
-    await add(1)
-    const landedAt = performance.now()
-    await turn()
-    await Promise.all([add(2), add(3)])
-    expect(departures).toHaveLength(2)
-    expect((departures[1] ?? 0) - landedAt).toBeGreaterThan(35)
-  })
-
   it('never carries more than itemsMax, nor flies more than flightsMax at once', async () => {
     let now = 0
     let flightsSeen = 0

@@ -18,8 +18,6 @@ export type BatchOptions<Item, Result> = {
    * database has much to do. Not at all, if not given.
    */
   restMs?: number
-  /** Nobody waits for the result, so that none leaves until so long after the flight before it. Not at all, if not given. */
-  pauseMs?: number
 }
 
 /** A wait that nobody notices among those that a busy process has anyway. */
@@ -70,7 +68,6 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
   }
 
   async function rest(flightMs: number): Promise<void> {
-    if (options.pauseMs !== undefined) return await sleep(options.pauseMs)
     const isEnough = waiting.length >= (options.besideMin ?? options.itemsMax)
     if (options.restMs === undefined || waiting.length === 0 || isEnough) return
     await sleep(Math.max(options.restMs, Math.min(flightMs, restMsMax)))
