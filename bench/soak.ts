@@ -15,6 +15,9 @@ const paidShare = 0.1
 const merchantsCount = 50
 /** Steps of the loop that shows, once a second, how fast the machine is: some thousandths of a second. */
 const loopSteps = 2e6
+/** And reads, each of a place that the one before it names, all over more memory than any cache has: PostgreSQL's indexes wait for such. */
+const memoryReads = 20_000
+const memoryPlaces = 2 ** 24
 
 /** Creates at a fixed rate, payments and webhooks, slice after slice (a minute each, or a third of a short soak), with checkpoints and vacuum as they come; then the books. */
 export async function soak({
@@ -55,6 +58,8 @@ export async function soak({
     const slices50Ms: number[] = []
     const slices99Ms: number[] = []
     const loopsMs: number[] = []
+    const readsNs: number[] = []
+    const readMemory = createMemoryReader()
     let unpaid: string[] = []
     for (let slice = 1; slice <= slices; slice += 1) {
       const pay: Job = {
@@ -68,7 +73,11 @@ export async function soak({
         once: true,
       }
       const loops: number[] = []
-      const looking = setInterval(() => loops.push(loopMs()), 1_000)
+      const reads: number[] = []
+      const looking = setInterval(() => {
+        loops.push(loopMs())
+        reads.push(readMemory())
+      }, 1_000)
       const [created, paid] = await Promise.all([
         creator.ask(creates),
         unpaid.length > 0 ? payer.ask(pay) : undefined,
@@ -82,12 +91,13 @@ export async function soak({
       slices50Ms.push(toMs(created, 50))
       slices99Ms.push(toMs(created, 99))
       loopsMs.push(median(loops))
+      readsNs.push(median(reads))
       resident.push(usageOfService(service).residentBytes / 1e6)
       await service.emptyLog()
       const ms = (report: Pick<Report, 'latency'>, percent: number) => toMs(report, percent).toFixed(1)
       say(
         `${((slice * sliceSeconds) / 60).toFixed(1)} min: ${created.count} created, p50 ${ms(created, 50)} p99 ${ms(created, 99)} max ${(created.latency.max / 1000).toFixed(0)} ms; ` +
-          `${paid?.count ?? 0} paid; ${told.count} webhooks, p99 ${ms(told, 99)} ms; ${resident.at(-1)?.toFixed(0)} MB; loop ${loopsMs.at(-1)?.toFixed(1)} ms ${toErrors([created]) ?? ''}`,
+          `${paid?.count ?? 0} paid; ${told.count} webhooks, p99 ${ms(told, 99)} ms; ${resident.at(-1)?.toFixed(0)} MB; loop ${loopsMs.at(-1)?.toFixed(1)} ms, memory ${readsNs.at(-1)?.toFixed(0)} ns ${toErrors([created]) ?? ''}`,
       )
     }
     // What is under way is finished before the books are looked at.
@@ -117,6 +127,7 @@ export async function soak({
     card.row({ name: 'resident memory of Guichê', unit: 'MB', values: resident })
     card.row({ name: 'guiche ledger verify, breaches', unit: '', values: [verified.breaches], note: verified.said })
     card.row({ name: `a loop of ${loopSteps / 1e6} million steps, processor time`, unit: 'ms', values: loopsMs })
+    card.row({ name: 'a read of memory that no cache has, processor time', unit: 'ns', values: readsNs })
     card.target({
       name: 'soak, p99 of creates',
       kind: 'at most',
@@ -140,6 +151,21 @@ function loopMs(): number {
   for (let step = 0; step < loopSteps; step += 1) sum += step % 7
   const { user, system } = process.cpuUsage(before)
   return sum > 0 ? (user + system) / 1000 : Number.NaN
+}
+
+/** Reads memory as an index does, and tells the processor time of a read in nanoseconds: neighbours take the caches too, and no loop feels that. */
+function createMemoryReader(): () => number {
+  const places = new Uint32Array(memoryPlaces)
+  // One circle through all places in no order: such a sequence has a full period where the multiplier is one more than a multiple of four, the step is
+  // odd, and their number a power of two (Hull and Dobell).
+  for (let place = 0; place < memoryPlaces; place += 1) places[place] = (place * 5 + 11_400_715) % memoryPlaces
+  let at = 0
+  return () => {
+    const before = process.cpuUsage()
+    for (let read = 0; read < memoryReads; read += 1) at = places[at] ?? 0
+    const { user, system } = process.cpuUsage(before)
+    return ((user + system) * 1000) / memoryReads
+  }
 }
 
 async function verifyLedger({ dataDir }: Service): Promise<{ breaches: number; said: string }> {
