@@ -1,4 +1,4 @@
-import { givenRows } from '../db/given.ts'
+import { givenFew, givenRows } from '../db/given.ts'
 import { type Db, raw, sql, type Tx } from '../db/sql.ts'
 
 export type Claimed = Lease & {
@@ -178,7 +178,7 @@ export type AttemptResult = Lease & {
   retryAfter: Date | null
 }
 
-const givenResults = givenRows<AttemptResult>({
+const givenResults = givenFew<AttemptResult>({
   merchantId: 'uuid',
   eventId: 'uuid',
   leasedUntil: 'timestamptz',
