@@ -12,8 +12,16 @@ import { createBudget, perReceiverMax, totalMax } from './budget.ts'
 import { createDialler } from './dial.ts'
 import { createMetrics } from './metrics.ts'
 import { buildBodies, type LoadRecords } from './payload.ts'
-import { type Claimed, claimDue, claimDueOf, claimedMax, type Load, releaseLeases } from './queue-store.ts'
-import { type BookedAttempt, bookAttempts, toResult } from './result.ts'
+import {
+  type AttemptResult,
+  type Claimed,
+  claimDue,
+  claimDueOf,
+  claimedMax,
+  type Load,
+  releaseLeases,
+} from './queue-store.ts'
+import { bookAttempts, toResult } from './result.ts'
 import { findSigningSecrets } from './secrets.ts'
 import { signDelivery } from './sign.ts'
 
@@ -100,7 +108,7 @@ export function startDeliveries(deps: Deps): Deliveries {
   const dialler = options.dialler ?? createDialler({ allowPrivate: deps.allowPrivate })
   const sender = createSender({ dialler, deadlineMs: options.deadlineMs, now: () => clock.now() })
   const metrics = deps.metrics && createMetrics({ registry: deps.metrics, db, clock })
-  const book = createBatch<BookedAttempt, null>({
+  const book = createBatch<AttemptResult, null>({
     run: (attempts) => bookAttempts(db, attempts),
     itemsMax: 128,
     flightsMax: 1,
@@ -291,7 +299,7 @@ export function startDeliveries(deps: Deps): Deliveries {
       const result = toResult(delivery, answer, { startedAt, finishedAt: clock.now(), random: options.random() })
       metrics?.observe(answer)
       tell(delivery, answer, result.state)
-      await book({ ...result, recordId: delivery.recordId })
+      await book(result)
     } catch (error) {
       // Delivered or not, it is not booked: it will be tried again, and its id tells the receiver that it is the same.
       log.error({ merchantId, eventId, err: error }, 'A webhook was not booked')

@@ -4,9 +4,9 @@ import { createTestDatabase, type TestDatabase } from '../../test/support/databa
 import { commitEvents, createTestMerchant, testEvent, testSecretKey } from '../../test/support/webhooks.ts'
 import { sql } from '../db/sql.ts'
 import { enqueueEvents } from './outbox.ts'
-import { type Claimed, claimDue, insertAttempts, promoteWaiting } from './queue-store.ts'
+import { type AttemptResult, type Claimed, claimDue, insertAttempts, promoteWaiting } from './queue-store.ts'
 import { listDeliveries, listEvents } from './read-store.ts'
-import { type BookedAttempt, bookAttempts } from './result.ts'
+import { bookAttempts } from './result.ts'
 
 const now = new Date('2026-03-02T15:00:00.000Z')
 const url = 'https://shop.example:8443/hook?a=b'
@@ -195,13 +195,13 @@ async function claim(at = now): Promise<Claimed[]> {
   return (await claimDue(database.db, { now: at, leasedUntil, ...limits })).claimed
 }
 
-function delivered(claimed: Claimed): BookedAttempt {
+function delivered(claimed: Claimed): AttemptResult {
   const attempt = { startedAt: now, finishedAt: now, durationMs: 1, status: 200, error: null }
   return { ...claimed, ...attempt, state: 'delivered', nextAttemptAt: now, retryAfter: null }
 }
 
 /** Its next attempt, by its schedule, is after five seconds. */
-function failed(claimed: Claimed): BookedAttempt {
+function failed(claimed: Claimed): AttemptResult {
   const nextAttemptAt = new Date(now.getTime() + 5_000)
   return { ...delivered(claimed), status: 500, state: 'pending', nextAttemptAt }
 }

@@ -167,6 +167,7 @@ export async function releaseLeases(db: Db, { leases, now }: { leases: Lease[]; 
 }
 
 export type AttemptResult = Lease & {
+  recordId: string
   attemptsBefore: number
   startedAt: Date
   finishedAt: Date
@@ -180,6 +181,7 @@ export type AttemptResult = Lease & {
 
 const givenResults = givenFew<AttemptResult>({
   merchantId: 'uuid',
+  recordId: 'uuid',
   eventId: 'uuid',
   leasedUntil: 'timestamptz',
   attemptsBefore: 'integer',
@@ -198,6 +200,7 @@ const givenResults = givenFew<AttemptResult>({
  * changes nothing. Where the schedule began anew while the attempt was in flight (a newer event of the record came) a failure
  * means: again, at once. That is read from the locked row, which is as it is now even if the lock was waited for.
  * The commit does not wait for the disk: what is lost in a crash of PostgreSQL is tried again, under the id that the receiver knows.
+ * Records are named beside events: while the table is empty one index seems as good as another, and that of records would give all of a merchant's.
  */
 export async function insertAttempts(tx: Tx, results: AttemptResult[]): Promise<void> {
   await tx.query(
@@ -207,7 +210,8 @@ export async function insertAttempts(tx: Tx, results: AttemptResult[]): Promise<
         given.*, d.leased_until = given."leasedUntil" as is_ours,
         d.attempts_before <> given."attemptsBefore" and given.state in ('pending', 'exhausted') as is_anew
       from ${givenResults(results)}
-      join webhook_deliveries d on d.merchant_id = given."merchantId" and d.event_id = given."eventId"
+      join webhook_deliveries d
+        on d.merchant_id = given."merchantId" and d.record_id = given."recordId" and d.event_id = given."eventId"
       order by d.merchant_id, d.record_id, d.sequence
       for no key update of d
     ), attempted as (
@@ -222,7 +226,7 @@ export async function insertAttempts(tx: Tx, results: AttemptResult[]): Promise<
         next_attempt_at = case when r.is_anew then greatest(r."finishedAt", r."retryAfter") else r."nextAttemptAt" end,
         finished_at = case when not r.is_anew and r.state <> 'pending' then r."finishedAt" end
       from locked r
-      where d.merchant_id = r."merchantId" and d.event_id = r."eventId" and r.is_ours
+      where d.merchant_id = r."merchantId" and d.record_id = r."recordId" and d.event_id = r."eventId" and r.is_ours
       returning d.merchant_id, d.event_id, d.attempts, r."startedAt", r."durationMs", r.status, r.error
     )
     insert into webhook_attempts (merchant_id, event_id, number, started_at, duration_ms, status, error)
@@ -248,13 +252,13 @@ export async function promoteWaiting(tx: Tx, { records, now }: { records: Record
     update webhook_deliveries d
     set state = 'pending', next_attempt_at = ${now}
     from (
-      select distinct on (u.merchant_id, u.record_id) u.merchant_id, u.event_id, u.state
+      select distinct on (u.merchant_id, u.record_id) u.merchant_id, u.record_id, u.event_id, u.state
       from webhook_deliveries u
       join ${givenRecords(records)} on u.merchant_id = given."merchantId" and u.record_id = given."recordId"
       where u.state in ('waiting', 'pending')
       order by u.merchant_id, u.record_id, u.sequence
     ) first
-    where first.state = 'waiting' and d.merchant_id = first.merchant_id and d.event_id = first.event_id
+    where first.state = 'waiting' and d.merchant_id = first.merchant_id and d.record_id = first.record_id and d.event_id = first.event_id
     returning set_config('synchronous_commit', null, true)`,
     'promote-waiting',
   )

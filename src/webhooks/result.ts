@@ -6,14 +6,13 @@ import { nextAttempt } from './schedule.ts'
 
 type When = { startedAt: Date; finishedAt: Date; random: number }
 
-export type BookedAttempt = AttemptResult & { recordId: string }
-
 /** What an answer makes of a delivery: done, tried again at some time, or given up. */
 export function toResult(delivery: Claimed, answer: Answer, { startedAt, finishedAt, random }: When): AttemptResult {
   const made = delivery.attempts + 1 - delivery.attemptsBefore
   const next = nextAttempt({ made, now: finishedAt, retryAfter: answer.retryAfter, random })
   return {
     merchantId: delivery.merchantId,
+    recordId: delivery.recordId,
     eventId: delivery.eventId,
     leasedUntil: delivery.leasedUntil,
     attemptsBefore: delivery.attemptsBefore,
@@ -35,7 +34,7 @@ function stateAfter({ outcome }: Answer, next: Date | null): AttemptResult['stat
 }
 
 /** Writes attempts and what became of their deliveries in one commit, and lets the next of each record go. */
-export function bookAttempts(db: Db, attempts: BookedAttempt[]): Promise<null[]> {
+export function bookAttempts(db: Db, attempts: AttemptResult[]): Promise<null[]> {
   return db.transaction(async (tx) => {
     const finished = attempts.filter(({ state }) => state !== 'pending')
     await together(insertAttempts(tx, attempts), promoteWaiting(tx, { records: finished, now: latest(finished) }))
