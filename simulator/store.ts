@@ -190,14 +190,14 @@ export async function insertCharges(pool: pg.Pool, charges: ChargeRow[]): Promis
   return new Set(isAll ? rows.map(({ id }) => id) : inserted.rows.map(({ id }) => id.replaceAll('-', '')))
 }
 
-/** By their ids, with the payments that name them. The statement is such that PostgreSQL plans it once, and by indexes, however many there are. */
+/** By their ids, with the payments that name them. How many there are PostgreSQL does not see, as with `givenFew`: it plans this once, and by indexes. */
 export async function findCharges(pool: pg.Pool, ids: string[]): Promise<Map<string, ChargeWithPixes>> {
   const { rows } = await pool.query<ChargeRecord & Partial<PixRecord>>({
     name: 'simulator-find-charges',
     text: `
       select charge.id, charge.txid as charge_txid, charge.amount::text as charge_amount, charge.expires_in, charge.created_at,
         charge.base_url, charge.details::text as details, ${pixColumns}
-      from unnest((select $1::uuid[])) given (id)
+      from (select * from unnest((select $1::uuid[])) given (id) limit (select null::bigint)) given
       cross join lateral (select * from simulator.charges where charges.id = given.id limit 1) charge
       left join lateral (select * from simulator.pix where pix.charge_id = charge.id and pix.names_charge offset 0) pix on true
       order by pix.paid_at, pix.is_second`,

@@ -1,3 +1,4 @@
+import { givenFew } from '../db/given.ts'
 import { type Db, type Sql, sql, type Tx } from '../db/sql.ts'
 import type { LockedTransaction } from './store.ts'
 
@@ -10,14 +11,15 @@ export async function findOwners(db: Db, ids: string[]): Promise<Owner[]> {
   return await db.query<Owner>(selectByIds(ids, ownerColumns), 'find-owners')
 }
 
+const givenIds = givenFew<{ id: string }>({ id: 'uuid' })
+
 /**
  * Of transactions of which nothing but the id is known. Each is looked up by itself: asked for `id = any(…)`, PostgreSQL reads the whole
- * table while it has no statistics of it, in the first minute of a new database, for it takes a hundred ids for half of the rows. How many
- * ids there are it does not see, as with `givenFew`.
+ * table while it has no statistics of it, in the first minute of a new database, for it takes a hundred ids for half of the rows.
  */
 export function selectByIds(ids: string[], columns: Sql): Sql {
   return sql`
-    select found.* from unnest((select ${ids}::uuid[])) as given (id),
+    select found.* from ${givenIds(ids.map((id) => ({ id })))},
       lateral (select ${columns} from transactions where id = given.id limit 1) as found`
 }
 

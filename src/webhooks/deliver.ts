@@ -87,7 +87,7 @@ const restMs = 5
 const restsPerLook = 2
 const restMsMax = 25
 /** Nobody waits for a booking, but for the next event of the record. Where so many wait they are enough. */
-const bookingRestMs = 15
+const bookingRestMs = 30
 const bookingsMin = 64
 
 /** After a look at all receivers that came to the end, those that are known are looked at for ten times as long as it took, and no longer than this. */

@@ -4,7 +4,6 @@ import { type Db, raw, sql, type Tx } from '../db/sql.ts'
 export type Claimed = Lease & {
   /** Since when it was due. */
   dueAt: Date
-  recordId: string
   sequence: number
   url: string
   receiver: string
@@ -17,7 +16,7 @@ export type Claimed = Lease & {
 }
 
 /** Until when a worker has a delivery in hand. Who comes back later than that changes nothing. */
-export type Lease = { merchantId: string; eventId: string; leasedUntil: Date }
+export type Lease = { merchantId: string; recordId: string; eventId: string; leasedUntil: Date }
 
 /** What a receiver has in hand and may have more; `clearUntil`: nothing of before that is due to it any more, as far as is known. */
 export type Load = { receiver: string; held: number; room: number; clearUntil: Date | null }
@@ -145,29 +144,34 @@ const fromClaimed = raw(`
     left join claimed c on true
     left join events e on e.merchant_id = c.merchant_id and e.record_id = c.record_id and e.sequence = c.sequence`)
 
-const givenLeases = givenRows<Lease>({ merchantId: 'uuid', eventId: 'uuid', leasedUntil: 'timestamptz' })
+const givenLeases = givenRows<Lease>({
+  merchantId: 'uuid',
+  recordId: 'uuid',
+  eventId: 'uuid',
+  leasedUntil: 'timestamptz',
+})
 
 /** Gives back what was claimed and not tried. Locked first, in the order in which the outbox does. */
 export async function releaseLeases(db: Db, { leases, now }: { leases: Lease[]; now: Date }): Promise<void> {
   await db.query(
     sql`
     with locked as (
-      select d.merchant_id, d.event_id, d.leased_until = given."leasedUntil" as is_ours
+      select d.merchant_id, d.record_id, d.event_id, d.leased_until = given."leasedUntil" as is_ours
       from ${givenLeases(leases)}
-      join webhook_deliveries d on d.merchant_id = given."merchantId" and d.event_id = given."eventId"
+      join webhook_deliveries d
+        on d.merchant_id = given."merchantId" and d.record_id = given."recordId" and d.event_id = given."eventId"
       order by d.merchant_id, d.record_id, d.sequence
       for no key update of d
     )
     update webhook_deliveries d
     set leased_until = null, next_attempt_at = ${now}
     from locked
-    where d.merchant_id = locked.merchant_id and d.event_id = locked.event_id and locked.is_ours`,
+    where d.merchant_id = locked.merchant_id and d.record_id = locked.record_id and d.event_id = locked.event_id and locked.is_ours`,
     'release-leases',
   )
 }
 
 export type AttemptResult = Lease & {
-  recordId: string
   attemptsBefore: number
   startedAt: Date
   finishedAt: Date

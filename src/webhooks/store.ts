@@ -1,4 +1,4 @@
-import { givenRows } from '../db/given.ts'
+import { givenFew, givenRows } from '../db/given.ts'
 import { type Db, type Sql, sql, type Tx } from '../db/sql.ts'
 
 // ——— Secrets
@@ -117,7 +117,7 @@ export function insertOfBorn(events: EventRow[], deliveries: DeliveryRow[]): Sql
     first_deliveries as (${deliveriesFrom(deliveries)} ${isBorn})`
 }
 
-const givenRecords = givenRows<EventRow>({ merchantId: 'uuid', recordId: 'uuid', occurredAt: 'timestamptz' })
+const givenRecords = givenFew<EventRow>({ merchantId: 'uuid', recordId: 'uuid', occurredAt: 'timestamptz' })
 
 /**
  * Locks what is still to be delivered of these records, and gives the records that have any. One of them that failed
@@ -148,7 +148,7 @@ export async function lockUnfinished(tx: Tx, rows: EventRow[]): Promise<string[]
             else greatest(u.now, d.retry_after)
           end
         from unfinished u
-        where d.merchant_id = u.merchant_id and d.event_id = u.event_id
+        where d.merchant_id = u.merchant_id and d.record_id = u.record_id and d.event_id = u.event_id
           and d.state = 'pending' and d.attempts > d.attempts_before
       )
       select distinct record_id as "recordId" from unfinished`,
