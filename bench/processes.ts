@@ -69,11 +69,15 @@ function readOrNothing(path: string): string {
   }
 }
 
+const children = new Set<ChildProcess>()
+process.once('exit', () => {
+  for (const child of children) child.kill('SIGTERM')
+})
+
 /** When the bench ends early. PostgreSQL is ended by Guichê. */
 export function endWithUs(child: ChildProcess): void {
-  const end = () => child.kill('SIGTERM')
-  process.once('exit', end)
-  child.once('exit', () => process.off('exit', end))
+  children.add(child)
+  child.once('exit', () => children.delete(child))
 }
 
 /** A child of the bench that answers each message with one; it ends with the bench. */

@@ -46,7 +46,8 @@ export async function makeDataDir(): Promise<string> {
 }
 
 export async function removeDataDir(dataDir: string): Promise<void> {
-  await rm(dataDir, { recursive: true, force: true })
+  // PostgreSQL may still be writing its last.
+  await rm(dataDir, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })
   dataDirs.delete(dataDir)
 }
 

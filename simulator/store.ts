@@ -190,7 +190,10 @@ export async function insertCharges(pool: pg.Pool, charges: ChargeRow[]): Promis
   return new Set(isAll ? rows.map(({ id }) => id) : inserted.rows.map(({ id }) => id.replaceAll('-', '')))
 }
 
-/** By their ids, with the payments that name them. How many there are PostgreSQL does not see, as with `givenFew`: it plans this once, and by indexes. */
+/**
+ * By their ids, with the payments that name them. How many there are of either PostgreSQL does not see, as with `givenFew`: it plans this once, and by
+ * indexes, whatever it believes of tables that were just filled.
+ */
 export async function findCharges(pool: pg.Pool, ids: string[]): Promise<Map<string, ChargeWithPixes>> {
   const { rows } = await pool.query<ChargeRecord & Partial<PixRecord>>({
     name: 'simulator-find-charges',
@@ -199,7 +202,9 @@ export async function findCharges(pool: pg.Pool, ids: string[]): Promise<Map<str
         charge.base_url, charge.details::text as details, ${pixColumns}
       from (select * from unnest((select $1::uuid[])) given (id) limit (select null::bigint)) given
       cross join lateral (select * from simulator.charges where charges.id = given.id limit 1) charge
-      left join lateral (select * from simulator.pix where pix.charge_id = charge.id and pix.names_charge offset 0) pix on true
+      left join lateral (
+        select * from simulator.pix where pix.charge_id = charge.id and pix.names_charge limit (select null::bigint)
+      ) pix on true
       order by pix.paid_at, pix.is_second`,
     values: [ids],
   })

@@ -8,7 +8,7 @@ export type CharacterInput = Partial<Character>
 /** A network's character: kept beside its charges, so that it outlives restarts and all processes on the database share it. */
 export type Nature = {
   current(): Promise<Personality>
-  /** Another character from now on; in other processes soon. */
+  /** Another character from now on; in other processes within a second. */
   change(input: CharacterInput): Promise<Personality>
 }
 
