@@ -63,10 +63,10 @@ function isOurPackage(path: string): boolean {
 function readMigrations(folder: string): Migration[] {
   const files = readdirSync(folder).filter((file) => file.endsWith('.sql'))
   const migrations = files.sort().map((file) => readMigration(folder, file))
+  // Gaps are allowed: changes that are made at the same time take their numbers in advance.
   migrations.forEach(({ number, name }, index) => {
-    if (number === index + 1) return
-    const problem = number === index ? 'has the number of another' : `comes where ${toNumber(index + 1)} is missing`
-    throw new Error(`migration ${name} ${problem}: migrations are numbered 0001, 0002, … without gaps`)
+    if (number !== migrations[index - 1]?.number) return
+    throw new Error(`migration ${name} has the number of another: each migration has its own number`)
   })
   return migrations
 }
@@ -78,10 +78,6 @@ function readMigration(folder: string, file: string): Migration {
   const text = readFileSync(`${folder}/${file}`, 'utf8').replaceAll('\r\n', '\n')
   const sha256 = createHash('sha256').update(text).digest('hex')
   return { number: Number(number), name: file.slice(0, -'.sql'.length), text, sha256 }
-}
-
-function toNumber(number: number): string {
-  return String(number).padStart(4, '0')
 }
 
 async function listApplied(client: pg.PoolClient): Promise<Applied[]> {
