@@ -213,6 +213,18 @@ describe('quirks', () => {
     expect((await asked(at('bb'), manners.bb, 'GET', `/pix/v2/pix?${long}`)).status).toBe(400)
   })
 
+  it('answer an empty list with 404 at Banco do Brasil', async () => {
+    const empty = 'inicio=2026-01-01T00:00:00Z&fim=2026-01-02T00:00:00Z'
+    expect(await asked(at('bb'), manners.bb, 'GET', `/pix/v2/pix?${empty}`)).toMatchObject({
+      status: 404,
+      body: { erros: [{ codigo: '4769515', mensagem: 'Não há informações para os dados informados.' }] },
+    })
+    expect(await asked(at('itau'), manners.itau, 'GET', `/pix_recebimentos/v2/pix?${empty}`)).toMatchObject({
+      status: 200,
+      body: { pix: [] },
+    })
+  })
+
   it('name the code brcode and leave nulls at Sicoob, and tell but the location at Santander', async () => {
     const sicoob = await asked(at('sicoob'), manners.sicoob, 'PUT', `/pix/api/v2/cob/${txidOf(++count)}`, cob())
     expect(sicoob.body).toMatchObject({ brcode: expect.stringMatching(/^0002/), devedor: null, pix: null })

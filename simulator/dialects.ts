@@ -39,6 +39,8 @@ const differences = {
     listDaysMax: 5,
     // [ACBr]: both shapes, with examples.
     errors: 'list',
+    // [BB-OpenAPI], [pypix], and programs in production: GET /pix without an entry is 404.
+    emptyList: '404',
     // [ACBr]: 200 for a charge (of v1), and for a return since 2023-08.
     chargeStatus: '200',
     returnStatus: '200',

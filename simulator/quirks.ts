@@ -42,6 +42,8 @@ const Quirks = Type.Object(
 
     // Answers.
     errors: oneOf('problem', 'name', 'list', 'wrapped'),
+    /** What a list without entries is answered with: 200 and an empty list, or 404 and an error. */
+    emptyList: oneOf('200', '404'),
     chargeStatus: oneOf('201', '200'),
     returnStatus: oneOf('201', '200'),
     webhookStatus: oneOf('200', '201', '204'),
@@ -94,6 +96,7 @@ export const plain: Quirks = {
   acceptsMilliseconds: true,
   listDaysMax: null,
   errors: 'problem',
+  emptyList: '200',
   chargeStatus: '201',
   returnStatus: '201',
   webhookStatus: '200',

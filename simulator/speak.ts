@@ -1,5 +1,5 @@
 import { cents, fromReais, toReais } from '../src/lib/money.ts'
-import { type HttpResponse, json, parseJson } from './http.ts'
+import { type HttpResponse, json, parseJson, problem } from './http.ts'
 import { plain, type Quirks } from './quirks.ts'
 import { isRecord } from './validate.ts'
 
@@ -16,6 +16,8 @@ export function speak(quirks: Quirks, asked: { method: string; path: string }, a
   if (!isRecord(body)) return answer
   if (resource === 'cob') return toJson(isPut ? quirks.chargeStatus : answer.status, speakCharge(quirks, body))
   if (resource !== 'pix') return answer
+  if (id === undefined && quirks.emptyList === '404' && Array.isArray(body.pix) && body.pix.length === 0)
+    return speak(quirks, asked, problem('NaoEncontrado', 'Não há informações para os dados informados.'))
   if (part === 'devolucao') return isPut ? toJson(quirks.returnStatus, body) : answer
   return toJson(
     answer.status,

@@ -3,6 +3,7 @@ import { receiverAccount } from '../../simulator/receiver-account.ts'
 import { manualClock } from '../../test/support/clock.ts'
 import { txidOf } from '../../test/support/simulator.ts'
 import { cents } from '../lib/money.ts'
+import { AcquirerUnavailable } from './acquirer.ts'
 import { createBacenAcquirer } from './bacen/adapter.ts'
 import type { HttpRequest, HttpResponse } from './bacen/http.ts'
 import { filled } from './bacen/manner.ts'
@@ -229,6 +230,41 @@ describe('an answer', () => {
       { erros: [{ codigo: '4769515', mensagem: 'Não há informações para os dados informados.' }] },
     ])
       expect(await open('bb', () => json(404, body)).acquirer.findCharge(txid)).toBeNull()
+  })
+
+  it('404 to a list, as Banco do Brasil has it, is an empty page: what comes after is read', async () => {
+    const nothing = json(404, {
+      erros: [{ codigo: '4769515', mensagem: 'Não há informações para os dados informados.' }],
+    })
+    const pix = { endToEndId, txid, valor: '10.50', horario: '2026-03-01T14:00:00Z' }
+    const isLast = ({ query }: HttpRequest) => query.fim === '2026-03-02T15:00:00Z'
+    for (const name of dialectNames) {
+      const { acquirer, asked } = open(name, (request) => (isLast(request) ? json(200, { pix: [pix] }) : nothing))
+      const found: string[] = []
+      for await (const one of acquirer.listPayments({ from: new Date('2026-02-20T15:00:00Z'), to: clock.now() }))
+        found.push(one.endToEndId)
+      expect(found).toEqual([endToEndId])
+      expect(asked.filter(({ isToken }) => !isToken)).toHaveLength(name === 'bb' ? 3 : 1)
+    }
+  })
+
+  it('404 to a list is no empty page where nobody of the PSP wrote it, nor where the PSP counted the page before', async () => {
+    const read = async (answer: (request: HttpRequest) => HttpResponse) => {
+      const { acquirer } = open('bb', answer)
+      const found: string[] = []
+      for await (const one of acquirer.listPayments({ from: new Date('2026-03-01T15:00:00Z'), to: clock.now() }))
+        found.push(one.endToEndId)
+      return found
+    }
+    for (const body of [{}, { message: 'no Route matched with those values' }])
+      await expect(read(() => json(404, body))).rejects.toThrow(AcquirerUnavailable)
+    const pix = { endToEndId, txid, valor: '10.50', horario: '2026-03-02T14:00:00Z' }
+    const first = (paginacao: object) => (request: HttpRequest) =>
+      request.query['paginacao.paginaAtual'] === '0'
+        ? json(200, { parametros: { paginacao }, pix: [pix] })
+        : json(404, { erros: [{ mensagem: 'Não há informações.' }] })
+    await expect(read(first({ itensPorPagina: 1, quantidadeDePaginas: 2 }))).rejects.toThrow(/refused to list/)
+    expect(await read(first({ itensPorPagina: 1 }))).toEqual([endToEndId])
   })
 
   it('of Efí tells of its fee, and lists what was sent in either form', async () => {

@@ -164,6 +164,20 @@ describe('what is lacking is told with the setting to change', () => {
       { state: 'missing', setting: 'overrides.paths.pix, overrides.list.daysMax' },
     ],
     [
+      'an empty list that is answered 404',
+      'payments',
+      (request, answer) =>
+        isList(request) ? json(404, { erros: [{ codigo: '4769515', mensagem: 'Não há informações.' }] }) : answer,
+      { state: 'ok', said: expect.stringContaining('read as an empty list') },
+    ],
+    [
+      'a list that is answered 404 as any path is',
+      'payments',
+      (request, answer) =>
+        isList(request) || request.path.startsWith('/guiche') ? json(404, { title: 'Não encontrado' }) : answer,
+      { state: 'warning', setting: 'overrides.paths.pix' },
+    ],
+    [
       'smaller pages',
       'pages',
       (request, answer) =>

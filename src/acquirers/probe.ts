@@ -4,7 +4,7 @@ import type { HttpRequest, HttpResponse, Send } from './bacen/http.ts'
 import { toQuery } from './bacen/pages.ts'
 import { explainReach } from './bacen/reach.ts'
 import { count, dateTime, isRecord, type Json, list, record, text } from './bacen/read.ts'
-import { isOfNoRoute, toReason } from './bacen/reason.ts'
+import { isOfNoRoute, isProblem, toReason } from './bacen/reason.ts'
 import { warnDays } from './bacen/renewal.ts'
 import { askToken } from './bacen/token.ts'
 import { standardScopes } from './dialects/dialect.ts'
@@ -54,7 +54,9 @@ export async function probeAcquirer(settings: AcquirerSettings, { send, ...other
   findings.push(
     absent('charges', await ask(`${paths.cob}/${unknownTxid}`), { setting: 'overrides.paths.cob', isElsewhere }),
   )
-  findings.push(...payments(await ask(paths.pix, lastDay(deps.clock, manner.list.pageSize)), manner.list.pageSize))
+  findings.push(
+    ...payments(await ask(paths.pix, lastDay(deps.clock, manner.list.pageSize)), { ...manner.list, isElsewhere }),
+  )
   findings.push(
     webhook(settings, await ask(`${paths.webhook}/${encodeURIComponent(settings.chave)}`), deps.callbackUrl),
   )
@@ -72,7 +74,8 @@ export async function probeAcquirer(settings: AcquirerSettings, { send, ...other
   return findings
 }
 
-type Asked = { answer: HttpResponse; body: Json | null } | { error: string }
+type Answered = { answer: HttpResponse; body: Json | null }
+type Asked = Answered | { error: string }
 
 function createAsk({ manner }: AcquirerSettings, { send }: ProbeDeps, token: string) {
   return async (path: string, query: Record<string, string> = {}): Promise<Asked> => {
@@ -221,10 +224,30 @@ function isSame(one: Asked, other: Asked): boolean {
   )
 }
 
-function payments(asked: Asked, pageSize: number): Finding[] {
+function payments(
+  asked: Asked,
+  { pageSize, isElsewhere }: { pageSize: number; isElsewhere: (asked: Asked) => boolean },
+): Finding[] {
+  if ('answer' in asked && isEmptyList(asked)) return [emptyList(asked, isElsewhere)]
   const finding = listed('payments', 'pix', asked, 'pix')
   if (finding.state !== 'ok' || 'error' in asked || !asked.body) return [finding]
   return [finding, paging(asked.body, pageSize), times(asked.body)]
+}
+
+/** An error of the PSP's API with 404: Banco do Brasil answers so when a list has no entries. */
+function isEmptyList({ answer, body }: Answered): boolean {
+  return answer.status === 404 && body !== null && isProblem(body)
+}
+
+function emptyList(asked: Answered, isElsewhere: (asked: Asked) => boolean): Finding {
+  const told = `the list of the last day is answered ${refusal(asked)}`
+  if (!isElsewhere(asked)) return ok('payments', `${told}: read as an empty list`)
+  return {
+    subject: 'payments',
+    state: 'warning',
+    said: `${told}, as is a path that does not exist: check again on a day with a payment`,
+    setting: 'overrides.paths.pix',
+  }
 }
 
 function listed(subject: string, member: string, asked: Asked, path: string): Finding {

@@ -62,13 +62,17 @@ async function* listPages(
   { client, list: { pageSize } }: ListDeps,
   { path, member, range, query }: Pick<Asked<unknown>, 'path' | 'member' | 'range' | 'query'>,
 ): AsyncIterable<unknown> {
+  let isPageCounted = false
   for (let page = 0; page < pagesMax; page++) {
     const answer = await client({ method: 'GET', path, query: { ...query, ...toQuery(range, page, pageSize) } })
+    // Banco do Brasil answers a list without entries with 404. A page that the PSP itself counted is not empty, whatever it answers.
+    if (!answer.ok && answer.status === 404 && answer.isProblem && !isPageCounted) return
     if (!answer.ok) throw new AcquirerUnavailable(`The acquirer refused to list ${member}: ${answer.reason}`)
     const entries = readEntries(answer.body, member)
     if (!entries) throw new AcquirerUnavailable(`The acquirer answered with a list of ${member} that cannot be read`)
     yield* entries
     if (isLastPage(answer.body, { page, entries: entries.length, pageSize })) return
+    isPageCounted = pagesOf(answer.body) !== null
   }
   throw new AcquirerUnavailable(`The acquirer has more pages of ${member} than can be`)
 }
@@ -99,7 +103,15 @@ function isLastPage(
   { page, entries, pageSize }: { page: number; entries: number; pageSize: number },
 ): boolean {
   if (entries === 0 || body[bareList] !== undefined) return true
-  const paging = record(record(body, 'parametros'), 'paginacao')
-  const pages = count(paging, 'quantidadeDePaginas')
+  const pages = pagesOf(body)
+  const paging = pagingOf(body)
   return pages === null ? entries < (count(paging, 'itensPorPagina') ?? pageSize) : page + 1 >= pages
+}
+
+function pagesOf(body: Json): number | null {
+  return count(pagingOf(body), 'quantidadeDePaginas')
+}
+
+function pagingOf(body: Json): Json {
+  return record(record(body, 'parametros'), 'paginacao')
 }

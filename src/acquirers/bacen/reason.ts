@@ -61,6 +61,7 @@ export function isOfNoRoute(body: Json): boolean {
   return isSpring || /no route matched|no matching route|cannot (?:get|put) \//i.test(text(body, 'message') ?? '')
 }
 
-function isProblem(body: Json): boolean {
+/** An error in one of the shapes in which the PSPs' APIs answer. */
+export function isProblem(body: Json): boolean {
   return ['type', 'title', 'detail', 'nome', 'violacoes', 'erros', 'mensagem'].some((name) => body[name] !== undefined)
 }
