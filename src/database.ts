@@ -1,8 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { findSetting } from './auth/store.ts'
 import type { Config } from './config.ts'
 import { checkConnections, checkDurability } from './db/durability.ts'
-import { attachEmbeddedPostgres, startEmbeddedPostgres } from './db/embedded.ts'
+import { attachEmbeddedPostgres, FolderInUse, startEmbeddedPostgres } from './db/embedded.ts'
 import { migrate, migrationsFolder } from './db/migrate.ts'
 import { connect, type Db } from './db/sql.ts'
 import { migrateJobs } from './jobs/jobs.ts'
@@ -17,6 +18,8 @@ type Options = {
    * for a while.
    */
   role: 'service' | 'sibling' | 'tool'
+  /** Called when the embedded server ended and could not be started again. For a service only: a tool fails then, and is called again. */
+  onLost?: ((reason: Error) => void) | undefined
 }
 
 /** Connects to PostgreSQL: that of DATABASE_URL, or the one that ships with Guichê, started here. The schema is brought up to date. */
@@ -57,14 +60,34 @@ async function refuseHalfSeeded(db: Db): Promise<void> {
     throw new Error('This database is being seeded, or a seed was cut short: wait, or run `npx guiche seed` again.')
 }
 
-async function findServer({
-  config,
-  log,
-  role,
-}: Options): Promise<{ connectionString: string; stop(): Promise<void> }> {
-  const nothingToStop = { stop: async () => {} }
-  if (config.databaseUrl !== null) return { connectionString: config.databaseUrl, ...nothingToStop }
-  const running = role === 'service' ? null : await attachEmbeddedPostgres({ dataDir: config.dataDir })
-  if (role === 'sibling' && running === null) throw new Error('The embedded PostgreSQL has ended: restart the service.')
-  return running ? { ...running, ...nothingToStop } : await startEmbeddedPostgres({ dataDir: config.dataDir, log })
+type RunningServer = { connectionString: string; stop(): Promise<void> }
+
+const nothingToStop = { stop: async () => {} }
+
+async function findServer({ config, log, role, onLost }: Options): Promise<RunningServer> {
+  const { dataDir, databaseUrl } = config
+  if (databaseUrl !== null) return { connectionString: databaseUrl, ...nothingToStop }
+  if (role === 'service') return await startEmbeddedPostgres({ dataDir, log, ...(onLost && { onLost }) })
+  if (role === 'tool') return await attachOrStart({ dataDir, log })
+  const running = await attachEmbeddedPostgres({ dataDir })
+  if (running === null) throw new Error('The embedded PostgreSQL has ended: restart the service.')
+  return { ...running, ...nothingToStop }
+}
+
+/** A service that is starting holds the folder and has no server yet: that takes seconds. */
+const startMaxMs = 15_000
+const startPollMs = 200
+
+async function attachOrStart({ dataDir, log }: { dataDir: string; log: Logger }): Promise<RunningServer> {
+  const giveUpAt = Date.now() + startMaxMs
+  for (;;) {
+    const running = await attachEmbeddedPostgres({ dataDir })
+    if (running) return { ...running, ...nothingToStop }
+    try {
+      return await startEmbeddedPostgres({ dataDir, log, holder: 'command' })
+    } catch (error) {
+      if (!(error instanceof FolderInUse) || Date.now() > giveUpAt) throw error
+      await sleep(startPollMs)
+    }
+  }
 }

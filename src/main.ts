@@ -36,7 +36,11 @@ async function serve(): Promise<void> {
     const log = createLog(config)
     if (Number(process.versions.node.split('.')[0]) < 22)
       log.warn({ node: process.version }, 'this Node.js is past its life: 24 is recommended')
-    const service = await start({ config, log })
+    const onLost = (reason: Error) => {
+      log.fatal({ err: reason }, 'the service ends with 1, for its supervisor to start it again: it has no database')
+      process.exit(1)
+    }
+    const service = await start({ config, log, onLost })
     stopOnSignals(service.stop, log)
     if (service.newSandbox) print(welcome(service.newSandbox, config.dataDir))
     else if (config.logFormat === 'pretty') print(whereabouts(service))
@@ -52,7 +56,7 @@ async function serve(): Promise<void> {
 }
 
 /** Of what serves, each process loads only its own part. */
-async function start(options: { config: Config; log: Logger }): Promise<Service> {
+async function start(options: { config: Config; log: Logger; onLost: (reason: Error) => void }): Promise<Service> {
   if (options.config.processes === 1) return await (await import('./service.ts')).startService(options)
   return await (await import('./processes.ts')).startProcesses(options)
 }

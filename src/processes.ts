@@ -22,7 +22,16 @@ const speedFlags = ['--max-semi-space-size=32', '--heap-growing-percent=0']
  * that is free, and starts another in the place of one that ends. Each of them is a whole service; what they must tell each other passes
  * through here (siblings.ts).
  */
-export async function startProcesses({ config, log }: { config: Config; log: Logger }): Promise<Service> {
+export async function startProcesses({
+  config,
+  log,
+  onLost,
+}: {
+  config: Config
+  log: Logger
+  /** Called when the embedded PostgreSQL ended and could not be started again. */
+  onLost?: (reason: Error) => void
+}): Promise<Service> {
   if (!cluster.isPrimary)
     throw new Error(
       'PROCESSES is for a process that is started alone: leave it at 1 under a manager that starts several.',
@@ -30,7 +39,7 @@ export async function startProcesses({ config, log }: { config: Config; log: Log
   const port = config.port === 0 ? await findFreePort(config.host) : config.port
   const metrics = new AggregatorRegistry()
   cluster.setupPrimary({ args: [siblingArgument], execArgv: [...process.execArgv, ...speedFlags] })
-  const database = await openDatabase({ config, log, role: 'service' })
+  const database = await openDatabase({ config, log, role: 'service', onLost })
   let isStopping = false
   const ended = new Set<Promise<void>>()
 

@@ -41,12 +41,15 @@ export async function startService({
   log,
   clock = systemClock,
   siblings = null,
+  onLost,
 }: {
   config: Config
   log: Logger
   clock?: Clock
   /** Null: this process is all of the service that runs here. */
   siblings?: Siblings | null
+  /** Called when the embedded PostgreSQL ended and could not be started again. */
+  onLost?: ((reason: Error) => void) | undefined
 }): Promise<Service> {
   const stops: (() => Promise<void>)[] = []
   const stop = async () => {
@@ -54,7 +57,7 @@ export async function startService({
     for (const step of stops.splice(0).reverse()) await step()
   }
   try {
-    const database = await openDatabase({ config, log, role: siblings ? 'sibling' : 'service' })
+    const database = await openDatabase({ config, log, role: siblings ? 'sibling' : 'service', onLost })
     stops.push(database.close)
     const { db } = database
     const { key, isGenerated } = await loadSecretKey(db, config.secretKey)

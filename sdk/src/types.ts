@@ -38,6 +38,7 @@ export type ErrorCode =
   | 'internal_error'
   | 'acquirer_unavailable'
   | 'overloaded'
+  | 'database_unavailable'
 
 /** A page of a list. */
 export interface Page<Entry> {

@@ -43,6 +43,10 @@ export async function runSimulator(options: SimulatorRun): Promise<void> {
   const config = readConfig(process.env)
   const folder = join(config.dataDir, 'simulator')
   const log = createLog(config)
+  const onLost = (reason: Error) => {
+    log.fatal({ err: reason }, 'the simulator ends with 1: it has no database')
+    process.exit(1)
+  }
   const stops: (() => Promise<unknown>)[] = []
   const stop = async () => {
     for (const step of stops.splice(0).reverse()) await step()
@@ -53,7 +57,7 @@ export async function runSimulator(options: SimulatorRun): Promise<void> {
     const callbacks = await createCallbackSender({ identity: tls?.server ?? null, caFile: options.callbackCa })
     stops.push(callbacks.close)
 
-    const server = config.databaseUrl === null ? await startEmbeddedPostgres({ dataDir: folder, log }) : null
+    const server = config.databaseUrl === null ? await startEmbeddedPostgres({ dataDir: folder, log, onLost }) : null
     if (server) stops.push(server.stop)
     const db = connect({
       connectionString: server?.connectionString ?? config.databaseUrl ?? '',

@@ -22,7 +22,12 @@ import { endPostmaster, findPostmaster, pollEveryMs, retirePidFile } from './emb
 
 export type Log = Pick<BaseLogger, 'info' | 'warn' | 'error'>
 
-export type Server = { socketFolder: string; stop(): Promise<void> }
+export type Server = {
+  socketFolder: string
+  /** Resolves when the server has ended, for whatever reason. */
+  ended: Promise<void>
+  stop(): Promise<void>
+}
 
 /** Starts a server of our own on a folder where none is alive, making the folder when there is none. */
 export async function startServer(place: Place, log: Log): Promise<Server> {
@@ -143,13 +148,17 @@ function once(child: ChildProcess): Promise<void> {
 
 function toServer(place: Place, child: ChildProcess, pid: number, log: Log): Server {
   let stopping = false
-  child.once('exit', (code, signal) => {
-    if (!stopping) log.error({ code, signal }, 'PostgreSQL ended by itself: see postgres.log in DATA_DIR')
+  const ended = new Promise<void>((resolve) => {
+    child.once('exit', (code, signal) => {
+      if (!stopping) log.error({ code, signal }, 'PostgreSQL ended unexpectedly: see postgres.log in DATA_DIR')
+      resolve()
+    })
   })
   // A program that has finished must not be kept alive by its database.
   child.unref()
   return {
     socketFolder: place.socketFolder,
+    ended,
     stop: async () => {
       stopping = true
       await endPostmaster(pid, place.folder)

@@ -4,12 +4,25 @@ import pg from 'pg'
 import { makePlace, type Place } from './embedded-place.ts'
 import { endPostmaster, findPostmaster, hasCode, pollEveryMs } from './embedded-process.ts'
 import { type Log, type Server, startServer } from './embedded-server.ts'
-import { lockFolder } from './folder-lock.ts'
+import { type FolderLock, type LockHolder, lockFolder } from './folder-lock.ts'
 
 export type EmbeddedPostgres = {
   connectionString: string
   /** Ends PostgreSQL and resolves when it has ended. The last thing a process does. */
   stop(): Promise<void>
+}
+
+type Options = {
+  dataDir: string
+  log: Log
+  /** A command holds the folder for a moment only, and a service that finds it held by one waits. */
+  holder?: LockHolder
+  /**
+   * Called when the server ended unexpectedly and could not be started again: the process is of no use any more. Without it a server that
+   * ends is not started again.
+   */
+  onLost?: (reason: Error) => void
+  restartPausesMs?: number[]
 }
 
 /**
@@ -18,15 +31,15 @@ export type EmbeddedPostgres = {
  *
  * A server that a killed process left behind is used as it is, once it is ready, or waited for when it is shutting down.
  */
-export async function startEmbeddedPostgres(options: { dataDir: string; log: Log }): Promise<EmbeddedPostgres> {
-  const { log } = options
-  const place = makePlace(options.dataDir)
-  const lock = await lockFolder(`${place.dataDir}/postgres.lock`)
-  if ('heldBy' in lock) {
-    throw new Error(
-      `another Guichê (${lock.heldBy}) is using DATA_DIR ${place.dataDir}: stop it, or choose another DATA_DIR.`,
-    )
-  }
+export async function startEmbeddedPostgres({
+  dataDir,
+  log,
+  holder = 'service',
+  onLost,
+  restartPausesMs = defaultRestartPausesMs,
+}: Options): Promise<EmbeddedPostgres> {
+  const place = makePlace(dataDir)
+  const lock = await lockPlace(place, { holder, log })
   if (!lock.held) log.warn('DATA_DIR cannot be locked here: see that only one Guichê uses it')
   try {
     const server = (await takeOver(place, log)) ?? (await startServer(place, log))
@@ -36,18 +49,109 @@ export async function startEmbeddedPostgres(options: { dataDir: string; log: Log
       await server.stop()
       throw error
     }
+    const kept = onLost ? keepRunning(server, { place, log, onLost, restartPausesMs }) : server
     let stopped: Promise<void> | undefined
     return {
       connectionString: connectionString(server.socketFolder),
       stop: () => {
         // Asked twice (a signal during a stop), it waits for the same end.
-        stopped ??= server.stop().finally(() => lock.release())
+        stopped ??= kept.stop().finally(() => lock.release())
         return stopped
       },
     }
   } catch (error) {
     lock.release()
     throw error
+  }
+}
+
+/** Commands that change much, a seed for example, take longer: then a person decides. */
+const commandMaxMs = 30_000
+const lockPollMs = 200
+
+/** Takes the folder. One that a command holds is waited for: cron runs commands, and one of them must not keep a service from starting. */
+async function lockPlace(place: Place, { holder, log }: { holder: LockHolder; log: Log }): Promise<FolderLock> {
+  const giveUpAt = Date.now() + commandMaxMs
+  for (let waited = false; ; waited = true) {
+    const lock = await lockFolder(`${place.dataDir}/postgres.lock`, holder)
+    if (!('heldBy' in lock)) return lock
+    // Another command may use the server that this one runs, and need not wait for its end.
+    if (holder === 'command' || !lock.isCommand || Date.now() > giveUpAt)
+      throw new FolderInUse(
+        lock.isCommand
+          ? `a command of Guichê (${lock.heldBy}) is using DATA_DIR ${place.dataDir}: wait until it has ended, then start again.`
+          : `another Guichê (${lock.heldBy}) is using DATA_DIR ${place.dataDir}: stop it, or choose another DATA_DIR.`,
+      )
+    if (!waited)
+      log.warn(
+        { heldBy: lock.heldBy },
+        `a command is using DATA_DIR: waiting for it to end, ${commandMaxMs / 1000} seconds at most`,
+      )
+    await sleep(lockPollMs)
+  }
+}
+
+export class FolderInUse extends Error {}
+
+/**
+ * The pauses before each start of a server that ended unexpectedly. One that a lack of memory killed is there again at once; where the disk
+ * is full, no try helps, and after the last one a supervisor or a person has to act.
+ */
+const defaultRestartPausesMs = [0, 1_000, 2_000, 5_000, 10_000, 20_000]
+/** A server that ran for so long was healthy: its end is a new event, and the pauses begin again. */
+const healthyMs = 10 * 60_000
+
+/** Starts the server again whenever it ends, until it is stopped. */
+function keepRunning(
+  first: Server,
+  {
+    place,
+    log,
+    onLost,
+    restartPausesMs,
+  }: { place: Place; log: Log; onLost: (reason: Error) => void; restartPausesMs: number[] },
+): Pick<Server, 'stop'> {
+  const stopping = new AbortController()
+  let current: Server | null = first
+  const running = watch()
+  return {
+    stop: async () => {
+      stopping.abort()
+      await current?.stop()
+      await running
+    },
+  }
+
+  async function watch(): Promise<void> {
+    for (let failures = 0; current !== null; ) {
+      const startedAt = performance.now()
+      await current.ended
+      if (stopping.signal.aborted) return
+      if (performance.now() - startedAt > healthyMs) failures = 0
+      current = null
+      for (; current === null && !stopping.signal.aborted; failures += 1) current = await startAgain(failures)
+      // Stopped during the start: the caller did not know of this server.
+      if (stopping.signal.aborted) return await current?.stop()
+    }
+  }
+
+  async function startAgain(failures: number): Promise<Server | null> {
+    const pauseMs = restartPausesMs[failures]
+    if (pauseMs === undefined) {
+      stopping.abort()
+      onLost(new Error(`PostgreSQL ended unexpectedly and did not run again after ${failures} starts`))
+      return null
+    }
+    await sleep(pauseMs, undefined, { signal: stopping.signal }).catch(() => {})
+    if (stopping.signal.aborted) return null
+    try {
+      const server = await startServer(place, log)
+      log.warn({ start: failures + 1 }, 'PostgreSQL was started again')
+      return server
+    } catch (error) {
+      log.error({ err: error, start: failures + 1 }, 'PostgreSQL could not be started again')
+      return null
+    }
   }
 }
 
@@ -88,11 +192,18 @@ async function takeOver(place: Place, log: Log): Promise<Server | null> {
     const { pid, socketFolder } = postmaster
     if (postmaster.state === 'ready' && (await whyNoDatabase(socketFolder)) !== 'not ready') {
       log.info({ pid }, 'using the PostgreSQL that an earlier process left running')
-      return { socketFolder, stop: () => endPostmaster(pid, place.folder) }
+      return { socketFolder, ended: untilEnded(place, pid), stop: () => endPostmaster(pid, place.folder) }
     }
     if (!waited) log.info({ pid }, 'waiting for the PostgreSQL of an earlier process')
     await sleep(pollEveryMs)
   }
+}
+
+// It is no child of this process: nothing else shows that it has ended.
+const endPollMs = 1_000
+
+async function untilEnded(place: Place, pid: number): Promise<void> {
+  while (findPostmaster(place.folder)?.pid === pid) await sleep(endPollMs, undefined, { ref: false })
 }
 
 /** Makes role and database at the first start, and again after a kill between the two. */

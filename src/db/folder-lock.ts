@@ -7,17 +7,23 @@ export type FolderLock = {
   release(): void
 }
 
+/** For what the folder is held: a service keeps it, a command lets it go when it has ended. */
+export type LockHolder = 'service' | 'command'
+
 /**
  * Takes the lock of a folder for as long as this process lives, or says which process has it.
  *
  * The lock is the operating system's, on an open file, so it ends with the process however that ends. A file with a process
  * id in it would outlive a kill, and the id may by then belong to somebody else. The id we write is only for the message.
  */
-export async function lockFolder(path: string): Promise<FolderLock | { heldBy: string }> {
+export async function lockFolder(
+  path: string,
+  holder: LockHolder = 'service',
+): Promise<FolderLock | { heldBy: string; isCommand: boolean }> {
   const opened = process.platform === 'darwin' ? openLocked(path) : await openAndFlock(path)
-  if (opened === 'taken') return { heldBy: readHolder(path) }
+  if (opened === 'taken') return readHolder(path)
   ftruncateSync(opened.fd)
-  writeSync(opened.fd, `${process.pid}\n`, 0)
+  writeSync(opened.fd, `${process.pid}${holder === 'command' ? ' command' : ''}\n`, 0)
   return { held: opened.held, release: () => closeSync(opened.fd) }
 }
 
@@ -62,7 +68,7 @@ function flock(fd: number): Promise<number | null> {
   })
 }
 
-function readHolder(path: string): string {
-  const pid = readFileSync(path, 'utf8').trim()
-  return pid === '' ? 'another process' : `process ${pid}`
+function readHolder(path: string): { heldBy: string; isCommand: boolean } {
+  const [pid = '', holder] = readFileSync(path, 'utf8').trim().split(' ')
+  return { heldBy: pid === '' ? 'another process' : `process ${pid}`, isCommand: holder === 'command' }
 }

@@ -144,3 +144,28 @@ export function mayBeOneRowsFault(error: unknown): boolean {
   if (error instanceof BrokenInvariant) return true
   return error instanceof pg.DatabaseError && /^2[23]/.test(error.code ?? '')
 }
+
+/** Of PostgreSQL: it shuts down, starts, or takes no more connections (SQLSTATE), or the connection failed (class 08). */
+const awayStates = /^(57P0[123]|53300|08...)$/
+/** Of the connection to it. A file that is not there has the same code, and another system call. */
+const awayCodes: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOENT',
+  'ENOTCONN',
+])
+const awayCalls: ReadonlySet<string> = new Set(['connect', 'read', 'write'])
+/** The driver's own errors have no code. */
+const awayMessages =
+  /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/
+
+/** True when the database did not answer: what was to be committed may be committed or not. */
+export function isDatabaseAway(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  if (error instanceof pg.DatabaseError) return awayStates.test(error.code ?? '')
+  if (awayMessages.test(error.message)) return true
+  const { code, syscall } = error as NodeJS.ErrnoException
+  return code !== undefined && awayCodes.has(code) && syscall !== undefined && awayCalls.has(syscall)
+}

@@ -1,4 +1,5 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { isDatabaseAway } from '../db/sql.ts'
 import { AppError, type ErrorCode, errors } from '../lib/errors.ts'
 
 /** Fastify's own errors, by its codes. What is not named here and is no AppError is our fault: `internal_error`. */
@@ -17,11 +18,21 @@ const fastifyErrors: Record<string, { code: ErrorCode; detail: string }> = {
   FST_ERR_BAD_URL: { code: 'not_found', detail: 'There is nothing at this address.' },
 }
 
+/** An embedded server that was killed is back within seconds. */
+const databaseRetrySeconds = 5
+
 /** Turns what was thrown into an error that can be answered. */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error
   const known = fastifyErrors[(error as FastifyError)?.code]
   if (known) return new AppError(known.code, { detail: known.detail, cause: error })
+  if (isDatabaseAway(error))
+    return new AppError('database_unavailable', {
+      detail:
+        'The database did not answer. Repeat the request in a few seconds, with the same idempotency key if it has one: what was done already is not done twice.',
+      headers: { 'retry-after': String(databaseRetrySeconds) },
+      cause: error,
+    })
   return new AppError('internal_error', {
     detail: 'Something went wrong on our side. Give the requestId to the operator, who finds the cause in the log.',
     cause: error,

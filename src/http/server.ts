@@ -106,6 +106,15 @@ export async function createServer(options: Options): Promise<Server> {
   app.setErrorHandler((error, request, reply) => {
     const appError = withOtherParts(toAppError(error), request)
     if (appError.code === 'internal_error') request.log.error({ requestId: request.id, err: error }, 'a request failed')
+    // Not an error of this request, and one line for each would hide the line that says why.
+    if (appError.code === 'database_unavailable')
+      request.log.warn(
+        {
+          requestId: request.id,
+          reason: appError.details.cause instanceof Error ? appError.details.cause.message : '',
+        },
+        'a request was not answered: the database did not answer',
+      )
     return sendProblem(appError, request, reply)
   })
   answerUnknownRoutes(app)

@@ -39,6 +39,7 @@ export const errors = {
   internal_error: { status: 500, title: 'Internal error' },
   acquirer_unavailable: { status: 500, title: 'The outcome at the acquirer is not known yet' },
   overloaded: { status: 503, title: 'The service is overloaded' },
+  database_unavailable: { status: 503, title: 'The database is not available' },
 } as const satisfies Record<string, { status: number; title: string }>
 
 export type ErrorCode = keyof typeof errors

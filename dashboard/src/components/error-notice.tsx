@@ -22,6 +22,8 @@ const inPortuguese: Record<string, string> = {
   validation_failed: 'Algo do que foi enviado não vale. Confira o endereço, o id ou os campos.',
   internal_error: 'O serviço falhou. Tente de novo; se continuar, leve o número da requisição à operação.',
   overloaded: 'O serviço está sobrecarregado. Espere alguns segundos e tente de novo.',
+  database_unavailable:
+    'O banco de dados está fora do ar. O serviço se reconecta sozinho; tente de novo em alguns segundos.',
   request_timeout: 'A requisição demorou demais para chegar. Tente de novo.',
   connection_failed: 'Não houve resposta do serviço. Confira a sua conexão e tente de novo.',
   timeout: 'O serviço não respondeu a tempo. Confira o registro antes de tentar de novo.',
