@@ -1,8 +1,9 @@
 import { Center, Loader, MantineProvider } from '@mantine/core'
 import { QueryClient, QueryClientProvider, useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useEffect, useMemo, useState } from 'react'
-import { Route, Router, Switch } from 'wouter'
+import { Route, Router, Switch, useLocation } from 'wouter'
 import { ask, keepCsrfToken, Refused, whenSignedOut } from './api.ts'
+import { ErrorBoundary } from './components/error-boundary.tsx'
 import { ErrorNotice } from './components/error-notice.tsx'
 import { NotFound } from './screens/not-found.tsx'
 import { screens } from './screens.ts'
@@ -41,16 +42,18 @@ export function App() {
       <MantineProvider theme={theme} cssVariablesResolver={variables} defaultColorScheme="auto">
         <QueryClientProvider client={queries}>
           <Router base="/dashboard">
-            <Suspense fallback={<Waiting />}>
-              <Switch>
-                <Route path="/welcome/:token">
-                  {({ token }) => <Welcome token={token} onSignedIn={takeSession} />}
-                </Route>
-                <Route>
-                  <SignedIn />
-                </Route>
-              </Switch>
-            </Suspense>
+            <ErrorBoundary>
+              <Suspense fallback={<Waiting />}>
+                <Switch>
+                  <Route path="/welcome/:token">
+                    {({ token }) => <Welcome token={token} onSignedIn={takeSession} />}
+                  </Route>
+                  <Route>
+                    <SignedIn />
+                  </Route>
+                </Switch>
+              </Suspense>
+            </ErrorBoundary>
           </Router>
         </QueryClientProvider>
       </MantineProvider>
@@ -67,6 +70,7 @@ function takeSession(session: Session | null): void {
 }
 
 function SignedIn() {
+  const [location] = useLocation()
   const session = useQuery({
     queryKey: sessionKey,
     queryFn: async () => {
@@ -87,9 +91,11 @@ function SignedIn() {
   return (
     <UserContext value={session.data.user}>
       <Shell onSignedOut={() => takeSession(null)}>
-        <Suspense fallback={<Waiting />}>
-          <Screens />
-        </Suspense>
+        <ErrorBoundary resetKey={location}>
+          <Suspense fallback={<Waiting />}>
+            <Screens />
+          </Suspense>
+        </ErrorBoundary>
       </Shell>
     </UserContext>
   )

@@ -1,6 +1,7 @@
 import { Button, Group, Modal, Stack } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { texts, useText } from '../text.ts'
+import { ErrorBoundary } from './error-boundary.tsx'
 import { ErrorNotice } from './error-notice.tsx'
 
 const words = texts({ en: { cancel: 'Cancel', close: 'Close' }, pt: { cancel: 'Cancelar', close: 'Fechar' } })
@@ -47,7 +48,7 @@ export function Confirm({
         }}
       >
         <Stack>
-          {children}
+          <ErrorBoundary>{children}</ErrorBoundary>
           {error !== undefined && error !== null && <ErrorNotice error={error} />}
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose} disabled={isPending}>

@@ -1,5 +1,6 @@
 import { Group, Stack, Text, Title } from '@mantine/core'
 import { type ReactNode, useEffect } from 'react'
+import { ErrorBoundary } from './error-boundary.tsx'
 
 /** A screen: its name, what it is for, what can be done on it, and what it shows. */
 export function Page({
@@ -42,7 +43,7 @@ export function Section({ title, aside, children }: { title: string; aside?: Rea
         <Title order={2}>{title}</Title>
         {aside}
       </Group>
-      {children}
+      <ErrorBoundary>{children}</ErrorBoundary>
     </section>
   )
 }

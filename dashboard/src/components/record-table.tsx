@@ -4,6 +4,7 @@ import type { KeyboardEvent, ReactNode } from 'react'
 import { useLocation } from 'wouter'
 import { useFormat } from '../format.ts'
 import { texts, useText } from '../text.ts'
+import { ErrorBoundary } from './error-boundary.tsx'
 
 const words = texts({
   en: { total: (count: string) => `${count} in all`, page: 'Page' },
@@ -19,16 +20,7 @@ export type Column<Row> = {
   isMinor?: boolean
 }
 
-/** A list of records: a row leads to its record, also by keyboard. */
-export function RecordTable<Row>({
-  columns,
-  rows,
-  keyOf,
-  linkOf,
-  phoneOf,
-  label,
-  empty,
-}: {
+type Props<Row> = {
   columns: Column<Row>[]
   /** Undefined while they are loaded. */
   rows: readonly Row[] | undefined
@@ -38,7 +30,18 @@ export function RecordTable<Row>({
   phoneOf?: (row: Row) => ReactNode
   label: string
   empty: ReactNode
-}) {
+}
+
+/** A list of records: a row leads to its record, also by keyboard. */
+export function RecordTable<Row>(props: Props<Row>) {
+  return (
+    <ErrorBoundary>
+      <Rows {...props} />
+    </ErrorBoundary>
+  )
+}
+
+function Rows<Row>({ columns, rows, keyOf, linkOf, phoneOf, label, empty }: Props<Row>) {
   const [, navigate] = useLocation()
   const isPhone = useMediaQuery('(max-width: 47.99em)', undefined, { getInitialValueInEffect: false })
   const isShort = isPhone && phoneOf !== undefined

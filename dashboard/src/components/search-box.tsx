@@ -1,15 +1,4 @@
-import {
-  ActionIcon,
-  Combobox,
-  Group,
-  Loader,
-  Modal,
-  Stack,
-  Text,
-  TextInput,
-  Tooltip,
-  UnstyledButton,
-} from '@mantine/core'
+import { ActionIcon, Group, Loader, Modal, Stack, Text, TextInput, Tooltip, UnstyledButton } from '@mantine/core'
 import { useDebouncedValue, useDisclosure, useHotkeys } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -18,6 +7,7 @@ import { ask, withQuery } from '../api.ts'
 import { useFormat } from '../format.ts'
 import { useUser } from '../session.tsx'
 import { texts, useText } from '../text.ts'
+import { ErrorBoundary } from './error-boundary.tsx'
 import { ErrorNotice } from './error-notice.tsx'
 import { IconOf } from './icons.tsx'
 import { Status } from './status.tsx'
@@ -27,7 +17,7 @@ const words = texts({
     find: 'Find a record',
     close: 'Close',
     hint: 'Id, txid, end-to-end id or external code, whole',
-    none: 'Nothing has this id or code.',
+    none: (text: string) => `No record has “${text}” as its id or code. It has to be the whole one.`,
     transaction: 'Transaction',
     withdrawal: 'Withdrawal',
   },
@@ -35,7 +25,7 @@ const words = texts({
     find: 'Buscar um registro',
     close: 'Fechar',
     hint: 'Id, txid, end-to-end id ou código externo, inteiro',
-    none: 'Nada tem esse id ou código.',
+    none: (text: string) => `Nenhum registro tem “${text}” como id ou código. Digite-o inteiro.`,
     transaction: 'Transação',
     withdrawal: 'Saque',
   },
@@ -68,7 +58,9 @@ export function SearchBox() {
         </ActionIcon>
       </Tooltip>
       <Modal opened={isOpen} onClose={close} title={t.find} size="lg" closeButtonProps={{ 'aria-label': t.close }}>
-        <Search onFound={close} />
+        <ErrorBoundary>
+          <Search onFound={close} />
+        </ErrorBoundary>
       </Modal>
     </>
   )
@@ -107,7 +99,11 @@ function Search({ onFound }: { onFound: () => void }) {
         }}
       />
       {hits.isError && <ErrorNotice error={hits.error} />}
-      {hits.data?.length === 0 && <Combobox.Empty>{t.none}</Combobox.Empty>}
+      {hits.data?.length === 0 && (
+        <Text size="sm" c="dimmed" role="status">
+          {t.none(asked)}
+        </Text>
+      )}
       {hits.data?.map((hit) => (
         <UnstyledButton key={hit.id} onClick={() => go(hit)} className="card" p="sm">
           <Group justify="space-between" wrap="nowrap">

@@ -3,6 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import { ask, guiche, withQuery } from '../../api.ts'
 import { CopyAction, Copyable } from '../../components/copy.tsx'
+import { ErrorBoundary } from '../../components/error-boundary.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { useFormat } from '../../format.ts'
 import { useClientLink } from '../../links.ts'
@@ -32,7 +33,7 @@ export function DeliveryDrawer({
       size="lg"
       closeButtonProps={{ 'aria-label': t.close }}
     >
-      {eventId !== '' && <Shown client={client} eventId={eventId} />}
+      <ErrorBoundary resetKey={eventId}>{eventId !== '' && <Shown client={client} eventId={eventId} />}</ErrorBoundary>
     </Drawer>
   )
 }

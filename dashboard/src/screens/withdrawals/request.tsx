@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { useLocation } from 'wouter'
 import type { WithdrawalPreview } from '../../../../src/withdrawals/preview.ts'
 import { ask, faultsOf, guiche } from '../../api.ts'
+import { ErrorBoundary } from '../../components/error-boundary.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { MoneyInput } from '../../components/money-input.tsx'
 import { useFormat } from '../../format.ts'
@@ -28,7 +29,9 @@ export function RequestButton({ client }: { client: string }) {
         closeOnClickOutside={false}
         centered
       >
-        <Request client={client} onClose={() => setOpen(false)} />
+        <ErrorBoundary>
+          <Request client={client} onClose={() => setOpen(false)} />
+        </ErrorBoundary>
       </Modal>
     </>
   )
