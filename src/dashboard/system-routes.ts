@@ -13,11 +13,15 @@ import { findJobBacklog } from '../jobs/store.ts'
 import { engageBrake, releaseBrake } from '../ledger/brake.ts'
 import { findEngagedBrake } from '../ledger/store.ts'
 import type { Clock } from '../lib/clock.ts'
-import { findBacklog } from '../webhooks/queue-store.ts'
+import { listUndelivered, type MerchantDeliveries } from '../webhooks/resend-store.ts'
 
 type Deps = { db: Db; clock: Clock; acquirers: Acquirers; version: string }
 
 const actionsMax = 100
+/** As long as the screen of one merchant's webhooks looks back. */
+const deliveriesMs = 24 * 60 * 60_000
+/** Those whose webhooks do worst: enough to begin with, and the screen stays short. */
+const merchantsMax = 5
 const Reason = Type.Object({ reason: Type.String({ minLength: 3, maxLength: 500 }) })
 
 /** How the service itself is, the brake, and who did what. */
@@ -31,10 +35,10 @@ export function registerSystemRoutes(app: Server, deps: Deps): void {
     },
     async () => {
       const now = clock.now()
-      const [jobs, inbox, deliveries, brake, verified, unconfigured] = await Promise.all([
+      const [jobs, inbox, undelivered, brake, verified, unconfigured] = await Promise.all([
         findJobBacklog(db),
         findInboxBacklog(db, now),
-        findBacklog(db, now),
+        listUndelivered(db, { since: new Date(now.getTime() - deliveriesMs) }),
         findEngagedBrake(db),
         findVerified(db),
         listUnconfigured(
@@ -49,7 +53,7 @@ export function registerSystemRoutes(app: Server, deps: Deps): void {
         memoryBytes: process.memoryUsage().rss,
         jobs,
         callbacks: { due: inbox.due, failing: inbox.failing, oldestDueAt: inbox.oldest?.toISOString() ?? null },
-        deliveries: { due: deliveries.due, oldestDueAt: deliveries.oldest?.toISOString() ?? null },
+        deliveries: sumOf(undelivered),
         acquirers: deps.acquirers.all.map((acquirer) => ({
           name: acquirer.name,
           isRemote: acquirer.isRemote,
@@ -125,4 +129,22 @@ export function registerSystemRoutes(app: Server, deps: Deps): void {
       }
     },
   )
+}
+
+function sumOf(merchants: MerchantDeliveries[]) {
+  const sum = (name: 'waiting' | 'failing' | 'givenUp') => merchants.reduce((total, one) => total + one[name], 0)
+  const oldest = merchants.flatMap(({ oldestWaitingAt }) => oldestWaitingAt?.getTime() ?? [])
+  return {
+    waiting: sum('waiting'),
+    failing: sum('failing'),
+    givenUp: sum('givenUp'),
+    oldestWaitingAt: oldest.length === 0 ? null : new Date(Math.min(...oldest)).toISOString(),
+    worst: merchants
+      .filter(({ failing, givenUp }) => failing + givenUp > 0)
+      .slice(0, merchantsMax)
+      .map(({ clientId, name, failing, givenUp, givenUpState }) => ({
+        ...{ clientId, name, failing, givenUp },
+        state: failing > 0 ? 'pending' : givenUpState,
+      })),
+  }
 }

@@ -157,6 +157,46 @@ export async function listReceivers(
     order by failing desc nulls last, receiver`)
 }
 
+export type MerchantDeliveries = {
+  clientId: string
+  name: string
+  /** Still to be delivered, and not tried yet. */
+  waiting: number
+  /** Still to be delivered, after an attempt that failed. */
+  failing: number
+  /** Of events since then. */
+  givenUp: number
+  /** By which those that were given up are found; null where none was. */
+  givenUpState: 'exhausted' | 'gone' | null
+  oldestWaitingAt: Date | null
+}
+
+/** The merchants whose deliveries have not all arrived, the worst first; counted as {@link listReceivers} counts them. */
+export async function listUndelivered(db: Db, { since }: { since: Date }): Promise<MerchantDeliveries[]> {
+  return await db.query(sql`
+    with undelivered as (
+      -- Apart, as the partial indexes have them.
+      select merchant_id, state, attempts > attempts_before as was_tried, created_at from webhook_deliveries where state = 'pending'
+      union all
+      select merchant_id, state, false, created_at from webhook_deliveries
+      where state in ('waiting', 'exhausted', 'gone') and (state = 'waiting' or created_at > ${since})
+    ), counted as (
+      select
+        merchant_id,
+        count(*) filter (where state = 'waiting' or (state = 'pending' and not was_tried)) as waiting,
+        count(*) filter (where state = 'pending' and was_tried) as failing,
+        count(*) filter (where state in ('exhausted', 'gone')) as given_up,
+        min(state) filter (where state in ('exhausted', 'gone')) as given_up_state,
+        min(created_at) filter (where state in ('waiting', 'pending')) as oldest
+      from undelivered group by merchant_id
+    )
+    select
+      client_id as "clientId", name, waiting, failing, given_up as "givenUp",
+      given_up_state as "givenUpState", oldest as "oldestWaitingAt"
+    from counted join clients using (merchant_id)
+    order by failing + given_up desc, waiting desc, name, client_id`)
+}
+
 /** One event as it is built for its delivery; null where the merchant has none of this id. */
 export async function findEventToShow(
   db: Db,

@@ -198,6 +198,35 @@ describe('a period sent again', () => {
   })
 })
 
+describe('deliveries that do not arrive', () => {
+  it('are counted on the system screen as on the merchant’s own', async () => {
+    await passHours(3)
+    status = 410
+    await payMany(1)
+    const counted = async () => {
+      const { data } = (await developer.call<{ data: Counts[] }>('/dashboard/api/webhook/receiver')).body
+      const sum = (name: keyof Counts) => data.reduce((total, one) => total + one[name], 0)
+      return { waiting: sum('waiting') - sum('failing'), failing: sum('failing'), givenUp: sum('givenUp') }
+    }
+    await eventually(async () => (await counted()).givenUp === 2)
+    status = 503
+    await payMany(1)
+    // The second event waits for the first.
+    await eventually(async () => (await counted()).failing === 1 && (await counted()).waiting === 1)
+    const finance = await browserOf('finance')
+    const deliveries = async () => (await finance.call<{ deliveries: Counts }>('/dashboard/api/system')).body.deliveries
+    expect(await deliveries()).toMatchObject({ waiting: 1, failing: 1, givenUp: 2 })
+    expect(await deliveries()).toMatchObject({
+      worst: [{ clientId: service.sandbox.clientId, failing: 1, givenUp: 2, state: 'pending' }],
+    })
+    status = 204
+    await passHours(1)
+    await eventually(async () => (await counted()).failing === 0)
+  })
+})
+
+type Counts = { waiting: number; failing: number; givenUp: number }
+
 describe('the secrets of a client', () => {
   it('are told without their values: how many are alive, and until when', async () => {
     const path = `/dashboard/api/client/${service.sandbox.clientId}`

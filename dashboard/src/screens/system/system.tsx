@@ -1,6 +1,7 @@
-import { Alert, Badge, Button, Group, SimpleGrid, Skeleton, Stack, Text, Textarea } from '@mantine/core'
+import { Alert, Anchor, Badge, Button, Group, SimpleGrid, Skeleton, Stack, Text, Textarea } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
+import { Link } from 'wouter'
 import { ask } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
@@ -17,7 +18,13 @@ type SystemView = {
   memoryBytes: number
   jobs: { due: number; oldestDueSeconds: number; failing: number; givenUp: number }
   callbacks: { due: number; failing: number; oldestDueAt: string | null }
-  deliveries: { due: number; oldestDueAt: string | null }
+  deliveries: {
+    waiting: number
+    failing: number
+    givenUp: number
+    oldestWaitingAt: string | null
+    worst: { clientId: string; name: string; failing: number; givenUp: number; state: string }[]
+  }
   acquirers: {
     name: string
     isRemote: boolean
@@ -125,7 +132,13 @@ function Queues({ system: { jobs, callbacks, deliveries } }: { system: SystemVie
       failing: callbacks.failing,
       givenUp: 0,
     },
-    { name: t.deliveries, due: deliveries.due, note: since(deliveries.oldestDueAt), failing: 0, givenUp: 0 },
+    {
+      name: t.deliveries,
+      due: deliveries.waiting,
+      note: since(deliveries.oldestWaitingAt),
+      failing: deliveries.failing,
+      givenUp: deliveries.givenUp,
+    },
   ]
   return (
     <Stack gap={0}>
@@ -134,11 +147,27 @@ function Queues({ system: { jobs, callbacks, deliveries } }: { system: SystemVie
           <div>
             <Text size="sm">{name}</Text>
             <Text size="xs" c="dimmed">
-              {due === 0 ? t.nothingDue : note}
+              {due + failing === 0 ? t.nothingDue : note}
             </Text>
           </div>
           <Group gap={6}>
             {due > 0 && <Count of={due} name={t.due} color="blue" />}
+            {failing > 0 && <Count of={failing} name={t.failing} color="orange" />}
+            {givenUp > 0 && <Count of={givenUp} name={t.givenUp} color="red" />}
+          </Group>
+        </Group>
+      ))}
+      {deliveries.worst.map(({ clientId, name, failing, givenUp, state }) => (
+        <Group key={clientId} justify="space-between" py={4} pl="md" wrap="nowrap">
+          <Anchor
+            size="sm"
+            component={Link}
+            href={`/webhooks?${new URLSearchParams({ client: clientId, state })}`}
+            style={{ minWidth: 0, overflowWrap: 'anywhere' }}
+          >
+            {name}
+          </Anchor>
+          <Group gap={6} style={{ flexShrink: 0 }}>
             {failing > 0 && <Count of={failing} name={t.failing} color="orange" />}
             {givenUp > 0 && <Count of={givenUp} name={t.givenUp} color="red" />}
           </Group>
