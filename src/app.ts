@@ -140,6 +140,7 @@ export async function createApp(deps: AppDeps): Promise<Server> {
     contentType: registry.contentType,
     readMetrics: shared?.readMetrics(registry) ?? (async () => await registry.metrics()),
     metricsToken: config.metricsToken,
+    isPublic: config.isPublic,
     checkReady: async () => await ping(db),
   })
   await registerReference(app)

@@ -39,6 +39,7 @@ describe('an empty environment', () => {
     webhookAllowPrivate: true,
     retention: { attemptsDays: 30, callbacksDays: 30, exchangesDays: 30 },
     trustedProxies: [],
+    isPublic: false,
     metricsToken: null,
     logLevel: 'info',
     logFormat: process.stdout.isTTY ? 'pretty' : 'json',
@@ -130,6 +131,7 @@ it('takes every variable', () => {
     webhookAllowPrivate: true,
     retention: { attemptsDays: 60, callbacksDays: 90, exchangesDays: 7 },
     trustedProxies: ['127.0.0.1', '10.0.0.0/8'],
+    isPublic: true,
     metricsToken: 'a-metrics-token',
     logLevel: 'warn',
     logFormat: 'pretty',
@@ -186,15 +188,21 @@ describe('addresses', () => {
   it('lose the slash at their end, except for the issuer, whose name it is a part of', () => {
     expect(readConfig({ BASE_URL: 'https://a.example/pix//' }).baseUrl).toBe('https://a.example/pix')
     expect(readConfig({ SIMULATOR_URL: 'http://a:1/' }).simulatorUrl).toBe('http://a:1')
-    expect(readConfig({ AUTH_ISSUER: 'https://a.example/' }).authIssuer).toBe('https://a.example/')
+    expect(readConfig({ AUTH_ISSUER: 'https://a.example/', AUTH_AUDIENCE: 'any' }).authIssuer).toBe(
+      'https://a.example/',
+    )
   })
 
   it('are URLs of a kind that fits, to which a path can be added', () => {
     for (const name of ['BASE_URL', 'AUTH_ISSUER', 'SIMULATOR_URL']) {
       for (const text of ['a.example', 'ftp://a.example', '//a.example', 'https://', 'javascript:x'])
-        expect(faultsOf({ [name]: text })).toEqual([`${name} must be a URL that begins with http:// or https://`])
+        expect(faultsOf({ AUTH_AUDIENCE: 'a', [name]: text })).toEqual([
+          `${name} must be a URL that begins with http:// or https://`,
+        ])
       for (const text of ['https://a.example/?a=b', 'https://a.example#x'])
-        expect(faultsOf({ [name]: text })).toEqual([`${name} must be a URL without a query and a fragment`])
+        expect(faultsOf({ AUTH_AUDIENCE: 'a', [name]: text })).toEqual([
+          `${name} must be a URL without a query and a fragment`,
+        ])
     }
     expect(readConfig({ DATABASE_URL: 'postgresql://h/d' }).databaseUrl).toBe('postgresql://h/d')
     expect(faultsOf({ DATABASE_URL: 'mysql://h/d' })).toEqual([
@@ -260,6 +268,13 @@ it('takes either a simulator or the acquirers of a file, and reads the variables
   expect(readConfig({ ACQUIRERS_FILE: 'a.json', BASE_URL: long }).baseUrl).toBe(long)
 })
 
+it('wants AUTH_AUDIENCE beside AUTH_ISSUER, or an explicit waiver', () => {
+  const AUTH_ISSUER = 'https://sso.example.com'
+  expect(faultsOf({ AUTH_ISSUER })).toEqual([expect.stringContaining('AUTH_AUDIENCE must be set beside AUTH_ISSUER')])
+  expect(readConfig({ AUTH_ISSUER, AUTH_AUDIENCE: 'guiche' }).authAudience).toBe('guiche')
+  expect(readConfig({ AUTH_ISSUER, AUTH_AUDIENCE: 'any' }).authAudience).toBeNull()
+})
+
 describe('WEBHOOK_ALLOW_PRIVATE', () => {
   const allowed = (environment: Record<string, string>) => readConfig(environment).webhookAllowPrivate
 
@@ -268,6 +283,13 @@ describe('WEBHOOK_ALLOW_PRIVATE', () => {
     expect(allowed({ ACQUIRERS_FILE: 'acquirers.json' })).toBe(false)
     for (const HOST of ['0.0.0.0', '::', '192.168.1.5', 'pix.example.com', '127.example.com', '1.127.0.0'])
       expect(allowed({ HOST }), HOST).toBe(false)
+    for (const BASE_URL of ['http://127.0.0.1:8080', 'http://localhost', 'http://[::1]:80'])
+      expect(allowed({ BASE_URL }), BASE_URL).toBe(true)
+  })
+
+  it('is false by default behind a proxy, where a loopback HOST says nothing', () => {
+    expect(allowed({ BASE_URL: 'https://sandbox.example.com' })).toBe(false)
+    expect(allowed({ TRUST_PROXY: '127.0.0.1' })).toBe(false)
   })
 
   it('is what it is said to be', () => {

@@ -4,9 +4,13 @@ import { Ajv } from 'ajv'
 import { type Static, Type } from 'typebox'
 import { parseSecretKey, type SecretKey } from './lib/secrets.ts'
 
+const defaultHost = '127.0.0.1'
+/** AUTH_AUDIENCE: any audience is accepted. */
+const anyAudience = 'any'
+
 /** Every variable that is read, and no other. `.env.example` is the reference for people. */
 const Environment = Type.Object({
-  HOST: Type.String({ minLength: 1, default: '127.0.0.1' }),
+  HOST: Type.String({ minLength: 1, default: defaultHost }),
   PORT: Type.Integer({ minimum: 0, maximum: 65535, default: 3000 }),
   BASE_URL: Type.Optional(Type.String({ minLength: 1 })),
   DATA_DIR: Type.String({ minLength: 1, default: './data' }),
@@ -47,7 +51,7 @@ export type Config = Readonly<{
   databaseConnectionsMax: number
   secretKey: SecretKey | null
   authIssuer: string | null
-  /** Whom an external provider's tokens must be made for. Null: any of a registered client will do. */
+  /** The audience that an external provider's tokens must name. Null: the operator has waived it with `any`. */
   authAudience: string | null
   tokenLifetimeSeconds: number
   /** Per client and second; 0 turns the limit off. */
@@ -66,6 +70,9 @@ export type Config = Readonly<{
   retention: { attemptsDays: number; callbacksDays: number; exchangesDays: number }
   /** Addresses and networks of proxies whose X-Forwarded-For is believed; empty: nobody's. */
   trustedProxies: string[]
+  /** Others than this machine may reach the service: directly, or through a proxy. */
+  isPublic: boolean
+  /** Null: /metrics is open on this machine, and closed where the service is public. */
   metricsToken: string | null
   logLevel: string
   logFormat: 'json' | 'pretty'
@@ -116,6 +123,15 @@ export function readConfig(environment: Record<string, string | undefined>): Con
       `BASE_URL must have at most ${baseUrlLengthMax} characters after the scheme: it stands in every QR code`,
     )
   const trustedProxies = readNetworks('TRUST_PROXY', text('TRUST_PROXY'), faults)
+  if (authIssuer !== null && text('AUTH_AUDIENCE') === undefined)
+    faults.push(
+      `AUTH_AUDIENCE must be set beside AUTH_ISSUER: the audience ("aud") of tokens for this gateway. AUTH_AUDIENCE=${anyAudience} accepts tokens that were issued for any service`,
+    )
+  // What an outsider can reach: behind a proxy on this machine HOST is a loopback address, too.
+  const isPublic =
+    !isLoopback(text('HOST') ?? defaultHost) ||
+    (baseUrl !== null && !isLoopback(new URL(baseUrl).hostname)) ||
+    trustedProxies.length > 0
   if (!isValid || faults.length > 0) throw new ConfigError(faults)
 
   return Object.freeze({
@@ -129,7 +145,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
       given.DATABASE_CONNECTIONS_MAX ?? Math.min(20, Math.floor(connectionsInAll / given.PROCESSES)),
     secretKey,
     authIssuer: authIssuer && (given.AUTH_ISSUER ?? null),
-    authAudience: given.AUTH_AUDIENCE ?? null,
+    authAudience: given.AUTH_AUDIENCE === anyAudience ? null : (given.AUTH_AUDIENCE ?? null),
     tokenLifetimeSeconds: given.TOKEN_LIFETIME_SECONDS,
     rateLimitCreate: {
       perSecond: given.RATE_LIMIT_CREATE,
@@ -140,13 +156,14 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     variable: (name) => environment[name],
     simulatorUrl,
     orphanMatchThreshold: given.ORPHAN_MATCH_THRESHOLD ?? null,
-    webhookAllowPrivate: given.WEBHOOK_ALLOW_PRIVATE ?? (acquirersFile === undefined && isLoopback(given.HOST)),
+    webhookAllowPrivate: given.WEBHOOK_ALLOW_PRIVATE ?? (acquirersFile === undefined && !isPublic),
     retention: {
       attemptsDays: given.RETENTION_ATTEMPTS_DAYS,
       callbacksDays: given.RETENTION_CALLBACKS_DAYS,
       exchangesDays: given.RETENTION_EXCHANGES_DAYS,
     },
     trustedProxies,
+    isPublic,
     metricsToken: given.METRICS_TOKEN ?? null,
     logLevel: given.LOG_LEVEL,
     logFormat:
@@ -205,7 +222,7 @@ function isNetwork(text: string): boolean {
 
 /** True for addresses that only this machine can reach. */
 export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
+  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host)
 }
 
 /** The setting in the database that says where the service was last reached: tools make links of it. */

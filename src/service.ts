@@ -65,6 +65,8 @@ export async function startService({
       log.warn('SECRET_KEY is not set: a generated one is kept in the database, beside what it protects')
     }
 
+    warnOfOpenings({ config, log })
+
     const registry = new Registry()
     collectDefaultMetrics({ register: registry })
     const port = config.port === 0 ? await findFreePort(config.host) : config.port
@@ -123,6 +125,17 @@ export async function startService({
     await stop()
     throw error
   }
+}
+
+/** What is safe on a laptop and not where others reach the service. */
+function warnOfOpenings({ config, log }: { config: Config; log: Logger }): void {
+  if (!config.isPublic) return
+  if (config.metricsToken === null)
+    log.warn('METRICS_TOKEN is not set: /metrics is closed, since the service is public')
+  if (config.webhookAllowPrivate)
+    log.warn('WEBHOOK_ALLOW_PRIVATE is on: API clients can have this service send requests into its own network')
+  if (config.authIssuer !== null && config.authAudience === null)
+    log.warn('AUTH_AUDIENCE=any: tokens that the provider issued for other services are accepted as well')
 }
 
 /** Records of an acquirer that was left out of the settings would wait in silence. */

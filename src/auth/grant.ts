@@ -1,12 +1,14 @@
+import { errors as joseErrors } from 'jose'
+import type { BaseLogger } from 'pino'
 import type { Db } from '../db/sql.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { SecretKey } from '../lib/secrets.ts'
 import { authenticateClient } from './clients.ts'
 import type { Credentials } from './credentials.ts'
 import type { KeyRing } from './keys.ts'
-import { type Provider, ProviderUnavailable } from './provider.ts'
+import { lifetimeSecondsMax, type Provider, ProviderUnavailable } from './provider.ts'
 import { parseScopes, type Scope } from './scopes.ts'
-import { findClient, notBeforeOf } from './store.ts'
+import { type ClientRow, findClient, notBeforeOf } from './store.ts'
 import { issueToken } from './token.ts'
 
 /** When the provider has too many requests: it seldom says for how long. */
@@ -14,6 +16,7 @@ const retryAfterSeconds = 10
 
 export type TokenDeps = {
   db: Db
+  log: Pick<BaseLogger, 'warn'>
   clock: Clock
   key: SecretKey
   keys: KeyRing
@@ -118,26 +121,43 @@ async function grantByProvider(deps: TokenDeps, provider: Provider, credentials:
       ? new OAuthError(429, code, description, { 'retry-after': String(retryAfterSeconds) })
       : new OAuthError(400, code, description)
   }
-  const lifetime = Math.floor(Number(body.expires_in))
-  if (typeof body.access_token !== 'string' || !Number.isSafeInteger(lifetime) || lifetime <= 0) throw badGateway()
+  const promised = Math.floor(Number(body.expires_in))
+  if (typeof body.access_token !== 'string' || !Number.isSafeInteger(promised) || promised <= 0) throw badGateway()
+  const lifetime = Math.min(promised, lifetimeSecondsMax)
   const now = deps.clock.now()
   const client = await findClient(deps.db, credentials.clientId, now)
   // Revoked here, whatever the provider says of it.
   if (client && !client.has_secret) throw invalidClient(credentials)
+  const scopes = client ? await readUsableScopes(deps, provider, { token: body.access_token, client }) : []
   return {
     access_token: body.access_token,
     expires_in: Math.floor(now.getTime() / 1000) + lifetime,
     refresh_expires_in: toCount(body.refresh_expires_in),
     token_type: 'Bearer',
     'not-before-policy': Math.max(toCount(body['not-before-policy']), client ? notBeforeOf(client) : 0),
-    scope:
-      typeof body.scope === 'string'
-        ? body.scope
-            .split(/[\s,]+/)
-            .filter(Boolean)
-            .join(',')
-        : '',
+    scope: scopes.join(','),
     expires_in_sec: lifetime,
+  }
+}
+
+/** What the token may do here, which is what the guard will allow: nothing where the guard will refuse it. */
+async function readUsableScopes(
+  deps: TokenDeps,
+  provider: Provider,
+  { token, client }: { token: string; client: ClientRow },
+): Promise<Scope[]> {
+  try {
+    const claims = await provider.verifyToken(token)
+    if (claims.clientId !== client.client_id) throw new joseErrors.JWTInvalid('the token names another client')
+    return client.scopes.filter((scope) => claims.scopes === null || claims.scopes.includes(scope))
+  } catch (error) {
+    if (error instanceof ProviderUnavailable) throw badGateway(error)
+    if (!(error instanceof joseErrors.JOSEError || error instanceof TypeError)) throw error
+    deps.log.warn(
+      { clientId: client.client_id, reason: error.message },
+      'the provider issued a token that this gateway does not accept: compare AUTH_AUDIENCE and the token type',
+    )
+    return []
   }
 }
 

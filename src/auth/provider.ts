@@ -2,6 +2,7 @@ import {
   createLocalJWKSet,
   decodeProtectedHeader,
   type JSONWebKeySet,
+  type JWTPayload,
   type JWTVerifyGetKey,
   errors as joseErrors,
   jwtVerify,
@@ -36,6 +37,8 @@ const answerBytesMax = 256 * 1024
 const clockToleranceSeconds = 10
 /** With which a provider says what is wrong with a request. Any other status but 200 is of the provider itself. */
 const refusals = new Set([400, 401, 403, 429])
+/** A token that claims to be valid for longer is valid for this long, as our own are: a leaked one must end. */
+export const lifetimeSecondsMax = 24 * 60 * 60
 /** Asymmetric only: a provider's client secret must never verify a token. */
 const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA']
 /** RFC 9068's, and what those write who do not follow it. A provider's key signs other things too, such as notices of a logout. */
@@ -55,7 +58,6 @@ export function createProvider(deps: { issuer: string; audience: string | null; 
       issuer,
       currentDate,
       clockTolerance: clockToleranceSeconds,
-      // Without one any token of a registered client will do, also one that was made for another service.
       ...(deps.audience !== null && { audience: deps.audience }),
     }
     const { payload, protectedHeader } = await jwtVerify(token, key, options)
@@ -64,7 +66,13 @@ export function createProvider(deps: { issuer: string; audience: string | null; 
     if (!isBearer || !types.has((protectedHeader.typ ?? 'jwt').toLowerCase())) {
       throw new joseErrors.JWTClaimValidationFailed('the token is no access token', payload, 'typ')
     }
-    return readClaims(payload)
+    const claims = readClaims(payload)
+    return {
+      ...claims,
+      // A client may also sign people in. A person's token names our scopes, or it opens nothing here.
+      scopes: claims.scopes ?? (isOfClient(payload, claims.clientId) ? null : []),
+      expiresAt: Math.min(claims.expiresAt, claims.issuedAt + lifetimeSecondsMax),
+    }
   }
 
   return {
@@ -92,6 +100,11 @@ export function createProvider(deps: { issuer: string; audience: string | null; 
       }
     },
   }
+}
+
+/** The client itself is the subject (RFC 9068 §2.2), or the user that Keycloak keeps for it. */
+function isOfClient({ sub, preferred_username: username }: JWTPayload, clientId: string): boolean {
+  return sub === undefined || sub === clientId || username === `service-account-${clientId.toLowerCase()}`
 }
 
 async function readMetadata(dispatcher: Agent, issuer: string): Promise<Metadata> {

@@ -8,7 +8,7 @@ import { isScope, type Scope } from './scopes.ts'
 /** What an access token says, once its signature has been checked. */
 export type TokenClaims = {
   clientId: string
-  /** Null in the token of a provider that knows none of our scopes: then those of the client hold. */
+  /** Null where the token names no scope at all: then it has those of its client. */
   scopes: Scope[] | null
   issuedAt: number
   expiresAt: number
@@ -66,15 +66,16 @@ export function createTokenVerifier(deps: { keys: KeyRing; clock: Clock }): Toke
 
 /** The claims of a token whose signature has been checked. */
 export function readClaims(payload: JWTPayload): TokenClaims {
-  // Keycloak writes the client as azp, RFC 9068 as client_id.
-  const clientId = payload.client_id ?? payload.azp ?? payload.sub
+  // Keycloak writes the client as azp, RFC 9068 as client_id. A subject alone may be a person.
+  const clientId = payload.client_id ?? payload.azp
   if (typeof clientId !== 'string' || payload.iat === undefined || payload.exp === undefined) {
     throw new joseErrors.JWTClaimValidationFailed('the token lacks a claim', payload)
   }
   // Some providers write `scp`, some a list.
   const scope = payload.scope ?? payload.scp
-  const named = (typeof scope === 'string' ? scope.split(/[\s,]+/) : Array.isArray(scope) ? scope : []).filter(isScope)
-  return { clientId, scopes: named.length > 0 ? named : null, issuedAt: payload.iat, expiresAt: payload.exp }
+  const named = typeof scope === 'string' ? scope.split(/[\s,]+/).filter(Boolean) : Array.isArray(scope) ? scope : []
+  const scopes = named.length > 0 ? named.filter(isScope) : null
+  return { clientId, scopes, issuedAt: payload.iat, expiresAt: payload.exp }
 }
 
 /** Verifying a signature costs some 100 µs, remembering that it was verified half of one. */

@@ -7,17 +7,23 @@ import type { Server } from './server.ts'
 type Options = {
   contentType: string
   readMetrics: () => Promise<string>
-  /** Null: anyone who reaches the service may read the metrics. */
+  /** Null: whoever reaches the service may read the metrics, unless it is public: then nobody may. */
   metricsToken: string | null
+  /** Others than this machine can reach the service. */
+  isPublic: boolean
   /** Rejects while the service cannot do its work. */
   checkReady: () => Promise<void>
 }
+
+/** Collecting the metrics takes several statements and some 20 ms of processor time. Where others reach the service, scrapes within this time share one collection. */
+const metricsAgeMaxMs = 1_000
 
 const State = Type.Object({ status: Type.String() })
 
 /** For whoever runs the service: is it alive, may it be sent requests, how is it doing. */
 export function registerHealthRoutes(app: Server, options: Options): void {
   const config = { access: { public: true } } as const
+  const readMetrics = readAtMostEvery(options.isPublic ? metricsAgeMaxMs : 0, options.readMetrics)
   app.get(
     '/health/live',
     {
@@ -57,23 +63,41 @@ export function registerHealthRoutes(app: Server, options: Options): void {
         produces: ['text/plain'],
         response: {
           200: Type.String(),
-          401: problem('METRICS_TOKEN is set and was not sent'),
+          401: problem('METRICS_TOKEN was not sent, or the service is public and has none'),
         },
       },
     },
     async (request, reply) => {
-      if (
-        options.metricsToken !== null &&
-        !isEqual(request.headers.authorization ?? '', `Bearer ${options.metricsToken}`)
-      ) {
-        throw new AppError('invalid_token', {
-          detail: 'Send the header "Authorization: Bearer <METRICS_TOKEN>", with what the service was configured with.',
-          headers: { 'www-authenticate': 'Bearer realm="metrics"' },
-        })
-      }
-      return await reply.type(options.contentType).send(await options.readMetrics())
+      assertMayReadMetrics(options, request.headers.authorization)
+      return await reply.type(options.contentType).send(await readMetrics())
     },
   )
+}
+
+function assertMayReadMetrics({ metricsToken, isPublic }: Options, authorization = ''): void {
+  const isOpen = metricsToken === null && !isPublic
+  if (isOpen || (metricsToken !== null && isEqual(authorization, `Bearer ${metricsToken}`))) return
+  throw new AppError('invalid_token', {
+    detail:
+      metricsToken === null
+        ? 'This service can be reached from other machines, so its metrics are closed. Set METRICS_TOKEN and restart it, then send the header "Authorization: Bearer <METRICS_TOKEN>".'
+        : 'Send the header "Authorization: Bearer <METRICS_TOKEN>", with the value that the service was configured with.',
+    headers: { 'www-authenticate': 'Bearer realm="metrics"' },
+  })
+}
+
+/** Callers within the time share one reading. A failure is not kept. */
+function readAtMostEvery(ageMaxMs: number, read: () => Promise<string>): () => Promise<string> {
+  let last: { text: Promise<string>; startedAt: number } | null = null
+  return () => {
+    if (last && performance.now() - last.startedAt < ageMaxMs) return last.text
+    const started = { text: read(), startedAt: performance.now() }
+    last = started
+    started.text.catch(() => {
+      if (last === started) last = null
+    })
+    return started.text
+  }
 }
 
 /** In the same time wherever the two differ. */

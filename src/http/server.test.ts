@@ -5,6 +5,8 @@ import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { expect, it } from 'vitest'
 import { sendCsv } from './csv.ts'
+import { registerHealthRoutes } from './health.ts'
+import { ProblemView } from './schemas.ts'
 import { createServer } from './server.ts'
 
 async function testServer() {
@@ -82,4 +84,34 @@ it('stops although a connection was opened that nothing is said on, and answers 
   const [answer] = await response
   expect(String(await answer.toArray())).toBe('answered')
   await closed
+})
+
+it.each([
+  { metricsToken: null, isPublic: false, sent: undefined, status: 200 },
+  { metricsToken: null, isPublic: true, sent: undefined, status: 401 },
+  { metricsToken: null, isPublic: true, sent: 'Bearer null', status: 401 },
+  { metricsToken: 'a-metrics-token', isPublic: true, sent: 'Bearer a-metrics-token', status: 200 },
+  { metricsToken: 'a-metrics-token', isPublic: false, sent: undefined, status: 401 },
+])('opens /metrics to nobody without a token where others reach it: %o', async (given) => {
+  const app = await testServer()
+  app.addSchema({ $id: 'Problem', ...ProblemView })
+  let readings = 0
+  const readMetrics = async () => {
+    readings += 1
+    return `readings ${readings}`
+  }
+  const { metricsToken, isPublic, sent, status } = given
+  registerHealthRoutes(app, {
+    contentType: 'text/plain',
+    readMetrics,
+    metricsToken,
+    isPublic,
+    checkReady: async () => {},
+  })
+  const ask = async () => await app.inject({ url: '/metrics', headers: sent ? { authorization: sent } : {} })
+  const answers = await Promise.all([ask(), ask(), ask()])
+  expect(answers.map(({ statusCode }) => statusCode)).toEqual([status, status, status])
+  // Where others reach it, those who come at once share one reading.
+  expect(readings).toBe(status === 401 ? 0 : isPublic ? 1 : 3)
+  await app.close()
 })

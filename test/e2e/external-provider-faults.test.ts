@@ -1,5 +1,6 @@
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from 'jose'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { scopes } from '../../src/auth/scopes.ts'
 import { type FakeProvider, json, startFakeProvider, startServiceWithProvider } from '../support/oidc.ts'
 import type { TestService } from '../support/service.ts'
 import { askForToken, expectRefusal, registerShop } from '../support/token.ts'
@@ -223,29 +224,28 @@ describe("the provider's keys", () => {
 })
 
 describe('Keycloak', () => {
-  it('is understood: its grant, its client in azp, its type in the claim, scopes that are not ours', async () => {
-    const token = await makeToken(0, {
+  it('is understood: its grant, its client in azp, its type in the claim, its user for the client', async () => {
+    const keycloaks = {
       aud: 'account',
       sub: '0b1c7c1e-6d1f-4f8e-9c55-2f1e1a7a7e11',
       typ: 'Bearer',
       azp: 'shop',
       acr: '1',
-      scope: 'profile email',
       clientHost: '127.0.0.1',
       preferred_username: 'service-account-shop',
       nbf: Math.floor(service.clock.now().getTime() / 1000) + 2,
-    })
-    provider.answers.set(
-      '/token',
+    }
+    const grant = (access_token: string, scope: string) =>
       json(200, {
-        access_token: token,
+        access_token,
         expires_in: 300,
         refresh_expires_in: 0,
         token_type: 'Bearer',
         'not-before-policy': 1_700_000_000,
-        scope: 'profile email',
-      }),
-    )
+        scope,
+      })
+    const token = await makeToken(0, keycloaks)
+    provider.answers.set('/token', grant(token, ''))
     const { status, body } = await askForToken(service, { form })
     expect(status).toBe(200)
     expect(body).toEqual({
@@ -254,12 +254,18 @@ describe('Keycloak', () => {
       refresh_expires_in: 0,
       token_type: 'Bearer',
       'not-before-policy': 1_700_000_000,
-      scope: 'profile,email',
+      scope: scopes.join(','),
       expires_in_sec: 300,
     })
     // Its clock is a little ahead of ours: nbf.
     expect(await list(token)).toEqual([200, undefined])
     expect(await list(await makeToken(0, { typ: 'ID', azp: 'shop' }))).toEqual([401, 'invalid_token'])
+
+    // Its default scopes are none of ours: such a token opens nothing, and the answer says so.
+    const foreign = await makeToken(0, { ...keycloaks, scope: 'profile email' })
+    provider.answers.set('/token', grant(foreign, 'profile email'))
+    expect((await askForToken(service, { form })).body.scope).toBe('')
+    expect(await list(foreign)).toEqual([403, 'insufficient_scope'])
   })
 
   it('is not taken at its word for more than the client may: scopes as a list, as scp, and narrower', async () => {

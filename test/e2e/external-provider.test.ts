@@ -95,6 +95,15 @@ describe('a token from an external provider', () => {
     expect([created.status, created.body.code]).toEqual([403, 'insufficient_scope'])
   })
 
+  it('says in its answer what the token may do here', async () => {
+    const scopeOf = async (credentials: Credentials, scope?: string) =>
+      (await ask({ form: formOf(credentials, scope ? { scope } : {}) })).body.scope
+    expect(await scopeOf(shop)).toBe('transaction.read,transaction.write')
+    expect(await scopeOf(shop, 'transaction.read balance.read')).toBe('transaction.read')
+    expect(await scopeOf(reader, 'transaction.read transaction.write')).toBe('transaction.read')
+    expect(await scopeOf(stranger)).toBe('')
+  })
+
   it('is narrowed by the scopes that it names, and never widened', async () => {
     const narrow = await tokenOf(shop, { scope: 'transaction.read' })
     expect(await list(narrow)).toEqual([200, undefined])
@@ -191,6 +200,30 @@ describe('a token that the provider did not make for this', () => {
     expect(await list(await signJwt(claims(), { typ: 'logout+jwt' }))).toEqual([401, 'invalid_token'])
   })
 
+  it('opens nothing when it is a person’s, from a front end that shares the client id', async () => {
+    const { signJwt } = provider
+    const person = { ...claims(), sub: '5f0b6a3e-person' }
+    expect(await list(await signJwt(person))).toEqual([403, 'insufficient_scope'])
+    expect(await list(await signJwt({ ...person, scope: 'openid profile email' }))).toEqual([403, 'insufficient_scope'])
+    expect(await list(await signJwt({ ...person, scope: 'openid transaction.read' }))).toEqual([200, undefined])
+    expect(await list(await signJwt({ ...claims(), sub: shop.clientId }))).toEqual([200, undefined])
+    // A subject names no client.
+    const { client_id: _client, ...nameless } = claims()
+    expect(await list(await signJwt({ ...nameless, sub: shop.clientId }))).toEqual([401, 'invalid_token'])
+  })
+
+  it('is accepted for a day at most, however long it says that it is valid', async () => {
+    const start = service.clock.now()
+    const token = await provider.signJwt({ ...claims(), exp: inFiveMinutes() + 100 * 365 * 86_400 })
+    expect(await list(token)).toEqual([200, undefined])
+    service.clock.set(new Date(start.getTime() + 86_400_000 + 1_000))
+    try {
+      expect(await list(token)).toEqual([401, 'token_expired'])
+    } finally {
+      service.clock.set(start)
+    }
+  })
+
   it('is refused without a client, an expiry or a time of issue', async () => {
     const { client_id: _client, ...noClient } = claims()
     const { exp: _exp, ...noExpiry } = claims()
@@ -211,7 +244,7 @@ describe('a token that the provider did not make for this', () => {
     expect(await list(await signJwt({ ...claims(), aud: 'another-service' }), strict)).toEqual([401, 'invalid_token'])
     const { aud: _, ...noAudience } = claims()
     expect(await list(await signJwt(noAudience), strict)).toEqual([401, 'invalid_token'])
-    // Not asked for, it is not looked at.
+    // With AUTH_AUDIENCE=any it is not checked.
     expect(await list(await signJwt({ ...claims(), aud: 'another-service' }))).toEqual([200, undefined])
     await strict.stop()
   })
