@@ -9,6 +9,7 @@ import type { RouteSettings } from './acquirers/routes.ts'
 import type { AcquirerSettings, AcquirersSettings } from './acquirers/settings.ts'
 import type { Config } from './config.ts'
 import type { Db } from './db/sql.ts'
+import { commonEnvironment, type Environment, enterEnvironment } from './environment.ts'
 import type { Clock } from './lib/clock.ts'
 import { cents } from './lib/money.ts'
 import type { SandboxControlled } from './sandbox/controls.ts'
@@ -19,6 +20,7 @@ import type { Sandbox } from './sandbox/routes.ts'
 export type Network = {
   acquirers: NetworkAcquirer[]
   routes: readonly RouteSettings[]
+  environment: Environment
   /** What one can have the simulated network do; null beside real ones. */
   sandbox: Sandbox | null
   close(): Promise<void>
@@ -42,24 +44,34 @@ type Options = {
   postHere: (path: string, body: unknown) => Promise<number>
 }
 
-/** Of the file's reader and the simulator, the one that is needed is loaded: they are a tenth of a start. */
+/**
+ * Of the file's reader and the simulator, the one that is needed is loaded: they are a tenth of a start.
+ *
+ * @throws {Error} where the database belongs to another environment
+ */
 export async function openNetwork(options: Options): Promise<Network> {
   const { acquirersFile, simulatorUrl, variable } = options.config
   if (acquirersFile !== null) {
     const { readAcquirersFile } = await import('./acquirers/settings.ts')
-    return openSettings(readAcquirersFile({ path: acquirersFile, variable, clock: options.clock }), options)
+    const settings = readAcquirersFile({ path: acquirersFile, variable, clock: options.clock })
+    const environment = commonEnvironment(settings.acquirers)
+    await enterEnvironment(options.db, environment)
+    return openSettings(settings, environment, options)
   }
+  await enterEnvironment(options.db, 'simulated')
   return simulatorUrl === null ? await openHere(options) : openRemote(simulatorUrl, options)
 }
 
 function openSettings(
   { acquirers, routes }: AcquirersSettings,
+  environment: Environment,
   { clock, log }: Pick<Options, 'clock' | 'log'>,
 ): Network {
   const opened = acquirers.map((settings) => ({ ...openAcquirer(settings, { clock, log }), ...settings }))
   return {
     acquirers: opened,
     routes,
+    environment,
     sandbox: null,
     close: async () => {
       await Promise.all(opened.map(({ close }) => close()))
@@ -81,6 +93,7 @@ async function openHere({ db, clock, log, baseUrl, postHere }: Options): Promise
   return {
     acquirers: [{ acquirer, breaker: null, callbacks: {} }],
     routes: [],
+    environment: 'simulated',
     sandbox: {
       ...toSandbox(simulator),
       serve: async (path) => await simulator.handle({ method: 'GET', path, query: {}, headers: {}, body: undefined }),
@@ -99,6 +112,7 @@ function openRemote(url: string, { clock, log }: Options): Network {
   return {
     acquirers: [{ acquirer, breaker: null, callbacks: {} }],
     routes: [],
+    environment: 'simulated',
     sandbox: { ...toRemoteSandbox(url), serve: null },
     close,
   }

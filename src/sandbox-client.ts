@@ -1,8 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { revokeClient } from './auth/clients.ts'
 import { scopes } from './auth/scopes.ts'
-import { claimSetting } from './auth/store.ts'
+import { claimSetting, findSetting, saveSetting } from './auth/store.ts'
 import type { Db } from './db/sql.ts'
 import type { Clock } from './lib/clock.ts'
 import type { SecretKey } from './lib/secrets.ts'
@@ -23,12 +24,19 @@ export async function makeSandboxClient(deps: Deps): Promise<void> {
       name: 'Sandbox',
       scopes: [...scopes],
     })
+    await saveSetting(tx, 'sandbox_client', clientId)
     const file = { baseUrl: deps.baseUrl, clientId, clientSecret, webhookSecret }
     // Within the transaction: credentials that cannot be kept are not made.
     await write(path, file)
     return true
   })
   if (!isMade) await refreshBaseUrl(path, deps.baseUrl)
+}
+
+/** Ends the sandbox client's secrets and tokens: it may do everything, and was made for simulated money. */
+export async function revokeSandboxClient(deps: Pick<Deps, 'db' | 'clock' | 'key'>): Promise<void> {
+  const clientId = await findSetting(deps.db, 'sandbox_client')
+  if (clientId !== null) await revokeClient(deps, { clientId, tokensOnly: false })
 }
 
 /** The sandbox client's credentials, once: at the first start that came so far as to serve. Null at any later one. */

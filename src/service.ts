@@ -16,7 +16,7 @@ import { type Clock, systemClock } from './lib/clock.ts'
 import { openNetwork } from './network.ts'
 import { findFreePort } from './port.ts'
 import { registerCallbacks } from './registration.ts'
-import { makeSandboxClient, type SandboxFile, takeSandboxToShow } from './sandbox-client.ts'
+import { makeSandboxClient, revokeSandboxClient, type SandboxFile, takeSandboxToShow } from './sandbox-client.ts'
 import type { Siblings } from './siblings.ts'
 import { inviteFirstAdmin } from './users/invite.ts'
 import { version } from './version.ts'
@@ -103,6 +103,7 @@ export async function startService({
     })
     // With all rights, and for pretended money only.
     if (network.sandbox) await makeSandboxClient({ ...deps, dataDir: config.dataDir })
+    if (network.environment !== 'simulated') await revokeSandboxClient(deps)
     worker = await startWorker({
       ...deps,
       webhookAllowPrivate: config.webhookAllowPrivate,
@@ -120,7 +121,8 @@ export async function startService({
     const firstAdminUrl =
       siblings && !siblings.isFirst ? null : await inviteFirstAdmin(db, { now: clock.now(), baseUrl })
     const served = acquirers.all.map(({ name }) => name)
-    return { baseUrl, newSandbox, firstAdminUrl, acquirers: served, isSimulated: network.sandbox !== null, stop }
+    const isSimulated = network.environment === 'simulated'
+    return { baseUrl, newSandbox, firstAdminUrl, acquirers: served, isSimulated, stop }
   } catch (error) {
     await stop()
     throw error

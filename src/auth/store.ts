@@ -138,17 +138,17 @@ export async function insertSigningKey(tx: Tx, key: SigningKeyRow): Promise<void
     values (${key.kid}, ${JSON.stringify(key.public_jwk)}, ${key.sealed_private_jwk}, ${key.created_at})`)
 }
 
-export async function findSetting(db: Db, name: string): Promise<string | null> {
+export async function findSetting(db: Db | Tx, name: string): Promise<string | null> {
   const rows = await db.query<{ value: string }>(sql`select value from settings where name = ${name}`)
   return rows[0]?.value ?? null
 }
 
 /** Writes a setting that is not there yet; one that is stays as it is. */
-export async function insertSetting(db: Db, name: string, value: string): Promise<void> {
+export async function insertSetting(db: Db | Tx, name: string, value: string): Promise<void> {
   await db.query(sql`insert into settings (name, value) values (${name}, ${value}) on conflict do nothing`)
 }
 
-export async function saveSetting(db: Db, name: string, value: string): Promise<void> {
+export async function saveSetting(db: Db | Tx, name: string, value: string): Promise<void> {
   await db.query(sql`
     insert into settings (name, value) values (${name}, ${value}) on conflict (name) do update set value = excluded.value`)
 }

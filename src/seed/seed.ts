@@ -5,6 +5,7 @@ import { ensureSchema, insertBaseUrl, loadSecrets } from '../../simulator/store.
 import { type Action, recordAction } from '../audit/record.ts'
 import { scopes } from '../auth/scopes.ts'
 import type { Db, Tx } from '../db/sql.ts'
+import { enterEnvironment } from '../environment.ts'
 import { whenAlone } from '../jobs/instances.ts'
 import { insertFeeRule } from '../ledger/store.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -145,6 +146,8 @@ async function prepare(
   const foreign = await store.findForeign(tx, clientPrefix)
   const instead = 'A seed fills an empty database: choose another DATA_DIR or DATABASE_URL.'
   if (foreign !== null) throw new Error(`This database is in use: ${foreign}. ${instead}`)
+  // What is made up must never be paid out.
+  await enterEnvironment(tx, 'simulated')
   const former = await store.findSeedState(tx)
   if (former?.state === 'done') throw new Error(`This database has been seeded already. ${instead}`)
   if (former) {

@@ -126,6 +126,24 @@ describe('a service with an acquirer of a settings file', () => {
   })
 })
 
+it('serves no real acquirer on a database that was simulated, and a simulator of this machine only', async () => {
+  const shared = await createTestDatabase()
+  cleanups.push(shared.drop)
+  const before = await startTestService({ clock, database: shared, environment: { SECRET_KEY: secretKey } })
+  await payOne(before)
+  await before.stop()
+  const startWith = async (more: object) =>
+    await startTestService({ clock, database: shared, environment: await environmentOf(more) })
+
+  for (const environment of ['production', 'sandbox']) {
+    await expect(startWith({ environment, baseUrl: 'https://pix.example.com' })).rejects.toThrow(
+      /belongs to a simulated Pix network.*Set DATABASE_URL or DATA_DIR to another, empty database/,
+    )
+  }
+  const again = await startWith({})
+  cleanups.push(again.stop)
+})
+
 it('tells of records that stand on an acquirer which the settings no longer have', async () => {
   const shared = await createTestDatabase()
   cleanups.push(shared.drop)
