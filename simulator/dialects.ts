@@ -48,6 +48,7 @@ const differences = {
     payer: 'person',
     hasPayouts: false,
     hasInfractions: false,
+    balance: 'none',
   },
 
   itau: {
@@ -68,6 +69,7 @@ const differences = {
     payer: 'none',
     hasPayouts: false,
     hasInfractions: false,
+    balance: 'none',
   },
 
   sicredi: {
@@ -84,6 +86,7 @@ const differences = {
     payer: 'none',
     hasPayouts: false,
     hasInfractions: false,
+    balance: 'none',
   },
 
   sicoob: {
@@ -106,6 +109,7 @@ const differences = {
     payer: 'person',
     hasPayouts: false,
     hasInfractions: false,
+    balance: 'none',
   },
 
   inter: {
@@ -125,6 +129,7 @@ const differences = {
     payer: 'none',
     hasPayouts: false,
     hasInfractions: false,
+    balance: 'none',
   },
 
   santander: {
@@ -145,6 +150,7 @@ const differences = {
     payer: 'none',
     hasPayouts: false,
     hasInfractions: false,
+    balance: 'none',
   },
 
   bradesco: {
@@ -156,6 +162,7 @@ const differences = {
     payer: 'none',
     hasPayouts: false,
     hasInfractions: false,
+    balance: 'none',
   },
 } as const satisfies Record<string, Partial<Quirks>>
 

@@ -5,6 +5,7 @@ import { simulatorAppKey, simulatorCredentials } from './receiver-account.ts'
 const uuidShape = /^\{?[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}\}?$/i
 const millisecondsShape = /T\d\d:\d\d:\d\d\.\d/
 const payoutPaths = /^\/v[23]\/gn\/pix(\/|$)/
+const balancePath = '/v2/gn/saldo'
 const infractionPaths = /^\/v2\/gn\/infracoes(\/|$)/
 
 /** What a request lacks that this PSP wants of each. Null when nothing does. */
@@ -33,6 +34,7 @@ export function findFault(quirks: Quirks, { query, headers }: HttpRequest): Http
 export function toStandardPath(quirks: Quirks, path: string): string | null {
   if (payoutPaths.test(path)) return quirks.hasPayouts ? path : null
   if (infractionPaths.test(path)) return quirks.hasInfractions ? path : null
+  if (path === balancePath) return quirks.balance === 'efi' ? path : null
   const { chargesPath, pixPath } = quirks
   if (isUnder(path, chargesPath, '/cob')) return path.slice(chargesPath.length)
   if (isUnder(path, pixPath, '/pix') || isUnder(path, pixPath, '/webhook')) return path.slice(pixPath.length)
@@ -48,6 +50,7 @@ function isUnder(path: string, prefix: string, resource: string): boolean {
 /** The scope without which a request to this place of the standard is refused. */
 export function toScope(method: string, path: string): string {
   if (payoutPaths.test(path)) return method === 'GET' ? 'gn.pix.send.read' : 'gn.pix.send'
+  if (path === balancePath) return 'gn.balance.read'
   if (infractionPaths.test(path)) return 'gn.infractions.read'
   return `${path.split('/')[1]}.${method === 'GET' ? 'read' : 'write'}`
 }

@@ -9,7 +9,7 @@ import { isRecord } from './validate.ts'
 // Their places tell them within a token: a new one goes to the end.
 const scopes = [
   ...['cob.read', 'cob.write', 'pix.read', 'pix.write', 'webhook.read', 'webhook.write'],
-  ...['gn.pix.send', 'gn.pix.send.read', 'gn.infractions.read'],
+  ...['gn.pix.send', 'gn.pix.send.read', 'gn.infractions.read', 'gn.balance.read'],
 ]
 
 type Deps = { clock: Clock; tokenKey: Buffer; quirks: Quirks }
@@ -104,9 +104,10 @@ function isClient(quirks: Quirks, request: HttpRequest, body: Record<string, unk
   return isId && (quirks.tokenClient === 'id_only' || sameText(String(body.client_secret), clientSecret))
 }
 
-function isOffered({ hasPayouts, hasInfractions, deniedScopes }: Quirks, scope: string): boolean {
+function isOffered({ hasPayouts, hasInfractions, balance, deniedScopes }: Quirks, scope: string): boolean {
   if (scope.startsWith('gn.pix.') && !hasPayouts) return false
   if (scope.startsWith('gn.infractions.') && !hasInfractions) return false
+  if (scope.startsWith('gn.balance.') && balance !== 'efi') return false
   return !deniedScopes.includes(scope)
 }
 

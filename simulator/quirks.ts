@@ -19,6 +19,8 @@ const Quirks = Type.Object(
     /** Beyond the standard, as Efí has them. */
     hasPayouts: Type.Boolean(),
     hasInfractions: Type.Boolean(),
+    /** How the balance of the account is told. */
+    balance: oneOf('none', 'efi'),
 
     // Tokens.
     /** Where the client shows who it is: HTTP Basic, id and secret in the body, or the id alone. */
@@ -84,6 +86,7 @@ export const plain: Quirks = {
   pixPath: '',
   hasPayouts: true,
   hasInfractions: true,
+  balance: 'efi',
   tokenClient: 'basic',
   tokenBody: 'any',
   tokenGrant: 'body',

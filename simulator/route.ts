@@ -1,3 +1,4 @@
+import { getBalance } from './balance.ts'
 import { getCharge, putCharge } from './charges.ts'
 import { findFault, toScope, toStandardPath } from './hear.ts'
 import { type HttpRequest, type HttpResponse, problem } from './http.ts'
@@ -82,6 +83,7 @@ function routeMoneyOut(network: Network, segments: string[], request: HttpReques
   if (method === 'GET' && place === '/v2/gn/pix/enviados/id-envio') return getPayout(network, last)
   if (method === 'GET' && place === '/v2/gn/pix' && last === 'enviados') return getPayoutList(network, request)
   if (method === 'GET' && place === '/v2/gn' && last === 'infracoes') return getInfractions(network, request)
+  if (method === 'GET' && place === '/v2/gn' && last === 'saldo') return getBalance(network, request.query)
   return null
 }
 

@@ -271,3 +271,24 @@ type ChargeRecord = {
   base_url: string
   details: string | null
 }
+
+/** What the account holds now: what arrived less the PSP's fees, less what went back or out; and what of it is contested. */
+export async function sumAccount(
+  pool: pg.Pool,
+  { now, feeBasisPoints }: { now: Date; feeBasisPoints: number },
+): Promise<{ held: number; contested: number }> {
+  const { rows } = await pool.query<{ held: string; contested: string }>({
+    text: `
+      select (
+        (select coalesce(sum(amount - (amount * $2::int + 5000) / 10000), 0) from simulator.pix where paid_at <= $1)
+        - (select coalesce(sum(amount), 0) from simulator.returns where rejection is null and settles_at <= $1)
+        - (select coalesce(sum(amount), 0) from simulator.payouts where rejection is null and settles_at <= $1)
+        + (select coalesce(sum(amount), 0) from simulator.payout_returns where returned_at <= $1)
+      )::text as held, (
+        select coalesce(sum(amount), 0) from simulator.infractions
+        where opened_at <= $1 and (state = 'open' or (state = 'accepted' and coalesce(return_settles_at > $1, true)))
+      )::text as contested`,
+    values: [now.toISOString(), feeBasisPoints],
+  })
+  return { held: Number(rows[0]?.held), contested: Number(rows[0]?.contested) }
+}

@@ -123,7 +123,7 @@ const simulated = {
   credentials: simulatorCredentials,
   chave: receiverKey,
   receiver: receiverAccount,
-  manner: withOverrides(standardManner, { offers: { payouts: true, infractions: true } }),
+  manner: withOverrides(standardManner, { offers: { payouts: true, infractions: true, balance: 'efi' } }),
 }
 
 /** What the gateway's own words have the network do, in this process. */

@@ -20,6 +20,7 @@ const ranks: string[][] = [
   // What wires the others together, and may know each other.
   [
     'database.ts',
+    'environment.ts',
     'log.ts',
     'main.ts',
     'network.ts',

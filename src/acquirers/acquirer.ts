@@ -41,6 +41,8 @@ export type Acquirer = {
 
   /** Sends money to a PIX key; null where the PSP's API has no payouts. */
   readonly payouts: Payouts | null
+  /** What the account holds, by the PSP's own word; null where its API does not tell. */
+  readonly readBalance: (() => Promise<AccountBalance>) | null
   /** Contests of payments (MED), where the PSP's API tells of them; else its only signal is a return in {@link Payment.returns}. */
   readonly infractions: Infractions | null
 
@@ -54,6 +56,16 @@ export type Acquirer = {
 }
 
 export type Range = { from: Date; to: Date }
+
+/** In cents; an account may be below zero. All that it holds is `available` and `blocked` together. */
+export type AccountBalance = {
+  /** What can be sent out now. */
+  available: number
+  /** What the PSP blocks, for whatever reason; null where it does not tell. */
+  blocked: number | null
+  /** The part of `blocked` that is under MED; null where it does not tell. */
+  disputed: number | null
+}
 
 /** `fixed`, `minimum` and `maximum` in cents; 119 basis points are 1.19 %. */
 export type FeeAgreed = { fixed: Cents; basisPoints: number; minimum: Cents; maximum: Cents | null }

@@ -194,7 +194,7 @@ describe('tries', () => {
 
   it('are never made again for money that leaves', async () => {
     const { asked, opened } = await counting([503, 503], {
-      manner: { ...standardManner, offers: { payouts: true, infractions: false } },
+      manner: { ...standardManner, offers: { payouts: true, infractions: false, balance: 'none' } },
     })
     const id = txidOf(7)
     const refund = { endToEndId: `E${'1'.repeat(31)}`, refundId: id, amount: cents(1) }

@@ -41,7 +41,7 @@ const settingsOf = (overrides: MannerOverrides = {}, more: Partial<AcquirerSetti
   timeoutMs: 5_000,
   callbacks: {},
   fees: { payment: null, payout: null },
-  manner: withOverrides(standardManner, { offers: { payouts: true, infractions: true }, ...overrides }),
+  manner: withOverrides(standardManner, { offers: { payouts: true, infractions: true, balance: 'efi' }, ...overrides }),
   ...more,
 })
 
@@ -81,6 +81,7 @@ describe('a PSP that speaks all of it', () => {
       ['callbacks', 'ok'],
       ['payouts', 'ok'],
       ['contests (MED)', 'ok'],
+      ['balance', 'ok'],
     ])
     expect(new Set(asked.map(({ method, isToken }) => (isToken ? 'token' : method)))).toEqual(new Set(['token', 'GET']))
     // The path of a callback is a secret.
@@ -95,8 +96,10 @@ describe('a PSP that speaks all of it', () => {
   })
 
   it('and has no payouts or contests is not asked for them', async () => {
-    const { of, asked } = await probe(settingsOf({ offers: { payouts: false, infractions: false } }))
-    expect([of('payouts').state, of('contests (MED)').state]).toEqual(['skipped', 'skipped'])
+    const { of, asked } = await probe(settingsOf({ offers: { payouts: false, infractions: false, balance: 'none' } }))
+    expect(['payouts', 'contests (MED)', 'balance'].map((subject) => of(subject).state)).toEqual(
+      Array(3).fill('skipped'),
+    )
     expect(asked.filter(({ path }) => path.includes('/gn/'))).toEqual([])
   })
 })

@@ -1,6 +1,7 @@
 import type { Clock } from '../lib/clock.ts'
 import { toRequest, withUuid } from './bacen/client.ts'
 import type { HttpRequest, HttpResponse, Send } from './bacen/http.ts'
+import type { Manner } from './bacen/manner.ts'
 import { toQuery } from './bacen/pages.ts'
 import { explainReach } from './bacen/reach.ts'
 import { count, dateTime, isRecord, type Json, list, record, text } from './bacen/read.ts'
@@ -70,6 +71,9 @@ export async function probeAcquirer(settings: AcquirerSettings, { send, ...other
     manner.offers.infractions
       ? listed('contests (MED)', 'infracoes', await ask(paths.infractions, lastDay(deps.clock, 10)), 'infractions')
       : skipped('contests (MED)', 'not told of: what was returned under MED shows in the payment'),
+    manner.offers.balance === 'none'
+      ? skipped('balance', 'not told by this PSP’s API: compare it with `guiche ledger clearing` by hand')
+      : told('balance', await ask(paths.balance), 'overrides.paths.balance, overrides.offers.balance'),
   )
   return findings
 }
@@ -157,10 +161,11 @@ function said(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-function notAsked(offers: { payouts: boolean; infractions: boolean }): Finding[] {
+function notAsked(offers: Manner['offers']): Finding[] {
   const subjects = ['charges', 'payments', 'callbacks']
   if (offers.payouts) subjects.push('payouts')
   if (offers.infractions) subjects.push('contests (MED)')
+  if (offers.balance !== 'none') subjects.push('balance')
   return subjects.map((subject) => skipped(subject, 'not asked without a token'))
 }
 
@@ -170,6 +175,7 @@ function scopes({ manner }: AcquirerSettings, granted: string[] | null): Finding
     ...standardScopes,
     ...(manner.offers.payouts ? ['gn.pix.send.read'] : []),
     ...(manner.offers.infractions ? ['gn.infractions.read'] : []),
+    ...(manner.offers.balance === 'efi' ? ['gn.balance.read'] : []),
   ]
   const lacking = needed.filter((scope) => !granted.includes(scope))
   if (lacking.length === 0) return ok('scopes', granted.join(' '))
@@ -259,6 +265,14 @@ function listed(subject: string, member: string, asked: Asked, path: string): Fi
   const entries = body && (body[member] !== undefined || body.parametros !== undefined) ? list(body, member) : null
   if (!entries) return missing(subject, `an answer without a list "${member}"`, setting)
   return ok(subject, `the list of the last day has ${entries.length} on its first page`)
+}
+
+/** Payments work without it, so a refusal is a warning. */
+function told(subject: string, asked: Asked, setting: string): Finding {
+  if (!('error' in asked) && asked.answer.status >= 200 && asked.answer.status < 300 && asked.body)
+    return ok(subject, 'it tells the balance of the account')
+  const why = 'error' in asked ? asked.error : refusal(asked)
+  return { subject, state: 'warning', said: `${why}: what the account holds is not compared with the ledger`, setting }
 }
 
 function paging(body: Json, pageSize: number): Finding {

@@ -35,6 +35,7 @@ const answering: Acquirer = {
   findRefund: async () => null,
   payouts: { send: async () => processing, find: async () => ({ ...processing }), list: null },
   infractions: null,
+  readBalance: null,
   registerCallback: async () => {},
   readCallback: () => [],
 }

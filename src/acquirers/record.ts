@@ -38,7 +38,7 @@ export type Observed = {
  * told of when they fail.
  */
 export function recordExchanges(acquirer: Acquirer, deps: Deps): Acquirer {
-  const { payouts, infractions } = acquirer
+  const { payouts, infractions, readBalance } = acquirer
   const tell = <Result>(
     subject: Subject,
     toOutcome: (result: Result) => Exchange['outcome'] | null,
@@ -63,6 +63,8 @@ export function recordExchanges(acquirer: Acquirer, deps: Deps): Acquirer {
       await tell({ operation: 'refund', id: input.refundId }, outcomeOf, () => acquirer.refund(input)),
     findRefund: async (input) =>
       await tell({ operation: 'findRefund', id: input.refundId }, outcomeOf, () => acquirer.findRefund(input)),
+    readBalance:
+      readBalance && (async () => await tell({ operation: 'readBalance', id: null }, () => 'found', readBalance)),
     payouts: payouts && recordPayouts(payouts, tell, deps, acquirer.name),
     infractions: infractions && recordInfractions(infractions, deps, acquirer.name),
   }

@@ -70,10 +70,11 @@ function toAcquirer({ url, tls }: SimulatorPlace, dialect: DialectName, quirks: 
 
 /** What its client could not know from the name of the dialect. */
 function toOverrides(dialect: DialectName, quirks: Quirks): { overrides?: object } {
-  const { chargesPath, pixPath, hasPayouts, hasInfractions } = quirks
+  const { chargesPath, pixPath, hasPayouts, hasInfractions, balance } = quirks
   const known = quirksOf(dialect)
   const isMoved = chargesPath !== known.chargesPath || pixPath !== known.pixPath
-  const isOther = hasPayouts !== known.hasPayouts || hasInfractions !== known.hasInfractions
+  const isOther =
+    hasPayouts !== known.hasPayouts || hasInfractions !== known.hasInfractions || balance !== known.balance
   // The standard has neither payouts nor infractions.
   const hasOffers = isOther || dialect === 'generic'
   if (!isMoved && !hasOffers) return {}
@@ -81,7 +82,7 @@ function toOverrides(dialect: DialectName, quirks: Quirks): { overrides?: object
   return {
     overrides: {
       ...(isMoved && { paths }),
-      ...(hasOffers && { offers: { payouts: hasPayouts, infractions: hasInfractions } }),
+      ...(hasOffers && { offers: { payouts: hasPayouts, infractions: hasInfractions, balance } }),
     },
   }
 }

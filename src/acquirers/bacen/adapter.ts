@@ -3,6 +3,7 @@ import type { AccountHolder } from '../../pix/holder.ts'
 import type { Acquirer } from '../acquirer.ts'
 import type { Breaker } from '../breaker.ts'
 import { type CallbackDoor, toCallbackDoor } from '../callbacks.ts'
+import { createReadBalance } from './balance.ts'
 import { readCallback, registerCallback } from './callback.ts'
 import { createCharge, findCharge } from './charge.ts'
 import { createClient } from './client.ts'
@@ -76,6 +77,7 @@ export function createBacenAcquirer(options: BacenOptions): Acquirer {
     listPayments: (range) => listPayments(deps, range),
     refund: (input) => refund(deps, input),
     findRefund: (id) => findRefund(deps, id),
+    readBalance: createReadBalance(deps, offers.balance),
     payouts: offers.payouts ? createPayouts(deps) : null,
     infractions: offers.infractions ? createInfractions(deps) : null,
     registerCallback: (url) => registerCallback(deps, url),

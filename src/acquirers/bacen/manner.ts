@@ -28,9 +28,15 @@ const members = {
     payout: Path,
     sentPix: Path,
     infractions: Path,
+    balance: Path,
   },
   /** Beyond the standard, in the form of Efí's API. */
-  offers: { payouts: Type.Boolean(), infractions: Type.Boolean() },
+  offers: {
+    payouts: Type.Boolean(),
+    infractions: Type.Boolean(),
+    /** The form in which it tells the account's balance. */
+    balance: Type.Enum(['none', 'efi']),
+  },
   /** On every call; `{uuid}` is a new one each time. */
   headers: Texts,
   query: Texts,
@@ -87,8 +93,9 @@ export const standardManner: Manner = {
     payout: '/v3/gn/pix',
     sentPix: '/v2/gn/pix/enviados',
     infractions: '/v2/gn/infracoes',
+    balance: '/v2/gn/saldo',
   },
-  offers: { payouts: false, infractions: false },
+  offers: { payouts: false, infractions: false, balance: 'none' },
   headers: {},
   query: {},
   registrationHeaders: {},
