@@ -188,7 +188,7 @@ describe('quirks', () => {
     expect(answer.status).toBe(201)
   })
 
-  it('want Banco do Brasil’s key, Sicoob’s client and Itaú’s number with each request', async () => {
+  it('want Banco do Brasil’s key, Sicoob’s client and Itaú’s with each request', async () => {
     const path = `/cob/${txidOf(1)}`
     const without = { query: undefined, headers: undefined }
     expect(await asked(at('bb'), { ...manners.bb, ...without }, 'GET', `/pix/v2${path}`)).toMatchObject({
@@ -197,8 +197,8 @@ describe('quirks', () => {
     })
     expect((await asked(at('sicoob'), { ...manners.sicoob, ...without }, 'GET', `/pix/api/v2${path}`)).status).toBe(403)
     const itau = `/pix_recebimentos/v2${path}`
-    expect((await asked(at('itau'), { ...manners.itau, ...without }, 'GET', itau)).status).toBe(400)
-    const wrong = { ...manners.itau, headers: () => ({ 'x-correlationID': '1' }) }
+    expect((await asked(at('itau'), { ...manners.itau, ...without }, 'GET', itau)).status).toBe(403)
+    const wrong = { ...manners.itau, headers: () => ({ 'x-itau-apikey': clientId, 'x-correlationID': '1' }) }
     expect((await asked(at('itau'), wrong, 'GET', itau)).status).toBe(400)
   })
 

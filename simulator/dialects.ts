@@ -60,8 +60,8 @@ const differences = {
     tokenBody: 'form',
     // Five minutes: not confirmed.
     tokenLifetimeSeconds: 300,
-    // [ACBr] sends a UUID. That one must be sent is not confirmed.
-    requiredHeader: 'x-correlationid',
+    // [Itaú-OpenAPI]: on every operation. The correlation headers are optional, and UUIDs.
+    requiredHeader: 'x-itau-apikey',
     // That a 422 stands within violacoes.razao is told; its exact text is not confirmed.
     errors: 'wrapped',
     // Told by clients, not confirmed.

@@ -15,8 +15,13 @@ export function findFault(quirks: Quirks, { query, headers }: HttpRequest): Http
     return problem('AcessoNegado', `O parâmetro ${requiredQuery} está ausente ou é de outra aplicação.`)
   if (requiredHeader === 'client_id' && headers.client_id !== simulatorCredentials.clientId)
     return problem('AcessoNegado', 'O cabeçalho client_id está ausente ou é de outra aplicação.')
-  if (requiredHeader === 'x-correlationid' && !uuidShape.test(headers['x-correlationid'] ?? ''))
-    return problem('RequisicaoInvalida', 'O cabeçalho x-correlationID está ausente ou não é um UUID.')
+  if (requiredHeader === 'x-itau-apikey') {
+    if (headers['x-itau-apikey'] !== simulatorCredentials.clientId)
+      return problem('AcessoNegado', 'O cabeçalho x-itau-apikey está ausente ou é de outra aplicação.')
+    const ids = ['x-itau-correlationid', 'x-correlationid'].flatMap((name) => headers[name] ?? [])
+    if (!ids.every((id) => uuidShape.test(id)))
+      return problem('RequisicaoInvalida', 'Um cabeçalho de correlação não é um UUID.')
+  }
   if (quirks.listDaysMax === null && quirks.acceptsMilliseconds) return null
   const days = (Date.parse(query.fim ?? '') - Date.parse(query.inicio ?? '')) / 86_400_000
   if (quirks.listDaysMax !== null && days > quirks.listDaysMax)

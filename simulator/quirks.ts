@@ -37,7 +37,7 @@ const Quirks = Type.Object(
 
     // What each request must bring along.
     requiredQuery: orNull(Type.String()),
-    requiredHeader: orNull(oneOf('client_id', 'x-correlationid')),
+    requiredHeader: orNull(oneOf('client_id', 'x-itau-apikey')),
     acceptsMilliseconds: Type.Boolean(),
     /** How long the time may be that a list is asked for. */
     listDaysMax: orNull(Type.Integer({ minimum: 1 })),

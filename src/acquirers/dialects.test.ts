@@ -159,9 +159,24 @@ describe('what a PSP wants beside', () => {
     for (const { query } of await find('bb')) expect(query).toEqual({ 'gw-dev-app-key': 'the key' })
     for (const { headers } of await find('sicoob')) expect(headers).toMatchObject({ client_id: 'the id' })
     for (const { headers } of await find('inter')) expect(headers).toMatchObject({ 'x-conta-corrente': '12345' })
-    const ids = (await find('itau')).map(({ headers }) => headers['x-correlationID'])
+    for (const { headers } of await find('itau')) expect(headers).toMatchObject({ 'x-itau-apikey': 'the id' })
+    const ids = (await find('itau')).map(({ headers }) => headers['x-itau-correlationID'])
     expect(ids[0]).toMatch(/^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[\da-f]{4}-[\da-f]{12}$/)
     expect(new Set(ids).size).toBe(2)
+  })
+
+  it('is time for money that leaves: a refund at Itaú has 30 seconds, whatever a question has', async () => {
+    for (const [name, leastMs] of [
+      ['itau', 30_000],
+      ['efi', 10_000],
+    ] as const) {
+      const { acquirer, asked } = open(name, () => json(404, { title: 'Não há' }))
+      const startedAt = performance.now()
+      await acquirer.refund({ endToEndId, refundId: 'r1', amount: cents(1) })
+      const [refund, look] = asked.filter(({ isToken }) => !isToken)
+      expect(refund?.endsAt).toBeGreaterThanOrEqual(startedAt + leastMs)
+      expect(look?.endsAt).toBeLessThanOrEqual(performance.now() + 10_000)
+    }
   })
 
   it('is left out where nobody has set it', () => {

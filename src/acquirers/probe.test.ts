@@ -48,14 +48,14 @@ const settingsOf = (overrides: MannerOverrides = {}, more: Partial<AcquirerSetti
 type Meddle = (request: HttpRequest, answer: HttpResponse) => HttpResponse
 
 /** The findings by subject, and every request that was made. The server's clock is the machine's. */
-async function probe(settings = settingsOf(), meddle: Meddle = (_, answer) => answer) {
+async function probe(settings = settingsOf(), meddle: Meddle = (_, answer) => answer, wanted = callbackUrl) {
   const asked: HttpRequest[] = []
   const send: Send = async (request) => {
     asked.push(request)
     const answer = await http.send(request)
     return meddle(request, { ...answer, headers: { ...answer.headers, date: clock.now().toUTCString() } })
   }
-  const findings = await probeAcquirer(settings, { send, clock, certificateEndsAt: null, callbackUrl })
+  const findings = await probeAcquirer(settings, { send, clock, certificateEndsAt: null, callbackUrl: wanted })
   const bySubject = Object.fromEntries(findings.map((finding) => [finding.subject, finding]))
   const of = (subject: string): Finding => bySubject[subject] ?? expect.unreachable(`${subject} is told of`)
   return { findings, of, asked }
@@ -212,6 +212,41 @@ describe('what is lacking is told with the setting to change', () => {
   ])('%s', async (_, subject, meddle, expected) => {
     const { of } = await probe(settingsOf(), meddle)
     expect(of(subject)).toMatchObject(expected)
+  })
+
+  it('a certificate of another application', async () => {
+    const unknown = json(401, { title: 'Não autorizado', detail: 'Login/senha inválido.' })
+    const { of } = await probe(settingsOf(), (request, answer) => (request.isToken ? answer : unknown))
+    expect(of('token').state).toBe('ok')
+    expect(of('application')).toMatchObject({
+      state: 'missing',
+      said: expect.stringContaining('the certificate belongs to another application'),
+      setting: 'tls, clientId',
+    })
+  })
+
+  it('a token’s path, with the one that gives it', async () => {
+    const token = { path: '/auth/server/oauth/token' }
+    const nowhere = json(404, { message: 'no Route matched with those values' })
+    const { of, asked } = await probe(settingsOf({ token }, { dialect: 'bradesco' }), (request, answer) =>
+      request.path === '/oauth/token' || !request.path.endsWith('/token') ? answer : nowhere,
+    )
+    expect(of('token')).toMatchObject({
+      state: 'missing',
+      said: expect.stringContaining('/oauth/token gives one'),
+      setting: 'overrides.token.path: /oauth/token',
+    })
+    expect(asked.slice(0, 3).map(({ path }) => path)).toEqual([token.path, '/v2/oauth/token', '/oauth/token'])
+    expect(of('charges').state).toBe('ok')
+  })
+
+  it('an address for callbacks that is too long for the PSP', async () => {
+    const { of } = await probe(settingsOf({}, { dialect: 'bb' }), undefined, `https://shop.example/${'x'.repeat(120)}`)
+    expect(of('callbacks')).toMatchObject({
+      state: 'missing',
+      said: expect.stringContaining('141 characters, and Banco do Brasil takes 140'),
+      setting: 'callbacks.baseUrl',
+    })
   })
 
   it('a path that does not exist', async () => {

@@ -49,7 +49,13 @@ export async function probeAcquirer(settings: AcquirerSettings, { send, ...other
   if (!reached.token) return [...findings, ...notAsked(manner.offers)]
   const { token, answeredAt } = reached
   findings.push(scopes(settings, token.scopes), clockSkew(answeredAt, deps.clock))
-  const ask = createAsk(settings, deps, token.value)
+  const statuses: number[] = []
+  const asks = createAsk(settings, deps, token.value)
+  const ask = async (path: string, query?: Record<string, string>) => {
+    const asked = await asks(path, query)
+    if ('answer' in asked) statuses.push(asked.answer.status)
+    return asked
+  }
   const nowhere = await ask('/guiche/no-such-path')
   const isElsewhere = (asked: Asked) => isSame(asked, nowhere)
   findings.push(
@@ -75,7 +81,16 @@ export async function probeAcquirer(settings: AcquirerSettings, { send, ...other
       ? skipped('balance', 'not told by this PSP’s API: compare it with `guiche ledger clearing` by hand')
       : told('balance', await ask(paths.balance), 'overrides.paths.balance, overrides.offers.balance'),
   )
+  if (statuses.every((status) => status === 401)) findings.push(otherApplication)
   return findings
+}
+
+/** Banco Inter gives a token to any certificate of its own, and then knows nobody. */
+const otherApplication: Finding = {
+  subject: 'application',
+  state: 'missing',
+  said: 'a token is given, and everything else is answered 401: the certificate belongs to another application than clientId',
+  setting: 'tls, clientId',
 }
 
 type Answered = { answer: HttpResponse; body: Json | null }
@@ -131,7 +146,8 @@ type Reached = {
 }
 
 /** Name, connection, TLS and token: one request goes through all of them. */
-async function reach({ credentials, manner, place }: AcquirerSettings, { send }: ProbeDeps): Promise<Reached> {
+async function reach(settings: AcquirerSettings, { send }: ProbeDeps): Promise<Reached> {
+  const { credentials, manner, place } = settings
   let answeredAt: string | null = null
   let isAnswered = false
   const noting = async (request: HttpRequest) => {
@@ -150,8 +166,27 @@ async function reach({ credentials, manner, place }: AcquirerSettings, { send }:
     const ofAddress = place.tokenUrl ? 'tokenUrl, tls' : 'baseUrl, tls'
     const ofClient = /certificate|certificado/i.test(words) ? 'tls' : 'clientId, clientSecret, overrides.token'
     const setting = isAnswered ? ofClient : ofAddress
+    const other = isAnswered ? await findTokenPath(settings, send) : null
+    if (other) {
+      const found = `${host}: ${words}; ${new URL(place.baseUrl).host}${other.path} gives one`
+      return {
+        finding: missing('token', found, `overrides.token.path: ${other.path}`),
+        token: other.token,
+        answeredAt,
+      }
+    }
     return { finding: missing('token', `${host}: ${words}`, setting), answeredAt }
   }
+}
+
+/** Where this PSP is known to give tokens too. */
+async function findTokenPath({ credentials, manner, dialect }: AcquirerSettings, send: Send) {
+  for (const path of dialects[dialect].otherTokenPaths) {
+    const sendThere: Send = async (request) => await send({ ...request, path, isToken: false })
+    const token = await askToken({ send: sendThere, credentials, manner }).catch(() => null)
+    if (token) return { path, token }
+  }
+  return null
 }
 
 function said(error: unknown): string {
@@ -306,7 +341,7 @@ function times(body: Json): Finding {
   return { subject: 'times', state: 'warning', said: 'have no offset and are read as UTC', setting: null }
 }
 
-function webhook({ callbacks }: AcquirerSettings, asked: Asked, wanted: string | null): Finding {
+function webhook({ callbacks, dialect }: AcquirerSettings, asked: Asked, wanted: string | null): Finding {
   const subject = 'callbacks'
   if ('error' in asked) return missing(subject, asked.error, 'baseUrl')
   const { answer, body } = asked
@@ -320,6 +355,13 @@ function webhook({ callbacks }: AcquirerSettings, asked: Asked, wanted: string |
     const there = registered === null ? 'none' : hostOf(registered)
     return skipped(subject, `${there} is registered; ours is not known without the database`)
   }
+  const { callbackUrlMax, title } = dialects[dialect]
+  if (callbackUrlMax !== null && wanted.length > callbackUrlMax)
+    return missing(
+      subject,
+      `our address has ${wanted.length} characters, and ${title} takes ${callbackUrlMax} at most: use a shorter host, or a shorter name of the acquirer`,
+      'callbacks.baseUrl',
+    )
   if (registered === wanted) return ok(subject, `our address at ${hostOf(wanted)} is registered`)
   const there = registered === null ? 'none is registered' : `another address is registered, at ${hostOf(registered)}`
   const isByHand = callbacks.register === false

@@ -44,7 +44,7 @@ export const manners: Record<DialectName, Manner> = {
     token: { path: '/api/oauth/token', headers: form, body: `${grant}&client_id=${clientId}&client_secret=${secret}` },
     charges: '/pix_recebimentos/v2',
     pix: '/pix_recebimentos/v2',
-    headers: () => ({ 'x-correlationID': randomUUID() }),
+    headers: () => ({ 'x-itau-apikey': clientId, 'x-itau-correlationID': randomUUID() }),
   },
   sicredi: {
     token: { path: '/oauth/token', headers: { ...form, ...basic }, body: `${grant}&${scope}` },

@@ -85,7 +85,8 @@ export function createClient(options: ClientOptions): Client {
     return second
   }
 
-  const answered = async (call: Call) => read(await within(timeoutMs, (time) => ask(call, time)))
+  const timeFor = ({ isOnce }: Call) => (isOnce ? Math.max(timeoutMs, manner.moneyOutTimeoutMs) : timeoutMs)
+  const answered = async (call: Call) => read(await within(timeFor(call), (time) => ask(call, time)))
   return (call) => options.guard(() => answered(call))
 }
 

@@ -44,7 +44,7 @@ it('sends a request whole, and gives back the whole answer, whatever comes befor
 })
 
 it.each([
-  ['its own', 1000, 60_000],
+  ['its own', 1000, null],
   ['the question’s', 60_000, 1000],
 ])('breaks the connection when %s time is up', async (_, timeoutMs, leftMs) => {
   let broken = () => {}
@@ -55,6 +55,7 @@ it.each([
     incoming.socket.on('close', broken)
     answer.write('{')
   }, timeoutMs)
-  await expect(send({ ...request, endsAt: performance.now() + leftMs })).rejects.toMatchObject({ name: 'TimeoutError' })
+  const endsAt = leftMs === null ? {} : { endsAt: performance.now() + leftMs }
+  await expect(send({ ...request, ...endsAt })).rejects.toMatchObject({ name: 'TimeoutError' })
   await isBroken
 })

@@ -25,6 +25,7 @@ export type HttpSendOptions = {
   baseUrl: string
   /** The whole address of the token, when it does not lie under the base URL. */
   tokenUrl?: string | undefined
+  /** Of a request that does not say when it is given up. */
   timeoutMs?: number
   /** Mutual TLS, renewed while it runs. */
   tls?: LiveTls | null
@@ -43,10 +44,11 @@ export function createHttpSend(options: HttpSendOptions): { send: Send; close: (
 
   async function send(request: HttpRequest): Promise<HttpResponse> {
     const { origin, pathname, search } = toUrl(options, request)
-    const { headers, body = null, endsAt = Number.POSITIVE_INFINITY } = request
+    const { headers, body = null, endsAt } = request
+    const leftMs = endsAt === undefined ? timeoutMs : Math.ceil(endsAt - performance.now())
     const asked = { origin, path: pathname + search, method: toMethod(request.method), headers, body }
     try {
-      return await dispatch(connections.current(), asked, Math.min(timeoutMs, Math.ceil(endsAt - performance.now())))
+      return await dispatch(connections.current(), asked, leftMs)
     } catch (error) {
       // A renewed file may be there already, before the next look at it.
       if (isOfCertificate(codeOf(error) ?? '')) options.tls?.refresh()

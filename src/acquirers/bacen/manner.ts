@@ -42,6 +42,8 @@ const members = {
   query: Texts,
   /** When the address for callbacks is registered. */
   registrationHeaders: Texts,
+  /** A question that moves money has at least this time, however little `timeoutMs` allows. */
+  moneyOutTimeoutMs: Type.Integer({ minimum: 0, maximum: 60_000, description: 'a whole number from 0 to 60000' }),
   list: {
     pageSize: Type.Integer({ minimum: 1, maximum: 1000, description: 'a whole number from 1 to 1000' }),
     /** A longer time is asked for in parts; null: any length will do. */
@@ -54,7 +56,7 @@ const members = {
   },
 }
 
-const { token, paths, offers, headers, query, registrationHeaders, list } = members
+const { token, paths, offers, headers, query, registrationHeaders, moneyOutTimeoutMs, list } = members
 
 /** How a PSP speaks the Central Bank's API Pix: what differs between them, as data. */
 export const Manner = Type.Object({
@@ -64,6 +66,7 @@ export const Manner = Type.Object({
   headers,
   query,
   registrationHeaders,
+  moneyOutTimeoutMs,
   list: Type.Object(list),
 })
 export type Manner = Static<typeof Manner>
@@ -77,6 +80,7 @@ export const MannerOverrides = Type.Partial(
     headers,
     query,
     registrationHeaders,
+    moneyOutTimeoutMs,
     list: Type.Partial(Type.Object(list), strict),
   }),
   strict,
@@ -99,6 +103,7 @@ export const standardManner: Manner = {
   headers: {},
   query: {},
   registrationHeaders: {},
+  moneyOutTimeoutMs: 0,
   list: { pageSize: 100, daysMax: null },
 }
 
@@ -110,6 +115,7 @@ export function withOverrides(manner: Manner, overrides: MannerOverrides): Manne
     headers: { ...manner.headers, ...overrides.headers },
     query: { ...manner.query, ...overrides.query },
     registrationHeaders: { ...manner.registrationHeaders, ...overrides.registrationHeaders },
+    moneyOutTimeoutMs: overrides.moneyOutTimeoutMs ?? manner.moneyOutTimeoutMs,
     list: { ...manner.list, ...overrides.list },
   }
 }

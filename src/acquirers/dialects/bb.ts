@@ -14,6 +14,7 @@ export const bb = dialect({
     query: { 'gw-dev-app-key': '{appKey}' },
     list: { daysMax: 4 },
   },
+  callbackUrlMax: 140,
   sources: [
     'https://github.com/frones/ACBr (Fontes/ACBrPIXCD/ACBrPIXPSPBancoDoBrasil.pas)',
     'https://www.abstra.io/docs/tools/connectors/providers/banco-do-brasil',

@@ -8,6 +8,7 @@ export const bradesco = dialect({
     sandbox: { baseUrl: 'https://openapisandbox.prebanco.com.br' },
   },
   manner: { token: { path: '/auth/server/oauth/token' }, paths: under('/v2') },
+  otherTokenPaths: ['/v2/oauth/token', '/oauth/token'],
   sources: [
     'https://vdocuments.com.br/manual-e-layout-api-pix-200-pix-campos-de-valor-obedecem-ao-format-do-id-54-da.html',
     'https://github.com/frones/ACBr (Fontes/ACBrPIXCD/ACBrPIXPSPBradesco.pas)',

@@ -14,6 +14,10 @@ export type Dialect = {
   /** What it wants to be told beyond the usual, in `settings` of the file: each stands in headers or queries as `{name}`. */
   settings: Record<string, { isRequired: boolean; what: string }>
   manner: Manner
+  /** Where programs ask it for a token too: `acquirer check` tries them when the usual place gives none. */
+  otherTokenPaths: string[]
+  /** How long an address for callbacks may be; null where no limit is known. */
+  callbackUrlMax: number | null
   /** Public documents and programs that this was read in. */
   sources: string[]
   /** What was not seen in this PSP's own sandbox, or is told in several ways. */
@@ -29,6 +33,8 @@ export function dialect({ manner = {}, ...known }: Known & { manner?: MannerOver
     needsCertificate: true,
     needsSecret: true,
     settings: {},
+    otherTokenPaths: [],
+    callbackUrlMax: null,
     ...known,
     manner: withOverrides(standardManner, manner),
   }

@@ -11,7 +11,9 @@ export const itau = dialect({
   manner: {
     token: { path: '/api/oauth/token', credentials: 'body' },
     paths: under('/pix_recebimentos/v2'),
-    headers: { 'x-correlationID': '{uuid}' },
+    // The names differ between the operations. What is not wanted is not looked at.
+    headers: { 'x-itau-apikey': '{clientId}', 'x-itau-correlationID': '{uuid}', 'x-correlationID': '{uuid}' },
+    moneyOutTimeoutMs: 30_000,
   },
   sources: [
     'https://devportal.itau.com.br/autenticacao-documentacao',
@@ -19,8 +21,9 @@ export const itau = dialect({
     'https://github.com/frones/ACBr (Fontes/ACBrPIXCD/ACBrPIXPSPItau.pas)',
   ],
   unconfirmed: [
-    'The token’s address: programs name https://sts.itau.com.br/as/token.oauth2 too.',
     'A token lives five minutes and the certificate 365 days, which is obtained by a CSR with a temporary token; renewing it is up to the operator.',
-    'Programs name secure.gateway.api.itau as another host.',
+    'Newer programs use secure.gateway.api.itau in place of secure.api.itau: set baseUrl where the usual host refuses.',
+    'Programs differ in whether production wants x-itau-apikey; it is sent.',
+    'How long a list may be asked for at once.',
   ],
 })

@@ -21,6 +21,7 @@ export const sicoob = dialect({
     paths: under('/pix/api/v2'),
     headers: { client_id: '{clientId}' },
   },
+  callbackUrlMax: 200,
   sources: [
     'https://docs.softensistemas.com.br/books/siem-boleto/chapter/emissao-sicoob-via-api/export/html',
     'https://www.nuget.org/packages/Sicoob.PIX',
