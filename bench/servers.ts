@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SignJWT } from 'jose'
+import { asAdministrator } from '../src/db/embedded.ts'
 import { packageFolder } from '../src/db/migrate.ts'
 import { connect, raw } from '../src/db/sql.ts'
 import { findFreePort } from '../src/port.ts'
@@ -51,7 +52,13 @@ export async function startPeer(
 
 /** A database of that name on the service's PostgreSQL; gives the folder of its socket. */
 export async function createDatabase(service: Service, name: string, schema: string): Promise<string> {
-  await service.db.query(raw(`create database ${name}`))
+  const server = connect({
+    connectionString: asAdministrator(service.connectionString),
+    connectionsMax: 1,
+    onError: () => {},
+  })
+  await server.query(raw(`create database ${name} owner guiche`))
+  await server.pool.end()
   const url = new URL(service.connectionString)
   url.pathname = name
   const db = connect({ connectionString: url.href, connectionsMax: 1, onError: () => {} })

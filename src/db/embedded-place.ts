@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { chownSync, existsSync, lstatSync, mkdirSync, realpathSync, statSync } from 'node:fs'
+import { chownSync, existsSync, lchownSync, lstatSync, mkdirSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type User, whatElse } from './embedded-launcher.ts'
 import { hasCode } from './embedded-process.ts'
@@ -13,15 +13,32 @@ export function makePlace(dataDir: string): Place {
   mkdirSync(dataDir, { recursive: true, mode: isRoot ? 0o711 : 0o700 })
   const real = realpathSync(resolve(dataDir))
   const folder = `${real}/postgres`
-  const user = isRoot ? ownerOf(folder) : null
+  const user = isRoot ? ownerOf(real, folder) : null
   if (!isRoot) refuseForeign(folder)
   return { dataDir: real, folder, socketFolder: makeSocketFolder(real, user), logFile: `${real}/postgres.log`, user }
 }
 
-/** As root, a folder made by an ordinary user stays that user's; a new one goes to nobody, whose id this is nearly everywhere. */
-function ownerOf(folder: string): User {
+/** The id of the user `nobody` nearly everywhere. initdb runs only as a user that the system knows. */
+export const nobody: User = { uid: 65534, gid: 65534 }
+
+/** Ids that Debian gives to no package, and few people have. */
+const ownIds = { first: 50_000, count: 10_000 }
+
+/**
+ * As root, a folder made by an ordinary user stays that user's. A new one goes to a user id of its own, made of its path: PostgreSQL trusts its
+ * own user, and other daemons that run as `nobody` must not be that user.
+ */
+function ownerOf(dataDir: string, folder: string): User {
   const owner = existsSync(folder) ? statSync(folder) : { uid: 0, gid: 0 }
-  return owner.uid === 0 ? { uid: 65534, gid: 65534 } : { uid: owner.uid, gid: owner.gid }
+  if (owner.uid !== 0 && owner.uid !== nobody.uid) return { uid: owner.uid, gid: owner.gid }
+  const own = ownIds.first + (createHash('sha256').update(dataDir).digest().readUInt32BE() % ownIds.count)
+  return { uid: own, gid: own }
+}
+
+/** Gives a folder and all that is in it to the user, links themselves and not what they lead to. */
+export function giveTo(path: string, user: User): void {
+  if (lstatSync(path).isDirectory()) for (const name of readdirSync(path)) giveTo(`${path}/${name}`, user)
+  lchownSync(path, user.uid, user.gid)
 }
 
 function refuseForeign(folder: string): void {

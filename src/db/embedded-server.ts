@@ -17,7 +17,7 @@ import { basename } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BaseLogger } from 'pino'
 import { findBinaries, findLauncher, type Launcher, run, toCommand, whatElse } from './embedded-launcher.ts'
-import { makePrivate, type Place } from './embedded-place.ts'
+import { giveTo, makePrivate, nobody, type Place } from './embedded-place.ts'
 import { endPostmaster, findPostmaster, pollEveryMs, retirePidFile } from './embedded-process.ts'
 
 export type Log = Pick<BaseLogger, 'info' | 'warn' | 'error'>
@@ -32,9 +32,8 @@ export type Server = {
 /** Starts a server of our own on a folder where none is alive, making the folder when there is none. */
 export async function startServer(place: Place, log: Log): Promise<Server> {
   const binaries = findBinaries()
-  const launcher = existsSync(`${place.folder}/PG_VERSION`)
-    ? await findLauncher({ binaries, folder: place.folder, user: place.user })
-    : await initialize(place, binaries)
+  if (!existsSync(`${place.folder}/PG_VERSION`)) await initialize(place, binaries)
+  const launcher = await findLauncher({ binaries, folder: place.folder, user: place.user })
   checkVersion(place.folder, launcher.version)
   const giveUpAt = Date.now() + orphansMaxMs
   for (;;) {
@@ -51,7 +50,7 @@ export async function startServer(place: Place, log: Log): Promise<Server> {
 const orphansMaxMs = 30_000
 
 /** Makes the database folder beside its place and moves it there when it is whole: a kill in between leaves nothing half-made. */
-async function initialize(place: Place, binaries: string): Promise<Launcher> {
+async function initialize(place: Place, binaries: string): Promise<void> {
   if (existsSync(place.folder) && readdirSync(place.folder).length > 0) {
     throw new Error(`${place.folder} is neither empty nor a database of PostgreSQL: choose another DATA_DIR.`)
   }
@@ -59,15 +58,16 @@ async function initialize(place: Place, binaries: string): Promise<Launcher> {
   for (const name of leftovers) rmSync(`${place.dataDir}/${name}`, { recursive: true, force: true })
   // A new name each time: the initdb of a killed process may still be writing under the last one.
   const folder = `${place.folder}.new-${randomUUID()}`
-  makePrivate(folder, place.user)
-  const launcher = await findLauncher({ binaries, folder, user: place.user })
+  const maker = place.user && nobody
+  makePrivate(folder, maker)
+  const launcher = await findLauncher({ binaries, folder, user: maker })
   const made = await run(launcher, launcher.initdb, [...initdbArgs(), '-D', folder])
   if (made.code !== 0) throw new Error(`PostgreSQL could not make its folder: ${made.stderr.trim()} ${whatElse}`)
+  if (place.user !== null) giveTo(folder, place.user)
   renameSync(folder, place.folder)
   const parent = openSync(place.dataDir, 'r')
   fsyncSync(parent)
   closeSync(parent)
-  return launcher
 }
 
 // Settings an operator may change stand in postgresql.conf, so they are given here once and not at each start.

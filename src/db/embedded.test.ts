@@ -67,6 +67,11 @@ describe('a data folder', () => {
       "select lower('JOÃO') as lower, similarity('joão', 'joao') > 0 as alike, current_user as me",
     )
     expect(row).toEqual({ lower: 'joão', alike: true, me: 'guiche' })
+    const [role] = await query(
+      postgres,
+      "select rolsuper, rolcreatedb, rolcreaterole from pg_roles where rolname = 'guiche'",
+    )
+    expect(role).toEqual({ rolsuper: false, rolcreatedb: false, rolcreaterole: false })
   })
 
   it('keeps database and socket to the user PostgreSQL runs as', async () => {
@@ -283,12 +288,25 @@ describe('a command that holds the folder', () => {
 })
 
 describe.runIf(isRoot && isLinux)('as root', () => {
-  it('runs under nobody, with no more than the right to pass through folders', async () => {
-    await prepare()
-    await start()
+  it('runs under a user id of its own, with no more than the right to pass through folders', async () => {
+    const postgres = await start()
     const status = readFileSync(`/proc/${postmasterPid()}/status`, 'utf8')
-    expect(status).toMatch(/^Uid:\t65534\t65534/m)
+    const { uid } = statSync(`${dataDir}/postgres`)
+    expect([uid >= 50_000 && uid < 60_000, statSync(socketFolder(postgres)).uid]).toEqual([true, uid])
+    expect(status).toContain(`Uid:\t${uid}\t${uid}`)
     expect(status).toMatch(/^CapEff:\t000000000000000[42]$/m)
+  })
+
+  it('lets in no other program that runs as nobody', async () => {
+    chmodSync(folder, 0o755)
+    const postgres = await start()
+    const socket = `${socketFolder(postgres)}/.s.PGSQL.5432`
+    const program =
+      "require('net').connect(process.argv[1], () => process.exit(0)).on('error', (e) => { console.error(e.code); process.exit(1) })"
+    const connectAs = async (id: number) =>
+      await promisify(execFile)(process.execPath, ['-e', program, socket], { uid: id, gid: id, cwd: '/' })
+    await connectAs(statSync(`${dataDir}/postgres`).uid)
+    await expect(connectAs(65534)).rejects.toMatchObject({ stderr: 'EACCES\n' })
   })
 
   it.runIf(isOpen(resolve('.')))('needs neither capability nor setpriv where the way is open', async () => {

@@ -215,7 +215,7 @@ async function ensureDatabase(socketFolder: string): Promise<void> {
   await client.connect()
   try {
     const role = await client.query("select from pg_roles where rolname = 'guiche'")
-    if (role.rows.length === 0) await client.query('create role guiche login createdb createrole')
+    if (role.rows.length === 0) await client.query('create role guiche login')
     const database = await client.query("select from pg_database where datname = 'guiche'")
     if (database.rows.length === 0) await client.query('create database guiche owner guiche')
   } finally {
@@ -235,6 +235,13 @@ async function whyNoDatabase(socketFolder: string): Promise<null | 'missing' | '
     // invalid_authorization_specification: no such role; invalid_catalog_name: no such database.
     return hasCode(error, '28000') || hasCode(error, '3D000') ? 'missing' : 'not ready'
   }
+}
+
+/** The same server for its administrator: the service's own role makes no databases. */
+export function asAdministrator(connectionString: string): string {
+  const url = new URL(connectionString)
+  url.username = 'postgres'
+  return url.href
 }
 
 /** Every part is said, so that no PG* variable of the environment fills a gap. */

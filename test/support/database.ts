@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
-import pg from 'pg'
 import { inject } from 'vitest'
+import { asAdministrator } from '../../src/db/embedded.ts'
 import { connect, type Db, raw } from '../../src/db/sql.ts'
 
 export type TestDatabase = { db: Db; connectionString: string; drop(): Promise<void> }
@@ -18,7 +17,7 @@ export function createEmptyDatabase(): Promise<TestDatabase> {
 
 async function createDatabase(how: string): Promise<TestDatabase> {
   const name = `test_${randomUUID().replaceAll('-', '')}`
-  await runOnServer(`create database ${name} ${how}`)
+  await runOnServer(`create database ${name} owner guiche ${how}`)
   const url = new URL(inject('postgres'))
   url.pathname = name
   const db = connect({ connectionString: url.href, connectionsMax: 10, onError: () => {} })
@@ -27,30 +26,19 @@ async function createDatabase(how: string): Promise<TestDatabase> {
     connectionString: url.href,
     drop: async () => {
       await db.pool.end()
-      await dropDatabase(name)
+      // By force: a worker under test may have connections of its own.
+      await runOnServer(`drop database ${name} with (force)`)
     },
   }
 }
 
-/**
- * By force: a worker under test may have connections of its own. Autovacuum may have one too, which only a superuser may end: it is
- * waited for. One that stays is left to the end of the run, when the whole server goes.
- */
-async function dropDatabase(name: string): Promise<void> {
-  const triesMax = 20
-  for (let tries = 1; tries <= triesMax; tries += 1) {
-    try {
-      return await runOnServer(`drop database ${name} with (force)`)
-    } catch (error) {
-      const isAutovacuum = error instanceof pg.DatabaseError && error.code === '42501'
-      if (!isAutovacuum) throw error
-      await sleep(100)
-    }
-  }
-}
-
+/** As the server's administrator: the service's own role makes no databases. */
 async function runOnServer(statement: string): Promise<void> {
-  const server = connect({ connectionString: inject('postgres'), connectionsMax: 1, onError: () => {} })
+  const server = connect({
+    connectionString: asAdministrator(inject('postgres')),
+    connectionsMax: 1,
+    onError: () => {},
+  })
   try {
     await server.query(raw(statement))
   } finally {

@@ -7,7 +7,7 @@ import { runMigrations } from 'graphile-worker'
 import { pino } from 'pino'
 import type { TestProject } from 'vitest/node'
 import { buildGuide } from '../../scripts/guide.ts'
-import { startEmbeddedPostgres } from '../../src/db/embedded.ts'
+import { asAdministrator, startEmbeddedPostgres } from '../../src/db/embedded.ts'
 import { migrate, migrationsFolder } from '../../src/db/migrate.ts'
 import { connect, raw } from '../../src/db/sql.ts'
 import { findChromium } from './chromium.ts'
@@ -70,8 +70,8 @@ async function buildWorkspaces(): Promise<void> {
 }
 
 async function makeTemplate(connectionString: string): Promise<void> {
-  const server = connect({ connectionString, connectionsMax: 1, onError: () => {} })
-  await server.query(raw(`create database ${template}`))
+  const server = connect({ connectionString: asAdministrator(connectionString), connectionsMax: 1, onError: () => {} })
+  await server.query(raw(`create database ${template} owner guiche`))
   await server.pool.end()
   const url = new URL(connectionString)
   url.pathname = template
