@@ -10,7 +10,7 @@ import { createTokenVerifier, rememberVerified } from './auth/token.ts'
 import { createNoticeWriter, type ReceiveDeps } from './callbacks/receive.ts'
 import { registerCallbackRoutes } from './callbacks/routes.ts'
 import type { Config } from './config.ts'
-import { registerDashboardRoutes } from './dashboard/routes.ts'
+import { refuseUnknownFields, registerDashboardRoutes } from './dashboard/routes.ts'
 import { registerDashboardPage } from './dashboard/static.ts'
 import { type Db, ping } from './db/sql.ts'
 import { registerGuide } from './guide/static.ts'
@@ -82,6 +82,8 @@ export async function createApp(deps: AppDeps): Promise<Server> {
   compileAtFirstUse(app)
   await registerOpenApi(app, deps.version)
   app.addSchema({ $id: 'Problem', ...ProblemView })
+
+  refuseUnknownFields(app)
 
   const keys = createKeyRing({ db, clock, key })
   const provider =

@@ -19,6 +19,7 @@ import type { Clock } from './lib/clock.ts'
 import { createPace } from './lib/pace.ts'
 import { dayOf } from './reconciliation/days.ts'
 import { correctionVerification } from './reconciliation/verify.ts'
+import { verifySignedAudit } from './reconciliation/verify-audit.ts'
 import { suspenseVerification } from './suspense/verify.ts'
 import { transactionVerification } from './transactions/verify.ts'
 import { withdrawalVerification } from './withdrawals/verify.ts'
@@ -60,8 +61,20 @@ export async function findBreaches(db: Db, stopping?: AbortSignal): Promise<Brea
   return await workLong(db, { stopping, readOnly: true }, async (tx) => {
     const found = await findLedgerBreaches(tx)
     for (const { findBreaches } of verifications) found.push(...(await findBreaches(tx)))
+    found.push(...(await findAuditBreaches(tx)))
     return found
   })
+}
+
+/** Who changes the audit log can change the ledger as well: money stays until somebody has looked. */
+async function findAuditBreaches(tx: Tx): Promise<Breach[]> {
+  const { breaches } = await verifySignedAudit(tx)
+  return breaches.map(({ entry, detail }) => ({
+    rule: 'audit_log',
+    merchantId: null,
+    recordId: null,
+    detail: entry === 0 ? detail : `entry ${entry} of the audit log ${detail}`,
+  }))
 }
 
 /**

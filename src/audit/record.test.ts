@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
-import { type Db, sql } from '../db/sql.ts'
+import { connect, type Db, raw, sql } from '../db/sql.ts'
 import { recordAction, recordedDb } from './record.ts'
-import { listActions } from './store.ts'
+import { findAuditHead, listActions } from './store.ts'
+import { verifyAudit } from './verify.ts'
 
 const now = new Date('2026-03-02T15:00:00.000Z')
 let database: TestDatabase
@@ -27,22 +28,29 @@ const actionsOf = async (recordId: string) => await listActions(database.db, { r
 
 it('records who did what in the commit that did it, once, and gives the operation its result', async () => {
   const [recordId, merchantId] = [randomUUID(), randomUUID()]
-  const action = { actor: 'cli:maria', action: 'test.do', recordId, merchantId, details: { amount: 1 }, now }
+  const action = {
+    actor: 'cli:maria',
+    action: 'transaction.create' as const,
+    recordId,
+    merchantId,
+    details: { amount: 1 },
+    now,
+  }
   expect(await operate(recordedDb(database.db, action), 'twice', { commits: 2 })).toBe('done')
   expect(await actionsOf(recordId)).toMatchObject([
-    { actor: 'cli:maria', action: 'test.do', merchant_id: merchantId, details: { amount: 1 }, at: now },
+    { actor: 'cli:maria', action: 'transaction.create', merchant_id: merchantId, details: { amount: 1 }, at: now },
   ])
 })
 
 it('records nothing of what was refused', async () => {
   const recordId = randomUUID()
-  const db = recordedDb(database.db, { actor: 'cli:maria', action: 'test.do', recordId, now })
+  const db = recordedDb(database.db, { actor: 'cli:maria', action: 'transaction.create', recordId, now })
   await expect(operate(db, 'refused', { fails: true })).rejects.toThrow('refused')
   expect(await actionsOf(recordId)).toEqual([])
 })
 
 it('does nothing that cannot be recorded', async () => {
-  const unrecordable = { actor: 'cli:maria', action: 'test.do', recordId: 'not an id', now }
+  const unrecordable = { actor: 'cli:maria', action: 'transaction.create' as const, recordId: 'not an id', now }
   await expect(operate(recordedDb(database.db, unrecordable), 'unrecorded')).rejects.toThrow()
   expect(await database.db.query(sql`select from settings where name = 'unrecorded 0'`)).toEqual([])
 })
@@ -50,10 +58,120 @@ it('does nothing that cannot be recorded', async () => {
 it('lists the last ones in order, and only those asked for', async () => {
   const [recordId, other] = [randomUUID(), randomUUID()]
   await database.db.transaction(async (tx) => {
-    for (const action of ['one', 'two', 'three']) await recordAction(tx, { actor: 'cli:x', action, recordId, now })
-    await recordAction(tx, { actor: 'cli:x', action: 'other', recordId: other, now })
+    for (const action of ['orphan.match', 'orphan.undo', 'orphan.return'] as const)
+      await recordAction(tx, { actor: 'cli:x', action, recordId, now })
+    await recordAction(tx, { actor: 'cli:x', action: 'seed', recordId: other, now })
   })
   const names = (rows: { action: string }[]) => rows.map(({ action }) => action)
-  expect(names(await actionsOf(recordId))).toEqual(['one', 'two', 'three'])
-  expect(names(await listActions(database.db, { recordIds: null, limit: 2 }))).toEqual(['three', 'other'])
+  expect(names(await actionsOf(recordId))).toEqual(['orphan.match', 'orphan.undo', 'orphan.return'])
+  expect(names(await listActions(database.db, { recordIds: null, limit: 2 }))).toEqual(['orphan.return', 'seed'])
+})
+
+describe('the chain', () => {
+  let chained: TestDatabase
+  let superuser: Db
+  beforeAll(async () => {
+    chained = await createTestDatabase()
+    const url = new URL(chained.connectionString)
+    url.username = 'postgres'
+    superuser = connect({ connectionString: url.href, connectionsMax: 1, onError: () => {} })
+    for (const actor of ['cli:ana', 'cli:bruno', 'cli:carla', 'cli:davi'])
+      await chained.db.transaction(async (tx) => {
+        const details = { reason: `por "${actor}": não, ç\n` }
+        await recordAction(tx, { actor, action: 'ledger.stop', recordId: randomUUID(), details, now })
+      })
+  })
+  afterAll(async () => {
+    await superuser.pool.end()
+    await chained.drop()
+  })
+
+  /** What a superuser changes in the database, who knows how the log is kept. It is undone after it was verified. */
+  async function tamper(...statements: string[]): Promise<string[]> {
+    const found: string[] = []
+    const undone = superuser.transaction(async (tx) => {
+      await tx.query(raw('set local session_replication_role = replica'))
+      for (const statement of statements) await tx.query(raw(statement))
+      const { breaches } = await verifyAudit(tx)
+      found.push(...breaches.map(({ entry, detail }) => `${entry} ${detail}`))
+      throw new Error('undone')
+    })
+    await expect(undone).rejects.toThrow('undone')
+    return found
+  }
+
+  it('says nothing of a log that is as it was written, whose entries came in any order', async () => {
+    await Promise.all(
+      Array.from({ length: 40 }, async (_, number) =>
+        chained.db.transaction(async (tx) => {
+          await recordAction(tx, { actor: `cli:${number}`, action: 'orphan.undo', recordId: randomUUID(), now })
+          await tx.query(sql`select pg_sleep(${(number * 7) % 3 === 0 ? 0.01 : 0})`)
+        }),
+      ),
+    )
+    expect(await verifyAudit(chained.db)).toMatchObject({ entries: 44, breaches: [], head: { position: 44 } })
+    expect(await findAuditHead(chained.db)).toEqual((await verifyAudit(chained.db)).head)
+  })
+
+  it.each([
+    [
+      'an entry that was changed',
+      [`update audit_log set actor = 'cli:nobody' where actor = 'cli:bruno'`],
+      /^2 was changed/,
+    ],
+    ['details that were changed', [`update audit_log set details = '{}' where actor = 'cli:carla'`], /^3 was changed/],
+    [
+      'an entry whose hash was made to fit',
+      [
+        `update audit_log set actor = 'cli:nobody' where actor = 'cli:bruno'`,
+        `update audit_chain set hash = audit_entry_hash((select hash from audit_chain where position = 1), a)
+        from audit_log a where a.id = entry_id and position = 2`,
+      ],
+      /^3 was changed, or the one before it was/,
+    ],
+    [
+      'an entry that was taken out',
+      ['delete from audit_chain where position = 2', `delete from audit_log where actor = 'cli:bruno'`],
+      /^2 is not there any more/,
+    ],
+    [
+      'an entry that was slipped in',
+      [`insert into audit_log (at, actor, action) values (now(), 'cli:ana', 'seed')`],
+      /1 entries of the log are not in the chain/,
+    ],
+  ])('finds %s', async (_, statements, expected) => {
+    expect((await tamper(...statements)).join('\n')).toMatch(expected)
+  })
+
+  it('finds a log that was rewritten to its end, and one that was cut, by what was signed', async () => {
+    const { head } = await verifyAudit(chained.db)
+    const sha256 = 'ab'.repeat(32)
+    const rewritten = await verifyAudit(chained.db, [{ position: 4, sha256, signedIn: 'the statement of one day' }])
+    expect(rewritten.breaches).toEqual([
+      { entry: 4, detail: 'is not the entry that was signed in the statement of one day' },
+    ])
+    const cut = await verifyAudit(chained.db, [{ position: 99, sha256, signedIn: 'another' }])
+    expect(cut.breaches).toEqual([{ entry: 99, detail: 'was signed in another and is not there any more' }])
+    if (!head) throw new Error('there are entries')
+    expect((await verifyAudit(chained.db, [{ ...head, signedIn: 'a third' }])).breaches).toEqual([])
+  })
+
+  it.each(['update audit_log set actor = actor', 'delete from audit_chain', 'truncate audit_log'])(
+    'is refused a change, to its owner and to a superuser: %s',
+    async (statement) => {
+      await expect(chained.db.query(raw(statement))).rejects.toThrow(/only ever added to|permission denied/)
+      await expect(superuser.query(raw(statement))).rejects.toThrow('the audit log is only ever added to')
+    },
+  )
+})
+
+it('records only the details that an action may have, and none that is longer than its field', async () => {
+  const record = async (details: Record<string, unknown>) =>
+    await database.db.transaction(
+      async (tx) =>
+        await recordAction(tx, { actor: 'cli:x', action: 'client.scopes', recordId: randomUUID(), details, now }),
+    )
+  await record({ clientId: 'a', scopes: ['balance.read'] })
+  for (const forged of [{ merchantId: 'b' }, { clientId: 'a'.repeat(129) }, { scopes: Array(51).fill('x') }])
+    await expect(record({ clientId: 'a', ...forged })).rejects.toThrow(/audit details of client.scopes/)
 })

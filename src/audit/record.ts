@@ -1,12 +1,12 @@
 import type { Db, Tx } from '../db/sql.ts'
+import { type ActionName, toDetailsJson } from './actions.ts'
 import { insertAction } from './store.ts'
 
-/** Somebody did something outside of the API. No secret and nothing personal belongs into the details. */
+/** A person did something outside of the API. actions.ts names the actions and what their details may hold. */
 export type Action = {
   /** Such as `cli:maria`. */
   actor: string
-  /** Such as `withdrawal.approve`. */
-  action: string
+  action: ActionName
   merchantId?: string | null
   recordId?: string | null
   details?: Record<string, unknown>
@@ -21,7 +21,7 @@ export async function recordAction(tx: Tx, { now, ...action }: Action): Promise<
     action: action.action,
     merchant_id: action.merchantId ?? null,
     record_id: action.recordId ?? null,
-    details: action.details ?? null,
+    details: action.details ? toDetailsJson(action.action, action.details) : null,
   })
 }
 

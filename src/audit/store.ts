@@ -10,11 +10,13 @@ export type ActionRow = {
   details: Record<string, unknown> | null
 }
 
-export async function insertAction(tx: Tx, row: Omit<ActionRow, 'id'>): Promise<void> {
-  const details = row.details === null ? null : JSON.stringify(row.details)
+/** A new entry: its details are JSON already. */
+export type NewAction = Omit<ActionRow, 'id' | 'details'> & { details: string | null }
+
+export async function insertAction(tx: Tx, row: NewAction): Promise<void> {
   await tx.query(sql`
     insert into audit_log (at, actor, action, merchant_id, record_id, details)
-    values (${row.at}, ${row.actor}, ${row.action}, ${row.merchant_id}, ${row.record_id}, ${details})`)
+    values (${row.at}, ${row.actor}, ${row.action}, ${row.merchant_id}, ${row.record_id}, ${row.details})`)
 }
 
 /** The last ones, in the order in which they were recorded; all of them or those about some records. */
@@ -40,4 +42,41 @@ export async function listActionsBefore(
       ${merchantId === null ? empty : sql`and merchant_id = ${merchantId}`}
       ${before === null ? empty : sql`and id < ${before}`}
     order by id desc limit ${limit}`)
+}
+
+/** An entry with its place in the chain. All of the entry is null where only its place is left. */
+export type ChainedAction = {
+  position: number
+  hash: Buffer
+  id: number | null
+  at: Date | null
+  actor: string | null
+  action: string | null
+  merchant_id: string | null
+  record_id: string | null
+  /** As it was written, to the letter. */
+  details: string | null
+}
+
+export async function listChained(
+  db: Db | Tx,
+  { after, limit }: { after: number; limit: number },
+): Promise<ChainedAction[]> {
+  return await db.query<ChainedAction>(sql`
+    select c.position, c.hash, a.id, a.at, a.actor, a.action, a.merchant_id, a.record_id, a.details::text as details
+    from audit_chain c left join audit_log a on a.id = c.entry_id
+    where c.position > ${after} order by c.position limit ${limit}`)
+}
+
+export async function countUnchained(db: Db | Tx): Promise<number> {
+  const [row] = await db.query<{ count: number }>(sql`
+    select count(*) as count from audit_log a where not exists (select from audit_chain c where c.entry_id = a.id)`)
+  return row?.count ?? 0
+}
+
+/** The newest entry that is committed. */
+export async function findAuditHead(db: Db | Tx): Promise<{ position: number; sha256: string } | null> {
+  const [row] = await db.query<{ position: number; sha256: string }>(sql`
+    select position, encode(hash, 'hex') as sha256 from audit_chain order by position desc limit 1`)
+  return row ?? null
 }

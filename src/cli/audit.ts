@@ -1,14 +1,32 @@
 import type { Command } from 'commander'
 import { listActions } from '../audit/store.ts'
+import type { AuditBreach } from '../audit/verify.ts'
+import { verifySignedAudit } from '../reconciliation/verify-audit.ts'
 import { toId, toRowCount } from './arguments.ts'
 import { withContext } from './context.ts'
-import { print } from './print.ts'
+import { print, write } from './print.ts'
 
 /** `guiche audit …`: who did what by hand. */
 export function auditCommands(program: Command): void {
-  program
-    .command('audit')
-    .description('who did what by hand')
+  const audit = program.command('audit').description('who did what by hand')
+
+  audit
+    .command('verify')
+    .description('verify that no entry was changed, deleted or slipped in; ends with 1 where one was')
+    .option('--json', 'print JSON')
+    .action(async ({ json }: { json?: boolean }) => {
+      const verified = await withContext(async ({ db }) => await verifySignedAudit(db))
+      const { entries, head, breaches } = verified
+      if (json) print({ ...verified, isIntact: breaches.length === 0 }, { json })
+      else if (breaches.length === 0)
+        write(
+          `the audit log is as it was written: ${entries} entries${head ? `, the last has the hash ${head.sha256}` : ''}\n`,
+        )
+      else write(`the audit log was tampered with:\n${breaches.map(toLine).join('')}`)
+      if (breaches.length > 0) process.exitCode = 1
+    })
+
+  audit
     .command('list')
     .description('the last actions, in order')
     .option('--record <id>', 'those about one transaction, withdrawal or client (its merchantId)', toId)
@@ -28,6 +46,10 @@ export function auditCommands(program: Command): void {
       }))
       print(listed, { json, shown: listed.map((row) => ({ ...row, details: inWords(row.details) })) })
     })
+}
+
+function toLine({ entry, detail }: AuditBreach): string {
+  return entry === 0 ? `  ${detail}\n` : `  entry ${entry} ${detail}\n`
 }
 
 function inWords(details: Record<string, unknown> | null): string {

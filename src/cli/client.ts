@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander'
+import type { ActionName } from '../audit/actions.ts'
 import { recordAction } from '../audit/record.ts'
 import { revokeClient, rotateClientSecret } from '../auth/clients.ts'
 import { parseScopes, type Scope, scopes } from '../auth/scopes.ts'
@@ -122,7 +123,11 @@ export function clientCommands(program: Command): void {
 }
 
 /** A client is the record that its own actions are about. */
-function aboutClient(action: string, { merchantId, clientId }: { merchantId: string; clientId: string }, more: object) {
+function aboutClient(
+  action: ActionName,
+  { merchantId, clientId }: { merchantId: string; clientId: string },
+  more: object,
+) {
   return { action, merchantId, recordId: merchantId, details: { clientId, ...more } }
 }
 

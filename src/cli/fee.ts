@@ -37,7 +37,12 @@ export function feeCommands(program: Command): void {
         const rule = toRule(parts)
         const [set] = await withContext(async (context) => {
           const merchantId = await findMerchant(context, client)
-          const action = { action: 'fee.set', merchantId, recordId: merchantId, details: { operation, ...parts } }
+          const action = {
+            action: 'fee.set' as const,
+            merchantId,
+            recordId: merchantId,
+            details: { operation, ...parts },
+          }
           const now = context.clock.now()
           return await recorded(program, context, action).transaction(async (tx) => {
             await insertFeeRule(tx, { ...rule, merchantId, operation, validFrom: now })

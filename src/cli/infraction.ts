@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import type { ActionName } from '../audit/actions.ts'
 import { decideInfraction, type InfractionDeps, openInfraction } from '../transactions/infraction.ts'
 import { findOwners } from '../transactions/owner-store.ts'
 import { recorded } from './actor.ts'
@@ -73,7 +74,7 @@ async function enter(
 
 async function act<Result>(
   program: Command,
-  { transaction, ...action }: Of & { action: string; details?: Record<string, unknown> },
+  { transaction, ...action }: Of & { action: ActionName; details?: Record<string, unknown> },
   operate: (deps: InfractionDeps, merchantId: string) => Promise<Result>,
 ): Promise<Result> {
   return await withContext(async (context) => {

@@ -39,7 +39,7 @@ export function ledgerCommands(program: Command): void {
       const brake = await withContext(async (context) => {
         const before = await findEngagedBrake(context.db)
         if (before) throw new Error(`Withdrawals and refunds are stopped already, since ${describeBrake(before)}`)
-        const action = { action: 'ledger.stop', details: { reason } }
+        const action = { action: 'ledger.stop' as const, details: { reason } }
         await recorded(program, context, action).transaction(
           async (tx) => await engageBrake(tx, { reason, now: context.clock.now() }),
         )
@@ -114,8 +114,8 @@ const listedMax = 50
 
 function listBreaches(breaches: Breach[]): string {
   const lines = breaches.slice(0, listedMax).map(({ rule, merchantId, recordId, detail }) => {
-    const where = recordId === null ? `merchant ${merchantId}` : `merchant ${merchantId}, record ${recordId}`
-    return `  ${rule}: ${detail} (${where})`
+    const where = [merchantId && `merchant ${merchantId}`, recordId && `record ${recordId}`].filter(Boolean).join(', ')
+    return `  ${rule}: ${detail}${where && ` (${where})`}`
   })
   if (breaches.length > listedMax) lines.push(`  … and ${breaches.length - listedMax} more: --json lists them all`)
   return lines.join('\n')

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import type { ActionName } from '../audit/actions.ts'
 import { recordedDb } from '../audit/record.ts'
 import { inReais } from '../lib/money.ts'
 import { hasMatched, type MatchDeps, matchPayment } from '../orphans/match.ts'
@@ -64,7 +65,7 @@ export function orphanCommands(program: Command): void {
     .requiredOption('--transaction <id>', 'which one', toId)
     .option('--json', 'print JSON')
     .action(async (id: string, { json, transaction }: Json & { transaction: string }) => {
-      const action = { action: 'orphan.match', details: { transactionId: transaction }, isDone: hasMatched }
+      const action = { action: 'orphan.match' as const, details: { transactionId: transaction }, isDone: hasMatched }
       await act(program, id, action, async (context) => {
         const deps: MatchDeps = { ...context, settlement: createSettlement(context), nudgeDeliveries: () => {} }
         return await matchPayment(deps, { id, transactionId: transaction })
@@ -124,7 +125,7 @@ async function act<Result>(
   {
     isDone = () => true,
     ...action
-  }: { action: string; details?: Record<string, unknown>; isDone?: (done: unknown) => boolean },
+  }: { action: ActionName; details?: Record<string, unknown>; isDone?: (done: unknown) => boolean },
   operate: (context: Context) => Promise<Result>,
 ): Promise<Result> {
   return await withContext(async (context) => {

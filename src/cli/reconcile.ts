@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import type { Acquirer } from '../acquirers/acquirer.ts'
+import type { ActionName } from '../audit/actions.ts'
 import { listUnconfigured } from '../explain/unconfigured-store.ts'
 import { windowOf } from '../reconciliation/days.ts'
 import { confirmDifference, dismissDifference } from '../reconciliation/decide.ts'
@@ -152,7 +153,7 @@ function decisionOf(
   program: Command,
   context: Context,
   { id, merchant_id: merchantId }: DifferenceRow,
-  about: { action: string; details: Record<string, unknown> },
+  about: { action: ActionName; details: Record<string, unknown> },
 ) {
   const action = { ...about, merchantId, recordId: id }
   return { id, by: actionOf(program, context, action).actor, records: recorded(program, context, action) }

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import type { ActionName } from '../audit/actions.ts'
 import { findClient } from '../auth/store.ts'
 import type { Tx } from '../db/sql.ts'
 import { invite, inviteAnew, toInvitationUrl } from '../users/invite.ts'
@@ -95,7 +96,7 @@ export function userCommands(program: Command): void {
 /** Changes a user in one commit with its record, and then prints. */
 async function change(
   program: Command,
-  { email, action }: { email: string; action: string },
+  { email, action }: { email: string; action: ActionName },
   work: (tx: Tx, user: UserRow, context: Context) => Promise<() => void>,
 ): Promise<void> {
   await withContext(async (context) => {

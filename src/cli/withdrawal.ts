@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import type { ActionName } from '../audit/actions.ts'
 import { recordedDb } from '../audit/record.ts'
 import { inReais } from '../lib/money.ts'
 import { approveWithdrawal } from '../withdrawals/approve.ts'
@@ -60,7 +61,7 @@ export function withdrawalCommands(program: Command): void {
     .requiredOption('--reason <reason>', 'why; the merchant reads it', toReason)
     .option('--json', 'print JSON')
     .action(async (id: string, { json, reason }: Json & { reason: string }) => {
-      const decision = { id, action: 'withdrawal.reject', details: { reason } }
+      const decision = { id, action: 'withdrawal.reject' as const, details: { reason } }
       const row = await decide(program, decision, async (deps) => await rejectWithdrawal(deps, { id, reason }))
       printDecided(row, { json, note: 'Amount and fee are in its balance again, and the shop is told.' })
     })
@@ -84,7 +85,7 @@ export function withdrawalCommands(program: Command): void {
       const limits = await withContext(async (context) => {
         const merchantId = await findMerchant(context, client)
         if (Object.keys(changed).length === 0) return (await findLimits(context.db, merchantId)) ?? defaultLimits
-        const action = { action: 'withdrawal.limits', merchantId, recordId: merchantId, details: changed }
+        const action = { action: 'withdrawal.limits' as const, merchantId, recordId: merchantId, details: changed }
         return await setWithdrawalLimits(recorded(program, context, action), { merchantId, ...changed })
       })
       print({ clientId: client, ...limits }, { json, shown: { clientId: client, ...toShownLimits(limits) } })
@@ -99,7 +100,7 @@ function toChangedLimits({ duplicateWindowSeconds, ...given }: GivenLimits): Par
   return { ...Object.fromEntries(limits), ...(duplicateWindowSeconds !== undefined && { duplicateWindowSeconds }) }
 }
 
-type Decision = { id: string; action: string; details?: Record<string, unknown> }
+type Decision = { id: string; action: ActionName; details?: Record<string, unknown> }
 
 async function decide(
   program: Command,

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { actingDb } from '../audit/act.ts'
+import type { ActionName } from '../audit/actions.ts'
 import { recordAction } from '../audit/record.ts'
 import { changeScopes, revokeClient, rotateClientSecret } from '../auth/clients.ts'
 import { scopes } from '../auth/scopes.ts'
@@ -150,7 +151,7 @@ export function registerClientRoutes(app: Server, deps: Deps): void {
       const user = userOf(request)
       if (user.merchant) throw new AppError('permission_missing', { detail: 'Only the operator grants scopes.' })
       const client = await find(deps, user, request.params.clientId)
-      const acting = actingDb(deps, request, about('client.scopes', client, request.body))
+      const acting = actingDb(deps, request, about('client.scopes', client, { scopes: request.body.scopes }))
       await changeScopes({ db: acting }, { clientId: client.client_id, scopes: request.body.scopes })
       return toView({ ...client, scopes: request.body.scopes })
     },
@@ -196,9 +197,9 @@ function assertCovers(user: SignedIn, client: KnownClient): void {
   })
 }
 
-function about(action: string, client: KnownClient, details: Record<string, unknown>) {
+function about(action: ActionName, client: KnownClient, details: Record<string, unknown>) {
   const { merchant_id: merchantId, client_id: clientId } = client
-  return { action, merchantId, recordId: merchantId, details: { clientId, ...details } }
+  return { action, merchantId, recordId: merchantId, details: { ...details, clientId } }
 }
 
 function toView(row: KnownClient) {

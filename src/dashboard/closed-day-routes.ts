@@ -111,7 +111,7 @@ export function registerClosedDayRoutes(app: Server, deps: Deps): void {
       const { acquirer, day } = request.body
       assertKnown(deps, acquirer)
       assertDayIsOver(day, clock.now())
-      const about = { action: 'close.run', details: { date: day, acquirer } }
+      const about = { action: 'close.run' as const, details: { date: day, acquirer } }
       const id = await askForRun(actingDb(deps, request, about), { acquirer, day })
       return await reply.code(202).send({ id })
     },

@@ -74,7 +74,7 @@ export function registerInfractionRoutes(app: Server, deps: Deps): void {
     async (request, reply) => {
       const { transactionId, ...named } = request.body
       const merchantId = await findMerchantOf(deps, userOf(request), transactionId)
-      const about = { action: 'infraction.open', merchantId, recordId: transactionId, details: named }
+      const about = { action: 'infraction.open' as const, merchantId, recordId: transactionId, details: named }
       const db = actingDb(deps, request, about)
       return await reply.code(201).send(await openInfraction({ ...deps, db }, { merchantId, transactionId, ...named }))
     },
@@ -99,7 +99,7 @@ export function registerInfractionRoutes(app: Server, deps: Deps): void {
       const { transactionId, decision } = request.body
       const infractionId = request.params.id.toLowerCase()
       const merchantId = await findMerchantOf(deps, userOf(request), transactionId)
-      const action = `infraction.${decision}`
+      const action = `infraction.${decision}` as const
       const about = { action, merchantId, recordId: transactionId, details: { infractionId } }
       const db = actingDb(deps, request, about)
       return await decideInfraction({ ...deps, db }, { transactionId, infractionId, decision })

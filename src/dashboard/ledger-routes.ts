@@ -156,7 +156,7 @@ function registerFeeRoutes(app: Server, deps: Deps): void {
       if (maximum !== null && maximum < minimum) throw invalid('maximum', 'must not be below the minimum')
       const now = clock.now()
       const rule = { fixed, basis_points: basisPoints, minimum, maximum }
-      const about = { action: 'fee.set', merchantId, recordId: merchantId, details: { operation, ...parts } }
+      const about = { action: 'fee.set' as const, merchantId, recordId: merchantId, details: { operation, ...parts } }
       const rules = await actingDb(deps, request, about).transaction(async (tx) => {
         await insertFeeRule(tx, { ...rule, merchantId, operation, validFrom: now })
         return await listFeeRules(tx, { merchantId, now, isAll: false })

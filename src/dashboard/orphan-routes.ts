@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { actingDb } from '../audit/act.ts'
+import type { ActionName } from '../audit/actions.ts'
 import type { Db } from '../db/sql.ts'
 import { NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
@@ -88,7 +89,7 @@ function registerDecisions(app: Server, deps: Deps): void {
     async (request) => {
       const { id } = request.params
       const transactionId = request.body.transactionId.toLowerCase()
-      const about = { action: 'orphan.match', details: { transactionId } }
+      const about = { action: 'orphan.match' as const, details: { transactionId } }
       const db = await recordedDb(deps, request, id, about, hasMatched)
       const settlement = createSettlement({ db, clock })
       await matchPayment({ db, settlement, nudgeDeliveries }, { id, transactionId })
@@ -116,7 +117,7 @@ async function recordedDb(
   deps: Deps,
   request: FastifyRequest,
   id: string,
-  about: { action: string; details?: Record<string, unknown> },
+  about: { action: ActionName; details?: Record<string, unknown> },
   isDone: (done: unknown) => boolean = () => true,
 ): Promise<Db> {
   const { matched_merchant_id: matched, merchant_id: holder } = await find(deps, id)

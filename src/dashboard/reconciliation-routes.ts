@@ -116,7 +116,7 @@ function registerDecisions(app: Server, deps: SettleDeps): void {
       const { proposal } = row
       // As the command line records it.
       const details = { class: row.class, reference: row.reference, ...proposal, proposal: proposal.action }
-      const about = { action: 'reconcile.confirm', merchantId: row.merchant_id, recordId: row.id, details }
+      const about = { action: 'reconcile.confirm' as const, merchantId: row.merchant_id, recordId: row.id, details }
       const by = `user:${userOf(request).email}`
       await confirmDifference(deps, { id: row.id, by, records: actingDb(deps, request, about) })
       return toDifferenceView(await find(deps, row.id))
@@ -135,7 +135,7 @@ function registerDecisions(app: Server, deps: SettleDeps): void {
     async (request) => {
       const { id, merchant_id: merchantId } = await find(deps, request.params.id)
       const { reason } = request.body
-      const about = { action: 'reconcile.dismiss', merchantId, recordId: id, details: { reason } }
+      const about = { action: 'reconcile.dismiss' as const, merchantId, recordId: id, details: { reason } }
       const by = `user:${userOf(request).email}`
       await dismissDifference(deps, { id, by, reason, records: actingDb(deps, request, about) })
       return toDifferenceView(await find(deps, id))
@@ -186,7 +186,7 @@ function registerRuns(app: Server, deps: SettleDeps): void {
       if (!from || !to || from >= to) throw invalid('to', 'must lie after the beginning')
       if (to.getTime() - from.getTime() > windowMaxMs) throw invalid('from', 'must lie within three months of the end')
       const window = { from, to }
-      const about = { action: 'reconcile.run', details: { acquirer, ...window } }
+      const about = { action: 'reconcile.run' as const, details: { acquirer, ...window } }
       const id = await askForRun(actingDb(deps, request, about), { acquirer, window })
       return await reply.code(202).send({ id })
     },

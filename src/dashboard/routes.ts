@@ -17,6 +17,18 @@ export type DashboardDeps = Parameters<typeof registerClientRoutes>[1] &
   Parameters<typeof registerReconciliationRoutes>[1]
 
 /**
+ * A body of the dashboard has no field that its schema does not name: its routes ship with the page that calls them, so a further field is
+ * an attempt to have something else changed or recorded. To be called before the routes are registered.
+ */
+export function refuseUnknownFields(app: Server): void {
+  app.addHook('onRoute', (route) => {
+    const body = route.schema?.body
+    if (!route.url.startsWith('/dashboard/api/') || typeof body !== 'object' || body === null) return
+    route.schema = { ...route.schema, body: { ...body, additionalProperties: false } }
+  })
+}
+
+/**
  * What the dashboard asks for besides the shops' API, which its sessions may use as well. Not part of that API: it changes with the
  * dashboard, which is served by the same process.
  */

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { actingDb, isSamePerson, toActor } from '../audit/act.ts'
+import type { ActionName } from '../audit/actions.ts'
 import type { Db } from '../db/sql.ts'
 import { merchantSeenBy, type SignedIn, userOf } from '../http/caller.ts'
 import { Amount, NoQuery, problems } from '../http/schemas.ts'
@@ -185,7 +186,7 @@ function registerLimits(app: Server, deps: Deps): void {
       const merchantId = await findSeen(deps, userOf(request), request.query.clientId)
       assert(merchantId, 'a client that is named has a merchant')
       const changed = request.body
-      const action = { action: 'withdrawal.limits', merchantId, recordId: merchantId, details: changed }
+      const action = { action: 'withdrawal.limits' as const, merchantId, recordId: merchantId, details: changed }
       return await setWithdrawalLimits(actingDb(deps, request, action), { merchantId, ...changed })
     },
   )
@@ -199,7 +200,7 @@ async function find({ db }: Deps, user: SignedIn, id: string): Promise<Withdrawa
   return row
 }
 
-function about(action: string, row: WithdrawalRow, details?: Record<string, unknown>) {
+function about(action: ActionName, row: WithdrawalRow, details?: Record<string, unknown>) {
   return { action, merchantId: row.merchant_id, recordId: row.id, ...(details && { details }) }
 }
 

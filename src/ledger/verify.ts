@@ -3,7 +3,7 @@ import type { Among, RecordKey, Window } from './among-store.ts'
 import { findChainBreaches, findOverdrafts, findUnequalBalances, findUnevenMerchants } from './verify-store.ts'
 
 /** Something in the books that cannot be right. */
-export type Breach = { rule: string; merchantId: string; recordId: string | null; detail: string }
+export type Breach = { rule: string; merchantId: string | null; recordId: string | null; detail: string }
 
 /** How a feature's records are held against the ledger, which does not know what a payment is. */
 export type Verification = {

@@ -63,7 +63,7 @@ async function match(
   const details = { transactionId, score }
   const action = {
     actor: 'service',
-    action: 'orphan.match',
+    action: 'orphan.match' as const,
     merchantId,
     recordId: orphan.id,
     details,

@@ -26,6 +26,18 @@ export async function findStatement(
   return rows[0] ?? null
 }
 
+/** All versions of all days, page by page. */
+export async function listStatements(
+  db: Db | Tx,
+  { after, limit }: { after: Pick<StatementRow, 'acquirer' | 'day' | 'version'> | null; limit: number },
+): Promise<StatementRow[]> {
+  const { acquirer, day, version } = after ?? { acquirer: '', day: '-infinity', version: 0 }
+  return await db.query<StatementRow>(sql`
+    select ${columns} from closed_days
+    where (acquirer, day, version) > (${acquirer}, ${day}::date, ${version}::int)
+    order by acquirer, closed_days.day, version limit ${limit}`)
+}
+
 /** The last day that was closed, whenever that was done. */
 export async function findLastClosedDay(db: Db, acquirer: string): Promise<string | null> {
   const rows = await db.query<{ day: string }>(sql`

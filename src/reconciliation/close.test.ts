@@ -5,13 +5,16 @@ import { type ManualClock, manualClock } from '../../test/support/clock.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
 import { type GeneratedDay, generateDay, generatedDay } from '../../test/support/generated-day.ts'
 import { type Reconciling, reconcilingWith } from '../../test/support/reconciling.ts'
+import { recordAction } from '../audit/record.ts'
+import { findAuditHead } from '../audit/store.ts'
 import { createKeyRing } from '../auth/keys.ts'
-import { sql } from '../db/sql.ts'
+import { raw, sql } from '../db/sql.ts'
 import { closeDay } from './close.ts'
 import { findStatement } from './close-store.ts'
 import { confirmDifference } from './decide.ts'
 import { publicStatementKeys, verifyStatement } from './sign.ts'
 import { listDifferences } from './store.ts'
+import { verifySignedAudit } from './verify-audit.ts'
 
 const { day } = generatedDay
 
@@ -109,6 +112,37 @@ it('adds no version while nothing changes, and one that tells what has changed s
   })
   await expect(database.db.query(sql`update closed_days set sha256 = ''`)).rejects.toThrow(/permission denied/)
   await expect(database.db.query(sql`delete from statement_keys`)).rejects.toThrow(/permission denied/)
+})
+
+it('signs where the audit log is, so that one which is rewritten as a whole is found', async () => {
+  const record = async (actor: string) =>
+    await database.db.transaction(
+      async (tx) => await recordAction(tx, { actor, action: 'orphan.undo', now: clock.now() }),
+    )
+  await record('cli:ana')
+  await record('cli:bruno')
+  const { statement } = await close()
+  expect(statement.audit).toEqual(await findAuditHead(database.db))
+  await record('cli:carla')
+  expect((await verifySignedAudit(database.db)).breaches).toEqual([])
+  const undone = database.db.transaction(async (tx) => {
+    await tx.query(
+      raw('alter table audit_log disable trigger audit_log_is_kept; alter table audit_chain disable trigger all'),
+    )
+    await tx.query(
+      raw(`grant update on audit_log, audit_chain to current_user; update audit_log set actor = 'cli:nobody'`),
+    )
+    for (const position of [1, 2, 3])
+      await tx.query(sql`
+        update audit_chain c set hash = audit_entry_hash(
+          coalesce((select hash from audit_chain where position = ${position} - 1), ''), a)
+        from audit_log a where a.id = c.entry_id and c.position = ${position}`)
+    expect((await verifySignedAudit(tx)).breaches).toEqual([
+      { entry: 2, detail: `is not the entry that was signed in the statement of bank for ${day}, version 1` },
+    ])
+    throw new Error('undone')
+  })
+  await expect(undone).rejects.toThrow('undone')
 })
 
 it('signs one version when two close at once', async () => {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Acquirer } from '../acquirers/acquirer.ts'
+import { findAuditHead } from '../audit/store.ts'
 import { workLong } from '../db/long-work.ts'
 import type { Tx } from '../db/sql.ts'
 import { canonicalJson } from '../lib/json.ts'
@@ -84,6 +85,7 @@ async function sign(
     former: former && { version: former.version, sha256: former.sha256 },
     dayBefore: await findDayBefore(tx, content),
     changes: former && said && changesSince(said, content, await findBookedSince(tx, run, former)),
+    audit: await findAuditHead(tx),
   }
   const jws = await signStatement(tx, { clock, key }, statement)
   const sha256 = createHash('sha256').update(jws).digest('hex')
@@ -109,6 +111,6 @@ export function readStatement({ statement }: Pick<StatementRow, 'statement'>): S
 }
 
 function saysTheSame(former: Statement, content: Content): boolean {
-  const { version: _v, signedAt: _s, former: _f, dayBefore: _d, changes: _c, ...said } = former
+  const { version: _v, signedAt: _s, former: _f, dayBefore: _d, changes: _c, audit: _a, ...said } = former
   return canonicalJson(said) === canonicalJson(content)
 }

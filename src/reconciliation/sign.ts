@@ -32,7 +32,7 @@ export async function signStatement(tx: Tx, deps: Deps, statement: object): Prom
 }
 
 /** What statements are verified with: all keys that ever signed, as a JSON Web Key Set. */
-export async function publicStatementKeys(db: Db): Promise<{ keys: JWK[] }> {
+export async function publicStatementKeys(db: Db | Tx): Promise<{ keys: JWK[] }> {
   return { keys: (await listStatementKeys(db)).map(({ public_jwk: jwk }) => jwk) }
 }
 

@@ -65,6 +65,8 @@ export type Statement = Content & {
   dayBefore: { day: string; version: number; sha256: string } | null
   /** What is otherwise than in the version before; null in the first. */
   changes: Changes | null
+  /** The newest entry of the audit log when this was signed: its number, and the hash over it and all before it. Null: there was none. */
+  audit: { position: number; sha256: string } | null
 }
 
 export type Changes = {

@@ -162,7 +162,7 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
 function insertingFor(request: FastifyRequest, deps: TransactionRoutesDeps): Pick<CreateDeps, 'insertTransaction'> {
   return {
     insertTransaction: async (row) => {
-      const about = { action: 'transaction.create', merchantId: row.merchant_id, recordId: row.id }
+      const about = { action: 'transaction.create' as const, merchantId: row.merchant_id, recordId: row.id }
       const details = { amount: row.amount }
       const db = actingDb<boolean>(deps, request, (isNew) => (isNew ? { ...about, details } : null))
       return await insertAlone(db, row)

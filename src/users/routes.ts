@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
+import type { ActionName } from '../audit/actions.ts'
 import { recordAction } from '../audit/record.ts'
 import { findClient } from '../auth/store.ts'
 import type { Tx } from '../db/sql.ts'
@@ -223,7 +224,8 @@ function registerManagingRoutes(app: Server, deps: UserRoutesDeps): void {
     async (request, reply) => {
       const user = userOf(request)
       const managed = { id: request.params.id, ofMerchant: merchantSeenBy(user) }
-      const about = { action: 'user.change', recordId: managed.id, details: request.body }
+      const { role, isDisabled } = request.body
+      const about = { action: 'user.change' as const, recordId: managed.id, details: { role, isDisabled } }
       await act(deps, user, about, async (tx, now) => await changeUser(tx, managed, request.body, now))
       return await reply.code(204).send()
     },
@@ -243,10 +245,11 @@ function registerManagingRoutes(app: Server, deps: UserRoutesDeps): void {
     async (request, reply) => {
       const user = userOf(request)
       const managed = { id: request.params.id, ofMerchant: merchantSeenBy(user) }
-      const about = { action: 'user.reset', recordId: managed.id, details: request.body }
+      const { secondFactor = false } = request.body
+      const about = { action: 'user.reset' as const, recordId: managed.id, details: { secondFactor } }
       const url = await act(deps, user, about, async (tx, now) => {
         const reset = await lockManaged(tx, managed)
-        if (request.body.secondFactor) await updateUser(tx, reset.id, { sealed_totp: null, is_totp_confirmed: false })
+        if (secondFactor) await updateUser(tx, reset.id, { sealed_totp: null, is_totp_confirmed: false })
         await deleteSessions(tx, reset.id, null)
         return toInvitationUrl(deps.baseUrl, await inviteAnew(tx, reset, user.id, now))
       })
@@ -255,7 +258,7 @@ function registerManagingRoutes(app: Server, deps: UserRoutesDeps): void {
   )
 }
 
-type Act = { action: string; merchantId?: string | null; recordId?: string; details?: Record<string, unknown> }
+type Act = { action: ActionName; merchantId?: string | null; recordId?: string; details?: Record<string, unknown> }
 
 async function act<Result>(
   { db, clock }: UserRoutesDeps,

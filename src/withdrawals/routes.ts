@@ -1,4 +1,5 @@
 import { actingDb, toActor } from '../audit/act.ts'
+import type { ActionName } from '../audit/actions.ts'
 import { callerOf } from '../http/caller.ts'
 import { csvDescription, pageOrCsv, sendCsv, wantsCsv } from '../http/csv.ts'
 import { toDate } from '../http/formats.ts'
@@ -172,7 +173,7 @@ function registerStopping(app: Server, deps: WithdrawalRoutesDeps): void {
 }
 
 /** What a person does to a withdrawal, as the audit log has it. */
-function about(action: string, { merchant_id: merchantId, id: recordId }: WithdrawalRow) {
+function about(action: ActionName, { merchant_id: merchantId, id: recordId }: WithdrawalRow) {
   return { action, merchantId, recordId }
 }
 

@@ -95,6 +95,10 @@ describe('a client', () => {
     expect(webhook.body.secret).toMatch(/^whsec_/)
     const scopes = ['transaction.read', 'balance.read']
     expect((await admin.call(path, { method: 'PATCH', body: { scopes } })).body.scopes).toEqual(scopes)
+    // Neither another client nor a text of any length gets into the log with it.
+    const forged = { scopes, clientId: service.sandbox.clientId, note: 'x'.repeat(60_000) }
+    const refused = await admin.call(path, { method: 'PATCH', body: forged })
+    expect([refused.status, refused.body.errors]).toMatchObject([422, [{ field: 'clientId' }, { field: 'note' }]])
     const revoked = await admin.call(`${path}/revocation`, { method: 'POST', body: { tokensOnly: false } })
     expect(revoked.body.isActive).toBe(false)
     expect(await tokenOf({ clientId, clientSecret: String(rotated.body.secret) })).toBe(401)

@@ -322,6 +322,13 @@ describe('guiche audit list', () => {
     await cli.expectFailure(['audit', 'list', '--as', 'a b'], /1 to 64 letters, digits/)
   })
 
+  it('is verified: no entry was changed, deleted or slipped in', async () => {
+    expect(await cli.read(['audit', 'verify'])).toMatch(
+      /^the audit log is as it was written: \d+ entries, the last has the hash [0-9a-f]{64}$/m,
+    )
+    expect(await cli.runJson(['audit', 'verify'])).toMatchObject({ breaches: [], isIntact: true })
+  })
+
   it('has no line of what was refused', async () => {
     const count = async () => (await service.db.query(sql`select from audit_log`)).length
     const before = await count()

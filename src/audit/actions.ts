@@ -1,0 +1,105 @@
+import { type TObject, type TProperties, type TSchema, Type } from 'typebox'
+import { Value } from 'typebox/value'
+import { assert } from '../lib/assert.ts'
+
+/** Ids, names of clients and acquirers, references of a PSP: none of ours is longer. */
+const Name = Type.String({ maxLength: 128 })
+/** What an operator wrote to say why. */
+const Text = Type.String({ maxLength: 500 })
+const Cents = Type.Integer({ minimum: 0 })
+const Count = Type.Integer({ minimum: 0 })
+const orNull = (schema: TSchema) => Type.Union([schema, Type.Null()])
+const Moment = Type.String({ maxLength: 30 })
+/** At most as many as there are scopes, roles or states of anything. */
+const Names = Type.Array(Name, { maxItems: 50 })
+
+/** All fields are optional: the command line and the dashboard know different ones. `by` is the person behind `--as`. */
+function details(fields: TProperties): TObject {
+  const optional = Object.entries(fields).map(([name, schema]) => [name, Type.Optional(schema)])
+  return Type.Object({ ...Object.fromEntries(optional), by: Type.Optional(Name) }, { additionalProperties: false })
+}
+
+const none = details({})
+const reason = details({ reason: Text })
+const feeParts = { fixed: Cents, basisPoints: Count, minimum: Cents, maximum: orNull(Cents) }
+
+/**
+ * Every action of the audit log and the details that it may have. A request body never gets into the log as it came: what is not named
+ * here is refused. No secret, and nothing personal of a customer: entries are kept for ever.
+ */
+const detailsOf = {
+  'brake.engage': reason,
+  'brake.release': reason,
+  'client.create': details({ clientId: Name, scopes: Names }),
+  'client.revoke': details({ clientId: Name, tokensOnly: Type.Boolean() }),
+  'client.rotate-secret': details({ clientId: Name, overlapHours: Type.Number() }),
+  'client.rotate-webhook-secret': details({ clientId: Name, overlapHours: Type.Number() }),
+  'client.scopes': details({ clientId: Name, scopes: Names }),
+  'close.run': details({ date: Moment, acquirer: Name }),
+  'fee.set': details({ operation: Name, ...feeParts }),
+  'infraction.accept': details({ infractionId: Name }),
+  'infraction.open': details({ amount: Cents, reason: Text }),
+  'infraction.reject': details({ infractionId: Name }),
+  'ledger.release': details({ reason: Text, breaches: Count }),
+  'ledger.stop': reason,
+  'orphan.match': details({ transactionId: Name, score: Type.Number() }),
+  'orphan.return': none,
+  'orphan.undo': none,
+  'reconcile.confirm': details({
+    class: Name,
+    reference: Name,
+    proposal: Name,
+    action: Name,
+    kind: Name,
+    cents: Type.Integer(),
+    account: Name,
+  }),
+  'reconcile.dismiss': reason,
+  'reconcile.run': details({ acquirer: Name, from: Moment, to: Moment }),
+  'rotate-signing-key': none,
+  seed: details({ transactions: Count, merchants: Count, days: Count, seed: Count }),
+  'transaction.create': details({ amount: Cents }),
+  'transaction.refund': details({ refundId: Name, amount: Cents, reason: orNull(Text) }),
+  'user.accept': details({ role: Name }),
+  'user.add_second_factor': none,
+  'user.change': details({ role: Name, isDisabled: Type.Boolean() }),
+  'user.choose_password': details({ role: Name }),
+  'user.disable': none,
+  'user.enable': none,
+  'user.invite': details({ role: Name }),
+  'user.remove_second_factor': none,
+  'user.reset': details({ secondFactor: Type.Boolean() }),
+  'user.sign_in': none,
+  'webhook.resend': none,
+  'webhook.resend-many': details({ from: Moment, until: Moment, states: Names, count: Count }),
+  'withdrawal.approve': none,
+  'withdrawal.cancel': none,
+  'withdrawal.confirm': none,
+  'withdrawal.create': details({ amount: Cents, pixKeyType: Name, hold: orNull(Name) }),
+  'withdrawal.limits': details({
+    perWithdrawal: orNull(Cents),
+    perDay: orNull(Cents),
+    perNight: orNull(Cents),
+    approvalAbove: orNull(Cents),
+    duplicateWindowSeconds: Count,
+  }),
+  'withdrawal.reject': reason,
+} satisfies Record<string, TObject>
+
+export type ActionName = keyof typeof detailsOf
+
+/**
+ * The details as JSON, which is how they are kept.
+ *
+ * @throws {BrokenInvariant} where they are not as the table has them: nothing is done that cannot be recorded
+ */
+export function toDetailsJson(action: ActionName, details: Record<string, unknown>): string {
+  const json = JSON.stringify(details)
+  const errors = Value.Errors(detailsOf[action], JSON.parse(json))
+  const [first] = errors
+  assert(
+    !first,
+    `the audit details of ${action} are not as src/audit/actions.ts has them: ${first?.instancePath} ${first?.message}`,
+  )
+  return json
+}

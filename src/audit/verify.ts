@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto'
+import type { Db, Tx } from '../db/sql.ts'
+import { type ChainedAction, countUnchained, listChained } from './store.ts'
+
+/** Where the audit log is not as it was written: the entry's number in the chain. */
+export type AuditBreach = { entry: number; detail: string }
+
+/** The newest entry at some moment, as a signed statement has it. */
+export type AuditHead = { position: number; sha256: string }
+
+/** An anchor: what was signed of the audit log, and where. */
+export type AuditAnchor = AuditHead & { signedIn: string }
+
+export type AuditVerification = { entries: number; head: AuditHead | null; breaches: AuditBreach[] }
+
+/** Rows that are read at once: some 300 bytes each. */
+const pageRows = 5_000
+/** As many breaches as anybody reads. After them the rest is not looked at. */
+const breachesMax = 100
+
+/**
+ * Recomputes the chain of the audit log from its first entry, and compares it with what was signed of it. An entry that was changed, deleted or
+ * inserted by another way than the service's is found where it is; a log that was rewritten as a whole is found by the signed statements.
+ */
+export async function verifyAudit(db: Db | Tx, anchors: AuditAnchor[] = []): Promise<AuditVerification> {
+  const signed = new Map<number, AuditAnchor[]>()
+  for (const anchor of anchors) signed.set(anchor.position, [...(signed.get(anchor.position) ?? []), anchor])
+  const breaches: AuditBreach[] = []
+  let former: Buffer = Buffer.alloc(0)
+  let position = 0
+  for (let isMore = true; isMore && breaches.length < breachesMax; ) {
+    const rows = await listChained(db, { after: position, limit: pageRows })
+    for (const row of rows) {
+      breaches.push(...checkEntry(row, position, former))
+      for (const { sha256, signedIn } of signed.get(row.position) ?? []) {
+        if (sha256 !== row.hash.toString('hex'))
+          breaches.push({ entry: row.position, detail: `is not the entry that was signed in ${signedIn}` })
+      }
+      signed.delete(row.position)
+      former = row.hash
+      position = row.position
+    }
+    isMore = rows.length === pageRows
+  }
+  if (breaches.length < breachesMax) {
+    for (const { position: entry, signedIn } of [...signed.values()].flat())
+      breaches.push({ entry, detail: `was signed in ${signedIn} and is not there any more` })
+    const unchained = await countUnchained(db)
+    if (unchained > 0)
+      breaches.push({ entry: position, detail: `${unchained} entries of the log are not in the chain` })
+  }
+  const head = position === 0 ? null : { position, sha256: former.toString('hex') }
+  return { entries: position, head, breaches: breaches.slice(0, breachesMax) }
+}
+
+function checkEntry(row: ChainedAction, formerPosition: number, former: Buffer): AuditBreach[] {
+  const { position: entry, id, at } = row
+  if (entry !== formerPosition + 1)
+    return [{ entry: formerPosition + 1, detail: `is not there any more, nor are those until number ${entry}` }]
+  if (id === null) return [{ entry, detail: 'was deleted' }]
+  if (hashEntry(former, row).equals(row.hash)) return []
+  return [{ entry, detail: `was changed, or the one before it was (id ${id}, ${at?.toISOString()})` }]
+}
+
+/** As migration 0029 has it in SQL. */
+function hashEntry(former: Buffer, row: ChainedAction): Buffer {
+  const fields = [row.id, row.at?.getTime(), row.actor, row.action, row.merchant_id, row.record_id, row.details]
+  const hash = createHash('sha256').update(former)
+  for (const field of fields)
+    hash.update(
+      createHash('sha256')
+        .update(String(field ?? ''))
+        .digest(),
+    )
+  return hash.digest()
+}
