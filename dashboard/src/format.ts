@@ -50,6 +50,8 @@ function createFormat(language: Language) {
     /** Of a day without time, yyyy-mm-dd. */
     day: (name: string) => day.format(new Date(`${name}T00:00:00Z`)),
     time: (at: string | Date) => time.format(new Date(at)),
+    /** Whether it is of the day that it is in Brazil now. */
+    isToday: (at: string | Date) => date.format(new Date(at)) === date.format(new Date()),
     /** `in 3 days`, `2 hours ago`. */
     fromNow: (at: string | Date) => {
       const seconds = (new Date(at).getTime() - Date.now()) / 1000

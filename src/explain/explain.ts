@@ -1,9 +1,11 @@
 import type { Db } from '../db/sql.ts'
 import type { Clock } from '../lib/clock.ts'
+import { toEnglish } from './english.ts'
 import { type Facts, findFacts, type IsConfigured } from './facts.ts'
+import type { Sentence } from './sentences.ts'
 import { type TimelineEntry, toTimeline } from './timeline.ts'
-import { summarizeTransaction } from './transaction.ts'
-import { summarizeWithdrawal } from './withdrawal.ts'
+import { describeTransaction } from './transaction.ts'
+import { describeWithdrawal } from './withdrawal.ts'
 
 export type Explanation = {
   id: string
@@ -19,7 +21,9 @@ export type Explanation = {
   otherAcquirers: string[]
   endToEnd: string | null
   timeline: TimelineEntry[]
-  /** Where it stands and why, and what happens next. */
+  /** Where it is and why, and what happens next. */
+  sentences: Sentence[]
+  /** The same in English, with times in UTC. */
   summary: string
 }
 
@@ -33,7 +37,8 @@ export async function explainRecord(
 ): Promise<Explanation | null> {
   const facts = await findFacts(deps, id, deps.clock.now())
   if (!facts) return null
-  const { record } = facts
+  const { record, now } = facts
+  const sentences = describeRecord(facts)
   return {
     id: record.id,
     type: record.type,
@@ -45,13 +50,14 @@ export async function explainRecord(
     otherAcquirers: record.other_acquirers,
     endToEnd: record.end_to_end,
     timeline: toTimeline(facts),
-    summary: summarize(facts),
+    sentences,
+    summary: `${record.status}: ${toEnglish(sentences, now)}`,
   }
 }
 
-function summarize(facts: Facts): string {
+function describeRecord(facts: Facts): Sentence[] {
   const { record } = facts
   return record.type === 'transaction'
-    ? summarizeTransaction({ ...facts, record })
-    : summarizeWithdrawal({ ...facts, record })
+    ? describeTransaction({ ...facts, record })
+    : describeWithdrawal({ ...facts, record })
 }

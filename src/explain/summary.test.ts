@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import type { DeliveryRow } from '../webhooks/read-store.ts'
+import { toEnglish } from './english.ts'
 import type { Facts } from './facts.ts'
+import type { Sentence } from './sentences.ts'
 import type { InfractionRecord, RefundRecord, SurplusRecord, TransactionRecord, WithdrawalRecord } from './store.ts'
-import { summarizeTransaction } from './transaction.ts'
-import { summarizeWithdrawal } from './withdrawal.ts'
+import { describeTransaction } from './transaction.ts'
+import { describeWithdrawal } from './withdrawal.ts'
 
 /** Hours and minutes of the day on which all of this happens. */
 const at = (time: string) => new Date(`2026-03-02T${time}.000Z`)
@@ -46,22 +48,20 @@ const nothing = {
 }
 type More = Partial<Omit<Facts, 'record'>>
 
+function summarize(status: string, sentences: Sentence[]): string {
+  return `${status}: ${toEnglish(sentences, now)}`
+}
+
 function ofTransaction(record: Partial<TransactionRecord>, more: More = {}): string {
   const unpaid = { amount_paid: null, payment_date: null, pix_expires_at: null }
-  return summarizeTransaction({
-    ...nothing,
-    ...more,
-    record: { type: 'transaction', status: 'PENDING', ...common, ...unpaid, ...record },
-  })
+  const whole = { type: 'transaction', status: 'PENDING', ...common, ...unpaid, ...record } as const
+  return summarize(whole.status, describeTransaction({ ...nothing, ...more, record: whole }))
 }
 
 function ofWithdrawal(record: Partial<WithdrawalRecord>, more: More = {}): string {
   const fresh = { pix_key_type: 'EMAIL', hold: null, hold_at_birth: null, processed_date: null }
-  return summarizeWithdrawal({
-    ...nothing,
-    ...more,
-    record: { type: 'withdrawal', status: 'PENDING', ...common, ...fresh, ...record },
-  })
+  const whole = { type: 'withdrawal', status: 'PENDING', ...common, ...fresh, ...record } as const
+  return summarize(whole.status, describeWithdrawal({ ...nothing, ...more, record: whole }))
 }
 
 const paid = { status: 'PAID', amount_paid: 2590, payment_date: at('11:30:00'), end_to_end: 'E1' } as const

@@ -1,7 +1,8 @@
 import { inReais } from '../lib/money.ts'
 import type { Facts } from './facts.ts'
+import type { InfractionRecord, RefundRecord, TransferRecord, WithdrawalRecord } from './store.ts'
 
-const kinds = [
+const kinds: (keyof TimelineData)[] = [
   'request',
   'operator',
   'callback',
@@ -11,10 +12,52 @@ const kinds = [
   'status',
   'ledger',
   'delivery',
-] as const
+]
 
-/** One thing that happened: `what` for people, `data` for programs, with amounts in cents. */
-export type TimelineEntry = { at: Date; kind: (typeof kinds)[number]; what: string; data: Record<string, unknown> }
+/** What is known of each kind of entry. Amounts are cents. */
+export type TimelineData = {
+  request: {
+    type: 'transaction' | 'withdrawal'
+    clientId: string
+    clientName: string
+    amount: number
+    externalCode: string | null
+    pixKeyType: string | null
+    hold: WithdrawalRecord['hold']
+  }
+  operator: { actor: string; action: string; details: Record<string, unknown> | null }
+  callback: { step: 'received' | 'finished'; acquirer: string; endToEnd: string; state: string }
+  acquirer: { acquirer: string; operation: string; outcome: string; error: string | null; durationMs: number }
+  refund: {
+    /** `reversed`: an attribution was undone, so the money went back into suspense. */
+    step: 'requested' | 'sent' | 'refused' | 'reversed'
+    id: string
+    amount: number
+    status: RefundRecord['status']
+    error: string | null
+  }
+  contest: {
+    step: 'opened' | InfractionRecord['state']
+    id: string
+    amount: number
+    state: InfractionRecord['state']
+  }
+  status: { status: string; reason: string | null }
+  ledger: Pick<TransferRecord, 'kind' | 'debit' | 'credit' | 'amount'> & { eventKey: string }
+  delivery: {
+    eventId: string
+    type: string
+    attempt: number
+    status: number | null
+    error: string | null
+    durationMs: number
+  }
+}
+
+/** One thing that happened: `what` in English for the command line, `data` for programs and for the dashboard. */
+export type TimelineEntry<Moment = Date> = {
+  [Kind in keyof TimelineData]: { at: Moment; kind: Kind; what: string; data: TimelineData[Kind] }
+}[keyof TimelineData]
 
 /** All that happened to a record, in order. What happened in the same millisecond stands with causes before effects. */
 export function toTimeline(facts: Facts): TimelineEntry[] {
@@ -35,6 +78,8 @@ export function toTimeline(facts: Facts): TimelineEntry[] {
 }
 
 function toRequest({ record }: Facts): TimelineEntry {
+  const { type, client_id: clientId, client_name: clientName, amount, external_code: externalCode } = record
+  const isWithdrawal = type === 'withdrawal'
   const wish = record.type === 'transaction' ? 'a charge' : `a withdrawal to a PIX key (${record.pix_key_type})`
   const code = record.external_code === null ? '' : `, external code ${record.external_code}`
   const held = record.type === 'withdrawal' && record.hold_at_birth ? `; held: ${record.hold_at_birth}` : ''
@@ -42,7 +87,11 @@ function toRequest({ record }: Facts): TimelineEntry {
     at: record.created_at,
     kind: 'request',
     what: `${record.client_name} asked for ${wish} of ${inReais(record.amount)}${code}${held}`,
-    data: { clientId: record.client_id, amount: record.amount, externalCode: record.external_code },
+    data: {
+      ...{ type, clientId, clientName, amount, externalCode },
+      pixKeyType: isWithdrawal ? record.pix_key_type : null,
+      hold: isWithdrawal ? record.hold_at_birth : null,
+    },
   }
 }
 
@@ -66,10 +115,17 @@ function toCallbackEntries({ notices }: Facts): TimelineEntry[] {
       at: received_at,
       kind: 'callback',
       what: `${acquirer} told of ${endToEnd}`,
-      data,
+      data: { ...data, step: 'received' },
     }
     const done: TimelineEntry[] = finished_at
-      ? [{ at: finished_at, kind: 'callback', what: `the callback of ${endToEnd} ${ends[state]}`, data }]
+      ? [
+          {
+            at: finished_at,
+            kind: 'callback',
+            what: `the callback of ${endToEnd} ${ends[state]}`,
+            data: { ...data, step: 'finished' },
+          },
+        ]
       : []
     return [told, ...done]
   })
@@ -110,21 +166,35 @@ function toRefundEntries({ refunds }: Facts): TimelineEntry[] {
     const data = { id, amount, status, error }
     const of = inReais(amount)
     if (undone !== null)
-      return [{ at: created_at, kind: 'refund', what: `the match was undone: ${of} went back into suspense`, data }]
-    const asked: TimelineEntry = { at: created_at, kind: 'refund', what: `${of} asked for`, data }
+      return [
+        {
+          at: created_at,
+          kind: 'refund',
+          what: `the match was undone: ${of} went back into suspense`,
+          data: { ...data, step: 'reversed' },
+        },
+      ]
+    const requested: TimelineEntry = {
+      at: created_at,
+      kind: 'refund',
+      what: `${of} asked for`,
+      data: { ...data, step: 'requested' },
+    }
     const ended = status === 'REFUNDED' ? 'sent back' : `refused: ${error ?? 'no reason was given'}`
-    return [asked, ...(finished_at ? [{ ...asked, at: finished_at, what: `${of} ${ended}` }] : [])]
+    if (!finished_at) return [requested]
+    const step = status === 'REFUNDED' ? 'sent' : 'refused'
+    return [requested, { at: finished_at, kind: 'refund', what: `${of} ${ended}`, data: { ...data, step } }]
   })
 }
 
 function toContestEntries({ infractions }: Facts): TimelineEntry[] {
   return infractions.flatMap(({ id, amount, state, opened_at, decided_at, finished_at }) => {
     const data = { id, amount, state }
-    const entry = (at: Date, step: string): TimelineEntry => ({
+    const entry = (at: Date, step: TimelineData['contest']['step']): TimelineEntry => ({
       at,
       kind: 'contest',
       what: `of ${inReais(amount)} ${step}`,
-      data,
+      data: { ...data, step },
     })
     const wasAccepted = decided_at !== null && (state === 'accepted' || state === 'returned')
     return [
@@ -141,7 +211,7 @@ function toStatusEntries({ record }: Facts): TimelineEntry[] {
     at: dates[index] ?? record.created_at,
     kind: 'status',
     what: index === statuses.length - 1 && error !== null ? `${status}: ${error}` : status,
-    data: { status },
+    data: { status, reason: index === statuses.length - 1 ? error : null },
   }))
 }
 

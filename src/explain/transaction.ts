@@ -1,136 +1,121 @@
-import { inReais } from '../lib/money.ts'
+import { describeDelivery } from './delivery.ts'
 import type { Facts } from './facts.ts'
-import { describeStop } from './stop.ts'
+import { type Sentence, say, sayNext, unlessUnconfigured } from './sentences.ts'
 import type { TransactionRecord } from './store.ts'
-import { describeTold } from './told.ts'
-import { atTime, due, notAsked, sentences, withStop } from './words.ts'
 
 type TransactionFacts = Facts<TransactionRecord>
 
-/** Where a transaction stands and why, whether the shop knows, and what happens next. */
-export function summarizeTransaction(facts: TransactionFacts): string {
-  const { status } = facts.record
-  return sentences(`${status}: ${describeStanding(facts)}`, describeSurplus(facts), describeTold(facts))
+/** Where a transaction is and why, whether the shop knows, and what happens next. */
+export function describeTransaction(facts: TransactionFacts): Sentence[] {
+  return [...describeStatus(facts), ...describeSurplus(facts), ...describeDelivery(facts)]
 }
 
-function describeStanding(facts: TransactionFacts): string {
-  switch (facts.record.status) {
+function describeStatus(facts: TransactionFacts): Sentence[] {
+  const { record } = facts
+  switch (record.status) {
     case 'PENDING':
       return describePending(facts)
     case 'PIX_QRCODE_GENERATED':
       return describeUnpaid(facts)
     case 'FAILED':
-      return sentences(
-        `${withStop(facts.record.error_message ?? 'the acquirer gave no reason')}`,
-        'Should a payment arrive after all, it is booked.',
-      )
+      return [say('charge_failed', { reason: record.error_message }), say('late_payment_counts', {})]
     case 'PAID':
       return describePaid(facts)
     case 'PROCESSING_REFUND':
       return describeRefunding(facts)
     case 'REFUNDED':
-      return describeUndone(facts) ?? `all of the ${inReais(facts.record.amount_paid ?? 0)} went back to the payer.`
+      return describeReversal(facts) ?? [say('refunded', { amount: record.amount_paid ?? 0 })]
     default:
       return describeContest(facts)
   }
 }
 
-function describePending(facts: TransactionFacts): string {
+function describePending(facts: TransactionFacts): Sentence[] {
   const { record, exchanges, now } = facts
   const last = exchanges.findLast(({ outcome }) => outcome === 'unknown' || outcome === 'error')
-  const how = last ? ` (${last.error}, at ${atTime(last.at, now)})` : ''
-  return sentences(
-    `the acquirer did not answer${how}, so it is not known whether the charge exists.`,
-    notAsked(facts) || due('It', 'asked again', { at: record.check_at, now }),
-  )
+  return [
+    say('charge_unknown', { error: last?.error ?? null, at: last?.at ?? null }),
+    ...unlessUnconfigured(facts, () => sayNext('check_charge', { at: record.check_at, now })),
+  ]
 }
 
-function describeUnpaid(facts: TransactionFacts): string {
+function describeUnpaid(facts: TransactionFacts): Sentence[] {
   const { record, notices, now } = facts
   const { pix_expires_at: expiresAt, check_at: at } = record
-  const told = notices.at(-1)
-  const claimed =
-    told === undefined
-      ? ''
-      : told.state === 'received'
-        ? 'A callback told of a payment, and the acquirer is being asked to confirm it.'
-        : 'A callback told of a payment, but the acquirer does not confirm it.'
-  const isExpired = expiresAt !== null && expiresAt <= now
-  return isExpired
-    ? sentences(
-        `the code expired at ${atTime(expiresAt, now)} and no payment is known.`,
-        claimed,
-        notAsked(facts) || due('The acquirer', 'asked a last time', { at, now }),
-      )
-    : sentences(
-        `nobody has paid yet; the code is good until ${expiresAt ? atTime(expiresAt, now) : 'it expires'}.`,
-        claimed,
-        notAsked(facts) ||
-          (at
-            ? `Without a payment it fails soon after ${atTime(at, now)}, when the acquirer has been asked a last time.`
-            : ''),
-      )
+  const last = notices.at(-1)
+  const reported = last ? [say('payment_reported', { isBeingConfirmed: last.state === 'received' })] : []
+  if (expiresAt !== null && expiresAt <= now) {
+    return [
+      say('charge_expired', { at: expiresAt }),
+      ...reported,
+      ...unlessUnconfigured(facts, () => sayNext('check_expired_charge', { at, now })),
+    ]
+  }
+  return [
+    say('charge_unpaid', { until: expiresAt }),
+    ...reported,
+    ...unlessUnconfigured(facts, () => (at ? [say('unpaid_fails', { at })] : [])),
+  ]
 }
 
-function describePaid({ record, refunds, infractions, now }: TransactionFacts): string {
-  const { amount_paid: paid, payment_date: at, fee_amount: fee } = record
+function describePaid({ record, refunds, infractions }: TransactionFacts): Sentence[] {
+  const { amount_paid: amount, payment_date: at, fee_amount: fee } = record
   const refunded = sumOf(refunds.filter(({ status }) => status === 'REFUNDED'))
   const lastRefund = refunds.at(-1)
   const isContestOver = infractions.some(({ state }) => state === 'rejected' || state === 'canceled')
-  return sentences(
-    `${inReais(paid ?? 0)} arrived at ${at ? atTime(at, now) : 'an unknown time'}${fee ? `, of which ${inReais(fee)} are the fee` : ''}.`,
-    refunded > 0 ? `${inReais(refunded)} of it went back to the payer.` : '',
-    lastRefund?.status === 'FAILED'
-      ? `The last refund, of ${inReais(lastRefund.amount)}, was refused: ${withStop(lastRefund.error_message ?? 'no reason was given')}`
-      : '',
-    isContestOver ? 'A contest of it came to nothing.' : '',
-  )
+  return [
+    say('paid', { amount: amount ?? 0, at, fee: fee ?? 0 }),
+    ...(refunded > 0 ? [say('refunded_in_part', { amount: refunded })] : []),
+    ...(lastRefund?.status === 'FAILED'
+      ? [say('refund_failed', { amount: lastRefund.amount, reason: lastRefund.error_message })]
+      : []),
+    ...(isContestOver ? [say('dispute_closed', {})] : []),
+  ]
 }
 
-function describeRefunding(facts: TransactionFacts): string {
+function describeRefunding(facts: TransactionFacts): Sentence[] {
   const { refunds, brake, now } = facts
   const refund = refunds.find(({ status }) => status === 'PROCESSING')
-  if (!refund) return 'a refund is under way.'
-  return sentences(
-    `a refund of ${inReais(refund.amount)} was asked for at ${atTime(refund.created_at, now)}, and what became of it is not known yet.`,
-    'What it needs is set aside.',
-    notAsked(facts) ||
-      (brake ? describeStop(brake, now) : due('The acquirer', 'asked about it', { at: refund.check_at, now })),
-  )
+  if (!refund) return [say('refund_under_way', {})]
+  return [
+    say('refund_unknown', { amount: refund.amount, at: refund.created_at }),
+    say('refund_reserved', {}),
+    ...unlessUnconfigured(facts, () =>
+      brake
+        ? [say('payouts_stopped', { since: brake.engaged_at, reason: brake.reason })]
+        : sayNext('check_refund', { at: refund.check_at, now }),
+    ),
+  ]
 }
 
-/** The money is the operator's to find a place for. */
-function describeUndone({ record, refunds }: TransactionFacts): string | null {
+/** The operator decides where this money goes. */
+function describeReversal({ record, refunds }: TransactionFacts): Sentence[] | null {
   const id = refunds.find((refund) => refund.suspense_payment_id !== null)?.suspense_payment_id
   if (!id) return null
-  return `the payment was not for this transaction: its ${inReais(record.amount_paid ?? 0)} went back into suspense; see \`npx guiche orphan show ${id}\`.`
+  return [say('attribution_reversed', { amount: record.amount_paid ?? 0, suspensePaymentId: id })]
 }
 
-function describeContest({ record, infractions, now }: TransactionFacts): string {
+function describeContest({ record, infractions }: TransactionFacts): Sentence[] {
   const contest = infractions.at(-1)
-  const amount = contest ? inReais(contest.amount) : 'the payment'
+  const amount = contest?.amount ?? null
   switch (record.status) {
     case 'BLOCKED':
-      return sentences(
-        `the payer's bank contests ${amount}${contest ? `, since ${atTime(contest.opened_at, now)}` : ''}; it is blocked until that is decided.`,
-        `Where the acquirer does not tell how: \`npx guiche infraction accept | reject --transaction ${record.id}\`.`,
-      )
+      return [
+        say('disputed', { amount, since: contest?.opened_at ?? null }),
+        say('decide_dispute', { transactionId: record.id }),
+      ]
     case 'PROCESSING_INFRACTION':
-      return `the contest of ${amount} was accepted; it stays blocked until the acquirer tells that the money went back.`
+      return [say('dispute_accepted', { amount })]
     default:
-      return `${amount} went back to the payer after a contest. This is final.`
+      return [say('dispute_returned', { amount })]
   }
 }
 
-/** Nobody books a second payment by itself: it belongs to no charge any more. */
-function describeSurplus({ surplus }: TransactionFacts): string {
-  const all = surplus.map(({ end_to_end: id, acquirer, amount, status, error_message: error }) => {
-    const what = `It was paid once more, with ${inReais(amount)} at ${acquirer} (${id})`
-    if (status === 'returned') return `${what}: that went back to the payer.`
-    if (status === 'returning') return `${what}: that is being sent back.`
-    return `${what}: that is in suspense${error ? `, because it was not sent back (${error})` : ''}; see \`npx guiche orphan\`.`
-  })
-  return sentences(...all)
+/** Nothing books a second payment automatically: its charge is paid already. */
+function describeSurplus({ surplus }: TransactionFacts): Sentence[] {
+  return surplus.map(({ end_to_end: endToEnd, error_message: error, acquirer, amount, status }) =>
+    say('paid_again', { amount, acquirer, endToEnd, status, error }),
+  )
 }
 
 function sumOf(parts: { amount: number }[]): number {

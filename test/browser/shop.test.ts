@@ -95,9 +95,16 @@ describe.skipIf(chromiumPath === null)('a merchant’s people', () => {
     await page.getByRole('heading', { name: /Transação · R\$\s312,50/ }).waitFor()
     const happened = page.getByRole('region', { name: 'O que aconteceu' })
     await happened.getByText('situação', { exact: true }).first().waitFor()
-    await happened.getByText(/^pagamento R\$\s312,50, adquirente → disponível$/).waitFor()
-    await happened.getByText(/^simulator avisou de E/).waitFor()
-    await page.getByText('O pagamento chegou.').waitFor()
+    await happened.getByText(/^Pagamento · R\$\s312,50: Nos adquirentes → Disponível$/).waitFor()
+    await happened.getByText(/^simulator notificou o pagamento E/).waitFor()
+    const { paymentDate } = (await service.call<{ paymentDate: string }>(`/transaction/${paid}`)).body
+    const inBrasilia = new Intl.DateTimeFormat('pt-BR', {
+      dateStyle: 'short',
+      timeStyle: 'medium',
+      timeZone: 'America/Sao_Paulo',
+    }).format(new Date(paymentDate))
+    await page.getByText(`recebidos em ${inBrasilia}`).waitFor()
+    await page.getByText('Sem webhook: foi criado sem webhookUrl.').waitFor()
     await look('record-pt')
     await close()
   })

@@ -1,10 +1,7 @@
-import type { StatementEntry } from '@guiche/sdk'
-import type { Account } from '../../../../src/ledger/accounts.ts'
+import type { Account, TransferKind } from '../../../../src/ledger/accounts.ts'
 import { texts } from '../../text.ts'
 
-type Kind = StatementEntry['kind']
-
-const kindsEn: Record<Kind, string> = {
+const kindsEn: Record<TransferKind, string> = {
   payment: 'Payment',
   fee: 'Fee',
   debt_repaid: 'Debt repaid',
@@ -25,7 +22,7 @@ const kindsEn: Record<Kind, string> = {
   correction: 'Correction',
 }
 
-const kindsPt: Record<Kind, string> = {
+const kindsPt: Record<TransferKind, string> = {
   payment: 'Pagamento',
   fee: 'Tarifa',
   debt_repaid: 'Dívida abatida',

@@ -1,9 +1,11 @@
 import type { Transaction } from '@guiche/sdk'
-import { Badge, Group, Image, SimpleGrid, Skeleton, Stack, Text, Timeline } from '@mantine/core'
+import { Anchor, Badge, Group, Image, SimpleGrid, Skeleton, Stack, Text, Timeline } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
-import { useLocation, useParams } from 'wouter'
+import { Fragment, type ReactNode } from 'react'
+import { Link, useLocation, useParams } from 'wouter'
 import type { Explanation } from '../../../../src/explain/explain.ts'
+import type { Sentence } from '../../../../src/explain/sentences.ts'
+import type { TimelineEntry } from '../../../../src/explain/timeline.ts'
 import { ask, guiche } from '../../api.ts'
 import { OfClient } from '../../components/choose-client.tsx'
 import { Copyable } from '../../components/copy.tsx'
@@ -11,17 +13,21 @@ import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Page, Section } from '../../components/page.tsx'
 import { Status } from '../../components/status.tsx'
 import { useFormat } from '../../format.ts'
+import { useClientLink } from '../../links.ts'
+import { useMay, useUser } from '../../session.tsx'
 import { useLanguage, useText } from '../../text.ts'
 import { RecordActions } from './actions.tsx'
+import { writeEntry } from './happened.ts'
 import { PaymentPage } from './payment-page.tsx'
 import { Refunds } from './refund.tsx'
-import { standInPortuguese, tellInPortuguese } from './tell.ts'
+import { findPlace, toReason, writeSentence } from './standing.ts'
 import { words } from './text.ts'
 import { WithdrawalDetails } from './withdrawal.tsx'
 
 /** Dates come over the wire as text. */
-type Told = Omit<Explanation, 'timeline'> & {
-  timeline: { at: string; kind: Explanation['timeline'][number]['kind']; what: string; data: Record<string, unknown> }[]
+type Told = Omit<Explanation, 'timeline' | 'sentences'> & {
+  timeline: TimelineEntry<string>[]
+  sentences: Sentence<string>[]
 }
 
 /** One transaction or withdrawal: what it is, what happened to it, and the sentence that makes sense of it. */
@@ -74,7 +80,7 @@ function Shown({ client, isTransaction }: { client: string; isTransaction: boole
           <Text size="sm" fw={600} mb={2}>
             {t.where}
           </Text>
-          <Standing told={data} />
+          <Standing sentences={data.sentences} />
         </div>
       ) : (
         <Skeleton height={80} />
@@ -125,21 +131,34 @@ function Shown({ client, isTransaction }: { client: string; isTransaction: boole
   )
 }
 
-/** The whole sentence is the service's, which speaks English and UTC. */
-function Standing({ told }: { told: Told }) {
+/** Where it is and why, with the way to where a person can act on it. */
+function Standing({ sentences }: { sentences: Told['sentences'] }) {
   const t = useText(words)
+  const format = useFormat()
   const { language } = useLanguage()
-  const isOurs = language === 'pt'
+  const { merchant } = useUser()
+  const may = useMay()
+  const toLink = useClientLink()
   return (
-    <>
-      {isOurs && <Text size="sm">{standInPortuguese(told)}</Text>}
-      <Text size={isOurs ? 'xs' : 'sm'} {...(isOurs && { c: 'dimmed', mt: 6 })} lang="en">
-        {told.summary}
-      </Text>
-      <Text size="xs" c="dimmed" mt={isOurs ? 2 : 6}>
-        {t.inUtc}
-      </Text>
-    </>
+    <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+      {sentences.map((sentence, index) => {
+        const place = findPlace(sentence)
+        const isOpen = place !== null && may(place.permission) && !(place.isOperators && merchant !== null)
+        return (
+          // biome-ignore lint/suspicious/noArrayIndexKey: a sentence has no other, and each is written again whole
+          <Fragment key={index}>
+            {writeSentence(sentence, language, format)}{' '}
+            {isOpen && (
+              <>
+                <Anchor component={Link} href={toLink(place.path, place.query)} inherit>
+                  {t.open}
+                </Anchor>{' '}
+              </>
+            )}
+          </Fragment>
+        )
+      })}
+    </Text>
   )
 }
 
@@ -158,7 +177,8 @@ function Happened({ told }: { told: Told }) {
   const format = useFormat()
   return (
     <Timeline bulletSize={12} lineWidth={2}>
-      {told.timeline.map(({ at, kind }, index) => {
+      {told.timeline.map((entry, index) => {
+        const { at, kind } = entry
         const before = told.timeline[index - 1]
         const pause = before ? new Date(at).getTime() - new Date(before.at).getTime() : 0
         return (
@@ -173,7 +193,7 @@ function Happened({ told }: { told: Told }) {
                 {pause >= 1000 ? ` · ${t.after(format.duration(pause))}` : ''}
               </Text>
             </Group>
-            <What told={told} index={index} />
+            <What entry={entry} />
           </Timeline.Item>
         )
       })}
@@ -181,23 +201,21 @@ function Happened({ told }: { told: Told }) {
   )
 }
 
-function What({ told: { timeline }, index }: { told: Told; index: number }) {
+function What({ entry }: { entry: Told['timeline'][number] }) {
   const format = useFormat()
   const { language } = useLanguage()
-  const entry = timeline[index]
-  if (!entry) return null
   if (entry.kind === 'status') {
-    const reason = entry.what.includes(': ') ? entry.what.slice(entry.what.indexOf(': ') + 2) : ''
+    const reason = language === 'pt' ? toReason(entry.data.reason) : entry.data.reason
     return (
       <Group gap={8}>
-        <Status of={String(entry.data.status)} />
-        {reason !== '' && <Text size="sm">{reason}</Text>}
+        <Status of={entry.data.status} />
+        {reason !== null && <Text size="sm">{reason}</Text>}
       </Group>
     )
   }
   return (
     <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
-      {language === 'pt' ? tellInPortuguese(entry, timeline.slice(0, index), format) : entry.what}
+      {writeEntry(entry, language, format)}
     </Text>
   )
 }

@@ -1,0 +1,170 @@
+import type { TimelineData } from '../../../../src/explain/timeline.ts'
+import type { Format } from '../../format.ts'
+import type { Language } from '../../text.ts'
+import { words as ledger } from '../ledger/text.ts'
+
+/** What is written of each kind of entry. A status is shown as a badge instead. */
+type Written = { [Kind in Exclude<keyof TimelineData, 'status'>]: (data: TimelineData[Kind]) => string }
+
+/** A line of a record's timeline, in the reader's language. */
+export function writeEntry(
+  { kind, data }: { kind: keyof Written; data: TimelineData[keyof Written] },
+  language: Language,
+  format: Format,
+): string {
+  // Kind and data belong together, which an index into the table does not show.
+  return (writers[language](format)[kind] as (data: TimelineData[keyof Written]) => string)(data)
+}
+
+const writers: Record<Language, (format: Format) => Written> = { en: inEnglish, pt: inPortuguese }
+
+function inEnglish({ money }: Format): Written {
+  return {
+    request: ({ type, clientName, amount, externalCode, pixKeyType, hold }) => {
+      const what = type === 'transaction' ? 'a charge of' : `a withdrawal to a PIX key (${pixKeyType}) of`
+      const why = hold === null ? '' : ` · ${{ approval: 'needs approval', duplicate: 'looks like a duplicate' }[hold]}`
+      return `${clientName} requested ${what} ${money(amount)}${externalCode === null ? '' : `, external code ${externalCode}`}${why}`
+    },
+    operator: ({ actor, action, details }) => `${actor}: ${actionsEn[action] ?? action}${reasonOf(details)}`,
+    callback: ({ step, acquirer, endToEnd, state }) => {
+      if (step === 'received') return `${acquirer} notified us of payment ${endToEnd}`
+      if (state === 'settled') return `Payment ${endToEnd} confirmed by the acquirer`
+      return state === 'unconfirmed'
+        ? `Payment ${endToEnd} not confirmed by the acquirer: ignored`
+        : `Payment ${endToEnd} matched no charge`
+    },
+    acquirer: ({ acquirer, operation, outcome, error, durationMs }) =>
+      `${operationsEn[operation] ?? operation} (${acquirer}): ${outcomesEn[outcome] ?? outcome}${inBrackets(error)}, ${durationMs} ms`,
+    refund: ({ step, amount, error }) =>
+      ({
+        requested: `Refund of ${money(amount)} requested`,
+        sent: `${money(amount)} sent back to the payer`,
+        refused: `Refund of ${money(amount)} refused${error === null ? '' : `: ${error}`}`,
+        reversed: `Attribution reversed: ${money(amount)} back in suspense`,
+      })[step],
+    contest: ({ step, amount }) =>
+      `Dispute of ${money(amount)} ${{ open: 'opened', opened: 'opened', accepted: 'accepted', returned: 'returned to the payer', rejected: 'rejected', canceled: 'canceled' }[step]}`,
+    ledger: ({ kind, debit, credit, amount }) =>
+      `${ledger.en.kinds[kind]} · ${money(amount)}: ${ledger.en.accountNames[debit][0]} → ${ledger.en.accountNames[credit][0]}`,
+    delivery: ({ type, attempt, status, error, durationMs }) =>
+      `${type}: ${status === null ? (error ?? 'no answer') : `HTTP ${status}`}, attempt ${attempt}, ${durationMs} ms`,
+  }
+}
+
+const operationsEn: Record<string, string> = {
+  createCharge: 'Create the charge',
+  findCharge: 'Check the charge',
+  findPayment: 'Check the payment',
+  refund: 'Send the refund',
+  findRefund: 'Check the refund',
+  sendPayout: 'Send the payout',
+  findPayout: 'Check the payout',
+}
+
+const outcomesEn: Record<string, string> = {
+  refused: 'refused',
+  found: 'found',
+  nothing: 'not found',
+  processing: 'in progress',
+  done: 'done',
+  unknown: 'no answer, outcome unknown',
+  error: 'error on our side',
+}
+
+const actionsEn: Record<string, string> = {
+  'transaction.create': 'created the charge',
+  'transaction.refund': 'requested a refund',
+  'withdrawal.create': 'requested the withdrawal',
+  'withdrawal.approve': 'approved the withdrawal',
+  'withdrawal.reject': 'rejected the withdrawal',
+  'withdrawal.confirm': 'confirmed the withdrawal',
+  'withdrawal.cancel': 'canceled the withdrawal',
+  'infraction.open': 'recorded a dispute',
+  'infraction.accept': 'accepted the dispute',
+  'infraction.reject': 'rejected the dispute',
+  'orphan.match': 'attributed a payment to it',
+  'orphan.undo': 'reversed the attribution',
+  'orphan.return': 'returned a second payment',
+  'webhook.resend': 'resent a webhook',
+}
+
+function inPortuguese({ money }: Format): Written {
+  return {
+    request: ({ type, clientName, amount, externalCode, pixKeyType, hold }) => {
+      const what = type === 'transaction' ? 'uma cobrança de' : `um saque para uma chave Pix (${pixKeyType}) de`
+      const why = hold === null ? '' : ` · ${{ approval: 'precisa de aprovação', duplicate: 'parece repetido' }[hold]}`
+      return `${clientName} pediu ${what} ${money(amount)}${externalCode === null ? '' : `, código externo ${externalCode}`}${why}`
+    },
+    operator: ({ actor, action, details }) => `${actor} ${actionsPt[action] ?? action}${reasonOf(details)}`,
+    callback: ({ step, acquirer, endToEnd, state }) => {
+      if (step === 'received') return `${acquirer} notificou o pagamento ${endToEnd}`
+      if (state === 'settled') return `Pagamento ${endToEnd} confirmado pelo adquirente`
+      return state === 'unconfirmed'
+        ? `Pagamento ${endToEnd} não confirmado pelo adquirente: ignorado`
+        : `Pagamento ${endToEnd} sem cobrança correspondente`
+    },
+    acquirer: ({ acquirer, operation, outcome, error, durationMs }) => {
+      const [name, gender] = operationsPt[operation] ?? [operation, 'f']
+      const answer = outcomesPt[outcome]
+      return `${name} (${acquirer}): ${answer?.[gender] ?? outcome}${inBrackets(error)}, ${durationMs} ms`
+    },
+    refund: ({ step, amount, error }) =>
+      ({
+        requested: `Devolução de ${money(amount)} solicitada`,
+        sent: `${money(amount)} devolvidos ao pagador`,
+        refused: `Devolução de ${money(amount)} recusada${error === null ? '' : `: ${error}`}`,
+        reversed: `Conciliação desfeita: ${money(amount)} voltaram para a conta transitória`,
+      })[step],
+    contest: ({ step, amount }) =>
+      `Contestação de ${money(amount)} ${{ open: 'aberta', opened: 'aberta', accepted: 'aceita', returned: 'devolvida ao pagador', rejected: 'rejeitada', canceled: 'cancelada' }[step]}`,
+    ledger: ({ kind, debit, credit, amount }) =>
+      `${ledger.pt.kinds[kind]} · ${money(amount)}: ${ledger.pt.accountNames[debit][0]} → ${ledger.pt.accountNames[credit][0]}`,
+    delivery: ({ type, attempt, status, error, durationMs }) =>
+      `${type}: ${status === null ? (error ?? 'sem resposta') : `HTTP ${status}`}, tentativa ${attempt}, ${durationMs} ms`,
+  }
+}
+
+const operationsPt: Record<string, [name: string, gender: 'f' | 'm']> = {
+  createCharge: ['Criação da cobrança', 'f'],
+  findCharge: ['Consulta da cobrança', 'f'],
+  findPayment: ['Consulta do pagamento', 'm'],
+  refund: ['Envio da devolução', 'f'],
+  findRefund: ['Consulta da devolução', 'f'],
+  sendPayout: ['Envio do saque', 'm'],
+  findPayout: ['Consulta do saque', 'm'],
+}
+
+const outcomesPt: Record<string, { f: string; m: string }> = {
+  refused: { f: 'recusada', m: 'recusado' },
+  found: { f: 'encontrada', m: 'encontrado' },
+  nothing: { f: 'não encontrada', m: 'não encontrado' },
+  processing: { f: 'em andamento', m: 'em andamento' },
+  done: { f: 'concluída', m: 'concluído' },
+  unknown: { f: 'sem resposta, resultado desconhecido', m: 'sem resposta, resultado desconhecido' },
+  error: { f: 'erro do nosso lado', m: 'erro do nosso lado' },
+}
+
+const actionsPt: Record<string, string> = {
+  'transaction.create': 'criou a cobrança',
+  'transaction.refund': 'solicitou uma devolução',
+  'withdrawal.create': 'solicitou o saque',
+  'withdrawal.approve': 'aprovou o saque',
+  'withdrawal.reject': 'rejeitou o saque',
+  'withdrawal.confirm': 'confirmou o saque',
+  'withdrawal.cancel': 'cancelou o saque',
+  'infraction.open': 'registrou uma contestação',
+  'infraction.accept': 'aceitou a contestação',
+  'infraction.reject': 'rejeitou a contestação',
+  'orphan.match': 'conciliou um pagamento com ela',
+  'orphan.undo': 'desfez a conciliação',
+  'orphan.return': 'devolveu um segundo pagamento',
+  'webhook.resend': 'reenviou um webhook',
+}
+
+function reasonOf(details: Record<string, unknown> | null): string {
+  return typeof details?.reason === 'string' ? `: ${details.reason}` : ''
+}
+
+function inBrackets(error: string | null): string {
+  return error === null ? '' : ` (${error})`
+}

@@ -1,0 +1,240 @@
+import type { NextStep, Sentence, SentenceData } from '../../../../src/explain/sentences.ts'
+import type { Format } from '../../format.ts'
+import type { Language } from '../../text.ts'
+
+type Said = Sentence<string>
+type Written = { [Code in keyof SentenceData]: (data: SentenceData<string>[Code]) => string }
+
+/** One sentence of where a record is, in the reader's language and in Brasília time. */
+export function writeSentence({ code, data }: Said, language: Language, format: Format): string {
+  // Code and data belong together, which an index into the table does not show.
+  return (writers[language](format)[code] as (data: Said['data']) => string)(data)
+}
+
+type Place = { path: string; query?: Record<string, string>; permission: string; isOperators?: boolean }
+
+/** Where a person acts on what a sentence says, and the permission to see that screen. */
+export function findPlace({ code, data }: Said): Place | null {
+  switch (code) {
+    case 'decide_dispute':
+      return { path: '/infractions', permission: 'infraction.read' }
+    case 'attribution_reversed':
+      return {
+        path: `/reconciliation/held/${data.suspensePaymentId}`,
+        permission: 'reconciliation.read',
+        isOperators: true,
+      }
+    case 'payouts_stopped':
+      return { path: '/system', permission: 'system.read' }
+    case 'webhook_refused':
+    case 'webhook_given_up':
+      return { path: '/webhooks', query: { delivery: data.eventId }, permission: 'webhook.read' }
+    default:
+      return null
+  }
+}
+
+const writers: Record<Language, (format: Format) => Written> = { en: inEnglish, pt: inPortuguese }
+
+function inEnglish({ money, time, dateTime, isToday }: Format): Written {
+  const at = (moment: string) => (isToday(moment) ? `at ${time(moment)}` : `on ${dateTime(moment)}`)
+  const until = (moment: string) => (isToday(moment) ? time(moment) : dateTime(moment))
+  const amountOr = (amount: number | null) => (amount === null ? 'the payment' : money(amount))
+  const answer = answerOf('the receiver answered', 'the receiver did not answer')
+  const steps: Record<NextStep, string> = {
+    check_charge: 'Next check with the acquirer',
+    check_expired_charge: 'Last check with the acquirer',
+    check_refund: 'Next check with the acquirer',
+    send_withdrawal: 'Goes to the acquirer',
+    check_withdrawal: 'Next check with the acquirer',
+    check_withdrawal_returned: 'Next check whether the receiver sent it back',
+    deliver: 'First attempt',
+    deliver_again: 'Next attempt',
+  }
+  return {
+    charge_unknown: ({ error, at: moment }) =>
+      `The acquirer did not answer${error && moment ? ` (${error}, ${at(moment)})` : ''}, so it is unknown whether the charge exists.`,
+    charge_unpaid: ({ until: moment }) =>
+      moment === null ? 'Waiting for payment.' : `Waiting for payment. The QR code is valid until ${until(moment)}.`,
+    charge_expired: ({ at: moment }) => `The QR code expired ${at(moment)} without a payment.`,
+    payment_reported: ({ isBeingConfirmed }) =>
+      isBeingConfirmed
+        ? 'The bank reported a payment; it is being confirmed.'
+        : 'The bank reported a payment that the acquirer does not confirm.',
+    unpaid_fails: ({ at: moment }) => `Unless it is paid, it fails soon after ${until(moment)}.`,
+    charge_failed: ({ reason }) => `Failed: ${withStop(reason ?? 'the acquirer gave no reason')}`,
+    late_payment_counts: () => 'A payment that still arrives is credited.',
+    paid: ({ amount, at: moment, fee }) =>
+      `Paid: ${money(amount)} received${moment === null ? '' : ` ${at(moment)}`}${fee > 0 ? `, fee ${money(fee)}` : ''}.`,
+    refunded_in_part: ({ amount }) => `${money(amount)} of it was refunded.`,
+    refund_failed: ({ amount, reason }) =>
+      `The last refund, of ${money(amount)}, failed: ${withStop(reason ?? 'no reason given')}`,
+    dispute_closed: () => 'It was disputed; the dispute was rejected or canceled.',
+    refund_unknown: ({ amount, at: moment }) =>
+      `A refund of ${money(amount)} was requested ${at(moment)}; its outcome is not known yet.`,
+    refund_under_way: () => 'A refund is in progress.',
+    refund_reserved: () => 'Its amount is reserved.',
+    refunded: ({ amount }) => `Refunded: all of ${money(amount)} went back to the payer.`,
+    attribution_reversed: ({ amount }) =>
+      `The payment did not belong to this charge: its ${money(amount)} went back into suspense.`,
+    disputed: ({ amount, since }) =>
+      `The payer’s bank disputes ${amountOr(amount)}${since === null ? '' : ` since ${until(since)}`}. It is blocked until the dispute is decided.`,
+    decide_dispute: () => 'If your bank does not report the decision, record it under disputes.',
+    dispute_accepted: ({ amount }) =>
+      `The dispute of ${amountOr(amount)} was accepted. It stays blocked until the bank reports that it was returned.`,
+    dispute_returned: ({ amount }) => `Returned to the payer after a dispute: ${amountOr(amount)}.`,
+    paid_again: ({ amount, acquirer, endToEnd, status, error }) => {
+      const what = `It was paid a second time: ${money(amount)} at ${acquirer} (${endToEnd})`
+      if (status === 'returned') return `${what}, returned to the payer.`
+      if (status === 'returning') return `${what}, being returned to the payer.`
+      return `${what}, kept in suspense${error === null ? '' : ` because returning it failed (${error})`}.`
+    },
+    withdrawal_over_limit: ({ amount }) => `${money(amount)} is above the limit and needs the operator’s approval.`,
+    withdrawal_like_another: () =>
+      'It looks like a duplicate: same amount and key as one just before. It waits until it is confirmed.',
+    decide_withdrawal: () => 'Nothing is sent before that.',
+    withdrawal_reserved: ({ amount }) => `${money(amount)} and its fee are reserved; nothing has been sent yet.`,
+    withdrawal_unknown: ({ amount, error, at: moment }) =>
+      `The acquirer was asked to send ${money(amount)}; the outcome is not known yet${error && moment ? ` (${error}, ${at(moment)})` : ''}. The amount stays reserved until then.`,
+    withdrawal_sent: ({ amount, at: moment }) => `Sent: ${money(amount)}${moment === null ? '' : ` ${at(moment)}`}.`,
+    withdrawal_failed: ({ amount, reason }) =>
+      `Nothing was sent; ${money(amount)} and its fee are available again: ${withStop(reason ?? 'the acquirer gave no reason')}`,
+    withdrawal_canceled: ({ amount }) =>
+      `Canceled before it was sent; ${money(amount)} and its fee are available again.`,
+    withdrawal_rejected: ({ amount, reason }) =>
+      `Rejected before it was sent; ${money(amount)} and its fee are available again: ${withStop(reason ?? 'no reason given')}`,
+    withdrawal_returned: ({ reason }) => `${withStop(reason ?? 'The receiver sent the money back')} The fee is kept.`,
+    payouts_stopped: ({ since, reason }) => `Withdrawals and refunds are stopped since ${until(since)} (${reason}).`,
+    acquirer_not_configured: ({ acquirer }) =>
+      `Its acquirer ${acquirer} is not in the settings, so nobody can ask it. Configure it again.`,
+    next: ({ step, at: moment, isLate }) =>
+      isLate
+        ? `${steps[step]}: was due ${at(moment)} and has not happened. Does the service run?`
+        : `${steps[step]} ${at(moment)}.`,
+    webhook_none: () => 'No webhook: it was created without a webhookUrl.',
+    webhook_nothing_yet: () => 'No webhook is due yet.',
+    webhook_undelivered: ({ type, behind, attempt, ...last }) => {
+      const what = type === null ? 'Webhook not delivered yet' : `Webhook ${type} waits behind ${behind}`
+      return attempt === null ? `${what}.` : `${what}: ${answer(last)} at attempt ${attempt}.`
+    },
+    webhook_delivered: ({ at: moment }) => `Webhook delivered${moment === null ? '' : ` ${at(moment)}`}.`,
+    webhook_refused: ({ type }) => `Webhook ${type} not delivered: the receiver answered 410, it wants no more.`,
+    webhook_given_up: ({ type, ...last }) =>
+      `Webhook ${type} not delivered: all attempts failed, the last one because ${answer(last)}.`,
+  }
+}
+
+function inPortuguese({ money, time, dateTime, isToday }: Format): Written {
+  const at = (moment: string) => (isToday(moment) ? `às ${time(moment)}` : `em ${dateTime(moment)}`)
+  const until = (moment: string) => (isToday(moment) ? `as ${time(moment)}` : dateTime(moment))
+  const amountOr = (amount: number | null) => (amount === null ? 'o pagamento' : money(amount))
+  const answer = answerOf('o receptor respondeu', 'o receptor não respondeu')
+  const steps: Record<NextStep, string> = {
+    check_charge: 'Próxima consulta ao adquirente',
+    check_expired_charge: 'Última consulta ao adquirente',
+    check_refund: 'Próxima consulta ao adquirente',
+    send_withdrawal: 'Envio ao adquirente',
+    check_withdrawal: 'Próxima consulta ao adquirente',
+    check_withdrawal_returned: 'Próxima consulta se o recebedor devolveu',
+    deliver: 'Primeira tentativa',
+    deliver_again: 'Próxima tentativa',
+  }
+  return {
+    charge_unknown: ({ error, at: moment }) =>
+      `O adquirente não respondeu${error && moment ? ` (${error}, ${at(moment)})` : ''}; não se sabe se a cobrança existe.`,
+    charge_unpaid: ({ until: moment }) =>
+      moment === null ? 'Aguardando pagamento.' : `Aguardando pagamento. O QR Code vale até ${until(moment)}.`,
+    charge_expired: ({ at: moment }) => `O QR Code expirou ${at(moment)} sem pagamento.`,
+    payment_reported: ({ isBeingConfirmed }) =>
+      isBeingConfirmed
+        ? 'O banco notificou um pagamento, que está sendo confirmado.'
+        : 'O banco notificou um pagamento que o adquirente não confirma.',
+    unpaid_fails: ({ at: moment }) =>
+      `Sem pagamento, falha logo depois ${isToday(moment) ? `das ${time(moment)}` : `de ${dateTime(moment)}`}.`,
+    charge_failed: ({ reason }) => `Falhou: ${withStop(toReason(reason) ?? 'o adquirente não informou o motivo')}`,
+    late_payment_counts: () => 'Se um pagamento ainda chegar, será creditado.',
+    paid: ({ amount, at: moment, fee }) =>
+      `Pago: ${money(amount)} recebidos${moment === null ? '' : ` ${at(moment)}`}${fee > 0 ? `, tarifa de ${money(fee)}` : ''}.`,
+    refunded_in_part: ({ amount }) => `${money(amount)} foram devolvidos.`,
+    refund_failed: ({ amount, reason }) =>
+      `A última devolução, de ${money(amount)}, falhou: ${withStop(toReason(reason) ?? 'motivo não informado')}`,
+    dispute_closed: () => 'Houve uma contestação, que foi rejeitada ou cancelada.',
+    refund_unknown: ({ amount, at: moment }) =>
+      `Uma devolução de ${money(amount)} foi solicitada ${at(moment)}; o resultado ainda não é conhecido.`,
+    refund_under_way: () => 'Uma devolução está em andamento.',
+    refund_reserved: () => 'O valor está reservado.',
+    refunded: ({ amount }) => `Devolvido: todo o valor de ${money(amount)} voltou para o pagador.`,
+    attribution_reversed: ({ amount }) =>
+      `O pagamento não era desta cobrança: ${money(amount)} voltaram para a conta transitória.`,
+    disputed: ({ amount, since }) =>
+      `O banco do pagador contesta ${amountOr(amount)}${since === null ? '' : ` desde ${until(since)}`}. O valor fica bloqueado até a decisão.`,
+    decide_dispute: () => 'Se o seu banco não informar a decisão, registre-a em Contestações.',
+    dispute_accepted: ({ amount }) =>
+      `A contestação de ${amountOr(amount)} foi aceita. O valor fica bloqueado até o banco informar que foi devolvido.`,
+    dispute_returned: ({ amount }) => `Devolvido ao pagador após contestação: ${amountOr(amount)}.`,
+    paid_again: ({ amount, acquirer, endToEnd, status, error }) => {
+      const what = `Foi paga uma segunda vez: ${money(amount)} no ${acquirer} (${endToEnd})`
+      if (status === 'returned') return `${what}, devolvidos ao pagador.`
+      if (status === 'returning') return `${what}, sendo devolvidos ao pagador.`
+      return `${what}, na conta transitória${error === null ? '' : ` porque a devolução falhou (${error})`}.`
+    },
+    withdrawal_over_limit: ({ amount }) => `${money(amount)} está acima do limite e precisa da aprovação do operador.`,
+    withdrawal_like_another: () =>
+      'Parece repetido: mesmo valor e mesma chave de outro saque pouco antes. Aguarda confirmação.',
+    decide_withdrawal: () => 'Nada é enviado antes disso.',
+    withdrawal_reserved: ({ amount }) => `${money(amount)} e a tarifa estão reservados; nada foi enviado ainda.`,
+    withdrawal_unknown: ({ amount, error, at: moment }) =>
+      `O adquirente recebeu o pedido de enviar ${money(amount)}; o resultado ainda não é conhecido${error && moment ? ` (${error}, ${at(moment)})` : ''}. O valor fica reservado até lá.`,
+    withdrawal_sent: ({ amount, at: moment }) => `Enviado: ${money(amount)}${moment === null ? '' : ` ${at(moment)}`}.`,
+    withdrawal_failed: ({ amount, reason }) =>
+      `Nada foi enviado; ${money(amount)} e a tarifa voltaram ao saldo: ${withStop(toReason(reason) ?? 'o adquirente não informou o motivo')}`,
+    withdrawal_canceled: ({ amount }) => `Cancelado antes do envio; ${money(amount)} e a tarifa voltaram ao saldo.`,
+    withdrawal_rejected: ({ amount, reason }) =>
+      `Rejeitado antes do envio; ${money(amount)} e a tarifa voltaram ao saldo: ${withStop(toReason(reason) ?? 'motivo não informado')}`,
+    withdrawal_returned: ({ reason }) =>
+      `${withStop(toReason(reason) ?? 'O recebedor devolveu o dinheiro')} A tarifa não é estornada.`,
+    payouts_stopped: ({ since, reason }) => `Saques e devoluções estão parados desde ${until(since)} (${reason}).`,
+    acquirer_not_configured: ({ acquirer }) =>
+      `O adquirente ${acquirer} não está na configuração, por isso não pode ser consultado. Configure-o de novo.`,
+    next: ({ step, at: moment, isLate }) =>
+      isLate
+        ? `${steps[step]}: deveria ter acontecido ${at(moment)} e não aconteceu. O serviço está rodando?`
+        : `${steps[step]} ${at(moment)}.`,
+    webhook_none: () => 'Sem webhook: foi criado sem webhookUrl.',
+    webhook_nothing_yet: () => 'Nenhum webhook a enviar ainda.',
+    webhook_undelivered: ({ type, behind, attempt, ...last }) => {
+      const what = type === null ? 'Webhook ainda não entregue' : `O webhook ${type} espera por ${behind}`
+      return attempt === null ? `${what}.` : `${what}: ${answer(last)} na tentativa ${attempt}.`
+    },
+    webhook_delivered: ({ at: moment }) => `Webhook entregue${moment === null ? '' : ` ${at(moment)}`}.`,
+    webhook_refused: ({ type }) => `Webhook ${type} não entregue: o receptor respondeu 410 e não quer mais nenhum.`,
+    webhook_given_up: ({ type, ...last }) =>
+      `Webhook ${type} não entregue: todas as tentativas falharam; na última, ${answer(last)}.`,
+  }
+}
+
+/** What we say of a failure ourselves, which the service keeps in English; what a PSP says stays as it is. */
+const reasons: Record<string, string> = {
+  'PIX QR code expired': 'o QR Code expirou',
+  'the refund was refused': 'a devolução foi recusada',
+  'The receiver sent the money back': 'O recebedor devolveu o dinheiro',
+  'The receiver sent a part of the money back': 'O recebedor devolveu uma parte do dinheiro',
+  'The acquirer rejected it without a reason.': 'o adquirente recusou sem informar o motivo',
+  'The acquirer holds a charge of another amount under this txid':
+    'o adquirente tem uma cobrança de outro valor com este txid',
+}
+
+export function toReason(reason: string | null): string | null {
+  return reason === null ? null : (reasons[reason] ?? reason)
+}
+
+function answerOf(answered: string, silent: string) {
+  return ({ httpStatus, error }: { httpStatus: number | null; error: string | null }) => {
+    if (httpStatus !== null) return `${answered} HTTP ${httpStatus}`
+    return error === null ? silent : error.charAt(0).toLowerCase() + error.slice(1)
+  }
+}
+
+function withStop(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`
+}

@@ -1,0 +1,100 @@
+import type { SuspenseStatus } from '../suspense/status.ts'
+
+/**
+ * What can be said of a record: each sentence by its code, with what it needs. Amounts are cents. The command line writes them in English
+ * and UTC (`english.ts`), the dashboard in its reader's language and in the time of Brasília.
+ */
+export type SentenceData<Moment = Date> = {
+  /** The acquirer did not answer, so it is unknown whether the charge exists. */
+  charge_unknown: { error: string | null; at: Moment | null }
+  charge_unpaid: { until: Moment | null }
+  charge_expired: { at: Moment }
+  /** A callback reported a payment; the acquirer is being asked, or has not confirmed it. */
+  payment_reported: { isBeingConfirmed: boolean }
+  unpaid_fails: { at: Moment }
+  charge_failed: { reason: string | null }
+  late_payment_counts: object
+  paid: { amount: number; at: Moment | null; fee: number }
+  refunded_in_part: { amount: number }
+  refund_failed: { amount: number; reason: string | null }
+  dispute_closed: object
+  refund_unknown: { amount: number; at: Moment }
+  refund_under_way: object
+  refund_reserved: object
+  refunded: { amount: number }
+  attribution_reversed: { amount: number; suspensePaymentId: string }
+  /** `amount` is null where the dispute itself is not known. */
+  disputed: { amount: number | null; since: Moment | null }
+  decide_dispute: { transactionId: string }
+  dispute_accepted: { amount: number | null }
+  dispute_returned: { amount: number | null }
+  paid_again: {
+    amount: number
+    acquirer: string
+    endToEnd: string
+    status: SuspenseStatus
+    error: string | null
+  }
+  withdrawal_over_limit: { amount: number }
+  withdrawal_like_another: { withdrawalId: string }
+  decide_withdrawal: { withdrawalId: string }
+  withdrawal_reserved: { amount: number }
+  withdrawal_unknown: { amount: number; error: string | null; at: Moment | null }
+  withdrawal_sent: { amount: number; at: Moment | null }
+  withdrawal_failed: { amount: number; reason: string | null }
+  withdrawal_canceled: { amount: number }
+  withdrawal_rejected: { amount: number; reason: string | null }
+  withdrawal_returned: { reason: string | null }
+  payouts_stopped: { since: Moment; reason: string }
+  acquirer_not_configured: { acquirer: string }
+  /** When the service acts next. `isLate`: that moment has passed and nothing was done. */
+  next: { step: NextStep; at: Moment; isLate: boolean }
+  webhook_none: object
+  webhook_nothing_yet: object
+  /** `type` where an earlier event of the record holds it up. */
+  webhook_undelivered: { type: string | null; behind: string | null } & LastAttempt
+  webhook_delivered: { at: Moment | null }
+  webhook_refused: { type: string; eventId: string }
+  webhook_given_up: { type: string; eventId: string } & Omit<LastAttempt, 'attempt'>
+}
+
+type LastAttempt = {
+  /** Null: there was none yet. */
+  attempt: number | null
+  httpStatus: number | null
+  error: string | null
+}
+
+export type NextStep =
+  | 'check_charge'
+  | 'check_expired_charge'
+  | 'check_refund'
+  | 'send_withdrawal'
+  | 'check_withdrawal'
+  | 'check_withdrawal_returned'
+  | 'deliver'
+  | 'deliver_again'
+
+export type Sentence<Moment = Date> = {
+  [Code in keyof SentenceData]: { code: Code; data: SentenceData<Moment>[Code] }
+}[keyof SentenceData]
+
+export function say<Code extends keyof SentenceData>(code: Code, data: SentenceData[Code]): Sentence {
+  return { code, data } as Sentence
+}
+
+/** What is late by more than this is not done by a service that runs. */
+const lateMs = 60_000
+
+/** When the service takes this step; nothing where it does not on its own. */
+export function sayNext(step: NextStep, { at, now }: { at: Date | null; now: Date }): Sentence[] {
+  return at === null ? [] : [say('next', { step, at, isLate: now.getTime() - at.getTime() > lateMs })]
+}
+
+/** That the acquirer cannot be asked, in place of what would be said where it can. */
+export function unlessUnconfigured(
+  { isConfigured, record }: { isConfigured: boolean; record: { acquirer: string } },
+  otherwise: () => Sentence[],
+): Sentence[] {
+  return isConfigured ? otherwise() : [say('acquirer_not_configured', { acquirer: record.acquirer })]
+}
