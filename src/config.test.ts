@@ -27,6 +27,7 @@ describe('an empty environment', () => {
     processes: 1,
     databaseConnectionsMax: 20,
     secretKey: null,
+    secretKeyPrevious: null,
     authIssuer: null,
     authAudience: null,
     tokenLifetimeSeconds: 900,
@@ -118,7 +119,8 @@ it('takes every variable', () => {
     databaseUrl: 'postgres://user:p%40ss@db.example.com:5433/guiche?sslmode=require',
     processes: 3,
     databaseConnectionsMax: 50,
-    secretKey: Buffer.from(secretKey, 'base64url'),
+    secretKeyPrevious: null,
+    secretKey: { current: Buffer.from(secretKey, 'base64url'), former: [] },
     authIssuer: 'https://sso.example.com/realms/shops',
     authAudience: 'guiche',
     tokenLifetimeSeconds: 300,
@@ -227,7 +229,7 @@ describe('the rest', () => {
   it('has a secret key of 32 bytes, in either alphabet of base64', () => {
     const bytes = Buffer.alloc(32, 0xfb)
     for (const text of [bytes.toString('base64url'), bytes.toString('base64')])
-      expect(readConfig({ SECRET_KEY: text }).secretKey).toEqual(bytes)
+      expect(readConfig({ SECRET_KEY: text }).secretKey?.current).toEqual(bytes)
     for (const text of ['secret', bytes.toString('hex'), Buffer.alloc(31).toString('base64url'), 'ü'.repeat(43)])
       expect(faultsOf({ SECRET_KEY: text })).toEqual([
         'SECRET_KEY must be 32 bytes in base64url (`npx guiche secret-key` makes one)',

@@ -18,6 +18,7 @@ const Environment = Type.Object({
   DATABASE_CONNECTIONS_MAX: Type.Optional(Type.Integer({ minimum: 4, maximum: 200 })),
   PROCESSES: Type.Integer({ minimum: 1, maximum: 20, default: 1 }),
   SECRET_KEY: Type.Optional(Type.String({ minLength: 1 })),
+  SECRET_KEY_PREVIOUS: Type.Optional(Type.String({ minLength: 1 })),
   AUTH_ISSUER: Type.Optional(Type.String({ minLength: 1 })),
   AUTH_AUDIENCE: Type.Optional(Type.String({ minLength: 1 })),
   TOKEN_LIFETIME_SECONDS: Type.Integer({ minimum: 60, maximum: 86_400, default: 900 }),
@@ -50,6 +51,8 @@ export type Config = Readonly<{
   /** Of each of them. */
   databaseConnectionsMax: number
   secretKey: SecretKey | null
+  /** The key that `secretKey` replaces. */
+  secretKeyPrevious: SecretKey | null
   authIssuer: string | null
   /** The audience that an external provider's tokens must name. Null: the operator has waived it with `any`. */
   authAudience: string | null
@@ -106,9 +109,10 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   const given: unknown = Object.fromEntries(names.flatMap((name) => (text(name) ? [[name, text(name)]] : [])))
   const isValid = validate(given)
   const faults = (validate.errors ?? []).map((error) => `${error.instancePath.slice(1)} ${describe(error)}`)
-  const secretKey = parseSecretKey(text('SECRET_KEY') ?? '')
-  if (text('SECRET_KEY') && !secretKey)
-    faults.push('SECRET_KEY must be 32 bytes in base64url (`npx guiche secret-key` makes one)')
+  const secretKey = readSecretKey('SECRET_KEY', text('SECRET_KEY'), faults)
+  const secretKeyPrevious = readSecretKey('SECRET_KEY_PREVIOUS', text('SECRET_KEY_PREVIOUS'), faults)
+  if (text('SECRET_KEY_PREVIOUS') !== undefined && text('SECRET_KEY') === undefined)
+    faults.push('SECRET_KEY must be set beside SECRET_KEY_PREVIOUS: the key that replaces it')
   const baseUrl = readBase('BASE_URL', text('BASE_URL'), faults)
   const authIssuer = readBase('AUTH_ISSUER', text('AUTH_ISSUER'), faults)
   const simulatorUrl = readBase('SIMULATOR_URL', text('SIMULATOR_URL'), faults)
@@ -144,6 +148,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     databaseConnectionsMax:
       given.DATABASE_CONNECTIONS_MAX ?? Math.min(20, Math.floor(connectionsInAll / given.PROCESSES)),
     secretKey,
+    secretKeyPrevious,
     authIssuer: authIssuer && (given.AUTH_ISSUER ?? null),
     authAudience: given.AUTH_AUDIENCE === anyAudience ? null : (given.AUTH_AUDIENCE ?? null),
     tokenLifetimeSeconds: given.TOKEN_LIFETIME_SECONDS,
@@ -180,6 +185,13 @@ function describe({ message, params }: { message?: string; params: Record<string
     message?.replace('NOT have fewer than', 'have at least').replace('>=', 'at least').replace('<=', 'at most') ??
     'is not valid'
   )
+}
+
+function readSecretKey(name: string, text: string | undefined, faults: string[]): SecretKey | null {
+  const key = parseSecretKey(text ?? '')
+  if (text !== undefined && !key)
+    faults.push(`${name} must be 32 bytes in base64url (\`npx guiche secret-key\` makes one)`)
+  return key
 }
 
 /** An address that paths are appended to. */

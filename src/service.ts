@@ -4,7 +4,7 @@ import { createQuestionObserver, observeAcquirers } from './acquirers/metrics.ts
 import { recordExchanges } from './acquirers/record.ts'
 import { type Acquirers, createRegistry } from './acquirers/registry.ts'
 import { createApp } from './app.ts'
-import { loadSecretKey } from './auth/secret-key.ts'
+import { loadSecretKey, replaceSecretKey } from './auth/secret-key.ts'
 import { saveSetting } from './auth/store.ts'
 import { baseUrlSetting, type Config, toBaseUrl } from './config.ts'
 import { openDatabase } from './database.ts'
@@ -60,8 +60,10 @@ export async function startService({
     const database = await openDatabase({ config, log, role: siblings ? 'sibling' : 'service', onLost })
     stops.push(database.close)
     const { db } = database
+    const isReplaced = await replaceSecretKey(db, { configured: config.secretKey, previous: config.secretKeyPrevious })
+    if (isReplaced) log.info('SECRET_KEY was replaced: all secrets are sealed under the new key')
     const { key, isGenerated } = await loadSecretKey(db, config.secretKey)
-    if (isGenerated && config.databaseUrl !== null) {
+    if (isGenerated && (config.databaseUrl !== null || config.isPublic)) {
       log.warn('SECRET_KEY is not set: a generated one is kept in the database, beside what it protects')
     }
 

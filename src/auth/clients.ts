@@ -1,7 +1,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Db, Tx } from '../db/sql.ts'
 import type { Clock } from '../lib/clock.ts'
-import { keyedHash, newSecret, newUuid, type SecretKey } from '../lib/secrets.ts'
+import { keyedHash, keyedHashes, newSecret, newUuid, type SecretKey } from '../lib/secrets.ts'
 import type { Scope } from './scopes.ts'
 import * as store from './store.ts'
 
@@ -89,12 +89,18 @@ export async function authenticateClient(
   deps: Deps,
   credentials: { clientId: string; clientSecret: string },
 ): Promise<store.ClientRow | null> {
-  const hash = hashSecret(deps.key, credentials.clientSecret)
+  const [hash, ...formerHashes] = keyedHashes(deps.key, 'client-secret', credentials.clientSecret)
   const now = deps.clock.now()
   const client = await store.findClient(deps.db, credentials.clientId, now)
   const hashes = await store.findSecretHashes(deps.db, client?.merchant_id ?? nobody, now)
-  const matches = [...hashes, Buffer.alloc(hash.length)].map((known) => timingSafeEqual(known, hash))
-  return client && matches.includes(true) ? client : null
+  const known = [...hashes, Buffer.alloc(hash.length)]
+  const [match] = [hash, ...formerHashes].filter((one) =>
+    known.map((other) => timingSafeEqual(other, one)).includes(true),
+  )
+  if (!client || match === undefined) return null
+  // Only here is the secret known: its hash moves to the present secret key.
+  if (match !== hash) await store.replaceSecretHash(deps.db, client.merchant_id, { from: match, to: hash })
+  return client
 }
 
 const nobody = '00000000-0000-0000-0000-000000000000'

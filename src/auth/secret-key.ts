@@ -1,14 +1,16 @@
-import type { Db } from '../db/sql.ts'
+import type { Db, Tx } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
-import { keyedHash, newSecretKey, parseSecretKey, type SecretKey } from '../lib/secrets.ts'
-import { findSetting, insertSetting } from './store.ts'
+import { keyedHash, newSecretKey, parseSecretKey, type SecretKey, seal, unseal } from '../lib/secrets.ts'
+import * as store from './store.ts'
 
 const generatedKey = 'secret_key'
 const keyCheck = 'secret_key_check'
+const formerKeys = 'former_secret_keys'
 
 /**
  * The key that secrets are kept under: that of the configuration, or one generated at the first start and kept in the database
- * beside what it protects. Good for a laptop; in production a copy of the database alone should give no credentials.
+ * beside what it protects. Good for a laptop; in production a copy of the database alone should give no credentials. With it come the keys that it
+ * has replaced, which are kept sealed under it.
  *
  * @throws {Error} when the database was set up under another key: its secrets could not be read
  */
@@ -17,24 +19,70 @@ export async function loadSecretKey(
   configured: SecretKey | null,
 ): Promise<{ key: SecretKey; isGenerated: boolean }> {
   const key = configured ?? (await loadGeneratedKey(db))
-  const check = keyedHash(key, 'key-check', 'guiche').toString('base64url')
-  await insertSetting(db, keyCheck, check)
-  if ((await findSetting(db, keyCheck)) === check) return { key, isGenerated: configured === null }
-  throw new Error(await describeMismatch(db, configured !== null))
+  const check = toCheck(key)
+  await store.insertSetting(db, keyCheck, check)
+  if ((await store.findSetting(db, keyCheck)) !== check)
+    throw new Error(await describeMismatch(db, configured !== null))
+  return { key: await withFormer(db, key), isGenerated: configured === null }
+}
+
+/**
+ * Puts the configured key in the place of the one that the database was set up under: the previous one, or the one that was generated. What is
+ * sealed is sealed again, in one commit. Hashes that others keep (clients' secrets, addresses of callbacks and of payment pages) stay
+ * valid: the former key is kept, sealed under the new one. True when a key was replaced.
+ */
+export async function replaceSecretKey(
+  db: Db,
+  { configured, previous }: { configured: SecretKey | null; previous: SecretKey | null },
+): Promise<boolean> {
+  if (configured === null) return false
+  return await db.transaction(async (tx) => {
+    // Of several processes at the same start one replaces it, and the others find that it is done.
+    const check = await store.lockSetting(tx, keyCheck)
+    if (check === null || check === toCheck(configured)) return false
+    const generated = await store.findSetting(tx, generatedKey)
+    const candidates = [previous, generated === null ? null : parseSecretKey(generated)]
+    const replaced = candidates.find((one) => one !== null && toCheck(one) === check)
+    if (!replaced) return false
+    const former = await withFormer(tx, replaced)
+    for (const column of store.sealedColumns) {
+      for (const { place, sealed } of await store.lockSealed(tx, column)) {
+        const value = unseal(former, column.purpose, sealed)
+        await store.updateSealed(tx, column, { place, sealed: seal(configured, column.purpose, value) })
+      }
+    }
+    const keys = [former.current, ...former.former].map((one) => one.toString('base64url'))
+    const sealedKeys = seal(configured, 'former-keys', JSON.stringify(keys))
+    await store.saveSetting(tx, formerKeys, sealedKeys.toString('base64url'))
+    await store.saveSetting(tx, keyCheck, toCheck(configured))
+    await store.deleteSetting(tx, generatedKey)
+    return true
+  })
+}
+
+function toCheck(key: SecretKey): string {
+  return keyedHash(key, 'key-check', 'guiche').toString('base64url')
+}
+
+async function withFormer(db: Db | Tx, key: SecretKey): Promise<SecretKey> {
+  const sealed = await store.findSetting(db, formerKeys)
+  if (sealed === null) return key
+  const keys: string[] = JSON.parse(unseal(key, 'former-keys', Buffer.from(sealed, 'base64url')))
+  return { current: key.current, former: keys.map((text) => Buffer.from(text, 'base64url')) }
 }
 
 async function describeMismatch(db: Db, isConfigured: boolean): Promise<string> {
   if (!isConfigured) return 'This database was set up with a SECRET_KEY, which is not set now. Set it again.'
-  if ((await findSetting(db, generatedKey)) !== null) {
-    return "SECRET_KEY is set, but this database was set up without one and keeps what is in it under a generated key. Unset SECRET_KEY, or set it to that key: select value from settings where name = 'secret_key'."
+  if ((await store.findSetting(db, generatedKey)) !== null) {
+    return 'SECRET_KEY is set, but this database still keeps its secrets under a generated key. Start the service once with SECRET_KEY: it moves them to that key.'
   }
-  return 'SECRET_KEY is not the one that this database was set up with. Set the former one again: without it client secrets, webhook secrets and signing keys cannot be used.'
+  return 'SECRET_KEY is not the one that this database was set up with. To replace the key, set SECRET_KEY_PREVIOUS to the former one and start the service. Else set the former one again: without it client secrets, webhook secrets and signing keys cannot be used.'
 }
 
 async function loadGeneratedKey(db: Db): Promise<SecretKey> {
   // Of several processes at their first start, one wins, and all read what it wrote.
-  if ((await findSetting(db, keyCheck)) === null) await insertSetting(db, generatedKey, newSecretKey())
-  const text = (await findSetting(db, generatedKey)) ?? newSecretKey()
+  if ((await store.findSetting(db, keyCheck)) === null) await store.insertSetting(db, generatedKey, newSecretKey())
+  const text = (await store.findSetting(db, generatedKey)) ?? newSecretKey()
   const key = parseSecretKey(text)
   assert(key, 'a generated key can be read')
   return key

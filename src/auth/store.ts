@@ -1,4 +1,4 @@
-import { type Db, type Sql, sql, type Tx } from '../db/sql.ts'
+import { type Db, raw, type Sql, sql, type Tx } from '../db/sql.ts'
 import type { Scope } from './scopes.ts'
 
 export type ClientRow = {
@@ -108,6 +108,14 @@ export async function findSecretHashes(db: Db, merchantId: string, now: Date): P
   return rows.map((row) => row.hash)
 }
 
+export async function replaceSecretHash(
+  db: Db,
+  merchantId: string,
+  { from, to }: { from: Buffer; to: Buffer },
+): Promise<void> {
+  await db.query(sql`update client_secrets set hash = ${to} where merchant_id = ${merchantId} and hash = ${from}`)
+}
+
 export type SigningKeyRow = {
   kid: string
   public_jwk: Record<string, unknown>
@@ -151,6 +159,44 @@ export async function insertSetting(db: Db | Tx, name: string, value: string): P
 export async function saveSetting(db: Db | Tx, name: string, value: string): Promise<void> {
   await db.query(sql`
     insert into settings (name, value) values (${name}, ${value}) on conflict (name) do update set value = excluded.value`)
+}
+
+/** Locks a setting, so that processes that want to change it come one after the other. */
+export async function lockSetting(tx: Tx, name: string): Promise<string | null> {
+  const rows = await tx.query<{ value: string }>(sql`select value from settings where name = ${name} for update`)
+  return rows[0]?.value ?? null
+}
+
+export async function deleteSetting(tx: Tx, name: string): Promise<void> {
+  await tx.query(sql`delete from settings where name = ${name}`)
+}
+
+/** Every column with a sealed value, and the purpose that it is sealed for. */
+export const sealedColumns = [
+  { table: 'webhook_secrets', column: 'sealed', purpose: 'webhook-secret' },
+  { table: 'signing_keys', column: 'sealed_private_jwk', purpose: 'signing-key' },
+  { table: 'statement_keys', column: 'sealed_private_jwk', purpose: 'statement-key' },
+  { table: 'users', column: 'sealed_totp', purpose: 'second-factor' },
+] as const
+
+type SealedColumn = (typeof sealedColumns)[number]
+
+/** Locks and lists all sealed values of a column, with the place of each row while it is locked. */
+export async function lockSealed(
+  tx: Tx,
+  { table, column }: SealedColumn,
+): Promise<{ place: string; sealed: Buffer }[]> {
+  return await tx.query(
+    raw(`select ctid::text as place, ${column} as sealed from ${table} where ${column} is not null for no key update`),
+  )
+}
+
+export async function updateSealed(
+  tx: Tx,
+  { table, column }: SealedColumn,
+  { place, sealed }: { place: string; sealed: Buffer },
+): Promise<void> {
+  await tx.query(sql`update ${raw(table)} set ${raw(column)} = ${sealed} where ctid = ${place}::tid`)
 }
 
 /** True for the one process that first marks a thing as done. */

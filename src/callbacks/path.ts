@@ -1,10 +1,10 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { CallbackDoor } from '../acquirers/callbacks.ts'
-import { keyedHash, type SecretKey } from '../lib/secrets.ts'
+import { keyedHashes, type SecretKey } from '../lib/secrets.ts'
 
 /** The address of an acquirer's callbacks, with a part that nobody can guess. The acquirer appends `/pix`. */
 export function callbackPath(key: SecretKey, acquirer: string, version = 1): string {
-  return `/callbacks/${acquirer}/${callbackSecret(key, acquirer, version)}`
+  return `/callbacks/${acquirer}/${callbackSecrets(key, acquirer, version)[0]}`
 }
 
 export function isCallbackSecret(
@@ -14,7 +14,7 @@ export function isCallbackSecret(
 ): boolean {
   const { version, acceptPrevious } = acquirer.callbacks
   const versions = acceptPrevious && version > 1 ? [version, version - 1] : [version]
-  return versions.some((one) => isEqual(callbackSecret(key, acquirer.name, one), secret))
+  return versions.some((one) => callbackSecrets(key, acquirer.name, one).some((known) => isEqual(known, secret)))
 }
 
 function isEqual(expected: string, given: string): boolean {
@@ -22,8 +22,12 @@ function isEqual(expected: string, given: string): boolean {
   return one.length === other.length && timingSafeEqual(one, other)
 }
 
-/** The first version's is what it was before there were versions. No name holds a space. */
-function callbackSecret(key: SecretKey, acquirer: string, version: number): string {
+/**
+ * What the address is made of now, and under each former secret key: the acquirer calls the address that was registered with it. The first
+ * version's is what it was before there were versions. No name holds a space.
+ */
+function callbackSecrets(key: SecretKey, acquirer: string, version: number): [string, ...string[]] {
   const text = version === 1 ? acquirer : `${acquirer} ${version}`
-  return keyedHash(key, 'callback-path', text).toString('base64url')
+  const [current, ...former] = keyedHashes(key, 'callback-path', text)
+  return [current.toString('base64url'), ...former.map((hash) => hash.toString('base64url'))]
 }

@@ -1,8 +1,11 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, randomUUID } from 'node:crypto'
 import { assert } from './assert.ts'
 
-/** The service's secret key: 32 bytes. What it protects is named by a purpose, and each purpose has a key of its own. */
-export type SecretKey = Buffer & { readonly length: 32 }
+/**
+ * The service's secret key: 32 bytes, and those it had before, newest first. What it protects is named by a purpose, and each purpose has a key of
+ * its own.
+ */
+export type SecretKey = Readonly<{ current: Buffer; former: readonly Buffer[] }>
 
 type Purpose =
   | 'client-secret'
@@ -13,8 +16,12 @@ type Purpose =
   | 'callback-path'
   | 'payment-page'
   | 'key-check'
+  | 'former-keys'
   | 'csrf-token'
   | 'second-factor'
+
+/** These hashes make ids and protect nothing. They come from the first key, so that the same input keeps its id. */
+const purposesOfIds = new Set<Purpose>(['transaction-id'])
 
 const keyBytes = 32
 const ivBytes = 12
@@ -28,7 +35,7 @@ export function newSecretKey(): string {
 export function parseSecretKey(text: string): SecretKey | null {
   if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(text)) return null
   const bytes = Buffer.from(text, 'base64url')
-  return bytes.length === keyBytes ? (bytes as SecretKey) : null
+  return bytes.length === keyBytes ? { current: bytes, former: [] } : null
 }
 
 /** 256 random bits as text: a client's or a webhook's secret. */
@@ -38,20 +45,30 @@ export function newSecret(): string {
 
 /** HMAC-SHA-256 under the purpose's own key. */
 export function keyedHash(key: SecretKey, purpose: Purpose, text: string): Buffer {
+  const from = purposesOfIds.has(purpose) ? (key.former.at(-1) ?? key.current) : key.current
+  return hmac(from, purpose, text)
+}
+
+/** The same, and what it was under each former key, in their order: for hashes that others keep, which stay valid. */
+export function keyedHashes(key: SecretKey, purpose: Purpose, text: string): [Buffer, ...Buffer[]] {
+  return [hmac(key.current, purpose, text), ...key.former.map((one) => hmac(one, purpose, text))]
+}
+
+function hmac(key: Buffer, purpose: Purpose, text: string): Buffer {
   return createHmac('sha256', deriveKey(key, purpose)).update(text).digest()
 }
 
 /** Encrypts with AES-256-GCM: 12 bytes of nonce, the ciphertext, 16 bytes of tag. */
 export function seal(key: SecretKey, purpose: Purpose, plaintext: string): Buffer {
   const iv = randomBytes(ivBytes)
-  const cipher = createCipheriv('aes-256-gcm', deriveKey(key, purpose), iv)
+  const cipher = createCipheriv('aes-256-gcm', deriveKey(key.current, purpose), iv)
   return Buffer.concat([iv, cipher.update(plaintext, 'utf8'), cipher.final(), cipher.getAuthTag()])
 }
 
 /** The inverse of {@link seal}. Throws when the key is another one or a byte was changed. */
 export function unseal(key: SecretKey, purpose: Purpose, sealed: Buffer): string {
   assert(sealed.length >= ivBytes + tagBytes, 'a sealed value is cut short')
-  const decipher = createDecipheriv('aes-256-gcm', deriveKey(key, purpose), sealed.subarray(0, ivBytes))
+  const decipher = createDecipheriv('aes-256-gcm', deriveKey(key.current, purpose), sealed.subarray(0, ivBytes))
   decipher.setAuthTag(sealed.subarray(-tagBytes))
   return decipher.update(sealed.subarray(ivBytes, -tagBytes), undefined, 'utf8') + decipher.final('utf8')
 }
@@ -66,9 +83,9 @@ export function newUuid(from?: Buffer): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }
 
-const derived = new WeakMap<SecretKey, Map<Purpose, Buffer>>()
+const derived = new WeakMap<Buffer, Map<Purpose, Buffer>>()
 
-function deriveKey(key: SecretKey, purpose: Purpose): Buffer {
+function deriveKey(key: Buffer, purpose: Purpose): Buffer {
   const keys = derived.get(key) ?? new Map<Purpose, Buffer>()
   derived.set(key, keys)
   const known = keys.get(purpose)

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto'
-import { keyedHash, type SecretKey } from '../lib/secrets.ts'
+import { keyedHash, keyedHashes, type SecretKey } from '../lib/secrets.ts'
 import { fromTxid, toTxid } from '../pix/ids.ts'
 
 const idBytes = 16
@@ -8,15 +8,19 @@ const tagBytes = 16
 
 /** What stands in the address of a payment page: the transaction's id and a keyed hash of it, in 43 characters. The same every time. */
 export function paymentToken(key: SecretKey, transactionId: string): string {
-  const id = Buffer.from(toTxid(transactionId), 'hex')
-  return Buffer.concat([id, keyedHash(key, 'payment-page', transactionId).subarray(0, tagBytes)]).toString('base64url')
+  return toToken(transactionId, keyedHash(key, 'payment-page', transactionId))
+}
+
+function toToken(transactionId: string, hash: Buffer): string {
+  return Buffer.concat([Buffer.from(toTxid(transactionId), 'hex'), hash.subarray(0, tagBytes)]).toString('base64url')
 }
 
 /** The id of the transaction that a token was made for; null for any other text. */
 export function readPaymentToken(key: SecretKey, token: string): string | null {
   const id = fromTxid(Buffer.from(token, 'base64url').subarray(0, idBytes).toString('hex'))
-  // Base64 is decoded loosely: only the very text that we would write ourselves is one of ours.
-  return id !== null && isEqual(paymentToken(key, id), token) ? id : null
+  if (id === null) return null
+  // Base64 is decoded loosely: only the very text that we would write ourselves is one of ours. Links stay valid when the key is replaced.
+  return keyedHashes(key, 'payment-page', id).some((hash) => isEqual(toToken(id, hash), token)) ? id : null
 }
 
 function isEqual(expected: string, given: string): boolean {

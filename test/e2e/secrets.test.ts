@@ -3,11 +3,16 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { revokeClient, rotateClientSecret } from '../../src/auth/clients.ts'
 import { createKeyRing } from '../../src/auth/keys.ts'
 import { loadSecretKey } from '../../src/auth/secret-key.ts'
+import { sealedColumns } from '../../src/auth/store.ts'
+import { callbackPath } from '../../src/callbacks/path.ts'
 import type { Db } from '../../src/db/sql.ts'
+import { compare } from '../../src/lib/compare.ts'
 import { newSecretKey, parseSecretKey } from '../../src/lib/secrets.ts'
-import { createEmptyDatabase } from '../support/database.ts'
+import { paymentToken } from '../../src/pay/token.ts'
+import { findSigningSecrets } from '../../src/webhooks/secrets.ts'
+import { createEmptyDatabase, createTestDatabase } from '../support/database.ts'
 import { keyRingOf } from '../support/forge.ts'
-import { fetchToken, startTestService, type TestService } from '../support/service.ts'
+import { fetchToken, smallestTransaction, startTestService, type TestService } from '../support/service.ts'
 import { askForToken, registerShop, type Shop } from '../support/token.ts'
 
 const hourMs = 60 * 60 * 1000
@@ -242,7 +247,7 @@ describe('the key that secrets are kept under', () => {
     const startWith = async (other: Record<string, string>) =>
       await startTestService({ database: { db, connectionString }, environment: other })
     await expect(startWith({ SECRET_KEY: newSecretKey() })).rejects.toThrow(
-      /^SECRET_KEY is not the one that this database was set up with\. Set the former one again/,
+      /^SECRET_KEY is not the one that this database was set up with\. To replace the key, set SECRET_KEY_PREVIOUS/,
     )
     await expect(startWith({})).rejects.toThrow(
       'This database was set up with a SECRET_KEY, which is not set now. Set it again.',
@@ -254,17 +259,69 @@ describe('the key that secrets are kept under', () => {
   })
 
   it('says what to do when one is set on a database that made its own', async () => {
-    await expect(loadSecretKey(service.db, newKey())).rejects.toThrow(/Unset SECRET_KEY, or set it to that key/)
+    await expect(loadSecretKey(service.db, newKey())).rejects.toThrow(/Start the service once with SECRET_KEY/)
     const { rows } = await service.db.pool.query("select value from settings where name = 'secret_key'")
     const generated = parseSecretKey(String(rows[0]?.value))
     expect((await loadSecretKey(service.db, generated)).key).toEqual((await loadSecretKey(service.db, null)).key)
+  })
+
+  it('is replaced: the generated one by a configured one, and that by another, and nobody else notices', async () => {
+    const database = await createTestDatabase()
+    const { db } = database
+    const keys = [newSecretKey(), newSecretKey()]
+    const environments: Record<string, string>[] = [
+      {},
+      { SECRET_KEY: keys[0] ?? '' },
+      { SECRET_KEY: keys[1] ?? '', SECRET_KEY_PREVIOUS: keys[0] ?? '' },
+      { SECRET_KEY: keys[1] ?? '' },
+    ]
+    const body = smallestTransaction({ idempotencyKey: 'order-one-key' })
+    let first: { sandbox: TestService['sandbox']; id: unknown; paths: string[]; jwks: string } | null = null
+    for (const [index, environment] of environments.entries()) {
+      const running = await startTestService({ database, environment })
+      const { key } = await loadSecretKey(db, parseSecretKey(environment.SECRET_KEY ?? ''))
+      expect(key.former, `key ${index}`).toHaveLength(Math.min(index, 2))
+      const token = await fetchToken(running.baseUrl, first?.sandbox ?? running.sandbox)
+      const created = await running.call('/transaction', { token, body })
+      const { id } = created.body
+      const jwks = (await running.call('/.well-known/jwks.json')).text
+      first ??= {
+        sandbox: running.sandbox,
+        id,
+        paths: [`/pay/${paymentToken(key, String(id))}`, callbackPath(key, 'simulator')],
+        jwks,
+      }
+      expect([created.status, id, jwks]).toEqual([201, first.id, first.jwks])
+      const [page = '', callback = ''] = first.paths
+      expect((await running.call(page)).status).toBe(200)
+      expect((await running.call(callback, { body: { pix: [] } })).status).toBe(200)
+      const { rows } = await db.pool.query('select merchant_id from clients')
+      const merchantIds = rows.map(({ merchant_id }) => String(merchant_id))
+      const signing = await findSigningSecrets(db, { key, merchantIds, now: running.clock.now() })
+      expect([...signing.values()]).toEqual([[first.sandbox.webhookSecret]])
+      await running.stop()
+    }
+    const { rows: generated } = await db.pool.query("select from settings where name = 'secret_key'")
+    expect(generated).toEqual([])
+    const former = startTestService({ database, environment: { SECRET_KEY: keys[0] ?? '' } })
+    await expect(former).rejects.toThrow(/^SECRET_KEY is not the one/)
+    await database.drop()
+  })
+
+  it('seals what every column of the database says that it seals', async () => {
+    const { rows } = await service.db.pool.query(
+      `select table_name as "table", column_name as "column" from information_schema.columns
+       where table_schema = 'public' and data_type = 'bytea' and column_name like 'sealed%' order by 1, 2`,
+    )
+    const known = sealedColumns.map(({ table, column }) => ({ table, column }))
+    expect(known.toSorted((one, other) => compare(one.table, other.table))).toEqual(rows)
   })
 
   it('is one and the same for all processes that start at once on a new database', async () => {
     const { db, drop } = await createEmptyDatabase()
     await db.pool.query('create table settings (name text primary key, value text not null)')
     const loaded = await Promise.all(Array.from({ length: 8 }, () => loadSecretKey(db, null)))
-    expect(new Set(loaded.map(({ key }) => key.toString('hex'))).size).toBe(1)
+    expect(new Set(loaded.map(({ key }) => key.current.toString('hex'))).size).toBe(1)
     await drop()
   })
 })

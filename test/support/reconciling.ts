@@ -40,7 +40,7 @@ export function reconcilingWith(options: {
     log,
     acquirer,
     acquirers: createRegistry([acquirer]),
-    key: Buffer.alloc(32, 7) as SecretKey,
+    key: { current: Buffer.alloc(32, 7), former: [] } satisfies SecretKey,
     settlement: createSettlement({ db, clock }),
     nudgeDeliveries: () => {},
   }
