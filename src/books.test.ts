@@ -50,6 +50,7 @@ async function postStray(at: Date) {
     merchantId,
     eventKey: `transaction:${recordId}:paid`,
     recordType: 'transaction',
+    acquirer: 'simulator',
     recordId,
     now: at,
   } as const

@@ -87,10 +87,22 @@ it('has money sent by one of the route that sends any, whether it answers or not
     acquirer('first', { payouts: true, isAvailable: () => false }),
     acquirer('second', { payouts: true }),
   ]
-  const nameOf = (routes: RouteSettings[]) => createRegistry(all, routes).forWithdrawal(sought)?.name
+  const asked = { ...sought, holdsEnough: () => true }
+  const nameOf = (routes: RouteSettings[]) => createRegistry(all, routes).forWithdrawal(asked)?.name
   expect(nameOf([])).toBe('first')
   expect(nameOf([to('charges-only', 'second')])).toBe('second')
   expect(nameOf([to('charges-only', 'first')])).toBe('first')
   expect(nameOf([to('charges-only')])).toBe('first')
-  expect(createRegistry([acquirer('charges-only')]).forWithdrawal(sought)).toBeNull()
+  expect(createRegistry([acquirer('charges-only')]).forWithdrawal(asked)).toBeNull()
+})
+
+it('has money sent only by one that holds enough', () => {
+  const all = [acquirer('first', { payouts: true }), acquirer('second', { payouts: true })]
+  const nameOf = (routes: RouteSettings[], ...holding: string[]) =>
+    createRegistry(all, routes).forWithdrawal({ ...sought, holdsEnough: (name) => holding.includes(name) })?.name
+  expect(nameOf([], 'first', 'second')).toBe('first')
+  expect(nameOf([], 'second')).toBe('second')
+  expect(nameOf([to('first')], 'second')).toBe('second')
+  expect(nameOf([to('first', 'second')], 'second')).toBe('second')
+  expect(nameOf([])).toBeUndefined()
 })

@@ -9,10 +9,12 @@ export type Acquirers = {
    */
   forCharge(sought: Sought & { id: string }): readonly Acquirer[]
   /**
-   * Who is to send a withdrawal: one of the route that sends money out, by its weights; else the first of all that does; null where none
-   * does. Whether it answers is not looked at: money that leaves goes no other way because of that.
+   * Who is to send a withdrawal: one of the route that sends money out and holds enough, by its weights; else the first of all that does both; null
+   * where none does. Whether it answers is not looked at: money that leaves goes no other way because of that.
    */
-  forWithdrawal(sought: Sought & { id: string }): Acquirer | null
+  forWithdrawal(sought: Sought & { id: string; holdsEnough: (name: string) => boolean }): Acquirer | null
+  /** Whether any sends money out at all. */
+  readonly hasPayouts: boolean
   get(name: string): Acquirer | undefined
   /** The one that a record names. Throws {@link AcquirerNotConfigured}. */
   named(name: string): Acquirer
@@ -30,7 +32,8 @@ export function createRegistry(acquirers: readonly Acquirer[], routes: readonly 
   )
   const isAlone = acquirers.length === 1
 
-  return { forCharge, forWithdrawal, get: (name) => byName.get(name), named, all: acquirers }
+  const hasPayouts = acquirers.some(({ payouts }) => payouts)
+  return { forCharge, forWithdrawal, hasPayouts, get: (name) => byName.get(name), named, all: acquirers }
 
   function forCharge(sought: Sought & { id: string }): readonly Acquirer[] {
     if (isAlone) return acquirers
@@ -39,11 +42,17 @@ export function createRegistry(acquirers: readonly Acquirer[], routes: readonly 
     return [...asked.filter((one) => one.isAvailable()), ...asked.filter((one) => !one.isAvailable())]
   }
 
-  function forWithdrawal(sought: Sought & { id: string }): Acquirer | null {
+  function forWithdrawal({
+    holdsEnough,
+    ...sought
+  }: Sought & { id: string; holdsEnough: (name: string) => boolean }): Acquirer | null {
     const routed = findRoute(routes, sought)?.acquirers ?? []
-    const paying = routed.filter(({ name }) => named(name).payouts)
-    const [first] = drawFirst(paying, sought.id)
-    return first ? named(first.name) : (acquirers.find(({ payouts }) => payouts) ?? null)
+    const pays = ({ name, payouts }: Acquirer) => payouts !== null && holdsEnough(name)
+    const [first] = drawFirst(
+      routed.filter(({ name }) => pays(named(name))),
+      sought.id,
+    )
+    return first ? named(first.name) : (acquirers.find(pays) ?? null)
   }
 
   function named(name: string): Acquirer {

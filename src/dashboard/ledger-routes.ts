@@ -70,7 +70,7 @@ export function registerBooksRoutes(app: Server, deps: Deps): void {
         findEngagedBrake(db),
       ])
       return {
-        accounts: { available: 0, reserved: 0, blocked: 0, fees: 0, acquirer: 0, suspense: 0, debt: 0, ...accounts },
+        accounts,
         house,
         unevenMerchants,
         verified,

@@ -1,5 +1,6 @@
 import { type Db, empty, type Sql, sql } from '../db/sql.ts'
 import type { Balances } from '../ledger/accounts.ts'
+import { toBalances } from '../ledger/store.ts'
 import type { TransactionStatus } from '../transactions/status.ts'
 
 /** Numbers of one merchant, or of all where none is named. */
@@ -56,10 +57,10 @@ export async function findPayTimes(
 }
 
 /** The balances of a merchant, or of all together. */
-export async function sumBalances(db: Db, { merchantId }: Whose): Promise<Partial<Balances>> {
-  const rows = await db.query<{ account: keyof Balances; balance: number }>(sql`
+export async function sumBalances(db: Db, { merchantId }: Whose): Promise<Balances> {
+  const rows = await db.query<{ account: string; balance: number }>(sql`
     select account, sum(balance)::bigint as balance from ledger_accounts where true ${ofMerchant(merchantId)} group by account`)
-  return Object.fromEntries(rows.map(({ account, balance }) => [account, balance]))
+  return toBalances(rows)
 }
 
 const isPaid = sql`status not in ('PENDING', 'PIX_QRCODE_GENERATED', 'FAILED')`

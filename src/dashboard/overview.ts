@@ -30,7 +30,7 @@ export type Overview = {
   /** Since midnight. */
   hours: { hour: string; asked: number; paid: number; paidAmount: number }[]
   timeToPay: { sample: number; medianSeconds: number | null; p90Seconds: number | null }
-  balances: Partial<Balances>
+  balances: Balances
 }
 
 const hourMs = 3_600_000

@@ -1,5 +1,6 @@
 import { type Db, type Sql, sql } from '../db/sql.ts'
 import type { Account, TransferKind } from '../ledger/accounts.ts'
+import { plainTransfers } from '../ledger/among-store.ts'
 import type { SuspenseStatus } from '../suspense/status.ts'
 import type { TransactionStatus } from '../transactions/status.ts'
 import type { WithdrawalStatus } from '../withdrawals/status.ts'
@@ -111,7 +112,7 @@ export async function listTransferRecords(
   { merchantId, recordIds }: { merchantId: string; recordIds: string[] },
 ): Promise<TransferRecord[]> {
   return await db.query(sql`
-    select kind, debit, credit, amount, event_key, created_at from ledger_transfers
+    select kind, debit, credit, amount, event_key, created_at from ${plainTransfers}
     where merchant_id = ${merchantId} and record_id = any(${recordIds}::uuid[]) order by id`)
 }
 

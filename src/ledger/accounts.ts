@@ -6,14 +6,28 @@
  * - blocked: set aside while a payment is contested (MED)
  * - fees: what the operator has earned from it
  * - suspense: arrived, and not known for what
- * - acquirer: below zero, what the acquirer holds for all of these
+ * - acquirer:<name>: below zero, what that acquirer holds for all of these (clearing account). There is one for each acquirer that held something.
  * - debt: below zero, what the merchant owes, because a contested payment had been spent already
  */
-export const accounts = ['available', 'reserved', 'blocked', 'fees', 'acquirer', 'suspense', 'debt'] as const
+export const fixedAccounts = ['available', 'reserved', 'blocked', 'fees', 'suspense', 'debt'] as const
 
-export type Account = (typeof accounts)[number]
+/** In the transfers of an event `acquirer` is the clearing account of the acquirer that the event is about. */
+export type Account = (typeof fixedAccounts)[number] | 'acquirer'
 
+/** `acquirer` is the sum of all clearing accounts. */
 export type Balances = Record<Account, number>
+
+const clearingPrefix = 'acquirer:'
+
+/** The name in the ledger of what an acquirer holds. */
+export function clearingAccount(acquirer: string): string {
+  return `${clearingPrefix}${acquirer}`
+}
+
+/** The acquirer whose clearing account this is; null for any other account. */
+export function acquirerOf(account: string): string | null {
+  return account.startsWith(clearingPrefix) ? account.slice(clearingPrefix.length) : null
+}
 
 /** Why a transfer was made: what a statement shows and filters by. */
 export const transferKinds = [

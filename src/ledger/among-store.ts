@@ -25,3 +25,10 @@ export function tableOf(records: RecordKey[]): Sql {
 export function isWithin(window: Window, column: string): Sql {
   return sql`${raw(column)} >= ${window.from} ${window.to ? sql`and ${raw(column)} < ${window.to}` : empty}`
 }
+
+/** `ledger_transfers` as the table of events has it: each clearing account is `acquirer`. Which of them it is, is another question. */
+export const plainTransfers = sql`(
+    select merchant_id, id, event_key, position, kind, split_part(debit, ':', 1) as debit, split_part(credit, ':', 1) as credit, amount,
+      debit_balance, credit_balance, record_type, record_id, created_at
+    from ledger_transfers
+  ) transfers`

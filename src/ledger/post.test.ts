@@ -21,6 +21,7 @@ async function book(now: Date, transfers: Posting['transfers']): Promise<void> {
     merchantId,
     eventKey: `test:${randomUUID()}`,
     recordType: 'transaction',
+    acquirer: 'psp',
     recordId: randomUUID(),
   } as const
   await database.db.transaction(async (tx) => await post(tx, { ...event, now, transfers }))
@@ -41,6 +42,7 @@ describe('many postings at once', () => {
     merchantId: id,
     eventKey: `test:${randomUUID()}`,
     recordType: 'transaction',
+    acquirer: 'psp',
     recordId: randomUUID(),
     now,
     transfers,

@@ -1,8 +1,8 @@
 import type { Tx } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
 import { AppError } from '../lib/errors.ts'
-import type { Account, Balances, RecordType, TransferKind } from './accounts.ts'
-import { insertTransfers, lockBalances, type TransferToInsert } from './store.ts'
+import { type Account, type Balances, clearingAccount, type RecordType, type TransferKind } from './accounts.ts'
+import { insertTransfers, type LockedAccounts, lockBalances, type TransferToInsert } from './store.ts'
 
 export type Transfer = { kind: TransferKind; debit: Account; credit: Account; amount: number }
 
@@ -12,6 +12,8 @@ export type Posting = {
   eventKey: string
   recordType: RecordType
   recordId: string
+  /** Who holds the money, or held it: the record's acquirer. Null where no transfer is with one. */
+  acquirer: string | null
   now: Date
   /** Given the balances as they are under the lock, the transfers to make. Those of zero are left out. */
   transfers: (balances: Balances) => Transfer[]
@@ -35,25 +37,36 @@ export async function post(tx: Tx, posting: Posting): Promise<void> {
  */
 export async function postAll(tx: Tx, postings: Posting[]): Promise<void> {
   if (postings.length === 0) return
-  const balancesOf = await lockBalances(tx, [...new Set(postings.map(({ merchantId }) => merchantId))])
+  const lockedOf = await lockBalances(tx, [...new Set(postings.map(({ merchantId }) => merchantId))], postings)
   const rows = postings.flatMap((posting) => {
-    const balances = balancesOf.get(posting.merchantId)
-    assert(balances, 'a merchant has accounts')
-    return applyPosting(posting, balances)
+    const locked = lockedOf.get(posting.merchantId)
+    assert(locked, 'a merchant has accounts')
+    return applyPosting(posting, locked)
   })
   if (rows.length > 0) await insertTransfers(tx, rows)
 }
 
 /** Changes the balances, and gives the transfers with what each left. */
-function applyPosting(posting: Posting, balances: Balances): TransferToInsert[] {
-  const { merchantId, eventKey, recordType, recordId, now } = posting
+function applyPosting(posting: Posting, { balances, clearing }: LockedAccounts): TransferToInsert[] {
+  const { merchantId, eventKey, recordType, recordId, acquirer, now } = posting
+  const move = (account: Account, change: number): { account: string; balance: number } => {
+    balances[account] += change
+    if (account !== 'acquirer') return { account, balance: balances[account] }
+    assert(acquirer, 'a transfer with an acquirer names it')
+    const name = clearingAccount(acquirer)
+    const balance = (clearing.get(name) ?? 0) + change
+    clearing.set(name, balance)
+    return { account: name, balance }
+  }
   const transfers = posting.transfers(balances).filter(({ amount }) => amount !== 0)
   const rows = transfers.map((transfer, position) => {
     assert(Number.isSafeInteger(transfer.amount) && transfer.amount > 0, 'a transfer is of a positive amount')
-    balances[transfer.debit] -= transfer.amount
-    balances[transfer.credit] += transfer.amount
-    const left = { debitBalance: balances[transfer.debit], creditBalance: balances[transfer.credit] }
-    return { ...transfer, ...left, merchantId, eventKey, recordType, recordId, now, position }
+    const { kind, amount } = transfer
+    const debited = move(transfer.debit, 0 - amount)
+    const credited = move(transfer.credit, amount)
+    const sides = { debit: debited.account, credit: credited.account }
+    const left = { debitBalance: debited.balance, creditBalance: credited.balance }
+    return { kind, amount, ...sides, ...left, merchantId, eventKey, recordType, recordId, now, position }
   })
   // The database refuses an overdraft as well (ledger_no_overdraft); here it has a sentence for the caller.
   if (balances.available < 0) throw insufficientBalance()

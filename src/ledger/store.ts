@@ -1,22 +1,54 @@
 import { givenRows } from '../db/given.ts'
 import { type Db, empty, raw, type Sql, sql, type Tx } from '../db/sql.ts'
 import type { Page, Slice } from '../http/page.ts'
-import { type Account, accounts, type Balances, type RecordType, type TransferKind } from './accounts.ts'
+import { assert } from '../lib/assert.ts'
+import {
+  type Account,
+  acquirerOf,
+  type Balances,
+  clearingAccount,
+  fixedAccounts,
+  type RecordType,
+  type TransferKind,
+} from './accounts.ts'
 import type { Posting, Transfer } from './post.ts'
 
-/** Locks all accounts of these merchants, in one order, and gives their balances. Accounts that were not used yet are made. */
-export async function lockBalances(tx: Tx, merchantIds: string[]): Promise<Map<string, Balances>> {
-  const locked = await tx.query<AccountRow>(lockStatement(merchantIds), 'lock-balances')
-  if (locked.length === merchantIds.length * accounts.length) return toBalancesOf(locked)
+/** A merchant's balances under their lock, and those of its clearing accounts by their names. */
+export type LockedAccounts = { balances: Balances; clearing: Map<string, number> }
+
+/**
+ * Locks all accounts of these merchants, in one order, and gives their balances. Accounts that were not used yet are made: the fixed ones, and the
+ * clearing accounts that are about to be used.
+ */
+export async function lockBalances(
+  tx: Tx,
+  merchantIds: string[],
+  used: readonly { merchantId: string; acquirer: string | null }[] = [],
+): Promise<Map<string, LockedAccounts>> {
+  const rows = await tx.query<AccountRow>(lockStatement(merchantIds), 'lock-balances')
+  const locked = toLocked(rows)
+  const isThere = (merchantId: string, acquirer: string) =>
+    locked.get(merchantId)?.clearing.has(clearingAccount(acquirer)) ?? false
+  const fixedCount = rows.filter(({ account }) => acquirerOf(account) === null).length
+  if (
+    fixedCount === merchantIds.length * fixedAccounts.length &&
+    used.every(({ merchantId, acquirer }) => acquirer === null || isThere(merchantId, acquirer))
+  )
+    return locked
+  const clearing = used.flatMap(({ merchantId, acquirer }) =>
+    acquirer === null ? [] : [{ merchant_id: merchantId, account: clearingAccount(acquirer), balance: 0 }],
+  )
+  const fixed = merchantIds.flatMap((merchantId) =>
+    fixedAccounts.map((account) => ({ merchant_id: merchantId, account, balance: 0 })),
+  )
   await tx.query(sql`
     insert into ledger_accounts (merchant_id, account)
-    select merchant_id, account from unnest(${merchantIds}::uuid[]) merchant_id, unnest(${[...accounts]}::text[]) account
-    order by merchant_id, account
+    select distinct merchant_id, account from ${givenBalances([...fixed, ...clearing])} order by merchant_id, account
     on conflict do nothing`)
-  return toBalancesOf(await tx.query<AccountRow>(lockStatement(merchantIds), 'lock-balances'))
+  return toLocked(await tx.query<AccountRow>(lockStatement(merchantIds), 'lock-balances'))
 }
 
-type AccountRow = { merchant_id: string; account: Account; balance: number }
+type AccountRow = { merchant_id: string; account: string; balance: number }
 
 function lockStatement(merchantIds: string[]): Sql {
   return sql`
@@ -24,9 +56,12 @@ function lockStatement(merchantIds: string[]): Sql {
     order by merchant_id, account for no key update`
 }
 
-export type TransferToInsert = Transfer &
+export type TransferToInsert = Pick<Transfer, 'kind' | 'amount'> &
   Pick<Posting, 'merchantId' | 'eventKey' | 'recordType' | 'recordId' | 'now'> & {
     position: number
+    /** As they are named in the ledger. */
+    debit: string
+    credit: string
     debitBalance: number
     creditBalance: number
   }
@@ -90,21 +125,22 @@ function balancesAfter(transfers: TransferToInsert[]): AccountRow[] {
 
 export async function findBalances(db: Db | Tx, merchantId: string): Promise<Balances> {
   return toBalances(
-    await db.query<{ account: Account; balance: number }>(sql`
+    await db.query<{ account: string; balance: number }>(sql`
       select account, balance from ledger_accounts where merchant_id = ${merchantId}`),
   )
 }
 
-/** The balances at a past moment: those that the last transfers until then left. */
+/** The balances at a past moment: those that the last transfers until then left. What acquirers held is the other side of all others. */
 export async function findBalancesAt(db: Db, merchantId: string, at: Date): Promise<Balances> {
-  return toBalances(
-    await db.query<{ account: Account; balance: number }>(sql`
+  const balances = toBalances(
+    await db.query<{ account: string; balance: number }>(sql`
       select account, last.balance
-      from unnest(${[...accounts]}::text[]) account
+      from unnest(${[...fixedAccounts]}::text[]) account
       cross join lateral (
         ${lastTransfer({ merchantId: sql`${merchantId}::uuid`, account: sql`account`, that: sql`created_at <= ${at}` })}
       ) last`),
   )
+  return { ...balances, acquirer: 0 - fixedAccounts.reduce((sum, account) => sum + balances[account], 0) }
 }
 
 type Last = {
@@ -251,18 +287,27 @@ export async function insertFeeRule(
       minimum = excluded.minimum, maximum = excluded.maximum`)
 }
 
-function toBalances(rows: { account: Account; balance: number }[]): Balances {
+export function toBalances(rows: { account: string; balance: number }[]): Balances {
   const balances: Balances = { available: 0, reserved: 0, blocked: 0, fees: 0, acquirer: 0, suspense: 0, debt: 0 }
-  for (const { account, balance } of rows) balances[account] = balance
+  for (const { account, balance } of rows) balances[toAccount(account)] += balance
   return balances
 }
 
-function toBalancesOf(rows: AccountRow[]): Map<string, Balances> {
-  const found = new Map<string, Balances>()
+function toAccount(name: string): Account {
+  if (acquirerOf(name) !== null) return 'acquirer'
+  const account = fixedAccounts.find((one) => one === name)
+  assert(account, 'an account of the ledger is known')
+  return account
+}
+
+function toLocked(rows: AccountRow[]): Map<string, LockedAccounts> {
+  const found = new Map<string, LockedAccounts>()
   for (const { merchant_id, account, balance } of rows) {
-    const balances = found.get(merchant_id) ?? toBalances([])
-    balances[account] = balance
-    found.set(merchant_id, balances)
+    const locked = found.get(merchant_id) ?? { balances: toBalances([]), clearing: new Map<string, number>() }
+    const name = toAccount(account)
+    locked.balances[name] += balance
+    if (name === 'acquirer') locked.clearing.set(account, balance)
+    found.set(merchant_id, locked)
   }
   return found
 }

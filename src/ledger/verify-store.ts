@@ -63,7 +63,7 @@ const sidesSince = (since: Date | null) => sql`
 export async function findOverdrafts(db: Db | Tx): Promise<(Merchant & { account: string; balance: number })[]> {
   return await db.query(sql`
     select merchant_id, account, balance from ledger_accounts
-    where (balance < 0 and account not in ('acquirer', 'debt')) or (balance > 0 and account = 'debt')`)
+    where (balance < 0 and account <> 'debt' and account not like 'acquirer:%') or (balance > 0 and account = 'debt')`)
 }
 
 /** The records that something was booked for. */

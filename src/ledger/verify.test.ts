@@ -14,7 +14,14 @@ beforeAll(async () => {
   database = await createTestDatabase()
   for (const now of moments) {
     const recordId = randomUUID()
-    const posting = { merchantId, eventKey: recordId, recordType: 'transaction', recordId, now } as const
+    const posting = {
+      merchantId,
+      eventKey: recordId,
+      recordType: 'transaction',
+      recordId,
+      acquirer: 'psp',
+      now,
+    } as const
     const transfers = () => [
       { kind: 'payment', debit: 'acquirer', credit: 'available', amount: 100 } as const,
       { kind: 'fee', debit: 'available', credit: 'fees', amount: 1 } as const,
@@ -54,7 +61,7 @@ describe('a transfer that does not follow from the one before', () => {
   const insert = (time: string) => `
     insert into ledger_transfers (merchant_id, event_key, position, kind, debit, credit, amount, debit_balance, credit_balance,
       record_type, record_id, created_at)
-    values ('${merchantId}', 'x', 9, 'payment', 'acquirer', 'available', 7, -407, 400, 'transaction', '${randomUUID()}', '2026-03-02T${time}Z')`
+    values ('${merchantId}', 'x', 9, 'payment', 'acquirer:psp', 'available', 7, -407, 400, 'transaction', '${randomUUID()}', '2026-03-02T${time}Z')`
 
   it.each([
     ['everything', all],

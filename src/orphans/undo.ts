@@ -71,6 +71,7 @@ async function undo(tx: Tx, row: LockedTransaction, payment: SuspenseRow, now: D
       eventKey: `refund:${refundId}:undone`,
       recordType: 'refund',
       recordId: refundId,
+      acquirer: payment.acquirer,
       now,
       transfers: paidUndone(amount, row.fee_amount ?? 0),
     },

@@ -1,5 +1,6 @@
 import type { JWK } from 'jose'
 import { type Db, sql, type Tx } from '../db/sql.ts'
+import { clearingAccount } from '../ledger/accounts.ts'
 import type { Window } from './days.ts'
 
 export type StatementRow = {
@@ -74,32 +75,20 @@ export async function insertStatementKey(tx: Tx, key: StatementKeyRow): Promise<
     values (${key.kid}, ${JSON.stringify(key.public_jwk)}, ${key.sealed_private_jwk}, ${key.created_at})`)
 }
 
-/** What transfers of one kind changed in the account `acquirer`: cents that came are above zero. */
+/** What transfers of one kind changed in an acquirer's clearing account: cents that came are above zero. */
 export type Moved = { kind: string; count: number; change: number }
 
-/** What the books say that an acquirer's holdings changed by in a window, and before it; by the time of booking. */
+/** What the ledger says that an acquirer's holdings changed by in a window, and before it; by the time of booking. */
 export async function sumMoved(
   db: Db | Tx,
   { acquirer, from, to }: { acquirer: string; from: Date | null; to: Date },
 ): Promise<Moved[]> {
+  const account = clearingAccount(acquirer)
   return await db.query<Moved>(sql`
-    with moved as (
-      select merchant_id, record_type, record_id, kind, case when debit = 'acquirer' then amount else -amount end as change
-      from ledger_transfers
-      where 'acquirer' in (debit, credit) and created_at >= ${from ?? new Date(0)} and created_at < ${to}
-    )
-    select moved.kind, count(*) as count, sum(change) as change
-    from moved
-    left join transactions t on moved.record_type = 'transaction' and t.id = moved.record_id and t.merchant_id = moved.merchant_id
-    left join refunds r on moved.record_type = 'refund' and r.id = moved.record_id and r.merchant_id = moved.merchant_id
-    left join infractions i on moved.record_type = 'infraction' and i.id = moved.record_id and i.merchant_id = moved.merchant_id
-    left join transactions rt
-      on rt.id = coalesce(r.transaction_id, i.transaction_id) and rt.merchant_id = moved.merchant_id
-    left join withdrawals w on moved.record_type = 'withdrawal' and w.id = moved.record_id and w.merchant_id = moved.merchant_id
-    left join suspense_payments s on moved.record_type = 'suspense' and s.id = moved.record_id and s.merchant_id = moved.merchant_id
-    left join differences d on moved.record_type = 'correction' and d.id = moved.record_id
-    where coalesce(t.acquirer, rt.acquirer, w.acquirer, s.acquirer, d.acquirer) = ${acquirer}
-    group by moved.kind`)
+    select kind, count(*) as count, sum(case when debit = ${account} then amount else -amount end) as change
+    from ledger_transfers
+    where ${account} in (debit, credit) and created_at >= ${from ?? new Date(0)} and created_at < ${to}
+    group by kind`)
 }
 
 export type Booked = { count: number; sum: number; lateCount: number; lateSum: number }

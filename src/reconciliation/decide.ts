@@ -43,7 +43,8 @@ export async function confirmDifference(deps: SettleDeps, { id, by, records }: D
     if (!correction) return
     if (canonicalJson(proposal) !== canonicalJson(difference.proposal))
       throw refuse(`What is proposed about ${id} has just changed: look at it again.`)
-    await post(tx, { ...correction, eventKey: `correction:${id}`, recordType: 'correction', recordId: id, now })
+    const about = { eventKey: `correction:${id}`, recordType: 'correction', recordId: id } as const
+    await post(tx, { ...correction, ...about, acquirer: locked.acquirer, now })
   })
   return difference
 }

@@ -1,5 +1,5 @@
 import { type Db, sql, type Tx } from '../db/sql.ts'
-import { type Among, isAmong, isWithin, type RecordKey, type Window } from '../ledger/among-store.ts'
+import { type Among, isAmong, isWithin, plainTransfers, type RecordKey, type Window } from '../ledger/among-store.ts'
 
 /** What was confirmed, and whose books it changes. */
 const corrections = sql`
@@ -30,12 +30,36 @@ export async function findUnequalCorrections(db: Db | Tx, among: Among): Promise
         bool_and(record_type = 'correction' and event_key = 'correction:' || record_id and (
           (kind = 'correction' and 'acquirer' in (debit, credit) and (debit in ('available', 'debt', 'fees') or credit in ('available', 'debt', 'fees')))
           or (kind = 'debt_repaid' and debit = 'available' and credit = 'debt'))) as is_shaped
-      from ledger_transfers where (record_type = 'correction' or kind = 'correction') and ${isAmong(among, 'merchant_id', 'record_id')}
+      from ${plainTransfers} where (record_type = 'correction' or kind = 'correction') and ${isAmong(among, 'merchant_id', 'record_id')}
       group by merchant_id, record_id
     )
     select merchant_id, record_id, expected.change as expected, posted.change as posted
     from expected full join posted using (merchant_id, record_id)
     where expected.change is distinct from posted.change or not coalesce(is_shaped, false)`)
+}
+
+export type Misplaced = { merchant_id: string; record_id: string; account: string; acquirer: string }
+
+/** Transfers with the clearing account of another acquirer than their record's. */
+export async function findMisplaced(db: Db | Tx, among: Among): Promise<Misplaced[]> {
+  return await db.query<Misplaced>(sql`
+    with moved as (
+      select distinct merchant_id, record_type, record_id, case when debit like 'acquirer:%' then debit else credit end as account
+      from ledger_transfers
+      where (debit like 'acquirer:%' or credit like 'acquirer:%') and ${isAmong(among, 'merchant_id', 'record_id')}
+    ), placed as (
+      select moved.*, coalesce(t.acquirer, rt.acquirer, w.acquirer, s.acquirer, d.acquirer) as acquirer
+      from moved
+      left join transactions t on moved.record_type = 'transaction' and t.id = moved.record_id and t.merchant_id = moved.merchant_id
+      left join refunds r on moved.record_type = 'refund' and r.id = moved.record_id and r.merchant_id = moved.merchant_id
+      left join infractions i on moved.record_type = 'infraction' and i.id = moved.record_id and i.merchant_id = moved.merchant_id
+      left join transactions rt
+        on rt.id = coalesce(r.transaction_id, i.transaction_id) and rt.merchant_id = moved.merchant_id
+      left join withdrawals w on moved.record_type = 'withdrawal' and w.id = moved.record_id and w.merchant_id = moved.merchant_id
+      left join suspense_payments s on moved.record_type = 'suspense' and s.id = moved.record_id and s.merchant_id = moved.merchant_id
+      left join differences d on moved.record_type = 'correction' and d.id = moved.record_id
+    )
+    select merchant_id, record_id, account, acquirer from placed where account <> 'acquirer:' || acquirer`)
 }
 
 /** Corrections that were confirmed in the window. */

@@ -1,5 +1,6 @@
-import type { RecordType } from '../ledger/accounts.ts'
+import { type Account, clearingAccount, type RecordType } from '../ledger/accounts.ts'
 import type { Posting } from '../ledger/post.ts'
+import { simulatorName } from '../network.ts'
 import type { Merchant } from './merchants.ts'
 import { at, type Sheets } from './sheets.ts'
 
@@ -9,6 +10,11 @@ export type Books = {
     posting: { merchant: Merchant; eventKey: string; recordType: RecordType; recordId: string; moment: number },
     transfers: Posting['transfers'],
   ): void
+}
+
+/** As it is named in the ledger: all is at one acquirer. */
+export function nameOf(account: Account): string {
+  return account === 'acquirer' ? clearingAccount(simulatorName) : account
 }
 
 /** Transfers are numbered from `firstId`, in the order in which they are posted. */
@@ -22,9 +28,10 @@ export function openBooks(sheets: Sheets, firstId: number): Books {
         if (amount === 0) continue
         balances[debit] -= amount
         balances[credit] += amount
+        const [from, to] = [nameOf(debit), nameOf(credit)]
         // biome-ignore format: by twos and threes, as the table's columns are listed
         sheets.add('ledger_transfers', [
-          merchant.id, id, eventKey, position, kind, debit, credit, amount, balances[debit], balances[credit],
+          merchant.id, id, eventKey, position, kind, from, to, amount, balances[debit], balances[credit],
           recordType, recordId, at(moment),
         ])
         id += 1

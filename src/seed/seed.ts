@@ -7,6 +7,7 @@ import { scopes } from '../auth/scopes.ts'
 import type { Db, Tx } from '../db/sql.ts'
 import { enterEnvironment } from '../environment.ts'
 import { whenAlone } from '../jobs/instances.ts'
+import type { Account } from '../ledger/accounts.ts'
 import { insertFeeRule } from '../ledger/store.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { SecretKey } from '../lib/secrets.ts'
@@ -15,7 +16,7 @@ import { simulatorName } from '../network.ts'
 import { crc16, encodeDynamicBrCode } from '../pix/brcode.ts'
 import { toTxid } from '../pix/ids.ts'
 import { saveListedUntil } from '../transactions/store.ts'
-import { openBooks } from './books.ts'
+import { nameOf, openBooks } from './books.ts'
 import { type Lanes, openLanes } from './lanes.ts'
 import { type Merchant, makeMerchants } from './merchants.ts'
 import { createRandom } from './random.ts'
@@ -103,7 +104,8 @@ async function seedAlone(deps: Deps, options: SeedOptions): Promise<Seeded> {
   try {
     await write(lanes, deps, options, sheets, runWorld({ ...options, scene, books, merchants, makeCode }))
     for (const { id, balances } of merchants) {
-      for (const [account, balance] of Object.entries(balances)) sheets.add('ledger_accounts', [id, account, balance])
+      for (const [account, balance] of Object.entries(balances))
+        sheets.add('ledger_accounts', [id, nameOf(account as Account), balance])
     }
     await lanes.copy(sheets)
     await lanes.commit()

@@ -96,7 +96,8 @@ export function toPayload({ merchant_id: merchantId, id }: SuspenseRow): ReturnH
 }
 
 function toPostings(row: SuspenseRow, now: Date): Posting[] {
-  const posting = { merchantId: row.merchant_id, recordType: 'suspense', recordId: row.id, now } as const
+  const { merchant_id: merchantId, id: recordId, acquirer } = row
+  const posting = { merchantId, recordType: 'suspense', recordId, acquirer, now } as const
   const arrived = { ...posting, eventKey: `suspense:${row.id}:held`, transfers: held(row.amount) }
   if (row.taken_amount === 0) return [arrived]
   const eventKey = `suspense:${row.id}:taken:${row.taken_amount}`

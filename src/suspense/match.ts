@@ -30,5 +30,6 @@ export async function returnToSuspense(tx: Tx, row: SuspenseRow, now: Date): Pro
 }
 
 function postingOf(row: SuspenseRow, now: Date) {
-  return { merchantId: row.merchant_id, recordType: 'suspense', recordId: row.id, now } as const
+  const { merchant_id: merchantId, id: recordId, acquirer } = row
+  return { merchantId, recordType: 'suspense', recordId, acquirer, now } as const
 }

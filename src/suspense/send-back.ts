@@ -157,7 +157,8 @@ async function bookDone(deps: SendBackDeps, row: SuspenseRow, endToEnd: string |
     })
     const transfers = heldReturned(locked.return_amount ?? 0)
     const eventKey = `suspense:${row.id}:returned`
-    return [{ merchantId: row.merchant_id, eventKey, recordType: 'suspense', recordId: row.id, now, transfers }]
+    const { merchant_id: merchantId, id: recordId, acquirer } = row
+    return [{ merchantId, eventKey, recordType: 'suspense', recordId, acquirer, now, transfers }]
   })
 }
 

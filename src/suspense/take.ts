@@ -32,6 +32,7 @@ export async function takeReturns(tx: Tx, row: SuspenseRow, payment: Payment, no
       eventKey: `suspense:${row.id}:taken:${taken}`,
       recordType: 'suspense',
       recordId: row.id,
+      acquirer: row.acquirer,
       now,
       transfers: heldReturned(more),
     },

@@ -1,5 +1,13 @@
 import { type Db, empty, sql, type Tx } from '../db/sql.ts'
-import { type Among, isAmong, isWithin, type RecordKey, tableOf, type Window } from '../ledger/among-store.ts'
+import {
+  type Among,
+  isAmong,
+  isWithin,
+  plainTransfers,
+  type RecordKey,
+  tableOf,
+  type Window,
+} from '../ledger/among-store.ts'
 
 export type UnequalTransfer = {
   merchant_id: string
@@ -40,7 +48,7 @@ export async function findUnequalTransfers(db: Db | Tx, among: Among): Promise<U
       select merchant_id, record_id,
         case when event_key like '%:taken:%' then split_part(event_key, ':taken:', 1) || ':taken' else event_key end as event_key,
         kind, debit, credit, sum(amount) as amount
-      from ledger_transfers
+      from ${plainTransfers}
       where (
           record_type = 'suspense' or debit = 'suspense' or credit = 'suspense' or kind in ('payment_held', 'held_returned', 'held_matched')
         ) and ${isAmong(among, 'merchant_id', 'record_id')}
@@ -62,7 +70,7 @@ export async function findUnequalUndoings(db: Db | Tx, among: Among): Promise<Un
         coalesce(sum(amount) filter (where debit = 'fees' and credit = 'available'), 0) as fee,
         bool_and(event_key = 'refund:' || record_id || ':undone' and (debit, credit) in (
           ('fees', 'available'), ('available', 'acquirer'), ('debt', 'acquirer'))) as is_shaped
-      from ledger_transfers
+      from ${plainTransfers}
       where kind = 'match_undone' and record_type = 'refund' and ${isAmong(among, 'merchant_id', 'record_id')}
       group by merchant_id, record_id
     ), undoings as (

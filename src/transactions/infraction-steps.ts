@@ -33,7 +33,7 @@ export async function openContest(tx: Tx, row: LockedTransaction, opening: Openi
   await insertInfraction(tx, infraction)
   const set = { infraction_date: opening.openedAt }
   const blocked = await changeStatus(tx, row, { to: 'BLOCKED', now, checkAt: null, set })
-  await postContest(tx, infraction, 'blocked', now, contested(blockedBy(infraction, row, refunds)))
+  await postContest(tx, row, infraction, 'blocked', now, contested(blockedBy(infraction, row, refunds)))
   return { row: blocked, infraction }
 }
 
@@ -56,7 +56,7 @@ export async function releaseContest(
   await updateInfraction(tx, released)
   const amount = blockedBy(infraction, row, await listRefunds(tx, row))
   const moved = await moveByRefunds(tx, row, now)
-  await postContest(tx, infraction, 'released', now, infractionReleased(amount))
+  await postContest(tx, row, infraction, 'released', now, infractionReleased(amount))
   return { row: moved, infraction: released }
 }
 
@@ -78,11 +78,11 @@ export async function returnContest(
   await updateInfraction(tx, returned)
   const moved = await changeStatus(tx, row, { to: 'INFRACTION', now, checkAt: null, set: {} })
   const ofBlocked = Math.min(blocked, amount)
-  await postContest(tx, infraction, 'returned', now, (balances) => [
+  await postContest(tx, row, infraction, 'returned', now, (balances) => [
     ...infractionReturned(ofBlocked)(),
     ...returnedUnannounced(amount - ofBlocked)(balances),
   ])
-  await postContest(tx, infraction, 'released', now, infractionReleased(blocked - ofBlocked))
+  await postContest(tx, row, infraction, 'released', now, infractionReleased(blocked - ofBlocked))
   return { row: moved, infraction: returned }
 }
 
@@ -109,7 +109,7 @@ export async function returnUnannounced(
   const set = { infraction_date: row.infraction_date ?? returned.at }
   const moved =
     row.status === 'INFRACTION' ? row : await changeStatus(tx, row, { to: 'INFRACTION', now, checkAt: null, set })
-  await postContest(tx, infraction, 'returned', now, returnedUnannounced(returned.amount))
+  await postContest(tx, row, infraction, 'returned', now, returnedUnannounced(returned.amount))
   return { row: moved, infraction }
 }
 
@@ -120,7 +120,7 @@ export async function blockWhatIsFree(tx: Tx, row: LockedTransaction, refund: Re
   const refunds = await listRefunds(tx, row)
   const before = refunds.map((one) => (one.id === refund.id ? { ...one, status: refund.status } : one))
   const freed = blockedBy(infraction, row, refunds) - blockedBy(infraction, row, before)
-  await postContest(tx, infraction, 'blocked_more', now, contested(freed))
+  await postContest(tx, row, infraction, 'blocked_more', now, contested(freed))
 }
 
 export function isUndecided({ state }: Pick<InfractionRow, 'state'>): boolean {
@@ -138,6 +138,7 @@ function blockedBy(
 
 async function postContest(
   tx: Tx,
+  { acquirer }: LockedTransaction,
   infraction: InfractionRow,
   event: 'blocked' | 'blocked_more' | 'returned' | 'released',
   now: Date,
@@ -148,6 +149,7 @@ async function postContest(
     eventKey: `infraction:${infraction.id}:${event}`,
     recordType: 'infraction',
     recordId: infraction.id,
+    acquirer,
     now,
     transfers,
   })

@@ -111,7 +111,7 @@ async function book(deps: SettleDeps, refund: RefundRow, outcome: Certain): Prom
     if (!isFirst) return
     // While the payment is contested, the status is the contest's.
     if (row.status === 'PROCESSING_REFUND') await moveByRefunds(tx, row, now)
-    if (isDone) await postRefund(tx, refund, 'sent', now)
+    if (isDone) await postRefund(tx, row, refund, 'sent', now)
     else await giveBack(tx, row, refund, now)
   })
   deps.nudgeDeliveries()
@@ -121,17 +121,24 @@ async function giveBack(tx: Tx, row: LockedTransaction, refund: RefundRow, now: 
   // It may have been refused because a MED took the money first: then the payment tells.
   const payload: CheckReturnsPayload = { merchantId: row.merchant_id, id: row.id }
   await enqueueJob(tx, { name: checkReturnsJob, payload })
-  await postRefund(tx, refund, 'released', now)
+  await postRefund(tx, row, refund, 'released', now)
   await blockWhatIsFree(tx, row, refund, now)
 }
 
-async function postRefund(tx: Tx, refund: RefundRow, end: 'sent' | 'released', now: Date): Promise<void> {
+async function postRefund(
+  tx: Tx,
+  { acquirer }: LockedTransaction,
+  refund: RefundRow,
+  end: 'sent' | 'released',
+  now: Date,
+): Promise<void> {
   const { amount, fee_amount: fee } = refund
   await post(tx, {
     merchantId: refund.merchant_id,
     eventKey: `refund:${refund.id}:${end}`,
     recordType: 'refund',
     recordId: refund.id,
+    acquirer,
     now,
     transfers: end === 'sent' ? sent('refund_sent', amount, fee) : released('refund_released', amount, fee),
   })

@@ -151,6 +151,7 @@ async function reserve(tx: Tx, row: LockedTransaction, refund: NewRefund, now: D
     eventKey: `refund:${refund.id}:reserved`,
     recordType: 'refund',
     recordId: refund.id,
+    acquirer: row.acquirer,
     now,
     transfers: reserved('refund_reserved', refund.amount, refund.fee_amount),
   })

@@ -260,9 +260,9 @@ async function book(tx: Tx, fresh: Fresh[], now: Date): Promise<void> {
     }
     return { row, to: 'PAID', now, checkAt: null, set }
   })
-  const payments = entries.map(({ merchantId, id, amount, fee }): Posting => {
-    const eventKey = `transaction:${id}:paid`
-    return { merchantId, eventKey, recordType: 'transaction', recordId: id, now, transfers: paid(amount, fee) }
+  const payments = entries.map(({ merchantId, id, acquirer: { name }, amount, fee }): Posting => {
+    const about = { eventKey: `transaction:${id}:paid`, recordType: 'transaction', recordId: id } as const
+    return { merchantId, ...about, acquirer: name, now, transfers: paid(amount, fee) }
   })
   // Sent one after the other, and so are their locks: of records and deliveries first, then of accounts.
   const [changed] = await together(changeStatuses(tx, moves), postAll(tx, [...matched, ...payments]))

@@ -47,7 +47,7 @@ it('has a payment either pay its transaction or be in suspense, though both are 
   // Whoever was in suspense first was found there by who booked it.
   expect(sums).toEqual({ paid: 60, held: 0 })
   const [balance] = await service.db.query<{ held_by_bank: number }>(
-    sql`select -sum(balance)::bigint as held_by_bank from ledger_accounts where account = 'acquirer'`,
+    sql`select -sum(balance)::bigint as held_by_bank from ledger_accounts where account like 'acquirer:%'`,
   )
   expect(balance?.held_by_bank).toBe(60 * 1000)
 })

@@ -1,5 +1,13 @@
 import { type Db, sql, type Tx } from '../db/sql.ts'
-import { type Among, isAmong, isWithin, type RecordKey, tableOf, type Window } from '../ledger/among-store.ts'
+import {
+  type Among,
+  isAmong,
+  isWithin,
+  plainTransfers,
+  type RecordKey,
+  tableOf,
+  type Window,
+} from '../ledger/among-store.ts'
 
 export type UnequalTransfer = {
   merchant_id: string
@@ -39,7 +47,7 @@ export async function findUnequalTransfers(db: Db | Tx, among: Among): Promise<U
     ), posted as (
       -- As sums: a transfer that was added to a past event is not hidden by its like.
       select merchant_id, record_id, event_key, kind, debit, credit, sum(amount) as amount
-      from ledger_transfers
+      from ${plainTransfers}
       where (record_type in ('transaction', 'refund') or kind = 'payment' or kind like 'refund_%')
         and kind not in ('debt_repaid', 'match_undone') and ${isAmong(among, 'merchant_id', 'record_id')}
       group by merchant_id, record_id, event_key, kind, debit, credit
@@ -55,7 +63,7 @@ export type UnequalRepayment = { merchant_id: string; record_id: string; event_k
 export async function findUnequalRepayments(db: Db | Tx, among: Among): Promise<UnequalRepayment[]> {
   return await db.query<UnequalRepayment>(sql`
     select merchant_id, record_id, event_key, coalesce(sum(amount) filter (where kind = 'debt_repaid'), 0) as repaid
-    from ledger_transfers
+    from ${plainTransfers}
     where record_type in ('transaction', 'refund') and ${isAmong(among, 'merchant_id', 'record_id')}
     group by merchant_id, record_id, event_key
     having count(*) filter (where kind = 'debt_repaid') > 0 and (
@@ -95,7 +103,7 @@ export async function findUnequalInfractions(db: Db | Tx, among: Among): Promise
           ('infraction_returned', 'blocked', 'acquirer'), ('infraction_returned', 'available', 'acquirer'),
           ('infraction_returned', 'debt', 'acquirer'),
           ('infraction_released', 'blocked', 'available'), ('infraction_released', 'blocked', 'debt'))) as is_shaped
-      from ledger_transfers
+      from ${plainTransfers}
       where (record_type = 'infraction' or kind like 'infraction_%') and ${isAmong(among, 'merchant_id', 'record_id')}
       group by merchant_id, record_id
     ), contests as (

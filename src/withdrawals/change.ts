@@ -53,6 +53,7 @@ async function postMoney(tx: Tx, row: WithdrawalRow, money: Money, now: Date): P
     eventKey: `withdrawal:${row.id}:${money.event}`,
     recordType: 'withdrawal',
     recordId: row.id,
+    acquirer: row.acquirer,
     now,
     transfers: money.transfers,
   })

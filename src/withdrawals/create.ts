@@ -1,11 +1,11 @@
-import type { Acquirer } from '../acquirers/acquirer.ts'
 import type { Acquirers } from '../acquirers/registry.ts'
 import type { Db, Tx } from '../db/sql.ts'
 import { idempotencyKeyReused } from '../http/idempotency-key.ts'
 import { assertPayoutsAllowed } from '../ledger/brake.ts'
+import { findFree } from '../ledger/clearing-store.ts'
 import { feeFor } from '../ledger/fees.ts'
-import { post } from '../ledger/post.ts'
-import { lockBalances } from '../ledger/store.ts'
+import { insufficientBalance, post } from '../ledger/post.ts'
+import { findBalances, lockBalances } from '../ledger/store.ts'
 import { reserved } from '../ledger/transfers.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -55,8 +55,12 @@ export async function createWithdrawal(
     await assertPayoutsAllowed(tx)
     const now = deps.clock.now()
     // The only one that is ever asked to send it: what became of money that left is known there alone.
-    const acquirer = deps.acquirers.forWithdrawal({ clientId, amount: content.amount, now, id })
-    assertPaysOut(acquirer)
+    const { amount } = content
+    assertPaysOut(deps.acquirers)
+    const free = await findFree(tx)
+    const holdsEnough = (name: string) => (free.get(name) ?? 0) >= amount
+    const acquirer = deps.acquirers.forWithdrawal({ clientId, amount, now, id, holdsEnough })
+    if (!acquirer) throw await notHeldAnywhere(tx, { merchantId, amount, now })
     const row = await reserve(tx, {
       ...{ id, merchantId, requestedBy, idempotencyKey, content, now },
       acquirer: acquirer.name,
@@ -73,12 +77,27 @@ function replay(first: WithdrawalRow, content: WithdrawalContent): CreatedWithdr
   return { row: first, isReplay: true }
 }
 
-function assertPaysOut(acquirer: Acquirer | null): asserts acquirer {
-  if (acquirer) return
+function assertPaysOut({ hasPayouts }: Acquirers): void {
+  if (hasPayouts) return
   const message = 'is not offered: no acquirer of this service sends money out'
   throw new AppError('withdrawal_not_possible', {
     detail: `method ${message}.`,
     fields: [{ field: 'method', code: 'not_offered', message }],
+  })
+}
+
+/** Where the merchant has too little itself, that is what it is told. */
+async function notHeldAnywhere(
+  tx: Tx,
+  { merchantId, amount, now }: { merchantId: string; amount: number; now: Date },
+): Promise<AppError> {
+  const fee = await feeFor(tx, { merchantId, operation: 'withdrawal', amount, now })
+  const { available } = await findBalances(tx, merchantId)
+  if (available < amount + fee) return insufficientBalance()
+  const message = 'is more than any account that sends money out holds now: the operator has to move money there first'
+  return new AppError('withdrawal_not_possible', {
+    detail: `amount ${message}.`,
+    fields: [{ field: 'amount', code: 'not_held', message }],
   })
 }
 
@@ -120,6 +139,7 @@ async function reserve(tx: Tx, request: Request): Promise<WithdrawalRow> {
     eventKey: `withdrawal:${row.id}:reserved`,
     recordType: 'withdrawal',
     recordId: row.id,
+    acquirer: row.acquirer,
     now,
     transfers: reserved('withdrawal_reserved', amount, fee),
   })

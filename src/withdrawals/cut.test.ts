@@ -45,7 +45,13 @@ beforeAll(async () => {
       { kind: 'correction' as const, debit: 'acquirer' as const, credit: 'available' as const, amount: 1_000_000 },
     ]
     const recordId = randomUUID()
-    const event = { eventKey: 'correction:test', recordType: 'correction' as const, recordId, now: clock.now() }
+    const event = {
+      eventKey: 'correction:test',
+      recordType: 'correction' as const,
+      recordId,
+      acquirer: 'simulator',
+      now: clock.now(),
+    }
     await post(tx, { merchantId, ...event, transfers })
   })
 })

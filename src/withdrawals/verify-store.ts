@@ -1,5 +1,5 @@
 import { type Db, sql, type Tx } from '../db/sql.ts'
-import { type Among, isAmong, isWithin, type RecordKey, type Window } from '../ledger/among-store.ts'
+import { type Among, isAmong, isWithin, plainTransfers, type RecordKey, type Window } from '../ledger/among-store.ts'
 
 export type UnequalTransfer = {
   merchant_id: string
@@ -34,7 +34,7 @@ export async function findUnequalTransfers(db: Db | Tx, among: Among): Promise<U
     ), posted as (
       -- As sums: a transfer that was added to a past event is not hidden by its like.
       select merchant_id, record_id, event_key, kind, debit, credit, sum(amount) as amount
-      from ledger_transfers
+      from ${plainTransfers}
       where (record_type = 'withdrawal' or kind like 'withdrawal_%') and kind not in ('debt_repaid', 'withdrawal_returned')
         and ${isAmong(among, 'merchant_id', 'record_id')}
       group by merchant_id, record_id, event_key, kind, debit, credit
@@ -70,7 +70,7 @@ export async function findReturnsOutOfRange(db: Db | Tx, among: Among): Promise<
         -- How much came back stands nowhere else, so the sums alone would hide it.
         count(*) filter (where kind in ('withdrawal_returned', 'debt_repaid'))
           > count(distinct (event_key, kind)) filter (where kind in ('withdrawal_returned', 'debt_repaid')) as is_doubled
-      from ledger_transfers
+      from ${plainTransfers}
       where (record_type = 'withdrawal' or kind = 'withdrawal_returned') and ${isAmong(among, 'merchant_id', 'record_id')}
       group by merchant_id, record_id
     )

@@ -36,6 +36,7 @@ async function book(transfers: Parameters<typeof post>[1]['transfers'], recordId
       merchantId,
       eventKey: `test:${newUuid()}`,
       recordType: 'transaction',
+      acquirer: 'simulator',
       recordId,
       now: service.clock.now(),
       transfers,
@@ -87,6 +88,7 @@ describe('the balance', () => {
       merchantId,
       eventKey: 'twice',
       recordType: 'transaction' as const,
+      acquirer: 'simulator',
       recordId: newUuid(),
       now: service.clock.now(),
     }

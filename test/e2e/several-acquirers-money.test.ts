@@ -47,10 +47,10 @@ async function wait(ms: number): Promise<void> {
 }
 
 /** A transaction that is paid. */
-async function payInto(psp: Psp, amount: number): Promise<void> {
-  const { body } = await gateway.create({ amount })
-  await gateway.tell(psp, await psp.pay(body.id))
-  await gateway.until(body.id, 'PAID')
+async function payInto(psp: Psp, amount: number, at = gateway): Promise<void> {
+  const { body } = await at.create({ amount })
+  await at.tell(psp, await psp.pay(body.id))
+  await at.until(body.id, 'PAID')
 }
 
 /** A payment to the account that names none of our transactions. */
@@ -200,6 +200,31 @@ describe('money that leaves', () => {
     await sweepUntil(async () => (await find()).status === 'PROCESSED')
     expect(beta.asked.filter(isPayout)).toEqual([])
     expect(alfa.asked.filter((line) => isPayout(line) && line.startsWith('PUT'))).toHaveLength(1)
+  })
+
+  it('leaves only through an acquirer that received it', async () => {
+    const [one, other] = await Promise.all([openPsp('one', clock), openPsp('other', clock)])
+    const before = await openGateway([one], { clock })
+    await payInto(one, 50_000, before)
+    await before.end()
+    const after = await openGateway([one, other], {
+      clock,
+      routes: [{ acquirers: [{ name: 'other', weight: 1 }] }],
+      successorOf: before,
+    })
+    // The route names the other one, which holds nothing.
+    const { status, body } = await after.call<Withdrawal>('/withdrawal', withdrawalBody({ amount: 20_000 }))
+    expect(status).toBe(201)
+    expect((await after.call<Withdrawal>(`/withdrawal/${body.id}`)).body.acquirer).toBe('one')
+    await after.end()
+
+    const alone = await openGateway([other], { clock, successorOf: before })
+    const refused = await alone.call('/withdrawal', withdrawalBody({ amount: 20_000 }))
+    expect([refused.status, refused.body.code]).toEqual([422, 'withdrawal_not_possible'])
+    expect(refused.body.detail).toContain('is more than any account that sends money out holds now')
+    expect(other.asked.filter(isPayout)).toEqual([])
+    await alone.stop()
+    await Promise.all([one.close(), other.close()])
   })
 
   it('is refused where no acquirer sends any', async () => {

@@ -33,7 +33,7 @@ async function heldByBank(): Promise<number | undefined> {
 /** What the books of all merchants and of the house say that it holds. */
 async function heldByBooks(): Promise<number | undefined> {
   const [row] = await network.service.db.query<{ held: number }>(sql`
-    select coalesce(-sum(balance), 0) as held from ledger_accounts where account = 'acquirer'`)
+    select coalesce(-sum(balance), 0) as held from ledger_accounts where account like 'acquirer:%'`)
   return row?.held
 }
 

@@ -89,7 +89,7 @@ export async function readAll(db: Db, now: Date) {
           select sum(amount) from ledger_transfers t where t.record_id = w.id and t.kind = 'withdrawal_returned'), 0) as returned
       from withdrawals w order by created_at, id`),
     balances: await db.query<{ merchant_id: string; account: Account; balance: number }>(sql`
-      select merchant_id, account, balance from ledger_accounts`),
+      select merchant_id, split_part(account, ':', 1) as account, balance from ledger_accounts`),
     events: await db.query<{ record_id: string; count: number; last: number }>(sql`
       select record_id, count(*) as count, max(sequence) as last from events group by record_id`),
     bank: await readBank(db, now),

@@ -133,7 +133,15 @@ export async function generateDay(
     payment.txid = made.txid
     const { id, merchantId } = made
     const eventKey = `transaction:${id}:paid`
-    post({ merchantId, eventKey, recordType: 'transaction', recordId: id, now: bookedAt, transfers: paid(amount, 0) })
+    post({
+      merchantId,
+      eventKey,
+      recordType: 'transaction',
+      recordId: id,
+      acquirer,
+      now: bookedAt,
+      transfers: paid(amount, 0),
+    })
     return made
   }
 
@@ -164,7 +172,7 @@ export async function generateDay(
       created_at: at,
       finished_at,
     })
-    const posting = { merchantId: merchant_id, recordType: 'refund', recordId: id, now: at } as const
+    const posting = { merchantId: merchant_id, recordType: 'refund', recordId: id, acquirer, now: at } as const
     post({ ...posting, eventKey: `refund:${id}:reserved`, transfers: reserved('refund_reserved', amount, 0) })
     if (state === 'REFUNDED')
       post({ ...posting, eventKey: `refund:${id}:sent`, transfers: sent('refund_sent', amount, 0) })
@@ -187,7 +195,7 @@ export async function generateDay(
       fee_amount: 0,
       ...(state === 'PROCESSED' && { amount_withdrawn: amount, processed_date: at, end_to_end: endToEndId(at) }),
     })
-    const posting = { merchantId: merchant_id, recordType: 'withdrawal', recordId: id, now: at } as const
+    const posting = { merchantId: merchant_id, recordType: 'withdrawal', recordId: id, acquirer, now: at } as const
     post({ ...posting, eventKey: `withdrawal:${id}:reserved`, transfers: reserved('withdrawal_reserved', amount, 0) })
     const end = state === 'PROCESSED' ? sent : released
     if (state === 'PROCESSED')

@@ -117,7 +117,7 @@ export type Booked = {
 
 export async function readBooked(db: Db): Promise<Booked> {
   const balances = await db.query<{ account: string; balance: number }>(sql`
-    select account, sum(balance)::bigint as balance from ledger_accounts group by account`)
+    select split_part(account, ':', 1) as account, sum(balance)::bigint as balance from ledger_accounts group by 1`)
   return {
     transactions: await db.query<TransactionBooked>(sql`
       select id, replace(id::text, '-', '') as txid, status, amount_paid, end_to_end, coalesce((

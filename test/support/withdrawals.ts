@@ -108,12 +108,13 @@ export async function correct(service: TestService, merchantId: string, change: 
       insert into differences (
         id, acquirer, class, subject, reference, merchant_id, at, is_timing, proposal, state, run_id, found_at, decided_at, decided_by)
       values (
-        ${recordId}, 'a test', 'amount', 'payment', ${recordId}, ${merchantId}, ${now}, false, ${proposal}, 'confirmed', ${runId},
+        ${recordId}, 'simulator', 'amount', 'payment', ${recordId}, ${merchantId}, ${now}, false, ${proposal}, 'confirmed', ${runId},
         ${now}, ${now}, 'a test')`)
     await post(tx, {
       merchantId,
       eventKey: `correction:${recordId}`,
       recordType: 'correction',
+      acquirer: 'simulator',
       recordId,
       now,
       transfers: () => [{ kind: 'correction', debit, credit, amount: Math.abs(change) }],
@@ -139,7 +140,7 @@ export async function countMoney(service: TestService, work: () => Promise<void>
 /** A withdrawal's transfers in order, such as `withdrawal_sent reserved>acquirer 1000`. */
 export async function transfersOf(service: TestService, id: string): Promise<string[]> {
   const rows = await service.db.query<{ kind: string; debit: string; credit: string; amount: number }>(sql`
-    select kind, debit, credit, amount from ledger_transfers where record_id = ${id} order by id`)
+    select kind, split_part(debit, ':', 1) as debit, split_part(credit, ':', 1) as credit, amount from ledger_transfers where record_id = ${id} order by id`)
   return rows.map(({ kind, debit, credit, amount }) => `${kind} ${debit}>${credit} ${amount}`)
 }
 
