@@ -63,7 +63,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
       ...suspenseJobs(deps),
       ...matchJobs(settleDeps),
       ...booksJobs(deps),
-      ...reconciliationJobs(deps),
+      ...reconciliationJobs({ ...deps, ...settleDeps }),
       ...byHandJobs(deps),
       ...retentionJobs(deps),
     },

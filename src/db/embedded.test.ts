@@ -279,12 +279,6 @@ describe('a command that holds the folder', () => {
     await command.stop()
     started.push(await service)
   })
-
-  it('is not waited for by another one, which may use its server', async () => {
-    await prepare()
-    started.push(await startEmbeddedPostgres({ dataDir, log, holder: 'command' }))
-    await expect(startEmbeddedPostgres({ dataDir, log, holder: 'command' })).rejects.toThrow(/a command of Guichê/)
-  })
 })
 
 describe.runIf(isRoot && isLinux)('as root', () => {

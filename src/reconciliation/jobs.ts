@@ -2,10 +2,12 @@ import { Gauge, type Registry } from 'prom-client'
 import type { Acquirer } from '../acquirers/acquirer.ts'
 import type { Db } from '../db/sql.ts'
 import type { Job, JobSchedule } from '../jobs/jobs.ts'
+import type { SettleDeps } from '../transactions/settle.ts'
 import { type CloseDeps, closeDay } from './close.ts'
 import { findLastClosedDay } from './close-store.ts'
 import { dayBefore, dayOf, nextDay, windowOf } from './days.ts'
 import { reconcile } from './run.ts'
+import { settleOpen } from './settle-open.ts'
 import { countOpen, findComparedUntil, findOpenSince, listLastRuns } from './store.ts'
 
 /** A rolling run ends so long before now: what is younger the service is still coming to by itself. */
@@ -23,11 +25,17 @@ const closeAfterMs = 30 * 60_000
 /** As far back as days are closed that were left out. Older ones are closed by hand, should anybody want them. */
 const closeReachMs = 30 * 24 * 60 * 60_000
 
-/** Compares the books with each acquirer, all the time and once a day. One that does not answer keeps no other from it. */
-export function reconciliationJobs(deps: CloseDeps): Record<string, Job> {
+/**
+ * Compares the books with each acquirer, all the time and once a day, and settles what needs no decision, whichever run has found it. One that
+ * does not answer keeps no other from it.
+ */
+export function reconciliationJobs(deps: CloseDeps & SettleDeps): Record<string, Job> {
   return {
     'reconciliation.rolling': async (_, stopping) =>
-      await forEach(deps, stopping, async (acquirer) => await rollOn(deps, acquirer, stopping)),
+      await forEach(deps, stopping, async (acquirer) => {
+        await rollOn(deps, acquirer, stopping)
+        await settleOpen(deps, { acquirer: acquirer.name, stopping })
+      }),
     'reconciliation.close': async (_, stopping) =>
       await forEach(deps, stopping, async (acquirer) => await closeDays(deps, acquirer, stopping)),
   }

@@ -6,6 +6,7 @@ import type { BankPayment, BankPayout } from '../../test/support/generated-bank.
 import { type GeneratedDay, generateDay, generatedDay } from '../../test/support/generated-day.ts'
 import { type Reconciling, reconcilingWith } from '../../test/support/reconciling.ts'
 import type { Send } from '../acquirers/bacen/http.ts'
+import { findBreaches } from '../books.ts'
 import { sql } from '../db/sql.ts'
 import { findEngagedBrake } from '../ledger/store.ts'
 import { settleTransaction } from '../transactions/settle.ts'
@@ -158,7 +159,10 @@ it('takes back what is there no more', async () => {
 it('waits for what the service is still coming to, in a window that trails behind and overlaps', async () => {
   // On the next day, where nothing was made to differ.
   clock.set(new Date('2026-11-22T15:00:00.000Z'))
-  const jobs = reconciliationJobs(deps)
+  // The bank lists it, and does not show it by itself: nothing can be booked yet.
+  const jobs = reconciliationJobs(
+    disturbed(async (request) => (/\/cob\/|\/pix\/E/.test(request.path) ? refused : await made.bank.send(request))),
+  )
   const roll = async () => await jobs['reconciliation.rolling']?.({}, never)
   await roll()
   const [owner] = await database.db.query<{ id: string; merchant_id: string }>(sql`
@@ -202,6 +206,45 @@ it('waits for what the service is still coming to, in a window that trails behin
   expect((await states()).toSorted()).toEqual(['late resolved', 'missing_here resolved'])
 })
 
+it('settles what needs no decision, as the service, and leaves corrections to a person', async () => {
+  await runWith(deps)
+  const before = await listed(true)
+  const isSettleable = ({ proposal }: { proposal: { action: string } }) => ['settle', 'hold'].includes(proposal.action)
+  expect(before.filter(isSettleable).length).toBeGreaterThan(10)
+  await reconciliationJobs(deps)['reconciliation.rolling']?.({}, never)
+  const after = new Map((await listed()).map((row) => [row.id, row]))
+  for (const row of before) {
+    const { state, decided_by: by } = after.get(row.id) ?? {}
+    expect([row.class, row.proposal.action, state, by]).toEqual([
+      row.class,
+      row.proposal.action,
+      ...(isSettleable(row) ? ['confirmed', 'service'] : ['open', null]),
+    ])
+  }
+  const recorded = await database.db.query<{ actor: string; count: number }>(sql`
+    select actor, count(*) as count from audit_log where action = 'reconcile.confirm' group by actor`)
+  expect(recorded).toEqual([{ actor: 'service', count: before.filter(isSettleable).length }])
+  expect(await findBreaches(database.db)).toEqual([])
+})
+
+it('leaves open what the acquirer does not confirm, and settles the rest', async () => {
+  await runWith(deps)
+  const [missing] = (await listed(true)).filter((row) => row.class === 'missing_here')
+  const hidden = missing?.reference ?? ''
+  const hiding = disturbed(async (request) =>
+    request.path.includes(hidden) || request.path.includes((missing?.record_id ?? '').replaceAll('-', ''))
+      ? refused
+      : await made.bank.send(request),
+  )
+  await reconciliationJobs(hiding)['reconciliation.rolling']?.({}, never)
+  const open = (await listed(true)).filter(({ proposal }) => ['settle', 'hold'].includes(proposal.action))
+  expect(open.map(({ reference }) => reference)).toContain(hidden)
+  // All that is open is about that very transaction.
+  expect(new Set(open.map((row) => row.record_id))).toEqual(new Set([missing?.record_id]))
+  await reconciliationJobs(deps)['reconciliation.rolling']?.({}, never)
+  expect((await listed()).find(({ id }) => id === missing?.id)).toMatchObject({ state: 'confirmed' })
+})
+
 it('sees a payout that is carried out long after it was asked for', async () => {
   clock.set(new Date('2026-11-22T15:00:00.000Z'))
   const jobs = reconciliationJobs(deps)
@@ -243,7 +286,13 @@ it('looks at a return again that was coming, with the payment that it is of', as
   await jobs['reconciliation.rolling']?.({}, never)
   clock.advance(5 * minuteMs)
   await jobs['reconciliation.rolling']?.({}, never)
-  expect((await open()).toSorted()).toEqual(['return late', 'return return'])
+  expect((await listed()).find((row) => row.reference === endToEndId && row.class === 'return')).toMatchObject({
+    state: 'confirmed',
+    decided_by: 'service',
+  })
+  expect(
+    await database.db.query(sql`select state, amount from infractions where transaction_id = ${owner?.id ?? ''}`),
+  ).toEqual([{ state: 'returned', amount: 500 }])
 })
 
 it('takes nothing back that another run has found since it began', async () => {

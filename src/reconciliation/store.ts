@@ -237,6 +237,17 @@ export async function listDifferencesOf(
     order by at, class, reference, sequence`)
 }
 
+/** Open ones whose proposal only asks the acquirer and books what it confirms: the last found first, so that what stays open delays nothing new. */
+export async function listSettleable(
+  db: Db,
+  { acquirer, limit }: { acquirer: string; limit: number },
+): Promise<DifferenceRow[]> {
+  return await db.query<DifferenceRow>(sql`
+    select ${columns} from differences
+    where acquirer = ${acquirer} and state = 'open' and proposal ->> 'action' in ('settle', 'hold')
+    order by found_at desc, id limit ${limit}`)
+}
+
 export async function countOpen(db: Db): Promise<{ acquirer: string; class: DifferenceClass; count: number }[]> {
   return await db.query(sql`
     select acquirer, class, count(*) as count from differences where state = 'open' group by acquirer, class`)

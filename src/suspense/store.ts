@@ -181,3 +181,18 @@ export async function updateReturnAsked(
     returning id`)
   return rows.length === 1
 }
+
+const givenReturned = givenRows<{ endToEndId: string; returned: number }>({ endToEndId: 'text', returned: 'bigint' })
+
+/** Of these payments those in suspense of which more went back than is booked. */
+export async function listBehind(
+  db: Db,
+  acquirer: string,
+  payments: { endToEndId: string; returned: number }[],
+): Promise<string[]> {
+  const rows = await db.query<{ endToEndId: string }>(sql`
+    select given."endToEndId" from ${givenReturned(payments)}
+    join suspense_payments held on held.acquirer = ${acquirer} and held.end_to_end = given."endToEndId"
+    where held.status in ('held', 'returning') and held.taken_amount < given.returned`)
+  return rows.map(({ endToEndId }) => endToEndId)
+}

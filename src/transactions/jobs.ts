@@ -6,6 +6,7 @@ import { foldCounts } from './count-store.ts'
 import { verifyCountsDaily } from './counts.ts'
 import { pollInfractions } from './infraction-poll.ts'
 import { pollPayments, settleJob, settleListedPayment } from './poll.ts'
+import { pollReturns } from './poll-returns.ts'
 import { sendRefundJob } from './refund.ts'
 import { checkDueRefunds, sendRefund } from './refund-send.ts'
 import { checkReturns, checkReturnsJob } from './returns.ts'
@@ -26,6 +27,7 @@ export function transactionJobs(deps: SettleDeps): Record<string, Job> {
       await checkDueRefunds(deps, stopping)
     },
     'transactions.poll': async (_, stopping) => await pollPayments(deps, stopping),
+    'transactions.poll-returns': async (_, stopping) => await pollReturns(deps, stopping),
     'transactions.infractions': async (_, stopping) => await pollInfractions(deps, stopping),
     'transactions.fold-counts': async (_, stopping) => await foldCounts(deps.db, stopping),
     'transactions.verify-counts': async (_, stopping) => await verifyCountsDaily(deps, stopping),
@@ -40,6 +42,7 @@ export function transactionJobs(deps: SettleDeps): Record<string, Job> {
 export const transactionSchedules: Record<string, JobSchedule> = {
   'transactions.check': { everySeconds: 5 },
   'transactions.poll': { everySeconds: 15 },
+  'transactions.poll-returns': { everySeconds: 300 },
   'transactions.infractions': { everySeconds: 30 },
   // A list adds up what is not folded yet: at 300 batches per second of one merchant 1,500 rows, a third of a millisecond.
   'transactions.fold-counts': { everySeconds: 5 },

@@ -29,6 +29,11 @@ export async function findPaidBy(db: Db | Tx, endToEndId: string): Promise<Owner
   return owner ?? null
 }
 
+/** The same of several. */
+export async function listPaidBy(db: Db, endToEndIds: string[]): Promise<Owner[]> {
+  return await db.query<Owner>(selectPaidBy(endToEndIds))
+}
+
 /** The same of several, each of which is the caller's alone until the commit. Give them in one order for everyone. */
 export async function lockPaidBy(tx: Tx, endToEndIds: string[]): Promise<Owner[]> {
   await tx.query(sql`

@@ -111,7 +111,7 @@ function toId(txid: string | null): string | null {
 }
 
 /** Each has a job of its own, as often as it is listed: that is a few times. */
-async function findOutOfOrphans(deps: SettleDeps, acquirer: string, payments: Payment[]): Promise<void> {
+export async function findOutOfOrphans(deps: SettleDeps, acquirer: string, payments: Payment[]): Promise<void> {
   if (payments.length === 0) return
   await enqueueJobs(
     deps.db,
@@ -159,7 +159,7 @@ class ListedOnly extends AcquirerUnavailable {
 }
 
 /** A return that cannot be booked keeps nobody waiting either. */
-async function settleReturned(deps: SettleDeps, key: CheckReturnsPayload, payment: Payment): Promise<void> {
+export async function settleReturned(deps: SettleDeps, key: CheckReturnsPayload, payment: Payment): Promise<void> {
   try {
     await settleReturns(deps, { ...key, payment })
   } catch (error) {

@@ -367,3 +367,15 @@ export async function saveListedUntil(db: Db, acquirer: string, listedUntil: Dat
     insert into acquirer_cursors (acquirer, listed_until) values (${acquirer}, ${listedUntil})
     on conflict (acquirer) do update set listed_until = greatest(acquirer_cursors.listed_until, excluded.listed_until)`)
 }
+
+/** Down to when an acquirer's list of returned payments has been read; null before the first part. */
+export async function findReturnsReadFrom(db: Db, acquirer: string): Promise<Date | null> {
+  const rows = await db.query<{ from: Date | null }>(sql`
+    select returns_read_from as from from acquirer_cursors where acquirer = ${acquirer}`)
+  return rows[0]?.from ?? null
+}
+
+/** An acquirer whose payments were never read has no row, and nothing of it is booked that could be returned. */
+export async function saveReturnsReadFrom(db: Db, acquirer: string, from: Date | null): Promise<void> {
+  await db.query(sql`update acquirer_cursors set returns_read_from = ${from} where acquirer = ${acquirer}`)
+}

@@ -105,6 +105,26 @@ describe('a return under MED without a warning, told by callback', () => {
     expect(await infractionsOf(service, id)).toEqual([{ state: 'returned', amount: 1000 }])
   })
 
+  // The last one: it moves the clock by months.
+  it('a return of a payment from days or months ago is booked from the list of returns', async () => {
+    const payments = [await payOne(service), await payOne(service), await payOne(service)] as const
+    for (const [index, days] of [2, 25, 50].entries()) {
+      service.clock.advance(days * 24 * 60 * 60_000)
+      const { id, endToEnd } = payments[index as 0 | 1 | 2]
+      await service.db.query(sql`
+        insert into simulator.returns (end_to_end_id, id, return_id, amount, nature, requested_at, settles_at)
+        values (${endToEnd}, ${`med${index}`}, ${`D090893562026030215000000000009${index}`}, 400, 'MED_FRAUDE',
+          ${service.clock.now()}, ${service.clock.now()})`)
+      // Written into the simulated bank, which sends no callback for it.
+      await eventually(async () => {
+        await service.runJob('transactions.poll-returns')
+        return (await infractionsOf(service, id)).length === 1
+      })
+    }
+    for (const { id } of payments)
+      expect(await infractionsOf(service, id)).toMatchObject([{ state: 'returned', amount: 400 }])
+  })
+
   /** A bank that returns more than there is: the simulator would not. */
   async function forgeReturn(endToEnd: string, amount: number): Promise<void> {
     await service.db.query(sql`
