@@ -219,66 +219,18 @@ it('goes on after a crash of one of its processes', async () => {
   await vi.waitFor(async () => expect(await query(postgres, 'select 1 as one')).toEqual([{ one: 1 }]), 10_000)
 })
 
-describe('a server that is killed', () => {
-  it('is started again with all that was committed, as often as that happens, and not after a stop', async () => {
-    await prepare()
-    const postgres = await startEmbeddedPostgres({ dataDir, log, onLost: (reason) => lost.push(reason) })
-    started.push(postgres)
-    const lost: Error[] = []
-    await query(postgres, 'create table notes (id int)')
-    for (const id of [1, 2]) {
-      await query(postgres, `insert into notes values (${id})`)
-      const pid = postmasterPid()
-      process.kill(pid, 'SIGKILL')
-      const readNotes = async () => await query(postgres, 'select id from notes order by id')
-      await vi.waitFor(async () => expect(await readNotes()).toHaveLength(id), { timeout: 30_000, interval: 100 })
-      expect(postmasterPid()).not.toBe(pid)
-    }
-    await postgres.stop()
-    expect(await attachEmbeddedPostgres({ dataDir })).toBeNull()
-    expect(lost).toEqual([])
-  })
-
-  it('is given up after the last try, which says so', async () => {
-    await prepare()
-    const lost = new Promise<Error>((resolve) => {
-      void startEmbeddedPostgres({ dataDir, log, onLost: resolve, restartPausesMs: [0, 10, 20] }).then(
-        async (postgres) => {
-          started.push(postgres)
-          await writeFile(`${dataDir}/postgres/PG_VERSION`, '17\n')
-          process.kill(postmasterPid(), 'SIGKILL')
-        },
-      )
-    })
-    expect((await lost).message).toBe('PostgreSQL ended unexpectedly and did not run again after 3 starts')
-  })
-
-  it('is started again where an earlier process had left it running', async () => {
-    await prepare()
-    const child = await startInChild({ PATH: await pathWithWeakSetpriv() })
-    const pid = postmasterPid()
-    await kill(child)
-    const postgres = await startEmbeddedPostgres({ dataDir, log, onLost: () => {} })
-    started.push(postgres)
-    expect(postmasterPid()).toBe(pid)
-    process.kill(pid, 'SIGKILL')
-    const ask = async () => expect(await query(postgres, 'select 1 as one')).toEqual([{ one: 1 }])
-    await vi.waitFor(ask, { timeout: 30_000, interval: 100 })
-    expect(postmasterPid()).not.toBe(pid)
-  })
-})
-
-describe('a command that holds the folder', () => {
-  it('is waited for by a service', async () => {
-    await prepare()
-    const command = await startEmbeddedPostgres({ dataDir, log, holder: 'command' })
-    const said: string[] = []
-    const spoken = { ...log, info() {}, error() {}, warn: (_: unknown, line: string) => said.push(line) }
-    const service = startEmbeddedPostgres({ dataDir, log: spoken as unknown as typeof log })
-    await vi.waitFor(() => expect(said.join()).toMatch(/a command is using DATA_DIR: waiting/), 10_000)
-    await command.stop()
-    started.push(await service)
-  })
+it('a server that an earlier process had left is started again when it is killed', async () => {
+  await prepare()
+  const child = await startInChild({ PATH: await pathWithWeakSetpriv() })
+  const pid = postmasterPid()
+  await kill(child)
+  const postgres = await startEmbeddedPostgres({ dataDir, log, onLost: () => {} })
+  started.push(postgres)
+  expect(postmasterPid()).toBe(pid)
+  process.kill(pid, 'SIGKILL')
+  const ask = async () => expect(await query(postgres, 'select 1 as one')).toEqual([{ one: 1 }])
+  await vi.waitFor(ask, { timeout: 30_000, interval: 100 })
+  expect(postmasterPid()).not.toBe(pid)
 })
 
 describe.runIf(isRoot && isLinux)('as root', () => {

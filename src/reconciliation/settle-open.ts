@@ -26,7 +26,7 @@ async function settleOne(deps: SettleDeps, difference: DifferenceRow): Promise<v
   const { id, acquirer, reference, proposal, merchant_id: merchantId } = difference
   const about = { acquirer, differenceId: id, reference }
   const details = { class: difference.class, reference, proposal: proposal.action }
-  const action = { actor: 'service', action: 'reconcile.confirm', merchantId, recordId: id, details }
+  const action = { actor: 'service', action: 'reconcile.confirm', merchantId, recordId: id, details } as const
   try {
     const records = recordedDb(deps.db, { ...action, now: deps.clock.now() })
     await confirmDifference(deps, { id, by: action.actor, records })
