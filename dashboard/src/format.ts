@@ -20,8 +20,8 @@ function createFormat(language: Language) {
     style: 'currency',
     currency: 'BRL',
     notation: 'compact',
-    minimumFractionDigits: 2,
-    maximumFractionDigits: 2,
+    minimumFractionDigits: 0,
+    maximumFractionDigits: 1,
   })
   const number = new Intl.NumberFormat(locale)
   const percent = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 1 })

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
 import { dayOf } from '../../src/reconciliation/days.ts'
 import { publicStatementKeys, verifyStatement } from '../../src/reconciliation/sign.ts'
-import { chromiumPath, type Look, openChromium, visit } from '../support/browser.ts'
+import { chromiumPath, enlargeAmounts, findSpilled, type Look, openChromium, visit } from '../support/browser.ts'
 import { fetchTransaction } from '../support/payments.ts'
 import { payOne, setFixedFee } from '../support/refunds.ts'
 import { fetchToken, startTestService, type TestService } from '../support/service.ts'
@@ -107,6 +107,19 @@ describe.skipIf(chromiumPath === null)('the books in a browser', () => {
     await page.getByRole('link', { name: 'See the day' }).click()
     await page.getByRole('heading', { name: 'Totals' }).waitFor()
     await look('closed-day')
+    for (const locale of ['en-US', 'pt-BR'] as const) {
+      const phone = await visit(browser, { width: 390, locale })
+      await phone.context.addCookies(await page.context().cookies())
+      await enlargeAmounts(phone.page)
+      await phone.page.goto(page.url())
+      await phone.page
+        .getByText(/R\$\s?12[.,]345[.,]678[.,]90/)
+        .first()
+        .waitFor()
+      await phone.look(`closed-day-${locale}`)
+      expect(await findSpilled(phone.page)).toEqual([])
+      await phone.close()
+    }
     const [file] = await Promise.all([
       page.waitForEvent('download'),
       page.getByRole('link', { name: 'Signed statement' }).click(),

@@ -37,6 +37,20 @@ describe.skipIf(chromiumPath === null)('the guide', () => {
     await one.close()
   })
 
+  it('is nowhere wider than a phone', { timeout: 120_000 }, async () => {
+    const { page, close } = await visit(browser, { width: 390 })
+    const folder = resolve('dist/guide')
+    const names = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.html'))
+    const wide: string[] = []
+    for (const name of names) {
+      await page.goto(pathToFileURL(`${folder}/${name}`).href, { waitUntil: 'load' })
+      const excess = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+      if (excess > 0) wide.push(`${name}: ${excess} px`)
+    }
+    expect(wide).toEqual([])
+    await close()
+  })
+
   it('leads from the front page to all others, by its contents and by its search', async () => {
     const { page, close, complaints } = await visit(browser)
     await page.goto(`${service.baseUrl}/guide`)

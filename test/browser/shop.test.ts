@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromiumPath, type Look, openChromium, visit } from '../support/browser.ts'
+import { chromiumPath, enlargeAmounts, findSpilled, type Look, openChromium, visit } from '../support/browser.ts'
 import { charge, payAt, untilStatus } from '../support/payments.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { findSandboxMerchant, inviteUser, signIn } from '../support/users.ts'
@@ -53,6 +53,20 @@ describe.skipIf(chromiumPath === null)('a merchant’s people', () => {
     await page.getByText('Maria da Silva').waitFor()
     await look('transaction')
     expect(complaints).toEqual([])
+    await close()
+  })
+
+  it.each(['en-US', 'pt-BR'] as const)('see millions on a phone within their cards, in %s', async (locale) => {
+    const { page, look, close } = await visit(browser, { width: 390, locale })
+    page.setDefaultTimeout(12_000)
+    await enlargeAmounts(page)
+    await signIn(page, service, owner)
+    await page
+      .getByText(/R\$\s?12[.,]345[.,]678[.,]90/)
+      .first()
+      .waitFor()
+    await look(`millions-${locale}`)
+    expect(await findSpilled(page)).toEqual([])
     await close()
   })
 

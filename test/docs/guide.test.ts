@@ -33,6 +33,12 @@ it('has no link and no anchor that leads nowhere', () => {
   expect(guide.faults).toEqual([])
 })
 
+it('shows every table as one: no paragraph begins with a pipe', () => {
+  for (const [path, content] of guide.files) {
+    if (path.endsWith('.html')) expect(String(content).match(/<p>\s*\|[^<]*/)?.[0], path).toBeUndefined()
+  }
+})
+
 it('finds those that do', async () => {
   await writeFile(
     join(copy, 'docs/idempotency.md'),

@@ -71,6 +71,38 @@ export async function visit(
   }
 }
 
+/** R$ 12.345.678,90, which is as wide as amounts get. */
+const largeAmount = 1_234_567_890
+const amounts = /amount|^(sum|opening|closing|fees|available|reserved|blocked|suspense|debt|acquirer)$/i
+
+/** From now on the dashboard gets every amount as a large one, so that a screen is seen as it is after a good year. */
+export async function enlargeAmounts(page: Page): Promise<void> {
+  const enlarge = (name: string, value: unknown) =>
+    typeof value === 'number' && amounts.test(name) ? Math.sign(value || 1) * largeAmount : value
+  await page.route(/\/dashboard\/api\/(overview|reconciliation\/day|withdrawal)/, async (route) => {
+    const answer = await route.fetch()
+    const isJson = answer.headers()['content-type']?.includes('json') ?? false
+    const body = isJson ? JSON.stringify(JSON.parse(await answer.text(), enlarge)) : await answer.body()
+    await route.fulfill({ response: answer, body })
+  })
+}
+
+/** What is painted beyond the edge of its card. */
+export async function findSpilled(page: Page): Promise<string[]> {
+  return await page.evaluate(() =>
+    [...document.querySelectorAll('.card')].flatMap((card) => {
+      const edge = card.getBoundingClientRect().right + 0.5
+      const range = document.createRange()
+      return [...card.querySelectorAll('*')].flatMap((element) => {
+        const isText = element.childElementCount === 0 && element.textContent !== '' && !element.closest('.unseen')
+        if (!isText) return []
+        range.selectNodeContents(element)
+        return range.getBoundingClientRect().right > edge ? [element.textContent ?? ''] : []
+      })
+    }),
+  )
+}
+
 /** Serious and critical faults by axe, each with where it is. */
 async function findFaults(page: Page): Promise<string[]> {
   await page.evaluate(axeSource)

@@ -9,11 +9,21 @@ export type Series = { label: string; values: (number | null)[]; color: string; 
 const bars = uPlot.paths.bars?.({ size: [0.6, 40], radius: 0.15 })
 const barPaths = bars ? { paths: bars } : {}
 
+/** As wide as the widest label, which is longer in one language than in the other. */
+function widthOfLabels(plot: uPlot, labels: string[] | null, index: number): number {
+  const axis = plot.axes[index]
+  // As it is painted: uPlot resolves the font to the pixels of the screen, in a list with its line height.
+  plot.ctx.font = [axis?.font ?? ''].flat()[0] ?? ''
+  const widths = (labels ?? []).map((label) => plot.ctx.measureText(label).width / devicePixelRatio)
+  return Math.ceil(Math.max(0, ...widths)) + (axis?.gap ?? 0) + 6
+}
+
 /** A plot over days or hours. What it shows stands in a table beside it for who cannot see it. */
 export function Plot({
   names,
   series,
   format,
+  formatAxis = format,
   height = 220,
   label,
 }: {
@@ -21,6 +31,8 @@ export function Plot({
   names: string[]
   series: Series[]
   format: (value: number) => string
+  /** Shorter, for the axis. */
+  formatAxis?: (value: number) => string
   height?: number
   label: string
 }) {
@@ -50,7 +62,7 @@ export function Plot({
             space: 56,
             size: 30,
           },
-          { ...axis, size: 68, values: (_, at) => at.map(format), space: 40 },
+          { ...axis, size: widthOfLabels, values: (_, at) => at.map(formatAxis), space: 40 },
         ],
         series: [
           {},
@@ -75,7 +87,7 @@ export function Plot({
       place.current,
     )
     return () => plot.destroy()
-  }, [names, series, format, height, width, scheme])
+  }, [names, series, formatAxis, height, width, scheme])
   return (
     <figure ref={measured} aria-label={label} style={{ margin: 0, minHeight: height, position: 'relative' }}>
       <div ref={place} aria-hidden="true" />

@@ -131,7 +131,7 @@ function Totals({ day: { books, acquirerSays, dated } }: { day: ClosedDayView })
   ]
   return (
     <>
-      <Table verticalSpacing={6} horizontalSpacing="xs" aria-label={t.totals}>
+      <Table className="totals" verticalSpacing={6} horizontalSpacing="xs" aria-label={t.totals}>
         <Table.Thead>
           <Table.Tr>
             <Table.Th />

@@ -98,11 +98,11 @@ function Tiles({ overview: { today, yesterday, timeToPay } }: { overview: Overvi
 
 function Tile({ label, value, note }: { label: string; value: string; note: string }) {
   return (
-    <div className="card" style={{ padding: 'var(--mantine-spacing-md)' }}>
+    <div className="card tile">
       <Text size="sm" c="dimmed">
         {label}
       </Text>
-      <Text fw={700} fz={{ base: 20, sm: 26 }} lh={1.3}>
+      <Text fw={700} className="tile-value" style={{ '--length': value.length }}>
         {value}
       </Text>
       <Text size="xs" c="dimmed">
@@ -122,7 +122,15 @@ function Days({ overview: { days } }: { overview: Overview }) {
     ],
     [days, t],
   )
-  return <Plot names={names} series={series} format={format.shortMoney} label={`${t.days}: ${t.paid}`} />
+  return (
+    <Plot
+      names={names}
+      series={series}
+      format={format.money}
+      formatAxis={format.shortMoney}
+      label={`${t.days}: ${t.paid}`}
+    />
+  )
 }
 
 function Hours({ overview: { hours } }: { overview: Overview }) {

@@ -10,7 +10,7 @@ import { ErrorNotice } from '../../components/error-notice.tsx'
 import { FilterBar } from '../../components/filter-bar.tsx'
 import { DayInput, TextFilter } from '../../components/filter-inputs.tsx'
 import { Page } from '../../components/page.tsx'
-import { Pages, RecordTable } from '../../components/record-table.tsx'
+import { Pages, PhoneRow, RecordTable } from '../../components/record-table.tsx'
 import { useStatusName } from '../../components/status.tsx'
 import { dayEnd, dayStart, useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
@@ -149,6 +149,21 @@ function DeliveryList({ client }: { client: string }) {
           rows={list.data?.data}
           keyOf={({ eventId }) => eventId}
           linkOf={({ eventId }) => `/webhooks?${withParameter(query, 'delivery', eventId)}`}
+          phoneOf={({ type, url, state, createdAt }) => (
+            <PhoneRow
+              lines={[
+                [type, <DeliveryState key="state" of={state} />],
+                [
+                  <Text key="receiver" size="xs" c="dimmed" className="identifier" component="span">
+                    {hostOf(url)}
+                  </Text>,
+                  <Text key="at" size="xs" c="dimmed">
+                    {format.dateTime(createdAt)}
+                  </Text>,
+                ],
+              ]}
+            />
+          )}
           columns={[
             { name: t.when, cell: ({ createdAt }) => <Text size="sm">{format.dateTime(createdAt)}</Text> },
             {
@@ -224,6 +239,23 @@ function EventList({ client }: { client: string }) {
         rows={list.data?.data}
         keyOf={({ id }) => id}
         linkOf={({ recordType, recordId }) => toLink(`/${recordType}s/${recordId}`)}
+        phoneOf={({ type, delivery, createdAt }) => (
+          <PhoneRow
+            lines={[
+              [type, delivery === null ? null : <DeliveryState key="state" of={delivery} />],
+              [
+                <Text key="at" size="xs" c="dimmed" component="span">
+                  {format.dateTime(createdAt)}
+                </Text>,
+                delivery === null ? (
+                  <Text key="none" size="xs" c="dimmed">
+                    {t.noAddress}
+                  </Text>
+                ) : null,
+              ],
+            ]}
+          />
+        )}
         columns={[
           { name: t.when, cell: ({ createdAt }) => <Text size="sm">{format.dateTime(createdAt)}</Text> },
           {

@@ -9,7 +9,7 @@ import { ExportButton } from '../../components/export-button.tsx'
 import { FilterBar } from '../../components/filter-bar.tsx'
 import { DayInput, MoneyFilter, TextFilter } from '../../components/filter-inputs.tsx'
 import { Page } from '../../components/page.tsx'
-import { Pages, RecordTable } from '../../components/record-table.tsx'
+import { Pages, PhoneRow, RecordTable } from '../../components/record-table.tsx'
 import { Status, useStatusName } from '../../components/status.tsx'
 import { dayEnd, dayStart, useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
@@ -117,6 +117,25 @@ function List({ client, asked }: { client: string; asked: WithdrawalFilters }) {
             rows={list.data?.data}
             keyOf={({ id }) => id}
             linkOf={({ id }) => toLink(`/withdrawals/${id}`)}
+            phoneOf={({ createdAt, pixKey, amount, status, hold }) => (
+              <PhoneRow
+                lines={[
+                  [
+                    pixKey?.key ?? '–',
+                    <Text key="amount" size="sm" fw={600}>
+                      {format.money(amount)}
+                    </Text>,
+                  ],
+                  [
+                    <Text key="at" size="xs" c="dimmed" component="span">
+                      {format.dateTime(createdAt)}
+                    </Text>,
+                    // As long as it is held, that is what it is waiting for.
+                    hold ? <HoldBadge key="hold" hold={hold} /> : <Status key="status" of={status} />,
+                  ],
+                ]}
+              />
+            )}
             columns={[
               { name: t.created, cell: ({ createdAt }) => <Text size="sm">{format.dateTime(createdAt)}</Text> },
               {
