@@ -132,7 +132,12 @@ export async function createApp(deps: AppDeps): Promise<Server> {
     createLimit: limit('create', config.rateLimitCreate.perSecond, config.rateLimitCreate.burst),
   })
   await registerPayRoutes(app, { ...deps, readTransaction, wrongTokenLimit: limit('payment-page', 0.5, 20) })
-  registerDashboardRoutes(app, { ...deps, settlement: createSettlement(deps), hasProvider: provider !== null })
+  registerDashboardRoutes(app, {
+    ...deps,
+    settlement: createSettlement(deps),
+    hasProvider: provider !== null,
+    attributionApprovalAbove: config.attributionApprovalAbove,
+  })
   registerWithdrawalRoutes(app, deps)
   registerLedgerRoutes(app, deps)
   registerWebhookRoutes(app, deps)

@@ -27,6 +27,7 @@ const Environment = Type.Object({
   RATE_LIMIT_TOKEN: Type.Number({ minimum: 0, maximum: 1_000_000, default: 20 }),
   ACQUIRERS_FILE: Type.Optional(Type.String({ minLength: 1 })),
   SIMULATOR_URL: Type.Optional(Type.String({ minLength: 1 })),
+  ATTRIBUTION_APPROVAL_ABOVE: Type.Integer({ minimum: 0, maximum: 1_000_000_000_000, default: 50_000 }),
   ORPHAN_MATCH_THRESHOLD: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
   WEBHOOK_ALLOW_PRIVATE: Type.Optional(Type.Boolean()),
   RETENTION_ATTEMPTS_DAYS: Type.Integer({ minimum: 7, maximum: 3650, default: 30 }),
@@ -68,6 +69,8 @@ export type Config = Readonly<{
   simulatorUrl: string | null
   /** The score from which a payment without a txid is matched by itself; null: never. */
   orphanMatchThreshold: number | null
+  /** Cents above which a payment in suspense is attributed by two persons. */
+  attributionApprovalAbove: number
   webhookAllowPrivate: boolean
   /** For how many days what is kept. */
   retention: { attemptsDays: number; callbacksDays: number; exchangesDays: number }
@@ -161,6 +164,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     variable: (name) => environment[name],
     simulatorUrl,
     orphanMatchThreshold: given.ORPHAN_MATCH_THRESHOLD ?? null,
+    attributionApprovalAbove: given.ATTRIBUTION_APPROVAL_ABOVE,
     webhookAllowPrivate: given.WEBHOOK_ALLOW_PRIVATE ?? (acquirersFile === undefined && !isPublic),
     retention: {
       attemptsDays: given.RETENTION_ATTEMPTS_DAYS,

@@ -9,7 +9,7 @@ import { createWebhookSecret } from './webhooks/secrets.ts'
 export async function createMerchant(
   tx: Tx,
   deps: { clock: Clock; key: SecretKey },
-  input: { name: string; scopes: Scope[]; clientId?: string; merchantId?: string },
+  input: { name: string; scopes: Scope[]; clientId?: string; merchantId?: string; madeBy?: string },
 ): Promise<NewClient & { webhookSecret: string }> {
   const client = await registerClient(tx, deps, input)
   const webhookSecret = await createWebhookSecret(tx, {

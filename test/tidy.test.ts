@@ -11,10 +11,10 @@ const ranks: string[][] = [
   ['pix', 'db', 'config.ts'],
   ['http', 'jobs', 'acquirers', 'audit'],
   ['auth', 'ledger', 'webhooks', 'exchanges', 'retention'],
-  ['suspense', 'users'],
+  ['suspense', 'users', 'proposals'],
   ['transactions', 'withdrawals'],
   ['callbacks', 'orphans', 'sandbox', 'explain', 'merchant.ts', 'reconciliation'],
-  ['books.ts'],
+  ['books.ts', 'proposal-kinds.ts'],
   ['dashboard', 'pay', 'guide'],
   ['app.ts', 'worker.ts'],
   // What wires the others together, and may know each other.

@@ -23,6 +23,9 @@ export function actingDb<Done>(
   })
 }
 
+/** What merchants read in place of the operator's people. */
+export const theOperator = 'operator'
+
 type Person = { email: string }
 
 /** A person as the audit log names them. */

@@ -23,6 +23,18 @@ const none = details({})
 const reason = details({ reason: Text })
 const feeParts = { fixed: Cents, basisPoints: Count, minimum: Cents, maximum: orNull(Cents) }
 
+/** What takes two persons: who proposes it says what, who decides on it says that again, and whose proposal it was. */
+const decided = { proposalId: Name, proposedBy: Type.String({ maxLength: 300 }) }
+const limits = {
+  perWithdrawal: orNull(Cents),
+  perDay: orNull(Cents),
+  perNight: orNull(Cents),
+  approvalAbove: orNull(Cents),
+  operatorApprovalAbove: orNull(Cents),
+  duplicateWindowSeconds: Count,
+}
+const attribution = { transactionId: Name, amount: Cents }
+
 /**
  * Every action of the audit log and the details that it may have. A request body never gets into the log as it came: what is not named
  * here is refused. No secret, and nothing personal of a customer: entries are kept for ever.
@@ -42,7 +54,9 @@ const detailsOf = {
   'infraction.reject': details({ infractionId: Name }),
   'ledger.release': details({ reason: Text, breaches: Count }),
   'ledger.stop': reason,
-  'orphan.match': details({ transactionId: Name, score: Type.Number() }),
+  'orphan.match': details({ ...attribution, ...decided, score: Type.Number() }),
+  'orphan.match.propose': details(attribution),
+  'orphan.match.reject': details({ ...attribution, ...decided }),
   'orphan.return': none,
   'orphan.undo': none,
   'reconcile.confirm': details({
@@ -76,17 +90,18 @@ const detailsOf = {
   'withdrawal.cancel': none,
   'withdrawal.confirm': none,
   'withdrawal.create': details({ amount: Cents, pixKeyType: Name, hold: orNull(Name) }),
-  'withdrawal.limits': details({
-    perWithdrawal: orNull(Cents),
-    perDay: orNull(Cents),
-    perNight: orNull(Cents),
-    approvalAbove: orNull(Cents),
-    duplicateWindowSeconds: Count,
-  }),
+  'withdrawal.limits': details({ ...limits, ...decided }),
+  'withdrawal.limits.propose': details(limits),
+  'withdrawal.limits.reject': details({ ...limits, ...decided }),
   'withdrawal.reject': reason,
 } satisfies Record<string, TObject>
 
 export type ActionName = keyof typeof detailsOf
+
+/** An action that one person proposes and another approves or rejects. */
+export type ProposedAction = {
+  [Action in ActionName]: `${Action}.propose` | `${Action}.reject` extends ActionName ? Action : never
+}[ActionName]
 
 /**
  * The details as JSON, which is how they are kept.

@@ -16,7 +16,7 @@ export type NewClient = { merchantId: string; clientId: string; clientSecret: st
 export async function registerClient(
   tx: Tx,
   { clock, key }: Pick<Deps, 'clock' | 'key'>,
-  input: { name: string; scopes: Scope[]; clientId?: string; merchantId?: string },
+  input: { name: string; scopes: Scope[]; clientId?: string; merchantId?: string; madeBy?: string },
 ): Promise<NewClient> {
   const merchantId = input.merchantId ?? newUuid()
   const clientId = input.clientId ?? `gc_${randomBytes(12).toString('hex')}`
@@ -29,7 +29,13 @@ export async function registerClient(
     scopes: input.scopes,
     created_at: now,
   })
-  await store.insertClientSecret(tx, { merchantId, id: newUuid(), hash: hashSecret(key, clientSecret), createdAt: now })
+  await store.insertClientSecret(tx, {
+    merchantId,
+    id: newUuid(),
+    hash: hashSecret(key, clientSecret),
+    createdAt: now,
+    madeBy: input.madeBy ?? null,
+  })
   return { merchantId, clientId, clientSecret }
 }
 
@@ -39,7 +45,7 @@ export async function registerClient(
  */
 export async function rotateClientSecret(
   deps: Deps,
-  input: { clientId: string; overlapMs?: number },
+  input: { clientId: string; overlapMs?: number; madeBy?: string },
 ): Promise<{ clientSecret: string; formerExpiresAt: Date } | null> {
   const clientSecret = newSecret()
   return await deps.db.transaction(async (tx) => {
@@ -51,7 +57,8 @@ export async function rotateClientSecret(
     await store.expireAllButNewestSecret(tx, client.merchant_id, now)
     await store.expireClientSecrets(tx, client.merchant_id, formerExpiresAt)
     const hash = hashSecret(deps.key, clientSecret)
-    await store.insertClientSecret(tx, { merchantId: client.merchant_id, id: newUuid(), hash, createdAt: now })
+    const secret = { merchantId: client.merchant_id, id: newUuid(), hash, createdAt: now, madeBy: input.madeBy ?? null }
+    await store.insertClientSecret(tx, secret)
     return { clientSecret, formerExpiresAt }
   })
 }

@@ -68,11 +68,20 @@ export async function updateScopes(tx: Tx, merchantId: string, scopes: Scope[]):
 
 export async function insertClientSecret(
   tx: Tx,
-  secret: { merchantId: string; id: string; hash: Buffer; createdAt: Date },
+  secret: { merchantId: string; id: string; hash: Buffer; createdAt: Date; madeBy: string | null },
 ): Promise<void> {
   await tx.query(sql`
-    insert into client_secrets (merchant_id, id, hash, created_at)
-    values (${secret.merchantId}, ${secret.id}, ${secret.hash}, ${secret.createdAt})`)
+    insert into client_secrets (merchant_id, id, hash, created_at, made_by)
+    values (${secret.merchantId}, ${secret.id}, ${secret.hash}, ${secret.createdAt}, ${secret.madeBy})`)
+}
+
+/** Who made the secrets that a request at this moment may have come through: a token outlives its secret by a day at most. */
+export async function listSecretMakers(tx: Db | Tx, merchantId: string, at: Date): Promise<string[]> {
+  const rows = await tx.query<{ made_by: string }>(sql`
+    select distinct made_by from client_secrets
+    where merchant_id = ${merchantId} and made_by is not null and created_at <= ${at}
+      and (expires_at is null or expires_at > ${at}::timestamptz - interval '1 day')`)
+  return rows.map((row) => row.made_by)
 }
 
 /** Ends all of a client's secrets at the given moment, or leaves those that end earlier as they are. */

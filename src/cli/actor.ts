@@ -10,7 +10,12 @@ export function actionOf(program: Command, { clock }: Context, action: Omit<Acti
   const user = userName()
   // Whoever speaks for another is named as well.
   const details = as === undefined ? action.details : { ...action.details, by: user }
-  return { ...action, actor: `cli:${as ?? user}`, ...(details && { details }), now: clock.now() }
+  return { ...action, actor: actorOf(program), ...(details && { details }), now: clock.now() }
+}
+
+/** Who uses the command line, as the audit log names people. */
+export function actorOf(program: Command): string {
+  return `cli:${program.opts<{ as?: string }>().as ?? userName()}`
 }
 
 /** The database for an operation that is then in the audit log, in its own commit. */

@@ -6,7 +6,7 @@ import { parseScopes, type Scope, scopes } from '../auth/scopes.ts'
 import { findClient, listClients } from '../auth/store.ts'
 import { createMerchant } from '../merchant.ts'
 import { rotateWebhookSecret } from '../webhooks/secrets.ts'
-import { actionOf, recorded } from './actor.ts'
+import { actionOf, actorOf, recorded } from './actor.ts'
 import { type Context, withContext } from './context.ts'
 import { print } from './print.ts'
 
@@ -38,7 +38,12 @@ export function clientCommands(program: Command): void {
               `There is a client ${clientId} already. \`npx guiche client rotate-secret ${clientId}\` gives it a new secret.`,
             )
           const { clientSecret, ...merchant } = await context.db.transaction(async (tx) => {
-            const made = await createMerchant(tx, context, { name, scopes: granted, ...(clientId && { clientId }) })
+            const made = await createMerchant(tx, context, {
+              name,
+              scopes: granted,
+              ...(clientId && { clientId }),
+              madeBy: actorOf(program),
+            })
             await recordAction(tx, actionOf(program, context, aboutClient('client.create', made, { scopes: granted })))
             return made
           })
@@ -83,7 +88,8 @@ export function clientCommands(program: Command): void {
           const what = webhook ? 'client.rotate-webhook-secret' : 'client.rotate-secret'
           const about = aboutClient(what, { merchantId, clientId }, { overlapHours })
           const db = recorded(program, context, about)
-          if (!webhook) return await rotateClientSecret({ ...context, db }, { clientId, overlapMs })
+          if (!webhook)
+            return await rotateClientSecret({ ...context, db }, { clientId, overlapMs, madeBy: actorOf(program) })
           const now = context.clock.now()
           const webhookSecret = await rotateWebhookSecret(db, { key: context.key, merchantId, now, overlapMs })
           return { webhookSecret, formerExpiresAt: new Date(now.getTime() + overlapMs) }

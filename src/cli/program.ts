@@ -16,6 +16,7 @@ const groups: Group[] = [
   { names: ['rotate-signing-key', 'secret-key'], load: async () => (await import('./keys.ts')).keysCommands },
   { names: ['transaction'], load: async () => (await import('./transaction.ts')).transactionCommands },
   { names: ['withdrawal'], load: async () => (await import('./withdrawal.ts')).withdrawalCommands },
+  { names: ['proposal'], load: async () => (await import('./proposal.ts')).proposalCommands },
   { names: ['infraction'], load: async () => (await import('./infraction.ts')).infractionCommands },
   { names: ['orphan'], load: async () => (await import('./orphan.ts')).orphanCommands },
   { names: ['fee'], load: async () => (await import('./fee.ts')).feeCommands },

@@ -75,6 +75,11 @@ export function withdrawalCommands(program: Command): void {
     .option('--per-night <cents>', 'at most from 20:00 to 06:00; none lifts it', toLimit)
     .option('--approval-above <cents>', 'what is above waits for the operator; none lifts it', toThreshold)
     .option(
+      '--operator-approval-above <cents>',
+      'the same for what one of the operator’s people asks for; none lifts it',
+      toThreshold,
+    )
+    .option(
       '--duplicate-window-seconds <seconds>',
       'how long the same amount to the same key looks like a duplicate; 0 turns that off',
       toWindowSeconds,
@@ -141,6 +146,7 @@ function toShownLimits(limits: Limits) {
     perDay: inWords(limits.perDay),
     perNight: inWords(limits.perNight),
     approvalAbove: inWords(limits.approvalAbove),
+    operatorApprovalAbove: inWords(limits.operatorApprovalAbove),
     duplicateWindowSeconds: limits.duplicateWindowSeconds,
   }
 }

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { actingDb } from '../audit/act.ts'
+import { actingDb, toActor } from '../audit/act.ts'
 import type { ActionName } from '../audit/actions.ts'
 import { recordAction } from '../audit/record.ts'
 import { changeScopes, revokeClient, rotateClientSecret } from '../auth/clients.ts'
@@ -69,7 +69,12 @@ export function registerClientRoutes(app: Server, deps: Deps): void {
         throw invalid('clientId', 'is taken by another client')
       }
       const made = await db.transaction(async (tx) => {
-        const merchant = await createMerchant(tx, deps, { name, scopes: granted, ...(clientId && { clientId }) })
+        const merchant = await createMerchant(tx, deps, {
+          name,
+          scopes: granted,
+          ...(clientId && { clientId }),
+          madeBy: toActor(user),
+        })
         await recordAction(tx, {
           actor: `user:${user.email}`,
           action: 'client.create',
@@ -130,7 +135,10 @@ export function registerClientRoutes(app: Server, deps: Deps): void {
         const secret = { key: deps.key, merchantId: client.merchant_id, now: clock.now(), overlapMs }
         return await reply.code(201).send({ secret: await rotateWebhookSecret(acting, secret), formerExpiresAt })
       }
-      const made = await rotateClientSecret({ ...deps, db: acting }, { clientId: client.client_id, overlapMs })
+      const made = await rotateClientSecret(
+        { ...deps, db: acting },
+        { clientId: client.client_id, overlapMs, madeBy: toActor(user) },
+      )
       return await reply.code(201).send({ secret: made?.clientSecret, formerExpiresAt })
     },
   )

@@ -1,13 +1,14 @@
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { actingDb } from '../audit/act.ts'
+import { actingDb, toActor } from '../audit/act.ts'
 import type { ActionName } from '../audit/actions.ts'
 import type { Db } from '../db/sql.ts'
+import { type SignedIn, userOf } from '../http/caller.ts'
 import { NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import { feeFor } from '../ledger/fees.ts'
 import type { Clock } from '../lib/clock.ts'
-import { findMatchable, hasMatched, matchPayment } from '../orphans/match.ts'
+import { attributionProposal, findMatchable, hasMatched, matchPayment, proposeMatch } from '../orphans/match.ts'
 import { type Candidate, rank } from '../orphans/score.ts'
 import { listCandidates } from '../orphans/store.ts'
 import { undoMatch } from '../orphans/undo.ts'
@@ -16,8 +17,15 @@ import { returnHeld, unknownHeld } from '../suspense/send-back.ts'
 import { findSuspense, type SuspenseRow } from '../suspense/store.ts'
 import { createSettlement } from '../transactions/settle.ts'
 import { type ClientName, findClientNames, type ListedPayment, listHeldPayments } from './orphan-store.ts'
+import { listProposals, type ProposalView } from './proposal-routes.ts'
 
-type Deps = { db: Db; clock: Clock; nudgeDeliveries: () => void }
+type Deps = {
+  db: Db
+  clock: Clock
+  /** Cents above which an attribution takes a second person. */
+  attributionApprovalAbove: number
+  nudgeDeliveries: () => void
+}
 
 const perPage = 20
 const Params = Type.Object({ id: Type.String({ format: 'uuid-any' }) })
@@ -59,7 +67,7 @@ function registerReading(app: Server, deps: Deps): void {
       config: reading,
       schema: { hide: true, params: Params, querystring: NoQuery, response: problems(401, 403, 404, 422) },
     },
-    async (request) => await look(deps, request.params.id),
+    async (request) => await look(deps, request.params.id, userOf(request)),
   )
 
   app.get(
@@ -89,11 +97,16 @@ function registerDecisions(app: Server, deps: Deps): void {
     async (request) => {
       const { id } = request.params
       const transactionId = request.body.transactionId.toLowerCase()
+      const user = userOf(request)
+      if ((await find(deps, id)).amount > deps.attributionApprovalAbove) {
+        await proposeMatch(deps, { id, transactionId, by: toActor(user) })
+        return await look(deps, id, user)
+      }
       const about = { action: 'orphan.match' as const, details: { transactionId } }
       const db = await recordedDb(deps, request, id, about, hasMatched)
       const settlement = createSettlement({ db, clock })
       await matchPayment({ db, settlement, nudgeDeliveries }, { id, transactionId })
-      return await look(deps, id)
+      return await look(deps, id, user)
     },
   )
 
@@ -101,14 +114,14 @@ function registerDecisions(app: Server, deps: Deps): void {
     const { id } = request.params
     const db = await recordedDb(deps, request, id, { action: 'orphan.undo' })
     await undoMatch({ ...deps, db }, id)
-    return await look(deps, id)
+    return await look(deps, id, userOf(request))
   })
 
   app.post('/dashboard/api/orphan/:id/return', { config: deciding, schema: bare }, async (request) => {
     const { id } = request.params
     const db = await recordedDb(deps, request, id, { action: 'orphan.return' })
     await returnHeld({ ...deps, db }, id)
-    return await look(deps, id)
+    return await look(deps, id, userOf(request))
   })
 }
 
@@ -132,7 +145,7 @@ async function find({ db }: Deps, id: string): Promise<SuspenseRow> {
 }
 
 /** One payment, and the charges that it may be for, the likeliest first. */
-async function look(deps: Deps, id: string): Promise<OrphanView> {
+async function look(deps: Deps, id: string, user: SignedIn): Promise<OrphanView> {
   const row = await find(deps, id)
   const ofMerchant = row.merchant_id === houseMerchantId ? null : row.merchant_id
   const candidates = row.status === 'held' ? rank(row, await listCandidates(deps.db, row, ofMerchant)) : []
@@ -141,7 +154,8 @@ async function look(deps: Deps, id: string): Promise<OrphanView> {
     deps.db,
     whose.filter((one) => one !== ''),
   )
-  return toView(row, candidates, names)
+  const [proposal = null] = await listProposals(deps, user, { kinds: [attributionProposal.name], recordId: id })
+  return { ...toView(row, candidates, names), proposal, approvalAbove: deps.attributionApprovalAbove }
 }
 
 export type MatchPreview = {
@@ -204,7 +218,12 @@ function toListed(row: ListedPayment) {
   }
 }
 
-export type OrphanView = ReturnType<typeof toView>
+export type OrphanView = ReturnType<typeof toView> & {
+  /** An attribution that waits for another person. */
+  proposal: ProposalView | null
+  /** Cents above which one does. */
+  approvalAbove: number
+}
 
 function toView(row: SuspenseRow, candidates: Candidate[], names: Map<string, ClientName>) {
   const nameOf = (merchantId: string | null) => {

@@ -5,6 +5,7 @@ import { registerInfractionRoutes } from './infraction-routes.ts'
 import { registerBooksRoutes } from './ledger-routes.ts'
 import { registerOrphanRoutes } from './orphan-routes.ts'
 import { registerOverviewRoutes } from './overview-routes.ts'
+import { registerProposalRoutes } from './proposal-routes.ts'
 import { registerReconciliationRoutes } from './reconciliation-routes.ts'
 import { registerRecordRoutes } from './record-routes.ts'
 import { registerSystemRoutes } from './system-routes.ts'
@@ -14,7 +15,8 @@ import { registerWithdrawalDecisionRoutes } from './withdrawal-routes.ts'
 export type DashboardDeps = Parameters<typeof registerClientRoutes>[1] &
   Parameters<typeof registerSystemRoutes>[1] &
   Parameters<typeof registerWithdrawalDecisionRoutes>[1] &
-  Parameters<typeof registerReconciliationRoutes>[1]
+  Parameters<typeof registerReconciliationRoutes>[1] &
+  Parameters<typeof registerOrphanRoutes>[1]
 
 /**
  * A body of the dashboard has no field that its schema does not name: its routes ship with the page that calls them, so a further field is
@@ -37,6 +39,7 @@ export function registerDashboardRoutes(app: Server, deps: DashboardDeps): void 
   registerRecordRoutes(app, deps)
   registerClientRoutes(app, deps)
   registerWithdrawalDecisionRoutes(app, deps)
+  registerProposalRoutes(app, deps)
   registerInfractionRoutes(app, deps)
   registerWebhookScreenRoutes(app, deps)
   registerBooksRoutes(app, deps)

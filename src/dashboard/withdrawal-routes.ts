@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { actingDb, isSamePerson, toActor } from '../audit/act.ts'
+import { actingDb, isSamePerson, theOperator, toActor } from '../audit/act.ts'
 import type { ActionName } from '../audit/actions.ts'
 import type { Db } from '../db/sql.ts'
 import { merchantSeenBy, type SignedIn, userOf } from '../http/caller.ts'
@@ -9,8 +9,9 @@ import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
 import { detectPixKey, normalizePixKey } from '../pix/key.ts'
-import { approveWithdrawal } from '../withdrawals/approve.ts'
-import { defaultLimits, type Limits, setWithdrawalLimits } from '../withdrawals/limits.ts'
+import { approveWithdrawal, findObstacleOf } from '../withdrawals/approve.ts'
+import { changeLimits, limitsProposal } from '../withdrawals/change-limits.ts'
+import { defaultLimits, type Limits } from '../withdrawals/limits.ts'
 import { findLimits } from '../withdrawals/limits-store.ts'
 import { findToDecide, listHeld, type WithdrawalToDecide } from '../withdrawals/operator-store.ts'
 import { previewWithdrawal } from '../withdrawals/preview.ts'
@@ -19,6 +20,7 @@ import { rejectWithdrawal } from '../withdrawals/reject.ts'
 import { withdrawalAmountMin } from '../withdrawals/schema.ts'
 import type { WithdrawalRow } from '../withdrawals/store.ts'
 import { ClientFilter, findSeen } from './overview-routes.ts'
+import { listProposals, type ProposalView } from './proposal-routes.ts'
 
 type Deps = { db: Db; clock: Clock; nudgeDeliveries: () => void }
 
@@ -26,6 +28,9 @@ const perPage = 20
 /** As far as any amount of ours goes, sums included: 10 billion reais. */
 const limitMax = 1e12
 const Params = Type.Object({ id: Type.String({ format: 'uuid-any' }) })
+const Threshold = Type.Optional(
+  Type.Unsafe<number | null>({ type: ['integer', 'null'], minimum: 0, maximum: limitMax }),
+)
 const Limit = Type.Optional(Type.Unsafe<number | null>({ type: ['integer', 'null'], minimum: 1, maximum: limitMax }))
 
 /** Withdrawals as people ask for them and decide on them; the rest of them is in the shops' API. */
@@ -55,7 +60,8 @@ function registerReading(app: Server, deps: Deps): void {
       const { clientId, page = 1 } = request.query
       const merchantId = await findSeen(deps, user, clientId)
       const { total, items } = await listHeld(db, { merchantId, limit: perPage, offset: (page - 1) * perPage })
-      return { total, totalPages: Math.ceil(total / perPage), data: items.map((row) => toView(row, user)) }
+      const data = await Promise.all(items.map(async (row) => await toView(deps, row, user)))
+      return { total, totalPages: Math.ceil(total / perPage), data }
     },
   )
 
@@ -67,7 +73,7 @@ function registerReading(app: Server, deps: Deps): void {
     },
     async (request) => {
       const user = userOf(request)
-      return toView(await find(deps, user, request.params.id), user)
+      return await toView(deps, await find(deps, user, request.params.id), user)
     },
   )
 
@@ -96,7 +102,7 @@ function registerReading(app: Server, deps: Deps): void {
       if (merchantId === null) throw invalid('clientId', 'must name the client whose money it is')
       const pixKey = type === undefined ? detectPixKey(key) : normalizePixKey({ key, type })
       if (!pixKey) throw invalid('key', `is no key of the type ${type}`)
-      return await previewWithdrawal(deps, { merchantId, amount, pixKey })
+      return await previewWithdrawal(deps, { merchantId, amount, pixKey, requestedBy: toActor(userOf(request)) })
     },
   )
 }
@@ -142,7 +148,6 @@ function registerDecisions(app: Server, deps: Deps): void {
 }
 
 function registerLimits(app: Server, deps: Deps): void {
-  const { db } = deps
   app.get(
     '/dashboard/api/withdrawal-limits',
     {
@@ -153,10 +158,11 @@ function registerLimits(app: Server, deps: Deps): void {
         response: problems(401, 403, 404, 422),
       },
     },
-    async (request): Promise<Limits> => {
-      const merchantId = await findSeen(deps, userOf(request), request.query.clientId)
+    async (request): Promise<LimitsView> => {
+      const user = userOf(request)
+      const merchantId = await findSeen(deps, user, request.query.clientId)
       if (merchantId === null) throw invalid('clientId', 'must name the client whose limits they are')
-      return (await findLimits(db, merchantId)) ?? defaultLimits
+      return await toLimitsView(deps, user, merchantId)
     },
   )
 
@@ -172,9 +178,8 @@ function registerLimits(app: Server, deps: Deps): void {
             perWithdrawal: Limit,
             perDay: Limit,
             perNight: Limit,
-            approvalAbove: Type.Optional(
-              Type.Unsafe<number | null>({ type: ['integer', 'null'], minimum: 0, maximum: limitMax }),
-            ),
+            approvalAbove: Threshold,
+            operatorApprovalAbove: Threshold,
             duplicateWindowSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 86_400 })),
           },
           { additionalProperties: false, minProperties: 1 },
@@ -182,12 +187,12 @@ function registerLimits(app: Server, deps: Deps): void {
         response: problems(401, 403, 404, 422),
       },
     },
-    async (request): Promise<Limits> => {
-      const merchantId = await findSeen(deps, userOf(request), request.query.clientId)
+    async (request): Promise<LimitsView> => {
+      const user = userOf(request)
+      const merchantId = await findSeen(deps, user, request.query.clientId)
       assert(merchantId, 'a client that is named has a merchant')
-      const changed = request.body
-      const action = { action: 'withdrawal.limits' as const, merchantId, recordId: merchantId, details: changed }
-      return await setWithdrawalLimits(actingDb(deps, request, action), { merchantId, ...changed })
+      await changeLimits(deps, { merchantId, changed: request.body, by: toActor(user) })
+      return await toLimitsView(deps, user, merchantId)
     },
   )
 }
@@ -204,10 +209,25 @@ function about(action: ActionName, row: WithdrawalRow, details?: Record<string, 
   return { action, merchantId: row.merchant_id, recordId: row.id, ...(details && { details }) }
 }
 
-export type DecidableWithdrawal = ReturnType<typeof toView>
+export type LimitsView = Limits & {
+  /** Looser limits that wait for a second person; the merchant's people are not shown them. */
+  proposal: ProposalView | null
+}
 
-function toView(row: WithdrawalToDecide, user: SignedIn) {
+async function toLimitsView(deps: Deps, user: SignedIn, merchantId: string): Promise<LimitsView> {
+  const limits = (await findLimits(deps.db, merchantId)) ?? defaultLimits
+  if (user.merchant) return { ...limits, proposal: null }
+  const [proposal = null] = await listProposals(deps, user, { kinds: [limitsProposal.name], merchantId })
+  return { ...limits, proposal }
+}
+
+export type DecidableWithdrawal = Awaited<ReturnType<typeof toView>>
+
+async function toView({ db, clock }: Deps, row: WithdrawalToDecide, user: SignedIn) {
   const { requested_by: requestedBy } = row
+  const by = toActor(user)
+  const decides = row.hold !== null && user.permissions.includes('withdrawal.approve')
+  const obstacle = decides ? await findObstacleOf(db, row, { by, now: clock.now() }) : null
   return {
     id: row.id,
     clientId: row.client_id,
@@ -218,12 +238,19 @@ function toView(row: WithdrawalToDecide, user: SignedIn) {
     feeAmount: row.fee_amount,
     pixKey: { key: row.pix_key, type: row.pix_key_type },
     createdAt: row.created_at.toISOString(),
-    /** Who asked for it; null: the shop, by its token. */
-    requestedBy,
+    /** Who asked for it; null: the shop, by its token. Merchants are not shown who of the operator it was. */
+    requestedBy: row.is_operators && user.merchant ? theOperator : requestedBy,
+    isOperators: row.is_operators,
     /** Whoever asked for it does not approve it. */
-    isOwn: requestedBy !== null && isSamePerson(requestedBy, toActor(user)),
-    approvalAbove: row.approval_above,
-    earlier: row.earlier && { ...row.earlier, createdAt: new Date(row.earlier.createdAt).toISOString() },
+    isOwn: requestedBy !== null && isSamePerson(requestedBy, by),
+    /** Why this person does not approve it either; continues a sentence that begins with "approval". */
+    obstacle: obstacle?.message ?? null,
+    approvalAbove: row.is_operators ? row.operator_approval_above : row.approval_above,
+    earlier: row.earlier && {
+      id: row.earlier.id,
+      status: row.earlier.status,
+      createdAt: new Date(row.earlier.createdAt).toISOString(),
+    },
   }
 }
 

@@ -14,6 +14,7 @@ export const errors = {
   suspense_not_possible: { status: 422, title: 'The payment in suspense cannot be handled like this' },
   difference_not_possible: { status: 422, title: 'The difference cannot be decided on like this' },
   withdrawal_not_possible: { status: 422, title: 'The withdrawal is not possible' },
+  proposal_not_possible: { status: 422, title: 'The proposal cannot be made or decided on like this' },
   user_not_possible: { status: 422, title: 'The user cannot be changed like this' },
   payouts_stopped: { status: 503, title: 'Money does not leave at the moment' },
   missing_token: { status: 401, title: 'An access token is needed' },

@@ -1,11 +1,15 @@
 import type { Db } from '../db/sql.ts'
+import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
 import { cents } from '../lib/money.ts'
+import type { ProposalKind } from '../proposals/decide.ts'
+import { propose } from '../proposals/propose.ts'
+import type { ProposalRow } from '../proposals/store.ts'
 import { unknownHeld } from '../suspense/send-back.ts'
 import type { SuspenseStatus } from '../suspense/status.ts'
 import { findSuspense, type SuspenseRow } from '../suspense/store.ts'
 import { findOwners } from '../transactions/owner-store.ts'
-import type { Settlement } from '../transactions/settle.ts'
+import { createSettlement, type Settlement } from '../transactions/settle.ts'
 import type { TransactionStatus } from '../transactions/status.ts'
 import { findTransaction, type TransactionRow } from '../transactions/store.ts'
 
@@ -44,6 +48,36 @@ export async function matchPayment(
   if (booked !== 'settled') throw refuse('One of the two has changed meanwhile. Look at both, and try again.')
   nudgeDeliveries()
   return { payment, transaction }
+}
+
+/** An attribution above the threshold, which another person has to approve. */
+export const attributionProposal: ProposalKind = {
+  name: 'orphan.match',
+  permission: 'reconciliation.decide',
+  carryOut: async (deps, { record_id: id, content }) =>
+    await matchPayment(
+      { ...deps, settlement: createSettlement(deps) },
+      { id, transactionId: String(content.transactionId) },
+    ),
+  isDone: hasMatched,
+}
+
+/**
+ * Proposes an attribution for another person to approve, once it is known to be possible.
+ *
+ * @throws {AppError} `not_found`, `suspense_not_possible`, `proposal_not_possible`
+ */
+export async function proposeMatch(
+  { db, clock }: { db: Db; clock: Clock },
+  { id, transactionId, by }: { id: string; transactionId: string; by: string },
+): Promise<ProposalRow> {
+  const { payment, transaction } = await findMatchable(db, { id, transactionId })
+  const merchantId = transaction.merchant_id
+  const content = { transactionId, amount: payment.amount }
+  return await db.transaction(
+    async (tx) =>
+      await propose(tx, { kind: attributionProposal.name, merchantId, recordId: id, content, by, now: clock.now() }),
+  )
 }
 
 /** Whether a commit of the settlement has matched: of two at once one has, and the other has done nothing that could be recorded. */

@@ -6,7 +6,15 @@ import { newUuid } from '../lib/secrets.ts'
 import { toTokenHash } from './invite.ts'
 import { findPasswordFault, hashPassword } from './password.ts'
 import { createSession } from './session.ts'
-import { deleteSessions, endInvitations, findInvitation, insertUser, updateUser, useInvitation } from './store.ts'
+import {
+  deleteSessions,
+  endInvitations,
+  findInvitation,
+  insertUser,
+  updateEnrolment,
+  updateUser,
+  useInvitation,
+} from './store.ts'
 
 type Deps = { db: Db; clock: Clock }
 
@@ -59,6 +67,7 @@ export async function acceptInvitation(
         role,
         password_hash: passwordHash,
         created_at: now,
+        enrolled_by: invitation.invited_by,
       }
       if (!(await insertUser(tx, user))) {
         throw new AppError('user_not_possible', { detail: 'There is a user with this e-mail address already.' })
@@ -67,6 +76,7 @@ export async function acceptInvitation(
       if (role === 'admin') await endInvitations(tx, { userId: null, now })
     } else {
       await updateUser(tx, userId, { password_hash: passwordHash })
+      await updateEnrolment(tx, userId, { by: invitation.invited_by, at: now })
       await deleteSessions(tx, userId, null)
     }
     await recordAction(tx, {

@@ -16,7 +16,13 @@ export type UserRow = {
   disabled_at: Date | null
 }
 
-export type NewUser = Pick<UserRow, 'id' | 'email' | 'name' | 'merchant_id' | 'role' | 'password_hash' | 'created_at'>
+export type NewUser = Pick<
+  UserRow,
+  'id' | 'email' | 'name' | 'merchant_id' | 'role' | 'password_hash' | 'created_at'
+> & {
+  /** Who handed out the link; null: the command line or the service. */
+  enrolled_by: string | null
+}
 
 export type InvitationRow = {
   id: string
@@ -24,10 +30,11 @@ export type InvitationRow = {
   email: string | null
   merchant_id: string | null
   role: Role
+  invited_by: string | null
   expires_at: Date
 }
 
-export type NewInvitation = InvitationRow & { token_hash: Buffer; invited_by: string | null; created_at: Date }
+export type NewInvitation = InvitationRow & { token_hash: Buffer; created_at: Date }
 
 /** A session with whose it is, and the merchant's names where it is a merchant's. */
 export type SessionRow = {
@@ -48,8 +55,9 @@ const columns = sql`
 /** False when somebody has this address already. */
 export async function insertUser(tx: Tx, user: NewUser): Promise<boolean> {
   const rows = await tx.query(sql`
-    insert into users (id, email, name, merchant_id, role, password_hash, created_at)
-    values (${user.id}, ${user.email}, ${user.name}, ${user.merchant_id}, ${user.role}, ${user.password_hash}, ${user.created_at})
+    insert into users (id, email, name, merchant_id, role, password_hash, created_at, enrolled_by, enrolled_at)
+    values (${user.id}, ${user.email}, ${user.name}, ${user.merchant_id}, ${user.role}, ${user.password_hash}, ${user.created_at},
+      ${user.enrolled_by}, ${user.created_at})
     on conflict (email) do nothing returning id`)
   return rows.length > 0
 }
@@ -115,6 +123,11 @@ export async function updateUser(
     where id = ${id}`)
 }
 
+/** A user has chosen a password by a link that somebody handed out. */
+export async function updateEnrolment(tx: Tx, id: string, { by, at }: { by: string | null; at: Date }): Promise<void> {
+  await tx.query(sql`update users set enrolled_by = ${by}, enrolled_at = ${at} where id = ${id}`)
+}
+
 /** True when the step is later than the last one that was used, which it then is itself. */
 export async function useTotpStep(tx: Tx, id: string, step: number): Promise<boolean> {
   const rows = await tx.query(
@@ -149,7 +162,7 @@ export async function findInvitation(
   now: Date,
 ): Promise<(InvitationRow & { merchant_name: string | null; user_email: string | null }) | null> {
   const [row] = await db.query<InvitationRow & { merchant_name: string | null; user_email: string | null }>(sql`
-    select invitations.id, user_id, invitations.email, invitations.merchant_id, invitations.role, expires_at,
+    select invitations.id, user_id, invitations.email, invitations.merchant_id, invitations.role, invited_by, expires_at,
       clients.name as merchant_name, users.email as user_email
     from invitations
       left join clients on clients.merchant_id = invitations.merchant_id

@@ -1,17 +1,18 @@
-import { isSamePerson } from '../audit/act.ts'
-import type { Db } from '../db/sql.ts'
+import { listSecretMakers } from '../auth/store.ts'
+import type { Db, Tx } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { AppError } from '../lib/errors.ts'
+import { findObstacle, type Obstacle } from '../proposals/second-person.ts'
 import { letGo } from './confirm.ts'
 import { notHeld, notPending, notPossible, unknownWithdrawal } from './refusals.ts'
 import { findOwner, lockWithdrawal, type WithdrawalRow } from './store.ts'
 
 /**
- * The operator's yes to a withdrawal that is held, for whatever reason: it is sent. Two persons: not by the one who asked for it.
+ * The operator's yes to a withdrawal that is held, for whatever reason: it is sent. Two persons: not by the one who asked for it, nor by whoever
+ * made the client secret or the account that it came through.
  *
  * @param by who approves, as the audit log names people
- * @throws {AppError} `not_found`, or `withdrawal_not_possible` when it is not held, or asked for by the same person
+ * @throws {AppError} `not_found`, or `withdrawal_not_possible` when it is not held, or the request came from the same person
  */
 export async function approveWithdrawal(
   deps: { db: Db; clock: Clock },
@@ -24,15 +25,20 @@ export async function approveWithdrawal(
     assert(row, 'a withdrawal that has an owner is there')
     if (row.status !== 'PENDING') throw notPending(row.status)
     if (row.hold === null) throw notHeld('is not there: this withdrawal waits for nobody')
-    if (row.requested_by !== null && isSamePerson(row.requested_by, by)) throw askedForByThemselves()
-    return await letGo(tx, row, deps.clock.now())
+    const now = deps.clock.now()
+    const obstacle = await findObstacleOf(tx, row, { by, now })
+    if (obstacle) throw notPossible({ field: 'approval', ...obstacle })
+    return await letGo(tx, row, now)
   })
 }
 
-function askedForByThemselves(): AppError {
-  return notPossible({
-    field: 'approval',
-    code: 'same_person',
-    message: 'is for somebody else to give: whoever asked for a withdrawal does not approve it',
-  })
+/** Why somebody is not the second person of a withdrawal; null when they are. */
+export async function findObstacleOf(
+  db: Db | Tx,
+  row: Pick<WithdrawalRow, 'id' | 'merchant_id' | 'created_at' | 'requested_by'>,
+  { by, now }: { by: string; now: Date },
+): Promise<Obstacle | null> {
+  const { id, requested_by: requestedBy } = row
+  const secretsMadeBy = requestedBy === null ? await listSecretMakers(db, row.merchant_id, row.created_at) : []
+  return await findObstacle(db, { requestedBy, secretsMadeBy }, { by, now, command: `withdrawal approve ${id}` })
 }

@@ -32,7 +32,11 @@ export async function confirmWithdrawal(
 }
 
 async function confirm(tx: Tx, row: WithdrawalRow, now: Date): Promise<WithdrawalRow> {
-  const hold = await judgeConfirmed(tx, { merchantId: row.merchant_id, amount: row.amount })
+  const hold = await judgeConfirmed(tx, {
+    merchantId: row.merchant_id,
+    amount: row.amount,
+    requestedBy: row.requested_by,
+  })
   if (hold === null) return await letGo(tx, row, now)
   const held = await updateHold(tx, row, { hold, checkAt: null })
   assert(held, 'a locked withdrawal is as it was read')

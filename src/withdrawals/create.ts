@@ -114,7 +114,7 @@ type Request = {
 async function reserve(tx: Tx, request: Request): Promise<WithdrawalRow> {
   const { id, merchantId, requestedBy, idempotencyKey, content, acquirer, now } = request
   const { amount, pixKey } = content
-  const hold = await judgeWithdrawal(tx, { merchantId, amount, pixKey: pixKey.key, now })
+  const hold = await judgeWithdrawal(tx, { merchantId, amount, pixKey: pixKey.key, requestedBy, now })
   const fee = await feeFor(tx, { merchantId, operation: 'withdrawal', amount, now })
   const row = await insertWithdrawal(tx, {
     id,

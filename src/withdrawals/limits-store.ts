@@ -5,6 +5,7 @@ import type { Limits } from './limits.ts'
 export async function findLimits(db: Db | Tx, merchantId: string): Promise<Limits | null> {
   const rows = await db.query<Limits>(sql`
     select per_withdrawal as "perWithdrawal", per_day as "perDay", per_night as "perNight", approval_above as "approvalAbove",
+      operator_approval_above as "operatorApprovalAbove",
       duplicate_window_seconds as "duplicateWindowSeconds"
     from withdrawal_limits where merchant_id = ${merchantId}`)
   return rows[0] ?? null
@@ -13,13 +14,27 @@ export async function findLimits(db: Db | Tx, merchantId: string): Promise<Limit
 export async function upsertLimits(tx: Tx, merchantId: string, limits: Limits): Promise<void> {
   await tx.query(sql`
     insert into withdrawal_limits (
-      merchant_id, per_withdrawal, per_day, per_night, approval_above, duplicate_window_seconds)
+      merchant_id, per_withdrawal, per_day, per_night, approval_above, operator_approval_above, duplicate_window_seconds)
     values (
       ${merchantId}, ${limits.perWithdrawal}, ${limits.perDay}, ${limits.perNight}, ${limits.approvalAbove},
-      ${limits.duplicateWindowSeconds})
+      ${limits.operatorApprovalAbove}, ${limits.duplicateWindowSeconds})
     on conflict (merchant_id) do update set
       per_withdrawal = excluded.per_withdrawal, per_day = excluded.per_day, per_night = excluded.per_night,
-      approval_above = excluded.approval_above, duplicate_window_seconds = excluded.duplicate_window_seconds`)
+      approval_above = excluded.approval_above, operator_approval_above = excluded.operator_approval_above,
+      duplicate_window_seconds = excluded.duplicate_window_seconds`)
+}
+
+/** So that two changes at once come one after the other, also where there is no row yet. */
+export async function lockLimits(tx: Tx, merchantId: string): Promise<void> {
+  await tx.query(sql`select from clients where merchant_id = ${merchantId} for no key update`)
+}
+
+/** Whether the person, as the audit log names people, is one of the operator's. The command line is. */
+export async function isOperators(tx: Tx, actor: string): Promise<boolean> {
+  if (!actor.startsWith('user:')) return true
+  const rows = await tx.query(sql`
+    select from users where email = ${actor.slice('user:'.length)} and merchant_id is null`)
+  return rows.length > 0
 }
 
 /** What a merchant asked for in [from, to), without what will certainly not leave. */

@@ -35,8 +35,12 @@ export type WithdrawalToDecide = OperatorRow & {
   requested_by: string | null
   /** Cents above which the merchant's withdrawals wait, at the moment; null for none. */
   approval_above: number | null
+  /** The same for those that one of the operator's people asks for. */
+  operator_approval_above: number | null
+  /** One of the operator's people asked for it. */
+  is_operators: boolean
   /** Of one that looked like a duplicate: the last one of the same amount to the same key, before all one that left or may leave. */
-  earlier: { id: string; status: WithdrawalStatus; createdAt: string; requestedBy: string | null } | null
+  earlier: { id: string; status: WithdrawalStatus; createdAt: string } | null
 }
 
 /** Those that wait for somebody, the longest first: of all merchants or of one. */
@@ -60,16 +64,18 @@ export async function findToDecide(db: Db, id: string): Promise<WithdrawalToDeci
 
 const columnsToDecide = sql`
   record.id, record.merchant_id, client_id, clients.name as client_name, record.status, record.hold, record.amount, record.fee_amount,
-  record.pix_key, record.pix_key_type, record.created_at, record.requested_by, approval_above, alike.earlier`
+  record.pix_key, record.pix_key_type, record.created_at, record.requested_by, approval_above,
+  case when withdrawal_limits is null then 0 else operator_approval_above end as operator_approval_above,
+  exists (select from users where 'user:' || email = record.requested_by and users.merchant_id is null) as is_operators, alike.earlier`
 
 /** Of the last few alike; how far the guard against duplicates looks back is minutes. */
 const withEarlier = sql`
   join clients using (merchant_id)
   left join withdrawal_limits using (merchant_id)
   left join lateral (
-    select json_build_object('id', id, 'status', status, 'createdAt', created_at, 'requestedBy', requested_by) as earlier
+    select json_build_object('id', id, 'status', status, 'createdAt', created_at) as earlier
     from (
-      select id, status, created_at, requested_by from withdrawals
+      select id, status, created_at from withdrawals
       where merchant_id = record.merchant_id and pix_key = record.pix_key and amount = record.amount and id <> record.id
         and created_at <= record.created_at
       order by created_at desc limit 20

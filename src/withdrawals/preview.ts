@@ -24,12 +24,17 @@ export type WithdrawalPreview = {
  */
 export async function previewWithdrawal(
   { db, clock }: { db: Db; clock: Clock },
-  { merchantId, amount, pixKey }: { merchantId: string; amount: number; pixKey: PixKey },
+  {
+    merchantId,
+    amount,
+    pixKey,
+    requestedBy,
+  }: { merchantId: string; amount: number; pixKey: PixKey; requestedBy: string },
 ): Promise<WithdrawalPreview> {
   const now = clock.now()
   return await db.transaction(async (tx) => {
     await assertPayoutsAllowed(tx)
-    const hold = await judgeWithdrawal(tx, { merchantId, amount, pixKey: pixKey.key, now })
+    const hold = await judgeWithdrawal(tx, { merchantId, amount, pixKey: pixKey.key, requestedBy, now })
     const fee = await feeFor(tx, { merchantId, operation: 'withdrawal', amount, now })
     const { available } = await findBalances(tx, merchantId)
     return { pixKey, amount, fee, available, hold }

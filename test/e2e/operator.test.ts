@@ -219,7 +219,9 @@ describe('guiche withdrawal', () => {
     await pay(50_000)
     const set = ['withdrawal', 'limits', '--client', client]
     const limits = await cli.read([...set, '--per-withdrawal', '20000', '--approval-above', '1000'])
-    expect(limits).toMatch(/^perWithdrawal +R\$ 200,00\nperDay +none\nperNight +none\napprovalAbove +R\$ 10,00$/m)
+    expect(limits).toMatch(
+      /^perWithdrawal +R\$ 200,00\nperDay +R\$ 100\.000,00\nperNight +R\$ 10\.000,00\napprovalAbove +R\$ 10,00$/m,
+    )
     expect(await cli.read(set)).toBe(limits)
     expect(await withdraw(20_001)).toMatchObject({ status: 422, body: { code: 'withdrawal_not_possible' } })
     const { id } = (await withdraw(1001)).body
@@ -238,9 +240,10 @@ describe('guiche withdrawal', () => {
     expect(await cli.runJson([...set, '--per-withdrawal', 'none', '--approval-above', 'none'])).toEqual({
       clientId: client,
       perWithdrawal: null,
-      perDay: null,
-      perNight: null,
+      perDay: 10_000_000,
+      perNight: 1_000_000,
       approvalAbove: null,
+      operatorApprovalAbove: 0,
       duplicateWindowSeconds: 600,
     })
   })

@@ -120,6 +120,7 @@ describe('the limit', () => {
     expect(await limit({ perNight: null, duplicateWindowSeconds: 0 })).toEqual({
       ...defaultLimits,
       perWithdrawal: 1,
+      perNight: null,
       duplicateWindowSeconds: 0,
     })
   })

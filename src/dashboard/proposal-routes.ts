@@ -1,0 +1,103 @@
+import { Type } from 'typebox'
+import { isSamePerson, toActor } from '../audit/act.ts'
+import type { Db } from '../db/sql.ts'
+import { type SignedIn, userOf } from '../http/caller.ts'
+import { NoQuery, problems } from '../http/schemas.ts'
+import type { Server } from '../http/server.ts'
+import type { Clock } from '../lib/clock.ts'
+import { AppError } from '../lib/errors.ts'
+import { proposalKinds } from '../proposal-kinds.ts'
+import { approveProposal, type ProposalKind, rejectProposal } from '../proposals/decide.ts'
+import { findObstacle } from '../proposals/second-person.ts'
+import { findProposal, type ListedProposal, listOpenProposals } from '../proposals/store.ts'
+
+type Deps = { db: Db; clock: Clock; nudgeDeliveries: () => void }
+
+/** Proposals wait for days, not for weeks: more than these are not looked through by anybody. */
+const shownMax = 100
+const Params = Type.Object({ id: Type.String({ format: 'uuid-any' }) })
+/** Each kind asks for its own permission besides. */
+const access = { permission: 'withdrawal.approve' } as const
+
+/** What takes two persons and waits for the second one. The operator's alone. */
+export function registerProposalRoutes(app: Server, deps: Deps): void {
+  app.get(
+    '/dashboard/api/proposal',
+    { config: { access }, schema: { hide: true, querystring: NoQuery, response: problems(401, 403, 422) } },
+    async (request) => {
+      const user = userOf(request)
+      const kinds = proposalKinds.filter(({ permission }) => user.permissions.includes(permission))
+      return { data: await listProposals(deps, user, { kinds: kinds.map(({ name }) => name) }) }
+    },
+  )
+
+  const decision = {
+    config: { access },
+    schema: { hide: true, params: Params, querystring: NoQuery, response: problems(401, 403, 404, 422, 503) },
+  }
+  app.post('/dashboard/api/proposal/:id/approval', decision, async (request) => {
+    const { id, user, kind } = await findDecidable(deps, userOf(request), request.params.id)
+    await approveProposal(deps, kind, { id, by: toActor(user) })
+    return { id, state: 'approved' }
+  })
+
+  app.post('/dashboard/api/proposal/:id/rejection', decision, async (request) => {
+    const { id, user, kind } = await findDecidable(deps, userOf(request), request.params.id)
+    await rejectProposal(deps, kind, { id, by: toActor(user) })
+    return { id, state: 'rejected' }
+  })
+}
+
+/** Proposals that wait, as one of the operator's people sees them. */
+export async function listProposals(
+  { db, clock }: Pick<Deps, 'db' | 'clock'>,
+  user: SignedIn,
+  which: { kinds: string[]; merchantId?: string; recordId?: string },
+): Promise<ProposalView[]> {
+  const by = toActor(user)
+  const rows = await listOpenProposals(db, { ...which, limit: shownMax })
+  return await Promise.all(
+    rows.map(async (row) => {
+      const request = { requestedBy: row.proposed_by }
+      const obstacle = await findObstacle(db, request, { by, now: clock.now(), command: `proposal approve ${row.id}` })
+      return { ...toView(row), isOwn: isSamePerson(row.proposed_by, by), obstacle: obstacle?.message ?? null }
+    }),
+  )
+}
+
+export type ProposalView = ReturnType<typeof toView> & {
+  isOwn: boolean
+  /** Why this person cannot approve it; continues a sentence that begins with "approval". */
+  obstacle: string | null
+}
+
+function toView(row: ListedProposal) {
+  return {
+    id: row.id,
+    kind: row.kind,
+    clientId: row.client_id,
+    clientName: row.client_name,
+    recordId: row.record_id,
+    content: row.content,
+    proposedBy: row.proposed_by,
+    proposedAt: row.proposed_at.toISOString(),
+  }
+}
+
+/** @throws {AppError} `not_found`, `permission_missing` */
+async function findDecidable(
+  { db }: Deps,
+  user: SignedIn,
+  id: string,
+): Promise<{ id: string; user: SignedIn; kind: ProposalKind }> {
+  const proposal = await findProposal(db, id)
+  const kind = proposalKinds.find(({ name }) => name === proposal?.kind)
+  if (!proposal || !kind || user.merchant)
+    throw new AppError('not_found', { detail: 'There is no proposal with this id.' })
+  if (!user.permissions.includes(kind.permission)) {
+    throw new AppError('permission_missing', {
+      detail: `The role ${user.role} does not have the permission ${kind.permission}. Ask whoever manages your users.`,
+    })
+  }
+  return { id: proposal.id, user, kind }
+}

@@ -1,0 +1,52 @@
+import { isSamePerson } from '../audit/act.ts'
+import type { ProposedAction } from '../audit/actions.ts'
+import { recordAction } from '../audit/record.ts'
+import type { Tx } from '../db/sql.ts'
+import { AppError } from '../lib/errors.ts'
+import { newUuid } from '../lib/secrets.ts'
+import { insertProposal, lockOpenProposal, type ProposalRow, updateProposal } from './store.ts'
+
+export type NewProposal = {
+  kind: ProposedAction
+  /** Null: the operator's own. */
+  merchantId: string | null
+  recordId: string
+  /** All that the approval carries out. */
+  content: Record<string, unknown>
+  /** Who proposes, as the audit log names people. */
+  by: string
+  now: Date
+}
+
+/**
+ * Keeps what needs a second person until one approves it, and records who proposed it. A person's new proposal replaces their former one.
+ *
+ * @throws {AppError} `proposal_not_possible` while somebody else's proposal about the same is open
+ */
+export async function propose(
+  tx: Tx,
+  { kind, merchantId, recordId, content, by, now }: NewProposal,
+): Promise<ProposalRow> {
+  const open = await lockOpenProposal(tx, { kind, recordId })
+  if (open && !isSamePerson(open.proposed_by, by)) throw alreadyOpen(open)
+  if (open) await updateProposal(tx, open.id, { state: 'replaced', by, now })
+  const row = await insertProposal(tx, {
+    id: newUuid(),
+    kind,
+    merchant_id: merchantId,
+    record_id: recordId,
+    content,
+    proposed_by: by,
+    proposed_at: now,
+  })
+  if (!row) throw alreadyOpen(null)
+  await recordAction(tx, { actor: by, action: `${kind}.propose`, merchantId, recordId, details: content, now })
+  return row
+}
+
+function alreadyOpen(open: ProposalRow | null): AppError {
+  const whose = open ? ` by ${open.proposed_by.replace(/^\w+:/, '')} of ${open.proposed_at.toISOString()}` : ''
+  return new AppError('proposal_not_possible', {
+    detail: `Another proposal${whose} about the same is waiting. Approve or reject that one first.`,
+  })
+}

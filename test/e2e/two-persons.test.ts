@@ -1,0 +1,283 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { sql } from '../../src/db/sql.ts'
+import { inviteAnew } from '../../src/users/invite.ts'
+import { lockManaged } from '../../src/users/manage.ts'
+import { type CommandLine, openCommandLine } from '../support/command-line.ts'
+import { charge, fetchTransaction } from '../support/payments.ts'
+import type { Problem } from '../support/requests.ts'
+import { fetchToken, startTestService, type TestService } from '../support/service.ts'
+import { findSuspenseOf, payOrphan } from '../support/suspense.ts'
+import {
+  acceptInvitation,
+  type Browser,
+  findSandboxMerchant,
+  inviteUser,
+  openBrowser,
+  password,
+} from '../support/users.ts'
+import {
+  askForWithdrawal,
+  expectBooksAgree,
+  fund,
+  keepSignedIn,
+  refusal,
+  untilWithdrawal,
+  withdrawalBody,
+} from '../support/withdrawals.ts'
+
+type Person = Browser & { email: string; id: string }
+type Proposal = {
+  id: string
+  kind: string
+  content: object
+  proposedBy: string
+  isOwn: boolean
+  obstacle: string | null
+}
+
+let service: TestService
+let merchantId: string
+let cli: CommandLine
+let admin: Person
+let finance: Person
+
+beforeAll(async () => {
+  service = keepSignedIn(await startTestService())
+  merchantId = await findSandboxMerchant(service)
+  cli = await openCommandLine({ connectionString: service.connectionString })
+  await fund(service, 50_000_000)
+  admin = await signedIn(await inviteUser(service, { role: 'admin' }))
+  finance = await signedIn(await inviteUser(service, { role: 'finance' }))
+})
+afterEach(async () => await expectBooksAgree(service))
+afterAll(async () => {
+  await cli.stop()
+  await service.stop()
+})
+
+async function signedIn(email: string): Promise<Person> {
+  const browser = await openBrowser(service, { email, password })
+  const session = await browser.call<{ user: { id: string } }>('/dashboard/api/session')
+  return { ...browser, email, id: session.body.user.id }
+}
+
+/** Invites somebody at the dashboard, and takes the link up. */
+async function invitedBy(inviter: Person, email: string, role = 'finance'): Promise<Person> {
+  const invited = await post(inviter, '/user', { email, role })
+  expect(invited.status, invited.text).toBe(201)
+  await acceptInvitation(service, String(invited.body.url).split('/').at(-1) ?? '', { name: 'Puppet', password })
+  return await signedIn(email)
+}
+
+async function post(person: Browser, path: string, body: object = {}) {
+  return await person.call<Problem & { id: string; url: string }>(`/dashboard/api${path}`, { method: 'POST', body })
+}
+
+const limitsPath = () => `/dashboard/api/withdrawal-limits?clientId=${service.sandbox.clientId}`
+const changeLimits = async (person: Browser, body: object) =>
+  await person.call<{ proposal: Proposal | null } & Problem>(limitsPath(), { method: 'PATCH', body })
+const proposals = async (person: Browser) =>
+  (await person.call<{ data: Proposal[] }>('/dashboard/api/proposal')).body.data
+
+async function askedBy(person: Browser, amount: number): Promise<string> {
+  const headers = { 'x-guiche-merchant': service.sandbox.clientId }
+  const body = withdrawalBody({ amount })
+  const asked = await person.call<{ id: string; hold: string }>('/withdrawal', { method: 'POST', body, headers })
+  expect([asked.status, asked.body.hold], asked.text).toEqual([201, 'approval'])
+  return asked.body.id
+}
+
+async function actionsOf(recordId: string): Promise<string[]> {
+  const rows = await service.db.query<{ action: string }>(sql`
+    select action from audit_log where record_id = ${recordId} order by id`)
+  return rows.map(({ action }) => action)
+}
+
+describe('a limit', () => {
+  it('is lowered by one person at once, and raised once another approves it', async () => {
+    expect((await changeLimits(finance, { perDay: 9_000_000 })).body).toMatchObject({
+      perDay: 9_000_000,
+      proposal: null,
+    })
+    const raised = await changeLimits(finance, { perDay: 20_000_000, perNight: null, perWithdrawal: 8_000_000 })
+    // What is stricter does not wait for what is looser.
+    expect(raised.body).toMatchObject({ perDay: 9_000_000, perNight: 1_000_000, perWithdrawal: 8_000_000 })
+    expect(raised.body.proposal).toMatchObject({ content: { perDay: 20_000_000, perNight: null }, isOwn: true })
+    const id = raised.body.proposal?.id ?? ''
+    const own = await post(finance, `/proposal/${id}/approval`)
+    expect([own.status, ...refusal(own)]).toEqual([422, 'proposal_not_possible', 'approval same_person'])
+    expect(await proposals(admin)).toMatchObject([
+      { id, proposedBy: `user:${finance.email}`, isOwn: false, obstacle: null },
+    ])
+    expect((await post(admin, `/proposal/${id}/approval`)).status).toBe(200)
+    expect((await admin.call(limitsPath())).body).toMatchObject({ perDay: 20_000_000, perNight: null, proposal: null })
+    expect((await post(admin, `/proposal/${id}/approval`)).status).toBe(422)
+    expect(await actionsOf(merchantId)).toEqual([
+      'withdrawal.limits',
+      'withdrawal.limits',
+      'withdrawal.limits.propose',
+      'withdrawal.limits',
+    ])
+  })
+
+  it('is not raised by a no, nor by a proposal that its author has replaced', async () => {
+    const first = (await changeLimits(finance, { perDay: 30_000_000 })).body.proposal
+    const second = (await changeLimits(finance, { perDay: 31_000_000 })).body.proposal
+    expect((await post(admin, `/proposal/${first?.id}/approval`)).status).toBe(422)
+    const another = await changeLimits(admin, { perDay: 32_000_000 })
+    expect([another.status, another.body.code]).toEqual([422, 'proposal_not_possible'])
+    expect((await post(admin, `/proposal/${second?.id}/rejection`)).status).toBe(200)
+    expect((await admin.call(limitsPath())).body).toMatchObject({ perDay: 20_000_000, proposal: null })
+  })
+
+  it('is raised once when several approve at once', async () => {
+    const { proposal } = (await changeLimits(finance, { perDay: 40_000_000 })).body
+    const answers = await Promise.all(
+      [1, 2, 3].map(async () => await post(admin, `/proposal/${proposal?.id}/approval`)),
+    )
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 422, 422])
+  })
+
+  it('is looser too where less needs approval or fewer duplicates are held', async () => {
+    for (const looser of [
+      { operatorApprovalAbove: 100 },
+      { operatorApprovalAbove: null },
+      { duplicateWindowSeconds: 0 },
+    ])
+      expect((await changeLimits(admin, looser)).body.proposal).toMatchObject({ content: looser })
+    const stricter = await changeLimits(admin, { approvalAbove: 500_000, duplicateWindowSeconds: 900 })
+    expect(stricter.body).toMatchObject({
+      approvalAbove: 500_000,
+      duplicateWindowSeconds: 900,
+      operatorApprovalAbove: 0,
+    })
+    const [waiting] = await proposals(finance)
+    expect(await cli.runJson(['proposal', 'list'])).toMatchObject([{ id: waiting?.id, kind: 'withdrawal.limits' }])
+    await cli.expectFailure(
+      ['--as', admin.email, 'proposal', 'approve', waiting?.id ?? ''],
+      /nobody approves what they asked for/,
+    )
+    await cli.read(['proposal', 'reject', waiting?.id ?? ''])
+    expect(await proposals(finance)).toEqual([])
+  })
+})
+
+describe('a withdrawal', () => {
+  it('that one of the operator’s people asks for needs another one, whatever the amount', async () => {
+    const id = await askedBy(finance, 1_000)
+    expect(refusal(await post(finance, `/withdrawal/${id}/approval`))).toEqual([
+      'withdrawal_not_possible',
+      'approval same_person',
+    ])
+    expect((await post(admin, `/withdrawal/${id}/approval`)).status).toBe(200)
+    await untilWithdrawal(service, id, 'PROCESSED')
+  })
+
+  it('that came through a client secret is not approved by whoever made the secret', async () => {
+    const made = await post(admin, `/client/${service.sandbox.clientId}/secret`, { of: 'client', overlapHours: 2160 })
+    const { secret } = made.body as unknown as { secret: string }
+    const token = await fetchToken(service.baseUrl, { clientId: service.sandbox.clientId, clientSecret: secret })
+    const { body } = await askForWithdrawal(service, { amount: 600_000 }, { token })
+    const refused = await post(admin, `/withdrawal/${body.id}/approval`)
+    expect([refused.status, ...refusal(refused)]).toEqual([422, 'withdrawal_not_possible', 'approval own_secret'])
+    expect(refused.body.detail).toContain(`npx guiche withdrawal approve ${body.id}`)
+    const shown = await admin.call<{ obstacle: string }>(`/dashboard/api/withdrawal/${body.id}`)
+    expect(shown.body.obstacle).toContain('you made a client secret')
+    expect((await post(finance, `/withdrawal/${body.id}/approval`)).status).toBe(200)
+    await untilWithdrawal(service, body.id, 'PROCESSED')
+  })
+
+  it('is not approved by an account that the requester made, nor by the one who made the requester’s', async () => {
+    const puppet = await invitedBy(admin, 'puppet@example.com')
+    const byAdmin = await askedBy(admin, 2_000)
+    expect(refusal(await post(puppet, `/withdrawal/${byAdmin}/approval`))).toContain('approval account_of_requester')
+    const byPuppet = await askedBy(puppet, 2_001)
+    expect(refusal(await post(admin, `/withdrawal/${byPuppet}/approval`))).toContain('approval own_account')
+    expect((await post(finance, `/withdrawal/${byPuppet}/approval`)).status).toBe(200)
+    await cli.read(['withdrawal', 'approve', byAdmin])
+    for (const id of [byAdmin, byPuppet]) await untilWithdrawal(service, id, 'PROCESSED')
+  })
+
+  it('is not approved by an account that was invited or reset within a day', async () => {
+    const fresh = await invitedBy(admin, 'fresh@example.com')
+    const id = await askedBy(finance, 3_000)
+    expect(refusal(await post(fresh, `/withdrawal/${id}/approval`))).toContain('approval new_account')
+    service.clock.advance(24 * 60 * 60_000)
+    const later = await signedIn(fresh.email)
+    expect((await post(later, `/withdrawal/${id}/approval`)).status).toBe(200)
+    await untilWithdrawal(service, id, 'PROCESSED')
+  })
+
+  it('is not approved by an account whose password the requester has reset, until the command line resets it', async () => {
+    admin = await signedIn(admin.email)
+    const other = await inviteUser(service, { role: 'finance' })
+    const otherId = (await signedIn(other)).id
+    const reset = await post(admin, `/user/${otherId}/reset`)
+    await acceptInvitation(service, reset.body.url.split('/').at(-1) ?? '', { password })
+    const id = await askedBy(admin, 4_000)
+    expect(refusal(await post(await signedIn(other), `/withdrawal/${id}/approval`))).toContain(
+      'approval account_of_requester',
+    )
+    const token = await service.db.transaction(async (tx) => {
+      const user = await lockManaged(tx, { id: otherId, ofMerchant: null })
+      return await inviteAnew(tx, user, null, service.clock.now())
+    })
+    await acceptInvitation(service, token, { password })
+    expect((await post(await signedIn(other), `/withdrawal/${id}/approval`)).status).toBe(200)
+    await untilWithdrawal(service, id, 'PROCESSED')
+  })
+
+  it('shows a merchant’s people that the operator asked for it, and not who', async () => {
+    finance = await signedIn(finance.email)
+    const owner = await signedIn(await inviteUser(service, { role: 'owner', merchantId }))
+    const id = await askedBy(finance, 5_000)
+    const shown = await owner.call(`/dashboard/api/withdrawal/${id}`)
+    expect(shown.body).toMatchObject({ requestedBy: 'operator', isOperators: true })
+    expect(shown.text).not.toContain(finance.email)
+    expect((await owner.call(limitsPath())).body).toMatchObject({ proposal: null })
+    await cli.read(['withdrawal', 'reject', id, '--reason', 'A test'])
+  })
+})
+
+describe('an attribution', () => {
+  it('above the threshold takes a second person, and is carried out in the commit of the approval', async () => {
+    const { held } = await payOrphan(service, { amount: 70_000 })
+    const target = await charge(service, { amount: 100 })
+    const path = `/orphan/${held.id}/match`
+    const proposed = await post(finance, path, { transactionId: target.id })
+    expect([proposed.status, proposed.body]).toMatchObject([
+      200,
+      {
+        status: 'held',
+        proposal: { kind: 'orphan.match', content: { transactionId: target.id, amount: 70_000 }, isOwn: true },
+      },
+    ])
+    const [waiting] = await proposals(admin)
+    expect(refusal(await post(finance, `/proposal/${waiting?.id}/approval`))).toContain('approval same_person')
+    expect((await findSuspenseOf(service, held.end_to_end))?.status).toBe('held')
+    expect((await post(admin, `/proposal/${waiting?.id}/approval`)).status).toBe(200)
+    expect((await fetchTransaction(service, target.id)).status).toBe('PAID')
+    expect((await findSuspenseOf(service, held.end_to_end))?.status).toBe('matched')
+    expect(await actionsOf(held.id)).toEqual(['orphan.match.propose', 'orphan.match'])
+  })
+
+  it('that became impossible meanwhile stays open and changes nothing', async () => {
+    const [one, other] = [await payOrphan(service, { amount: 60_000 }), await payOrphan(service, { amount: 60_100 })]
+    const target = await charge(service, { amount: 100 })
+    for (const { held } of [one, other]) await post(finance, `/orphan/${held.id}/match`, { transactionId: target.id })
+    const waiting = await proposals(admin)
+    expect((await post(admin, `/proposal/${waiting[0]?.id}/approval`)).status).toBe(200)
+    const refused = await post(admin, `/proposal/${waiting[1]?.id}/approval`)
+    expect([refused.status, refused.body.code]).toEqual([422, 'suspense_not_possible'])
+    expect(await proposals(admin)).toMatchObject([{ id: waiting[1]?.id }])
+    expect((await post(finance, `/proposal/${waiting[1]?.id}/rejection`)).status).toBe(200)
+  })
+
+  it('below it takes one person', async () => {
+    const { held } = await payOrphan(service, { amount: 50_000 })
+    const target = await charge(service, { amount: 50_000 })
+    expect((await post(finance, `/orphan/${held.id}/match`, { transactionId: target.id })).body).toMatchObject({
+      status: 'matched',
+    })
+  })
+})
