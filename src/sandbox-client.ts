@@ -8,6 +8,8 @@ import type { Db } from './db/sql.ts'
 import type { Clock } from './lib/clock.ts'
 import type { SecretKey } from './lib/secrets.ts'
 import { createMerchant } from './merchant.ts'
+import { defaultLimits } from './withdrawals/limits.ts'
+import { upsertLimits } from './withdrawals/limits-store.ts'
 
 export type SandboxFile = { baseUrl: string; clientId: string; clientSecret: string; webhookSecret: string }
 
@@ -20,11 +22,13 @@ export async function makeSandboxClient(deps: Deps): Promise<void> {
   const path = join(deps.dataDir, 'sandbox.json')
   const isMade = await deps.db.transaction(async (tx) => {
     if (!(await claimSetting(tx, 'sandbox_client'))) return false
-    const { clientId, clientSecret, webhookSecret } = await createMerchant(tx, deps, {
+    const { merchantId, clientId, clientSecret, webhookSecret } = await createMerchant(tx, deps, {
       name: 'Sandbox',
       scopes: [...scopes],
     })
     await saveSetting(tx, 'sandbox_client', clientId)
+    // Its money is simulated, and amounts that play each outcome add up to more than a day's limit.
+    await upsertLimits(tx, merchantId, { ...defaultLimits, perDay: null, perNight: null })
     const file = { baseUrl: deps.baseUrl, clientId, clientSecret, webhookSecret }
     // Within the transaction: credentials that cannot be kept are not made.
     await write(path, file)

@@ -13,6 +13,7 @@ export type ErrorCode =
   | 'suspense_not_possible'
   | 'difference_not_possible'
   | 'withdrawal_not_possible'
+  | 'proposal_not_possible'
   | 'user_not_possible'
   | 'payouts_stopped'
   | 'missing_token'

@@ -8,7 +8,7 @@ import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
 import { proposalKinds } from '../proposal-kinds.ts'
 import { approveProposal, type ProposalKind, rejectProposal } from '../proposals/decide.ts'
-import { findObstacle } from '../proposals/second-person.ts'
+import { findObstacle, type Obstacle } from '../proposals/second-person.ts'
 import { findProposal, type ListedProposal, listOpenProposals } from '../proposals/store.ts'
 
 type Deps = { db: Db; clock: Clock; nudgeDeliveries: () => void }
@@ -60,15 +60,15 @@ export async function listProposals(
     rows.map(async (row) => {
       const request = { requestedBy: row.proposed_by }
       const obstacle = await findObstacle(db, request, { by, now: clock.now(), command: `proposal approve ${row.id}` })
-      return { ...toView(row), isOwn: isSamePerson(row.proposed_by, by), obstacle: obstacle?.message ?? null }
+      return { ...toView(row), isOwn: isSamePerson(row.proposed_by, by), obstacle: obstacle?.code ?? null }
     }),
   )
 }
 
 export type ProposalView = ReturnType<typeof toView> & {
   isOwn: boolean
-  /** Why this person cannot approve it; continues a sentence that begins with "approval". */
-  obstacle: string | null
+  /** Why this person cannot approve it. */
+  obstacle: Obstacle['code'] | null
 }
 
 function toView(row: ListedProposal) {

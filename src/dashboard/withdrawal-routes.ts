@@ -243,8 +243,8 @@ async function toView({ db, clock }: Deps, row: WithdrawalToDecide, user: Signed
     isOperators: row.is_operators,
     /** Whoever asked for it does not approve it. */
     isOwn: requestedBy !== null && isSamePerson(requestedBy, by),
-    /** Why this person does not approve it either; continues a sentence that begins with "approval". */
-    obstacle: obstacle?.message ?? null,
+    /** Why this person does not approve it. */
+    obstacle: obstacle?.code ?? null,
     approvalAbove: row.is_operators ? row.operator_approval_above : row.approval_above,
     earlier: row.earlier && {
       id: row.earlier.id,

@@ -215,7 +215,7 @@ describe('a withdrawal', () => {
       perDay: 90_000_00,
       approvalAbove: 10_000,
     })
-    expect((await people.owner.call(path)).body).toMatchObject({ perDay: 90_000_00, perNight: 10_000_00 })
+    expect((await people.owner.call(path)).body).toMatchObject({ perDay: 90_000_00, perNight: null })
     expect((await change(people.finance, { perDay: 0 })).status).toBe(422)
     expect((await change(people.finance, {})).status).toBe(422)
     for (const person of [people.owner, people.support]) expect((await change(person, { perDay: 1 })).status).toBe(403)

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
 import { inviteAnew } from '../../src/users/invite.ts'
 import { lockManaged } from '../../src/users/manage.ts'
+import { defaultLimits, setWithdrawalLimits } from '../../src/withdrawals/limits.ts'
 import { type CommandLine, openCommandLine } from '../support/command-line.ts'
 import { charge, fetchTransaction } from '../support/payments.ts'
 import type { Problem } from '../support/requests.ts'
@@ -45,6 +46,7 @@ beforeAll(async () => {
   service = keepSignedIn(await startTestService())
   merchantId = await findSandboxMerchant(service)
   cli = await openCommandLine({ connectionString: service.connectionString })
+  await setWithdrawalLimits(service.db, { merchantId, ...defaultLimits })
   await fund(service, 50_000_000)
   admin = await signedIn(await inviteUser(service, { role: 'admin' }))
   finance = await signedIn(await inviteUser(service, { role: 'finance' }))
@@ -182,7 +184,7 @@ describe('a withdrawal', () => {
     expect([refused.status, ...refusal(refused)]).toEqual([422, 'withdrawal_not_possible', 'approval own_secret'])
     expect(refused.body.detail).toContain(`npx guiche withdrawal approve ${body.id}`)
     const shown = await admin.call<{ obstacle: string }>(`/dashboard/api/withdrawal/${body.id}`)
-    expect(shown.body.obstacle).toContain('you made a client secret')
+    expect(shown.body.obstacle).toBe('own_secret')
     expect((await post(finance, `/withdrawal/${body.id}/approval`)).status).toBe(200)
     await untilWithdrawal(service, body.id, 'PROCESSED')
   })

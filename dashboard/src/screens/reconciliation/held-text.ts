@@ -91,6 +91,10 @@ export const words = texts({
     customer: 'Customer',
     code: 'The shop’s code',
     confirmMatch: 'Make the order paid',
+    proposeMatch: 'Propose it',
+    proposed: 'Waiting for a second person',
+    needsTwo: (money: string) =>
+      `Above ${money} two persons attribute a payment: you propose it, another person approves it.`,
   },
   pt: {
     lead: 'Dinheiro que chegou e não se sabe para quê. Não é de ninguém até ser ligado a um pedido ou devolvido.',
@@ -154,5 +158,9 @@ export const words = texts({
     customer: 'Cliente',
     code: 'Código da loja',
     confirmMatch: 'Dar o pedido como pago',
+    proposeMatch: 'Propor',
+    proposed: 'Aguardando uma segunda pessoa',
+    needsTwo: (money: string) =>
+      `Acima de ${money}, a conciliação precisa de duas pessoas: você propõe, outra pessoa aprova.`,
   },
 })

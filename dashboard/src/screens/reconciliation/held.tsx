@@ -8,6 +8,7 @@ import { Confirm } from '../../components/confirm.tsx'
 import { Copyable } from '../../components/copy.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Page, Section } from '../../components/page.tsx'
+import { Proposal } from '../../components/proposals.tsx'
 import { useFormat } from '../../format.ts'
 import { useMay } from '../../session.tsx'
 import { useText } from '../../text.ts'
@@ -64,7 +65,12 @@ export default function Held() {
           ))}
         </Section>
       </SimpleGrid>
-      {data.status === 'held' && <Candidates payment={data} isDecider={isDecider} />}
+      {data.proposal && (
+        <Section title={t.proposed}>
+          <Proposal proposal={data.proposal} />
+        </Section>
+      )}
+      {data.status === 'held' && !data.proposal && <Candidates payment={data} isDecider={isDecider} />}
     </Page>
   )
 }

@@ -19,6 +19,8 @@ export function MatchDialog({
   onClose: () => void
 }) {
   const t = useText(words)
+  const format = useFormat()
+  const needsTwo = payment.amount > payment.approvalAbove
   const queries = useQueryClient()
   const preview = useQuery({
     queryKey: ['match', payment.id, transactionId],
@@ -31,6 +33,7 @@ export function MatchDialog({
     onSuccess: async () => {
       onClose()
       await queries.invalidateQueries({ queryKey: ['reconciliation'] })
+      await queries.invalidateQueries({ queryKey: ['proposals'] })
     },
   })
   return (
@@ -38,13 +41,14 @@ export function MatchDialog({
       title={t.matchTitle}
       isOpen
       onClose={onClose}
-      confirm={t.confirmMatch}
+      confirm={needsTwo ? t.proposeMatch : t.confirmMatch}
       isPending={match.isPending}
       isReady={preview.isSuccess}
       error={match.error ?? preview.error}
       onConfirm={() => match.mutate()}
     >
       {preview.isPending && <Skeleton height={140} />}
+      {needsTwo && <Alert color="blue">{t.needsTwo(format.money(payment.approvalAbove))}</Alert>}
       {preview.data && <Order payment={payment} preview={preview.data} />}
     </Confirm>
   )

@@ -8,6 +8,7 @@ import { Empty } from '../../components/empty.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Page, Section } from '../../components/page.tsx'
 import { Plot } from '../../components/plot.tsx'
+import { WaitingProposals } from '../../components/proposals.tsx'
 import { useFormat } from '../../format.ts'
 import { useClientLink } from '../../links.ts'
 import { useClient } from '../../session.tsx'
@@ -31,6 +32,7 @@ export default function Today() {
   const { data } = overview
   return (
     <Page title={t.title} lead={t.lead}>
+      <WaitingProposals />
       {data ? <Tiles overview={data} /> : <Skeleton height={110} />}
       {data?.days.every(({ asked }) => asked === 0) ? (
         <Section title={t.days}>

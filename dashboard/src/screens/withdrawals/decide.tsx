@@ -4,6 +4,7 @@ import { type ReactNode, useState } from 'react'
 import type { DecidableWithdrawal } from '../../../../src/dashboard/withdrawal-routes.ts'
 import { ask, guiche } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
+import { ObstacleShown } from '../../components/proposals.tsx'
 import { useFormat } from '../../format.ts'
 import { useClient, useMay } from '../../session.tsx'
 import { useText } from '../../text.ts'
@@ -18,17 +19,15 @@ export function Decisions({ withdrawal }: { withdrawal: DecidableWithdrawal }) {
   const may = useMay()
   const isClientChosen = useClient() !== null
   const [act, setAct] = useState<Act | null>(null)
-  const { hold, isOwn, status } = withdrawal
-  const decides = may('withdrawal.approve') && !isOwn && hold !== null
+  const { id, hold, obstacle, status } = withdrawal
+  const decides = may('withdrawal.approve') && obstacle === null && hold !== null
   // The shops' API acts for a merchant that is chosen.
   const withdraws = may('withdrawal.write') && isClientChosen && !decides
   if (status !== 'PENDING') return null
   return (
     <Group gap="xs">
-      {isOwn && hold === 'approval' && (
-        <Text size="xs" c="dimmed">
-          {t.isOwn}
-        </Text>
+      {obstacle !== null && hold === 'approval' && (
+        <ObstacleShown obstacle={obstacle} command={`withdrawal approve ${id}`} />
       )}
       {decides && (
         <>

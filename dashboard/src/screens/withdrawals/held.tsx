@@ -81,7 +81,7 @@ function Waiting({ withdrawal }: { withdrawal: DecidableWithdrawal }) {
 
 /** Why it waits, who asked for it, and the one that it looks like. */
 export function WhyHeld({
-  withdrawal: { hold, approvalAbove, requestedBy, createdAt, earlier },
+  withdrawal: { hold, approvalAbove, requestedBy, isOperators, createdAt, earlier },
   toLink,
 }: {
   withdrawal: DecidableWithdrawal
@@ -94,9 +94,11 @@ export function WhyHeld({
   return (
     <>
       <Text size="xs" c="dimmed">
-        {hold === 'approval' && `${t.holds.approval(limit)}. `}
+        {hold === 'approval' && `${isOperators && approvalAbove === 0 ? t.holds.operators : t.holds.approval(limit)}. `}
         {hold === 'duplicate' && `${t.holds.duplicate}. `}
-        {requestedBy === null ? t.askedByShop(at) : t.askedBy(requestedBy.replace(/^user:/, ''), at)}
+        {requestedBy === null
+          ? t.askedByShop(at)
+          : t.askedBy(requestedBy === 'operator' ? t.theOperator : requestedBy.replace(/^user:/, ''), at)}
       </Text>
       {earlier && (
         <Group gap={8} mt={4}>

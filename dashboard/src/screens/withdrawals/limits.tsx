@@ -1,19 +1,20 @@
 import { Button, Group, NumberInput, SimpleGrid, Skeleton, Text } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { Limits as LimitsView } from '../../../../src/withdrawals/limits.ts'
+import type { LimitsView } from '../../../../src/dashboard/withdrawal-routes.ts'
 import { ask, withQuery } from '../../api.ts'
 import { useClients } from '../../components/client-switch.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { MoneyInput } from '../../components/money-input.tsx'
 import { Section } from '../../components/page.tsx'
+import { Proposal } from '../../components/proposals.tsx'
 import { useFormat } from '../../format.ts'
 import { useMay } from '../../session.tsx'
 import { useText } from '../../text.ts'
 import { words } from './text.ts'
 
-const amounts = ['perWithdrawal', 'perDay', 'perNight', 'approvalAbove'] as const
+const amounts = ['perWithdrawal', 'perDay', 'perNight', 'approvalAbove', 'operatorApprovalAbove'] as const
 
 /** What a merchant may withdraw; changed by who approves. */
 export function Limits({ client }: { client: string }) {
@@ -28,7 +29,7 @@ export function Limits({ client }: { client: string }) {
   if (limits.isError) return <ErrorNotice error={limits.error} onRetry={() => void limits.refetch()} />
   const { data } = limits
   const show = (name: (typeof amounts)[number], cents: number | null) =>
-    cents === null ? (name === 'approvalAbove' ? t.never : t.noLimit) : format.money(cents)
+    cents === null ? (name.endsWith('pprovalAbove') ? t.never : t.noLimit) : format.money(cents)
   return (
     <Section
       title={t.limits}
@@ -44,7 +45,7 @@ export function Limits({ client }: { client: string }) {
         {t.limitsLead}
       </Text>
       {data ? (
-        <SimpleGrid cols={{ base: 2, sm: 3, md: 5 }} spacing="md" component="dl" m={0}>
+        <SimpleGrid cols={{ base: 2, sm: 3, md: 6 }} spacing="md" component="dl" m={0}>
           {[
             ...amounts.map((name) => [t[name], show(name, data[name])] as const),
             [
@@ -65,12 +66,21 @@ export function Limits({ client }: { client: string }) {
       ) : (
         <Skeleton height={40} />
       )}
+      {data?.proposal && <Proposal proposal={data.proposal} />}
       {isChanging && data && <Change client={client} limits={data} onClose={() => setChanging(false)} />}
     </Section>
   )
 }
 
-function Change({ client, limits, onClose }: { client: string; limits: LimitsView; onClose: () => void }) {
+function Change({
+  client,
+  limits: { proposal: _, ...limits },
+  onClose,
+}: {
+  client: string
+  limits: LimitsView
+  onClose: () => void
+}) {
   const t = useText(words)
   const queries = useQueryClient()
   const clients = useClients()
@@ -79,7 +89,7 @@ function Change({ client, limits, onClose }: { client: string; limits: LimitsVie
     mutationFn: async () =>
       await ask<LimitsView>('PATCH', withQuery('/withdrawal-limits', { clientId: client }), changed),
     onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: ['limits'] })
+      await queries.invalidateQueries()
       onClose()
     },
   })

@@ -44,7 +44,7 @@ export const words = texts({
     left: 'Available afterwards',
     notCovered: 'The balance does not cover it.',
     willWait: {
-      approval: 'It is above the limit for approval: somebody else has to approve it before it is sent.',
+      approval: 'It needs approval: another person has to approve it before it is sent.',
       duplicate:
         'The same amount was asked for to this key minutes ago. It is held until you say that it is meant, and not sent before.',
     },
@@ -53,13 +53,14 @@ export const words = texts({
 
     holds: {
       approval: (limit: string | null) => `Above what leaves without approval${limit === null ? '' : ` (${limit})`}`,
+      operators: 'Requested by the operator: it takes two persons',
       duplicate: 'Looks like a duplicate: same amount, same key',
     },
     holdNames: { approval: 'needs approval', duplicate: 'duplicate?' },
-    askedBy: (who: string, when: string) => `Asked for by ${who}, ${when}`,
-    askedByShop: (when: string) => `Asked for by the shop, ${when}`,
+    askedBy: (who: string, when: string) => `Requested by ${who}, ${when}`,
+    askedByShop: (when: string) => `Requested by the shop, ${when}`,
+    theOperator: 'the operator',
     earlier: (time: string) => `The earlier one, ${time} before`,
-    isOwn: 'You asked for it, so somebody else approves it.',
     approve: 'Approve',
     approveTitle: 'Approve this withdrawal?',
     approveText: (amount: string, merchant: string) => `${amount} of ${merchant} go to this key within seconds:`,
@@ -86,6 +87,7 @@ export const words = texts({
     perDay: 'Day, 06:00 to 20:00',
     perNight: 'Night, 20:00 to 06:00',
     approvalAbove: 'Approval above',
+    operatorApprovalAbove: 'Operator’s approval above',
     duplicateWindow: 'Duplicate within',
     noLimit: 'no limit',
     never: 'never',
@@ -93,7 +95,8 @@ export const words = texts({
     minutes: (count: string) => `${count} min`,
     change: 'Change',
     changeTitle: (merchant: string) => `Limits of ${merchant}`,
-    changeHint: 'An empty field is no limit. They count for withdrawals from now on.',
+    changeHint:
+      'An empty field is no limit. A stricter limit counts at once; a looser one once another person has approved it.',
     windowMinutes: 'Duplicate within, minutes (0 turns it off)',
     save: 'Save',
   },
@@ -140,7 +143,7 @@ export const words = texts({
     left: 'Disponível depois',
     notCovered: 'O saldo não cobre.',
     willWait: {
-      approval: 'Passa do limite de aprovação: outra pessoa precisa aprovar antes do envio.',
+      approval: 'Precisa de aprovação: outra pessoa precisa aprovar antes do envio.',
       duplicate:
         'O mesmo valor foi pedido para esta chave há minutos. Fica retido até você dizer que é isso mesmo, e não sai antes.',
     },
@@ -149,13 +152,14 @@ export const words = texts({
 
     holds: {
       approval: (limit: string | null) => `Acima do que sai sem aprovação${limit === null ? '' : ` (${limit})`}`,
+      operators: 'Pedido pelo operador: precisa de duas pessoas',
       duplicate: 'Parece duplicado: mesmo valor, mesma chave',
     },
     holdNames: { approval: 'precisa de aprovação', duplicate: 'duplicado?' },
     askedBy: (who: string, when: string) => `Pedido por ${who}, ${when}`,
     askedByShop: (when: string) => `Pedido pela loja, ${when}`,
+    theOperator: 'operador',
     earlier: (time: string) => `O anterior, ${time} antes`,
-    isOwn: 'Você pediu, então outra pessoa aprova.',
     approve: 'Aprovar',
     approveTitle: 'Aprovar este saque?',
     approveText: (amount: string, merchant: string) => `${amount} de ${merchant} vão em segundos para esta chave:`,
@@ -181,6 +185,7 @@ export const words = texts({
     perDay: 'Dia, 06:00 às 20:00',
     perNight: 'Noite, 20:00 às 06:00',
     approvalAbove: 'Aprovação acima de',
+    operatorApprovalAbove: 'Aprovação do operador acima de',
     duplicateWindow: 'Duplicado em até',
     noLimit: 'sem limite',
     never: 'nunca',
@@ -188,7 +193,8 @@ export const words = texts({
     minutes: (count: string) => `${count} min`,
     change: 'Alterar',
     changeTitle: (merchant: string) => `Limites de ${merchant}`,
-    changeHint: 'Campo vazio é sem limite. Valem para saques a partir de agora.',
+    changeHint:
+      'Campo vazio é sem limite. Um limite mais rígido vale na hora; um mais folgado, quando outra pessoa aprovar.',
     windowMinutes: 'Duplicado em até, minutos (0 desliga)',
     save: 'Salvar',
   },

@@ -1,0 +1,228 @@
+import { Anchor, Button, Group, Stack, Text } from '@mantine/core'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Link } from 'wouter'
+import type { ProposalView } from '../../../src/dashboard/proposal-routes.ts'
+import { ask } from '../api.ts'
+import { useFormat } from '../format.ts'
+import { useMay } from '../session.tsx'
+import { texts, useText } from '../text.ts'
+import { Confirm } from './confirm.tsx'
+import { Section } from './page.tsx'
+
+type Obstacle = NonNullable<ProposalView['obstacle']>
+
+const obstaclesEn: Record<Obstacle, string> = {
+  same_person: 'You asked for this, so another person approves it.',
+  own_secret: 'You made a client secret that this may have come through, so another person approves it.',
+  own_account: 'You invited or reset the account that asked for this, so another person approves it.',
+  account_of_requester:
+    'The person who asked for this invited you or reset your password, so another person approves it.',
+  new_account: 'Your account is new or was reset. You can approve 24 hours after that.',
+}
+const obstaclesPt: Record<Obstacle, string> = {
+  same_person: 'Você fez o pedido, então outra pessoa precisa aprovar.',
+  own_secret: 'Você criou um segredo da credencial que pode ter feito este pedido, então outra pessoa precisa aprovar.',
+  own_account: 'Você convidou ou redefiniu a conta que fez o pedido, então outra pessoa precisa aprovar.',
+  account_of_requester: 'Quem fez o pedido convidou você ou redefiniu sua senha, então outra pessoa precisa aprovar.',
+  new_account: 'Sua conta é nova ou foi redefinida. Você poderá aprovar depois de 24 horas.',
+}
+
+export const words = texts({
+  en: {
+    title: 'Waiting for a second person',
+    names: { 'withdrawal.limits': 'New withdrawal limits', 'orphan.match': 'Attribution of a payment' } as Record<
+      string,
+      string
+    >,
+    for: (merchant: string) => `for ${merchant}`,
+    by: (who: string, when: string) => `Proposed by ${who}, ${when}`,
+    approve: 'Approve',
+    reject: 'Reject',
+    withdraw: 'Withdraw the proposal',
+    approveTitle: 'Approve this proposal?',
+    approveLead: 'It takes effect at once, under your name as well.',
+    rejectTitle: 'Drop this proposal?',
+    rejectLead: 'Nothing changes. Whoever proposed it can do so again.',
+    obstacles: obstaclesEn,
+    commandLine: 'Nobody else there? On the server:',
+    payment: 'the payment',
+    transaction: 'the transaction',
+    fields: {
+      perWithdrawal: 'One withdrawal',
+      perDay: 'Day, 06:00 to 20:00',
+      perNight: 'Night, 20:00 to 06:00',
+      approvalAbove: 'Approval above',
+      operatorApprovalAbove: 'Operator’s approval above',
+      duplicateWindowSeconds: 'Duplicate within',
+      amount: 'Amount',
+      transactionId: 'Transaction',
+    } as Record<string, string>,
+    none: 'no limit',
+    never: 'never',
+    seconds: (count: string) => `${count} s`,
+  },
+  pt: {
+    title: 'Aguardando uma segunda pessoa',
+    names: { 'withdrawal.limits': 'Novos limites de saque', 'orphan.match': 'Conciliação de um pagamento' },
+    for: (merchant: string) => `de ${merchant}`,
+    by: (who: string, when: string) => `Proposto por ${who}, ${when}`,
+    approve: 'Aprovar',
+    reject: 'Rejeitar',
+    withdraw: 'Retirar a proposta',
+    approveTitle: 'Aprovar esta proposta?',
+    approveLead: 'Ela passa a valer na hora, também em seu nome.',
+    rejectTitle: 'Descartar esta proposta?',
+    rejectLead: 'Nada muda. Quem propôs pode propor de novo.',
+    obstacles: obstaclesPt,
+    commandLine: 'Não há mais ninguém? No servidor:',
+    payment: 'o pagamento',
+    transaction: 'a transação',
+    fields: {
+      perWithdrawal: 'Por saque',
+      perDay: 'Dia, 06:00 às 20:00',
+      perNight: 'Noite, 20:00 às 06:00',
+      approvalAbove: 'Aprovação acima de',
+      operatorApprovalAbove: 'Aprovação do operador acima de',
+      duplicateWindowSeconds: 'Duplicado em até',
+      amount: 'Valor',
+      transactionId: 'Transação',
+    },
+    none: 'sem limite',
+    never: 'nunca',
+    seconds: (count: string) => `${count} s`,
+  },
+})
+
+/** Everything that waits for a second person; nothing is shown while nothing waits, or to whoever cannot decide. */
+export function WaitingProposals() {
+  const t = useText(words)
+  const may = useMay()
+  const proposals = useQuery({
+    queryKey: ['proposals'],
+    queryFn: async () => (await ask<{ data: ProposalView[] }>('GET', '/proposal')).data,
+    refetchInterval: 15_000,
+    enabled: may('withdrawal.approve'),
+  })
+  if (!proposals.data?.length) return null
+  return (
+    <Section title={t.title}>
+      <Stack gap={0}>
+        {proposals.data.map((proposal) => (
+          <Proposal key={proposal.id} proposal={proposal} />
+        ))}
+      </Stack>
+    </Section>
+  )
+}
+
+/** What was proposed, by whom and when, and the decision. */
+export function Proposal({ proposal }: { proposal: ProposalView }) {
+  const t = useText(words)
+  const format = useFormat()
+  const { kind, clientName, proposedBy, proposedAt, obstacle, isOwn } = proposal
+  const [decision, setDecision] = useState<'approval' | 'rejection' | null>(null)
+  return (
+    <Group className="row" py="sm" justify="space-between" align="center" gap="sm" component="article">
+      <div style={{ flex: '1 1 280px', minWidth: 0 }}>
+        <Text size="sm" fw={650}>
+          {t.names[kind] ?? kind} {clientName && t.for(clientName)}
+        </Text>
+        <Content of={proposal} />
+        <Text size="xs" c="dimmed">
+          {t.by(proposedBy.replace(/^\w+:/, ''), format.dateTime(proposedAt))}
+        </Text>
+        {obstacle && <ObstacleShown obstacle={obstacle} command={`proposal approve ${proposal.id}`} />}
+      </div>
+      <Group gap="xs">
+        <Button variant="default" onClick={() => setDecision('rejection')}>
+          {isOwn ? t.withdraw : t.reject}
+        </Button>
+        {obstacle === null && <Button onClick={() => setDecision('approval')}>{t.approve}</Button>}
+      </Group>
+      {decision && <Decision proposal={proposal} decision={decision} onClose={() => setDecision(null)} />}
+    </Group>
+  )
+}
+
+/** Why somebody cannot approve, and the way that is left where there is nobody else. */
+export function ObstacleShown({ obstacle, command }: { obstacle: Obstacle; command: string }) {
+  const t = useText(words)
+  return (
+    <Text size="xs" c="dimmed" mt={2} style={{ overflowWrap: 'anywhere' }}>
+      {t.obstacles[obstacle]} {t.commandLine} <code>npx guiche {command}</code>
+    </Text>
+  )
+}
+
+function Content({ of: { kind, content, recordId, clientId } }: { of: ProposalView }) {
+  const t = useText(words)
+  const format = useFormat()
+  const show = (name: string, value: unknown) => {
+    if (value === null) return name.endsWith('pprovalAbove') ? t.never : t.none
+    if (name === 'duplicateWindowSeconds') return t.seconds(format.number(Number(value)))
+    return typeof value === 'number' ? format.money(value) : String(value)
+  }
+  const links = kind === 'orphan.match'
+  return (
+    <>
+      {Object.entries(content)
+        .filter(([name]) => !links || name === 'amount')
+        .map(([name, value]) => (
+          <Text key={name} size="sm" style={{ overflowWrap: 'anywhere' }}>
+            {t.fields[name] ?? name}: <b>{show(name, value)}</b>
+          </Text>
+        ))}
+      {links && (
+        <Text size="sm">
+          <Anchor component={Link} href={`/reconciliation/held/${recordId}`}>
+            {t.payment}
+          </Anchor>
+          {' → '}
+          <Anchor
+            component={Link}
+            href={`/transactions/${String(content.transactionId)}${clientId === null ? '' : `?${new URLSearchParams({ client: clientId })}`}`}
+          >
+            {t.transaction}
+          </Anchor>
+        </Text>
+      )}
+    </>
+  )
+}
+
+function Decision({
+  proposal,
+  decision,
+  onClose,
+}: {
+  proposal: ProposalView
+  decision: 'approval' | 'rejection'
+  onClose: () => void
+}) {
+  const t = useText(words)
+  const queries = useQueryClient()
+  const deciding = useMutation({
+    mutationFn: async () => await ask('POST', `/proposal/${proposal.id}/${decision}`),
+    onSuccess: async () => {
+      onClose()
+      await queries.invalidateQueries()
+    },
+  })
+  const isApproval = decision === 'approval'
+  return (
+    <Confirm
+      title={isApproval ? t.approveTitle : t.rejectTitle}
+      isOpen
+      onClose={onClose}
+      confirm={isApproval ? t.approve : proposal.isOwn ? t.withdraw : t.reject}
+      isDangerous={!isApproval}
+      isPending={deciding.isPending}
+      error={deciding.error}
+      onConfirm={() => deciding.mutate()}
+    >
+      <Content of={proposal} />
+      <Text size="sm">{isApproval ? t.approveLead : t.rejectLead}</Text>
+    </Confirm>
+  )
+}
