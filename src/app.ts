@@ -22,7 +22,7 @@ import { ProblemView } from './http/schemas.ts'
 import { createServer, type Server } from './http/server.ts'
 import { registerLedgerRoutes } from './ledger/routes.ts'
 import type { Clock } from './lib/clock.ts'
-import type { SecretKey } from './lib/secrets.ts'
+import { keyedHash, type SecretKey } from './lib/secrets.ts'
 import { registerPayRoutes } from './pay/routes.ts'
 import { registerSandboxRoutes, type Sandbox } from './sandbox/routes.ts'
 import { createTransactionWriter } from './transactions/create.ts'
@@ -76,6 +76,8 @@ export async function createApp(deps: AppDeps): Promise<Server> {
     log,
     registry,
     trustedProxies: config.trustedProxies,
+    // 64 bits: enough to tell people apart, and nothing can be read from it.
+    hashPerson: (text) => keyedHash(key, 'person', text).toString('hex').slice(0, 16),
     checkWebhookUrl: (url) => checkWebhookUrl(url, { allowPrivate: config.webhookAllowPrivate }),
     shareConnections: shared?.shareConnections,
   })

@@ -84,6 +84,7 @@ const detailsOf = {
   'user.remove_second_factor': none,
   'user.reset': details({ secondFactor: Type.Boolean() }),
   'user.sign_in': none,
+  'user.sign_in_failed': details({ attempts: Count, factor: Name }),
   'webhook.resend': none,
   'webhook.resend-many': details({ from: Moment, until: Moment, states: Names, count: Count }),
   'withdrawal.approve': none,

@@ -119,6 +119,7 @@ function toCaller(claims: TokenClaims, client: KnownClient | null, scope: string
   if (!client) {
     throw new AppError('client_not_registered', {
       detail: 'The token is good, but its client is not registered at this gateway. Have the operator register it.',
+      about: { clientId: claims.clientId },
     })
   }
   // Where a provider makes the tokens, a client that is shut out here may well have a new one.
@@ -128,6 +129,7 @@ function toCaller(claims: TokenClaims, client: KnownClient | null, scope: string
     throw new AppError('insufficient_scope', {
       detail: `The token lacks the scope ${scope}. Ask for a token with it, or have the operator grant it to the client.`,
       headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${scope}"` },
+      about: { clientId: client.client_id },
     })
   }
   return { merchantId: client.merchant_id, clientId: client.client_id }

@@ -1,8 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { toAppError } from '../http/problem.ts'
 import { enforceRateLimit, type RateLimiter, toHost } from '../http/rate-limit.ts'
+import { logRefusal } from '../http/security-log.ts'
 import type { Server } from '../http/server.ts'
-import { errors } from '../lib/errors.ts'
+import { AppError, errors } from '../lib/errors.ts'
 import { formBytesMax, readCredentials, readForm, wrongMediaType } from './credentials.ts'
 import { grantToken, OAuthError, type TokenDeps } from './grant.ts'
 import { JwksView, OAuthErrorView, TokenForm, TokenView } from './schema.ts'
@@ -62,7 +63,14 @@ export async function registerAuthRoutes(app: Server, deps: Deps): Promise<void>
           enforceRateLimit(deps.limits.perAddress, toHost(request.ip), reply)
           const credentials = readCredentials(request, await readBody(request))
           enforceRateLimit(deps.limits.perClient, credentials.clientId, reply)
-          return await grantToken(deps, credentials)
+          const { clientId } = credentials
+          const granted = await grantToken(deps, credentials).catch((error: unknown) => {
+            if (error instanceof OAuthError && error.status < 500)
+              request.server.logSecurity(request, 'token.refused', { outcome: error.code, clientId })
+            throw error
+          })
+          request.server.logSecurity(request, 'token.granted', { outcome: 'ok', clientId })
+          return granted
         },
       })
     }
@@ -83,6 +91,7 @@ async function readBody(request: FastifyRequest): Promise<URLSearchParams> {
 }
 
 function sendOAuthError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  if (error instanceof AppError) logRefusal(request.server.logSecurity, error, request)
   const { status, code, description, headers } = toOAuthError(error)
   if (status >= 500) request.log.error({ requestId: request.id, err: error }, 'a request for a token failed')
   return reply

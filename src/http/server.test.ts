@@ -15,6 +15,7 @@ async function testServer() {
     registry: new Registry(),
     trustedProxies: [],
     checkWebhookUrl: () => null,
+    hashPerson: () => 'hash',
   })
 }
 

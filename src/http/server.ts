@@ -19,6 +19,7 @@ import { AppError } from '../lib/errors.ts'
 import { answerBrokenRequest } from './broken-request.ts'
 import { observeRequests } from './observe.ts'
 import { sendProblem, toAppError } from './problem.ts'
+import { createSecurityLog, logRefusal, type SecurityLog } from './security-log.ts'
 import { createValidator, describeFaults } from './validate.ts'
 
 /** Who may call a route. Every route says so; one that says nothing stops the start. */
@@ -30,6 +31,9 @@ export type Access =
   | { permission: string | null }
 
 declare module 'fastify' {
+  interface FastifyInstance {
+    logSecurity: SecurityLog
+  }
   interface FastifyContextConfig {
     access?: Access
   }
@@ -61,6 +65,8 @@ type Options = {
   registry: Registry
   trustedProxies: string[]
   checkWebhookUrl: (url: string) => string | null
+  /** A keyed hash that stands for a person in the log. */
+  hashPerson: (text: string) => string
   /** Whether to let go of a connection after its answer, so that the processes at the port have as many each. */
   shareConnections?: ((count: () => number) => () => boolean) | undefined
 }
@@ -97,6 +103,9 @@ export async function createServer(options: Options): Promise<Server> {
   useStrictJson(app)
   requireDeclaredAccess(app)
   observeRequests(app, options.registry)
+  const security = createSecurityLog({ log: options.log, hash: options.hashPerson })
+  app.decorate('logSecurity', security.write)
+  app.addHook('onClose', async () => security.close())
   letGoOfConnections(app, options)
 
   app.addHook('onRequest', (request, reply, done) => {
@@ -105,6 +114,7 @@ export async function createServer(options: Options): Promise<Server> {
   })
   app.setErrorHandler((error, request, reply) => {
     const appError = withOtherParts(toAppError(error), request)
+    logRefusal(security.write, appError, request)
     if (appError.code === 'internal_error') request.log.error({ requestId: request.id, err: error }, 'a request failed')
     // Not an error of this request, and one line for each would hide the line that says why.
     if (appError.code === 'database_unavailable')

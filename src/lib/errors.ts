@@ -55,6 +55,8 @@ type Details = {
   /** Further members of the problem document, such as `transactionId`. */
   members?: Record<string, string | number>
   headers?: Record<string, string>
+  /** For the security log alone, never in the answer: who it was, and which factor was wrong. */
+  about?: { clientId?: string; email?: string; factor?: string }
   cause?: unknown
 }
 

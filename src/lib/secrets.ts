@@ -19,6 +19,7 @@ type Purpose =
   | 'former-keys'
   | 'csrf-token'
   | 'second-factor'
+  | 'person'
 
 /** These hashes make ids and protect nothing. They come from the first key, so that the same input keeps its id. */
 const purposesOfIds = new Set<Purpose>(['transaction-id'])

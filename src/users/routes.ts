@@ -11,6 +11,7 @@ import type { Server } from '../http/server.ts'
 import { assert } from '../lib/assert.ts'
 import { AppError } from '../lib/errors.ts'
 import { acceptInvitation, findInvited } from './accept.ts'
+import { createFailureRecorder } from './failed-sign-ins.ts'
 import { invite, inviteAnew, toInvitationUrl } from './invite.ts'
 import { changeUser, lockManaged } from './manage.ts'
 import { changePassword, confirmSecondFactor, offerSecondFactor, removeSecondFactor } from './own.ts'
@@ -59,6 +60,7 @@ export function registerUserRoutes(app: Server, deps: UserRoutesDeps): void {
 }
 
 function registerSessionRoutes(app: Server, deps: UserRoutesDeps): void {
+  const failures = createFailureRecorder(deps)
   app.post(
     '/dashboard/api/session',
     {
@@ -69,7 +71,11 @@ function registerSessionRoutes(app: Server, deps: UserRoutesDeps): void {
       assertFromHere(request)
       enforceRateLimit(deps.limits.perAddress, toHost(request.ip), reply)
       enforceRateLimit(deps.limits.perUser, request.body.email.toLowerCase(), reply)
-      const token = await signIn(deps, request.body)
+      const token = await signIn(deps, request.body).catch(async (error: unknown) => {
+        await failures.note(error)
+        throw error
+      })
+      request.server.logSecurity(request, 'sign_in.succeeded', { outcome: 'ok', email: request.body.email })
       return await begin(deps, request, reply, token)
     },
   )

@@ -21,15 +21,15 @@ export async function signIn(
 ): Promise<string> {
   const user = await findUserByEmail(deps.db, email.toLowerCase())
   const isRight = await isPassword(user?.password_hash ?? null, password)
-  if (!user || !isRight || user.disabled_at !== null) throw failed()
+  if (!user || !isRight || user.disabled_at !== null) throw failed(email, 'password')
   const now = deps.clock.now()
   const step = readStep(deps, user, code, now)
   return await deps.db.transaction(async (tx) => {
     // Another password may have been chosen since, and all sessions ended that the former one gave.
     const locked = await lockUser(tx, user.id, null)
-    if (locked?.password_hash !== user.password_hash) throw failed()
+    if (locked?.password_hash !== user.password_hash) throw failed(email, 'password')
     // A code that was seen on somebody's screen is of no use a second time.
-    if (step !== null && !(await useTotpStep(tx, user.id, step))) throw failed()
+    if (step !== null && !(await useTotpStep(tx, user.id, step))) throw failed(email, 'second')
     await recordAction(tx, {
       actor: `user:${user.email}`,
       action: 'user.sign_in',
@@ -48,12 +48,14 @@ function readStep({ key }: SignInDeps, user: UserRow, code: string | undefined, 
     throw new AppError('second_factor_needed', { detail: 'Enter the six digits that your authenticator app shows.' })
   }
   const step = findTotpStep(unseal(key, 'second-factor', user.sealed_totp), code, now)
-  if (step === null) throw failed()
+  if (step === null) throw failed(user.email, 'second')
   return step
 }
 
-function failed(): AppError {
+/** One answer for all of them; which factor was wrong is in the security log. */
+function failed(email: string, factor: 'password' | 'second'): AppError {
   return new AppError('sign_in_failed', {
+    about: { email, factor },
     detail: 'E-mail address, password or code is wrong. Whoever manages your users can let you choose a new password.',
   })
 }

@@ -6,8 +6,9 @@ import { startTestService, type TestService } from '../support/service.ts'
 import { acceptInvitation, type Browser, findSandboxMerchant, openBrowser, password } from '../support/users.ts'
 
 let service: TestService
+const logged: Record<string, unknown>[] = []
 beforeAll(async () => {
-  service = await startTestService()
+  service = await startTestService({ onLog: (line) => logged.push(line) })
 })
 afterAll(async () => {
   await service.stop()
@@ -305,4 +306,93 @@ it('gives a link for the first admin until there is one', async () => {
   const admin = await acceptInvitation(fresh, token, { email: 'first@example.com', name: 'First', password })
   expect((await admin.call('/dashboard/api/session')).body).toMatchObject({ user: { role: 'admin' } })
   await fresh.stop()
+})
+
+describe('what concerns security', () => {
+  const securityLines = (from: number) => logged.slice(from).filter(({ security }) => security !== undefined)
+
+  it('is in the log: who and from where, and no address of a person', async () => {
+    const { email } = await newUser('support')
+    const from = logged.length
+    const signIn = async (body: object) => await service.call('/dashboard/api/session', { token: null, body })
+    await signIn({ email, password: 'wrong' })
+    await signIn({ email, password: 'wrong' })
+    await signIn({ email: 'somebody@example.com', password })
+    await signIn({ email, password })
+    const [failed, unknown, succeeded, ...more] = securityLines(from)
+    const where = {
+      address: '127.0.0.1',
+      method: 'POST',
+      route: '/dashboard/api/session',
+      requestId: expect.any(String),
+    }
+    expect(failed).toMatchObject({
+      level: 40,
+      security: 'sign_in.failed',
+      outcome: 'sign_in_failed',
+      factor: 'password',
+      ...where,
+    })
+    expect(succeeded).toMatchObject({ level: 30, security: 'sign_in.succeeded', outcome: 'ok', ...where })
+    expect(failed?.person).toMatch(/^[0-9a-f]{16}$/)
+    expect(succeeded?.person).toBe(failed?.person)
+    expect(unknown?.person).not.toBe(failed?.person)
+    // The second failure is counted, and said at the end of ten seconds.
+    expect(more).toEqual([])
+    expect(JSON.stringify(logged)).not.toMatch(/@example\.com/)
+  })
+
+  it('is in the log for tokens: granted, refused, forged, and without the scope', async () => {
+    const from = logged.length
+    const { clientId, clientSecret } = service.sandbox
+    const ask = async (form: Record<string, string>) =>
+      await service.call<{ access_token: string }>('/auth/token', {
+        method: 'POST',
+        token: null,
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        rawBody: new URLSearchParams({ grant_type: 'client_credentials', ...form }).toString(),
+      })
+    const granted = await ask({ client_id: clientId, client_secret: clientSecret, scope: 'balance.read' })
+    await ask({ client_id: clientId, client_secret: 'wrong' })
+    await ask({ client_id: '52998224725', client_secret: 'wrong' })
+    await service.call('/balance', { token: 'no.token.atall' })
+    await service.call('/transaction', { token: granted.body.access_token })
+    // The first of the client's tokens may be of the start.
+    const given = { level: 30, security: 'token.granted', clientId, address: '127.0.0.1' }
+    expect(logged).toContainEqual(expect.objectContaining(given))
+    expect(securityLines(from).filter(({ security }) => security !== given.security)).toMatchObject([
+      { level: 40, security: 'token.refused', outcome: 'invalid_client', clientId },
+      { level: 40, security: 'token.refused', clientId: expect.stringMatching(/^hash:/) },
+      { level: 40, security: 'token.invalid', outcome: 'invalid_token', route: '/balance' },
+      { level: 40, security: 'access.denied', outcome: 'insufficient_scope', clientId, route: '/transaction' },
+    ])
+    expect(JSON.stringify(logged)).not.toContain(clientSecret)
+  })
+
+  it('is in the log for a person whose role does not allow it', async () => {
+    const support = await newUser('support')
+    const from = logged.length
+    expect((await support.call('/dashboard/api/user')).status).toBe(403)
+    expect(securityLines(from)).toMatchObject([
+      { security: 'access.denied', outcome: 'permission_missing', person: expect.any(String) },
+    ])
+  })
+
+  it('is in the audit log for failed sign-ins, a few entries for any number of them', async () => {
+    const { email } = await newUser('support')
+    const entries = async () =>
+      await service.db.query<{ details: object }>(sql`
+        select details from audit_log join users on users.id = record_id
+        where action = 'user.sign_in_failed' and email = ${email} order by audit_log.id`)
+    for (let tries = 0; tries < 9; tries += 1) {
+      await service.call('/dashboard/api/session', { token: null, body: { email, password: 'wrong' } })
+      service.clock.advance(10_000)
+    }
+    expect((await entries()).map(({ details }) => details)).toEqual([{ attempts: 1, factor: 'password' }])
+    await service.call('/dashboard/api/session', { token: null, body: { email, password: 'wrong' } })
+    expect((await entries()).map(({ details }) => details)).toEqual([
+      { attempts: 1, factor: 'password' },
+      { attempts: 10, factor: 'password' },
+    ])
+  })
 })

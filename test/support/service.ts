@@ -42,6 +42,8 @@ type Options = {
   clock?: ManualClock
   /** Another process's database, for two services on one. Not dropped at the end. */
   database?: { db: Db; connectionString: string }
+  /** Given each line of the log. */
+  onLog?: (line: Record<string, unknown>) => void
 }
 
 /** The whole service on a database of its own, with a clock that the test moves. Everything real: HTTP, PostgreSQL, jobs, deliveries. */
@@ -60,7 +62,11 @@ export async function startTestService(options: Options = {}): Promise<TestServi
     RATE_LIMIT_TOKEN: '0',
     ...options.environment,
   })
-  const service = await startService({ config, clock, log: pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' }) })
+  const { onLog } = options
+  const log = onLog
+    ? pino({ level: 'info' }, { write: (line: string) => onLog(JSON.parse(line)) })
+    : pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' })
+  const service = await startService({ config, clock, log })
   const sandbox: SandboxFile =
     service.newSandbox ?? JSON.parse(await readFile(join(dataDir, 'sandbox.json'), 'utf8').catch(() => '{}'))
   const token = sandbox.clientId ? await fetchToken(service.baseUrl, sandbox) : ''

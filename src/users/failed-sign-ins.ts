@@ -1,0 +1,43 @@
+import { recordAction } from '../audit/record.ts'
+import type { Db } from '../db/sql.ts'
+import type { Clock } from '../lib/clock.ts'
+import { AppError } from '../lib/errors.ts'
+import { findUserByEmail } from './store.ts'
+
+const hourMs = 60 * 60_000
+/** The failures of a person's hour that are recorded: at most five entries, however many there are. Each says how many it has been. */
+const recordedCounts = new Set([1, 10, 100, 1_000, 10_000])
+
+/**
+ * Failed sign-ins for the audit log, where whoever manages users looks. Of a person that exists under the person; all others together, so
+ * that nobody fills the log with addresses made up. Each process counts its own. The log of the service has each one, with its address.
+ */
+export function createFailureRecorder({ db, clock }: { db: Db; clock: Clock }) {
+  let hour = 0
+  const counts = new Map<string, number>()
+  return {
+    async note(error: unknown): Promise<void> {
+      if (!(error instanceof AppError) || error.code !== 'sign_in_failed') return
+      const { email = '', factor = 'password' } = error.details.about ?? {}
+      const user = await findUserByEmail(db, email.toLowerCase())
+      const now = clock.now()
+      if (Math.floor(now.getTime() / hourMs) !== hour) counts.clear()
+      hour = Math.floor(now.getTime() / hourMs)
+      const key = `${user?.id ?? 'unknown'} ${factor}`
+      const attempts = (counts.get(key) ?? 0) + 1
+      counts.set(key, attempts)
+      if (!recordedCounts.has(attempts)) return
+      await db.transaction(
+        async (tx) =>
+          await recordAction(tx, {
+            actor: 'anonymous',
+            action: 'user.sign_in_failed',
+            merchantId: user?.merchant_id ?? null,
+            recordId: user?.id ?? null,
+            details: { attempts, factor },
+            now,
+          }),
+      )
+    },
+  }
+}
