@@ -20,4 +20,4 @@ it('runs a case against a service of its own, and prints a card without errors',
   for (const name of ['Guichê, 64 connections', 'PostgreSQL, one statement per create', 'PostgreSQL, BEGIN'])
     expect(stdout).toMatch(new RegExp(`^\\| ${name}.* \\| [\\d,.]+ /s \\|`, 'm'))
   expect(stdout).not.toMatch(/errors:|NaN|none/)
-}, 120_000)
+}, 600_000)

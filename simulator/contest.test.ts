@@ -76,7 +76,7 @@ describe('an infraction', () => {
     const told = () => simulator.callbacks.map(({ body }) => body)
     const devolucoes = [expect.objectContaining({ valor: '4.00', status: 'DEVOLVIDO' })]
     const pix = [expect.objectContaining({ endToEndId, devolucoes })]
-    await expect.poll(told, { timeout: 5000 }).toContainEqual({ pix })
+    await expect.poll(told).toContainEqual({ pix })
     expect(await simulator.decideInfraction({ reference: id, decision: 'reject' })).toMatchObject({ code: 'not_open' })
   })
 

@@ -181,7 +181,7 @@ describe('a callback', () => {
     await register()
     simulator.answers.push(500, new Error('no route'), 302)
     await payOne()
-    await expect.poll(() => simulator.warnings, { timeout: 5000 }).toContain('The simulator gave up on a callback')
+    await expect.poll(() => simulator.warnings).toContain('The simulator gave up on a callback')
     expect(simulator.callbacks).toHaveLength(3)
   })
 

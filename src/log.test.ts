@@ -8,7 +8,7 @@ async function run(script: string, { isRead }: { isRead: boolean }): Promise<{ c
     const log = createLog({ logLevel: 'info', logFormat: 'json' })`
   const child = spawn(process.execPath, ['--input-type=module', '--eval', `${log}\n${script}`], {
     stdio: ['ignore', 'pipe', 'inherit'],
-    timeout: 20_000,
+    timeout: 60_000,
     killSignal: 'SIGKILL',
   })
   let output = ''

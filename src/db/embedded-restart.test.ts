@@ -31,7 +31,7 @@ describe('a server that is killed', () => {
       const pid = postmasterPid()
       process.kill(pid, 'SIGKILL')
       const readNotes = async () => await query(postgres, 'select id from notes order by id')
-      await vi.waitFor(async () => expect(await readNotes()).toHaveLength(id), { timeout: 30_000, interval: 100 })
+      await vi.waitFor(async () => expect(await readNotes()).toHaveLength(id), { timeout: 90_000, interval: 100 })
       expect(postmasterPid()).not.toBe(pid)
     }
     await postgres.stop()
@@ -62,7 +62,7 @@ describe('a command that holds the folder', () => {
     const said: string[] = []
     const spoken = { ...log, info() {}, error() {}, warn: (_: unknown, line: string) => said.push(line) }
     const service = startEmbeddedPostgres({ dataDir, log: spoken as unknown as typeof log })
-    await vi.waitFor(() => expect(said.join()).toMatch(/a command is using DATA_DIR: waiting/), 10_000)
+    await vi.waitFor(() => expect(said.join()).toMatch(/a command is using DATA_DIR: waiting/), 90_000)
     await command.stop()
     started.push(await service)
   })

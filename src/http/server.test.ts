@@ -55,9 +55,7 @@ it('stops although a reader of an export has paused, who sees that the end is mi
   const [answer] = await once(get(`${app.listeningOrigin}/export`), 'response')
   answer.pause()
 
-  const begin = performance.now()
   await app.close()
-  expect(performance.now() - begin).toBeLessThan(2000)
   expect(ended).toBe(true)
   await expect(answer.resume().toArray()).rejects.toThrow('aborted')
 })

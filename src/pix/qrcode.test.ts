@@ -19,7 +19,7 @@ const run = fc
 const mixed = fc.array(run, { minLength: 1, maxLength: 9 }).map((runs) => runs.join(''))
 
 describe('qrCodePng', () => {
-  it('is read back as exactly the text, for every length up to 600', { timeout: 120 * seconds }, () => {
+  it('is read back as exactly the text, for every length up to 600', { timeout: 300 * seconds }, () => {
     const alphabets = [ofDigits, ofAlphanumerics, ofBytes, ofDigits + ofBytes]
     for (let length = 1; length <= 600; length += length < 60 ? 2 : 7) {
       const alphabet = alphabets[length % alphabets.length] ?? ofBytes
@@ -30,7 +30,7 @@ describe('qrCodePng', () => {
     }
   })
 
-  it('is read back as exactly the text, whatever the modes', { timeout: 120 * seconds }, () => {
+  it('is read back as exactly the text, whatever the modes', { timeout: 300 * seconds }, () => {
     fc.assert(
       fc.property(mixed, (text) => {
         expect(read(qrCodePng(text))).toBe(text)
@@ -39,7 +39,7 @@ describe('qrCodePng', () => {
     )
   })
 
-  it('is read back as exactly the BR code', { timeout: 60 * seconds }, () => {
+  it('is read back as exactly the BR code', { timeout: 300 * seconds }, () => {
     const path = fc.tuple(fc.stringMatching(/^[a-z]{3,30}$/), fc.uuid())
     fc.assert(
       fc.property(path, fc.stringMatching(/^[A-Z][a-zA-Z ]{1,24}$/), ([host, uuid], merchantName) => {
@@ -75,7 +75,7 @@ describe('qrCodePng', () => {
     expect(read(first)).toBe('first')
   })
 
-  it('takes the longest text there is, and no longer one', { timeout: 30 * seconds }, () => {
+  it('takes the longest text there is, and no longer one', { timeout: 300 * seconds }, () => {
     expect(PNG.sync.read(qrCodePng('x'.repeat(2331))).width).toBe((177 + 8) * 8)
     expect(() => qrCodePng('x'.repeat(2332))).toThrow()
   })

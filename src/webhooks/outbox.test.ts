@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
-import { commitEvents, createTestMerchant, testEvent, testSecretKey } from '../../test/support/webhooks.ts'
+import { commitEvents, createTestMerchant, eventually, testEvent, testSecretKey } from '../../test/support/webhooks.ts'
 import { sql } from '../db/sql.ts'
 import { enqueueEvents } from './outbox.ts'
 import { type AttemptResult, type Claimed, claimDue, insertAttempts, promoteWaiting } from './queue-store.ts'
@@ -124,7 +124,7 @@ describe('an event that is committed while the one before it is being booked', (
       await insertAttempts(tx, results)
       await promoteWaiting(tx, { records: results, now })
       committed = commitEvents(database.db, second)
-      await aMoment()
+      await untilLockAwaited()
     })
     await committed
     expect(await statesInOrder()).toEqual(['delivered', 'pending'])
@@ -138,7 +138,7 @@ describe('an event that is committed while the one before it is being booked', (
     await database.db.transaction(async (tx) => {
       await enqueueEvents(tx, [second])
       booked = bookAttempts(database.db, claimed.map(delivered))
-      await aMoment()
+      await untilLockAwaited()
     })
     await booked
     expect(await statesInOrder()).toEqual(['delivered', 'pending'])
@@ -156,7 +156,7 @@ describe('a schedule that begins anew while a failure is being booked', () => {
     await database.db.transaction(async (tx) => {
       await enqueueEvents(tx, [{ ...second, occurredAt: later }])
       booked = bookAttempts(database.db, claimed.map(failed))
-      await aMoment()
+      await untilLockAwaited()
     })
     await booked
     const [delivery] = (await all()).items.filter(({ sequence }) => sequence === 1)
@@ -184,9 +184,13 @@ async function statesInOrder(): Promise<string[]> {
   return (await all()).items.sort((a, b) => a.sequence - b.sequence).map(({ state }) => state)
 }
 
-/** Long enough for the other connection to have begun to wait for the lock. */
-function aMoment(): Promise<void> {
-  return new Promise((done) => setTimeout(done, 100))
+/** Until the other connection has begun to wait for the lock. */
+async function untilLockAwaited(): Promise<void> {
+  await eventually(async () => {
+    const waiting = await database.db.query(sql`
+      select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)
+    return waiting.length > 0
+  })
 }
 
 async function claim(at = now): Promise<Claimed[]> {

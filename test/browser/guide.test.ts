@@ -26,7 +26,7 @@ describe.skipIf(chromiumPath === null)('the guide', () => {
     await service.stop()
   })
 
-  it.each(looks)('is read at $width, $theme, within its policy', { timeout: 120_000 }, async (look) => {
+  it.each(looks)('is read at $width, $theme, within its policy', { timeout: 300_000 }, async (look) => {
     const one = await visit(browser, look)
     for (const name of ['index', 'quick-start', 'errors', 'dashboard']) {
       const answer = await one.page.goto(`${service.baseUrl}/guide/${name}.html`)

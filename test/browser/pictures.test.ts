@@ -68,7 +68,7 @@ describe.skipIf(chromiumPath === null)('the pictures of the guide', () => {
 
   const address = (path: string) => `${service.baseUrl}/dashboard${path}?client=${client}`
 
-  it('show the dashboard', { timeout: 120_000 }, async () => {
+  it('show the dashboard', { timeout: 300_000 }, async () => {
     const { page, complaints, close } = await visit(browser)
     await page.setViewportSize({ width: 1280, height: 1000 })
     await signIn(page, service, admin)

@@ -53,7 +53,7 @@ beforeAll(async () => {
   )
   names.user = users[0]?.id ?? ''
   marks.push(merchantId, service.sandbox.clientId, 'Loja Alfa', ...users.flatMap(({ id, email }) => [id, email]))
-}, 60_000)
+}, 300_000)
 afterAll(async () => {
   await receiver.stop()
   await service.stop()

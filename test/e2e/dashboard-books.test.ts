@@ -49,7 +49,7 @@ beforeAll(async () => {
     financeOfMerchant: await signInAs('finance', merchantId),
     stranger: await signInAs('finance', another.merchantId),
   }
-}, 60_000)
+}, 300_000)
 afterEach(async () => await expectBooksAgree(service))
 afterAll(async () => await service.stop())
 
@@ -202,7 +202,7 @@ describe('the books', () => {
 })
 
 describe('a comparison by hand', () => {
-  it('is done by the worker, and tells what it found', { timeout: 60_000 }, async () => {
+  it('is done by the worker, and tells what it found', { timeout: 300_000 }, async () => {
     const { from, to } = windowOf(day)
     const done = await untilDone('/reconciliation/run', { acquirer: 'simulator', from, to })
     expect(done.run).toMatchObject({
@@ -224,7 +224,7 @@ describe('a comparison by hand', () => {
     expect(action?.actor).toBe(`user:${people.finance.email}`)
   })
 
-  it('is begun again by another process where one ended in the middle', { timeout: 60_000 }, async () => {
+  it('is begun again by another process where one ended in the middle', { timeout: 300_000 }, async () => {
     const { from, to } = windowOf(day)
     const runId = randomUUID()
     await service.db.query(sql`
@@ -299,7 +299,7 @@ describe('a difference', () => {
 describe('a day', () => {
   const pathOf = (name = 'simulator') => `/reconciliation/day/${name}/${day}`
 
-  it('is closed by hand, and its statement is for whoever has the keys', { timeout: 60_000 }, async () => {
+  it('is closed by hand, and its statement is for whoever has the keys', { timeout: 300_000 }, async () => {
     const done = await untilDone('/reconciliation/day', { acquirer: 'simulator', day })
     expect(done).toMatchObject({ version: 1, run: { kind: 'daily', state: 'complete' } })
     const days = await get<{ total: number; data: object[] }>(people.reader, '/reconciliation/day')
@@ -316,7 +316,7 @@ describe('a day', () => {
     expect(await verifyStatement(file.text, keys.body)).toMatchObject({ day, version: 1 })
   })
 
-  it('gets another version only when something has changed, which says what', { timeout: 60_000 }, async () => {
+  it('gets another version only when something has changed, which says what', { timeout: 300_000 }, async () => {
     const again = await untilDone('/reconciliation/day', { acquirer: 'simulator', day })
     expect(again).toMatchObject({ version: null, run: { state: 'complete' } })
     await service.db.query(sql`update simulator.pix set amount = amount + 1 where amount = 5000`)

@@ -21,7 +21,7 @@ let people: Record<'admin' | 'finance' | 'reader', Person>
 beforeAll(async () => {
   service = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
   people = { admin: await signInAs('admin'), finance: await signInAs('finance'), reader: await signInAs('read_only') }
-}, 60_000)
+}, 300_000)
 afterEach(async () => await expectBooksAgree(service))
 afterAll(async () => await service.stop())
 

@@ -48,7 +48,7 @@ it.each(['1', '2'])(
     expect((await ask('GET', '/health/ready')).status).toBe(503)
     writeFileSync(versionFile, version)
 
-    await vi.waitFor(async () => expect((await create(2_000)).status).toBe(201), { timeout: 60_000, interval: 500 })
+    await vi.waitFor(async () => expect((await create(2_000)).status).toBe(201), { timeout: 90_000, interval: 500 })
     expect(await (await ask('GET', `/transaction/${id}`)).json()).toMatchObject({ id, amount: 1_000 })
     expect(running.lines.map(({ msg }) => msg)).toContain('PostgreSQL was started again')
     // What works by itself works again as well.
@@ -59,7 +59,7 @@ it.each(['1', '2'])(
         expect([200, 201, 422]).toContain(paid.status)
         expect(await (await ask('GET', `/transaction/${id}`)).json()).toMatchObject({ status: 'PAID' })
       },
-      { timeout: 60_000, interval: 500 },
+      { timeout: 90_000, interval: 500 },
     )
   },
   180_000,

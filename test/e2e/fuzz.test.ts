@@ -31,7 +31,7 @@ afterAll(async () => {
 })
 
 it(`answers whatever it is sent as its document says, never with a 5xx (FUZZ_SEED=${seed})`, {
-  timeout: 180_000,
+  timeout: 300_000,
 }, async () => {
   const document = (await service.call<ApiDocument>('/openapi.json')).body
   const operations = listOperations(document)

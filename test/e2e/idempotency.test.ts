@@ -311,7 +311,7 @@ describe('an acquirer', () => {
   })
 
   it('that does not answer leaves a PENDING transaction, which is settled by asking again', {
-    timeout: 60_000,
+    timeout: 300_000,
   }, async () => {
     const body = keyed(newKey(), { amount: late })
     const made = await countNew(async () => {

@@ -131,7 +131,7 @@ async function checkAfter({ job }: Leaving, ms: number): Promise<void> {
 }
 
 describe.each(Object.entries(kinds))('a %s whose answer was lost, and whose repeat is refused', (_, kind) => {
-  it('is under way until it is certain, and leaves once', { timeout: 30_000 }, async () => {
+  it('is under way until it is certain, and leaves once', { timeout: 300_000 }, async () => {
     const before = await balancesOf(bank.service)
     const psp = deny(kind, 'time_out_after')
     const id = await kind.ask()
@@ -150,7 +150,7 @@ describe.each(Object.entries(kinds))('a %s whose answer was lost, and whose repe
     expect((await balancesOf(bank.service)).reserved).toBe(before.reserved)
   })
 
-  it('counts as refused when that has stood for ten minutes', { timeout: 30_000 }, async () => {
+  it('counts as refused when that has stood for ten minutes', { timeout: 300_000 }, async () => {
     const psp = deny(kind, 'time_out_before')
     const id = await kind.ask()
     await eventually(() => psp.asked() === 1)

@@ -34,7 +34,7 @@ beforeAll(async () => {
   // The bank's own books, as if it had made a mistake.
   await service.db.query(sql`update simulator.pix set amount = 1900 where end_to_end_id = ${changed}`)
   await service.db.query(sql`delete from simulator.pix where end_to_end_id = ${gone}`)
-}, 60_000)
+}, 300_000)
 afterAll(async () => {
   await cli.stop()
   await service.stop()
@@ -60,7 +60,7 @@ describe('guiche reconcile', () => {
   })
 
   it('corrects what is confirmed and lets stand what is dismissed, both in the audit log', {
-    timeout: 60_000,
+    timeout: 300_000,
   }, async () => {
     const open = await listOpen()
     const find = (name: string) => open.find((one) => one.class === name)?.id ?? ''

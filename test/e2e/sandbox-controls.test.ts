@@ -102,10 +102,10 @@ describe.each([
     }
     // Refused until the payment is told of and booked.
     const withdraw = () => service.call<{ id: string }>('/withdrawal', { body })
-    await expect.poll(async () => (await withdraw()).status, { timeout: 10_000 }).toBe(201)
+    await expect.poll(async () => (await withdraw()).status).toBe(201)
     const { id } = (await withdraw()).body
     const path = `/sandbox/withdrawal/${id}/return`
-    await expect.poll(async () => (await control(path, { amount: 1 })).status, { timeout: 10_000 }).toBe(200)
+    await expect.poll(async () => (await control(path, { amount: 1 })).status).toBe(200)
     expect(await control(path, {})).toMatchObject({ status: 200, body: { endToEndId: expect.stringMatching(/^D/) } })
     expect(await control(path, {})).toMatchObject({ status: 422, body: { errors: [{ code: 'nothing_left' }] } })
   })

@@ -52,7 +52,7 @@ describe('a call that is safe to repeat', () => {
   it('refunds and pays out once, too', async () => {
     const { id, pixResponse } = await guiche.transactions.create({ amount: 50_000 })
     await guiche.sandbox.pay({ uri: pixResponse.uri })
-    await expect.poll(async () => (await guiche.transactions.get(id)).status, { timeout: 25_000 }).toBe('PAID')
+    await expect.poll(async () => (await guiche.transactions.get(id)).status).toBe('PAID')
     line.plan(`POST /transaction/${id}/refund`, 'lose-answer')
     await guiche.transactions.refund(id, { amount: 100 })
     expect((await guiche.transactions.get(id)).refunds).toHaveLength(1)
@@ -166,7 +166,7 @@ describe('an abort', () => {
     line.plan('GET /balance', 'hang')
     const controller = new AbortController()
     const balance = guiche.balance.get({}, { signal: controller.signal })
-    await expect.poll(() => line.count('GET /balance'), { timeout: 25_000 }).toBe(1)
+    await expect.poll(() => line.count('GET /balance')).toBe(1)
     const reason = new Error('The customer left')
     controller.abort(reason)
     await expect(balance).rejects.toBe(reason)
@@ -176,7 +176,7 @@ describe('an abort', () => {
     line.plan('GET /balance', { status: 429, headers: { 'retry-after': '30' } })
     const pausing = new AbortController()
     const paused = guiche.balance.get({}, { signal: pausing.signal })
-    await expect.poll(() => line.count('GET /balance'), { timeout: 25_000 }).toBe(1)
+    await expect.poll(() => line.count('GET /balance')).toBe(1)
     pausing.abort()
     await expect(paused).rejects.toMatchObject({ name: 'AbortError' })
 

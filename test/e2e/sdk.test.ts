@@ -138,13 +138,13 @@ describe('a shop on the SDK', () => {
     expect(events.map(({ id }) => id)).toContain(eventId)
     // It is written down after our answer.
     const states = async () => (await guiche.deliveries.list({ eventId }).page()).data.map(({ state }) => state)
-    await expect.poll(states, { timeout: 25_000 }).toEqual(['delivered'])
+    await expect.poll(states).toEqual(['delivered'])
     const [delivery] = await guiche.deliveries.list({ eventId, recordId: receiver.events[0]?.data.id ?? '' }).all()
     expect(delivery?.attempts.length).toBeGreaterThan(0)
     const times = () => receiver.events.filter(({ id }) => id === eventId).length
     const before = times()
     expect((await guiche.deliveries.resend(eventId)).eventId).toBe(eventId)
-    await expect.poll(times, { timeout: 25_000 }).toBeGreaterThan(before)
+    await expect.poll(times).toBeGreaterThan(before)
     expect(receiver.refused).toEqual([])
   })
 

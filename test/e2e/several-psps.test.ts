@@ -60,7 +60,7 @@ it('two PSPs with mutual TLS, of which the first hangs: charges go on at the oth
     await enqueueJob(database.db, { name: 'transactions.poll', payload: {}, key: 'transactions.poll' })
   expect((await buyAt(efi)).acquirer).toBe('simulated-efi')
   expect(await findBreaches(database.db)).toEqual([])
-}, 120_000)
+}, 300_000)
 
 async function startPsp(dialect: string): Promise<SimulatorProcess> {
   const bank = await createEmptyDatabase()

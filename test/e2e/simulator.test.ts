@@ -12,7 +12,7 @@ import { type SimulatorProcess, startSimulatorProcess } from '../support/simulat
 import { eventually } from '../support/webhooks.ts'
 
 // Processes start, one with a PostgreSQL of its own, on a machine that may be busy with other tests.
-vi.setConfig({ testTimeout: 120_000 })
+vi.setConfig({ testTimeout: 300_000 })
 
 const cleanups: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -37,7 +37,9 @@ it('runs by itself with a PostgreSQL of its own, is paid from the command line, 
   ])
   cleanups.push(simulator.stop)
   expect(simulator.said()).toContain('speaks as sicoob')
-  expect(simulator.said()).toContain('The bank is late, by the seed 7: --personality honest makes it behave again.')
+  await eventually(() =>
+    simulator.said().includes('The bank is late, by the seed 7: --personality honest makes it behave again.'),
+  )
   const { acquirers } = JSON.parse(await readFile(join(simulator.dataDir, 'simulator/acquirers.json'), 'utf8'))
   expect(acquirers).toMatchObject([{ dialect: 'sicoob', baseUrl: simulator.url, chave: receiverKey }])
   expect(acquirers[0]).not.toHaveProperty('clientSecret')

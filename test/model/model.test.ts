@@ -11,7 +11,7 @@ const steps = Number(process.env.MODEL_STEPS ?? 250)
 
 it.each(Array.from({ length: runs }, (_, index) => firstSeed + index))(
   'no cent is lost or made, whatever happens, in any order, and however often it is cut short: seed %i',
-  { timeout: 60_000 + 500 * steps },
+  { timeout: 300_000 + 500 * steps },
   async (seed) => {
     const { histories } = await runModel({ seed, steps })
     expect(histories.length).toBeGreaterThan(0)

@@ -30,7 +30,8 @@ type Options = {
   build?: string
 }
 
-const startMaxMs = 60_000
+/** A start takes a few seconds, also on a busy machine. */
+const startMaxMs = 180_000
 
 /** Starts the compiled service as a process of its own, and resolves when it is ready. */
 export async function startServiceProcess(options: Options): Promise<ServiceProcess> {

@@ -21,7 +21,7 @@ export type SimulatorProcess = {
   stop(): Promise<void>
 }
 
-const startMaxMs = 60_000
+const startMaxMs = 180_000
 const controlToken = 'a-token-for-the-developer'
 
 /** Starts the compiled `guiche simulator` as a process of its own, and resolves when it answers. */

@@ -156,8 +156,9 @@ describe.each([
   it('lists more than one page of payments', async () => {
     simulator.clock.advance(next * 7_200_000)
     const from = simulator.clock.now()
-    const charges = await Promise.all(Array.from({ length: 205 }, () => create(newTxid())))
-    await Promise.all(charges.map((charge) => pay(charge.uri)))
+    // A few at once: each is to be answered within the time that a question may take.
+    for (let count = 0; count < 205; count += 5)
+      await Promise.all(Array.from({ length: 5 }, async () => await pay((await create(newTxid())).uri)))
     const ids = new Set<string>()
     for await (const payment of acquirer.listPayments({ from, to: simulator.clock.now() })) ids.add(payment.endToEndId)
     expect(ids.size).toBe(205)
