@@ -6,7 +6,7 @@ import { type Acquirers, createRegistry } from './acquirers/registry.ts'
 import { createApp } from './app.ts'
 import { loadSecretKey, replaceSecretKey } from './auth/secret-key.ts'
 import { saveSetting } from './auth/store.ts'
-import { baseUrlSetting, type Config, toBaseUrl } from './config.ts'
+import { baseUrlSetting, type Config, isLoopback, toBaseUrl } from './config.ts'
 import { openDatabase } from './database.ts'
 import type { Db } from './db/sql.ts'
 import { createExchangeWriter } from './exchanges/write.ts'
@@ -133,6 +133,8 @@ export async function startService({
 
 /** What is safe on a laptop and not where others reach the service. */
 function warnOfOpenings({ config, log }: { config: Config; log: Logger }): void {
+  if (config.databaseUrl !== null && isRemoteInClear(config.databaseUrl))
+    log.warn('DATABASE_URL leads to another machine without TLS: add ?sslmode=verify-full, or sslmode=require')
   if (!config.isPublic) return
   if (config.metricsToken === null)
     log.warn('METRICS_TOKEN is not set: /metrics is closed, since the service is public')
@@ -140,6 +142,19 @@ function warnOfOpenings({ config, log }: { config: Config; log: Logger }): void 
     log.warn('WEBHOOK_ALLOW_PRIVATE is on: API clients can have this service send requests into its own network')
   if (config.authIssuer !== null && config.authAudience === null)
     log.warn('AUTH_AUDIENCE=any: tokens that the provider issued for other services are accepted as well')
+}
+
+function isRemoteInClear(databaseUrl: string): boolean {
+  const { hostname, searchParams } = new URL(databaseUrl)
+  const host = searchParams.get('host') ?? hostname
+  const mode = searchParams.get('sslmode')
+  // A host that is a path is a Unix socket.
+  return (
+    host !== '' &&
+    !host.startsWith('/') &&
+    !isLoopback(host) &&
+    (mode === null || ['disable', 'allow', 'prefer'].includes(mode))
+  )
 }
 
 /** Records of an acquirer that was left out of the settings would wait in silence. */

@@ -133,7 +133,10 @@ export async function createServer(options: Options): Promise<Server> {
 
 /** What helmet puts on an answer. It is the same on all, so it is asked once: asked every time it costs as much as the QR code's PNG. */
 function collectSecurityHeaders(): Record<string, string> {
-  const headers: Record<string, string> = {}
+  // No page of ours uses any of these, nor may a frame or a script that got into one.
+  const headers: Record<string, string> = {
+    'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
+  }
   const answer = {
     setHeader: (name: string, value: string) => {
       headers[name.toLowerCase()] = value
@@ -142,7 +145,7 @@ function collectSecurityHeaders(): Record<string, string> {
   }
   const contentSecurityPolicy = {
     useDefaults: false,
-    directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
+    directives: { defaultSrc: ["'none'"], baseUri: ["'none'"], formAction: ["'none'"], frameAncestors: ["'none'"] },
   }
   // For Internet Explorer, Flash and the auditors that browsers have dropped: each would cost every answer a third of a microsecond.
   const forNobody = { xDownloadOptions: false, xPermittedCrossDomainPolicies: false, xXssProtection: false }

@@ -99,7 +99,9 @@ describe('the door', () => {
     expect([answer.status, answer.body.code]).toEqual([404, 'not_found'])
     expect(answer.body.requestId).toBe(answer.headers.get('x-request-id'))
     expect(answer.headers.get('cache-control')).toBe('no-store')
-    expect(answer.headers.get('content-security-policy')).toBe("default-src 'none';frame-ancestors 'none'")
+    expect(answer.headers.get('content-security-policy')).toBe(
+      "default-src 'none';base-uri 'none';form-action 'none';frame-ancestors 'none'",
+    )
   })
 
   it.each(['{', '<xml/>', '{"__proto__":1}'])(
@@ -123,7 +125,9 @@ describe('the door', () => {
     expect(problem.code).toBe(code)
     expect(head).toContain(`X-Request-Id: ${problem.requestId}`)
     expect(head).toContain('cache-control: no-store')
-    expect(head).toContain("content-security-policy: default-src 'none';frame-ancestors 'none'")
+    expect(head).toContain(
+      "content-security-policy: default-src 'none';base-uri 'none';form-action 'none';frame-ancestors 'none'",
+    )
     expect(head).toContain('x-content-type-options: nosniff')
   })
 
