@@ -133,7 +133,13 @@ export async function createApp(deps: AppDeps): Promise<Server> {
     readTransaction,
     createLimit: limit('create', config.rateLimitCreate.perSecond, config.rateLimitCreate.burst),
   })
-  await registerPayRoutes(app, { ...deps, readTransaction, wrongTokenLimit: limit('payment-page', 0.5, 20) })
+  await registerPayRoutes(app, {
+    ...deps,
+    readTransaction,
+    wrongTokenLimit: limit('payment-page', 0.5, 20),
+    // Once in two minutes: a page is opened again and again, and what it costs is a question to the acquirer.
+    lookLimit: limit('payment-look', 1 / 120, 1),
+  })
   registerDashboardRoutes(app, {
     ...deps,
     settlement: createSettlement(deps),

@@ -81,6 +81,8 @@ export type Charge = {
   uri: string
   createdAt: Date
   expiresAt: Date
+  /** completed: the acquirer says that it was paid, whether or not it shows by what yet; removed: nobody can pay it any more. */
+  status: 'active' | 'completed' | 'removed'
   payments: Payment[]
 }
 

@@ -12,7 +12,15 @@ const clock = manualClock()
 const at = clock.now()
 const recordId = randomUUID()
 const txid = toTxid(recordId)
-const charge: Charge = { txid, amount: cents(100), uri: 'code', createdAt: at, expiresAt: at, payments: [] }
+const charge: Charge = {
+  txid,
+  amount: cents(100),
+  uri: 'code',
+  createdAt: at,
+  expiresAt: at,
+  status: 'active',
+  payments: [],
+}
 const payment: Payment = { endToEndId: 'E1', txid, amount: cents(100), paidAt: at, payer: null, returns: [], fee: null }
 const chargeInput = { txid, amount: cents(100), expiresInSeconds: 60 }
 const processing = { outcome: 'processing' as const, endToEndId: null }

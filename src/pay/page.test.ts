@@ -9,6 +9,7 @@ const now = new Date('2026-03-02T15:00:00.000Z')
 const later = new Date('2026-03-02T15:30:00.000Z')
 
 const row = (more: Partial<PaymentRow> = {}): PaymentRow => ({
+  merchant_id: '0b7f3c0e-5c7b-4a5e-9a0d-3a1f4be0a2d0',
   id: '0b7f3c0e-5c7b-4a5e-9a0d-3a1f4be0a2d1',
   status: 'PIX_QRCODE_GENERATED',
   merchant_name: 'Padaria do João',

@@ -8,6 +8,7 @@ import { AppError, errors } from '../lib/errors.ts'
 import type { SecretKey } from '../lib/secrets.ts'
 import type { TransactionReader } from '../transactions/load.ts'
 import { TransactionParams } from '../transactions/schema.ts'
+import { checkNow } from '../transactions/store.ts'
 import { policy, renderNotice, renderPayment } from './page.ts'
 import { PaymentLinkView, PayParams } from './schema.ts'
 import { isOpen } from './state.ts'
@@ -24,6 +25,8 @@ export type PayDeps = Parameters<typeof createWatch>[0] & {
   readTransaction: TransactionReader
   /** Of addresses that try wrong tokens. */
   wrongTokenLimit: RateLimiter
+  /** Of questions to the acquirer about a charge whose page is opened. */
+  lookLimit: RateLimiter
 }
 
 /** The page that a shop sends its customer to, and where the shop gets its address. */
@@ -63,6 +66,7 @@ function registerPage(app: Server, deps: PayDeps): void {
     const payment = await findShown(deps, request.params.token, request, reply)
     const language = chooseLanguage(request.headers['accept-language'])
     const now = deps.clock.now()
+    await lookAgain(deps, payment, now)
     return sendPage(reply, renderPayment({ payment, language, now, isPretended: deps.sandbox !== null }))
   })
 
@@ -74,6 +78,16 @@ function registerPage(app: Server, deps: PayDeps): void {
     if (!stream) throw new AppError('rate_limited', { headers: { 'retry-after': '5' } })
     return await reply.type('text/event-stream').header('x-accel-buffering', 'no').send(stream)
   })
+}
+
+/** A page is mostly opened right after its code was made: then there is nothing to ask yet. */
+const newMs = 60_000
+
+/** The acquirer may have removed the charge since, and then the page must not show a code that no bank takes. */
+async function lookAgain({ db, lookLimit }: PayDeps, payment: PaymentRow, now: Date): Promise<void> {
+  const isNew = now.getTime() - payment.changed_at.getTime() < newMs
+  if (payment.status !== 'PIX_QRCODE_GENERATED' || isNew || !lookLimit.take(payment.id).isAllowed) return
+  await checkNow(db, payment, now)
 }
 
 /** @throws {AppError} `not_found`, or `rate_limited` after many of those from one address */

@@ -4,6 +4,7 @@ import type { TransactionStatus } from '../transactions/status.ts'
 
 /** What a payment page shows, and no more: who buys and who paid stays where it is. */
 export type PaymentRow = {
+  merchant_id: string
   id: string
   status: TransactionStatus
   merchant_name: string
@@ -17,7 +18,7 @@ export type PaymentRow = {
 export async function findPayment(db: Db, id: string): Promise<PaymentRow | null> {
   const [row] = await db.query<PaymentRow>(
     sql`
-      select id, status, clients.name as merchant_name, coalesce(amount_paid, amount) as amount, pix_uri, pix_expires_at, payment_date,
+      select merchant_id, id, status, clients.name as merchant_name, coalesce(amount_paid, amount) as amount, pix_uri, pix_expires_at, payment_date,
         status_dates[cardinality(status_dates)] as changed_at
       from transactions join clients using (merchant_id) where id = ${id}`,
     'find-payment',

@@ -10,6 +10,9 @@ import { claimDueTransactions, lockTransaction, type TransactionRow, updateCheck
 /** A payer's bank may have begun before the code expired: a charge is not given up before so long after. */
 export const expiryGraceMs = 5 * 60_000
 export const expiredMessage = 'PIX QR code expired'
+const removedMessage = 'The acquirer removed the charge: the PIX QR code cannot be paid any more'
+/** A charge that is paid and shows no payment is asked about for as long as it takes: after some hours once an hour. */
+const completedPauseMaxMs = 60 * 60_000
 
 /** Few enough to be asked about within the lease, eight at a time, when each answer of two acquirers takes the adapter's ten seconds. */
 const claimedMax = 24
@@ -19,8 +22,8 @@ const pauseMinMs = 5_000
 const pauseMaxMs = 5 * 60_000
 
 /**
- * Asks the acquirers about every transaction whose check is due: those whose charge has an unknown outcome, and those whose code has
- * expired. Runs until none is due.
+ * Asks the acquirers about every transaction whose check is due: those whose charge has an unknown outcome, those whose code has expired, and
+ * those whose payment page was opened. Runs until none is due.
  */
 export async function checkDueTransactions(deps: SettleDeps, stopping: AbortSignal): Promise<void> {
   while (!stopping.aborted) {
@@ -54,8 +57,9 @@ async function resolveCharge(deps: SettleDeps, row: TransactionRow): Promise<voi
       const acquirer = deps.acquirers.named(name)
       // Nobody waits for this code any more: none is asked for that is not there.
       const answer = isLate ? await findLate(acquirer, row) : await askAgain(acquirer, row)
-      if (typeof answer !== 'string') return await giveCode(deps, row, { acquirer, charge: answer })
-      none.push(answer)
+      if (typeof answer === 'string') none.push(answer)
+      else if (answer.status === 'removed' && answer.payments.length === 0) none.push(removedMessage)
+      else return await giveCode(deps, row, { acquirer, charge: answer })
     } catch (error) {
       if (!(error instanceof AcquirerUnavailable)) throw error
       unavailable.push(error)
@@ -82,7 +86,20 @@ async function findLate(acquirer: Acquirer, row: TransactionRow): Promise<Charge
 
 async function expire(deps: SettleDeps, row: TransactionRow): Promise<void> {
   const settled = await settleTransaction(deps, { merchantId: row.merchant_id, id: row.id })
-  if (settled === 'unpaid' || settled === 'gone') await fail(deps, row, expiredMessage)
+  if (settled === 'removed') return await fail(deps, row, removedMessage)
+  const now = deps.clock.now()
+  const isExpired = row.pix_expires_at === null || now.getTime() >= row.pix_expires_at.getTime() + expiryGraceMs
+  if (settled === 'completed') {
+    deps.log.error(
+      { transactionId: row.id, acquirer: row.acquirer },
+      'the acquirer says that a charge was paid and does not show the payment: it is asked again; find the payment at the acquirer',
+    )
+    await updateCheckAt(deps.db, row, nextCheck(row, now, completedPauseMaxMs))
+  } else if (settled === 'unpaid' || settled === 'gone') {
+    if (isExpired) await fail(deps, row, expiredMessage)
+    // Somebody has opened the payment page, which has the charge looked at.
+    else await updateCheckAt(deps.db, row, new Date((row.pix_expires_at?.getTime() ?? 0) + expiryGraceMs))
+  }
 }
 
 async function giveCode(
@@ -113,7 +130,7 @@ async function changeIfStill(deps: SettleDeps, row: TransactionRow, change: Chan
 }
 
 /** The longer it lasts, the longer the pauses: a tenth of the age, within bounds. */
-function nextCheck(row: TransactionRow, now: Date): Date {
+function nextCheck(row: TransactionRow, now: Date, maxMs = pauseMaxMs): Date {
   const since = now.getTime() - (row.pix_expires_at ?? row.created_at).getTime()
-  return new Date(now.getTime() + Math.min(pauseMaxMs, Math.max(pauseMinMs, since / 10)))
+  return new Date(now.getTime() + Math.min(maxMs, Math.max(pauseMinMs, since / 10)))
 }

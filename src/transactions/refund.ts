@@ -31,8 +31,16 @@ export type RefundDeps = { db: Db; clock: Clock; acquirers: Pick<Acquirers, 'get
 
 export type AskedRefund = { refund: NewRefund | RefundRow; isReplay: boolean }
 
-/** Each adds to the transaction's history, which every event shows whole. No sale is returned in so many parts. */
+/** Each adds to the transaction's history, which every event shows whole. No sale is returned in so many parts. Failed ones do not count. */
 export const refundsMax = 100
+/**
+ * Failed ones add to the history too, and a program that repeats them while the bank refuses all would fill it in minutes. A person who tries
+ * again does not come near these.
+ */
+const failuresMax = [
+  { count: 10, withinMs: 60 * 60_000 },
+  { count: 30, withinMs: 24 * 60 * 60_000 },
+]
 
 /**
  * Takes a refund, the whole of what is left or a part of it: in one commit the refund, PROCESSING_REFUND, amount and fee set aside, and
@@ -85,14 +93,16 @@ type Refundable = Pick<LockedTransaction, 'status' | 'payment_date' | 'amount_pa
 /**
  * What may be refunded now of what is asked for; what is left when no amount was named.
  *
- * @throws {AppError} `refund_not_possible`
+ * @throws {AppError} `refund_not_possible`, `rate_limited`
  */
 export function checkRefundable(row: Refundable, refunds: RefundRow[], amount: number | undefined, now: Date): number {
   if (row.status !== 'PAID' || row.payment_date === null) throw refuse(whyNot[row.status] ?? notPaid)
   if (now > refundableUntil(row)) {
     throw refuse('The payment is more than 90 days old, and the Pix system takes no returns of it any more.')
   }
-  if (refunds.length >= refundsMax) throw refuse(`A transaction takes ${refundsMax} refunds at most.`)
+  const notFailed = refunds.filter(({ status }) => status !== 'FAILED')
+  if (notFailed.length >= refundsMax) throw refuse(`A transaction takes ${refundsMax} refunds at most.`)
+  assertFailuresAreRare(refunds, now)
   const left = leftOf(row, refunds, 'REFUNDED')
   if (amount === undefined || amount <= left) return amount ?? left
   throw new AppError('refund_not_possible', {
@@ -100,6 +110,21 @@ export function checkRefundable(row: Refundable, refunds: RefundRow[], amount: n
     fields: [{ field: 'amount', code: 'too_large', message: `must be at most ${left}` }],
     members: { amountLeft: left },
   })
+}
+
+/** @throws {AppError} `rate_limited` */
+function assertFailuresAreRare(refunds: RefundRow[], now: Date): void {
+  const failedAt = refunds.flatMap(({ status, finished_at: at }) => (status === 'FAILED' && at ? [at.getTime()] : []))
+  for (const { count, withinMs } of failuresMax) {
+    // With this one still in the period, one more failure would be too many.
+    const oldest = failedAt.toSorted((one, other) => other - one)[count - 1]
+    if (oldest === undefined || oldest + withinMs <= now.getTime()) continue
+    const seconds = Math.ceil((oldest + withinMs - now.getTime()) / 1000)
+    throw new AppError('rate_limited', {
+      detail: `${count} refunds of this transaction failed lately. Look at errorMessage of the last one, and try again in ${seconds} seconds.`,
+      headers: { 'retry-after': String(seconds) },
+    })
+  }
 }
 
 /** The last moment at which the Pix system takes a return of a payment. */

@@ -78,7 +78,7 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
         params: TransactionParams,
         querystring: NoQuery,
         body: RefundBody,
-        response: { 201: RefundCreatedView, ...problems(401, 403, 404, 422, 500, 503) },
+        response: { 201: RefundCreatedView, ...problems(401, 403, 404, 422, 429, 500, 503) },
       },
     },
     async (request, reply) => {

@@ -49,8 +49,12 @@ export type Settlement = {
  * another one, or came into suspense, because it named no transaction then, and is not held there any more.
  */
 type Booked = 'settled' | 'already' | 'surplus' | 'gone'
-/** unpaid: no acquirer that was asked for a charge knows of a payment. */
-export type Settled = Booked | 'unpaid'
+/**
+ * No payment is known. unpaid: no acquirer that was asked for a charge knows of one; completed: one says that the charge was paid, and does not
+ * show the payment yet; removed: unpaid, and whoever gave the code has removed the charge, so nobody can pay it any more.
+ */
+export type Unsettled = 'unpaid' | 'completed' | 'removed'
+export type Settled = Booked | Unsettled
 
 /** A payment that a callback or a list told of, and whose that was. */
 export type Told = { acquirer: string; endToEndId: string }
@@ -77,7 +81,7 @@ export async function settleOwned(deps: SettleDeps, owner: Owner, told?: Told): 
   const { id, merchant_id: merchantId } = owner
   if (owner.end_to_end !== null && (told === undefined || told.endToEndId === owner.end_to_end)) return 'already'
   const found = told ? await findTold(deps, owner, told) : await findAnywhere(deps, owner)
-  if (!found) return 'unpaid'
+  if (typeof found === 'string') return found
   const confirmed = { ...found, merchantId, id }
   const booked = await deps.settlement.bookPayment(confirmed)
   assert(booked, 'a transaction to settle exists')
@@ -107,18 +111,21 @@ export function wasAsked({ acquirer, other_acquirers: others }: Owner, name: str
 
 type Found = { acquirer: Acquirer; charge: Charge | null; payment: Payment }
 
-async function findTold({ acquirers }: SettleDeps, owner: Owner, told: Told): Promise<Found | null> {
+async function findTold({ acquirers }: SettleDeps, owner: Owner, told: Told): Promise<Found | 'unpaid'> {
   assert(wasAsked(owner, told.acquirer), 'a charge is looked for where it was asked for')
-  return await findAt(acquirers.named(told.acquirer), owner.id, told.endToEndId)
+  const { found } = await findAt(acquirers.named(told.acquirer), owner.id, told.endToEndId)
+  return found ?? 'unpaid'
 }
 
 /** A payment counts though others do not answer; that there is none only when all of them say so. */
-async function findAnywhere({ acquirers }: SettleDeps, owner: Owner): Promise<Found | null> {
+async function findAnywhere({ acquirers }: SettleDeps, owner: Owner): Promise<Found | Unsettled> {
   const unavailable: AcquirerUnavailable[] = []
+  const statuses: (Charge['status'] | null)[] = []
   for (const name of [owner.acquirer, ...owner.other_acquirers]) {
     try {
-      const found = await findAt(acquirers.named(name), owner.id)
+      const { found, charge } = await findAt(acquirers.named(name), owner.id)
       if (found) return found
+      statuses.push(charge?.status ?? null)
     } catch (error) {
       if (!(error instanceof AcquirerUnavailable)) throw error
       unavailable.push(error)
@@ -126,17 +133,23 @@ async function findAnywhere({ acquirers }: SettleDeps, owner: Owner): Promise<Fo
   }
   const [first] = unavailable
   if (first) throw first
-  return null
+  if (statuses.includes('completed')) return 'completed'
+  return statuses[0] === 'removed' ? 'removed' : 'unpaid'
 }
 
 /** A callback is a hint, never proof: only what the acquirer says when it is asked counts, and only under our own txid. */
-async function findAt(acquirer: Acquirer, id: string, hint?: string): Promise<Found | null> {
+async function findAt(
+  acquirer: Acquirer,
+  id: string,
+  hint?: string,
+): Promise<{ charge: Charge | null; found: Found | null }> {
   const charge = await acquirer.findCharge(toTxid(id))
   const listed = charge?.payments.find((payment) => hint === undefined || payment.endToEndId === hint)
-  if (listed) return { acquirer, charge, payment: listed }
+  if (listed) return { charge, found: { acquirer, charge, payment: listed } }
   const named = hint === undefined ? null : await acquirer.findPayment(hint)
   // Some PSPs give a txid back in another case.
-  return named?.txid && fromTxid(named.txid) === id ? { acquirer, charge, payment: named } : null
+  const isOwn = named?.txid && fromTxid(named.txid) === id
+  return { charge, found: isOwn ? { acquirer, charge, payment: named } : null }
 }
 
 type Confirmed = Pick<Found, 'charge' | 'payment'> & {

@@ -355,6 +355,13 @@ export async function claimDueTransactions(
     returning ${transactionColumns}`)
 }
 
+/** Has a transaction that waits for its payment looked at now, instead of when its code has expired. */
+export async function checkNow(db: Db, row: { merchant_id: string; id: string }, now: Date): Promise<void> {
+  await db.query(sql`
+    update transactions set check_at = ${now}
+    where id = ${row.id} and merchant_id = ${row.merchant_id} and status = 'PIX_QRCODE_GENERATED' and check_at > ${now}`)
+}
+
 /** Up to when a list of an acquirer's has been read, or null before the first time. */
 export async function findListedUntil(db: Db, acquirer: string): Promise<Date | null> {
   const rows = await db.query<{ listed_until: Date }>(sql`

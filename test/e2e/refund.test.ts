@@ -191,15 +191,34 @@ describe('is refused', () => {
     await untilRefund(service, id, await refund(service, id, { amount: 1 }), 'REFUNDED')
   })
 
-  it('after as many refunds as a transaction takes', async () => {
+  it('after as many refunds as a transaction takes, failed ones not counted', async () => {
+    const { id } = await payOne(service)
+    const fill = async (status: 'FAILED' | 'REFUNDED', count: number, daysAgo: number) =>
+      await service.db.query(sql`
+        insert into refunds (merchant_id, id, transaction_id, amount, status, created_at, finished_at, idempotency_key)
+        select merchant_id, gen_random_uuid(), id, 1, ${status}, created_at + n * interval '1 ms' - ${daysAgo} * interval '1 day',
+          ${service.clock.now()}::timestamptz - ${daysAgo} * interval '1 day', 'filler-' || ${status} || id || n
+        from transactions, generate_series(1, ${count}) n where id = ${id}`)
+    await fill('REFUNDED', refundsMax - 1, 0)
+    await fill('FAILED', 2 * refundsMax, 2)
+    await untilRefund(service, id, await refund(service, id, { amount: 1 }), 'REFUNDED')
+    const answer = await askForRefund(service, id, { amount: 1 })
+    expect([answer.status, answer.text]).toEqual([422, expect.stringContaining(`${refundsMax} refunds at most`)])
+    await service.db.query(sql`delete from refunds where transaction_id = ${id} and idempotency_key like 'filler-%'`)
+  })
+
+  it('for a while where many of a transaction have failed lately', async () => {
     const { id } = await payOne(service)
     await service.db.query(sql`
       insert into refunds (merchant_id, id, transaction_id, amount, status, created_at, finished_at, idempotency_key)
-      select merchant_id, gen_random_uuid(), id, 1, 'FAILED', created_at + n * interval '1 ms', created_at, 'filler-' || id || n
-      from transactions, generate_series(1, ${refundsMax}) n where id = ${id}`)
+      select merchant_id, gen_random_uuid(), id, 1, 'FAILED', created_at + n * interval '1 ms',
+        ${service.clock.now()}::timestamptz - n * interval '1 min', 'filler-' || id || n
+      from transactions, generate_series(1, 10) n where id = ${id}`)
     const answer = await askForRefund(service, id, { amount: 1 })
-    expect([answer.status, answer.text]).toEqual([422, expect.stringContaining(`${refundsMax} refunds at most`)])
-    await service.db.query(sql`delete from refunds where transaction_id = ${id}`)
+    expect([answer.status, answer.headers.get('retry-after'), answer.body.code]).toEqual([429, '3000', 'rate_limited'])
+    service.clock.advance(3_000_000)
+    await untilRefund(service, id, await refund(service, id, { amount: 1 }), 'REFUNDED')
+    await service.db.query(sql`delete from refunds where transaction_id = ${id} and idempotency_key like 'filler-%'`)
   })
 
   it('from the ninety-first day on', async () => {

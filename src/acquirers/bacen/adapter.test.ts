@@ -80,6 +80,7 @@ describe.each([
       uri: expect.stringMatching(/^000201.*127\.0\.0\.1:3000\/qr\/v2\/.*6304[0-9A-F]{4}$/),
       createdAt,
       expiresAt: new Date(createdAt.getTime() + 900_000),
+      status: 'active',
       payments: [],
     })
     simulator.clock.advance(5000)

@@ -59,7 +59,14 @@ function readCharge(deps: Deps, txid: string, body: Json): Charge {
   const expiresAt = new Date(createdAt.getTime() + expiresInSeconds * 1000)
   // One that names another charge is that one's.
   const own = payments.filter((payment) => (payment.txid ?? txid).toLowerCase() === txid.toLowerCase())
-  return { txid, amount: chargeAmount, uri, createdAt, expiresAt, payments: own }
+  const status = statuses[text(body, 'status') ?? ''] ?? 'active'
+  return { txid, amount: chargeAmount, uri, createdAt, expiresAt, status, payments: own }
+}
+
+const statuses: Record<string, Charge['status']> = {
+  CONCLUIDA: 'completed',
+  REMOVIDA_PELO_PSP: 'removed',
+  REMOVIDA_PELO_USUARIO_RECEBEDOR: 'removed',
 }
 
 /** The copy-and-paste code; Sicoob has a name of its own for it, and a PSP of an older version tells the location only. */

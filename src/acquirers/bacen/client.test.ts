@@ -39,6 +39,7 @@ const charge = {
   uri: '000201',
   createdAt: new Date('2026-03-02T15:00:00.000Z'),
   expiresAt: new Date('2026-03-02T15:15:00.000Z'),
+  status: 'active',
   payments: [],
 }
 
