@@ -29,7 +29,8 @@ const names: [name: string, place: string, description: string][] = [
   ['PixKeyType', 'GET /withdrawal/{id} 200 pixKey type', 'The kinds of PIX keys.'],
 
   ['PixKey', 'GET /withdrawal/{id} 200 pixKey', 'A PIX key: what money is sent to.'],
-  ['PixCode', 'GET /transaction/{id} 200 pixResponse', 'What a payer pays: as a text to copy, and as a QR image.'],
+  ['PixCode', 'POST /transaction 201 pixResponse', 'What a payer pays: as a text to copy, and as a QR image.'],
+  ['PixCodeIfAny', 'GET /transaction/{id} 200 pixResponse', 'The code of a transaction, or nulls where it has none.'],
   ['BankAccount', 'GET /transaction/{id} 200 payer bankAccount', 'An account at a bank.'],
   ['AccountHolder', 'GET /transaction/{id} 200 payer', 'Who paid, or who was paid.'],
   ['TaxDocument', 'GET /transaction/{id} 200 seller document', 'A CPF or CNPJ.'],
@@ -162,7 +163,7 @@ function queryOf(operation: Operation): Schema {
 const understood = [
   ...['type', 'enum', 'const', 'properties', 'required', 'items', 'additionalProperties', 'description', 'default'],
   ...['minimum', 'maximum', 'minLength', 'maxLength', 'minItems', 'maxItems', 'uniqueItems', 'format'],
-  ...['if', 'then', 'allOf', 'example', 'examples', 'x-json-limits'],
+  ...['if', 'then', 'allOf', 'example', 'examples', 'x-json-limits', 'x-unit'],
 ]
 
 function toText(schema: Schema, known: Map<string, string>, indent: string | null = null): string {

@@ -91,6 +91,16 @@ export interface PixCode {
   expirationDate: string
 }
 
+/** The code of a transaction, or nulls where it has none. All three are null while, or because, the acquirer gave no code. */
+export interface PixCodeIfAny {
+  /** Copy-and-paste code (BR Code). */
+  uri: string | null
+  /** The same as a PNG image, as a data URL. */
+  qrCodeBase64: string | null
+  /** When the code expires. */
+  expirationDate: string | null
+}
+
 /** An account at a bank. */
 export interface BankAccount {
   type: string
@@ -188,7 +198,7 @@ export interface WithdrawalStatusEntry {
   durationInMilliseconds: number | null
 }
 
-/** A charge by PIX. Amounts are in cents, dates in ISO 8601. `pixResponse` is absent only while, or because, the acquirer gave no code. */
+/** A charge by PIX. Amounts are in cents, dates in ISO 8601. */
 export interface Transaction {
   /** Identifier. */
   id: string
@@ -220,7 +230,8 @@ export interface Transaction {
   paymentDate?: string
   /** When a MED was opened. */
   infractionDate: string | null
-  pixResponse?: PixCode
+  /** All three are null while, or because, the acquirer gave no code. */
+  pixResponse: PixCodeIfAny
   /** Why it failed, or why a refund was refused. */
   errorMessage: string | null
   /** EndToEndId of the Pix. */

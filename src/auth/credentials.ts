@@ -29,7 +29,17 @@ export async function readForm(request: FastifyRequest): Promise<URLSearchParams
   if (bytes > 0 && !/^application\/x-www-form-urlencoded *(;|$)/i.test(request.headers['content-type'] ?? '')) {
     throw wrongMediaType()
   }
-  return new URLSearchParams(Buffer.concat(chunks).toString('utf8'))
+  return parseForm(Buffer.concat(chunks).toString('utf8'))
+}
+
+/** @throws {OAuthError} 400 where a percent sign begins no byte, or the bytes are no UTF-8: a decoder would put something else there */
+export function parseForm(text: string): URLSearchParams {
+  try {
+    decodeForm(text)
+  } catch {
+    throw new OAuthError(400, 'invalid_request', 'The form is not well-formed: a percent sign is sent as %25.')
+  }
+  return new URLSearchParams(text)
 }
 
 /**

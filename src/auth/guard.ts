@@ -3,7 +3,7 @@ import { errors as joseErrors } from 'jose'
 import type { Caller, SignedIn } from '../http/caller.ts'
 import type { Access, Server } from '../http/server.ts'
 import type { Clock } from '../lib/clock.ts'
-import { AppError, type ErrorCode } from '../lib/errors.ts'
+import { AppError, type ErrorCode, errors } from '../lib/errors.ts'
 import type { ClientDirectory } from './directory.ts'
 import { ProviderUnavailable } from './provider.ts'
 import { type KnownClient, notBeforeOf } from './store.ts'
@@ -139,7 +139,18 @@ function readBearer(request: FastifyRequest): string {
   const header = request.headers.authorization
   const match = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(header ?? '')
   if (match?.[1]) return match[1]
-  throw header === undefined ? refuse('missing_token') : refuse('invalid_token')
+  throw header === undefined ? refuse('missing_token') : refuse('invalid_token', { detail: describeHeader(header) })
+}
+
+function describeHeader(header: string): string {
+  const scheme = /^\S*/.exec(header)?.[0].toLowerCase()
+  if (scheme === 'basic') {
+    return 'This address takes an access token: "Authorization: Bearer <access token>". HTTP Basic is for /auth/token, which gives you one.'
+  }
+  if (scheme !== 'bearer') return 'The Authorization header must begin with "Bearer ", then the access token.'
+  return /^\S+\s*$/.test(header)
+    ? 'There is no access token after "Bearer" in the Authorization header.'
+    : 'What is after "Bearer" in the Authorization header is no access token: it holds characters that no token has.'
 }
 
 function verify(deps: Deps, token: string): TokenClaims | Promise<TokenClaims> {
@@ -150,7 +161,7 @@ function verify(deps: Deps, token: string): TokenClaims | Promise<TokenClaims> {
 function refuseToken(error: unknown): never {
   if (error instanceof joseErrors.JWTExpired) throw refuse('token_expired')
   if (error instanceof joseErrors.JOSEError || error instanceof AppError || error instanceof TypeError)
-    throw refuse('invalid_token', error)
+    throw refuse('invalid_token', { cause: error })
   if (error instanceof ProviderUnavailable) {
     throw new AppError('internal_error', {
       detail: 'The authentication provider does not answer. Try again later.',
@@ -170,12 +181,12 @@ const details: Partial<Record<ErrorCode, string>> = {
 
 function refuse(
   code: 'missing_token' | 'invalid_token' | 'token_expired' | 'token_revoked',
-  cause?: unknown,
+  { detail = details[code], cause }: { detail?: string | undefined; cause?: unknown } = {},
 ): AppError {
   // RFC 6750: a request without any token gets no error code in the challenge.
   const challenge =
     code === 'missing_token'
       ? 'Bearer realm="guiche"'
-      : `Bearer realm="guiche", error="invalid_token", error_description="${code}"`
-  return new AppError(code, { detail: details[code], headers: { 'www-authenticate': challenge }, cause })
+      : `Bearer realm="guiche", error="invalid_token", error_description="${errors[code].title}"`
+  return new AppError(code, { detail, headers: { 'www-authenticate': challenge }, cause })
 }

@@ -4,7 +4,7 @@ import { enforceRateLimit, type RateLimiter, toHost } from '../http/rate-limit.t
 import { logRefusal } from '../http/security-log.ts'
 import type { Server } from '../http/server.ts'
 import { AppError, errors } from '../lib/errors.ts'
-import { formBytesMax, readCredentials, readForm, wrongMediaType } from './credentials.ts'
+import { formBytesMax, parseForm, readCredentials, readForm, wrongMediaType } from './credentials.ts'
 import { grantToken, OAuthError, type TokenDeps } from './grant.ts'
 import { JwksView, OAuthErrorView, TokenForm, TokenView } from './schema.ts'
 
@@ -87,7 +87,7 @@ async function readBody(request: FastifyRequest): Promise<URLSearchParams> {
   // Fastify reads no body of a GET.
   return request.method === 'GET'
     ? await readForm(request)
-    : new URLSearchParams(typeof request.body === 'string' ? request.body : '')
+    : parseForm(typeof request.body === 'string' ? request.body : '')
 }
 
 function sendOAuthError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {

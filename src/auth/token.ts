@@ -68,7 +68,9 @@ export function createTokenVerifier(deps: { keys: KeyRing; clock: Clock }): Toke
 export function readClaims(payload: JWTPayload): TokenClaims {
   // Keycloak writes the client as azp, RFC 9068 as client_id. A subject alone may be a person.
   const clientId = payload.client_id ?? payload.azp
-  if (typeof clientId !== 'string' || payload.iat === undefined || payload.exp === undefined) {
+  // No client's id has a control character, and PostgreSQL keeps no text with a NUL.
+  const isId = typeof clientId === 'string' && !/\p{Cc}/u.test(clientId)
+  if (!isId || payload.iat === undefined || payload.exp === undefined) {
     throw new joseErrors.JWTClaimValidationFailed('the token lacks a claim', payload)
   }
   // Some providers write `scp`, some a list.

@@ -29,7 +29,7 @@ const formats: Record<string, Format> = {
   'digits-only': { accepts: (text) => /^\d+$/.test(text), message: 'must hold digits only' },
   'uuid-any': {
     accepts: (text) => /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i.test(text),
-    message: 'must be a UUID',
+    message: 'must be a UUID, such as 0b7f3c0e-5c7b-4a5e-9a0d-3a1f4be0a2d1',
   },
   'uuid-v4': {
     accepts: (text) => /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i.test(text),

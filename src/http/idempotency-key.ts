@@ -6,7 +6,8 @@ import { AppError } from '../lib/errors.ts'
 export const IdempotencyHeaders = Type.Object({
   'idempotency-key': Type.Optional(
     Type.String({
-      description: 'The same as `idempotencyKey` of the body; both only when they are equal. Compared as it is sent.',
+      description:
+        'The same as `idempotencyKey` of the body; both only when they are equal. `"abc"` in quotes, as the IETF draft has it, is the key `abc`.',
     }),
   ),
 })
@@ -23,7 +24,7 @@ export function takeIdempotencyKeyFromHeader(request: FastifyRequest, _reply: Fa
 function moveKey(request: FastifyRequest): void {
   const { body } = request
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return
-  const own = 'idempotencyKey' in body ? body.idempotencyKey : undefined
+  const own = ('idempotencyKey' in body ? body.idempotencyKey : null) ?? undefined
   // A key of another type is left to the schema.
   if (own !== undefined && typeof own !== 'string') return
   const header = request.headers['idempotency-key']
@@ -31,8 +32,15 @@ function moveKey(request: FastifyRequest): void {
   if (typeof header !== 'string' || !/^[\x20-\x7e]*$/.test(header)) {
     throw refuse('invalid_text', 'must be one header of printable ASCII')
   }
-  if (own === undefined) Object.assign(body, { idempotencyKey: header })
-  else if (own !== header) throw refuse('differs', 'must be equal to idempotencyKey of the body when both are sent')
+  const key = unquote(header)
+  if (own === undefined) Object.assign(body, { idempotencyKey: key })
+  else if (own !== key) throw refuse('differs', 'must be equal to idempotencyKey of the body when both are sent')
+}
+
+/** The draft of the IETF has the header as a structured string: `"abc"`, quotes and backslashes escaped. */
+function unquote(header: string): string {
+  const quoted = /^"((?:[^"\\]|\\["\\])*)"$/.exec(header.trim())?.[1]
+  return quoted === undefined ? header : quoted.replace(/\\(.)/g, '$1')
 }
 
 /** The refusal of a key that came with another content before. It names the fields that differ, never what was stored. */

@@ -33,6 +33,10 @@ export function toAppError(error: unknown): AppError {
       headers: { 'retry-after': String(databaseRetrySeconds) },
       cause: error,
     })
+  const status = (error as FastifyError)?.statusCode ?? 500
+  // What serves files refuses an address that leads out of its folder or cannot be decoded: nothing is there.
+  if (status === 403 || status === 404) return new AppError('not_found', { cause: error })
+  if (status >= 400 && status < 500) return new AppError('bad_request', { cause: error })
   return new AppError('internal_error', {
     detail: 'Something went wrong on our side. Give the requestId to the operator, who finds the cause in the log.',
     cause: error,

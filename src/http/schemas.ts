@@ -41,11 +41,12 @@ export const DateTimeFilter = (description: string) =>
     description: `${description}; ISO 8601 with time, UTC where it names no offset`,
   })
 export const Amount = (minimum: number, description: string) =>
-  Type.Integer({ minimum, maximum: amountMax, description })
+  Type.Integer({ minimum, maximum: amountMax, description, 'x-unit': 'cents' })
 
 /** An array filter: repeated in the query, each value once. */
 export const EnumFilter = <Value extends string>(values: readonly Value[], description: string) =>
-  Type.Array(Type.Enum([...values]), { minItems: 1, uniqueItems: true, description })
+  // One for each value at most: a query could repeat the parameter a thousand times.
+  Type.Array(Type.Enum([...values]), { minItems: 1, maxItems: values.length, uniqueItems: true, description })
 
 /** The query of a route that has no parameters: any that is sent is refused. */
 export const NoQuery = Type.Object({}, { additionalProperties: false })

@@ -16,7 +16,9 @@ import helmet from 'helmet'
 import type { Registry } from 'prom-client'
 import { assert } from '../lib/assert.ts'
 import { AppError } from '../lib/errors.ts'
+import { findNearest } from '../lib/nearest.ts'
 import { answerBrokenRequest } from './broken-request.ts'
+import { parseJsonBody } from './json-body.ts'
 import { observeRequests } from './observe.ts'
 import { sendProblem, toAppError } from './problem.ts'
 import { createSecurityLog, logRefusal, type SecurityLog } from './security-log.ts'
@@ -51,10 +53,14 @@ export type Server = FastifyInstance<
 const bodyBytesMax = 64 * 1024
 /** A request that takes longer to arrive is an attack or a lost connection. */
 const requestTimeoutMs = 30_000
+/** How often Node looks for such requests. Its default of 30 s would let them take twice as long. */
+const timeoutCheckMs = 1_000
 /** Longer than the 60 s of most proxies, so that it is the proxy that closes an idle connection. */
 const keepAliveTimeoutMs = 72_000
 /** Each costs memory and a file descriptor; what is above is refused at once instead of slowing down all others. */
 const connectionsMax = 10_000
+/** Addresses that the answer to an unknown one names. */
+const suggestionsMax = 5
 /** During a stop, so often are connections looked for that have nothing more to answer. */
 const idleLookMs = 50
 /** So long may a request take whose connection came just before the stop. */
@@ -84,6 +90,8 @@ export async function createServer(options: Options): Promise<Server> {
     trustProxy: options.trustedProxies.length > 0 ? options.trustedProxies : false,
     bodyLimit: bodyBytesMax,
     requestTimeout: requestTimeoutMs,
+    // Node would answer a request without Host itself, without a body and an id.
+    http: { requireHostHeader: false, connectionsCheckingInterval: timeoutCheckMs, headersTimeout: requestTimeoutMs },
     keepAliveTimeout: keepAliveTimeoutMs,
     // A request that is already on its way when the stop begins is still answered.
     return503OnClosing: false,
@@ -110,7 +118,19 @@ export async function createServer(options: Options): Promise<Server> {
 
   app.addHook('onRequest', (request, reply, done) => {
     void reply.headers(headers).header('x-request-id', request.id)
+    if (request.raw.httpVersion === '1.1' && request.headers.host === undefined)
+      throw new AppError('bad_request', {
+        detail: 'Send the header Host: HTTP/1.1 requires it (RFC 9112, section 3.2).',
+      })
     done()
+  })
+  app.addHook('preParsing', (request, _reply, payload, done) => {
+    const encoding = request.headers['content-encoding'] ?? 'identity'
+    if (encoding.toLowerCase() === 'identity') return done(null, payload)
+    throw new AppError('unsupported_media_type', {
+      detail: 'Send the body as it is, without Content-Encoding.',
+      headers: { 'accept-encoding': 'identity' },
+    })
   })
   app.setErrorHandler((error, request, reply) => {
     const appError = withOtherParts(toAppError(error), request)
@@ -217,13 +237,20 @@ function withOtherParts(error: AppError, request: FastifyRequest): AppError {
  * is called, for callers that we cannot teach.
  */
 export function useStrictJson(app: Server, mediaType: 'application/json' | '*' = 'application/json'): void {
-  const parse = app.getDefaultJsonParser('error', 'error')
+  const parse = mediaType === '*' ? app.getDefaultJsonParser('error', 'error') : null
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(mediaType, { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     if (!isUtf8(body)) return done(new AppError('malformed_json', { detail: 'The body is not well-formed UTF-8.' }))
     // Many clients name a media type with every request. Where no body is expected, none is no fault.
     if (body.length === 0 && (mediaType === '*' || !request.routeOptions.schema?.body)) return done(null, undefined)
-    return parse(request, body.toString('utf8'), done)
+    if (parse) return parse(request, body.toString('utf8'), done)
+    let value: unknown
+    try {
+      value = parseJsonBody(body.toString('utf8'))
+    } catch (error) {
+      return done(error as Error)
+    }
+    return done(null, value)
   })
 }
 
@@ -242,7 +269,10 @@ function requireDeclaredAccess(app: Server): void {
 /** 404 for an address that no route has, 405 with `Allow` for one that has it under another method; before any body is read. */
 function answerUnknownRoutes(app: Server): void {
   const routes: { pattern: RegExp; method: string }[] = []
+  const documented = new Set<string>()
   app.addHook('onRoute', (route) => {
+    const isHidden = route.schema !== undefined && 'hide' in route.schema
+    if (!isHidden && !route.url.includes('*')) documented.add(route.url)
     const pattern = new RegExp(
       `^${route.url
         .replace(/[.+?^$()|[\]\\]/g, '\\$&')
@@ -254,8 +284,12 @@ function answerUnknownRoutes(app: Server): void {
   const refuse = (request: FastifyRequest) => {
     const path = request.url.split('?', 1)[0] ?? ''
     const allowed = [...new Set(routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))]
-    if (allowed.length === 0)
-      throw new AppError('not_found', { detail: 'There is nothing at this address. See /docs.' })
+    if (allowed.length === 0) {
+      const suggestion = suggestAddress(path, [...documented])
+      throw new AppError('not_found', {
+        detail: `There is nothing at this address${suggestion || '.'} /docs lists all.`,
+      })
+    }
     throw new AppError('method_not_allowed', {
       detail: `This address answers ${allowed.join(', ')}.`,
       headers: { allow: allowed.join(', ') },
@@ -267,6 +301,27 @@ function answerUnknownRoutes(app: Server): void {
   })
   // For what a route itself does not find, such as a file of /docs.
   app.setNotFoundHandler(refuse)
+}
+
+/** What was most likely meant by an address that does not exist: nothing, or the end of a sentence. */
+function suggestAddress(path: string, addresses: string[]): string {
+  const bare = path.replace(/\/+$/, '')
+  const below = addresses.filter((address) => bare !== '' && address.startsWith(`${bare}/`))
+  if (addresses.includes(bare)) return `: leave out the slash at the end, as in ${bare}.`
+  if (below.length > 0) return `: there is ${below.slice(0, suggestionsMax).map(toShown).join(', ')}.`
+  const segments = bare.split('/')
+  const near = addresses.find((address) => {
+    const others = address.split('/')
+    const isNear = (other: string, index: number) =>
+      other === '' || other.startsWith(':') || findNearest(segments[index] ?? '', [other]) !== null
+    return others.length === segments.length && others.every(isNear)
+  })
+  return near === undefined ? '' : `: did you mean ${toShown(near)}?`
+}
+
+/** `/transaction/:id` → `/transaction/{id}` */
+function toShown(address: string): string {
+  return address.replace(/:(\w+)/g, '{$1}')
 }
 
 /** A well-formed id that the client sent is kept, so that both sides find the same request. */

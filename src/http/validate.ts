@@ -2,6 +2,16 @@ import { Ajv, type ErrorObject } from 'ajv'
 import { AppError, type FieldError } from '../lib/errors.ts'
 import { hasForbiddenCharacters } from '../lib/text.ts'
 import { addOurFormats, describeFormat, parseDateTime } from './formats.ts'
+import {
+  createPreparer,
+  describeInteger,
+  describeUnknown,
+  findQueryErrors,
+  findTextErrors,
+  findUnknownFields,
+  looksLikeName,
+  type Schema,
+} from './request-shape.ts'
 
 /** Deeper than any valid request, and far from where a recursion would exhaust the stack. */
 const depthMax = 32
@@ -21,16 +31,22 @@ type Options = { checkWebhookUrl: (url: string) => string | null }
 export function createValidator(options: Options) {
   const strict = createAjv(false, options)
   const lenient = createAjv('array', options)
-  return ({ schema, httpPart }: { schema: object; httpPart?: string }) => {
+  return ({ schema: compiled, httpPart }: { schema: object; httpPart?: string }) => {
+    const schema: Schema = compiled
     const part = (httpPart ?? 'body') as Part
     const validate = (part === 'body' ? strict : lenient).compile(schema)
+    const prepare = createPreparer(schema)
     return (data: unknown) => {
-      const textFaults: FieldError[] = []
-      if (part !== 'headers' && !isSound(data, 0)) collectTextFaults(textFaults, data, '', 0)
+      const ownFaults: FieldError[] = []
+      if (part !== 'headers' && !isSound(data, 0)) collectTextFaults(ownFaults, data, '', 0)
+      if (part === 'body') ownFaults.push(...findTextErrors(schema, data))
+      else if (part !== 'headers') ownFaults.push(...findQueryErrors(schema, data))
+      prepare(data)
       const isValid = validate(data)
-      if (isValid && textFaults.length === 0) return { value: data }
+      if (isValid && ownFaults.length === 0) return { value: data }
       const errors = isValid ? [] : (validate.errors ?? []).slice(0, faultsMax)
-      const faults = [...textFaults, ...errors.flatMap((error) => toFieldError(error, part, options))]
+      const faults = [...ownFaults, ...errors.flatMap((error) => toFieldError(error, part, options))]
+      if (part === 'body') faults.push(...findUnknownFields(schema, data))
       const fields = unique(part === 'querystring' ? faults.map(withoutIndex) : faults)
       return { error: new AppError('validation_failed', { fields, detail: describeFaults(fields) }) }
     }
@@ -175,11 +191,11 @@ function toFieldError(error: ErrorObject, part: Part, options: Options): FieldEr
         {
           field: at(nameOrPart(params.additionalProperty, part)),
           code: 'unknown_parameter',
-          message: 'is not known here',
+          message: describeUnknown(String(params.additionalProperty), schemaOf(error)),
         },
       ]
     case 'type':
-      return [{ field, code: 'invalid_type', message: `must be ${article(String(params.type))}` }]
+      return [{ field, code: 'invalid_type', message: describeType(String(params.type), schemaOf(error)) }]
     case 'enum':
       return [
         { field, code: 'invalid_value', message: `must be one of ${(params.allowedValues as unknown[]).join(', ')}` },
@@ -207,7 +223,7 @@ function toFieldError(error: ErrorObject, part: Part, options: Options): FieldEr
     case 'uniqueItems':
       return [{ field, code: 'duplicate', message: 'may not name the same value twice' }]
     case 'format':
-      return [{ field, code: 'invalid_format', message: describeInvalidFormat(String(params.format), error, options) }]
+      return [{ field, code: 'invalid_format', message: describeInvalidFormat(error, part, options) }]
     case 'x-json-limits':
       return [{ field, code: 'too_large', message: describeJsonLimits(error.schema as JsonLimits) }]
     case 'x-ordered':
@@ -230,12 +246,9 @@ function nameOrPart(name: unknown, part: Part): string {
   return typeof name === 'string' && looksLikeName(name) ? name : part
 }
 
-/** A name that we do not know is the caller's own text: shown only where it looks like a name. */
-function looksLikeName(name: string): boolean {
-  return /^[\w.[\]-]{1,64}$/.test(name)
-}
-
-function describeInvalidFormat(format: string, error: ErrorObject, options: Options): string {
+function describeInvalidFormat(error: ErrorObject, part: Part, options: Options): string {
+  const format = String(error.params.format)
+  if (part === 'params' && error.data === '') return 'is empty: add one, or leave out the slash at the end'
   if (format !== 'webhook-url') return describeFormat(format)
   return options.checkWebhookUrl(String(error.data)) ?? 'must be a URL'
 }
@@ -258,8 +271,16 @@ function withoutIndex(fault: FieldError): FieldError {
   return { ...fault, field: fault.field.replace(/\[\d+\]$/, '') }
 }
 
-function article(type: string): string {
-  return /^[aeio]/.test(type) ? `an ${type}` : `a ${type}`
+function schemaOf({ parentSchema }: ErrorObject): Schema | undefined {
+  return typeof parentSchema === 'object' ? (parentSchema as object) : undefined
+}
+
+function describeType(type: string, schema: Schema | undefined): string {
+  if (type === 'integer') return describeInteger(schema)
+  const names = type === 'object' ? (schema?.required ?? []) : []
+  const last = names.at(-1)
+  if (last === undefined) return `must be ${/^[aeio]/.test(type) ? 'an' : 'a'} ${type}`
+  return `must be an object with ${names.length === 1 ? last : `${names.slice(0, -1).join(', ')} and ${last}`}`
 }
 
 /** The one sentence for all of them. */
@@ -267,9 +288,7 @@ export function describeFaults(fields: FieldError[]): string {
   const first = fields[0]
   if (!first) return 'The request is not valid.'
   const rest =
-    fields.length > 1
-      ? ` There ${fields.length === 2 ? 'is 1 more fault' : `are ${fields.length - 1} more faults`} in "errors".`
-      : ''
+    fields.length > 1 ? ` ${fields.length - 1} more error${fields.length === 2 ? '' : 's'} in \`errors\`.` : ''
   return `${first.field === '' ? 'The body' : first.field} ${first.message}.${rest}`
 }
 

@@ -19,7 +19,12 @@ export function canonicalJson(value: unknown): string {
 export function differingPaths(left: unknown, right: unknown, path = ''): string[] {
   if (!isObject(left) || !isObject(right)) return canonicalJson(left) === canonicalJson(right) ? [] : [path]
   const names = [...new Set([...Object.keys(left), ...Object.keys(right)])].sort()
-  return names.flatMap((name) => differingPaths(left[name], right[name], path === '' ? name : `${path}.${name}`))
+  // Not what every object inherits: a field may be named `__proto__` or `constructor`.
+  const own = (object: Record<string, unknown>, name: string) =>
+    Object.hasOwn(object, name) ? object[name] : undefined
+  return names.flatMap((name) =>
+    differingPaths(own(left, name), own(right, name), path === '' ? name : `${path}.${name}`),
+  )
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

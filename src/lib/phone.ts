@@ -11,6 +11,11 @@ const BRAZILIAN_MOBILE =
 // Longer than any spelling of fifteen digits: the library's work is bounded.
 const LENGTH_MAX = 40
 
+/** True for what nearly all mobile numbers of Brazil look like, in an area code that exists. */
+export function isBrazilianMobile(text: string): boolean {
+  return BRAZILIAN_MOBILE.test(text)
+}
+
 /** True for a mobile phone's number, Brazilian (`(11) 98765-4321`) or `+` and any country's. */
 export function isMobilePhone(text: string): boolean {
   if (BRAZILIAN_MOBILE.test(text)) return true

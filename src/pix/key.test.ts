@@ -64,6 +64,12 @@ describe('detectPixKey', () => {
     expect(detectPixKey(text)).toEqual({ key, type })
   })
 
+  it('takes eleven digits that are neither a CPF nor a mobile number in an area that exists for nothing', () => {
+    for (const text of ['52998224724', '12345678900', '20987654321', '11887654321'])
+      expect(detectPixKey(text)).toBeNull()
+    for (const text of ['11987654321', '99999999999', '+5552998224724']) expect(detectPixKey(text)?.type).toBe('PHONE')
+  })
+
   it('takes eleven digits that are both for a CPF', () => {
     // A valid CPF that also reads as a mobile of São Paulo.
     expect(detectPixKey('11900000083')).toEqual({ key: '11900000083', type: 'CPF' })

@@ -1,4 +1,5 @@
 import { parseDocument } from '../lib/document.ts'
+import { isBrazilianMobile } from '../lib/phone.ts'
 
 export type PixKeyType = 'CPF' | 'CNPJ' | 'EMAIL' | 'PHONE' | 'EVP'
 
@@ -13,9 +14,11 @@ export function normalizePixKey({ key, type }: PixKey): PixKey | null {
 
 /**
  * Tells what kind of key a text is, and normalises it. Eleven digits can be a CPF and a mobile phone at once: a valid
- * CPF wins, as it does in the apps of the banks, where a phone is written with its `+55`.
+ * CPF wins, as it does in the apps of the banks, where a phone is written with its `+55`. Where they are neither, they are most
+ * likely a mistyped CPF: a search for a phone in an area that does not exist would find nothing, and say nothing.
  */
 export function detectPixKey(text: string): PixKey | null {
+  if (/^\d{11}$/.test(text) && !parseDocument(text) && !isBrazilianMobile(text)) return null
   for (const type of inOrderOfDetection) {
     const key = normalizePixKey({ key: text, type })
     if (key) return key

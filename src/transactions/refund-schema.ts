@@ -4,7 +4,11 @@ import { DateTime, Nullable, Reference, Uuid } from '../http/schemas.ts'
 export const RefundBody = Type.Object(
   {
     amount: Type.Optional(
-      Type.Integer({ minimum: 1, description: 'Cents; up to what is left of the payment, which is also the default' }),
+      Type.Integer({
+        minimum: 1,
+        description: 'Cents; up to what is left of the payment, which is also the default',
+        'x-unit': 'cents',
+      }),
     ),
     reason: Type.Optional(Type.String({ minLength: 2, maxLength: 140 })),
     idempotencyKey: Reference(

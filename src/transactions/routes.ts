@@ -32,7 +32,11 @@ import {
 } from './schema.ts'
 import { toRefundCreatedView, toTransactionView } from './view.ts'
 
-export type TransactionRoutesDeps = CreateDeps & { createLimit: RateLimiter; readTransaction: TransactionReader }
+export type TransactionRoutesDeps = CreateDeps & {
+  createLimit: RateLimiter
+  readTransaction: TransactionReader
+  baseUrl: string
+}
 
 export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDeps): void {
   app.post(
@@ -59,7 +63,7 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
       const creating = request.user ? { ...deps, ...insertingFor(request, deps) } : deps
       const created = await createTransaction(creating, { merchantId, clientId, input: request.body })
       if (created.isReplay) void reply.header('idempotent-replayed', 'true')
-      void reply.code(201)
+      void reply.code(201).header('location', `${deps.baseUrl}/transaction/${created.row.id}`)
       return created.view
     },
   )
@@ -91,7 +95,9 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
       const input = { merchantId, transactionId: request.params.id, input: request.body }
       const asked = await refundTransaction({ ...deps, db }, input)
       if (asked.isReplay) void reply.header('idempotent-replayed', 'true')
-      return await reply.code(201).send(toRefundCreatedView(asked.refund))
+      // A refund is shown in its transaction.
+      void reply.code(201).header('location', `${deps.baseUrl}/transaction/${asked.refund.transaction_id}`)
+      return toRefundCreatedView(asked.refund)
     },
   )
 

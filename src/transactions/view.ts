@@ -28,7 +28,7 @@ export function toTransactionView(row: TransactionRow): TransactionWire {
     ...(row.amount_paid !== null && toRefundsView(row.refunds)),
     paymentDate: row.payment_date?.toISOString(),
     infractionDate: row.infraction_date?.toISOString() ?? null,
-    pixResponse: toPixResponseView(row),
+    pixResponse: toPixResponseView(row) ?? { uri: null, qrCodeBase64: null, expirationDate: null },
     errorMessage: row.error_message,
     endToEnd: row.end_to_end ?? undefined,
     payer: row.payer ?? undefined,
@@ -70,7 +70,7 @@ export function toTransactionCreatedView(row: NewTransaction | TransactionRow) {
 }
 
 function toPixResponseView(row: Pick<Changeable, 'pix_uri' | 'pix_expires_at'>) {
-  if (row.pix_uri === null || row.pix_expires_at === null) return undefined
+  if (row.pix_uri === null || row.pix_expires_at === null) return null
   return {
     uri: row.pix_uri,
     qrCodeBase64: qrCodeDataUrl(row.pix_uri),

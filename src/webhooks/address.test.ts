@@ -155,7 +155,8 @@ describe('webhook URLs', () => {
     'https://shop.example/hook',
     'https://shop.example:8443/a?b=c&d',
     'HTTPS://Shop.Example',
-    'https://1.1.1.1/',
+    'https://shop.example:443/',
+    'https://shop.example:1024/',
   ]
   const onlyPrivate = [
     'http://127.0.0.1:4000/',
@@ -163,6 +164,11 @@ describe('webhook URLs', () => {
     'https://localhost/hook',
     'http://receiver:8080/hook',
     'https://10.0.0.5/',
+    // An address has no top-level domain, however public it is.
+    'https://1.1.1.1/',
+    'https://[2606:4700:4700::1111]/',
+    'https://shop.example:25/',
+    'https://shop.example:1023/',
     'http://[::1]:4000/',
     'http://host.docker.internal/hook',
     // What a URL parser makes of these is 127.0.0.1.

@@ -15,16 +15,25 @@ export function checkWebhookUrl(text: string, { allowPrivate }: { allowPrivate: 
   // URL would quietly drop tabs and line ends and turn a backslash into a slash.
   if (/[\s\\\p{Cc}]/u.test(text)) return 'must be a valid URL'
   const authority = /^https?:\/\/([^/?#]+)/i.exec(text)?.[1]
-  if (authority === undefined) return 'must be a valid https URL'
+  if (authority === undefined)
+    return `must be a URL that begins with https://${allowPrivate ? ', or with http:// for a private host' : ''}`
   if (text.includes('#')) return 'must have no fragment'
   if (authority.includes('@')) return 'must have no user name or password in it'
   const url = parseUrl(text)
   if (!url || url.port === '0') return 'must be a valid URL'
-  const kind = kindOfHost(toHost(url.hostname))
+  const host = toHost(url.hostname)
+  const kind = kindOfHost(host)
+  if (!allowPrivate && isIP(host)) return 'must name a host, with a top-level domain, and not an address'
+  if (!allowPrivate && !isPublicPort(url.port)) return 'must use port 443, or one from 1024 on'
   if (kind === 'forbidden') return 'must name a host that can be called'
   if (kind === 'private' && !allowPrivate) return 'must name a public host, with a top-level domain'
   if (url.protocol === 'http:' && kind === 'public') return 'must use https'
   return null
+}
+
+/** Below 1024 there are mail, shells and file shares, and of the web 443 alone: no shop's receiver is there, and much that others could have us call. */
+function isPublicPort(port: string): boolean {
+  return port === '' || port === '443' || Number(port) >= 1024
 }
 
 /** A URL's hostname without the brackets of IPv6 and without a final dot. */

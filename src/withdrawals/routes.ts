@@ -29,7 +29,7 @@ import {
 import { findWithdrawal, type WithdrawalRow } from './store.ts'
 import { toWithdrawalCreatedView, toWithdrawalView } from './view.ts'
 
-export type WithdrawalRoutesDeps = CreateWithdrawalDeps & { nudgeDeliveries: () => void }
+export type WithdrawalRoutesDeps = CreateWithdrawalDeps & { nudgeDeliveries: () => void; baseUrl: string }
 
 export function registerWithdrawalRoutes(app: Server, deps: WithdrawalRoutesDeps): void {
   app.post(
@@ -57,7 +57,8 @@ export function registerWithdrawalRoutes(app: Server, deps: WithdrawalRoutesDeps
       const asked = { ...callerOf(request), requestedBy, input: request.body }
       const created = await createWithdrawal({ ...deps, db }, asked)
       if (created.isReplay) void reply.header('idempotent-replayed', 'true')
-      return await reply.code(201).send(toWithdrawalCreatedView(created.row))
+      void reply.code(201).header('location', `${deps.baseUrl}/withdrawal/${created.row.id}`)
+      return toWithdrawalCreatedView(created.row)
     },
   )
 

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { revokeClient } from '../../src/auth/clients.ts'
 import { type Scope, scopes } from '../../src/auth/scopes.ts'
 import { loadSecretKey } from '../../src/auth/secret-key.ts'
+import { type ErrorCode, errors } from '../../src/lib/errors.ts'
 import { decodePart, es256, hs256, keyRingOf, makeJwt, newEcKey } from '../support/forge.ts'
 import { type Answer, fetchToken, smallestTransaction, startTestService, type TestService } from '../support/service.ts'
 import { askForToken, registerShop, type Shop } from '../support/token.ts'
@@ -48,15 +49,15 @@ async function ask(
 }
 
 /** Every route refuses the token in the same way, with a challenge that says why. */
-async function expectRefusedEverywhere(token: string, code: string): Promise<void> {
+async function expectRefusedEverywhere(token: string, code: ErrorCode): Promise<void> {
   for (const route of routes) expectRefusal(await ask(route, token), code, `${route.method} ${route.path}`)
 }
 
-function expectRefusal(answer: Answer<Problem>, code: string, what?: string): void {
+function expectRefusal(answer: Answer<Problem>, code: ErrorCode, what?: string): void {
   expect({ status: answer.status, code: answer.body.code }, what).toEqual({ status: 401, code })
   expect(answer.headers.get('content-type')).toBe('application/problem+json; charset=utf-8')
   expect(answer.headers.get('www-authenticate')).toBe(
-    `Bearer realm="guiche", error="invalid_token", error_description="${code}"`,
+    `Bearer realm="guiche", error="invalid_token", error_description="${errors[code].title}"`,
   )
   expect(answer.body.requestId).toBe(answer.headers.get('x-request-id'))
 }
@@ -206,6 +207,7 @@ describe('a token that was not made here', () => {
       [header, { ...claims, exp: 'soon' }],
       [header, { ...claims, nbf: 9_999_999_999 }],
       [header, { ...claims, client_id: { $ne: null } }],
+      [header, { ...claims, client_id: 'gc_\u0000' }],
     ] as const) {
       await expectRefusedEverywhere(makeJwt(otherHeader, otherClaims, ours), 'invalid_token')
     }

@@ -66,6 +66,141 @@ describe('metadata', () => {
     const answer = await postRaw('{"amount":1,"paymentMethod":"PIX","pix":{},"metadata":{"a":[1e999]}}')
     expect(refusedFields(answer)).toEqual(['metadata.a[0]'])
   })
+
+  it.each(['9007199254740993', '12345678901234567890', '-9007199254740993', '0.12345678901234567890', '1e-400'])(
+    'may not hold %s, which would come back as another number',
+    async (number) => {
+      const answer = await postRaw(`{"amount":1,"paymentMethod":"PIX","pix":{},"metadata":{"ids":[1,${number}]}}`)
+      expect(refusedFields(answer)).toEqual(['metadata.ids[1]'])
+    },
+  )
+
+  it('may hold the largest numbers that stay as they are', async () => {
+    const metadata = '{"a":9007199254740992,"b":-9007199254740991,"c":1e21,"d":1.50,"e":100.0}'
+    const created = await service.call<Created>('/transaction', {
+      rawBody: `{"amount":1,"paymentMethod":"PIX","pix":{},"metadata":${metadata}}`,
+    })
+    expect(created.status).toBe(201)
+    expect((await fetchOne(created.body.id)).body.metadata).toEqual(JSON.parse(metadata))
+  })
+
+  it('may have fields that are named like what every object has', async () => {
+    const metadata = '{"__proto__":{"amount":7},"constructor":{"prototype":{"polluted":true}},"toString":1}'
+    const key = '"idempotencyKey":"prototype-0001"'
+    const rawBody = `{"amount":1,"paymentMethod":"PIX","pix":{},${key},"metadata":${metadata}}`
+    const created = await service.call<Created>('/transaction', { rawBody })
+    expect(created.status).toBe(201)
+    const fetched = await fetchOne(created.body.id)
+    expect(fetched.text).toContain(`"metadata":${metadata}`)
+    expect(({} as Record<string, unknown>).polluted).toBeUndefined()
+    expect((await service.call('/transaction', { rawBody })).headers.get('idempotent-replayed')).toBe('true')
+    for (const other of ['"__proto__":{"amount":7},', '"toString":1']) {
+      const changed = rawBody.replace(other, '').replace(',}', '}')
+      expect(((await postRaw(changed)).body as Problem).code, changed).toBe('idempotency_key_reused')
+    }
+  })
+})
+
+describe('a field', () => {
+  const raw = (fields: string) => `{"amount":1,"paymentMethod":"PIX","pix":{},${fields}}`
+
+  it.each([
+    ['amount', raw('"amount":2')],
+    ['externalCode', raw('"externalCode":"first-0001","external\\u0043ode":"second-001"')],
+    [
+      'pix.expirationSeconds',
+      '{"amount":1,"paymentMethod":"PIX","pix":{"expirationSeconds":60,"expirationSeconds":60}}',
+    ],
+    ['items[0].unitPrice', raw('"items":[{"title":"abc","unitPrice":1,"unitPrice":2}]')],
+    ['metadata.a', raw('"metadata":{"a":1,"a":2}')],
+    ['metadata', raw('"metadata":{"not a name":1,"not a name":2}')],
+    ['unknown', raw('"unknown":1,"unknown":1')],
+  ])('may not appear twice: %s', async (field, rawBody) => {
+    const answer = await postRaw(rawBody)
+    expect(refusedFields(answer)).toContain(field)
+    expect(answer.body.errors).toContainEqual(expect.objectContaining({ field, code: 'duplicate' }))
+  })
+
+  it.each(['100.0', '1e2', '1E+2', '100.00', '25.90', '"100"', '"25,90"'])('of cents may not be %s', async (number) => {
+    const answer = await postRaw(`{"amount":${number},"paymentMethod":"PIX","pix":{}}`)
+    expect(refusedFields(answer)).toEqual(['amount'])
+    expect(answer.body.detail).toBe('amount must be an integer number of cents, in plain digits: 2590 for R$ 25.90.')
+  })
+
+  it('that is not known may hold any number', async () => {
+    expect((await postRaw(raw('"unknown":1.50,"other":{"deep":12345678901234567890}'))).status).toBe(201)
+  })
+
+  it('that is optional may be null, which is the same as to leave it out', async () => {
+    const key = { idempotencyKey: 'null-is-absent-1' }
+    const address = {
+      zipCode: '01310-100',
+      number: '1',
+      street: 'Rua',
+      neighborhood: 'Centro',
+      city: 'Sé',
+      state: 'SP',
+    }
+    const absent = await post(smallestTransaction({ ...key, items: [{ title: 'Livro', unitPrice: 1 }] }))
+    const nulls = {
+      webhookUrl: null,
+      externalCode: null,
+      customer: null,
+      seller: null,
+      isInfoProduct: null,
+      address: null,
+    }
+    const item = { title: 'Livro', unitPrice: 1, description: null, quantity: null }
+    const body = smallestTransaction({
+      ...key,
+      ...nulls,
+      metadata: null,
+      items: [item],
+      pix: { expirationSeconds: null },
+    })
+    const present = await post(body)
+    expect([absent.status, present.status]).toEqual([201, 201])
+    expect([present.text, present.headers.get('idempotent-replayed')]).toEqual([absent.text, 'true'])
+    const inHeader = await post({ ...body, idempotencyKey: null }, { 'idempotency-key': key.idempotencyKey })
+    expect(inHeader.text).toBe(absent.text)
+
+    // What is needed may not be, and in free-form data null is a value.
+    const needed = { amount: null, pix: null, address: { ...address, country: null } }
+    expect(refusedFields(await post(smallestTransaction(needed)))).toEqual(['amount', 'address.country', 'pix'])
+    const kept = await post(smallestTransaction({ metadata: { a: null } }))
+    expect((await fetchOne(kept.body.id)).body.metadata).toEqual({ a: null })
+  })
+
+  it('that is not known is named where the body is refused anyway, with the one that was meant', async () => {
+    const body = {
+      ammount: 100,
+      paymentMethod: 'PIX',
+      webhook_url: 'x',
+      customer: { nome: 'Maria' },
+      pix: {},
+      zzzzzzz: 1,
+    }
+    const answer = await postRaw(JSON.stringify(body))
+    const errors = answer.body.errors as { field: string; code: string; message: string }[]
+    expect(errors.filter(({ code }) => code === 'unknown_field')).toEqual([
+      { field: 'ammount', code: 'unknown_field', message: 'is not known here: did you mean amount?' },
+      { field: 'webhook_url', code: 'unknown_field', message: 'is not known here: did you mean webhookUrl?' },
+      { field: 'customer.nome', code: 'unknown_field', message: 'is not known here: did you mean name?' },
+      { field: 'zzzzzzz', code: 'unknown_field', message: 'is not known here' },
+    ])
+    expect(errors[0]).toMatchObject({ field: 'amount', code: 'required' })
+  })
+
+  it('that is an object says what is in one', async () => {
+    const answer = await service.call<Problem>('/withdrawal', {
+      body: { amount: 100, method: 'PIX', pixKey: 'a@b.co' },
+    })
+    expect(answer.body.errors).toContainEqual({
+      field: 'pixKey',
+      code: 'invalid_type',
+      message: 'must be an object with key and type',
+    })
+  })
 })
 
 describe('a body', () => {
@@ -81,7 +216,6 @@ describe('a body', () => {
     ['JSON and more', `${json}{}`],
     ['a comment', `{/* */${json.slice(1)}`],
     ['a raw line break in a text', '{"externalCode":"a\nb"}'],
-    ['a member that poisons prototypes', '{"__proto__":{"amount":1}}'],
     ['half of a UTF-8 character', withCode([0xc3])],
     ['an overlong NUL', withCode([0xc0, 0x80])],
     ['a surrogate as bytes', withCode([0xed, 0xa0, 0x80])],
@@ -89,6 +223,21 @@ describe('a body', () => {
   ])('of %s is malformed JSON', async (_, rawBody) => {
     const answer = await postRaw(rawBody)
     expect([answer.status, answer.body.code]).toEqual([422, 'malformed_json'])
+  })
+
+  it('that is malformed says where', async () => {
+    const answer = await postRaw('{\n  "amount": 100,\n  paymentMethod: "PIX"\n}')
+    expect(answer.body.detail).toBe(
+      'The body is not valid JSON at line 3, column 3: the name of a field is expected, in double quotes.',
+    )
+  })
+
+  it('may have unknown fields that are named like what every object has', async () => {
+    const answer = await postRaw(`{"__proto__":{"amount":"x"},"constructor":{"prototype":{"a":1}},${json.slice(1)}`)
+    expect(answer.status).toBe(201)
+    expect(refusedFields(await postRaw('{"__proto__":{"amount":1,"paymentMethod":"PIX","pix":{}}}'))).toContain(
+      'amount',
+    )
   })
 
   it.each(['null', '[]', '"text"', '7', 'true'])('of %s is no request', async (rawBody) => {
@@ -110,6 +259,14 @@ describe('a body', () => {
       expect(answer.status, answer.text.slice(0, 200)).toBe(422)
       expect(answer.text.length).toBeLessThan(10_000)
     }
+  })
+
+  it('with more items than there may be is refused after the first of them were looked at', async () => {
+    const answer = await postRaw(`{"items":[${Array(20_000).fill('{}').join()}]}`)
+    const errors = answer.body.errors ?? []
+    expect(errors).toContainEqual(expect.objectContaining({ field: 'items', code: 'too_many' }))
+    expect(errors).toContainEqual(expect.objectContaining({ field: 'items[0].title', code: 'required' }))
+    expect(errors.some(({ field }) => field.startsWith('items[101]'))).toBe(false)
   })
 
   it.each([

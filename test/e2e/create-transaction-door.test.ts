@@ -43,6 +43,10 @@ describe('webhookUrl', () => {
     'https://10.0.0.1/hook',
     'https://[::1]/hook',
     'https://shop/hook',
+    // An address has no top-level domain.
+    'https://8.8.8.8/hook',
+    'https://[2606:4700:4700::1111]/hook',
+    'https://shop.example.com:22/hook',
   ]
 
   it.each(urls)('may be %s only where private addresses are allowed', async (webhookUrl) => {
@@ -104,6 +108,65 @@ describe('the door', () => {
     )
   })
 
+  it.each([
+    ['GET', '/transactions', 'did you mean /transaction?'],
+    ['GET', `/transactions/${randomUUID()}`, 'did you mean /transaction/{id}?'],
+    ['POST', `/transaction/${randomUUID()}/refunds`, 'did you mean /transaction/{id}/refund?'],
+    ['GET', '/Balance', 'did you mean /balance?'],
+    ['POST', '/transaction/', 'leave out the slash at the end, as in /transaction.'],
+    ['GET', '/health', 'there is /health/live, /health/ready.'],
+    ['GET', '/wp-login.php', 'There is nothing at this address. /docs lists all.'],
+  ])('suggests to %s %s what was meant', async (method, path, suggestion) => {
+    const answer = await service.call<Problem>(path, { method })
+    expect(answer.status).toBe(404)
+    expect(answer.body.detail).toContain(suggestion)
+  })
+
+  it('says of an id that is missing that it is', async () => {
+    const answer = await service.call<Problem>('/transaction/')
+    expect(refusedFields(answer)).toEqual(['id'])
+    expect(answer.body.detail).toBe('id is empty: add one, or leave out the slash at the end.')
+  })
+
+  it.each([
+    '/dashboard/assets/..%5c..%5cpackage.json',
+    '/docs/static/%2e%2e/%2e%2e/package.json',
+    '/dashboard/assets/%00',
+    '/docs/static/%00',
+    '/guide/%00',
+    '/guide/..%2f..%2fpackage.json',
+  ])('answers %s with 404 or 400, and not as an error of its own', async (path) => {
+    const { hostname, port } = new URL(service.baseUrl)
+    const answer = await exchange(
+      service.baseUrl,
+      `GET ${path} HTTP/1.1\r\nHost: ${hostname}:${port}\r\nConnection: close\r\n\r\n`,
+    )
+    expect(answer).toMatch(/^HTTP\/1.1 40[04] /)
+    expect(answer).not.toContain('"dependencies"')
+  })
+
+  it('answers a request without Host with 400 and an id', async () => {
+    const answer = await exchange(
+      service.baseUrl,
+      'GET /health/live HTTP/1.1\r\nX-Request-Id: no-host-1\r\nConnection: close\r\n\r\n',
+    )
+    expect(answer).toMatch(/^HTTP\/1.1 400 /)
+    expect(answer).toContain('x-request-id: no-host-1')
+    expect(answer).toContain('"detail":"Send the header Host')
+    // HTTP/1.0 knew none.
+    expect(await exchange(service.baseUrl, 'GET /health/live HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1.1 200 /)
+  })
+
+  it.each(['gzip', 'GZIP', 'br', 'identity, gzip'])('takes no body in Content-Encoding: %s', async (encoding) => {
+    const answer = await post(smallestTransaction(), { 'content-encoding': encoding })
+    expect([answer.status, (answer.body as Problem).code]).toEqual([415, 'unsupported_media_type'])
+    expect([answer.headers.get('accept-encoding'), (answer.body as Problem).detail]).toEqual([
+      'identity',
+      'Send the body as it is, without Content-Encoding.',
+    ])
+    expect((await post(smallestTransaction(), { 'content-encoding': 'identity' })).status).toBe(201)
+  })
+
   it.each(['{', '<xml/>', '{"__proto__":1}'])(
     'answers 404 at an unknown address whatever the body: %s',
     async (rawBody) => {
@@ -155,10 +218,42 @@ describe('the door', () => {
     expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer /)
   })
 
+  it.each([
+    [(token: string) => token, 'must begin with "Bearer "'],
+    [() => 'Bearer', 'There is no access token after "Bearer"'],
+    [() => `Basic ${btoa('id:secret')}`, 'HTTP Basic is for /auth/token'],
+    [() => 'Bearer "quoted"', 'holds characters that no token has'],
+  ])('says what is wrong with the header, case %#', async (write, expected) => {
+    const headers = { authorization: write(service.token) }
+    const answer = await service.call<Problem>('/transaction', { token: null, headers })
+    expect([answer.status, answer.body.code]).toEqual([401, 'invalid_token'])
+    expect(answer.body.detail).toContain(expected)
+    expect(answer.headers.get('www-authenticate')).toContain('error_description="The access token is not valid"')
+  })
+
   it('opens to no token without the scope', async () => {
     const reader = await addTestClient(service, ['transaction.read'])
     const answer = await service.call<Problem>('/transaction', { body: smallestTransaction(), token: reader.token })
     expect([answer.status, answer.body.code]).toEqual([403, 'insufficient_scope'])
+  })
+})
+
+describe('the query', () => {
+  it.each([
+    ['stauts=PAID', 'is not known here: did you mean status? Known are startDate, endDate, status,'],
+    ['limit=10', 'is not known here: Known are startDate, endDate, status,'],
+    ['status[]=PAID', 'is not known here: for several values repeat status, as in status=…&status=…'],
+    ['perPage=10&perPage=20', 'may be sent once only'],
+  ])('%s is refused with what is known', async (query, message) => {
+    const answer = await service.call<Problem & { errors: { message: string }[] }>(`/transaction?${query}`)
+    expect(answer.status).toBe(422)
+    expect(answer.body.errors).toHaveLength(1)
+    expect(answer.body.errors[0]?.message).toContain(message)
+  })
+
+  it('names some of many unknown parameters', async () => {
+    const query = Array.from({ length: 1_000 }, (_, index) => `p${index}=1`).join('&')
+    expect(refusedFields(await service.call(`/transaction?${query}`))).toHaveLength(20)
   })
 })
 

@@ -150,6 +150,8 @@ describe('the answer', () => {
     })
     expect(decodeBrCode(created.body.pixResponse.uri)).toMatchObject({ ok: true })
     expect(created.headers.get('idempotent-replayed')).toBeNull()
+    const location = created.headers.get('location') ?? ''
+    expect(location).toBe(`${service.baseUrl}/transaction/${created.body.id}`)
   })
 
   it('leaves out an externalCode that was not given', async () => {

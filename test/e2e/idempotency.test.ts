@@ -129,6 +129,11 @@ describe('the same key and content', () => {
     expectReplay(first, await post(keyed(key)))
     expectReplay(first, await post(keyed(key), { 'Idempotency-Key': key }))
     expectReplay(first, await post(smallestTransaction(), { 'idempotency-key': key }))
+    // A structured string, as the IETF draft has it.
+    expectReplay(first, await post(smallestTransaction(), { 'idempotency-key': `"${key}"` }))
+    expectReplay(first, await post(keyed(key), { 'idempotency-key': `"${key}"` }))
+    const quoted = await post(keyed('a "quoted" \\ key'))
+    expectReplay(quoted, await post(smallestTransaction(), { 'idempotency-key': '"a \\"quoted\\" \\\\ key"' }))
   })
 
   it.each([
@@ -302,6 +307,7 @@ describe('an acquirer', () => {
       expect((await service.call(`/transaction/${transactionId}`)).body).toMatchObject({
         status: 'FAILED',
         errorMessage: expect.stringMatching(/simulador/),
+        pixResponse: { uri: null, qrCodeBase64: null, expirationDate: null },
         statusHistory: [{ status: 'PENDING' }, { status: 'FAILED', durationInMilliseconds: null }],
       })
     }
@@ -320,7 +326,7 @@ describe('an acquirer', () => {
       const id = unknown.body.transactionId
       const pending = await service.call(`/transaction/${id}`)
       expect(pending.body).toMatchObject({ status: 'PENDING', statusHistory: [{ status: 'PENDING' }] })
-      expect(pending.body).not.toHaveProperty('pixResponse')
+      expect(pending.body.pixResponse).toEqual({ uri: null, qrCodeBase64: null, expirationDate: null })
       expect((await service.call<{ data: unknown[] }>('/transaction?status=PENDING')).body.data).toEqual([pending.body])
 
       // Asked again before it is settled, it is the same transaction still.

@@ -199,6 +199,8 @@ describe('a filter', () => {
   })
 
   const long = 'x'.repeat(256)
+  // Numbers that are no plain digits.
+  const notPlain = ['0x10', '0b11', '0o17', '1e3', '%2010', '10%20', '10.0', '%2B10']
   it.each<[string, string[]]>([
     ['status', ['', 'paid', 'UNKNOWN', 'PAID,FAILED', 'PAID&status=', 'PAID&status=PAID', 'PAID&status=UNKNOWN']],
     ['paymentMethod', ['', 'pix', 'CARD', 'PIX&paymentMethod=PIX']],
@@ -245,8 +247,13 @@ describe('a filter', () => {
     ['endToEnd', ['', '1234567', long, 'abcdefg%00', 'abcdefg%0A']],
     ['endToEndRefund', ['', '1234567', long, 'abcdefg%00']],
     ['externalCode', ['', '1234567', long, 'abcdefg%00', 'abcdefg%C2%85']],
-    ['minAmount', ['', '0', '10000001', '-1', '1.5', '1,5', 'one', 'null', 'true', 'NaN', 'Infinity', '1&minAmount=2']],
-    ['maxAmount', ['', '0', '10000001', '-1', '1.5', 'one', '1e99', '1&maxAmount=2']],
+    [
+      'minAmount',
+      ['', '0', '10000001', '-1', '1.5', '1,5', 'one', 'null', 'true', 'NaN', 'Infinity', '1&minAmount=2', ...notPlain],
+    ],
+    ['maxAmount', ['', '0', '10000001', '-1', '1.5', 'one', '1e99', '1&maxAmount=2', ...notPlain]],
+    ['perPage', ['0x10', '1e1', '10.0', '%2010']],
+    ['page', ['0x1', '1e0', '1.0', '%2B1']],
     ...['startDate', 'endDate'].map((field): [string, string[]] => [
       field,
       [

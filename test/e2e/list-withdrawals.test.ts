@@ -158,6 +158,8 @@ describe('a filter', () => {
   })
 
   const long = 'x'.repeat(256)
+  // Numbers that are no plain digits.
+  const notPlain = ['0x10', '0b11', '0o17', '1e3', '%2010', '10%20', '10.0', '%2B10']
   it.each<[string, string[]]>([
     ['status', ['', 'pending', 'PAID', 'PENDING,FAILED', 'PENDING&status=PENDING', 'PENDING&status=']],
     ['id', ['', '1', '00000000-0000-0000-0000-000000000000', '018f6b1e-7c3a-7abc-8def-0123456789ab']],
@@ -167,6 +169,9 @@ describe('a filter', () => {
         '',
         'maria',
         '52898224726',
+        // Eleven digits, and there is no area code 52.
+        '52998224724',
+        '12345678900',
         '529.982.247-26',
         '+551',
         'a@b',
@@ -179,7 +184,7 @@ describe('a filter', () => {
     ['endToEnd', ['', '1234567', long, 'abcdefg%00']],
     ['endToEndRefund', ['', '1234567', long, 'abcdefg%00']],
     ['externalCode', ['', '1234567', long, 'abcdefg%00']],
-    ['minAmount', ['', '9', '10000001', '-10', '10.5', 'ten', '10&minAmount=11']],
+    ['minAmount', ['', '9', '10000001', '-10', '10.5', 'ten', '10&minAmount=11', ...notPlain]],
     ['maxAmount', ['', '9', '10000001', '-10', '10.5', 'ten', '10&maxAmount=11']],
     ['startDate', ['', '2026-02-10', '2026-02-30T00:00:00Z', '2026-02-10T12:00:00+03:00', 'now']],
     ['endDate', ['', '2026-02-10', '2026-02-30T00:00:00Z', '2026-02-10T12:00:00+03:00', 'now']],

@@ -47,6 +47,7 @@ describe('a refund', () => {
       const answer = await askForRefund(service, id, { reason: 'Out of stock' })
       expect(answer.status, answer.text).toBe(201)
       refundId = answer.body.id
+      expect(answer.headers.get('location')).toBe(`${service.baseUrl}/transaction/${id}`)
       expect(answer.body).toEqual({
         id: expect.any(String),
         transactionId: id,
@@ -237,7 +238,6 @@ describe('is refused', () => {
     ['amount', { amount: -1 }],
     ['amount', { amount: 1.5 }],
     ['amount', { amount: '100' }],
-    ['amount', { amount: null }],
     ['amount', { amount: true }],
     ['reason', { reason: 'x' }],
     ['reason', { reason: 'x'.repeat(141) }],

@@ -235,6 +235,16 @@ describe('400 is answered', () => {
       expectRefusal(await ask({ headers: { authorization } }), 400, 'invalid_request')
   })
 
+  it('to a form that is not well-formed', async () => {
+    for (const form of [
+      'client_id=%ZZ&client_secret=%E0%A4%A',
+      'client_id=a&client_secret=%',
+      'client_id=%ff&client_secret=a',
+    ]) {
+      for (const method of ['POST', 'GET']) expectRefusal(await ask({ method, form }), 400, 'invalid_request')
+    }
+  })
+
   it('to credentials that no client could have', async () => {
     for (const odd of ['a\0b', 'a\nb', '\u009f', 'x'.repeat(513)]) {
       expectRefusal(await ask({ form: credentials({ client_id: odd }) }), 400, 'invalid_request')

@@ -45,6 +45,7 @@ describe('a withdrawal', () => {
     const created = await service.call<{ id: string }>('/withdrawal', { body })
     expect(created.status).toBe(201)
     const { id } = created.body
+    expect(created.headers.get('location')).toBe(`${service.baseUrl}/withdrawal/${id}`)
     expect(created.body).toEqual({
       id: expect.stringMatching(/^[0-9a-f-]{36}$/),
       externalCode: 'payout-0001',

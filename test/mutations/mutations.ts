@@ -332,4 +332,20 @@ export const mutations: Mutation[] = [
     edits: [edit('src/reconciliation/decide.ts', 'return await assertStillDiffers(deps, difference)', 'return')],
     caughtBy: 'src/reconciliation/run.test.ts',
   },
+  {
+    name: 'of a field that appears twice the last value is taken',
+    edits: [
+      edit(
+        'src/http/json-body.ts',
+        'note(notes.duplicates, (path) => notes.duplicates.push(path))',
+        'note(notes.duplicates, () => {})',
+      ),
+    ],
+    caughtBy: 'test/e2e/create-transaction-body.test.ts',
+  },
+  {
+    name: 'a number with more digits than a double holds is changed in silence',
+    edits: [edit('src/http/json-body.ts', 'return toDigits(text) !== toDigits(String(Number(text)))', 'return !text')],
+    caughtBy: 'test/e2e/create-transaction-body.test.ts',
+  },
 ]

@@ -1,6 +1,6 @@
 /** A text of so many characters. */
 export const text = (length: number) => 'x'.repeat(length)
-const notStrings = [null, 7, true, ['text text'], { a: 1 }]
+const notStrings: unknown[] = [null, 7, true, ['text text'], { a: 1 }]
 const notIntegers = ['100', true, 1.5, null, -1, [100], {}]
 const notObjects = [null, 'text', 7, true, []]
 const lengths = (min: number, max: number) => ({
@@ -14,6 +14,11 @@ const lengths = (min: number, max: number) => ({
     'abcd\u0085efgh',
     ...notStrings,
   ],
+})
+
+const optional = ({ accepted, refused }: { accepted: unknown[]; refused: unknown[] }) => ({
+  accepted: [undefined, ...accepted],
+  refused,
 })
 
 const names = {
@@ -58,7 +63,7 @@ const documents = {
 }
 
 /** What may and may not stand in each member: every row of the interface's tables. `undefined` among the refused: the member is required. */
-export const transactionFields: { field: string; accepted: unknown[]; refused: unknown[] }[] = [
+const rows: { field: string; accepted: unknown[]; refused: unknown[] }[] = [
   { field: 'amount', accepted: [1, 10_000_000], refused: [undefined, 0, 10_000_001, ...notIntegers] },
   { field: 'paymentMethod', accepted: ['PIX'], refused: [undefined, 'pix', 'BOLETO', '', ...notStrings] },
   {
@@ -84,8 +89,8 @@ export const transactionFields: { field: string; accepted: unknown[]; refused: u
       ...notStrings,
     ],
   },
-  { field: 'externalCode', ...lengths(8, 255) },
-  { field: 'idempotencyKey', ...lengths(8, 255) },
+  { field: 'externalCode', ...optional(lengths(8, 255)) },
+  { field: 'idempotencyKey', ...optional(lengths(8, 255)) },
   { field: 'customer', accepted: [undefined], refused: notObjects },
   {
     field: 'customer.ip',
@@ -176,3 +181,10 @@ export const transactionFields: { field: string; accepted: unknown[]; refused: u
   { field: 'pix', accepted: [{}], refused: [undefined, ...notObjects] },
   { field: 'pix.expirationSeconds', accepted: [undefined, 60, 86_400], refused: [59, 86_401, ...notIntegers] },
 ]
+
+/** Where a field may be left out, null is the same. */
+export const transactionFields = rows.map(({ field, accepted, refused }) =>
+  accepted.includes(undefined)
+    ? { field, accepted: [...accepted, null], refused: refused.filter((value) => value !== null) }
+    : { field, accepted, refused },
+)

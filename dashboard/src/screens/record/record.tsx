@@ -56,6 +56,7 @@ function Shown({ client, isTransaction }: { client: string; isTransaction: boole
   })
   if (told.isError) return <ErrorNotice error={told.error} onRetry={() => void told.refetch()} />
   const { data } = told
+  const code = transaction.data?.pixResponse
   return (
     <Page
       title={data ? `${t[data.type]} · ${format.money(data.amount)}` : isTransaction ? t.transaction : t.withdrawal}
@@ -104,11 +105,11 @@ function Shown({ client, isTransaction }: { client: string; isTransaction: boole
           {transaction.data && (
             <Refunds refunds={transaction.data.refunds ?? []} errorMessage={transaction.data.errorMessage} />
           )}
-          {transaction.data?.pixResponse && (
+          {transaction.data && code?.uri && code.qrCodeBase64 && (
             <Section title={t.qr}>
               <Group align="flex-start" wrap="wrap">
                 <Image
-                  src={transaction.data.pixResponse.qrCodeBase64}
+                  src={code.qrCodeBase64}
                   alt={t.qr}
                   w={160}
                   h={160}
@@ -119,7 +120,7 @@ function Shown({ client, isTransaction }: { client: string; isTransaction: boole
                   <Text size="xs" c="dimmed">
                     {t.code}
                   </Text>
-                  <Copyable value={transaction.data.pixResponse.uri} label={t.code} />
+                  <Copyable value={code.uri} label={t.code} />
                   <PaymentPage client={client} id={id} />
                 </div>
               </Group>

@@ -89,7 +89,7 @@ function Pay({ client, chosen, onChosen }: { client: string; chosen: Chosen; onC
   })
   const choose = useMutation({
     mutationFn: async (id: string) => await guiche.transactions.get(id),
-    onSuccess: ({ id, pixResponse }) => onChosen({ id, uri: pixResponse?.uri ?? '' }),
+    onSuccess: ({ id, pixResponse }) => onChosen({ id, uri: pixResponse.uri ?? '' }),
   })
   const pay = useMutation({
     mutationFn: async () => {

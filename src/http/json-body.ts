@@ -1,0 +1,211 @@
+import { AppError } from '../lib/errors.ts'
+
+/** Where a value is in a body: names of fields and indexes of items, from the outside in. */
+export type Path = (string | number)[]
+
+/** What JSON.parse keeps silent about: fields that appear twice in one object, and numbers that it may have changed. */
+export type JsonNotes = { duplicates: Path[]; numbers: { path: Path; text: string }[] }
+
+type Inspection = JsonNotes & { error: { at: number; reason: string } | null }
+
+/** By the value that was parsed: the validator, which knows what each number is for, finds them there. */
+const notesOf = new WeakMap<object, JsonNotes>()
+
+export function findJsonNotes(body: unknown): JsonNotes | null {
+  return (typeof body === 'object' && body !== null && notesOf.get(body)) || null
+}
+
+/**
+ * Parses a body and keeps notes of what {@link findJsonNotes} gives. Nearly no body has anything to note: a quick pass finds that out.
+ *
+ * @throws {AppError} `malformed_json` with the line and column
+ */
+export function parseJsonBody(text: string): unknown {
+  const value = parseJson(text.startsWith('\ufeff') ? text.slice(1) : text)
+  if (typeof value !== 'object' || value === null || countNames(text) === countMembers(value, 0)) return value
+  const { duplicates, numbers } = inspectJson(text)
+  if (duplicates.length > 0 || numbers.length > 0) notesOf.set(value, { duplicates, numbers })
+  return value
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new AppError('malformed_json', { detail: describeMalformed(text), cause })
+  }
+}
+
+function describeMalformed(text: string): string {
+  if (text === '') return 'The body is empty. Send a JSON object.'
+  const { error } = inspectJson(text)
+  if (!error) return 'The body cannot be parsed as JSON.'
+  const before = text.slice(0, error.at)
+  const line = before.split('\n').length
+  const column = error.at - before.lastIndexOf('\n')
+  return `The body is not valid JSON at line ${line}, column ${column}: ${error.reason}.`
+}
+
+const [quote, backslash, colon, minus, zero, nine, dot, letterE] = [0x22, 0x5c, 0x3a, 0x2d, 0x30, 0x39, 0x2e, 0x65]
+/** As long may a whole number be and surely survive as a double. */
+const safeDigitsMax = 15
+
+/** The names of fields in a valid JSON text; -1 as soon as a number is there that is not a short whole one. */
+function countNames(text: string): number {
+  let names = 0
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text.charCodeAt(at)
+    if (character === quote) at = findEndOfText(text, at)
+    else if (character === colon) names += 1
+    else if (character === minus || (character >= zero && character <= nine)) {
+      const start = at
+      let next = text.charCodeAt(at + 1)
+      while (next >= zero && next <= nine) {
+        at += 1
+        next = text.charCodeAt(at + 1)
+      }
+      if (at - start >= safeDigitsMax || next === dot || (next | 0x20) === letterE) return -1
+    }
+  }
+  return names
+}
+
+function findEndOfText(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); ; end = text.indexOf('"', end + 1)) {
+    let escapes = 0
+    while (text.charCodeAt(end - 1 - escapes) === backslash) escapes += 1
+    if (escapes % 2 === 0) return end
+  }
+}
+
+/** No request that is accepted is nested more deeply (http/validate.ts). */
+const depthMax = 32
+
+/** The fields that are left in all objects of a value; -2 where it is nested so deeply that it will be refused for that. */
+function countMembers(value: object, depth: number): number {
+  if (depth === depthMax) return -2
+  let members = 0
+  const values: Record<string, unknown> = value as Record<string, unknown>
+  const isList = Array.isArray(value)
+  for (const name in values) {
+    if (!isList) members += 1
+    const inner = values[name]
+    if (typeof inner !== 'object' || inner === null) continue
+    const innerMembers = countMembers(inner, depth + 1)
+    if (innerMembers === -2) return -2
+    members += innerMembers
+  }
+  return members
+}
+
+/** More than any refusal lists (http/validate.ts): what is above is cut off. */
+const notesMax = 500
+
+const space = /[ \t\n\r]*/y
+const string = /"[^"\\]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\]*)*"/y
+const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
+const literal = /true|false|null/y
+const isPlain = /^-?\d{1,15}$/
+
+type Frame = { names: Set<string> | null; key: string | number }
+
+/**
+ * Reads a text by the grammar of JSON (RFC 8259), without recursion: a text of 64 KiB can be nested 30,000 levels deep. States: VALUE and
+ * NAME expect one; FIRST_VALUE and FIRST_NAME also the end of an empty list or object; AFTER expects a comma or an end.
+ */
+export function inspectJson(text: string): Inspection {
+  const notes: JsonNotes = { duplicates: [], numbers: [] }
+  const frames: Frame[] = []
+  let at = 0
+  let state: 'VALUE' | 'FIRST_VALUE' | 'NAME' | 'FIRST_NAME' | 'AFTER' = 'VALUE'
+  const fail = (reason: string) => ({
+    ...notes,
+    error: { at, reason: at >= text.length ? 'it ends too early' : reason },
+  })
+  const take = (pattern: RegExp): string | null => {
+    pattern.lastIndex = at
+    const found = pattern.exec(text)?.[0] ?? null
+    at += found?.length ?? 0
+    return found
+  }
+  const takeString = () => {
+    const start = at
+    const found = take(string)
+    // Control characters are escaped in JSON.
+    if (found !== null && ![...found].some((character) => character < ' ')) return found
+    at = start
+    return null
+  }
+  const note = (list: { length: number }, add: (path: Path) => void) => {
+    if (list.length < notesMax && frames.length <= depthMax) add(frames.map(({ key }) => key))
+  }
+  for (;;) {
+    take(space)
+    const frame = frames.at(-1)
+    const character = text[at]
+    if (state === 'AFTER') {
+      if (!frame) return at === text.length ? { ...notes, error: null } : fail('there is more after its end')
+      const end = frame.names ? '}' : ']'
+      if (character !== ',' && character !== end) return fail(`"," or "${end}" is expected`)
+      at += 1
+      if (character === end) frames.pop()
+      else state = frame.names ? 'NAME' : 'VALUE'
+      if (character === ',' && typeof frame.key === 'number') frame.key += 1
+    } else if (state === 'FIRST_NAME' && character === '}') {
+      at += 1
+      frames.pop()
+      state = 'AFTER'
+    } else if (frame?.names && (state === 'NAME' || state === 'FIRST_NAME')) {
+      const token = takeString()
+      if (token === null)
+        return fail(
+          character === '}' ? 'there is a comma before "}"' : 'the name of a field is expected, in double quotes',
+        )
+      const name: string = JSON.parse(token)
+      frame.key = name
+      if (frame.names.has(name)) note(notes.duplicates, (path) => notes.duplicates.push(path))
+      frame.names.add(name)
+      take(space)
+      if (text[at] !== ':') return fail('":" is expected after the name of a field')
+      at += 1
+      state = 'VALUE'
+    } else if (state === 'FIRST_VALUE' && character === ']') {
+      at += 1
+      frames.pop()
+      state = 'AFTER'
+    } else if (character === '{' || character === '[') {
+      at += 1
+      frames.push(character === '{' ? { names: new Set(), key: '' } : { names: null, key: 0 })
+      state = character === '{' ? 'FIRST_NAME' : 'FIRST_VALUE'
+    } else {
+      if (character === '"') {
+        if (takeString() === null) return fail('this text is not closed, or holds a line break or an unknown escape')
+      } else if (take(literal) === null) {
+        const digits = take(number)
+        if (digits === null) return fail(describeNoValue(character))
+        if (!isPlain.test(digits)) note(notes.numbers, (path) => notes.numbers.push({ path, text: digits }))
+      }
+      state = 'AFTER'
+    }
+  }
+}
+
+function describeNoValue(character: string | undefined): string {
+  if (character === "'") return 'a text needs double quotes'
+  if (character === ']' || character === '}') return `there is a comma or a colon before "${character}", and no value`
+  return 'a value is expected: a text in double quotes, a number, true, false, null, a list or an object'
+}
+
+/** True when a number comes back as another one than was sent: a double holds some 15 digits. */
+export function isChangedByParsing(text: string): boolean {
+  return toDigits(text) !== toDigits(String(Number(text)))
+}
+
+/** The significant digits and the power of ten: `1200`, `1.2e3` and `1.20E+3` alike. */
+function toDigits(text: string): string {
+  const [, whole = '', decimals = '', exponent = '0'] = /^-?(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(text) ?? []
+  const digits = `${whole}${decimals}`.replace(/^0+/, '')
+  const significant = digits.replace(/0+$/, '')
+  if (significant === '') return '0'
+  return `${significant}e${Number(exponent) - decimals.length + (digits.length - significant.length)}`
+}

@@ -1,0 +1,223 @@
+import type { FieldError } from '../lib/errors.ts'
+import { findNearest } from '../lib/nearest.ts'
+import { findJsonNotes, isChangedByParsing, type Path } from './json-body.ts'
+
+/** The parts of a JSON Schema that are looked at here. */
+export type Schema = {
+  type?: string | string[]
+  enum?: unknown[]
+  format?: string
+  properties?: Record<string, Schema>
+  required?: string[]
+  items?: Schema
+  additionalProperties?: boolean | object
+  maxItems?: number
+  maxLength?: number
+  'x-unit'?: string
+}
+
+/** What has to be done with a value before it is checked. Null where there is nothing to do. */
+type Shape = { fields: Field[]; item: Shape | null; itemsMax: number; textMax: number }
+type Field = { name: string; dropsNull: boolean; shape: Shape }
+
+/** Texts in a format are short. One that says no limit has this: it is longer than any that is valid. */
+const formattedMax = 1024
+/** Names that nobody knows, which one refusal lists. */
+const unknownMax = 20
+
+/**
+ * Makes a function that readies a value for the validator, which finds every error at once: 20,000 empty items would be 60,000 errors. Lists
+ * and texts are cut to a little more than they may have, so they are refused for the same reason. Optional fields that are null are
+ * taken away: Jackson and System.Text.Json send those that nobody has set.
+ */
+export function createPreparer(schema: Schema): (data: unknown) => void {
+  const shape = toShape(schema)
+  return (data) => prepare(shape, data)
+}
+
+function toShape(schema: Schema): Shape {
+  const required = new Set(schema.required)
+  const { maxLength = schema.format === undefined ? Number.POSITIVE_INFINITY : formattedMax } = schema
+  return {
+    fields: Object.entries(schema.properties ?? {}).map(([name, inner]) => ({
+      name,
+      dropsNull: !required.has(name) && refusesNull(inner),
+      shape: toShape(inner),
+    })),
+    item: schema.items ? toShape(schema.items) : null,
+    itemsMax: schema.maxItems ?? Number.POSITIVE_INFINITY,
+    // In UTF-16 a character may take two units, and the limit counts characters.
+    textMax: 2 * (maxLength + 1),
+  }
+}
+
+function refusesNull(schema: Schema): boolean {
+  return schema.enum ? !schema.enum.includes(null) : typeof schema.type === 'string' && schema.type !== 'null'
+}
+
+function prepare(shape: Shape, data: unknown): void {
+  if (typeof data !== 'object' || data === null) return
+  if (Array.isArray(data)) {
+    if (data.length > shape.itemsMax + 1) data.length = shape.itemsMax + 1
+    if (!shape.item) return
+    for (let index = 0; index < data.length; index += 1) {
+      const item: unknown = data[index]
+      if (typeof item === 'object') prepare(shape.item, item)
+      else if (typeof item === 'string' && item.length > shape.item.textMax)
+        data[index] = item.slice(0, shape.item.textMax)
+    }
+    return
+  }
+  const values: Record<string, unknown> = data as Record<string, unknown>
+  for (const { name, dropsNull, shape: inner } of shape.fields) {
+    const value = values[name]
+    if (value === undefined) continue
+    if (value === null) {
+      if (dropsNull) delete values[name]
+    } else if (typeof value === 'object') prepare(inner, value)
+    else if (typeof value === 'string' && value.length > inner.textMax) values[name] = value.slice(0, inner.textMax)
+  }
+}
+
+/** The errors that are in a body's text and no longer in its value: fields that came twice, `100.0`, numbers with too many digits. */
+export function findTextErrors(schema: Schema, body: unknown): FieldError[] {
+  const notes = findJsonNotes(body)
+  if (!notes) return []
+  const errors = notes.duplicates.map((path): FieldError => {
+    const isShown = path.every((name) => typeof name === 'number' || looksLikeName(name))
+    return isShown
+      ? { field: toField(path), code: 'duplicate', message: 'appears more than once in the same object' }
+      : {
+          field: toField(path.filter(looksShowable)),
+          code: 'duplicate',
+          message: 'has a field that appears more than once',
+        }
+  })
+  for (const { path, text } of notes.numbers) {
+    const at = schemaAt(schema, path)
+    const field = toField(path.filter(looksShowable))
+    if (at?.type === 'integer' && !/^-?\d+$/.test(text)) {
+      errors.push({ field, code: 'invalid_type', message: describeInteger(at) })
+    } else if (
+      at &&
+      (at.type === 'integer' || isFreeForm(at)) &&
+      Number.isFinite(Number(text)) &&
+      isChangedByParsing(text)
+    ) {
+      errors.push({
+        field,
+        code: 'invalid_number',
+        message: 'is a number with more digits than can be kept exactly: send it as a text',
+      })
+    }
+  }
+  return errors
+}
+
+const looksShowable = (name: string | number) => typeof name === 'number' || looksLikeName(name)
+
+function schemaAt(schema: Schema, path: Path): Schema | undefined {
+  let at: Schema | undefined = schema
+  for (const name of path) {
+    if (!at || isFreeForm(at)) return at
+    at =
+      typeof name === 'number' ? at.items : Object.hasOwn(at.properties ?? {}, name) ? at.properties?.[name] : undefined
+  }
+  return at
+}
+
+function isFreeForm(schema: Schema): boolean {
+  return schema.additionalProperties === true
+}
+
+/** `['items', 0, 'unitPrice']` → `items[0].unitPrice` */
+function toField(path: Path): string {
+  return path.reduce<string>((field, part) => {
+    if (typeof part === 'number') return `${field}[${part}]`
+    return field === '' ? part : `${field}.${part}`
+  }, '')
+}
+
+/** A name that we do not know is the caller's own text: shown only where it looks like a name. */
+export function looksLikeName(name: string): boolean {
+  return /^[\w.[\]-]{1,64}$/.test(name)
+}
+
+/** The end of a sentence about a field that must be an integer. */
+export function describeInteger(schema: Schema | undefined): string {
+  return schema?.['x-unit'] === 'cents'
+    ? 'must be an integer number of cents, in plain digits: 2590 for R$ 25.90'
+    : 'must be an integer, in plain digits such as 10'
+}
+
+/**
+ * What in a query or path is not written as the schema has it, though the validator would read it: `0x10` and `1e1` for 16 and 10. A query
+ * that repeats a parameter where one value is expected gets its own sentence. Parameters that nobody knows are cut to a list that can be read.
+ */
+export function findQueryErrors(schema: Schema, data: unknown): FieldError[] {
+  if (typeof data !== 'object' || data === null) return []
+  const values: Record<string, unknown> = data as Record<string, unknown>
+  const properties = schema.properties ?? {}
+  const errors: FieldError[] = []
+  let unknown = 0
+  for (const name of Object.keys(values)) {
+    const property = Object.hasOwn(properties, name) ? properties[name] : undefined
+    const value = values[name]
+    if (!property) {
+      unknown += 1
+      if (unknown > unknownMax) delete values[name]
+    } else if (Array.isArray(value) && property.type !== 'array') {
+      errors.push({ field: name, code: 'invalid_type', message: 'may be sent once only' })
+    } else if (property.type === 'integer' && typeof value === 'string' && !/^-?\d+$/.test(value)) {
+      errors.push({ field: name, code: 'invalid_type', message: describeInteger(property) })
+    }
+  }
+  return errors
+}
+
+/** The fields of a body that nobody knows, for a body that is refused anyway: most are misspelt. */
+export function findUnknownFields(schema: Schema, body: unknown): FieldError[] {
+  const errors: FieldError[] = []
+  collectUnknown(errors, schema, body, [])
+  return errors
+}
+
+function collectUnknown(errors: FieldError[], schema: Schema, data: unknown, path: Path): void {
+  if (typeof data !== 'object' || data === null || errors.length >= unknownMax) return
+  if (Array.isArray(data)) {
+    const { items } = schema
+    if (items) for (const [index, item] of data.entries()) collectUnknown(errors, items, item, [...path, index])
+    return
+  }
+  const { properties = {} } = schema
+  const known = Object.keys(properties)
+  if (known.length === 0 || isFreeForm(schema)) return
+  for (const [name, value] of Object.entries(data)) {
+    const inner = Object.hasOwn(properties, name) ? properties[name] : undefined
+    if (inner) collectUnknown(errors, inner, value, [...path, name])
+    // The schema itself refuses it.
+    else if (schema.additionalProperties !== false && looksLikeName(name) && errors.length < unknownMax) {
+      const message = `is not known here${suggest(
+        name,
+        known.filter((one) => !Object.hasOwn(data, one)),
+      )}`
+      errors.push({ field: toField([...path, name]), code: 'unknown_field', message })
+    }
+  }
+}
+
+function suggest(name: string, known: readonly string[]): string {
+  const nearest = findNearest(name, known)
+  return nearest === null ? '' : `: did you mean ${nearest}?`
+}
+
+/** The end of a sentence about a parameter that is not known, and what may be sent instead. */
+export function describeUnknown(name: string, schema: Schema | undefined): string {
+  const known = Object.keys(schema?.properties ?? {})
+  if (known.length === 0) return 'is not known here, where there are no parameters'
+  const listName = /^(\w+)\[\d*\]$/.exec(name)?.[1]
+  if (listName !== undefined && known.includes(listName)) {
+    return `is not known here: for several values repeat ${listName}, as in ${listName}=…&${listName}=…`
+  }
+  return `is not known here${suggest(name, known) || ':'} Known are ${known.join(', ')}`
+}
