@@ -107,10 +107,9 @@ const differences = {
     hasNulls: true,
     // Not confirmed.
     payer: 'person',
-    // [Sicoob-SDK]: pagamentos-pix/api/openapi.yaml and conta-corrente/api/openapi.yaml.
-    payouts: 'sicoob',
+    hasPayouts: false,
     hasInfractions: false,
-    balance: 'sicoob',
+    balance: 'none',
   },
 
   inter: {
@@ -128,10 +127,9 @@ const differences = {
     isWebhookSecure: true,
     callbackBody: 'list',
     payer: 'none',
-    // [Inter-SDK], and [Inter], API Banking v2.
-    payouts: 'inter',
+    hasPayouts: false,
     hasInfractions: false,
-    balance: 'inter',
+    balance: 'none',
   },
 
   santander: {

@@ -3,6 +3,7 @@ import { Gauge, type Registry } from 'prom-client'
 import { findSetting, saveSetting } from './auth/store.ts'
 import { workLong } from './db/long-work.ts'
 import type { Db, Tx } from './db/sql.ts'
+import { entryVerification } from './entries/verify.ts'
 import type { Job, JobSchedule } from './jobs/jobs.ts'
 import type { RecordKey, Window } from './ledger/among-store.ts'
 import { engageBrake } from './ledger/brake.ts'
@@ -30,6 +31,7 @@ const verifications: Verification[] = [
   suspenseVerification,
   withdrawalVerification,
   correctionVerification,
+  entryVerification,
 ]
 
 /** As many breaches as are shown and logged; where there are more, these are enough to begin with. */

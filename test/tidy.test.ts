@@ -12,7 +12,7 @@ const ranks: string[][] = [
   ['http', 'jobs', 'acquirers', 'audit'],
   ['auth', 'ledger', 'webhooks', 'exchanges', 'retention'],
   ['suspense', 'users', 'proposals'],
-  ['transactions', 'withdrawals'],
+  ['transactions', 'withdrawals', 'entries'],
   ['callbacks', 'orphans', 'sandbox', 'explain', 'merchant.ts', 'reconciliation'],
   ['books.ts', 'proposal-kinds.ts'],
   ['dashboard', 'pay', 'guide'],

@@ -12,6 +12,7 @@ export type ErrorCode =
   | 'infraction_not_possible'
   | 'suspense_not_possible'
   | 'difference_not_possible'
+  | 'entry_not_possible'
   | 'withdrawal_not_possible'
   | 'proposal_not_possible'
   | 'user_not_possible'
@@ -67,7 +68,7 @@ export type WithdrawalHold = 'approval' | 'duplicate'
 export type RefundStatus = 'PROCESSING' | 'REFUNDED' | 'FAILED'
 
 /** What changed the available balance. */
-export type StatementKind = 'payment' | 'fee' | 'debt_repaid' | 'refund_reserved' | 'refund_sent' | 'refund_released' | 'infraction_blocked' | 'infraction_returned' | 'infraction_released' | 'withdrawal_reserved' | 'withdrawal_sent' | 'withdrawal_released' | 'withdrawal_returned' | 'payment_held' | 'held_returned' | 'held_matched' | 'match_undone' | 'correction'
+export type StatementKind = 'payment' | 'fee' | 'debt_repaid' | 'refund_reserved' | 'refund_sent' | 'refund_released' | 'infraction_blocked' | 'infraction_returned' | 'infraction_released' | 'withdrawal_reserved' | 'withdrawal_sent' | 'withdrawal_released' | 'withdrawal_returned' | 'payment_held' | 'held_returned' | 'held_matched' | 'match_undone' | 'correction' | 'fees_drawn' | 'pay_in' | 'debt_written_off' | 'psp_fee' | 'manual'
 
 /** Where the delivery of an event stands. Waiting: behind an earlier event of its record; pending: to be tried; delivered; exhausted: all attempts failed; gone: the receiver answered 410. */
 export type DeliveryState = 'waiting' | 'pending' | 'delivered' | 'exhausted' | 'gone'
@@ -299,7 +300,7 @@ export interface StatementEntry {
   amount: number
   /** The available balance after it, in cents. */
   balance: number
-  recordType: 'transaction' | 'refund' | 'infraction' | 'withdrawal' | 'suspense' | 'correction'
+  recordType: 'transaction' | 'refund' | 'infraction' | 'withdrawal' | 'suspense' | 'correction' | 'fee_draw' | 'pay_in' | 'write_off' | 'psp_fee' | 'manual_entry'
   /** Identifier of what it was booked for. */
   recordId: string
   /** When it was booked. */

@@ -21,6 +21,8 @@ function details(fields: TProperties): TObject {
 
 const none = details({})
 const reason = details({ reason: Text })
+/** An entry of the operator (src/entries/). `reference` is the movement's in the PSP's list. */
+const entry = details({ clientId: Name, acquirer: Name, amount: Cents, reference: orNull(Name), description: Text })
 const feeParts = { fixed: Cents, basisPoints: Count, minimum: Cents, maximum: orNull(Cents) }
 
 /** What takes two persons: who proposes it says what, who decides on it says that again, and whose proposal it was. */
@@ -33,6 +35,7 @@ const limits = {
   operatorApprovalAbove: orNull(Cents),
   duplicateWindowSeconds: Count,
 }
+const manualEntry = { acquirer: Name, amount: Cents, debit: Name, credit: Name, description: Text }
 const attribution = { transactionId: Name, amount: Cents }
 
 /**
@@ -48,6 +51,13 @@ const detailsOf = {
   'client.rotate-webhook-secret': details({ clientId: Name, overlapHours: Type.Number() }),
   'client.scopes': details({ clientId: Name, scopes: Names }),
   'close.run': details({ date: Moment, acquirer: Name }),
+  'entry.fee_draw': entry,
+  'entry.manual': details({ ...manualEntry, ...decided }),
+  'entry.manual.propose': details(manualEntry),
+  'entry.manual.reject': details({ ...manualEntry, ...decided }),
+  'entry.pay_in': entry,
+  'entry.psp_fee': entry,
+  'entry.write_off': entry,
   'fee.set': details({ operation: Name, ...feeParts }),
   'infraction.accept': details({ infractionId: Name }),
   'infraction.open': details({ amount: Cents, reason: Text }),

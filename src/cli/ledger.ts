@@ -7,11 +7,12 @@ import type { Breach } from '../ledger/verify.ts'
 import { actionOf, recorded } from './actor.ts'
 import { toReason } from './arguments.ts'
 import { withContext } from './context.ts'
+import { entryCommands } from './ledger-entry.ts'
 import { print, write } from './print.ts'
 
 type Json = { json?: boolean }
 
-/** `guiche ledger …`: whether the books agree, and whether money may leave. */
+/** `guiche ledger …`: whether the books agree, whether money may leave, and the operator's own money. */
 export function ledgerCommands(program: Command): void {
   const ledger = program.command('ledger').description('the books: whether they agree, and whether money may leave')
 
@@ -79,6 +80,8 @@ export function ledgerCommands(program: Command): void {
           },
         )
     })
+
+  entryCommands(program, ledger)
 }
 
 const stopNote = 'Payments go on coming in. `npx guiche ledger release` lets money leave again.'

@@ -49,8 +49,29 @@ export const transferKinds = [
   'held_matched',
   'match_undone',
   'correction',
+  'fees_drawn',
+  'pay_in',
+  'debt_written_off',
+  'psp_fee',
+  'manual',
 ] as const
 
 export type TransferKind = (typeof transferKinds)[number]
 
-export type RecordType = 'transaction' | 'refund' | 'infraction' | 'withdrawal' | 'suspense' | 'correction'
+/** The operator's own entries (src/entries/). */
+export const entryTypes = ['fee_draw', 'pay_in', 'write_off', 'psp_fee', 'manual_entry'] as const
+
+export type EntryType = (typeof entryTypes)[number]
+
+/** What a transfer was made for. */
+export const recordTypes = [
+  'transaction',
+  'refund',
+  'infraction',
+  'withdrawal',
+  'suspense',
+  'correction',
+  ...entryTypes,
+] as const
+
+export type RecordType = (typeof recordTypes)[number]

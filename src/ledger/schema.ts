@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { Envelope, PageQuery } from '../http/page.ts'
 import { DateTime, DateTimeFilter, EnumFilter, Uuid } from '../http/schemas.ts'
-import { transferKinds } from './accounts.ts'
+import { recordTypes, transferKinds } from './accounts.ts'
 
 export const BalanceQuery = Type.Object(
   { at: Type.Optional(DateTimeFilter('As it was at this moment; now by default')) },
@@ -36,7 +36,7 @@ export const StatementEntryView = Type.Object({
   kind: Type.Enum([...transferKinds]),
   amount: Cents('Cents; below zero what left the available balance'),
   balance: Cents('The available balance after it, in cents'),
-  recordType: Type.Enum(['transaction', 'refund', 'infraction', 'withdrawal', 'suspense', 'correction']),
+  recordType: Type.Enum([...recordTypes]),
   recordId: Uuid('Identifier of what it was booked for'),
   createdAt: DateTime('When it was booked'),
 })

@@ -142,6 +142,37 @@ export function correctedOfHouse(change: number) {
   }
 }
 
+/** Money that was paid in from outside, without a fee: what the merchant owes is filled first. */
+export function paidIn(amount: number) {
+  return (balances: Balances): Transfer[] => [
+    { kind: 'pay_in', debit: 'acquirer', credit: 'available', amount },
+    repayDebt(balances, amount),
+  ]
+}
+
+/** The same where it is the operator's own money: a loss of the house is filled first, the rest is with its fees. */
+export function paidInByHouse(amount: number) {
+  return ({ debt }: Balances): Transfer[] => {
+    const owed = upTo(-debt, amount)
+    return [
+      { kind: 'pay_in', debit: 'acquirer', credit: 'debt', amount: owed },
+      { kind: 'pay_in', debit: 'acquirer', credit: 'fees', amount: amount - owed },
+    ]
+  }
+}
+
+/** What a merchant owes is forgiven: from the fees that it has paid, and `rest` from the operator's other money, which is paid in for it. */
+export function writtenOff(amount: number, onRest: (rest: number) => void) {
+  return ({ fees }: Balances): Transfer[] => {
+    const own = upTo(fees, amount)
+    onRest(amount - own)
+    return [
+      { kind: 'debt_written_off', debit: 'fees', credit: 'debt', amount: own },
+      { kind: 'debt_written_off', debit: 'acquirer', credit: 'debt', amount: amount - own },
+    ]
+  }
+}
+
 function repayDebt(balances: Balances, amount: number): Transfer {
   return { kind: 'debt_repaid', debit: 'available', credit: 'debt', amount: upTo(-balances.debt, amount) }
 }

@@ -13,6 +13,7 @@ export const errors = {
   infraction_not_possible: { status: 422, title: 'The payment cannot be contested, or not decided on, like this' },
   suspense_not_possible: { status: 422, title: 'The payment in suspense cannot be handled like this' },
   difference_not_possible: { status: 422, title: 'The difference cannot be decided on like this' },
+  entry_not_possible: { status: 422, title: 'The entry cannot be booked like this' },
   withdrawal_not_possible: { status: 422, title: 'The withdrawal is not possible' },
   proposal_not_possible: { status: 422, title: 'The proposal cannot be made or decided on like this' },
   user_not_possible: { status: 422, title: 'The user cannot be changed like this' },

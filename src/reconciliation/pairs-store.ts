@@ -161,6 +161,39 @@ export async function addWithdrawals(db: Db, { runId, acquirer, from, to }: Of &
     where pair.run_id = ${runId} and pair.subject = 'payout' and pair.record_id is null and w.id = pair.named_id`)
 }
 
+/** How far from its entry in time a movement of the operator is looked for in the acquirer's list. */
+const entryMatchMs = 3 * 24 * 60 * 60_000
+
+/**
+ * Puts the operator's own entries beside the payouts that were listed and are in no withdrawal. One that was booked without a reference takes that of
+ * a payout of its amount, in their order, and keeps it.
+ */
+export async function addEntries(db: Db, { runId, acquirer }: Of): Promise<void> {
+  await db.query(sql`
+    with unknown as (
+      select key, there_amount, there_at, row_number() over (partition by there_amount order by there_at, key) as place
+      from reconciliation_pairs pair
+      where run_id = ${runId} and subject = 'payout' and record_id is null and named_id is null and there_state = 'done'
+        and not exists (select from operator_entries where acquirer = ${acquirer} and reference = key)
+        and not exists (
+          select from differences d
+          where d.acquirer = ${acquirer} and d.subject = 'payout' and d.reference = key and d.state = 'confirmed')
+    ), drawn as (
+      select id, amount, created_at, row_number() over (partition by amount order by created_at, id) as place
+      from operator_entries where acquirer = ${acquirer} and type = 'fee_draw' and reference is null
+    )
+    update operator_entries entry set reference = unknown.key
+    from drawn join unknown on unknown.there_amount = drawn.amount and unknown.place = drawn.place
+      and abs(extract(epoch from unknown.there_at - drawn.created_at)) * 1000 <= ${entryMatchMs}
+    where entry.id = drawn.id`)
+  await db.query(sql`
+    update reconciliation_pairs pair set merchant_id = e.merchant_id, record_id = e.id, here_amount = e.amount, here_at = e.created_at,
+      booked_at = e.created_at, here_state = 'PROCESSED'
+    from operator_entries e
+    where pair.run_id = ${runId} and pair.subject = 'payout' and pair.record_id is null and pair.there_state = 'done'
+      and e.acquirer = ${acquirer} and e.reference = pair.key and e.type <> 'pay_in'`)
+}
+
 /** Our payouts of which nothing was listed. */
 export async function listUnlistedPayouts(
   db: Db,

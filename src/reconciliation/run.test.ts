@@ -8,6 +8,7 @@ import { type Reconciling, reconcilingWith } from '../../test/support/reconcilin
 import type { Send } from '../acquirers/bacen/http.ts'
 import { findBreaches } from '../books.ts'
 import { sql } from '../db/sql.ts'
+import { bookEntry, type NewEntry } from '../entries/book.ts'
 import { findEngagedBrake } from '../ledger/store.ts'
 import { settleTransaction } from '../transactions/settle.ts'
 import { classNames } from './classes.ts'
@@ -109,6 +110,35 @@ it('stops what would leave when money has left that the books do not know, and n
   expect((await findEngagedBrake(database.db))?.reason).toMatch(
     /reconciliation of bank: R\$ 1\.234,56 left under E12345678202611201200stolenstole, in no withdrawal of ours/,
   )
+})
+
+it('recognizes fees that the operator drew, by their reference or by their amount, and no other payout', async () => {
+  for (const [key, payout] of made.bank.payouts) {
+    if (payout.payoutId === null || made.expected.has(`payout ${payout.payoutId}`)) made.bank.payouts.delete(key)
+  }
+  const at = new Date(from.getTime() + 12 * 60 * minuteMs)
+  const paidOut = (endToEndId: string, amount: number) =>
+    made.bank.payouts.set(endToEndId, { endToEndId, payoutId: null, amount, at, status: 'REALIZADO' })
+  const house = { type: 'pay_in', merchantId: null, acquirer: 'bank', description: 'a test', by: 'cli:test' } as const
+  const book = async (entry: Partial<NewEntry> & Pick<NewEntry, 'amount'>) =>
+    await bookEntry(
+      { db: database.db, clock: { now: () => at } },
+      { ...house, idempotencyKey: `${entry.reference ?? entry.amount}`, ...entry },
+    )
+  await book({ amount: 10_000 })
+  await book({ type: 'fee_draw', amount: 1_500, reference: 'E12345678202611201200namedbefore' })
+  await book({ type: 'fee_draw', amount: 2_500 })
+  paidOut('E12345678202611201200namedbefore', 1_500)
+  paidOut('E12345678202611201200byitsamount', 2_500)
+  await runWith(deps)
+  await runWith(deps)
+  expect(await findEngagedBrake(database.db)).toBeNull()
+  const references = (await listed()).map(({ reference }) => reference)
+  expect(references.filter((reference) => /namedbefore|byitsamount/.test(reference))).toEqual([])
+  // Another one of the same amount is nobody's.
+  paidOut('E12345678202611201201anotherofit', 2_500)
+  await runWith(deps)
+  expect((await findEngagedBrake(database.db))?.reason).toContain('E12345678202611201201anotherofit')
 })
 
 it('lets stand what was dismissed, until either side says something else', async () => {

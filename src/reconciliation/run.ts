@@ -7,13 +7,13 @@ import { eachAtOnce } from '../lib/at-once.ts'
 import type { Clock } from '../lib/clock.ts'
 import { createPace } from '../lib/pace.ts'
 import { newUuid } from '../lib/secrets.ts'
-import { findPayoutKey } from '../withdrawals/store.ts'
 import type { DifferenceClass, Found, Subject } from './classes.ts'
 import { compare, cutOffMs, type Pair, type Rules } from './compare.ts'
 import type { Window } from './days.ts'
 import { askPayouts, readPayments, readPayouts, toFoundPayout, toListedPayment, toReturned } from './listing.ts'
 import {
   addBookedReturns,
+  addEntries,
   addNamedPayments,
   addPaidPayments,
   addWithdrawals,
@@ -136,6 +136,7 @@ async function readBothSides(
   await addNamedPayments(db, side)
   await addBookedReturns(db, { ...side, ...windows.return })
   await addWithdrawals(db, { ...side, ...windows.payout })
+  await addEntries(db, side)
   await askPayouts(reading)
   await analyzePairs(db)
 }
@@ -170,7 +171,7 @@ async function compareAll(
       else found.push(...differs)
     }
     await eachAtOnce(doubtful, stopping, async (pair) => {
-      found.push(...compare({ ...pair, there: await askFor(db, acquirer, pair) }, rules))
+      found.push(...compare({ ...pair, there: await askFor(acquirer, pair) }, rules))
     })
     stopping.throwIfAborted()
     const saving = { acquirer: run.acquirer, runId: run.id, startedAt: run.startedAt, now: clock.now() }
@@ -206,10 +207,10 @@ function mayBeUnlisted({ subject, there, here }: Pair): boolean {
   return there === null || (subject === 'return' && there.amount < here.amount)
 }
 
-async function askFor(db: Db, acquirer: Acquirer, pair: Pair): Promise<Pair['there']> {
+async function askFor(acquirer: Acquirer, pair: Pair): Promise<Pair['there']> {
   const { subject, key, here } = pair
   if (subject === 'payout') {
-    const found = await acquirer.payouts?.find(await findPayoutKey(db, key))
+    const found = await acquirer.payouts?.find(key)
     return found && here ? toFoundPayout(found, here) : null
   }
   const payment = await acquirer.findPayment(key)

@@ -115,9 +115,10 @@ function toBooksSide(moved: Moved[], opening: number): BooksSide {
     opening,
     in: { count: arrived.count - matched.count, sum: arrived.sum + matched.sum + of('match_undone').sum },
     returned: negated(of('refund_sent', 'infraction_returned', 'held_returned')),
-    paidOut: negated(of('withdrawal_sent')),
+    paidOut: negated(of('withdrawal_sent', 'fees_drawn')),
     cameBack: of('withdrawal_returned'),
-    corrections: of('correction'),
+    // With the operator's entries, whose other side the acquirer's lists do not have.
+    corrections: of('correction', 'pay_in', 'debt_written_off', 'psp_fee', 'manual'),
     closing: opening + sum(moved.map(({ change }) => change)),
   }
 }

@@ -33,6 +33,8 @@ const kinds: Kind[] = [
   'debt_repaid',
   'match_undone',
   'correction',
+  'pay_in',
+  'manual',
 ]
 
 /** What changed a merchant's available balance, by filters that stand in the address. */

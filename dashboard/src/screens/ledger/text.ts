@@ -20,6 +20,11 @@ const kindsEn: Record<TransferKind, string> = {
   held_matched: 'Held payment matched',
   match_undone: 'Match undone',
   correction: 'Correction',
+  fees_drawn: 'Fees drawn by the operator',
+  pay_in: 'Pay-in',
+  debt_written_off: 'Debt written off',
+  psp_fee: 'PSP fee',
+  manual: 'Manual entry',
 }
 
 const kindsPt: Record<TransferKind, string> = {
@@ -41,6 +46,11 @@ const kindsPt: Record<TransferKind, string> = {
   held_matched: 'Pagamento retido identificado',
   match_undone: 'Identificação desfeita',
   correction: 'Correção',
+  fees_drawn: 'Retirada de tarifas',
+  pay_in: 'Aporte',
+  debt_written_off: 'Dívida perdoada',
+  psp_fee: 'Tarifa do PSP',
+  manual: 'Lançamento manual',
 }
 
 const accountsEn: Record<Account, [name: string, meaning: string]> = {

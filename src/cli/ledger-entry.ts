@@ -1,0 +1,172 @@
+import { type Command, Option } from 'commander'
+import { type Action, recordedDb } from '../audit/record.ts'
+import { bookEntry, type NewEntry } from '../entries/book.ts'
+import { type ManualAccount, manualAccounts, proposeEntry } from '../entries/propose.ts'
+import { type ListedEntry, listEntries, sumFees } from '../entries/store.ts'
+import type { EntryType } from '../ledger/accounts.ts'
+import { findHeld } from '../ledger/clearing-store.ts'
+import { inReais } from '../lib/money.ts'
+import { newUuid } from '../lib/secrets.ts'
+import { actionOf, actorOf } from './actor.ts'
+import { toCents, toReason } from './arguments.ts'
+import { findMerchant } from './client.ts'
+import { type Context, withContext } from './context.ts'
+import { print } from './print.ts'
+
+type Json = { json?: boolean }
+type Given = Json & {
+  client?: string
+  acquirer?: string
+  amount: number
+  reference?: string
+  description: string
+  key?: string
+}
+
+const listedMax = 200
+
+/** `guiche ledger draw-fees`, …: the operator's own money. An entry sends nothing: the money is moved at the PSP. */
+export function entryCommands(program: Command, ledger: Command): void {
+  ledger
+    .command('accounts')
+    .description('what each acquirer must hold by the ledger, and the fees that are the operator’s to draw')
+    .option('--json', 'print JSON')
+    .action(async ({ json }: Json) => {
+      const { held, fees } = await withContext(async ({ db }) => ({
+        held: await findHeld(db),
+        fees: await sumFees(db),
+      }))
+      const acquirers = [...held].map(([acquirer, cents]) => ({ acquirer, cents }))
+      const shown = acquirers.map(({ acquirer, cents }) => [`held by ${acquirer}`, inReais(cents)])
+      print({ acquirers, fees }, { json, shown: { ...Object.fromEntries(shown), 'fees to draw': inReais(fees) } })
+    })
+
+  const command = (name: string, description: string, client: 'required' | 'optional' | 'none') => {
+    const one = ledger.command(name).description(description)
+    if (client === 'required') one.requiredOption('--client <client-id>', 'whose')
+    if (client === 'optional') one.option('--client <client-id>', 'whose; the operator’s own money if not given')
+    return one
+      .option('--acquirer <name>', 'at which PSP the money is; needed where there are several')
+      .requiredOption('--amount <cents>', 'how much', toCents)
+      .requiredOption('--description <text>', 'what it is, for whoever reads the ledger later', toReason)
+      .option('--key <key>', 'the same key again books nothing a second time')
+      .option('--json', 'print JSON')
+  }
+  const reference = '--reference <id>'
+
+  command('draw-fees', 'book fees that the operator takes out of the account at the PSP', 'none')
+    .option(reference, 'the endToEndId of the payout; without it reconciliation recognizes the payout by its amount')
+    .action(async (given: Given) => await book(program, 'fee_draw', given))
+  command('pay-in', 'book money that was paid into the account at the PSP from outside, such as by a TED', 'optional')
+    .option(reference, 'how the PSP’s account statement names it')
+    .action(async (given: Given) => await book(program, 'pay_in', given))
+  command('write-off', 'forgive a part of what a merchant owes, from the operator’s fees', 'required').action(
+    async (given: Given) => await book(program, 'write_off', given),
+  )
+  command('psp-fee', 'book what a PSP charged the operator, from its fees', 'none')
+    .option(reference, 'how the PSP’s account statement names it')
+    .action(async (given: Given) => await book(program, 'psp_fee', given))
+
+  command('entry', 'propose an entry by hand, which another person has to approve', 'optional')
+    .addOption(account('--debit <account>', 'which account gives'))
+    .addOption(account('--credit <account>', 'which account gets; `acquirer` is what the PSP holds'))
+    .action(async ({ json, debit, credit, ...given }: Given & { debit: ManualAccount; credit: ManualAccount }) => {
+      const { amount, description } = given
+      const proposal = await withContext(async (context) => {
+        const merchantId = given.client === undefined ? null : await findMerchant(context, given.client)
+        const acquirer = given.acquirer ?? (await findOnlyAcquirer(context))
+        const by = actorOf(program)
+        return await proposeEntry(context, { merchantId, acquirer, amount, debit, credit, description, by })
+      })
+      const { id, content } = proposal
+      print(
+        { id, state: 'open', ...content },
+        { json, note: `Another person books it: \`npx guiche proposal approve ${id}\`.` },
+      )
+    })
+
+  ledger
+    .command('entries')
+    .description('list the operator’s entries, the newest first')
+    .option('--client <client-id>', 'those of one client')
+    .option('--json', 'print JSON')
+    .action(async ({ json, client }: Json & { client?: string }) => {
+      const rows = await withContext(async (context) => {
+        const merchantId = client === undefined ? null : await findMerchant(context, client)
+        return await listEntries(context.db, { merchantId, limit: listedMax })
+      })
+      print(rows.map(toView), { json, shown: rows.map((row) => ({ ...toView(row), amount: inReais(row.amount) })) })
+    })
+}
+
+async function book(program: Command, type: Exclude<EntryType, 'manual_entry'>, given: Given): Promise<void> {
+  const { json, amount, reference = null, description, key = newUuid() } = given
+  const { entry, isReplay } = await withContext(async (context) => {
+    const merchantId = given.client === undefined ? null : await findMerchant(context, given.client)
+    const acquirer = given.acquirer ?? (await findOnlyAcquirer(context))
+    const details = { acquirer, amount, reference, description, ...(given.client && { clientId: given.client }) }
+    const action = actionOf(program, context, { action: `entry.${type}`, details })
+    const input: NewEntry = {
+      type,
+      idempotencyKey: key,
+      merchantId,
+      acquirer,
+      amount,
+      reference,
+      description,
+      by: action.actor,
+    }
+    const db = recordedDb(context.db, (done) => toRecorded(action, done as Awaited<ReturnType<typeof bookEntry>>))
+    return await bookEntry({ db, clock: context.clock }, input)
+  })
+  const view = toView({ ...entry, client_id: given.client ?? null })
+  print(
+    { ...view, isReplay },
+    {
+      json,
+      shown: { ...view, amount: inReais(amount) },
+      note: isReplay ? 'It was booked before, under this key.' : notes[type],
+    },
+  )
+}
+
+function toRecorded(action: Action, { entry, isReplay }: Awaited<ReturnType<typeof bookEntry>>): Action | null {
+  return isReplay ? null : { ...action, merchantId: entry.merchant_id, recordId: entry.id }
+}
+
+function account(flags: string, description: string): Option {
+  return new Option(flags, description).choices(manualAccounts).makeOptionMandatory()
+}
+
+const notes: Record<Exclude<EntryType, 'manual_entry'>, string> = {
+  fee_draw: 'Nothing was sent: move the money at the PSP. Reconciliation recognizes that payout within three days.',
+  pay_in: 'What the merchant owed was repaid first.',
+  write_off: 'The merchant no longer owes it.',
+  psp_fee: 'It was taken from the fees.',
+}
+
+async function findOnlyAcquirer({ db }: Context): Promise<string> {
+  const names = [...(await findHeld(db)).keys()]
+  const [only] = names
+  if (only !== undefined && names.length === 1) return only
+  throw new Error(
+    names.length === 0
+      ? 'Give --acquirer: the ledger knows of none yet.'
+      : `Give --acquirer, one of ${names.join(', ')}: the ledger knows of several.`,
+  )
+}
+
+function toView(row: ListedEntry) {
+  return {
+    id: row.id,
+    type: row.type,
+    clientId: row.client_id,
+    acquirer: row.acquirer,
+    amount: row.amount,
+    reference: row.reference,
+    description: row.description,
+    createdBy: row.created_by,
+    proposalId: row.proposal_id,
+    createdAt: row.created_at,
+  }
+}

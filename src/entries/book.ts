@@ -1,0 +1,173 @@
+import type { Db, Tx } from '../db/sql.ts'
+import { idempotencyKeyReused } from '../http/idempotency-key.ts'
+import type { Account, Balances, EntryType, TransferKind } from '../ledger/accounts.ts'
+import { type Posting, postAll, type Transfer, upTo } from '../ledger/post.ts'
+import { paidIn, paidInByHouse, writtenOff } from '../ledger/transfers.ts'
+import { assert } from '../lib/assert.ts'
+import type { Clock } from '../lib/clock.ts'
+import { AppError } from '../lib/errors.ts'
+import { inReais } from '../lib/money.ts'
+import { newUuid } from '../lib/secrets.ts'
+import { houseMerchantId } from '../suspense/house.ts'
+import { type EntryRow, findEntryByKey, findFeeHolders, insertEntry } from './store.ts'
+
+export type NewEntry = {
+  type: EntryType
+  idempotencyKey: string
+  /** Null: the operator's own. */
+  merchantId: string | null
+  acquirer: string
+  amount: number
+  /** What the PSP's list knows the movement by. */
+  reference?: string | null
+  description: string
+  /** Who books it, as the audit log names people. */
+  by: string
+  /** Of a manual entry. */
+  manual?: { debit: Account; credit: Account; proposalId: string }
+}
+
+export type BookedEntry = { entry: EntryRow; isReplay: boolean }
+
+/**
+ * Books an entry of the operator: the row and its transfers, in one commit and once for each key. The money itself was or is moved at the PSP: an
+ * entry sends nothing.
+ *
+ * @throws {AppError} `idempotency_key_reused`; `entry_not_possible` or `insufficient_balance` where the accounts do not have it: nothing is booked then
+ */
+export async function bookEntry({ db, clock }: { db: Db; clock: Clock }, input: NewEntry): Promise<BookedEntry> {
+  return await db.transaction(async (tx) => {
+    const row = toRow(input, clock.now())
+    if (!(await insertEntry(tx, row))) return await replay(tx, row)
+    const { postings, finish } = await toPostings(tx, row)
+    await postAll(tx, postings)
+    finish()
+    return { entry: row, isReplay: false }
+  })
+}
+
+function toRow(input: NewEntry, now: Date): EntryRow {
+  const { type, idempotencyKey, merchantId, acquirer, amount, reference = null, description, by, manual } = input
+  return {
+    id: newUuid(),
+    type,
+    idempotency_key: idempotencyKey,
+    merchant_id: merchantId ?? houseMerchantId,
+    acquirer,
+    amount,
+    debit: manual?.debit ?? null,
+    credit: manual?.credit ?? null,
+    reference,
+    description,
+    created_by: by,
+    proposal_id: manual?.proposalId ?? null,
+    created_at: now,
+  }
+}
+
+async function replay(tx: Tx, asked: EntryRow): Promise<BookedEntry> {
+  const first = await findEntryByKey(tx, asked.idempotency_key)
+  assert(first, 'a key that was used has an entry')
+  const compared = ['type', 'merchant_id', 'acquirer', 'amount', 'debit', 'credit'] as const
+  const fields = compared.filter((name) => first[name] !== asked[name])
+  if (fields.length > 0) throw idempotencyKeyReused(fields, 'entry')
+  return { entry: first, isReplay: true }
+}
+
+/** `finish` is called after the postings: it throws where they did not come to the whole amount. */
+type Plan = { postings: Posting[]; finish: () => void }
+
+async function toPostings(tx: Tx, row: EntryRow): Promise<Plan> {
+  const { type, amount, merchant_id: merchantId } = row
+  const isOfHouse = merchantId === houseMerchantId
+  switch (type) {
+    case 'fee_draw':
+      return await spendFees(tx, row, { kind: 'fees_drawn', left: amount, mayLose: false })
+    case 'psp_fee':
+      return await spendFees(tx, row, { kind: 'psp_fee', left: amount, mayLose: true })
+    case 'pay_in':
+      return only({ ...about(row, merchantId), transfers: isOfHouse ? paidInByHouse(amount) : paidIn(amount) })
+    case 'write_off': {
+      const rest = { kind: 'debt_written_off' as const, left: 0, mayLose: true }
+      const spent = await spendFees(tx, row, rest)
+      const forgiven = writtenOff(amount, (left) => {
+        rest.left = left
+      })
+      const posting = {
+        ...about(row, merchantId),
+        transfers: (balances: Balances) => forgiven(assertOwed(balances, row)),
+      }
+      return { postings: [posting, ...spent.postings], finish: spent.finish }
+    }
+    case 'manual_entry': {
+      const { debit, credit } = row
+      assert(debit && credit, 'a manual entry names its accounts')
+      const transfer: Transfer = { kind: 'manual', debit, credit, amount }
+      const transfers = (balances: Balances) => [assertCovered(balances, transfer)]
+      return only({ ...about(row, merchantId), transfers })
+    }
+  }
+}
+
+function only(posting: Posting): Plan {
+  return { postings: [posting], finish: () => {} }
+}
+
+function about({ id, type, acquirer, created_at: now }: EntryRow, merchantId: string): Omit<Posting, 'transfers'> {
+  return { merchantId, eventKey: `${type}:${id}`, recordType: type, recordId: id, acquirer, now }
+}
+
+type Spending = { kind: TransferKind; left: number; mayLose: boolean }
+
+/**
+ * Takes `left` from what the operator has earned, merchant by merchant and the house's last. What is missing is a loss of the house, or refused. It is
+ * counted under the locks, posting by posting in this order.
+ */
+async function spendFees(tx: Tx, row: EntryRow, spending: Spending): Promise<Plan> {
+  const { kind, mayLose } = spending
+  const holders = await findFeeHolders(tx, { amount: row.amount, except: row.merchant_id })
+  const take = ({ fees }: Balances): Transfer => {
+    const amount = upTo(fees, spending.left)
+    spending.left -= amount
+    return { kind, debit: 'fees', credit: 'acquirer', amount }
+  }
+  const lose = (): Transfer => {
+    const amount = mayLose ? spending.left : 0
+    spending.left -= amount
+    return { kind, debit: 'debt', credit: 'acquirer', amount }
+  }
+  const ofHouse = { ...about(row, houseMerchantId), transfers: (balances: Balances) => [take(balances), lose()] }
+  const postings = holders.map((merchantId): Posting => {
+    return { ...about(row, merchantId), transfers: (balances) => [take(balances)] }
+  })
+  return {
+    postings: [...postings, ofHouse],
+    finish() {
+      if (spending.left === 0) return
+      throw refuse(
+        `The fees are ${inReais(spending.left)} short of ${inReais(row.amount)}: \`npx guiche ledger accounts\` shows what there is to draw.`,
+      )
+    },
+  }
+}
+
+function assertOwed(balances: Balances, { amount }: EntryRow): Balances {
+  const owed = 0 - balances.debt
+  if (amount <= owed) return balances
+  throw refuse(`The merchant owes ${inReais(owed)}, which is less than ${inReais(amount)}: nothing was written off.`)
+}
+
+/** The database refuses the same, without a sentence for the caller. */
+function assertCovered(balances: Balances, transfer: Transfer): Transfer {
+  const { debit, credit, amount } = transfer
+  const mayGoBelow = debit === 'acquirer' || debit === 'debt'
+  if (!mayGoBelow && balances[debit] < amount)
+    throw refuse(`${debit} has ${inReais(balances[debit])}, which is less than ${inReais(amount)}.`)
+  if (credit === 'debt' && balances.debt + amount > 0)
+    throw refuse(`The debt is ${inReais(0 - balances.debt)}, which is less than ${inReais(amount)}.`)
+  return transfer
+}
+
+export function refuse(detail: string): AppError {
+  return new AppError('entry_not_possible', { detail })
+}

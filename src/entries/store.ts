@@ -1,0 +1,80 @@
+import { type Db, sql, type Tx } from '../db/sql.ts'
+import type { Account, EntryType } from '../ledger/accounts.ts'
+import { houseMerchantId } from '../suspense/house.ts'
+
+export type EntryRow = {
+  id: string
+  type: EntryType
+  idempotency_key: string
+  merchant_id: string
+  acquirer: string
+  amount: number
+  debit: Account | null
+  credit: Account | null
+  reference: string | null
+  description: string
+  created_by: string
+  proposal_id: string | null
+  created_at: Date
+}
+
+const columns = sql`
+  id, type, idempotency_key, merchant_id, acquirer, amount, debit, credit, reference, description, created_by, proposal_id, created_at`
+
+/** Null where the key was used already. */
+export async function insertEntry(tx: Tx, row: EntryRow): Promise<EntryRow | null> {
+  const rows = await tx.query<EntryRow>(sql`
+    insert into operator_entries (${columns})
+    values (
+      ${row.id}, ${row.type}, ${row.idempotency_key}, ${row.merchant_id}, ${row.acquirer}, ${row.amount}, ${row.debit}, ${row.credit},
+      ${row.reference}, ${row.description}, ${row.created_by}, ${row.proposal_id}, ${row.created_at})
+    on conflict (idempotency_key) do nothing returning ${columns}`)
+  return rows[0] ?? null
+}
+
+export async function findEntryByKey(tx: Tx, key: string): Promise<EntryRow | null> {
+  const rows = await tx.query<EntryRow>(sql`select ${columns} from operator_entries where idempotency_key = ${key}`)
+  return rows[0] ?? null
+}
+
+export type ListedEntry = EntryRow & { client_id: string | null }
+
+/** The newest first. */
+export async function listEntries(
+  db: Db | Tx,
+  { merchantId, limit }: { merchantId: string | null; limit: number },
+): Promise<ListedEntry[]> {
+  return await db.query<ListedEntry>(sql`
+    select e.*, client_id from (
+      select ${columns} from operator_entries
+      where ${merchantId === null ? sql`true` : sql`merchant_id = ${merchantId}`}
+      order by created_at desc, id limit ${limit}
+    ) e left join clients using (merchant_id)
+    order by created_at desc, id`)
+}
+
+/** Merchants whose fees together cover an amount, those with most first; the operator's own merchant is not among them. */
+export async function findFeeHolders(
+  tx: Tx,
+  { amount, except }: { amount: number; except: string },
+): Promise<string[]> {
+  const rows = await tx.query<{ merchant_id: string }>(sql`
+    select merchant_id from (
+      select merchant_id, balance, coalesce(sum(balance) over (
+        order by balance desc, merchant_id rows between unbounded preceding and 1 preceding), 0) as before
+      from ledger_accounts
+      where account = 'fees' and balance > 0 and merchant_id not in (${houseMerchantId}, ${except})
+    ) holders
+    where before < ${amount}`)
+  return rows.map(({ merchant_id }) => merchant_id)
+}
+
+/** What of all merchants' fees is the operator's to draw, in cents. */
+export async function sumFees(db: Db | Tx): Promise<number> {
+  const [row] = await db.query<{ sum: number }>(sql`
+    select coalesce(sum(balance), 0)::bigint as sum from ledger_accounts where account = 'fees'`)
+  return row?.sum ?? 0
+}
+
+/** As it stands in the index of ledger_transfers for them. */
+export const isEntryTransfer = sql`record_type in ('fee_draw', 'pay_in', 'write_off', 'psp_fee', 'manual_entry')`

@@ -1,0 +1,170 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { sql } from '../../src/db/sql.ts'
+import { findEntryBreaches } from '../../src/entries/verify.ts'
+import { houseMerchantId } from '../../src/suspense/house.ts'
+import { type CommandLine, openCommandLine } from '../support/command-line.ts'
+import { payOne } from '../support/refunds.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { expectBooksAgree, merchantOf, transfersOf } from '../support/withdrawals.ts'
+
+type Entry = { id: string; type: string; amount: number; isReplay: boolean; reference: string | null }
+type StatementEntry = { kind: string; amount: number; recordType: string; recordId: string }
+
+let service: TestService
+let cli: CommandLine
+let client: string
+let merchantId: string
+
+beforeAll(async () => {
+  // The commands have the real time, and so has the service.
+  service = await startTestService({ clock: { now: () => new Date(), advance: () => {}, set: () => {} } })
+  cli = await openCommandLine(service)
+  client = service.sandbox.clientId
+  merchantId = await merchantOf(service)
+  await cli.read(['fee', 'set', '--client', client, '--operation', 'transaction', '--fixed', '200'])
+})
+afterEach(async () => await expectBooksAgree(service))
+afterAll(async () => {
+  await cli.stop()
+  await service.stop()
+})
+
+const book = async (...args: string[]) => await cli.runJson<Entry>(['ledger', ...args, '--description', 'a test'])
+const accountsOf = async (id: string): Promise<Record<string, number>> => {
+  const rows = await service.db.query<{ account: string; balance: number }>(sql`
+    select account, balance from ledger_accounts where merchant_id = ${id} and balance <> 0`)
+  return Object.fromEntries(rows.map(({ account, balance }) => [account, balance]))
+}
+const total = async () =>
+  await cli.runJson<{ acquirers: { acquirer: string; cents: number }[]; fees: number }>(['ledger', 'accounts'])
+/** The merchant owes this: more than it had was returned under MED. */
+async function owe(cents: number): Promise<void> {
+  const { available } = (await service.call<{ available: number }>('/balance')).body
+  const args = [
+    'entry',
+    '--client',
+    client,
+    '--debit',
+    'available',
+    '--credit',
+    'acquirer',
+    '--amount',
+    String(available),
+  ]
+  if (available > 0) await approve((await book(...args)).id)
+  await approve(
+    (await book('entry', '--client', client, '--debit', 'debt', '--credit', 'acquirer', '--amount', String(cents))).id,
+  )
+}
+async function approve(id: string): Promise<void> {
+  await cli.read(['--as', 'maria', 'proposal', 'approve', id])
+}
+const statement = async () => (await service.call<{ data: StatementEntry[] }>('/statement')).body.data
+
+describe('fees', () => {
+  it('are drawn from all merchants, once for each key, and from nothing but fees', async () => {
+    await payOne(service)
+    await payOne(service)
+    expect(await total()).toEqual({ acquirers: [{ acquirer: 'simulator', cents: 2_000 }], fees: 400 })
+    const drawn = await book('draw-fees', '--amount', '300', '--key', 'october')
+    expect(drawn).toMatchObject({ type: 'fee_draw', amount: 300, isReplay: false })
+    expect(await book('draw-fees', '--amount', '300', '--key', 'october')).toMatchObject({
+      id: drawn.id,
+      isReplay: true,
+    })
+    await cli.expectFailure(
+      ['ledger', 'draw-fees', '--amount', '301', '--key', 'october', '--description', 'x'],
+      /another content/,
+    )
+    await cli.expectFailure(
+      ['ledger', 'draw-fees', '--amount', '101', '--description', 'x'],
+      /The fees are R\$ 0,01 short of R\$ 1,01/,
+    )
+    expect(await total()).toEqual({ acquirers: [{ acquirer: 'simulator', cents: 1_700 }], fees: 100 })
+    expect(await transfersOf(service, drawn.id)).toEqual(['fees_drawn fees>acquirer 300'])
+    const acted = await cli.runJson<{ action: string; recordId: string }[]>(['audit', 'list', '--record', drawn.id])
+    expect(acted).toMatchObject([{ action: 'entry.fee_draw', recordId: drawn.id }])
+  })
+
+  it('pay what the PSP charges, and what is beyond them is a loss of the operator', async () => {
+    await book('psp-fee', '--amount', '150')
+    expect(await accountsOf(houseMerchantId)).toEqual({ debt: -50, 'acquirer:simulator': 50 })
+    const paidIn = await book('pay-in', '--amount', '80')
+    expect(await accountsOf(houseMerchantId)).toEqual({ fees: 30, 'acquirer:simulator': -30 })
+    expect(await transfersOf(service, paidIn.id)).toEqual(['pay_in acquirer>debt 50', 'pay_in acquirer>fees 30'])
+  })
+})
+
+describe('a merchant that owes', () => {
+  it('pays in: what it owes is repaid first, and its statement shows the entry', async () => {
+    await owe(500)
+    const { id } = await book('pay-in', '--client', client, '--amount', '700')
+    expect(await accountsOf(merchantId)).toEqual({ available: 200, 'acquirer:simulator': -200 })
+    const entries = (await statement()).filter(({ recordId }) => recordId === id)
+    expect(entries).toMatchObject([
+      { kind: 'debt_repaid', amount: -500, recordType: 'pay_in' },
+      { kind: 'pay_in', amount: 700, recordType: 'pay_in' },
+    ])
+  })
+
+  it('is forgiven from the fees that it paid, then from the operator’s other money', async () => {
+    await payOne(service)
+    await owe(500)
+    await cli.expectFailure(
+      ['ledger', 'write-off', '--client', client, '--amount', '501', '--description', 'x'],
+      /owes R\$ 5,00, which is less than R\$ 5,01/,
+    )
+    const { id } = await book('write-off', '--client', client, '--amount', '500')
+    expect(await accountsOf(merchantId)).toEqual({})
+    // 200 of its own fees, 30 of the house's, and a loss.
+    expect(await accountsOf(houseMerchantId)).toEqual({ debt: -270, 'acquirer:simulator': 270 })
+    expect(await transfersOf(service, id)).toHaveLength(4)
+  })
+})
+
+describe('an entry by hand', () => {
+  it('is booked when another person approves it, once', async () => {
+    const args = ['entry', '--client', client, '--debit', 'acquirer', '--credit', 'available', '--amount', '900']
+    const { id } = await book(...args)
+    expect(await accountsOf(merchantId)).toEqual({})
+    await cli.expectFailure(['proposal', 'approve', id], /nobody approves what they asked for themselves/)
+    await approve(id)
+    expect(await accountsOf(merchantId)).toEqual({ available: 900, 'acquirer:simulator': -900 })
+    await cli.expectFailure(['--as', 'maria', 'proposal', 'approve', id], /nothing is left to decide/)
+    expect(await accountsOf(merchantId)).toMatchObject({ available: 900 })
+  })
+
+  it('takes nothing that is not there', async () => {
+    const short = await book('entry', '--client', client, '--debit', 'available', '--credit', 'fees', '--amount', '901')
+    await cli.expectFailure(
+      ['--as', 'maria', 'proposal', 'approve', short.id],
+      /available has R\$ 9,00, which is less than R\$ 9,01/,
+    )
+    await cli.read(['proposal', 'reject', short.id])
+    const unowed = await book('entry', '--client', client, '--debit', 'available', '--credit', 'debt', '--amount', '1')
+    await cli.expectFailure(['--as', 'maria', 'proposal', 'approve', unowed.id], /The debt is R\$ 0,00/)
+    await cli.read(['proposal', 'reject', unowed.id])
+  })
+})
+
+it.each([
+  ['another amount', sql`update operator_entries set amount = amount + 1 where type = 'fee_draw'`],
+  ['another acquirer', sql`update operator_entries set acquirer = 'other' where type = 'psp_fee'`],
+  [
+    'no transfers',
+    sql`update operator_entries set id = ${randomUUID()} where type = 'pay_in' and merchant_id <> ${houseMerchantId}`,
+  ],
+  ['another merchant', sql`update operator_entries set merchant_id = ${randomUUID()} where type = 'manual_entry'`],
+])('the verifier finds an entry with %s', async (_, change) => {
+  const undo = new Error('taken back')
+  await service.db
+    .transaction(async (tx) => {
+      await tx.query(change)
+      expect((await findEntryBreaches(tx)).map(({ rule }) => rule)).toContain('entry_transfers')
+      throw undo
+    })
+    .catch((error: unknown) => {
+      if (error !== undo) throw error
+    })
+})
