@@ -6,5 +6,5 @@ import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const main = new URL('../dist/src/cli/main.js', import.meta.url)
-if (!existsSync(main)) execFileSync('npm', ['run', '--silent', 'build'], { cwd: root, stdio: ['ignore', 2, 2] })
+if (!existsSync(main)) execFileSync(process.execPath, ['scripts/build.mjs'], { cwd: root, stdio: ['ignore', 2, 2] })
 await import(main.href)

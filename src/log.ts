@@ -17,7 +17,7 @@ export function createLog(config: Pick<Config, 'logLevel' | 'logFormat'>): Logge
   if (config.logFormat === 'pretty') {
     // Not loaded where nobody reads it.
     const pretty: typeof PinoPretty = createRequire(import.meta.url)('pino-pretty')
-    return pino(options, pretty({ sync: true, ignore: 'requestId,pid,hostname' }))
+    return pino(options, pretty({ sync: true, singleLine: true, ignore: 'requestId,pid,hostname' }))
   }
   // Some twenty lines to a write: one write a line is a tenth of what a request costs. Not more than a pipe takes in one piece, so that lines of
   // several processes stay whole. Written by this thread, which a reader that has gone away does not stop: its lines are dropped.

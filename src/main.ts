@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs'
 import type { Logger } from 'pino'
 import { type Config, readConfig } from './config.ts'
 import { createLog } from './log.ts'
-import type { SandboxFile } from './sandbox-client.ts'
 import type { Service } from './service.ts'
 import { joinSiblings, onStop, siblingArgument, tellParent } from './siblings.ts'
 
@@ -34,21 +33,19 @@ async function serve(): Promise<void> {
   try {
     const config = readConfig(process.env)
     const log = createLog(config)
-    if (Number(process.versions.node.split('.')[0]) < 22)
-      log.warn({ node: process.version }, 'this Node.js is past its life: 24 is recommended')
     const onLost = (reason: Error) => {
       log.fatal({ err: reason }, 'the service ends with 1, for its supervisor to start it again: it has no database')
       process.exit(1)
     }
     const service = await start({ config, log, onLost })
     stopOnSignals(service.stop, log)
-    if (service.newSandbox) print(welcome(service.newSandbox, config.dataDir))
-    else if (config.logFormat === 'pretty') print(whereabouts(service))
-    if (service.firstAdminUrl)
-      print(
-        `  The dashboard has nobody who may sign in. Become its first admin, once, within three days:\n\n    ${service.firstAdminUrl}\n\n`,
-      )
-    log.info({ baseUrl: service.baseUrl, processes: config.processes }, 'Guichê is ready')
+    const isTerminal = config.logFormat === 'pretty'
+    // Where logs are collected, only what is shown once interrupts them.
+    if (isTerminal || service.newSandbox || service.firstAdminUrl) print(welcome(service, config))
+    if (!isTerminal) {
+      const node = { node: process.version, ...(isOldNode() && { recommended: 'Node.js 24' }) }
+      log.info({ baseUrl: service.baseUrl, processes: config.processes, ...node }, 'Guichê is ready')
+    }
   } catch (error) {
     process.stderr.write(`\nGuichê could not start.\n${toReason(error)}\n\n`)
     process.exit(1)
@@ -81,17 +78,20 @@ function stopOnSignals(stop: () => Promise<void>, log: Logger): void {
     // Asked twice, it does not wait any longer.
     if (isStopping) process.exit(1)
     isStopping = true
-    log.info('stopping: requests under way are answered first')
-    end(stop, log)
+    log.info('stopping: requests in progress are answered first')
+    end(stop, log, () => log.info('stopped'))
   }
   process.on('SIGTERM', onSignal)
   process.on('SIGINT', onSignal)
 }
 
-function end(stop: () => Promise<void>, log: Logger): void {
+function end(stop: () => Promise<void>, log: Logger, onEnd = () => {}): void {
   setTimeout(() => process.exit(1), stopMaxMs).unref()
   stop().then(
-    () => process.exit(0),
+    () => {
+      onEnd()
+      process.exit(0)
+    },
     (error: unknown) => {
       log.error({ err: error }, 'the stop failed')
       process.exit(1)
@@ -111,33 +111,32 @@ function explain(error: Error): string {
   return error.name === 'Error' || error.name === 'ConfigError' ? `${error.message}${cause}` : `${error.stack}${cause}`
 }
 
-function welcome(sandbox: SandboxFile, dataDir: string): string {
-  return `
-  Guichê runs at ${sandbox.baseUrl} with a simulated Pix network: no real money moves.
-
-  A client to play with (shown once, kept in ${dataDir}/sandbox.json):
-
-    client_id       ${sandbox.clientId}
-    client_secret   ${sandbox.clientSecret}
-    webhook secret  ${sandbox.webhookSecret}
-
-  The guide: ${sandbox.baseUrl}/guide/     API reference: ${sandbox.baseUrl}/docs     The sixty-second loop: README.md
-
-`
+/** What a person needs after a start, as the last thing on the screen: where to go, whose money it is, and what is shown only once. */
+function welcome({ baseUrl, acquirers, isSimulated, newSandbox, firstAdminUrl }: Service, { dataDir }: Config): string {
+  const rows: [name: string, value: string][] = []
+  const add = (name: string, value: string, note?: string) =>
+    rows.push([name, value], ...(note ? [['', `(${note})`] as [string, string]] : []))
+  add('Dashboard', `${baseUrl}/dashboard/`)
+  if (firstAdminUrl) add('First admin', firstAdminUrl, 'works once, within three days')
+  add('Guide', `${baseUrl}/guide/`)
+  add('API reference', `${baseUrl}/docs`)
+  add(acquirers.length > 1 ? 'Acquirers' : 'Acquirer', acquirers.join(', '))
+  const file = `${dataDir}/sandbox.json`
+  if (newSandbox) {
+    add('client_id', newSandbox.clientId)
+    add('client_secret', newSandbox.clientSecret)
+    add('webhook secret', newSandbox.webhookSecret, `shown once, kept in ${file}`)
+    add('Try it', 'README.md, “The sixty-second loop”')
+  } else if (isSimulated && existsSync(file)) add('Sandbox client', `in ${file}`)
+  if (isOldNode()) add('Node.js', `${process.version} works; 24 is recommended`)
+  const money = isSimulated ? ' with a simulated Pix network: no real money moves' : ''
+  const table = rows.map(([name, value]) => `    ${name.padEnd(16)}${value}\n`).join('')
+  return `\n  Guichê runs at ${baseUrl}${money}.\n\n${table}\n`
 }
 
-/** What every start tells a person: where to go, and whose money it is. */
-function whereabouts({ baseUrl, acquirers, isSimulated }: Service): string {
-  const money = isSimulated ? 'simulated: no real money moves' : acquirers.length > 1 ? 'acquirers' : 'acquirer'
-  return `
-  Guichê runs at ${baseUrl}
-
-    dashboard       ${baseUrl}/dashboard/
-    guide           ${baseUrl}/guide/
-    API reference   ${baseUrl}/docs
-    ${isSimulated ? `acquirer        ${acquirers.join(', ')} (${money})` : `${money.padEnd(15)} ${acquirers.join(', ')}`}
-
-`
+/** Past its end of life; it works all the same. */
+function isOldNode(): boolean {
+  return Number(process.versions.node.split('.')[0]) < 22
 }
 
 function print(text: string): void {

@@ -23,7 +23,9 @@ export async function startReceiver({ port, secrets, print }: Options): Promise<
     receive(request, response).catch(() => response.destroy())
   })
   await new Promise<void>((done, failed) => {
-    server.once('error', failed)
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      failed(error.code === 'EADDRINUSE' ? inUse(port) : error)
+    })
     server.listen(port, '127.0.0.1', done)
   })
   const address = server.address()
@@ -52,6 +54,13 @@ export async function startReceiver({ port, secrets, print }: Options): Promise<
       answer(response, 401)
     }
   }
+}
+
+/** Mostly a receiver from before, still running in the background. */
+function inUse(port: number): Error {
+  return new Error(
+    `Port ${port} is in use. If that is a receiver you started before, it goes on; else give another --port.`,
+  )
 }
 
 async function readBody(request: IncomingMessage): Promise<Buffer | null> {
@@ -91,7 +100,7 @@ async function main(): Promise<void> {
   const secrets = values.secret ?? [await readSandboxSecret()]
   const print = (line: string) => process.stdout.write(`${line}\n`)
   const receiver = await startReceiver({ port: Number(values.port ?? defaultPort), secrets, print })
-  print(`Listening at ${receiver.url}: give this as webhookUrl. Ctrl+C ends it.`)
+  print(`Listening at ${receiver.url} (use it as webhookUrl). Ctrl+C stops it.`)
   process.once('SIGINT', () => void receiver.stop())
   process.once('SIGTERM', () => void receiver.stop())
 }

@@ -32,7 +32,10 @@ export type Server = {
 /** Starts a server of our own on a folder where none is alive, making the folder when there is none. */
 export async function startServer(place: Place, log: Log): Promise<Server> {
   const binaries = findBinaries()
-  if (!existsSync(`${place.folder}/PG_VERSION`)) await initialize(place, binaries)
+  if (!existsSync(`${place.folder}/PG_VERSION`)) {
+    log.info('creating the database, only the first time')
+    await initialize(place, binaries)
+  }
   const launcher = await findLauncher({ binaries, folder: place.folder, user: place.user })
   checkVersion(place.folder, launcher.version)
   const giveUpAt = Date.now() + orphansMaxMs

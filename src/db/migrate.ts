@@ -14,7 +14,7 @@ type Applied = { number: number; name: string; sha256: string }
  */
 export async function migrate(
   db: Db,
-  options: { folder: string; log: Pick<BaseLogger, 'info'> },
+  options: { folder: string; log: Pick<BaseLogger, 'info' | 'debug'> },
 ): Promise<{ applied: string[] }> {
   const migrations = readMigrations(options.folder)
   const client = await db.pool.connect()
@@ -27,11 +27,19 @@ export async function migrate(
     const applied = await listApplied(client)
     checkApplied(migrations, applied)
     const pending = migrations.slice(applied.length)
+    const startedAt = performance.now()
     for (const migration of pending) {
-      const startedAt = performance.now()
+      const beganAt = performance.now()
       await apply(client, migration)
+      const tookMs = Math.round(performance.now() - beganAt)
+      // A slow one is worth a line of its own: the service waited for it.
+      const write = tookMs >= slowMs ? options.log.info : options.log.debug
+      write.call(options.log, { migration: migration.name, tookMs }, 'applied a migration')
+    }
+    if (pending.length > 0) {
       const tookMs = Math.round(performance.now() - startedAt)
-      options.log.info({ migration: migration.name, tookMs }, 'applied a migration')
+      const [first, last] = [pending[0]?.name, pending.at(-1)?.name]
+      options.log.info({ applied: pending.length, first, last, tookMs }, 'the database is up to date')
     }
     await client.query(sql`select pg_advisory_unlock(${lockKey})`)
     return { applied: pending.map((migration) => migration.name) }
@@ -40,6 +48,8 @@ export async function migrate(
     client.release(true)
   }
 }
+
+const slowMs = 1_000
 
 // Any number will do, as long as it stays the same: 'guiche' in bytes.
 const lockKey = '113753976957029'

@@ -8,6 +8,7 @@ import { findLastClosedDay } from './close-store.ts'
 import { dayBefore, dayOf, nextDay, windowOf } from './days.ts'
 import { reconcile } from './run.ts'
 import { settleOpen } from './settle-open.ts'
+import type { Statement } from './statement.ts'
 import { countOpen, findComparedUntil, findOpenSince, listLastRuns } from './store.ts'
 
 /** A rolling run ends so long before now: what is younger the service is still coming to by itself. */
@@ -97,9 +98,17 @@ async function closeDays(deps: CloseDeps, acquirer: Acquirer, stopping: AbortSig
 async function closeOne(deps: CloseDeps, acquirer: Acquirer, day: string, stopping: AbortSignal): Promise<boolean> {
   const closed = await closeDay(deps, { acquirer, day, stopping })
   const about = { acquirer: acquirer.name, day }
-  if (closed.state === 'closed') deps.log.info({ ...about, sha256: closed.sha256 }, 'a day was closed')
-  else if (!stopping.aborted) deps.log.warn({ ...about, reason: closed.error }, 'a day could not be closed yet')
+  if (closed.state === 'closed') {
+    // A day on which nothing moved, such as the one before the first start, is no news.
+    const write = isEmpty(closed.statement) ? deps.log.debug : deps.log.info
+    write.call(deps.log, { ...about, sha256: closed.sha256 }, 'a day was closed')
+  } else if (!stopping.aborted) deps.log.warn({ ...about, reason: closed.error }, 'a day could not be closed yet')
   return closed.state === 'closed'
+}
+
+function isEmpty({ books, acquirerSays, differences }: Statement): boolean {
+  const moved = [books.in, books.returned, books.paidOut, books.cameBack, books.corrections, acquirerSays.in]
+  return differences.length === 0 && moved.every(({ count }) => count === 0)
 }
 
 export function observeReconciliation({ db, registry }: { db: Db; registry: Registry }): void {

@@ -13,12 +13,13 @@ afterEach(async () => {
 const hasTools = ['bash', 'curl', 'sed', 'base64'].every((tool) => spawnSync('which', [tool]).status === 0)
 
 it.runIf(hasTools)(
-  'does what the sixty-second loop of the README says',
+  'does what the sixty-second loop of the README says, pasted whole and twice',
   async () => {
     const { dataDir: folder, remove } = await makeDataDir()
     cleanups.push(remove)
     const service = await startServiceProcess({
       dataDir: join(folder, 'data'),
+      // As `PORT=…` in front of `npm start`: the loop finds the address itself.
       port: await findFreePort(),
       cwd: folder,
     })
@@ -26,38 +27,56 @@ it.runIf(hasTools)(
       service.signal('SIGTERM')
       await service.ended
     })
-    const blocks = await readBlocks({ baseUrl: service.baseUrl, receiverPort: await findFreePort() })
+    const table = service.said.join('\n')
+    expect(table).toContain(`Dashboard       ${service.baseUrl}/dashboard/`)
+    expect(table).toContain(`First admin     ${service.baseUrl}/dashboard/welcome/`)
+    expect(table).toContain(`shown once, kept in ${join(folder, 'data')}/sandbox.json`)
+    expect(service.lines.filter(({ msg }) => /migration|up to date/.test(msg))).toHaveLength(1)
+
+    const blocks = await readBlocks({ receiverPort: await findFreePort() })
     expect(blocks.length).toBeGreaterThanOrEqual(5)
 
     const shell = openShell(folder)
-    const [receiver, ...steps] = blocks
-    shell.type(receiver ?? '')
-    await eventually(() => shell.said().includes('Listening at'), shell.said)
-    for (const step of steps) shell.type(step)
-    await eventually(() => /^PAID$/m.test(shell.said()), shell.said)
-    await eventually(() => /transaction\.paid .*signature valid$/m.test(shell.said()), shell.said)
-    await shell.close()
-
-    const said = shell.said()
-    expect(said).toMatch(/^00020101\S+.*6304[0-9A-F]{4}$/m)
-    expect(said).toMatch(/^\{"endToEndId":"E\w{31}"\}/m)
-    expect(said).toMatch(/^transaction\.pix_qrcode_generated {2}PIX_QRCODE_GENERATED {2}R\$ 25,90 {2}signature valid$/m)
-    expect(said).toMatch(/transaction\.paid {2}PAID {2}R\$ 25,90 {2}signature valid$/m)
-    expect(said).not.toMatch(/REFUSED|rror|not found/)
+    const paid = () => shell.said().match(/^PAID$/gm)?.length ?? 0
+    const delivered = () => shell.said().match(/^transaction\.paid .*signature valid$/gm)?.length ?? 0
+    shell.type(blocks.join('\n'))
+    await eventually(() => paid() === 1 && delivered() === 1, shell.said)
+    const first = shell.said()
+    expect(first).toMatch(/^00020101\S+.*6304[0-9A-F]{4}$/m)
+    expect(first).toMatch(/^\{"endToEndId":"E\w{31}"\}/m)
+    expect(first).toMatch(
+      /^transaction\.pix_qrcode_generated {2}PIX_QRCODE_GENERATED {2}R\$ 25,90 {2}signature valid$/m,
+    )
+    expect(first).toMatch(/transaction\.paid {2}PAID {2}R\$ 25,90 {2}signature valid$/m)
+    expect(first).not.toMatch(/REFUSED|rror|not found/)
     expect(await readFile(join(folder, 'qrcode.png'))).toMatchObject({ 1: 0x50, 2: 0x4e, 3: 0x47 })
+
+    shell.type(blocks.join('\n'))
+    await eventually(() => paid() === 2 && delivered() === 2, shell.said)
+    const second = shell.said().slice(first.length)
+    expect(second).toContain('If that is a receiver you started before, it goes on')
+    expect(second).toMatch(/^\{"endToEndId":"E\w{31}"\}/m)
+    expect(second).not.toMatch(/REFUSED|rror|not found|already paid/)
+
+    shell.type(`BASE=http://127.0.0.1:${await findFreePort()}; curl -sS $BASE/transaction | field id; echo "ended $?"`)
+    await eventually(() => shell.said().includes('ended 1'), shell.said)
+    expect(shell.said()).toContain('curl: (7)')
+    expect(shell.said()).toContain('no JSON: is BASE right?')
+    await shell.close()
+    service.signal('SIGTERM')
+    await eventually(() => service.lines.at(-1)?.msg === 'stopped')
   },
-  60_000,
+  120_000,
 )
 
-/** The commands of that section, at this test's addresses instead of the usual ones. */
-async function readBlocks({ baseUrl, receiverPort }: { baseUrl: string; receiverPort: number }): Promise<string[]> {
+/** The commands of that section, with a receiver at this test's port instead of the usual one. */
+async function readBlocks({ receiverPort }: { receiverPort: number }): Promise<string[]> {
   const readme = await readFile(resolve('README.md'), 'utf8')
   const section = /^## The sixty-second loop$(.*?)^## /ms.exec(readme)?.[1] ?? ''
   const { scripts } = JSON.parse(await readFile(resolve('package.json'), 'utf8')) as { scripts: { receiver: string } }
   const receiver = scripts.receiver.replace('dist', inject('build'))
   return [...section.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) =>
     block
-      .replaceAll('http://127.0.0.1:3000', baseUrl)
       .replaceAll('127.0.0.1:4000', `127.0.0.1:${receiverPort}`)
       .replaceAll('npm run --silent receiver', `${receiver} --port ${receiverPort}`),
   )

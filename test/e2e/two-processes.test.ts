@@ -186,5 +186,5 @@ const emptyShops = {
 }
 
 function isNotStartup({ msg }: { msg: string }): boolean {
-  return !/past its life|SECRET_KEY/.test(msg)
+  return !/SECRET_KEY/.test(msg)
 }

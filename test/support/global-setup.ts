@@ -66,7 +66,7 @@ async function compile(): Promise<string> {
 
 /** Only what is older than its sources. */
 async function buildWorkspaces(): Promise<void> {
-  await promisify(execFile)(process.execPath, ['scripts/build-workspaces.mjs'])
+  await promisify(execFile)(process.execPath, ['scripts/build.mjs', '--workspaces'])
 }
 
 async function makeTemplate(connectionString: string): Promise<void> {

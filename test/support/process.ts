@@ -10,6 +10,8 @@ import { findFreePort as findFreePortOf } from '../../src/port.ts'
 export type Line = { level: number; msg: string; [member: string]: unknown }
 
 export type ServiceProcess = {
+  /** What it prints for a person, line by line. */
+  said: string[]
   pid: number
   baseUrl: string
   /** What it logged, from level `info` on. */
@@ -38,8 +40,10 @@ export async function startServiceProcess(options: Options): Promise<ServiceProc
   const child = spawnService(options)
   const lines: Line[] = []
   const ended = untilEnded(child)
-  await untilReady(child, lines)
+  const said: string[] = []
+  await untilReady(child, { lines, said })
   return {
+    said,
     pid: child.pid ?? 0,
     baseUrl: `http://127.0.0.1:${options.port}`,
     lines,
@@ -79,8 +83,7 @@ async function untilEnded(child: ChildProcess): Promise<{ code: number | null; s
   return await new Promise((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })))
 }
 
-async function untilReady(child: ChildProcess, lines: Line[]): Promise<void> {
-  const said: string[] = []
+async function untilReady(child: ChildProcess, { lines, said }: { lines: Line[]; said: string[] }): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error(`It did not start in time: ${said.join('\n')}`)), startMaxMs)
     child.once('exit', (code) => reject(new Error(`It ended with ${code}: ${said.join('\n')}`)))
