@@ -7,14 +7,36 @@ import { sumAccount } from './store.ts'
  * Without `bloqueios=true` only the first is told.
  */
 export async function getBalance(network: Network, query: Record<string, string>): Promise<HttpResponse> {
-  const { held, contested } = await sumAccount(network.pool, {
-    now: network.clock.now(),
-    feeBasisPoints: network.quirks.feeBasisPoints ?? 0,
-  })
-  const med = Math.max(0, Math.min(held, contested))
+  const { held, med } = await readAccount(network)
   const saldo = write(held - med)
   if (query.bloqueios !== 'true') return json(200, { saldo })
   return json(200, { saldo, bloqueios: { judicial: '0.00', med: write(med), total: write(med) } })
+}
+
+/** `GET /banking/v2/saldo` of Inter: numbers, and three kinds of blocks of which none is named MED. */
+export async function getInterBalance(network: Network): Promise<HttpResponse> {
+  const { held, med } = await readAccount(network)
+  return json(200, {
+    disponivel: (held - med) / 100,
+    bloqueadoCheque: 0,
+    bloqueadoJudicialmente: 0,
+    bloqueadoAdministrativo: med / 100,
+    limite: 0,
+  })
+}
+
+/** `GET /conta-corrente/v4/saldo` of Sicoob. */
+export async function getSicoobBalance(network: Network): Promise<HttpResponse> {
+  const { held, med } = await readAccount(network)
+  return json(200, { saldo: (held - med) / 100, saldoLimite: 0, saldoBloqueado: med / 100 })
+}
+
+async function readAccount({ pool, clock, quirks }: Network): Promise<{ held: number; med: number }> {
+  const { held, contested } = await sumAccount(pool, {
+    now: clock.now(),
+    feeBasisPoints: quirks.feeBasisPoints ?? 0,
+  })
+  return { held, med: Math.max(0, Math.min(held, contested)) }
 }
 
 function write(cents: number): string {

@@ -1,6 +1,10 @@
 import { type Network, waited } from './network.ts'
 import { forge } from './personality/forge.ts'
 import type { Behaviour } from './personality/traits.ts'
+import { findWebhook } from './store.ts'
+
+/** Under which the address for callbacks about payouts is kept, where it is one of its own. */
+export const payoutWebhookKey = 'payouts'
 
 // Short: who misses all three finds the payment in the list, as with any PSP.
 const pausesMs = [0, 250, 1000]
@@ -32,6 +36,23 @@ export async function tellReceiver(network: Network, pix: Told, behaviours?: Beh
     if (!isAccepted) network.log.warn({ endToEndId: pix.endToEndId }, 'The simulator gave up on a callback')
   } catch (error) {
     network.log.warn({ err: error, endToEndId: pix.endToEndId }, 'The simulator could not send a callback')
+  }
+}
+
+/** Tells of a payout where the PSP has an address of its own for that. Never throws. */
+export async function tellPayoutWebhook(
+  network: Network,
+  endToEndId: string,
+  { suffix, body }: { suffix: string; body: unknown },
+): Promise<void> {
+  try {
+    const personality = await network.nature.current()
+    const webhook = await findWebhook(network.pool, payoutWebhookKey)
+    if (!webhook || personality.has('callback_never', endToEndId)) return
+    if (!(await postUntilAccepted(network, `${webhook.url}${suffix}`, body)))
+      network.log.warn({ endToEndId }, 'The simulator gave up on a callback')
+  } catch (error) {
+    network.log.warn({ err: error, endToEndId }, 'The simulator could not send a callback')
   }
 }
 

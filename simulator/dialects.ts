@@ -107,9 +107,10 @@ const differences = {
     hasNulls: true,
     // Not confirmed.
     payer: 'person',
-    hasPayouts: false,
+    // [Sicoob-SDK]: pagamentos-pix/api/openapi.yaml and conta-corrente/api/openapi.yaml.
+    payouts: 'sicoob',
     hasInfractions: false,
-    balance: 'none',
+    balance: 'sicoob',
   },
 
   inter: {
@@ -127,9 +128,10 @@ const differences = {
     isWebhookSecure: true,
     callbackBody: 'list',
     payer: 'none',
-    hasPayouts: false,
+    // [Inter-SDK], and [Inter], API Banking v2.
+    payouts: 'inter',
     hasInfractions: false,
-    balance: 'none',
+    balance: 'inter',
   },
 
   santander: {

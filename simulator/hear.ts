@@ -5,7 +5,11 @@ import { simulatorAppKey, simulatorCredentials } from './receiver-account.ts'
 const uuidShape = /^\{?[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}\}?$/i
 const millisecondsShape = /T\d\d:\d\d:\d\d\.\d/
 const payoutPaths = /^\/v[23]\/gn\/pix(\/|$)/
+const interPaths = /^\/banking\/v2\/(pix|webhooks)(\/|$)/
+const sicoobPaths = /^\/pix-pagamentos\/v2\/pagamentos(\/|$)/
 const balancePath = '/v2/gn/saldo'
+const interBalancePath = '/banking/v2/saldo'
+const sicoobBalancePath = '/conta-corrente/v4/saldo'
 const infractionPaths = /^\/v2\/gn\/infracoes(\/|$)/
 
 /** What a request lacks that this PSP wants of each. Null when nothing does. */
@@ -37,7 +41,11 @@ export function findFault(quirks: Quirks, { query, headers }: HttpRequest): Http
 
 /** Where the standard has what this PSP has at this path; null where it has nothing. */
 export function toStandardPath(quirks: Quirks, path: string): string | null {
-  if (payoutPaths.test(path)) return quirks.hasPayouts ? path : null
+  if (payoutPaths.test(path)) return quirks.hasPayouts && quirks.payouts === 'efi' ? path : null
+  if (interPaths.test(path)) return quirks.hasPayouts && quirks.payouts === 'inter' ? path : null
+  if (sicoobPaths.test(path)) return quirks.hasPayouts && quirks.payouts === 'sicoob' ? path : null
+  if (path === interBalancePath) return quirks.balance === 'inter' ? path : null
+  if (path === sicoobBalancePath) return quirks.balance === 'sicoob' ? path : null
   if (infractionPaths.test(path)) return quirks.hasInfractions ? path : null
   if (path === balancePath) return quirks.balance === 'efi' ? path : null
   const { chargesPath, pixPath } = quirks
@@ -55,6 +63,14 @@ function isUnder(path: string, prefix: string, resource: string): boolean {
 /** The scope without which a request to this place of the standard is refused. */
 export function toScope(method: string, path: string): string {
   if (payoutPaths.test(path)) return method === 'GET' ? 'gn.pix.send.read' : 'gn.pix.send'
+  const right = method === 'GET' ? 'read' : 'write'
+  if (interPaths.test(path)) return `${path.includes('/webhooks') ? 'webhook-banking' : 'pagamento-pix'}.${right}`
+  if (sicoobPaths.test(path)) {
+    if (path.endsWith('/webhook')) return 'pixpagamentos_webhook'
+    return method === 'GET' ? 'pixpagamentos_consulta' : 'pixpagamentos_escrita'
+  }
+  if (path === interBalancePath) return 'extrato.read'
+  if (path === sicoobBalancePath) return 'cco_consulta'
   if (path === balancePath) return 'gn.balance.read'
   if (infractionPaths.test(path)) return 'gn.infractions.read'
   return `${path.split('/')[1]}.${method === 'GET' ? 'read' : 'write'}`

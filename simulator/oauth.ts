@@ -10,6 +10,8 @@ import { isRecord } from './validate.ts'
 const scopes = [
   ...['cob.read', 'cob.write', 'pix.read', 'pix.write', 'webhook.read', 'webhook.write'],
   ...['gn.pix.send', 'gn.pix.send.read', 'gn.infractions.read', 'gn.balance.read'],
+  ...['pagamento-pix.read', 'pagamento-pix.write', 'webhook-banking.read', 'webhook-banking.write', 'extrato.read'],
+  ...['pixpagamentos_escrita', 'pixpagamentos_consulta', 'pixpagamentos_webhook', 'cco_consulta'],
 ]
 
 type Deps = { clock: Clock; tokenKey: Buffer; quirks: Quirks }
@@ -104,12 +106,27 @@ function isClient(quirks: Quirks, request: HttpRequest, body: Record<string, unk
   return isId && (quirks.tokenClient === 'id_only' || sameText(String(body.client_secret), clientSecret))
 }
 
-function isOffered({ hasPayouts, hasInfractions, balance, deniedScopes }: Quirks, scope: string): boolean {
-  if (scope.startsWith('gn.pix.') && !hasPayouts) return false
+function isOffered(quirks: Quirks, scope: string): boolean {
+  const { payouts, hasPayouts, hasInfractions, balance, deniedScopes } = quirks
   if (scope.startsWith('gn.infractions.') && !hasInfractions) return false
-  if (scope.startsWith('gn.balance.') && balance !== 'efi') return false
+  const payoutApi = payoutScopes.find(([start]) => scope.startsWith(start))?.[1]
+  if (payoutApi && !(hasPayouts && payouts === payoutApi)) return false
+  const balanceApi = balanceScopes.find(([name]) => scope === name)?.[1]
+  if (balanceApi && balance !== balanceApi) return false
   return !deniedScopes.includes(scope)
 }
+
+const payoutScopes = [
+  ['gn.pix.', 'efi'],
+  ['pagamento-pix.', 'inter'],
+  ['webhook-banking.', 'inter'],
+  ['pixpagamentos_', 'sicoob'],
+] as const
+const balanceScopes = [
+  ['gn.balance.read', 'efi'],
+  ['extrato.read', 'inter'],
+  ['cco_consulta', 'sicoob'],
+] as const
 
 function toMask(granted: string[]): number {
   return granted.reduce((mask, scope) => mask | (1 << scopes.indexOf(scope)), 0)

@@ -13,6 +13,8 @@ export type PayoutRow = {
   settlesAt: Date
   rejection: SpiCode | null
   returns: PayoutReturnRow[]
+  /** This PSP's own id of it, where it has one. */
+  reference?: string | null
 }
 
 /** What a receiver sent back. */
@@ -23,8 +25,8 @@ export async function insertPayout(pool: pg.Pool, row: PayoutRow): Promise<boole
   const { rowCount } = await pool.query({
     text: `
       insert into simulator.payouts
-        (id, end_to_end_id, amount, pix_key, info, receiver, requested_at, settles_at, rejection)
-      values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+        (id, end_to_end_id, amount, pix_key, info, receiver, requested_at, settles_at, rejection, reference)
+      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
       on conflict (id) do nothing`,
     values: [
       row.id,
@@ -36,12 +38,14 @@ export async function insertPayout(pool: pg.Pool, row: PayoutRow): Promise<boole
       row.requestedAt.toISOString(),
       row.settlesAt.toISOString(),
       row.rejection,
+      row.reference ?? null,
     ],
   })
   return rowCount === 1
 }
 
-const payoutColumns = 'id, end_to_end_id, amount::text as amount, info, receiver, requested_at, settles_at, rejection'
+const payoutColumns =
+  'id, end_to_end_id, amount::text as amount, info, receiver, requested_at, settles_at, rejection, reference'
 
 /** Locked, where it is about to be changed. */
 export async function findPayout(
@@ -56,6 +60,35 @@ export async function findPayout(
   })
   const [row] = rows
   return row ? toPayoutRow(row, (await listReturnsOf(client, [id])).get(id) ?? []) : null
+}
+
+/** By this PSP's own id of it. */
+export async function findPayoutByReference(pool: pg.Pool, reference: string): Promise<PayoutRow | null> {
+  const { rows } = await pool.query<{ id: string }>({
+    text: `select id from simulator.payouts where reference = $1`,
+    values: [reference],
+  })
+  return rows[0] ? await findPayout(pool, rows[0].id) : null
+}
+
+/** Keeps a payout that was begun and moves no money yet. */
+export async function insertPayoutStart(
+  pool: pg.Pool,
+  { endToEndId, key, at }: { endToEndId: string; key: string; at: Date },
+): Promise<void> {
+  await pool.query({
+    text: `insert into simulator.payout_starts (end_to_end_id, pix_key, started_at) values ($1, $2, $3)`,
+    values: [endToEndId, key, at.toISOString()],
+  })
+}
+
+/** The key that a payout was begun for, or null. */
+export async function findPayoutStart(pool: pg.Pool, endToEndId: string): Promise<string | null> {
+  const { rows } = await pool.query<{ pix_key: string }>({
+    text: `select pix_key from simulator.payout_starts where end_to_end_id = $1`,
+    values: [endToEndId],
+  })
+  return rows[0]?.pix_key ?? null
 }
 
 // By when they were asked for.
@@ -128,6 +161,7 @@ type PayoutRecord = {
   requested_at: Date
   settles_at: Date
   rejection: string | null
+  reference: string | null
 }
 
 function toPayoutRow(row: PayoutRecord, returns: PayoutReturnRow[]): PayoutRow {
@@ -141,5 +175,6 @@ function toPayoutRow(row: PayoutRecord, returns: PayoutReturnRow[]): PayoutRow {
     settlesAt: row.settles_at,
     rejection: row.rejection !== null && isSpiCode(row.rejection) ? row.rejection : null,
     returns,
+    reference: row.reference,
   }
 }

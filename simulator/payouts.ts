@@ -1,7 +1,7 @@
-import { cents, fromReais, toReais } from '../src/lib/money.ts'
+import { type Cents, cents, fromReais, toReais } from '../src/lib/money.ts'
 import { newEndToEndId } from '../src/pix/ids.ts'
 import { detectPixKey } from '../src/pix/key.ts'
-import { tellReceiver } from './callbacks.ts'
+import { tellPayoutWebhook, tellReceiver } from './callbacks.ts'
 import { lateAnswerMs } from './charges.ts'
 import { timedOut } from './disturb.ts'
 import { type HttpRequest, type HttpResponse, json, parseJson, problem, type Violation } from './http.ts'
@@ -10,10 +10,10 @@ import { toHolder } from './payee.ts'
 import { findPayout, insertPayout, type PayoutRow } from './payouts-store.ts'
 import { type Personality, rejectionOf } from './personality/personality.ts'
 import { receiverAccount, receiverKey } from './receiver-account.ts'
-import { toSentPix, toSentPixCallback } from './sent-pix.ts'
+import { toPayoutCallback, toSentPix, toSentPixCallback } from './sent-pix.ts'
 import { type Settlement, slowMs, tellWhenSettled } from './settlement.ts'
 import { rejectedPayoutAmounts } from './spi-codes.ts'
-import { isOwnId, type PayoutRequest, parsePayoutRequest } from './validate.ts'
+import { isOwnId, parsePayoutRequest } from './validate.ts'
 
 /** A payout of R$ 9,000.90 is refused at once. Those of 9,000.01 to 9,000.24 are rejected later: {@link rejectedPayoutAmounts}. */
 export const refusedPayoutAmount = cents(900_090)
@@ -28,15 +28,26 @@ export async function putPayout(network: Network, id: string, request: HttpReque
   const body = parsePayoutRequest(parseJson(request.body))
   if (Array.isArray(body)) return invalid(body)
   const personality = await network.nature.current()
-  const row = toRow({ network, personality }, id, body)
+  if (body.pagador.chave !== receiverKey)
+    return invalid([fault('A chave do pagador não pertence a este usuário.', 'pagador.chave')])
+  const wish = { id, amount: fromReais(body.valor), key: body.favorecido.chave, info: body.pagador.infoPagador ?? null }
+  const row = toPayoutRow({ network, personality }, wish, { key: 'favorecido.chave', amount: 'valor' })
   if ('razao' in row) return invalid([row])
   if (!(await insertPayout(network.pool, row))) return repeat(network, row)
   tellOfPayout(network, row)
+  return await answerTaken({ network, personality }, row, json(201, toTaken(row)))
+}
+
+/** The answer to a payout that was taken: lost, or late, where its amount or the network's personality has it so. */
+export async function answerTaken(
+  { network, personality }: { network: Network; personality: Personality },
+  { id, amount }: PayoutRow,
+  answer: HttpResponse,
+): Promise<HttpResponse> {
   if (personality.has('answer_lost', id)) return timedOut()
-  if (row.amount === latePayoutAmount && !(await waited(network, lateAnswerMs))) {
+  if (amount === latePayoutAmount && !(await waited(network, lateAnswerMs)))
     return problem('ServicoIndisponivel', 'O simulador foi encerrado.')
-  }
-  return json(201, toTaken(row))
+  return answer
 }
 
 /** `GET /v2/gn/pix/enviados/id-envio/{idEnvio}` */
@@ -50,36 +61,43 @@ export async function getPayout(network: Network, id: string): Promise<HttpRespo
 export function tellOfPayout(network: Network, row: Settlement & { id: string }): void {
   tellWhenSettled(network, row, async () => {
     const payout = await findPayout(network.pool, row.id)
-    if (payout) await tellReceiver(network, toSentPixCallback(payout, network.clock.now()))
+    if (!payout) return
+    const now = network.clock.now()
+    if (network.quirks.payouts === 'efi') await tellReceiver(network, toSentPixCallback(payout, now))
+    else await tellPayoutWebhook(network, payout.endToEndId, toPayoutCallback(network.quirks.payouts, payout, now))
   })
 }
 
-function toRow(
+export type PayoutWish = { id: string; amount: Cents | null; key: string; info: string | null; endToEndId?: string }
+
+/** The payout that is asked for; or why it is refused, with the name that the field has at this PSP. */
+export function toPayoutRow(
   { network, personality }: { network: Network; personality: Personality },
-  id: string,
-  body: PayoutRequest,
+  { id, amount, key, info, endToEndId }: PayoutWish,
+  fields: { key: string; amount: string },
 ): PayoutRow | Violation {
-  const amount = fromReais(body.valor)
-  const pixKey = detectPixKey(body.favorecido.chave)
-  if (body.pagador.chave !== receiverKey)
-    return fault('A chave do pagador não pertence a este usuário.', 'pagador.chave')
-  if (!pixKey) return fault('A chave do favorecido não é uma chave Pix.', 'favorecido.chave')
-  if (!amount) return fault('O valor não respeita o schema.', 'valor')
+  const pixKey = detectPixKey(key)
+  if (!pixKey) return fault('A chave do favorecido não é uma chave Pix.', fields.key)
+  if (!amount) return fault('O valor não respeita o schema.', fields.amount)
   if (amount === refusedPayoutAmount) {
-    return fault('Valor recusado pelo simulador: é o que esta quantia existe para mostrar.', 'valor')
+    return fault('Valor recusado pelo simulador: é o que esta quantia existe para mostrar.', fields.amount)
   }
   const now = network.clock.now()
   return {
     id,
-    endToEndId: newEndToEndId({ ispb: receiverAccount.bankAccount.ispb, at: now }),
+    endToEndId: endToEndId ?? newPayoutEndToEndId(now),
     amount,
-    info: body.pagador.infoPagador ?? null,
+    info,
     receiver: toHolder(pixKey),
     requestedAt: now,
     settlesAt: amount === slowPayoutAmount ? new Date(now.getTime() + slowMs) : now,
     rejection: rejectedPayoutAmounts.get(amount) ?? rejectionOf(personality, 'payout_rejected', id),
     returns: [],
   }
+}
+
+export function newPayoutEndToEndId(at: Date): string {
+  return newEndToEndId({ ispb: receiverAccount.bankAccount.ispb, at })
 }
 
 async function repeat(network: Network, asked: PayoutRow): Promise<HttpResponse> {

@@ -18,9 +18,11 @@ const Quirks = Type.Object(
     pixPath: Type.String({ pattern: '^(/|$)' }),
     /** Beyond the standard, as Efí has them. */
     hasPayouts: Type.Boolean(),
+    /** Whose API of payouts it is. */
+    payouts: oneOf('efi', 'inter', 'sicoob'),
     hasInfractions: Type.Boolean(),
     /** How the balance of the account is told. */
-    balance: oneOf('none', 'efi'),
+    balance: oneOf('none', 'efi', 'inter', 'sicoob'),
 
     // Tokens.
     /** Where the client shows who it is: HTTP Basic, id and secret in the body, or the id alone. */
@@ -85,6 +87,7 @@ export const plain: Quirks = {
   chargesPath: '',
   pixPath: '',
   hasPayouts: true,
+  payouts: 'efi',
   hasInfractions: true,
   balance: 'efi',
   tokenClient: 'basic',

@@ -1,4 +1,4 @@
-import { getBalance } from './balance.ts'
+import { getBalance, getSicoobBalance } from './balance.ts'
 import { getCharge, putCharge } from './charges.ts'
 import { findFault, toScope, toStandardPath } from './hear.ts'
 import { type HttpRequest, type HttpResponse, problem } from './http.ts'
@@ -7,7 +7,9 @@ import type { Network } from './network.ts'
 import { issueToken, sameText } from './oauth.ts'
 import { getKeys, getPayload } from './payload.ts'
 import { getPayout, putPayout } from './payouts.ts'
+import { routeInter } from './payouts-inter.ts'
 import { getPayoutList } from './payouts-list.ts'
+import { routeSicoob } from './payouts-sicoob.ts'
 import { getPix, getPixList } from './pix.ts'
 import { getReturn, putReturn } from './returns.ts'
 import { type Controls, postControl } from './sandbox.ts'
@@ -84,6 +86,9 @@ function routeMoneyOut(network: Network, segments: string[], request: HttpReques
   if (method === 'GET' && place === '/v2/gn/pix' && last === 'enviados') return getPayoutList(network, request)
   if (method === 'GET' && place === '/v2/gn' && last === 'infracoes') return getInfractions(network, request)
   if (method === 'GET' && place === '/v2/gn' && last === 'saldo') return getBalance(network, request.query)
+  if (segments[0] === 'banking') return routeInter(network, { place: `${method} ${place}`, last }, request)
+  if (segments[0] === 'pix-pagamentos') return routeSicoob(network, { place: `${method} ${place}`, last }, request)
+  if (`${method} ${place}/${last}` === 'GET /conta-corrente/v4/saldo') return getSicoobBalance(network)
   return null
 }
 

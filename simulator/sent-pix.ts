@@ -1,6 +1,6 @@
 import { cents, toReais } from '../src/lib/money.ts'
 import type { PayoutReturnRow, PayoutRow } from './payouts-store.ts'
-import { receiverKey } from './receiver-account.ts'
+import { receiverAccount, receiverKey } from './receiver-account.ts'
 import { stateOf } from './settlement.ts'
 import { spiCodes } from './spi-codes.ts'
 
@@ -76,4 +76,92 @@ function toReturned(returned: PayoutReturnRow) {
     horario: { solicitacao: at, liquidacao: at },
     status: 'DEVOLVIDO',
   }
+}
+
+/** What Inter (API Banking, pix-pagamento) or Sicoob (API Pix Pagamentos) posts when a payout has ended. */
+export function toPayoutCallback(
+  api: 'inter' | 'sicoob',
+  payout: PayoutRow,
+  now: Date,
+): { suffix: string; body: unknown } {
+  const isDone = stateOf(payout, now) === 'done'
+  if (api === 'inter') {
+    const { transacaoPix } = toInterPayout(payout, now)
+    const { valor, status: _, ...told } = transacaoPix
+    const status = isDone ? 'EFETIVADO' : 'ERRO'
+    const entry = {
+      ...told,
+      valor: valor.toFixed(2),
+      status,
+      descricaoPagamento: payout.info,
+      tipoMovimentacao: 'PAGAMENTO',
+    }
+    return { suffix: '', body: [entry] }
+  }
+  const { endToEndId: id, amount } = payout
+  const valor = toReais(cents(amount))
+  const body = isDone
+    ? { id, status: 'FINALIZADO_SUCESSO', valor }
+    : { id, status: 'FINALIZADO_REJEICAO', valor, detalheRejeicao: toRefusal(payout) }
+  return { suffix: '/lancamento', body }
+}
+
+/** `GET /banking/v2/pix/{codigoSolicitacao}`: the states are those of the API's `StatusPix`, a CPF is masked, and the account is not told. */
+export function toInterPayout(payout: PayoutRow, now: Date) {
+  const { receiver, rejection, requestedAt, settlesAt } = payout
+  const state = stateOf(payout, now)
+  const status = { processing: 'ENVIADO', done: 'PAGO', rejected: 'FALHA' }[state]
+  const erro = rejection && {
+    codigoErro: 'PIX-001',
+    descricaoErro: spiCodes[rejection],
+    codigoErroComplementar: rejection,
+  }
+  const transacaoPix = {
+    contaCorrente: `${receiverAccount.bankAccount.number}${receiverAccount.bankAccount.digit}`,
+    recebedor: { nome: receiver.name, cpfCnpj: mask(receiver.document) },
+    erros: state === 'rejected' ? [erro] : [],
+    ...(state === 'done' && { endToEnd: payout.endToEndId }),
+    valor: payout.amount / 100,
+    status,
+    ...(state !== 'processing' && { dataHoraMovimento: `${inBrasilia(settlesAt)}-03:00` }),
+    // Without an offset, as its examples have it.
+    dataHoraSolicitacao: inBrasilia(requestedAt),
+    chave: receiver.pix.key,
+    codigoSolicitacao: payout.reference,
+  }
+  const historico = ['CRIADO', status].map((one) => ({ status: one, dataHoraEvento: inBrasilia(requestedAt) }))
+  return { transacaoPix, historico }
+}
+
+/** `RetornoPagamento` of Sicoob's API Pix Pagamentos. */
+export function toSicoobPayout(payout: PayoutRow, now: Date) {
+  const state = stateOf(payout, now)
+  return {
+    endToEndId: payout.endToEndId,
+    estado: { processing: 'EM_PROCESSAMENTO', done: 'FINALIZADO', rejected: 'REJEITADO' }[state],
+    valor: payout.amount / 100,
+    ...(state === 'rejected' && { detalheRejeicao: toRefusal(payout) }),
+    horario: (state === 'processing' ? payout.requestedAt : payout.settlesAt).toISOString(),
+    origem: toSicoobAccount(receiverAccount),
+    destino: toSicoobAccount(payout.receiver),
+  }
+}
+
+function toSicoobAccount({ name, document, bankAccount }: PayoutRow['receiver']) {
+  const { ispb, branch, number, digit } = bankAccount
+  return { ispb, cpfCnpj: document, nome: name, conta: `${number}${digit}`, agencia: branch, tipo: 'CORRENTE' }
+}
+
+function toRefusal({ rejection }: PayoutRow): string | undefined {
+  return rejection ? `${rejection} - ${spiCodes[rejection]}` : undefined
+}
+
+function mask(document: string): string {
+  return document.length === 11 ? `***.${document.slice(3, 6)}.${document.slice(6, 9)}-**` : document
+}
+
+const brasiliaBehindMs = 3 * 60 * 60_000
+
+function inBrasilia(at: Date): string {
+  return new Date(at.getTime() - brasiliaBehindMs).toISOString().slice(0, 19)
 }

@@ -102,6 +102,13 @@ const schema = `
   create unique index if not exists pix_charge_once on simulator.pix (charge_id) where names_charge and not is_second;
   create table if not exists simulator.settings (name text primary key, value text not null);
   create index if not exists payouts_requested_at on simulator.payouts (requested_at, id);
+  create table if not exists simulator.payout_starts (
+    end_to_end_id text primary key,
+    pix_key text not null,
+    started_at timestamptz(3) not null
+  );
+  alter table simulator.payouts add column if not exists reference text;
+  create unique index if not exists payouts_reference on simulator.payouts (reference);
 `
 
 /**
@@ -111,7 +118,7 @@ const schema = `
  */
 export async function ensureSchema(pool: pg.Pool): Promise<void> {
   const found = await pool.query<{ found: boolean }>(
-    `select to_regclass('simulator.payouts_requested_at') is not null as found`,
+    `select to_regclass('simulator.payouts_reference') is not null as found`,
   )
   if (found.rows[0]?.found) return
   const client = await pool.connect()

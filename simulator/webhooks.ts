@@ -1,7 +1,8 @@
+import { payoutWebhookKey } from './callbacks.ts'
 import { type HttpRequest, type HttpResponse, json, parseJson, problem } from './http.ts'
 import type { Network } from './network.ts'
 import { receiverAccount, receiverKey } from './receiver-account.ts'
-import { upsertWebhook } from './store.ts'
+import { findWebhook, upsertWebhook } from './store.ts'
 import { parseWebhookUrl } from './validate.ts'
 
 /** `PUT /webhook/{chave}`: where callbacks about this key are posted, with `/pix` appended. */
@@ -59,4 +60,18 @@ async function isAnswered(sendCallback: Network['sendCallback'], url: string): P
 
 function isHere(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.')
+}
+
+/** Where callbacks about payouts are posted, at a PSP that has an address of its own for them. */
+export async function putPayoutWebhook(network: Network, request: HttpRequest, status: number): Promise<HttpResponse> {
+  const url = parseWebhookUrl(parseJson(request.body))
+  if (url === null) return problem('WebhookOperacaoInvalida', 'Campo webhookUrl não respeita o schema.')
+  await upsertWebhook(network.pool, { chave: payoutWebhookKey, url, createdAt: network.clock.now() })
+  return { status, headers: {}, body: '' }
+}
+
+export async function getPayoutWebhook(network: Network): Promise<HttpResponse> {
+  const webhook = await findWebhook(network.pool, payoutWebhookKey)
+  if (!webhook) return problem('WebhookNaoEncontrado', 'Não há webhook cadastrado.')
+  return json(200, { webhookUrl: webhook.url, criacao: webhook.createdAt.toISOString() })
 }

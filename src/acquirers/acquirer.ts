@@ -121,14 +121,36 @@ export type MoneyOut =
   | { outcome: 'done'; endToEndId: string | null; at: Date; receiver: AccountHolder | null }
   | { outcome: 'refused'; reason: string }
 
+export type PayoutOrder = { payoutId: string; amount: Cents; pixKey: PixKey }
+
+/** By what an acquirer knows a payout. */
+export type PayoutKey = {
+  payoutId: string
+  /** The acquirer's own id of it, where it has one and has told it. */
+  reference?: string | null
+}
+
 export type Payouts = {
-  /** Idempotent under our own id: the same id never sends twice. */
-  send(input: { payoutId: string; amount: Cents; pixKey: PixKey }): Promise<MoneyOut>
-  /** What became of a payout, or null when the acquirer has none under this id. */
-  find(payoutId: string): Promise<PayoutFound | null>
+  /**
+   * Gets the acquirer's own id of a payout before any money moves, where the acquirer has two steps; null where it has one. The caller keeps
+   * the id in a commit of its own before it calls `send`, and never replaces it.
+   */
+  readonly prepare: ((order: PayoutOrder) => Promise<PayoutPrepared>) | null
+  /**
+   * Idempotent under our own id: the same id never sends twice. `firstAskedAt` is the time of an earlier request for the same payout whose
+   * outcome is not known. Throws {@link NeedsPerson} where the acquirer cannot be asked again safely.
+   */
+  send(order: PayoutOrder & PayoutKey & { firstAskedAt?: Date | null }): Promise<PayoutSent>
+  /** What became of a payout, or null when the acquirer has none under this key. */
+  find(key: PayoutKey): Promise<PayoutFound | null>
   /** Payouts that were asked for in [from, to], all pages of them, those that others sent from the account included. Null where there is no list. */
   readonly list: ((range: Range) => AsyncIterable<PayoutListed>) | null
 }
+
+export type PayoutPrepared = { outcome: 'prepared'; reference: string } | { outcome: 'refused'; reason: string }
+
+/** `reference`: the acquirer's own id of the payout, where it tells one now. The caller keeps it. */
+export type PayoutSent = MoneyOut & { reference?: string }
 
 export type PayoutListed = {
   /** Our own id, or null where it was not sent through this port. */
@@ -168,6 +190,8 @@ export type CallbackNotice = {
   txid: string | null
   /** Our own id of the payout that it tells of; null when it tells of a payment that came in. */
   payoutId: string | null
+  /** The acquirer's own id of the payout, where that is all that it tells. */
+  payoutReference?: string
 }
 
 /** The outcome is not known. Ask again under the same identifier. */
@@ -175,6 +199,14 @@ export class AcquirerUnavailable extends Error {
   constructor(message: string, options?: { cause?: unknown }) {
     super(message, options)
     this.name = 'AcquirerUnavailable'
+  }
+}
+
+/** The outcome is not known, and only a person can find it out at the acquirer. */
+export class NeedsPerson extends AcquirerUnavailable {
+  constructor(message: string) {
+    super(message)
+    this.name = 'NeedsPerson'
   }
 }
 

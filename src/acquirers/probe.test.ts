@@ -6,7 +6,8 @@ import { createEmptyDatabase, type TestDatabase } from '../../test/support/datab
 import { type TestSimulator, testSimulator, txidOf } from '../../test/support/simulator.ts'
 import { createHttpSend, type HttpRequest, type HttpResponse, type Send } from './bacen/http.ts'
 import { type MannerOverrides, standardManner, withOverrides } from './bacen/manner.ts'
-import { type Finding, probeAcquirer } from './probe.ts'
+import { probeAcquirer } from './probe.ts'
+import type { Finding } from './probe-finding.ts'
 import type { AcquirerSettings } from './settings.ts'
 
 const clock = manualClock()

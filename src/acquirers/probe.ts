@@ -1,24 +1,19 @@
 import type { Clock } from '../lib/clock.ts'
+import { toBalanceQuery } from './bacen/balance.ts'
 import { toRequest, withUuid } from './bacen/client.ts'
-import type { HttpRequest, HttpResponse, Send } from './bacen/http.ts'
+import type { HttpRequest, Send } from './bacen/http.ts'
 import type { Manner } from './bacen/manner.ts'
 import { toQuery } from './bacen/pages.ts'
 import { explainReach } from './bacen/reach.ts'
-import { count, dateTime, isRecord, type Json, list, record, text } from './bacen/read.ts'
-import { isOfNoRoute, isProblem, toReason } from './bacen/reason.ts'
+import { isRecord, type Json, text } from './bacen/read.ts'
+import { isOfNoRoute, toReason } from './bacen/reason.ts'
 import { warnDays } from './bacen/renewal.ts'
 import { askToken } from './bacen/token.ts'
 import { standardScopes } from './dialects/dialect.ts'
 import { dialects } from './dialects.ts'
+import { type Asked, type Finding, missing, ok, refusal, skipped } from './probe-finding.ts'
+import { listed, payments, told } from './probe-lists.ts'
 import type { AcquirerSettings } from './settings.ts'
-
-/** One line of the report: yes, no, it could be better, or it was not looked at. `setting` is what to change. */
-export type Finding = {
-  subject: string
-  state: 'ok' | 'missing' | 'warning' | 'skipped'
-  said: string
-  setting: string | null
-}
 
 export type ProbeDeps = {
   send: Send
@@ -63,19 +58,33 @@ export async function probeAcquirer(settings: AcquirerSettings, { send, ...other
   )
   findings.push(
     ...payments(await ask(paths.pix, lastDay(deps.clock, manner.list.pageSize)), { ...manner.list, isElsewhere }),
+  )
+  findings.push(
     webhook(settings, await ask(`${paths.webhook}/${encodeURIComponent(settings.chave)}`), deps.callbackUrl),
+  )
+  findings.push(
     manner.offers.payouts
-      ? absent('payouts', await ask(`${paths.sentPix}/id-envio/${unknownId}`), {
-          setting: 'overrides.paths.sentPix, overrides.offers.payouts',
+      ? absent('payouts', await ask(toUnknownPayout(manner)), {
+          setting:
+            manner.payoutApi === 'efi'
+              ? 'overrides.paths.sentPix, overrides.offers.payouts'
+              : 'overrides.paths.payout, overrides.offers.payouts',
           isElsewhere,
         })
-      : skipped('payouts', 'this PSP’s API sends no money: withdrawals need another acquirer'),
+      : skipped(
+          'payouts',
+          'no money is sent through this PSP: withdrawals need another acquirer, or `overrides.offers.payouts` at Efí, Banco Inter or Sicoob',
+        ),
     manner.offers.infractions
       ? listed('contests (MED)', 'infracoes', await ask(paths.infractions, lastDay(deps.clock, 10)), 'infractions')
       : skipped('contests (MED)', 'not told of: what was returned under MED shows in the payment'),
     manner.offers.balance === 'none'
       ? skipped('balance', 'not told by this PSP’s API: compare it with `guiche ledger accounts` by hand')
-      : told('balance', await ask(paths.balance), 'overrides.paths.balance, overrides.offers.balance'),
+      : told(
+          'balance',
+          await ask(paths.balance, toBalanceQuery(manner.offers.balance, settings.receiver)),
+          'overrides.paths.balance, overrides.offers.balance',
+        ),
   )
   if (statuses.every((status) => status === 401)) findings.push(otherApplication)
   return findings
@@ -89,8 +98,12 @@ const otherApplication: Finding = {
   setting: 'tls, clientId',
 }
 
-type Answered = { answer: HttpResponse; body: Json | null }
-type Asked = Answered | { error: string }
+/** Where a payout of no id of ours would be. */
+function toUnknownPayout({ payoutApi, paths }: Manner): string {
+  if (payoutApi === 'efi') return `${paths.sentPix}/id-envio/${unknownId}`
+  const id = payoutApi === 'inter' ? '00000000-0000-4000-8000-000000000000' : `E${'0'.repeat(31)}`
+  return `${paths.payout}/${id}`
+}
 
 function createAsk({ manner }: AcquirerSettings, { send }: ProbeDeps, token: string) {
   return async (path: string, query: Record<string, string> = {}): Promise<Asked> => {
@@ -204,9 +217,9 @@ function scopes({ manner }: AcquirerSettings, granted: string[] | null): Finding
   if (granted === null) return skipped('scopes', 'the PSP does not tell which it grants')
   const needed = [
     ...standardScopes,
-    ...(manner.offers.payouts ? ['gn.pix.send.read'] : []),
+    ...(manner.offers.payouts ? manner.token.payoutScopes : []),
     ...(manner.offers.infractions ? ['gn.infractions.read'] : []),
-    ...(manner.offers.balance === 'efi' ? ['gn.balance.read'] : []),
+    ...(manner.offers.balance === 'none' ? [] : manner.token.balanceScopes),
   ]
   const lacking = needed.filter((scope) => !granted.includes(scope))
   if (lacking.length === 0) return ok('scopes', granted.join(' '))
@@ -261,82 +274,6 @@ function isSame(one: Asked, other: Asked): boolean {
   )
 }
 
-function payments(
-  asked: Asked,
-  { pageSize, isElsewhere }: { pageSize: number; isElsewhere: (asked: Asked) => boolean },
-): Finding[] {
-  if ('answer' in asked && isEmptyList(asked)) return [emptyList(asked, isElsewhere)]
-  const finding = listed('payments', 'pix', asked, 'pix')
-  if (finding.state !== 'ok' || 'error' in asked || !asked.body) return [finding]
-  return [finding, paging(asked.body, pageSize), times(asked.body)]
-}
-
-/** An error of the PSP's API with 404: Banco do Brasil answers so when a list has no entries. */
-function isEmptyList({ answer, body }: Answered): boolean {
-  return answer.status === 404 && body !== null && isProblem(body)
-}
-
-function emptyList(asked: Answered, isElsewhere: (asked: Asked) => boolean): Finding {
-  const told = `the list of the last day is answered ${refusal(asked)}`
-  if (!isElsewhere(asked)) return ok('payments', `${told}: read as an empty list`)
-  return {
-    subject: 'payments',
-    state: 'warning',
-    said: `${told}, as is a path that does not exist: check again on a day with a payment`,
-    setting: 'overrides.paths.pix',
-  }
-}
-
-function listed(subject: string, member: string, asked: Asked, path: string): Finding {
-  const setting = `overrides.paths.${path}`
-  if ('error' in asked) return missing(subject, asked.error, 'baseUrl')
-  const { answer, body } = asked
-  if (answer.status < 200 || answer.status > 299)
-    return missing(subject, refusal(asked), answer.status === 400 ? `${setting}, overrides.list.daysMax` : setting)
-  const entries = body && (body[member] !== undefined || body.parametros !== undefined) ? list(body, member) : null
-  if (!entries) return missing(subject, `an answer without a list "${member}"`, setting)
-  return ok(subject, `the list of the last day has ${entries.length} on its first page`)
-}
-
-/** Payments work without it, so a refusal is a warning. */
-function told(subject: string, asked: Asked, setting: string): Finding {
-  if (!('error' in asked) && asked.answer.status >= 200 && asked.answer.status < 300 && asked.body)
-    return ok(subject, 'it tells the balance of the account')
-  const why = 'error' in asked ? asked.error : refusal(asked)
-  return { subject, state: 'warning', said: `${why}: what the account holds is not compared with the ledger`, setting }
-}
-
-function paging(body: Json, pageSize: number): Finding {
-  const told = record(record(body, 'parametros'), 'paginacao')
-  const [page, size] = [count(told, 'paginaAtual'), count(told, 'itensPorPagina')]
-  if (page === null)
-    return {
-      subject: 'pages',
-      state: 'warning',
-      said: 'the PSP does not tell of pages: read until one is not full',
-      setting: null,
-    }
-  if (page !== 0) return missing('pages', `asked for page 0, the PSP gave page ${page}`, null)
-  if (size !== null && size < pageSize)
-    return {
-      subject: 'pages',
-      state: 'warning',
-      said: `${size} entries to a page and not ${pageSize}`,
-      setting: `overrides.list.pageSize: ${size}`,
-    }
-  return ok('pages', `from zero, ${size ?? pageSize} entries to a page`)
-}
-
-function times(body: Json): Finding {
-  const entries = (list(body, 'pix') ?? []).filter(isRecord)
-  const broken = entries.filter((entry) => dateTime(entry, 'horario') === null)
-  if (entries.length === 0) return skipped('times', 'no payment to look at')
-  if (broken.length > 0) return missing('times', `${broken.length} payments have a time that cannot be read`, null)
-  const isOpen = entries.some((entry) => !/(Z|[+-]\d\d:?\d\d)$/i.test(text(entry, 'horario') ?? ''))
-  if (!isOpen) return ok('times', 'of payments are readable')
-  return { subject: 'times', state: 'warning', said: 'have no offset and are read as UTC', setting: null }
-}
-
 function webhook({ callbacks, dialect }: AcquirerSettings, asked: Asked, wanted: string | null): Finding {
   const subject = 'callbacks'
   if ('error' in asked) return missing(subject, asked.error, 'baseUrl')
@@ -376,25 +313,7 @@ function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).origin : 'an address that cannot be read'
 }
 
-function refusal(asked: Exclude<Asked, { error: string }>): string {
-  const { status } = asked.answer
-  const reason = asked.body ? toReason(status, asked.body) : 'a body that is not JSON'
-  return reason.includes(String(status)) ? reason : `${status}: ${reason}`
-}
-
 function lastDay(clock: Clock, pageSize: number): Record<string, string> {
   const to = clock.now()
   return toQuery({ from: new Date(to.getTime() - dayMs), to }, 0, pageSize)
-}
-
-function ok(subject: string, words: string): Finding {
-  return { subject, state: 'ok', said: words, setting: null }
-}
-
-function skipped(subject: string, words: string): Finding {
-  return { subject, state: 'skipped', said: words, setting: null }
-}
-
-function missing(subject: string, words: string, setting: string | null): Finding {
-  return { subject, state: 'missing', said: words, setting }
 }

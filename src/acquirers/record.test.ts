@@ -41,7 +41,7 @@ const answering: Acquirer = {
   },
   refund: async () => ({ outcome: 'refused', reason: 'João has closed his account' }),
   findRefund: async () => null,
-  payouts: { send: async () => processing, find: async () => ({ ...processing }), list: null },
+  payouts: { prepare: null, send: async () => processing, find: async () => ({ ...processing }), list: null },
   infractions: null,
   readBalance: null,
   registerCallback: async () => {},
@@ -67,7 +67,7 @@ it('gives every answer as it came, and tells of each but a charge that was creat
   expect(await acquirer.findRefund(refund)).toBeNull()
   const pixKey = { key: 'a@example.com', type: 'EMAIL' as const }
   expect(await acquirer.payouts?.send({ payoutId: txid, amount: cents(100), pixKey })).toBe(processing)
-  expect(await acquirer.payouts?.find(recordId)).toEqual(processing)
+  expect(await acquirer.payouts?.find({ payoutId: recordId })).toEqual(processing)
   expect(inShort(told)).toEqual([
     ['findCharge', recordId, 'nothing', null],
     ['findPayment', null, 'found', null],

@@ -77,13 +77,20 @@ type Tell = <Result>(
 ) => Promise<Result>
 
 function recordPayouts(payouts: Payouts, tell: Tell, deps: Deps, acquirer: string): Payouts {
-  const { list } = payouts
+  const { list, prepare } = payouts
   return {
     ...payouts,
     send: async (input) =>
       await tell({ operation: 'sendPayout', id: input.payoutId }, outcomeOf, () => payouts.send(input)),
-    find: async (payoutId) =>
-      await tell({ operation: 'findPayout', id: payoutId }, outcomeOf, () => payouts.find(payoutId)),
+    prepare:
+      prepare &&
+      (async (order) =>
+        await tell(
+          { operation: 'preparePayout', id: order.payoutId },
+          ({ outcome }) => (outcome === 'prepared' ? 'found' : outcome),
+          () => prepare(order),
+        )),
+    find: async (key) => await tell({ operation: 'findPayout', id: key.payoutId }, outcomeOf, () => payouts.find(key)),
     list: list && ((range) => recordFailure(deps, acquirer, 'listPayouts', list(range))),
   }
 }

@@ -1,5 +1,5 @@
 import { assert } from '../lib/assert.ts'
-import { type Acquirer, AcquirerUnavailable } from './acquirer.ts'
+import { type Acquirer, AcquirerUnavailable, NeedsPerson } from './acquirer.ts'
 import { drawFirst, findRoute, type RouteSettings, type Sought } from './routes.ts'
 
 export type Acquirers = {
@@ -74,5 +74,7 @@ export class AcquirerNotConfigured extends AcquirerUnavailable {
 
 /** True of what passes by itself, and needs nobody to look: the acquirer did not answer. */
 export function isOutage(error: unknown): error is AcquirerUnavailable {
-  return error instanceof AcquirerUnavailable && !(error instanceof AcquirerNotConfigured)
+  return (
+    error instanceof AcquirerUnavailable && !(error instanceof AcquirerNotConfigured) && !(error instanceof NeedsPerson)
+  )
 }

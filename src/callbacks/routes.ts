@@ -9,6 +9,7 @@ import { type Server, useStrictJson } from '../http/server.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
 import type { SecretKey } from '../lib/secrets.ts'
+import { findPayoutIds } from '../withdrawals/store.ts'
 import { createBacklogLimit } from './backlog.ts'
 import { createProxyCheck, findCertificateFault } from './certificate.ts'
 import { countRefusals } from './metrics.ts'
@@ -18,6 +19,8 @@ import { countOpenNotices } from './store.ts'
 
 /** A PSP may put many payments into one callback. */
 const bodyBytesMax = 1024 * 1024
+/** The standard's, Sicoob's for payouts and Inter's for payouts: some PSPs leave theirs out. */
+const suffixes = ['', '/pix', '/lancamento', '/pix-pagamento']
 /** When to tell again what there was no room for. */
 const retryAfterSeconds = 60
 
@@ -32,7 +35,7 @@ export type CallbackRoutesDeps = ReceiveDeps & {
 }
 
 /**
- * Where acquirers tell of payments: with or without the standard's suffix `/pix`. Not part of the shops' API. Any media type is read as
+ * Where acquirers tell of payments, and of payouts. Not part of the shops' API. Any media type is read as
  * JSON, and whatever can be understood is answered 200 with nothing, so that no PSP tells it again.
  */
 export function registerCallbackRoutes(app: Server, deps: CallbackRoutesDeps): void {
@@ -45,9 +48,9 @@ export function registerCallbackRoutes(app: Server, deps: CallbackRoutesDeps): v
 
   void app.register((callbacks: Server, _options, done) => {
     useStrictJson(callbacks, '*')
-    for (const url of ['/callbacks/:acquirer/:secret', '/callbacks/:acquirer/:secret/pix']) {
+    for (const suffix of suffixes) {
       callbacks.post(
-        url,
+        `/callbacks/:acquirer/:secret${suffix}`,
         {
           config: { access: { public: true } },
           bodyLimit: bodyBytesMax,
@@ -60,7 +63,7 @@ export function registerCallbackRoutes(app: Server, deps: CallbackRoutesDeps): v
         },
         async (request, reply) => {
           const acquirer = findAcquirer(request.params)
-          const notices = readNotices(acquirer, request.body)
+          const notices = await withPayoutIds(acquirer, readNotices(acquirer, request.body))
           await requireRoom(acquirer, notices.length)
           await receiveCallback(deps, { acquirer: acquirer.name, notices })
           return await reply.code(200).send()
@@ -94,6 +97,18 @@ export function registerCallbackRoutes(app: Server, deps: CallbackRoutesDeps): v
       countRefusal(acquirer.name, 'unreadable')
       throw new AppError('validation_failed', { detail: `The callback cannot be read: ${error.message}`, cause: error })
     }
+  }
+
+  /** A PSP that names payouts in its own way tells its name alone; which withdrawal it is, we know. */
+  async function withPayoutIds({ name }: Acquirer, notices: CallbackNotice[]): Promise<CallbackNotice[]> {
+    const references = notices.flatMap(({ payoutReference }) => payoutReference ?? [])
+    if (references.length === 0) return notices
+    const ids = await findPayoutIds(db, name, references)
+    return notices.flatMap(({ payoutReference, ...notice }) => {
+      const payoutId = ids.get(payoutReference ?? '') ?? notice.payoutId
+      // What others sent from the account is none of our withdrawals.
+      return payoutReference !== undefined && payoutId === null ? [] : [{ ...notice, payoutId }]
+    })
   }
 
   async function requireRoom({ name }: Acquirer, notices: number): Promise<void> {

@@ -75,8 +75,8 @@ function toOverrides(dialect: DialectName, quirks: Quirks): { overrides?: object
   const isMoved = chargesPath !== known.chargesPath || pixPath !== known.pixPath
   const isOther =
     hasPayouts !== known.hasPayouts || hasInfractions !== known.hasInfractions || balance !== known.balance
-  // The standard has neither payouts nor infractions.
-  const hasOffers = isOther || dialect === 'generic'
+  // The standard has neither, and Inter and Sicoob have them for those who say so.
+  const hasOffers = isOther || ['generic', 'inter', 'sicoob'].includes(dialect)
   if (!isMoved && !hasOffers) return {}
   const paths = { cob: `${chargesPath}/cob`, pix: `${pixPath}/pix`, webhook: `${pixPath}/webhook` }
   return {

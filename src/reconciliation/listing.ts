@@ -3,6 +3,7 @@ import type { Db } from '../db/sql.ts'
 import { eachAtOnce } from '../lib/at-once.ts'
 import { createPace } from '../lib/pace.ts'
 import { fromTxid, toTxid } from '../pix/ids.ts'
+import { findPayoutKey } from '../withdrawals/store.ts'
 import type { Window } from './days.ts'
 import { insertListed, type Listed, listUnlistedPayouts } from './pairs-store.ts'
 
@@ -60,7 +61,7 @@ export async function askPayouts({ db, acquirer, runId, stopping }: Reading): Pr
     const unlisted = await listUnlistedPayouts(db, { runId, after, limit: chunkRows })
     const found: Listed[] = []
     await eachAtOnce(unlisted, stopping, async (ours) => {
-      const payout = await payouts.find(ours.key)
+      const payout = await payouts.find(await findPayoutKey(db, ours.key))
       if (payout) found.push({ ...toFoundPayout(payout, ours), subject: 'payout', key: ours.key })
     })
     if (found.length > 0) await insertListed(db, runId, found)

@@ -1,7 +1,9 @@
 import type { Acquirer } from '../acquirers/acquirer.ts'
+import type { Db } from '../db/sql.ts'
 import { AppError } from '../lib/errors.ts'
 import { canonicalJson } from '../lib/json.ts'
 import { newUuid } from '../lib/secrets.ts'
+import { findPayoutKey } from '../withdrawals/store.ts'
 import { compare } from './compare.ts'
 import { toFoundPayout, toListedPayment, toListedPayout, toReturned } from './listing.ts'
 import {
@@ -30,7 +32,7 @@ export async function assertStillDiffers(deps: ReconcileDeps, difference: Differ
   const runId = newUuid()
   const side = { runId, acquirer: name, from: at, to: new Date(at.getTime() + 1) }
   try {
-    const listed = await ask(acquirer, difference)
+    const listed = await ask(deps.db, acquirer, difference)
     if (listed) await insertListed(deps.db, runId, [listed])
     if (subject === 'payment') {
       await addPaidPayments(deps.db, side)
@@ -57,7 +59,11 @@ const pairsMax = 10_000
 /** Around its own time, where only a list tells of it: some PSPs' lists know whole seconds. */
 const nearMs = 1_000
 
-async function ask(acquirer: Acquirer, { subject, reference, at, here, there }: DifferenceRow): Promise<Listed | null> {
+async function ask(
+  db: Db,
+  acquirer: Acquirer,
+  { subject, reference, at, here, there }: DifferenceRow,
+): Promise<Listed | null> {
   if (subject !== 'payout') {
     const payment = await acquirer.findPayment(reference)
     if (!payment) return null
@@ -72,7 +78,7 @@ async function ask(acquirer: Acquirer, { subject, reference, at, here, there }: 
     }
     return null
   }
-  const found = await acquirer.payouts?.find(reference)
+  const found = await acquirer.payouts?.find(await findPayoutKey(db, reference))
   if (!found || !here) return null
   return { ...toFoundPayout(found, { amount: here.amount, at }), subject, key: reference }
 }

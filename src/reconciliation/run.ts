@@ -7,6 +7,7 @@ import { eachAtOnce } from '../lib/at-once.ts'
 import type { Clock } from '../lib/clock.ts'
 import { createPace } from '../lib/pace.ts'
 import { newUuid } from '../lib/secrets.ts'
+import { findPayoutKey } from '../withdrawals/store.ts'
 import type { DifferenceClass, Found, Subject } from './classes.ts'
 import { compare, cutOffMs, type Pair, type Rules } from './compare.ts'
 import type { Window } from './days.ts'
@@ -171,7 +172,7 @@ async function compareAll(
       else found.push(...differs)
     }
     await eachAtOnce(doubtful, stopping, async (pair) => {
-      found.push(...compare({ ...pair, there: await askFor(acquirer, pair) }, rules))
+      found.push(...compare({ ...pair, there: await askFor(db, acquirer, pair) }, rules))
     })
     stopping.throwIfAborted()
     const saving = { acquirer: run.acquirer, runId: run.id, startedAt: run.startedAt, now: clock.now() }
@@ -207,10 +208,10 @@ function mayBeUnlisted({ subject, there, here }: Pair): boolean {
   return there === null || (subject === 'return' && there.amount < here.amount)
 }
 
-async function askFor(acquirer: Acquirer, pair: Pair): Promise<Pair['there']> {
+async function askFor(db: Db, acquirer: Acquirer, pair: Pair): Promise<Pair['there']> {
   const { subject, key, here } = pair
   if (subject === 'payout') {
-    const found = await acquirer.payouts?.find(key)
+    const found = await acquirer.payouts?.find(await findPayoutKey(db, key))
     return found && here ? toFoundPayout(found, here) : null
   }
   const payment = await acquirer.findPayment(key)

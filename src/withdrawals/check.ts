@@ -1,8 +1,7 @@
 import { assert } from '../lib/assert.ts'
 import { eachAtOnce } from '../lib/at-once.ts'
-import { toTxid } from '../pix/ids.ts'
 import { postponeCheck, scheduleCheck } from './postpone.ts'
-import { isStopped, payoutsOf, sendAgain, sendLeaseMs, sendWithdrawal } from './send.ts'
+import { isStopped, payoutsOf, sendAgain, sendLeaseMs, sendWithdrawal, toPayoutKey } from './send.ts'
 import { type Booked, book, type SettleWithdrawalDeps } from './settle.ts'
 import type { WithdrawalStatus } from './status.ts'
 import { claimDueWithdrawals, findWithdrawal, updateCheckAt, type WithdrawalRow } from './store.ts'
@@ -73,6 +72,6 @@ async function check(deps: SettleWithdrawalDeps, row: WithdrawalRow): Promise<vo
 }
 
 async function settle(deps: SettleWithdrawalDeps, row: WithdrawalRow): Promise<Looked> {
-  const found = await payoutsOf(deps, row).payouts.find(toTxid(row.id))
+  const found = await payoutsOf(deps, row).payouts.find(toPayoutKey(row))
   return found === null ? 'missing' : await book(deps, row, found)
 }

@@ -1,4 +1,4 @@
-import type { Acquirer, MoneyOut, PayoutFound, Payouts } from '../acquirers/acquirer.ts'
+import type { Acquirer, MoneyOut, PayoutFound, PayoutKey, PayoutOrder, Payouts } from '../acquirers/acquirer.ts'
 import { mayBeUnderWay } from '../acquirers/repeat.ts'
 import type { Tx } from '../db/sql.ts'
 import { assertPayoutsAllowed } from '../ledger/brake.ts'
@@ -9,7 +9,7 @@ import { toTxid } from '../pix/ids.ts'
 import { changeStatus } from './change.ts'
 import { postponeCheck, scheduleCheck } from './postpone.ts'
 import { book, type SettleWithdrawalDeps } from './settle.ts'
-import { lockWithdrawal, updateAsked, type WithdrawalRow } from './store.ts'
+import { insertReference, lockWithdrawal, updateAsked, type WithdrawalRow } from './store.ts'
 
 /** While an answer may still come nobody else looks: longer than all that the adapter asks for one, ten seconds each at most. */
 export const sendLeaseMs = 120_000
@@ -26,7 +26,7 @@ export async function sendWithdrawal(
   const row = await deps.db.transaction(async (tx) => await begin(deps, tx, { merchantId, id }))
   if (row === null) return
   deps.nudgeDeliveries()
-  await askToSend(deps, row)
+  await askToSend(deps, { row, firstAskedAt: null })
 }
 
 /** The same once more, for a PROCESSING withdrawal of which the acquirer knows nothing: the first request may be under way there still. */
@@ -34,11 +34,12 @@ export async function sendAgain(deps: SettleWithdrawalDeps, row: WithdrawalRow):
   const now = deps.clock.now()
   const isUnderWay = mayBeUnderWay(row.asked_at ?? row.status_dates.at(-1) ?? null, now)
   if (!(await updateAsked(deps.db, row, row.asked_at, now))) return await scheduleCheck(deps, row)
-  await askToSend(deps, row, async (refused, payouts) => {
+  const firstAskedAt = row.status_dates.at(-1) ?? null
+  await askToSend(deps, { row, firstAskedAt }, async (refused, payouts) => {
     if (!isUnderWay) return refused
     await updateAsked(deps.db, row, now, row.asked_at)
     // Only what it says of that very payout is certain.
-    return (await payouts.find(toTxid(row.id))) ?? { outcome: 'processing', endToEndId: null }
+    return (await payouts.find(toPayoutKey(row))) ?? { outcome: 'processing', endToEndId: null }
   })
 }
 
@@ -51,13 +52,18 @@ type Refused = Extract<MoneyOut, { outcome: 'refused' }>
  */
 async function askToSend(
   deps: SettleWithdrawalDeps,
-  row: WithdrawalRow,
+  { row, firstAskedAt }: { row: WithdrawalRow; firstAskedAt: Date | null },
   weigh: (refused: Refused, payouts: Payouts) => Promise<PayoutFound> = async (refused) => refused,
 ): Promise<void> {
-  const { id, amount, pix_key: key, pix_key_type: type } = row
   try {
     const { payouts } = payoutsOf(deps, row)
-    const answer = await payouts.send({ payoutId: toTxid(id), amount: cents(amount), pixKey: { key, type } })
+    const prepared = await prepare(deps, row, payouts)
+    if (prepared === null) return
+    if (prepared.outcome === 'refused') return await bookRefused(deps, row, prepared)
+    const { reference } = prepared
+    const answer = await payouts.send({ ...toOrder(row), reference, firstAskedAt })
+    // Before anything else: it is the only way to ask about this payout again.
+    if ('reference' in answer && answer.reference) await keepReference(deps, row, answer.reference)
     const outcome = answer.outcome === 'refused' ? await weigh(answer, payouts) : answer
     const booked = await book(deps, row, outcome)
     if (booked === 'open') await scheduleCheck(deps, row)
@@ -65,6 +71,44 @@ async function askToSend(
     // Whatever it was: the money may have left.
     await postponeCheck(deps, row, error)
   }
+}
+
+/** Has the acquirer name a payout where it does so before money moves, and keeps the name. Null: the withdrawal has moved on. */
+async function prepare(
+  deps: SettleWithdrawalDeps,
+  row: WithdrawalRow,
+  payouts: Payouts,
+): Promise<{ outcome: 'prepared'; reference: string | null } | Refused | null> {
+  if (!payouts.prepare || row.acquirer_reference !== null)
+    return { outcome: 'prepared', reference: row.acquirer_reference }
+  const prepared = await payouts.prepare(toOrder(row))
+  if (prepared.outcome === 'refused') return prepared
+  // Another process may have been quicker: then its name is the one.
+  const reference = await insertReference(deps.db, row, prepared.reference)
+  return reference === null ? null : { outcome: 'prepared', reference }
+}
+
+/** Nothing was sent, unless another process has had the payout named meanwhile. */
+async function bookRefused(deps: SettleWithdrawalDeps, row: WithdrawalRow, refused: Refused): Promise<void> {
+  await book(deps, row, refused, { isUnnamed: true })
+}
+
+async function keepReference(deps: SettleWithdrawalDeps, row: WithdrawalRow, reference: string): Promise<void> {
+  const kept = await insertReference(deps.db, row, reference)
+  if (kept !== null && kept !== reference)
+    deps.log.error(
+      { withdrawalId: row.id, acquirer: row.acquirer },
+      'the acquirer has two payouts for one withdrawal: look at both there',
+    )
+}
+
+function toOrder({ id, amount, pix_key: key, pix_key_type: type }: WithdrawalRow): PayoutOrder {
+  return { payoutId: toTxid(id), amount: cents(amount), pixKey: { key, type } }
+}
+
+/** By what the acquirer knows it. */
+export function toPayoutKey({ id, acquirer_reference: reference }: WithdrawalRow): PayoutKey {
+  return { payoutId: toTxid(id), reference }
 }
 
 /** The acquirer that a withdrawal was made for. Throws {@link AcquirerUnavailable} where it can no longer be asked. */

@@ -26,15 +26,20 @@ const canHaveLeft: ReadonlySet<WithdrawalStatus> = new Set(['PROCESSED', 'REFUND
 /**
  * Books what the acquirer says of a payout: status, history, money and event in one commit. However often it is called, and by whomever at
  * once, each outcome is booked once.
+ *
+ * @param isUnnamed the acquirer refused to name the payout: no money was asked to leave
  */
 export async function book(
   deps: SettleWithdrawalDeps,
   { id, merchant_id }: WithdrawalRow,
   found: PayoutFound,
+  { isUnnamed = false } = {},
 ): Promise<Booked> {
   const { before, after } = await deps.db.transaction(async (tx) => {
     const before = await lockWithdrawal(tx, merchant_id, id)
     assert(before, 'a withdrawal to settle exists')
+    // What was refused before it had a name at the acquirer; by now it has one, and may be under way.
+    if (isUnnamed && before.acquirer_reference !== null) return { before, after: before }
     return { before, after: await move(deps, tx, before, found) }
   })
   if (found.outcome === 'done' && !canHaveLeft.has(after.status)) {

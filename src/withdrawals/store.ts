@@ -1,5 +1,7 @@
+import type { PayoutKey } from '../acquirers/acquirer.ts'
 import { type Db, sql, type Tx } from '../db/sql.ts'
 import type { AccountHolder } from '../pix/holder.ts'
+import { fromTxid, toTxid } from '../pix/ids.ts'
 import type { PixKeyType } from '../pix/key.ts'
 import type { WithdrawalHold, WithdrawalStatus } from './status.ts'
 
@@ -43,6 +45,8 @@ export type WithdrawalRow = Birth &
     hold: WithdrawalHold | null
     /** When the acquirer was last asked to send it once more, whatever it answered; a repeat that it refused leaves it. */
     asked_at: Date | null
+    /** What the acquirer calls it, where it has an id of its own. It is written once. */
+    acquirer_reference: string | null
   }
 
 /** It is born PENDING, and waits for what `hold_at_birth` says. */
@@ -51,7 +55,7 @@ export type NewWithdrawal = Birth & { check_at: Date | null }
 export const withdrawalColumns = sql`
   id, merchant_id, acquirer, amount, fee_amount, idempotency_key, external_code, webhook_url, pix_key, pix_key_type, metadata,
   created_at, requested_by, hold_at_birth, hold, statuses, status_dates, status, amount_withdrawn, processed_date, error_message, end_to_end,
-  end_to_end_refund, payer, receiver, asked_at`
+  end_to_end_refund, payer, receiver, asked_at, acquirer_reference`
 
 export async function insertWithdrawal(tx: Tx, row: NewWithdrawal): Promise<WithdrawalRow | null> {
   const metadata = row.metadata === null ? null : JSON.stringify(row.metadata)
@@ -180,6 +184,30 @@ export async function updateAsked(db: Db, row: WithdrawalRow, from: Date | null,
       and asked_at is not distinct from ${from}::timestamptz
     returning id`)
   return rows.length === 1
+}
+
+/** Writes what the acquirer calls a PROCESSING withdrawal, unless it has a name already; gives the name that it has. Null: it has moved on. */
+export async function insertReference(db: Db, row: WithdrawalRow, reference: string): Promise<string | null> {
+  const rows = await db.query<{ acquirer_reference: string }>(sql`
+    update withdrawals set acquirer_reference = coalesce(acquirer_reference, ${reference})
+    where id = ${row.id} and merchant_id = ${row.merchant_id} and status = 'PROCESSING'
+    returning acquirer_reference`)
+  return rows[0]?.acquirer_reference ?? null
+}
+
+/** By what the acquirer knows one of our payouts. */
+export async function findPayoutKey(db: Db | Tx, payoutId: string): Promise<PayoutKey> {
+  const rows = await db.query<{ acquirer_reference: string | null }>(sql`
+    select acquirer_reference from withdrawals where id = ${fromTxid(payoutId)}`)
+  return { payoutId, reference: rows[0]?.acquirer_reference ?? null }
+}
+
+/** Our ids of payouts that an acquirer names in its own way. */
+export async function findPayoutIds(db: Db, acquirer: string, references: string[]): Promise<Map<string, string>> {
+  const rows = await db.query<{ id: string; acquirer_reference: string }>(sql`
+    select id, acquirer_reference from withdrawals
+    where acquirer = ${acquirer} and acquirer_reference = any (${references})`)
+  return new Map(rows.map(({ id, acquirer_reference }) => [acquirer_reference, toTxid(id)]))
 }
 
 /** Takes withdrawals in one of these statuses whose check is due; until the lease ends nobody else is given them. */

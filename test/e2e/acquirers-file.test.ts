@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { receiverAccount, receiverKey, simulatorCredentials } from '../../simulator/receiver-account.ts'
 import { startSimulatorServer } from '../../simulator/server.ts'
-import type { Finding } from '../../src/acquirers/probe.ts'
+import type { Finding } from '../../src/acquirers/probe-finding.ts'
 import { scopes } from '../../src/auth/scopes.ts'
 import { newSecretKey, parseSecretKey } from '../../src/lib/secrets.ts'
 import { createMerchant } from '../../src/merchant.ts'

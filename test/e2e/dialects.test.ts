@@ -22,7 +22,8 @@ import { eventually, startTestReceiver, type TestReceiver } from '../support/web
 
 // Three processes start in each, on a machine that may be busy with other tests.
 const testMaxMs = 120_000
-const withPayouts = ['generic', 'efi']
+const withContests = ['generic', 'efi']
+const withPayouts = ['generic', 'efi', 'inter', 'sicoob']
 
 const cleanups: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -47,7 +48,7 @@ it.each(dialectNames)(
     await shop.buy(1_000, { behaviour: 'callback_never' })
 
     const second = await shop.buy(2_000)
-    if (withPayouts.includes(dialect)) await contest(shop, second)
+    if (withContests.includes(dialect)) await contest(shop, second)
     // This PSP tells of no contest: the money goes back, and that is all.
     else expect(await shop.psp.control('return', { endToEndId: second.endToEnd })).toMatchObject({ status: 200 })
     await shop.until(second.id, ({ status }) => status === 'INFRACTION')

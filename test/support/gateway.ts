@@ -5,6 +5,7 @@ import type { Acquirer } from '../../src/acquirers/acquirer.ts'
 import { createBacenAcquirer } from '../../src/acquirers/bacen/adapter.ts'
 import type { HttpRequest, HttpResponse } from '../../src/acquirers/bacen/http.ts'
 import { createBreaker } from '../../src/acquirers/breaker.ts'
+import { dialects } from '../../src/acquirers/dialects.ts'
 import { type Acquirers, createRegistry } from '../../src/acquirers/registry.ts'
 import type { RouteSettings } from '../../src/acquirers/routes.ts'
 import { createApp } from '../../src/app.ts'
@@ -24,9 +25,10 @@ import { type TestSimulator, testSimulator } from './simulator.ts'
 import { eventually } from './webhooks.ts'
 
 /**
- * How a PSP answers. lost: it does what it is asked, and its answer never comes; down: it does nothing; silent: nothing, and nobody is told.
+ * How a PSP answers. lost: it does what it is asked, and its answer never comes; down: it does nothing; silent: nothing, and nobody is told; refuses: it
+ * does nothing and says no.
  */
-export type Mood = 'well' | 'lost' | 'down' | 'silent'
+export type Mood = 'well' | 'lost' | 'down' | 'silent' | 'refuses'
 
 /** A PSP of its own, on a database of its own. */
 export type Psp = {
@@ -39,6 +41,8 @@ export type Psp = {
   asked: string[]
   /** Pays the charge that it has for a transaction, and gives what a callback would tell. */
   pay(transactionId: string): Promise<{ endToEndId: string; txid: string }>
+  /** How many payouts it has made. */
+  countPayouts(): Promise<number>
   close(): Promise<void>
 }
 
@@ -48,10 +52,15 @@ const noAnswer: HttpResponse = { status: 503, headers: {}, body: '' }
 export async function openPsp(
   name: string,
   clock: ManualClock,
-  { hasBreaker = false, hasPayouts = true } = {},
+  {
+    hasBreaker = false,
+    hasPayouts = true,
+    payoutApi = 'efi',
+  }: { hasBreaker?: boolean; hasPayouts?: boolean; payoutApi?: 'efi' | 'inter' | 'sicoob' } = {},
 ): Promise<Psp> {
   const database = await createTestDatabase()
-  const bank = await testSimulator(database.db.pool, { clock })
+  const { payout, payoutWebhook } = dialects[payoutApi].manner.paths
+  const bank = await testSimulator(database.db.pool, { clock, dialect: { payouts: payoutApi } })
   const psp: Psp = {
     name,
     bank,
@@ -67,7 +76,7 @@ export async function openPsp(
       // Longer than any test: who does not wait for it goes on by itself.
       timeoutMs: 120_000,
       clock,
-      manner: { offers: { payouts: hasPayouts, infractions: true } },
+      manner: { offers: { payouts: hasPayouts, infractions: true }, payoutApi, paths: { payout, payoutWebhook } },
       ...(hasBreaker && { breaker: createBreaker({ name, log: { info() {}, warn() {} } }) }),
     }),
     async pay(transactionId) {
@@ -77,6 +86,7 @@ export async function openPsp(
       const { body } = await bank.ask('GET', `/pix/${outcome.endToEndId}`)
       return body as { endToEndId: string; txid: string }
     },
+    countPayouts: async () => (await database.db.query(sql`select from simulator.payouts`)).length,
     async close() {
       await bank.close()
       await database.drop()
@@ -87,6 +97,7 @@ export async function openPsp(
     psp.asked.push(`${request.method} ${request.path}`)
     const mood = psp.mood(request)
     if (mood === 'silent') return await new Promise<never>(() => {})
+    if (mood === 'refuses') return { status: 422, headers: {}, body: JSON.stringify({ title: 'Não.' }) }
     const answer = mood === 'down' ? noAnswer : await bank.handle(request)
     return mood === 'lost' ? noAnswer : answer
   }
@@ -116,6 +127,8 @@ export type Gateway = {
   available(): Promise<number>
   /** Posts a callback of this PSP. */
   tell(psp: Psp, ...payments: object[]): Promise<number>
+  /** Posts any body to the callback address of this PSP, with a suffix. */
+  post(psp: Psp, suffix: string, body: object): Promise<number>
   /** Runs a job of the worker now, and waits for its end. */
   runJob(name: string): Promise<void>
   /** Leaves the database behind for a {@link Options.successorOf}. */
@@ -202,6 +215,8 @@ export async function openGateway(psps: Psp[], { clock, routes = [], successorOf
       const url = callbackPath(key, psp.name)
       return (await app.inject({ method: 'POST', url, payload: { pix: payments } })).statusCode
     },
+    post: async (psp, suffix, payload) =>
+      (await app.inject({ method: 'POST', url: callbackPath(key, psp.name) + suffix, payload })).statusCode,
     database,
     async runJob(name) {
       await enqueueJob(db, { name, payload: {}, key: name })

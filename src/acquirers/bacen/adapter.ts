@@ -4,14 +4,16 @@ import type { Acquirer } from '../acquirer.ts'
 import type { Breaker } from '../breaker.ts'
 import { type CallbackDoor, toCallbackDoor } from '../callbacks.ts'
 import { createReadBalance } from './balance.ts'
-import { readCallback, registerCallback } from './callback.ts'
+import { readCallback, registerCallback, registerPayoutCallback } from './callback.ts'
 import { createCharge, findCharge } from './charge.ts'
 import { createClient } from './client.ts'
 import type { Send } from './http.ts'
 import { createInfractions } from './infraction.ts'
 import { type MannerOverrides, standardManner, withOverrides } from './manner.ts'
 import { findPayment, listPayments } from './payments.ts'
-import { createPayouts } from './payout.ts'
+import { createEfiPayouts } from './payout.ts'
+import { createInterPayouts } from './payout-inter.ts'
+import { createSicoobPayouts } from './payout-sicoob.ts'
 import { findRefund, refund } from './refund.ts'
 import type { LiveTls, Log } from './renewal.ts'
 import type { Credentials } from './token.ts'
@@ -42,6 +44,7 @@ export type BacenOptions = {
 }
 
 const timeoutMsDefault = 10_000
+const payoutApis = { efi: createEfiPayouts, inter: createInterPayouts, sicoob: createSicoobPayouts }
 
 /** The adapter to any PSP that speaks the Central Bank's API Pix. */
 export function createBacenAcquirer(options: BacenOptions): Acquirer {
@@ -62,6 +65,13 @@ export function createBacenAcquirer(options: BacenOptions): Acquirer {
       options.log?.warn({ acquirer: name, missing }, 'the acquirer grants fewer scopes than were asked for'),
   })
   const { paths, list, offers, registrationHeaders } = manner
+  const unknownStates = new Set<string>()
+  const onUnknownState = (state: string) => {
+    // Once each: a payout is asked about many times.
+    if (unknownStates.has(state)) return
+    unknownStates.add(state)
+    options.log?.warn({ acquirer: name, state }, 'a payout is in a state that is not known: it counts as under way')
+  }
   const deps = { client, chave, receiver, clock, paths, list, registrationHeaders }
   return {
     name,
@@ -78,9 +88,12 @@ export function createBacenAcquirer(options: BacenOptions): Acquirer {
     refund: (input) => refund(deps, input),
     findRefund: (id) => findRefund(deps, id),
     readBalance: createReadBalance(deps, offers.balance),
-    payouts: offers.payouts ? createPayouts(deps) : null,
+    payouts: offers.payouts ? payoutApis[manner.payoutApi]({ ...deps, onUnknownState }) : null,
     infractions: offers.infractions ? createInfractions(deps) : null,
-    registerCallback: (url) => registerCallback(deps, url),
+    registerCallback: async (url) => {
+      await registerCallback(deps, url)
+      if (offers.payouts && manner.payoutApi !== 'efi') await registerPayoutCallback(deps, url)
+    },
     readCallback: (body, passOver) => readCallback(deps, body, passOver),
   }
 }

@@ -1,17 +1,18 @@
+import type { AccountHolder } from '../../pix/holder.ts'
 import { type AccountBalance, AcquirerUnavailable } from '../acquirer.ts'
 import type { Client } from './client.ts'
 import type { Manner } from './manner.ts'
 import { type Json, record } from './read.ts'
 
-type Deps = { client: Client; paths: Manner['paths'] }
+type Deps = { client: Client; paths: Manner['paths']; receiver: AccountHolder }
 
 /** How a PSP tells the balance of the account: the standard has no question for it. */
-type Form = { query: Record<string, string>; read: (body: Json) => AccountBalance | null }
+type Form = { toQuery: (account: AccountHolder) => Record<string, string>; read: (body: Json) => AccountBalance | null }
 
 const forms: Record<Exclude<Manner['offers']['balance'], 'none'>, Form> = {
   // `GET /v2/gn/saldo?bloqueios=true`: { saldo, bloqueios: { judicial, med, total } }, each a text such as "100.00".
   efi: {
-    query: { bloqueios: 'true' },
+    toQuery: () => ({ bloqueios: 'true' }),
     read(body) {
       const blocked = record(body, 'bloqueios')
       return toBalance({
@@ -21,6 +22,38 @@ const forms: Record<Exclude<Manner['offers']['balance'], 'none'>, Form> = {
       })
     },
   },
+  // `GET /banking/v2/saldo`: numbers. What is under MED is not named; it may be in bloqueadoAdministrativo.
+  inter: {
+    toQuery: () => ({}),
+    read(body) {
+      const blocks = ['bloqueadoCheque', 'bloqueadoJudicialmente', 'bloqueadoAdministrativo'].map((name) =>
+        readAmount(body, name),
+      )
+      const isWhole = blocks.every((block) => block !== null)
+      const blocked = isWhole ? blocks.reduce((sum, block) => sum + block, 0) : null
+      return toBalance({ available: readAmount(body, 'disponivel'), blocked, disputed: undefined })
+    },
+  },
+  // `GET /conta-corrente/v4/saldo?numeroContaCorrente=`: numbers.
+  sicoob: {
+    toQuery: ({ bankAccount }) => ({
+      numeroContaCorrente: `${bankAccount.number}${bankAccount.digit}`.replace(/\D/g, ''),
+    }),
+    read: (body) =>
+      toBalance({
+        available: readAmount(body, 'saldo'),
+        blocked: readAmount(body, 'saldoBloqueado'),
+        disputed: undefined,
+      }),
+  },
+}
+
+/** What the balance is asked for with, in this form. */
+export function toBalanceQuery(
+  form: Exclude<Manner['offers']['balance'], 'none'>,
+  account: AccountHolder,
+): Record<string, string> {
+  return forms[form].toQuery(account)
 }
 
 /** Null where the PSP's API does not tell it. */
@@ -31,8 +64,8 @@ export function createReadBalance(
   return form === 'none' ? null : () => readBalance(deps, forms[form])
 }
 
-async function readBalance({ client, paths }: Deps, { query, read }: Form): Promise<AccountBalance> {
-  const answer = await client({ method: 'GET', path: paths.balance, query })
+async function readBalance({ client, paths, receiver }: Deps, { toQuery, read }: Form): Promise<AccountBalance> {
+  const answer = await client({ method: 'GET', path: paths.balance, query: toQuery(receiver) })
   if (!answer.ok) throw new AcquirerUnavailable(`The acquirer refused to tell its balance: ${answer.reason}`)
   const balance = read(answer.body)
   if (balance) return balance

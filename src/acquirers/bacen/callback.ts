@@ -13,13 +13,15 @@ const ownIdShape = /^[A-Za-z0-9]{1,35}$/
  * `{ "pix": [ … ] }`, several payments in one call. An entry without a payment's id, or of another key than ours, is passed over, so
  * that it does not take the good ones with it; a call without a single readable one is unreadable. A call without `pix` tells of no
  * payment: Efí's test at the registration (`{ "evento": "teste_webhook" }`), other PSPs' empty ones, notices of what we do not use.
- * Inter's documentation shows the list itself as the body.
+ * Inter's documentation shows the list itself as the body. Sicoob tells of a payout by itself, and Inter of payouts in a list of its own.
  */
 export function readCallback(
   { chave }: { chave: string },
   body: unknown,
   passOver: (reason: PassedOver) => void = () => {},
 ): CallbackNotice[] {
+  const sent = isRecord(body) ? readSicoobPayout(body) : null
+  if (sent) return [sent]
   if (body === undefined || body === null || (isRecord(body) && body.pix === undefined)) return []
   const entries = isRecord(body) ? body.pix : body
   if (!Array.isArray(entries)) throw new UnreadableCallback('The callback has no list of payments')
@@ -38,6 +40,8 @@ export function readCallback(
 
 function readNotice(entry: unknown, chave: string): CallbackNotice[] | PassedOver {
   if (!isRecord(entry)) return 'unreadable_entry'
+  const sent = readInterPayout(entry)
+  if (sent) return [sent]
   const endToEndId = text(entry, 'endToEndId')
   const txid = shaped(text(entry, 'txid'))
   const payoutId = shaped(text(record(entry, 'gnExtras'), 'idEnvio'))
@@ -53,6 +57,32 @@ function readNotice(entry: unknown, chave: string): CallbackNotice[] | PassedOve
     txid,
     payoutId,
   }))
+}
+
+// A UUID, as Inter writes it.
+const codeShape = /^[A-Za-z0-9-]{1,64}$/
+const stateShape = /^[\p{Lu}_]{1,40}$/u
+
+/** `{ codigoSolicitacao, descricaoPagamento, endToEnd?, status, … }`: the description is what we gave it, our own id of the payout. */
+function readInterPayout(entry: Json): CallbackNotice | null {
+  const code = text(entry, 'codigoSolicitacao')
+  if (!code || !codeShape.test(code)) return null
+  const endToEndId = shaped(text(entry, 'endToEnd')) ?? code
+  const payoutId = shaped(text(entry, 'descricaoPagamento'))
+  return { eventKey: `${code}:${stateOf(entry)}`, endToEndId, txid: null, payoutId, payoutReference: code }
+}
+
+/** `{ id, status, valor, … }`, or that as `payload`: the document's example and its schema differ. Its schema says `estado` for `status`. */
+function readSicoobPayout(body: Json): CallbackNotice | null {
+  const entry = isRecord(body.payload) ? body.payload : body
+  const id = text(entry, 'id')
+  if (body.pix !== undefined || !id || !endToEndIdShape.test(id)) return null
+  return { eventKey: `${id}:${stateOf(entry)}`, endToEndId: id, txid: null, payoutId: null, payoutReference: id }
+}
+
+function stateOf(entry: Json): string {
+  const state = text(entry, 'status') ?? text(entry, 'estado') ?? ''
+  return stateShape.test(state) ? state : 'UNKNOWN'
 }
 
 /**
@@ -90,15 +120,22 @@ export async function registerCallback(
   deps: { client: Client; chave: string; paths: Manner['paths']; registrationHeaders: Record<string, string> },
   url: string,
 ): Promise<void> {
-  const path = `${deps.paths.webhook}/${encodeURIComponent(deps.chave)}`
-  const answer = await deps.client({
-    method: 'PUT',
-    path,
-    headers: deps.registrationHeaders,
-    body: { webhookUrl: url },
-  })
+  await registerAt(deps, `${deps.paths.webhook}/${encodeURIComponent(deps.chave)}`, url)
+}
+
+/** The address for callbacks about payouts, where the PSP takes it elsewhere. */
+export async function registerPayoutCallback(deps: Parameters<typeof registerCallback>[0], url: string): Promise<void> {
+  await registerAt(deps, deps.paths.payoutWebhook, url)
+}
+
+async function registerAt(
+  { client, registrationHeaders: headers }: Parameters<typeof registerCallback>[0],
+  path: string,
+  url: string,
+): Promise<void> {
+  const answer = await client({ method: 'PUT', path, headers, body: { webhookUrl: url } })
   if (answer.ok) return
-  const current = await deps.client({ method: 'GET', path })
+  const current = await client({ method: 'GET', path })
   if (current.ok && text(current.body, 'webhookUrl') === url) return
   throw new Error(`The acquirer refused the address for callbacks: ${answer.reason}`)
 }

@@ -5,23 +5,15 @@ import type { HttpRequest, HttpResponse, Send } from './http.ts'
 import type { Manner } from './manner.ts'
 import { explainReach } from './reach.ts'
 import { isRecord, type Json } from './read.ts'
-import { isOfNoRoute, isProblem, toReason } from './reason.ts'
+import { isOfNoRoute, toReason } from './reason.ts'
 import { retried } from './retry.ts'
 import { type Credentials, createTokens } from './token.ts'
 
 /** What the PSP said for certain: yes, with a body, or no, with a status in 400 to 499 and a reason to show. */
-export type Answer =
-  | { ok: true; body: Json }
-  | {
-      ok: false
-      status: number
-      reason: string
-      /** The body is an error of the PSP's API, in one of the known shapes: no proxy on the way wrote it. */
-      isProblem: boolean
-    }
+export type Answer = { ok: true; body: Json } | { ok: false; status: number; reason: string; body: Json }
 
 export type Call = {
-  method: 'GET' | 'PUT'
+  method: 'GET' | 'PUT' | 'POST'
   path: string
   query?: Record<string, string>
   headers?: Record<string, string>
@@ -177,7 +169,7 @@ function read({ status, headers, body }: HttpResponse): Answer {
     throw new AcquirerUnavailable(
       'The acquirer answered 404 since it has no such path: check baseUrl and overrides.paths',
     )
-  return { ok: false, status, reason: toReason(status, parsed), isProblem: isProblem(parsed) }
+  return { ok: false, status, reason: toReason(status, parsed), body: parsed }
 }
 
 function hostOf(location: string | undefined): string {

@@ -138,17 +138,17 @@ it('sees what a receiver sends back of a payout, all parts together', async () =
   const sent = await payouts.send({ payoutId, amount: cents(1000), pixKey })
   const endToEndId = sent.outcome === 'refused' ? null : sent.endToEndId
   if (!endToEndId) throw new Error('it was sent')
-  expect(await payouts.find(payoutId)).not.toHaveProperty('returned')
+  expect(await payouts.find({ payoutId: payoutId })).not.toHaveProperty('returned')
   await expect.poll(() => noticesOf(endToEndId)).toHaveLength(1)
   const first = idOf(await simulator.returnPayout({ payoutId, amount: cents(300) }))
   const at = simulator.clock.now()
-  expect(await payouts.find(payoutId)).toMatchObject({
+  expect(await payouts.find({ payoutId: payoutId })).toMatchObject({
     outcome: 'done',
     returned: { endToEndId: first, amount: 300, at },
   })
   simulator.clock.advance(1000)
   const second = idOf(await simulator.returnPayout({ payoutId }))
-  expect(await payouts.find(payoutId)).toMatchObject({
+  expect(await payouts.find({ payoutId: payoutId })).toMatchObject({
     outcome: 'done',
     returned: { endToEndId: second, amount: 1000 },
   })

@@ -18,25 +18,33 @@ const members = {
     format: Type.Enum(['form', 'json']),
     /** Asked for; empty: none are named, and the PSP gives what it gives. */
     scopes: Type.Array(Type.String({ pattern: '^[!-~]+$' })),
+    /** Requested as well where payouts, or the balance, are used and scopes are named. */
+    payoutScopes: Type.Array(Type.String({ pattern: '^[!-~]+$' })),
+    balanceScopes: Type.Array(Type.String({ pattern: '^[!-~]+$' })),
     query: Texts,
   },
   paths: {
     cob: Path,
     pix: Path,
     webhook: Path,
-    /** Efí's, and beyond the standard. */
+    /** Beyond the standard: Efí's, Inter's or Sicoob's payouts. */
     payout: Path,
+    /** Where Inter and Sicoob take the address for callbacks about payouts. */
+    payoutWebhook: Path,
+    /** Efí's. */
     sentPix: Path,
     infractions: Path,
     balance: Path,
   },
-  /** Beyond the standard, in the form of Efí's API. */
+  /** Beyond the standard. */
   offers: {
     payouts: Type.Boolean(),
     infractions: Type.Boolean(),
     /** The form in which it tells the account's balance. */
-    balance: Type.Enum(['none', 'efi']),
+    balance: Type.Enum(['none', 'efi', 'inter', 'sicoob']),
   },
+  /** Whose API of payouts it is. */
+  payoutApi: Type.Enum(['efi', 'inter', 'sicoob']),
   /** On every call; `{uuid}` is a new one each time. */
   headers: Texts,
   query: Texts,
@@ -56,13 +64,14 @@ const members = {
   },
 }
 
-const { token, paths, offers, headers, query, registrationHeaders, moneyOutTimeoutMs, list } = members
+const { token, paths, offers, payoutApi, headers, query, registrationHeaders, moneyOutTimeoutMs, list } = members
 
 /** How a PSP speaks the Central Bank's API Pix: what differs between them, as data. */
 export const Manner = Type.Object({
   token: Type.Object(token),
   paths: Type.Object(paths),
   offers: Type.Object(offers),
+  payoutApi,
   headers,
   query,
   registrationHeaders,
@@ -77,6 +86,7 @@ export const MannerOverrides = Type.Partial(
     token: Type.Partial(Type.Object(token), strict),
     paths: Type.Partial(Type.Object(paths), strict),
     offers: Type.Partial(Type.Object(offers), strict),
+    payoutApi,
     headers,
     query,
     registrationHeaders,
@@ -89,17 +99,27 @@ export type MannerOverrides = Static<typeof MannerOverrides>
 
 /** As the standard leaves it to guess, and most have it. */
 export const standardManner: Manner = {
-  token: { path: '/oauth/token', credentials: 'basic', format: 'form', scopes: [], query: {} },
+  token: {
+    path: '/oauth/token',
+    credentials: 'basic',
+    format: 'form',
+    scopes: [],
+    payoutScopes: ['gn.pix.send', 'gn.pix.send.read'],
+    balanceScopes: ['gn.balance.read'],
+    query: {},
+  },
   paths: {
     cob: '/cob',
     pix: '/pix',
     webhook: '/webhook',
     payout: '/v3/gn/pix',
+    payoutWebhook: '/webhook/pix-pagamento',
     sentPix: '/v2/gn/pix/enviados',
     infractions: '/v2/gn/infracoes',
     balance: '/v2/gn/saldo',
   },
   offers: { payouts: false, infractions: false, balance: 'none' },
+  payoutApi: 'efi',
   headers: {},
   query: {},
   registrationHeaders: {},
@@ -112,12 +132,21 @@ export function withOverrides(manner: Manner, overrides: MannerOverrides): Manne
     token: { ...manner.token, ...overrides.token },
     paths: { ...manner.paths, ...overrides.paths },
     offers: { ...manner.offers, ...overrides.offers },
+    payoutApi: overrides.payoutApi ?? manner.payoutApi,
     headers: { ...manner.headers, ...overrides.headers },
     query: { ...manner.query, ...overrides.query },
     registrationHeaders: { ...manner.registrationHeaders, ...overrides.registrationHeaders },
     moneyOutTimeoutMs: overrides.moneyOutTimeoutMs ?? manner.moneyOutTimeoutMs,
     list: { ...manner.list, ...overrides.list },
   }
+}
+
+/** What a token is asked to allow; none where the PSP gives what the application has. */
+export function scopesOf({ token, offers }: Manner): string[] {
+  if (token.scopes.length === 0) return []
+  const payouts = offers.payouts ? token.payoutScopes : []
+  const balance = offers.balance === 'none' ? [] : token.balanceScopes
+  return [...new Set([...token.scopes, ...payouts, ...balance])]
 }
 
 /** The same with `{name}` replaced in headers and queries. What names a value that is not there is left out. */

@@ -57,7 +57,8 @@ const operations = [
     taken: enviado,
     done: 'REALIZADO',
     send: async ({ acquirer }: Psp) => acquirer.payouts?.send({ payoutId: id, amount: cents(100), pixKey }),
-    find: async ({ acquirer }: Psp): Promise<MoneyOut | null> => (await acquirer.payouts?.find(id)) ?? null,
+    find: async ({ acquirer }: Psp): Promise<MoneyOut | null> =>
+      (await acquirer.payouts?.find({ payoutId: id })) ?? null,
   },
 ]
 
@@ -119,7 +120,7 @@ describe.each(operations)('$name', ({ path, taken, done, send, find }) => {
   it('is sought by its whole id, which has letters and digits only', async () => {
     const { acquirer } = psp(() => json(404, {}))
     await expect(acquirer.findRefund({ endToEndId, refundId: 'a-b' })).rejects.toThrow('letters and digits')
-    await expect(acquirer.payouts?.find('../x')).rejects.toThrow('letters and digits')
+    await expect(acquirer.payouts?.find({ payoutId: '../x' })).rejects.toThrow('letters and digits')
   })
 })
 
@@ -130,7 +131,9 @@ describe('the receiver of a payout', () => {
     contaBanco: { codigoBanco: '09089356', agencia: '1', conta: '2', digito: '3', tipoConta: 'cc' },
   }
   const find = (receiver: unknown) =>
-    psp(() => json(200, { ...enviado, status: 'REALIZADO', favorecido: receiver })).acquirer.payouts?.find(id)
+    psp(() => json(200, { ...enviado, status: 'REALIZADO', favorecido: receiver })).acquirer.payouts?.find({
+      payoutId: id,
+    })
 
   it('is told when all of it is known', async () => {
     expect(await find(favorecido)).toMatchObject({ receiver: { document: '52998224725', pix: pixKey } })

@@ -192,10 +192,10 @@ describe.each([
   describe('payouts', () => {
     it('are sent once, however often they are asked for', async () => {
       const input = { payoutId: newId(), amount: cents(1000), pixKey }
-      expect(await payouts.find(input.payoutId)).toBeNull()
+      expect(await payouts.find({ payoutId: input.payoutId })).toBeNull()
       const sent = await payouts.send(input)
       expect(sent).toEqual({ outcome: 'processing', endToEndId: expect.stringMatching(/^E09089356/) })
-      const found = await payouts.find(input.payoutId)
+      const found = await payouts.find({ payoutId: input.payoutId })
       expect(found).toEqual({
         outcome: 'done',
         endToEndId: sent.outcome === 'refused' ? null : sent.endToEndId,
@@ -229,24 +229,24 @@ describe.each([
         const input = { payoutId: newId(), amount: cents(amount), pixKey }
         expect(await payouts.send(input)).toMatchObject({ outcome: 'processing' })
         const reason = expect.stringMatching(new RegExp(`^[A-Z].*\\. \\(${code}\\)$`))
-        expect(await payouts.find(input.payoutId)).toEqual({ outcome: 'refused', reason })
+        expect(await payouts.find({ payoutId: input.payoutId })).toEqual({ outcome: 'refused', reason })
       }
     })
 
     it('show what is refused, slow and answered too late', async () => {
       const refused = { payoutId: newId(), amount: refusedPayoutAmount, pixKey }
       expect(await payouts.send(refused)).toEqual({ outcome: 'refused', reason: expect.stringContaining('Valor') })
-      expect(await payouts.find(refused.payoutId)).toBeNull()
+      expect(await payouts.find({ payoutId: refused.payoutId })).toBeNull()
 
       const slow = { payoutId: newId(), amount: slowPayoutAmount, pixKey }
       await payouts.send(slow)
-      expect(await payouts.find(slow.payoutId)).toMatchObject({ outcome: 'processing' })
+      expect(await payouts.find({ payoutId: slow.payoutId })).toMatchObject({ outcome: 'processing' })
       simulator.clock.advance(slowMs)
-      expect(await payouts.find(slow.payoutId)).toMatchObject({ outcome: 'done' })
+      expect(await payouts.find({ payoutId: slow.payoutId })).toMatchObject({ outcome: 'done' })
 
       const late = { payoutId: newId(), amount: latePayoutAmount, pixKey }
       await expect(payouts.send(late)).rejects.toBeInstanceOf(AcquirerUnavailable)
-      expect(await payouts.find(late.payoutId)).toMatchObject({ outcome: 'done' })
+      expect(await payouts.find({ payoutId: late.payoutId })).toMatchObject({ outcome: 'done' })
       expect(await payouts.send(late)).toMatchObject({ outcome: 'done' })
     })
 
@@ -254,9 +254,11 @@ describe.each([
       const input = { payoutId: newId(), amount: cents(5), pixKey }
       disturbances = [fault]
       await expect(payouts.send(input)).rejects.toBeInstanceOf(AcquirerUnavailable)
-      expect((await payouts.find(input.payoutId))?.outcome ?? null).toBe(fault === 'time_out_after' ? 'done' : null)
+      expect((await payouts.find({ payoutId: input.payoutId }))?.outcome ?? null).toBe(
+        fault === 'time_out_after' ? 'done' : null,
+      )
       await payouts.send(input)
-      expect(await payouts.find(input.payoutId)).toMatchObject({ outcome: 'done' })
+      expect(await payouts.find({ payoutId: input.payoutId })).toMatchObject({ outcome: 'done' })
     })
 
     it('are told of when they end, by our own id', async () => {

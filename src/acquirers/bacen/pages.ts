@@ -2,6 +2,7 @@ import { AcquirerUnavailable, type Range, UnreadableAnswer } from '../acquirer.t
 import { bareList, type Client } from './client.ts'
 import type { Manner } from './manner.ts'
 import { count, type Json, list as listOf, record } from './read.ts'
+import { isProblem } from './reason.ts'
 
 // A million entries in one range: beyond it the range is a mistake, or the PSP pages for ever.
 const pagesMax = 10_000
@@ -66,7 +67,7 @@ async function* listPages(
   for (let page = 0; page < pagesMax; page++) {
     const answer = await client({ method: 'GET', path, query: { ...query, ...toQuery(range, page, pageSize) } })
     // Banco do Brasil answers a list without entries with 404. A page that the PSP itself counted is not empty, whatever it answers.
-    if (!answer.ok && answer.status === 404 && answer.isProblem && !isPageCounted) return
+    if (!answer.ok && answer.status === 404 && isProblem(answer.body) && !isPageCounted) return
     if (!answer.ok) throw new AcquirerUnavailable(`The acquirer refused to list ${member}: ${answer.reason}`)
     const entries = readEntries(answer.body, member)
     if (!entries) throw new AcquirerUnavailable(`The acquirer answered with a list of ${member} that cannot be read`)

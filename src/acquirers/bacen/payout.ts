@@ -9,6 +9,7 @@ import {
   type MoneyOut,
   type PayoutFound,
   type PayoutListed,
+  type PayoutOrder,
   type Payouts,
   type Range,
 } from '../acquirer.ts'
@@ -20,15 +21,14 @@ import { explainRejection } from './spi-codes.ts'
 
 type Deps = ListDeps & { paths: Manner['paths']; chave: string; clock: Clock }
 
-type SendInput = Parameters<Payouts['send']>[0]
-
 const payoutIdShape = /^[a-zA-Z0-9]{1,35}$/
 
 /** Payouts as Efí has them: the standard has none. */
-export function createPayouts(deps: Deps): Payouts {
+export function createEfiPayouts(deps: Deps): Payouts {
   return {
+    prepare: null,
     send: (input) => sendPayout(deps, input),
-    find: (payoutId) => findPayout(deps, payoutId),
+    find: ({ payoutId }) => findPayout(deps, payoutId),
     list: (range) => listPayouts(deps, range),
   }
 }
@@ -37,7 +37,7 @@ export function createPayouts(deps: Deps): Payouts {
  * `PUT /v3/gn/pix/{idEnvio}`. A refusal may answer a repeat of what was taken before: only when none is found under our id is
  * it certain that nothing left.
  */
-async function sendPayout(deps: Deps, input: SendInput): Promise<MoneyOut> {
+async function sendPayout(deps: Deps, input: PayoutOrder): Promise<MoneyOut> {
   const path = `${deps.paths.payout}/${checked(input.payoutId)}`
   const answer = await deps.client({ method: 'PUT', path, body: toBody(deps, input), isOnce: true })
   if (answer.ok) return readPayout(deps, input, answer.body)
@@ -82,7 +82,7 @@ function checked(payoutId: string): string {
   return payoutId
 }
 
-function toBody({ chave }: Deps, { amount: sent, pixKey }: SendInput) {
+function toBody({ chave }: Deps, { amount: sent, pixKey }: PayoutOrder) {
   return { valor: toReais(sent), pagador: { chave }, favorecido: { chave: pixKey.key } }
 }
 

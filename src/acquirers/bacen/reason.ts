@@ -61,7 +61,7 @@ export function isOfNoRoute(body: Json): boolean {
   return isSpring || /no route matched|no matching route|cannot (?:get|put) \//i.test(text(body, 'message') ?? '')
 }
 
-/** An error in one of the shapes in which the PSPs' APIs answer. */
+/** An error in one of the shapes in which the PSPs' APIs answer: no proxy on the way wrote it. */
 export function isProblem(body: Json): boolean {
   return ['type', 'title', 'detail', 'nome', 'violacoes', 'erros', 'mensagem'].some((name) => body[name] !== undefined)
 }

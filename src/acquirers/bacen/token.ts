@@ -1,7 +1,7 @@
 import type { Clock } from '../../lib/clock.ts'
 import { AcquirerUnavailable } from '../acquirer.ts'
 import type { HttpRequest, HttpResponse } from './http.ts'
-import type { Manner } from './manner.ts'
+import { type Manner, scopesOf } from './manner.ts'
 import { count, isRecord, text } from './read.ts'
 import { toPlainText, toReason } from './reason.ts'
 import { readRetryAfter } from './retry.ts'
@@ -79,7 +79,7 @@ export function createTokens(options: Options): Tokens {
   }
 
   function warnOnce(scopes: string[] | null) {
-    const missing = scopes ? options.manner.token.scopes.filter((scope) => !scopes.includes(scope)) : []
+    const missing = scopes ? scopesOf(options.manner).filter((scope) => !scopes.includes(scope)) : []
     if (missing.length > 0 && !hasWarned) options.onFewerScopes(missing)
     hasWarned ||= missing.length > 0
   }
@@ -129,16 +129,15 @@ export async function askToken({
   }
 }
 
-export function toTokenRequest(
-  { clientId, clientSecret }: Credentials,
-  { token, headers, query }: Manner,
-): HttpRequest {
+export function toTokenRequest({ clientId, clientSecret }: Credentials, manner: Manner): HttpRequest {
+  const { token, headers, query } = manner
   const secret = clientSecret ?? ''
+  const scopes = scopesOf(manner)
   const fields = {
     grant_type: 'client_credentials',
     ...(token.credentials !== 'basic' && { client_id: clientId }),
     ...(token.credentials === 'body' && { client_secret: secret }),
-    ...(token.scopes.length > 0 && { scope: token.scopes.join(' ') }),
+    ...(scopes.length > 0 && { scope: scopes.join(' ') }),
   }
   const isJson = token.format === 'json'
   return {

@@ -9,8 +9,20 @@ export const inter = dialect({
   },
   settings: { account: { isRequired: false, what: 'the number of the account, where the application has several' } },
   manner: {
-    token: { path: '/oauth/v2/token', credentials: 'body', scopes: standardScopes },
-    paths: under('/pix/v2'),
+    token: {
+      path: '/oauth/v2/token',
+      credentials: 'body',
+      scopes: standardScopes,
+      payoutScopes: ['pagamento-pix.read', 'pagamento-pix.write', 'webhook-banking.read', 'webhook-banking.write'],
+      balanceScopes: ['extrato.read'],
+    },
+    payoutApi: 'inter',
+    paths: {
+      ...under('/pix/v2'),
+      payout: '/banking/v2/pix',
+      payoutWebhook: '/banking/v2/webhooks/pix-pagamento',
+      balance: '/banking/v2/saldo',
+    },
     headers: { 'x-conta-corrente': '{account}' },
   },
   sources: ['https://github.com/frones/ACBr (Fontes/ACBrPIXCD/ACBrPIXPSPInter.pas)'],

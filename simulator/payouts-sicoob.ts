@@ -1,0 +1,79 @@
+import { fromReais } from '../src/lib/money.ts'
+import { detectPixKey } from '../src/pix/key.ts'
+import { type HttpRequest, type HttpResponse, json, parseJson, problem } from './http.ts'
+import type { Network } from './network.ts'
+import { toHolder } from './payee.ts'
+import { answerTaken, newPayoutEndToEndId, tellOfPayout, toPayoutRow } from './payouts.ts'
+import { findPayout, findPayoutStart, insertPayout, insertPayoutStart } from './payouts-store.ts'
+import { toSicoobPayout } from './sent-pix.ts'
+import { isEndToEndIdShape, isRecord } from './validate.ts'
+import { getPayoutWebhook, putPayoutWebhook } from './webhooks.ts'
+
+/** Sicoob's API Pix Pagamentos. Null for any other place. */
+export function routeSicoob(
+  network: Network,
+  { place, last }: { place: string; last: string },
+  request: HttpRequest,
+): Promise<HttpResponse> | null {
+  if (place === 'POST /pix-pagamentos/v2' && last === 'pagamentos') return postStart(network, request)
+  if (place === 'POST /pix-pagamentos/v2/pagamentos' && last === 'confirmacao')
+    return postConfirmation(network, request)
+  if (place === 'PUT /pix-pagamentos/v2/pagamentos' && last === 'webhook')
+    return putPayoutWebhook(network, request, 200)
+  if (place === 'GET /pix-pagamentos/v2/pagamentos' && last === 'webhook') return getPayoutWebhook(network)
+  if (place === 'GET /pix-pagamentos/v2/pagamentos') return getPayment(network, last)
+  return null
+}
+
+const keyTypes = { CPF: 'CPF', CNPJ: 'CNPJ', EMAIL: 'EMAIL', PHONE: 'TELEFONE', EVP: 'EVP' } as const
+
+/** `POST /pagamentos`: who holds the key, and the id under which it may be paid. No money moves. */
+async function postStart(network: Network, request: HttpRequest): Promise<HttpResponse> {
+  const body = parseJson(request.body)
+  const pixKey = isRecord(body) && typeof body.chave === 'string' ? detectPixKey(body.chave) : null
+  if (!pixKey) return invalid('A chave informada não foi encontrada.', 'chave')
+  const at = network.clock.now()
+  const endToEndId = newPayoutEndToEndId(at)
+  await insertPayoutStart(network.pool, { endToEndId, key: pixKey.key, at })
+  const { type, name, document } = toHolder(pixKey)
+  return json(200, {
+    endToEndId,
+    chave: pixKey.key,
+    tipo: keyTypes[pixKey.type],
+    proprietario: { tipo: type === 'PF' ? 'FISICO' : 'JURIDICO', nome: name, identificador: document },
+  })
+}
+
+const amountShape = /^\d{1,18}(,\d{1,2})?$/
+
+/** `POST /pagamentos/confirmacao`: one payment under one id, however often. */
+async function postConfirmation(network: Network, request: HttpRequest): Promise<HttpResponse> {
+  const body = parseJson(request.body)
+  const { endToEndId, valor, meioIniciacao } = isRecord(body) ? body : {}
+  const id = typeof endToEndId === 'string' && isEndToEndIdShape(endToEndId) ? endToEndId : ''
+  if (typeof valor !== 'string' || !amountShape.test(valor)) return invalid('O valor não respeita o schema.', 'valor')
+  if (meioIniciacao !== 'CHAVE') return invalid('Só há pagamentos por chave.', 'meioIniciacao')
+  const key = await findPayoutStart(network.pool, id)
+  if (key === null) return invalid('Não há pagamento iniciado com este endToEndId.', 'endToEndId')
+  const kept = await findPayout(network.pool, id)
+  if (kept) return invalid('O pagamento já foi efetivado.', 'endToEndId')
+  const personality = await network.nature.current()
+  const [reais = '', decimals = ''] = valor.split(',')
+  const wish = { id, endToEndId: id, amount: fromReais(`${reais}.${decimals.padEnd(2, '0')}`), key, info: null }
+  const row = toPayoutRow({ network, personality }, wish, { key: 'chave', amount: 'valor' })
+  if ('razao' in row) return invalid(row.razao, row.propriedade)
+  if (!(await insertPayout(network.pool, row))) return invalid('O pagamento já foi efetivado.', 'endToEndId')
+  tellOfPayout(network, row)
+  const taken = { ...toSicoobPayout(row, network.clock.now()), estado: 'EM_PROCESSAMENTO', detalheRejeicao: undefined }
+  return await answerTaken({ network, personality }, row, json(200, taken))
+}
+
+async function getPayment(network: Network, endToEndId: string): Promise<HttpResponse> {
+  const payout = isEndToEndIdShape(endToEndId) ? await findPayout(network.pool, endToEndId) : null
+  if (!payout) return problem('NaoEncontrado', 'Entidade não encontrada.')
+  return json(200, toSicoobPayout(payout, network.clock.now()))
+}
+
+function invalid(razao: string, propriedade: string): HttpResponse {
+  return problem('RequisicaoInvalida', 'A requisição possui dados inválidos.', [{ razao, propriedade }])
+}

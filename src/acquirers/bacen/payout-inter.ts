@@ -1,0 +1,121 @@
+import { assert } from '../../lib/assert.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { fromTxid } from '../../pix/ids.ts'
+import {
+  AcquirerUnavailable,
+  type MoneyOut,
+  NeedsPerson,
+  type PayoutFound,
+  type PayoutKey,
+  type PayoutOrder,
+  type PayoutSent,
+  type Payouts,
+} from '../acquirer.ts'
+import type { Client } from './client.ts'
+import type { Manner } from './manner.ts'
+import { dateTime, isRecord, type Json, list, record, text } from './read.ts'
+import { explainRejection } from './spi-codes.ts'
+
+type Deps = { client: Client; paths: Manner['paths']; clock: Clock; onUnknownState: (state: string) => void }
+
+/**
+ * For so long a request may be repeated under the same `x-id-idempotente`. Inter documents that the header keeps a payment from being made
+ * twice, and not for how long: an hour is what any such store keeps.
+ */
+const repeatableMs = 60 * 60_000
+
+/** Payouts of Banco Inter's API Banking: `POST /banking/v2/pix` names a payout `codigoSolicitacao`, and only by that it can be asked about. */
+export function createInterPayouts(deps: Deps): Payouts {
+  return { prepare: null, send: (order) => send(deps, order), find: (key) => find(deps, key), list: null }
+}
+
+/**
+ * A lost answer takes the `codigoSolicitacao` with it. The same request under the same `x-id-idempotente` brings it back. The refusal of such a
+ * repeat proves nothing: it may be due to the first request.
+ */
+async function send(deps: Deps, order: Parameters<Payouts['send']>[0]): Promise<PayoutSent> {
+  const { payoutId, firstAskedAt, reference } = order
+  if (reference) return (await find(deps, { payoutId, reference })) ?? unknown(reference)
+  if (firstAskedAt && deps.clock.now().getTime() - firstAskedAt.getTime() > repeatableMs)
+    throw new NeedsPerson(
+      `Banco Inter’s answer to a payout was lost, and it is too late to ask again under the same key: look for the description ${payoutId} in its statement`,
+    )
+  const answer = await deps.client({
+    method: 'POST',
+    path: deps.paths.payout,
+    headers: { 'x-id-idempotente': toUuid(payoutId) },
+    body: toBody(order),
+    isOnce: true,
+  })
+  if (!answer.ok && firstAskedAt)
+    throw new NeedsPerson(`Banco Inter refused the repeat of a payout whose first answer was lost: ${answer.reason}`)
+  if (!answer.ok) return { outcome: 'refused', reason: answer.reason }
+  const code = text(answer.body, 'codigoSolicitacao')
+  if (!code) throw new AcquirerUnavailable('The acquirer took a payout and named no codigoSolicitacao')
+  return { outcome: 'processing', endToEndId: text(answer.body, 'endToEndId'), reference: code }
+}
+
+function toBody({ payoutId, amount, pixKey }: PayoutOrder) {
+  // The description stands in Inter's statement: a person finds the payout by it.
+  return { valor: amount / 100, descricao: payoutId, destinatario: { tipo: 'CHAVE', chave: pixKey.key } }
+}
+
+/** Without a reference there is nothing to ask about. */
+async function find(deps: Deps, { payoutId, reference }: PayoutKey): Promise<PayoutFound | null> {
+  if (!reference) return null
+  const path = `${deps.paths.payout}/${encodeURIComponent(reference)}`
+  const answer = await deps.client({ method: 'GET', path })
+  // What it has named it does not forget: null would have the payout made once more.
+  if (!answer.ok) throw new AcquirerUnavailable(`The acquirer refused to tell of payout ${payoutId}: ${answer.reason}`)
+  return read(deps, reference, record(answer.body, 'transacaoPix'))
+}
+
+function read({ clock, onUnknownState }: Deps, reference: string, payout: Json): PayoutFound {
+  const state = text(payout, 'status')
+  const code = text(payout, 'codigoSolicitacao') ?? reference
+  if (state === null || code.toLowerCase() !== reference.toLowerCase())
+    throw new AcquirerUnavailable('The acquirer answered with another payout than was asked for')
+  const endToEndId = text(payout, 'endToEnd')
+  if (refusedStates.has(state)) return { outcome: 'refused', reason: readReason(payout, state) }
+  if (doneStates.has(state)) {
+    const at = timeOf(payout, 'dataHoraMovimento') ?? timeOf(payout, 'dataHoraSolicitacao') ?? clock.now()
+    // A CPF is masked, and the account is not told for a payout to a key.
+    return { outcome: 'done', endToEndId, at, receiver: null }
+  }
+  if (!openStates.has(state)) onUnknownState(state)
+  return unknown(reference, endToEndId)
+}
+
+function unknown(reference: string, endToEndId: string | null = null): MoneyOut & { reference: string } {
+  return { outcome: 'processing', endToEndId, reference }
+}
+
+// Of the API Banking's documentation and the states that the SDK names beside.
+const doneStates = new Set(['PAGO', 'PIX_PAGO'])
+const refusedStates = new Set([
+  ...['REPROVADO', 'EXPIRADO', 'CANCELADO', 'CANCELADO_SEM_SALDO', 'AGENDAMENTO_CANCELADO', 'NAO_DEBITADO', 'FALHA'],
+])
+const openStates = new Set([
+  ...['CRIADO', 'AGUARDANDO_APROVACAO', 'APROVADO', 'AGENDADO', 'ENVIADO', 'DEBITADO', 'PARCIALMENTE_DEBITADO'],
+  ...['PARCIALMENTE_PAGO', 'TRANSACAO_CRIADA', 'TRANSACAO_APROVADA', 'PIX_ENVIADO'],
+])
+
+function readReason(payout: Json, state: string): string {
+  const [error = {}] = (list(payout, 'erros') ?? []).filter(isRecord)
+  const code = text(error, 'codigoErroComplementar') ?? text(error, 'codigoErro')
+  return explainRejection({ code: code ?? state, said: text(error, 'descricaoErro') })
+}
+
+/** Inter writes some times without an offset: they are Brasília's. */
+function timeOf(payout: Json, name: string): Date | null {
+  const told = text(payout, name)?.replace(' ', 'T') ?? null
+  if (told === null) return null
+  return dateTime({ told: /(Z|[+-]\d\d:?\d\d)$/i.test(told) ? told : `${told}-03:00` }, 'told')
+}
+
+/** Our own id as a UUID, as the header wants it. */
+function toUuid(payoutId: string): string {
+  const uuid = fromTxid(payoutId)
+  assert(uuid, 'the id of a payout is a UUID without hyphens')
+  return uuid
+}

@@ -1,0 +1,117 @@
+import { assert } from '../../lib/assert.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { toReais } from '../../lib/money.ts'
+import {
+  AcquirerUnavailable,
+  type MoneyOut,
+  type PayoutFound,
+  type PayoutKey,
+  type PayoutOrder,
+  type PayoutPrepared,
+  type PayoutSent,
+  type Payouts,
+} from '../acquirer.ts'
+import { type Answer, type Client, foundOrNull } from './client.ts'
+import type { Manner } from './manner.ts'
+import { amount, dateTime, type Json, text } from './read.ts'
+import { explainRejection } from './spi-codes.ts'
+
+type Deps = { client: Client; paths: Manner['paths']; clock: Clock; onUnknownState: (state: string) => void }
+
+type SendInput = Parameters<Payouts['send']>[0]
+
+const endToEndIdShape = /^[A-Za-z0-9]{32}$/
+
+/**
+ * Payouts of Sicoob's API Pix Pagamentos. `POST /pagamentos` looks the key up and gives an endToEndId, and no money moves. Only
+ * `POST /pagamentos/confirmacao` sends it, under that id: the payments of one id are one payment.
+ */
+export function createSicoobPayouts(deps: Deps): Payouts {
+  return {
+    prepare: (order) => prepare(deps, order),
+    send: (order) => send(deps, order),
+    find: (key) => find(deps, key),
+    list: null,
+  }
+}
+
+async function prepare({ client, paths }: Deps, { pixKey }: PayoutOrder): Promise<PayoutPrepared> {
+  const answer = await client({ method: 'POST', path: paths.payout, body: { chave: pixKey.key }, isOnce: true })
+  if (!answer.ok) return { outcome: 'refused', reason: reasonOf(answer) }
+  const reference = text(answer.body, 'endToEndId')
+  if (!reference || !endToEndIdShape.test(reference))
+    throw new AcquirerUnavailable('The acquirer began a payout and named no endToEndId')
+  return { outcome: 'prepared', reference }
+}
+
+/** A refusal may answer a repeat of what was taken before: only when nothing is found under its id is it certain that nothing left. */
+async function send(deps: Deps, order: SendInput): Promise<PayoutSent> {
+  const { reference } = order
+  assert(reference, 'a payout at Sicoob has an endToEndId before it is sent')
+  const answer = await deps.client({
+    method: 'POST',
+    path: `${deps.paths.payout}/confirmacao`,
+    body: { endToEndId: reference, valor: toReais(order.amount).replace('.', ','), meioIniciacao: 'CHAVE' },
+    isOnce: true,
+  })
+  if (answer.ok) return read(deps, { reference, amount: order.amount }, answer.body) ?? processing(reference)
+  const reason = reasonOf(answer)
+  const existing = await ask(deps, reference)
+  const found = existing && read(deps, { reference, amount: order.amount }, existing)
+  return found ?? { outcome: 'refused', reason }
+}
+
+async function find(deps: Deps, { reference }: PayoutKey): Promise<PayoutFound | null> {
+  // It is kept before a payout is confirmed: without one, nothing was.
+  if (!reference) return null
+  const body = await ask(deps, reference)
+  return body && read(deps, { reference }, body)
+}
+
+/** `GET /pagamentos/{endToEndId}`: null only when the PSP itself says that there is none. */
+async function ask({ client, paths }: Deps, reference: string): Promise<Json | null> {
+  return foundOrNull(await client({ method: 'GET', path: `${paths.payout}/${encodeURIComponent(reference)}` }))
+}
+
+/** Null for one that was not carried out: it may have been begun and not confirmed, and may be confirmed still. */
+function read(
+  { clock, onUnknownState }: Deps,
+  asked: { reference: string; amount?: number },
+  body: Json,
+): PayoutFound | null {
+  const sent = amount(body, 'valor')
+  const isOther = (text(body, 'endToEndId') ?? asked.reference) !== asked.reference
+  if (isOther || sent === null || (asked.amount !== undefined && sent !== asked.amount))
+    throw new AcquirerUnavailable('The acquirer answered with another payout than was asked for')
+  const state = (text(body, 'estado') ?? '').normalize('NFD').replace(/\p{M}/gu, '')
+  switch (state) {
+    case 'FINALIZADO':
+      return {
+        outcome: 'done',
+        endToEndId: asked.reference,
+        at: dateTime(body, 'horario') ?? clock.now(),
+        // `destino` has no check digit, and the document may be masked.
+        receiver: null,
+      }
+    case 'REJEITADO':
+      return { outcome: 'refused', reason: explainRejection({ code: null, said: text(body, 'detalheRejeicao') }) }
+    case 'NAO_REALIZADO':
+      return null
+    case 'EM_PROCESSAMENTO':
+      return processing(asked.reference)
+    default:
+      onUnknownState(state)
+      return processing(asked.reference)
+  }
+}
+
+function processing(endToEndId: string): MoneyOut {
+  return { outcome: 'processing', endToEndId }
+}
+
+/** The documentation shows "service unavailable" with HTTP 400 too: that refuses nothing. */
+function reasonOf({ body, reason }: Extract<Answer, { ok: false }>): string {
+  if (body.status === 503 || /ServicoIndisponivel$/.test(text(body, 'type') ?? ''))
+    throw new AcquirerUnavailable(`The acquirer is not available: ${reason}`)
+  return reason
+}

@@ -1,0 +1,262 @@
+import { readFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { HttpResponse } from '../../../simulator/http.ts'
+import { refusedPayoutAmount } from '../../../simulator/payouts.ts'
+import { receiverAccount, receiverKey, simulatorCredentials } from '../../../simulator/receiver-account.ts'
+import { manualClock } from '../../../test/support/clock.ts'
+import { createEmptyDatabase, type TestDatabase } from '../../../test/support/database.ts'
+import { type TestSimulator, testSimulator, tokenRequest, txidOf } from '../../../test/support/simulator.ts'
+import { cents } from '../../lib/money.ts'
+import { AcquirerUnavailable, NeedsPerson, type Payouts } from '../acquirer.ts'
+import { dialects } from '../dialects.ts'
+import { createBacenAcquirer } from './adapter.ts'
+import type { HttpRequest } from './http.ts'
+
+/** Payouts in the documented shapes of Inter and Sicoob: the fixtures feed the adapter, and the simulator answers as they do. */
+const fixtureOf = (name: string) =>
+  JSON.parse(readFileSync(new URL(`../../../test/fixtures/psp/${name}.json`, import.meta.url), 'utf8'))
+const [interPsp, sicoobPsp] = [fixtureOf('inter'), fixtureOf('sicoob')]
+const clock = manualClock()
+const json = (status: number, body: unknown): HttpResponse => ({ status, headers: {}, body: JSON.stringify(body) })
+const order = { payoutId: txidOf(1), amount: cents(1510), pixKey: { key: '52998224725', type: 'CPF' } } as const
+const reference = { inter: interPsp.taken.codigoSolicitacao, sicoob: sicoobPsp.begun.endToEndId } as const
+
+function open(
+  name: 'inter' | 'sicoob',
+  answer: (request: HttpRequest) => HttpResponse | Promise<HttpResponse>,
+  token: (request: HttpRequest) => HttpResponse | Promise<HttpResponse> = () =>
+    json(200, { access_token: 't', expires_in: 300 }),
+) {
+  const asked: HttpRequest[] = []
+  const warnings: object[] = []
+  const acquirer = createBacenAcquirer({
+    name,
+    send: async (request) => {
+      asked.push(request)
+      return request.isToken ? await token(request) : await answer(request)
+    },
+    credentials: simulatorCredentials,
+    chave: receiverKey,
+    receiver: receiverAccount,
+    isRemote: true,
+    manner: { ...dialects[name].manner, offers: { payouts: true, balance: name } },
+    clock,
+    log: { info() {}, warn: (data) => warnings.push(data) },
+  })
+  const payouts: Payouts = acquirer.payouts ?? expect.unreachable('it has payouts')
+  return { acquirer, payouts, warnings, requests: () => asked.filter(({ isToken }) => !isToken), asked }
+}
+
+describe('Inter', () => {
+  const payoutIn = (status: string, erros: object[] = []) =>
+    json(200, { ...interPsp.payout, transacaoPix: { ...interPsp.payout.transacaoPix, status, erros } })
+  const find = async (status: string, erros?: object[]) => {
+    const psp = open('inter', () => payoutIn(status, erros))
+    return { found: await psp.payouts.find({ payoutId: order.payoutId, reference: reference.inter }), ...psp }
+  }
+
+  it('is asked with our id as the key that keeps a payment from being made twice', async () => {
+    const { payouts, requests, asked } = open('inter', () => json(200, interPsp.taken))
+    expect(await payouts.send(order)).toEqual({ outcome: 'processing', endToEndId: null, reference: reference.inter })
+    const [request] = requests()
+    expect(request).toMatchObject({ method: 'POST', path: '/banking/v2/pix' })
+    expect(request?.headers['x-id-idempotente']).toBe('00000000-0000-0000-0000-000000000001')
+    const body = { valor: 15.1, descricao: order.payoutId, destinatario: { tipo: 'CHAVE', chave: '52998224725' } }
+    expect(JSON.parse(request?.body ?? '')).toEqual(body)
+    expect(asked[0]?.body).toContain('pagamento-pix.write')
+  })
+
+  it.each(interPsp.states.done as string[])('says with %s that it left', async (status) => {
+    const { found } = await find(status)
+    const at = new Date('2026-03-02T15:00:01.123Z')
+    expect(found).toEqual({ outcome: 'done', endToEndId: 'E00416968202603021500abcdefghijk', at, receiver: null })
+  })
+
+  it.each(interPsp.states.refused as string[])('says with %s that nothing left', async (status) => {
+    const { found } = await find(status, [interPsp.failed])
+    expect(found).toEqual({ outcome: 'refused', reason: 'The receiver’s account is closed. (AC07)' })
+    expect((await find(status)).found).toMatchObject({ outcome: 'refused', reason: expect.stringContaining(status) })
+  })
+
+  it.each(interPsp.states.processing as string[])('says nothing certain with %s', async (status) => {
+    const { found, warnings } = await find(status)
+    expect(found).toMatchObject({ outcome: 'processing' })
+    expect(warnings).toEqual([])
+  })
+
+  it('is under way in a state that is not known, and the log says which', async () => {
+    const { found, warnings } = await find('EM_ANALISE_DE_FRAUDE')
+    expect(found).toMatchObject({ outcome: 'processing' })
+    expect(warnings).toEqual([{ acquirer: 'inter', state: 'EM_ANALISE_DE_FRAUDE' }])
+  })
+
+  it('is never taken for unsent once it has named the payout', async () => {
+    const { payouts } = open('inter', () => json(404, { title: 'Não encontrado' }))
+    await expect(payouts.find({ payoutId: order.payoutId, reference: reference.inter })).rejects.toThrow(
+      AcquirerUnavailable,
+    )
+    expect(await payouts.find({ payoutId: order.payoutId })).toBeNull()
+  })
+
+  it('leaves the refusal of a repeat to a person, and is not asked again after an hour', async () => {
+    const { payouts, requests } = open('inter', () => json(422, { title: 'Já existe' }))
+    expect(await payouts.send(order)).toEqual({ outcome: 'refused', reason: 'Já existe' })
+    const askedAgo = (ms: number) => ({ ...order, firstAskedAt: new Date(clock.now().getTime() - ms) })
+    await expect(payouts.send(askedAgo(60_000))).rejects.toThrow(NeedsPerson)
+    expect(requests()).toHaveLength(2)
+    await expect(payouts.send(askedAgo(61 * 60_000))).rejects.toThrow(/look for the description 0{31}1/)
+    expect(requests()).toHaveLength(2)
+  })
+
+  it('calls about a payout, known by the description that we gave it', () => {
+    const { acquirer } = open('inter', () => json(200, {}))
+    const notice = { endToEndId: 'E00416968202603021500abcdefghijk', txid: null, payoutId: txidOf(1) }
+    expect(acquirer.readCallback(interPsp.callback)).toEqual([
+      { ...notice, eventKey: `${reference.inter}:EFETIVADO`, payoutReference: reference.inter },
+    ])
+  })
+
+  it('tells its balance', async () => {
+    const { acquirer, requests } = open('inter', () => json(200, interPsp.balance))
+    expect(await acquirer.readBalance?.()).toEqual({ available: 125_040, blocked: 3_075, disputed: null })
+    expect(requests()[0]).toMatchObject({ method: 'GET', path: '/banking/v2/saldo' })
+    const { acquirer: other } = open('inter', () => json(200, { disponivel: 'x' }))
+    await expect(other.readBalance?.()).rejects.toThrow('cannot be read')
+  })
+})
+
+describe('Sicoob', () => {
+  const payoutIn = (estado: string) => json(200, { ...sicoobPsp.payout, estado, detalheRejeicao: sicoobPsp.rejection })
+  const named = { ...order, reference: reference.sicoob }
+  const find = async (estado: string) => {
+    const psp = open('sicoob', () => payoutIn(estado))
+    return { found: await psp.payouts.find(named), ...psp }
+  }
+
+  it('names a payout before any money moves, and is then told to pay it', async () => {
+    const { payouts, requests, asked } = open('sicoob', ({ path }) =>
+      json(200, path.endsWith('/confirmacao') ? { ...sicoobPsp.payout, estado: 'EM_PROCESSAMENTO' } : sicoobPsp.begun),
+    )
+    expect(await payouts.prepare?.(order)).toEqual({ outcome: 'prepared', reference: reference.sicoob })
+    expect(await payouts.send(named)).toEqual({ outcome: 'processing', endToEndId: reference.sicoob })
+    const [begin, confirm] = requests()
+    expect(begin).toMatchObject({
+      method: 'POST',
+      path: '/pix-pagamentos/v2/pagamentos',
+      body: '{"chave":"52998224725"}',
+    })
+    expect(confirm).toMatchObject({ method: 'POST', path: '/pix-pagamentos/v2/pagamentos/confirmacao' })
+    const body = { endToEndId: reference.sicoob, valor: '15,10', meioIniciacao: 'CHAVE' }
+    expect(JSON.parse(confirm?.body ?? '')).toEqual(body)
+    expect(asked[0]?.body).toContain('pixpagamentos_escrita')
+  })
+
+  it('says what became of it, in the states of its document', async () => {
+    const at = new Date('2026-03-02T15:00:01.123Z')
+    const done = { outcome: 'done', endToEndId: reference.sicoob, at, receiver: null }
+    for (const state of sicoobPsp.states.done) expect((await find(state)).found).toEqual(done)
+    for (const state of sicoobPsp.states.refused)
+      expect((await find(state)).found).toEqual({ outcome: 'refused', reason: expect.stringContaining('AC07') })
+    for (const state of sicoobPsp.states.processing)
+      expect((await find(state)).found).toEqual({ outcome: 'processing', endToEndId: reference.sicoob })
+    // Begun and not confirmed, or not carried out: it may be confirmed, once, under the same id.
+    for (const state of sicoobPsp.states.notCarriedOut) expect((await find(state)).found).toBeNull()
+    const { found, warnings } = await find('SUSPENSO')
+    expect([found?.outcome, warnings]).toEqual(['processing', [{ acquirer: 'sicoob', state: 'SUSPENSO' }]])
+  })
+
+  it('refuses for certain only what it does not have', async () => {
+    const answering = (existing: HttpResponse) => async () =>
+      await open('sicoob', ({ method }) => (method === 'POST' ? json(400, { title: 'Não.' }) : existing)).payouts.send(
+        named,
+      )
+    expect(await answering(json(404, { title: 'x' }))()).toEqual({ outcome: 'refused', reason: 'Não.' })
+    expect(await answering(payoutIn('EM_PROCESSAMENTO'))()).toMatchObject({ outcome: 'processing' })
+    expect(await answering(payoutIn('FINALIZADO'))()).toMatchObject({ outcome: 'done' })
+    await expect(answering(json(503, {}))()).rejects.toThrow(AcquirerUnavailable)
+  })
+
+  it('refuses nothing with 400 while it is not available', async () => {
+    const { payouts } = open('sicoob', () => json(400, sicoobPsp.unavailable))
+    await expect(payouts.prepare?.(order)).rejects.toThrow(AcquirerUnavailable)
+    await expect(payouts.send(named)).rejects.toThrow(AcquirerUnavailable)
+  })
+
+  it('calls about a payout by the id that it gave it, in either form', () => {
+    const { acquirer } = open('sicoob', () => json(200, {}))
+    const [done, rejected] = sicoobPsp.callbacks
+    const notice = { endToEndId: reference.sicoob, txid: null, payoutId: null, payoutReference: reference.sicoob }
+    expect(acquirer.readCallback(done)).toEqual([{ ...notice, eventKey: `${reference.sicoob}:FINALIZADO_SUCESSO` }])
+    expect(acquirer.readCallback(rejected)).toEqual([
+      { ...notice, eventKey: `${reference.sicoob}:FINALIZADO_REJEICAO` },
+    ])
+  })
+
+  it('tells its balance, asked for by the account’s number', async () => {
+    const { acquirer, requests } = open('sicoob', () => json(200, sicoobPsp.balance))
+    expect(await acquirer.readBalance?.()).toEqual({ available: 125_040, blocked: 3_075, disputed: null })
+    expect(requests()[0]).toMatchObject({
+      path: '/conta-corrente/v4/saldo',
+      query: { numeroContaCorrente: '12345678' },
+    })
+  })
+})
+
+describe('the simulator', () => {
+  let database: TestDatabase
+  const simulators: Partial<Record<'inter' | 'sicoob', TestSimulator>> = {}
+  beforeAll(async () => {
+    database = await createEmptyDatabase()
+    for (const name of ['inter', 'sicoob'] as const)
+      simulators[name] = await testSimulator(database.db.pool, { clock, dialect: { payouts: name, balance: name } })
+  })
+  afterAll(async () => {
+    for (const simulator of Object.values(simulators)) await simulator.close()
+    await database.drop()
+  })
+  const at = (name: 'inter' | 'sicoob') => simulators[name] ?? expect.unreachable()
+  const keysOf = (value: unknown): string[] => Object.keys(Object(value)).toSorted()
+
+  it('answers with the members that Inter documents, and the same to the same key', async () => {
+    const body = { valor: 15.1, descricao: 'x', destinatario: { tipo: 'CHAVE', chave: '52998224725' } }
+    const taken = await at('inter').ask('POST', '/banking/v2/pix', { body })
+    expect(keysOf(taken.body)).toEqual(keysOf(interPsp.taken))
+    const shown = (await at('inter').ask('GET', `/banking/v2/pix/${String(taken.body.codigoSolicitacao)}`)).body
+    expect(keysOf(shown.transacaoPix)).toEqual(keysOf(interPsp.payout.transacaoPix))
+    expect(keysOf((await at('inter').ask('GET', '/banking/v2/saldo')).body)).toEqual(keysOf(interPsp.balance))
+  })
+
+  it('answers with the members that Sicoob documents', async () => {
+    const begun = await at('sicoob').ask('POST', '/pix-pagamentos/v2/pagamentos', { body: { chave: '52998224725' } })
+    expect(keysOf(begun.body)).toEqual(keysOf(sicoobPsp.begun))
+    expect(keysOf(begun.body.proprietario)).toEqual(keysOf(sicoobPsp.begun.proprietario))
+    const { endToEndId } = begun.body
+    const path = `/pix-pagamentos/v2/pagamentos/${String(endToEndId)}`
+    expect((await at('sicoob').ask('GET', path)).status).toBe(404)
+    const body = { endToEndId, valor: '15,1', meioIniciacao: 'CHAVE' }
+    const taken = await at('sicoob').ask('POST', '/pix-pagamentos/v2/pagamentos/confirmacao', { body })
+    expect(taken.body).toMatchObject({ estado: 'EM_PROCESSAMENTO', valor: 15.1 })
+    const shown = await at('sicoob').ask('GET', path)
+    expect(keysOf(shown.body)).toEqual(keysOf(sicoobPsp.payout))
+    expect(keysOf(shown.body.destino)).toEqual(keysOf(sicoobPsp.payout.destino))
+    expect((await at('sicoob').ask('POST', '/pix-pagamentos/v2/pagamentos/confirmacao', { body })).status).toBe(400)
+    expect(keysOf((await at('sicoob').ask('GET', '/conta-corrente/v4/saldo')).body)).toEqual(keysOf(sicoobPsp.balance))
+  })
+
+  it.each(['inter', 'sicoob'] as const)(
+    '%s pays, refuses an amount, and knows nothing of an id that it never gave',
+    async (name) => {
+      const simulator = at(name)
+      const { payouts } = open(name, simulator.handle, async () => await simulator.handle(tokenRequest()))
+      const prepared = await payouts.prepare?.(order)
+      const named = prepared?.outcome === 'prepared' ? prepared.reference : null
+      const sent = await payouts.send({ ...order, payoutId: txidOf(name === 'inter' ? 11 : 12), reference: named })
+      const key = { payoutId: order.payoutId, reference: 'reference' in sent ? (sent.reference ?? null) : named }
+      expect(await payouts.find(key)).toMatchObject({ outcome: 'done' })
+      const refused = { ...order, payoutId: txidOf(13), amount: refusedPayoutAmount }
+      const again = await payouts.prepare?.(refused)
+      const reference = again?.outcome === 'prepared' ? again.reference : null
+      expect(await payouts.send({ ...refused, reference })).toMatchObject({ outcome: 'refused' })
+    },
+  )
+})

@@ -1,0 +1,79 @@
+import { count, dateTime, isRecord, type Json, list, record, text } from './bacen/read.ts'
+import { isProblem } from './bacen/reason.ts'
+import { type Answered, type Asked, type Finding, missing, ok, refusal, skipped } from './probe-finding.ts'
+
+export function payments(
+  asked: Asked,
+  { pageSize, isElsewhere }: { pageSize: number; isElsewhere: (asked: Asked) => boolean },
+): Finding[] {
+  if ('answer' in asked && isEmptyList(asked)) return [emptyList(asked, isElsewhere)]
+  const finding = listed('payments', 'pix', asked, 'pix')
+  if (finding.state !== 'ok' || 'error' in asked || !asked.body) return [finding]
+  return [finding, paging(asked.body, pageSize), times(asked.body)]
+}
+
+/** An error of the PSP's API with 404: Banco do Brasil answers so when a list has no entries. */
+function isEmptyList({ answer, body }: Answered): boolean {
+  return answer.status === 404 && body !== null && isProblem(body)
+}
+
+function emptyList(asked: Answered, isElsewhere: (asked: Asked) => boolean): Finding {
+  const told = `the list of the last day is answered ${refusal(asked)}`
+  if (!isElsewhere(asked)) return ok('payments', `${told}: read as an empty list`)
+  return {
+    subject: 'payments',
+    state: 'warning',
+    said: `${told}, as is a path that does not exist: check again on a day with a payment`,
+    setting: 'overrides.paths.pix',
+  }
+}
+
+export function listed(subject: string, member: string, asked: Asked, path: string): Finding {
+  const setting = `overrides.paths.${path}`
+  if ('error' in asked) return missing(subject, asked.error, 'baseUrl')
+  const { answer, body } = asked
+  if (answer.status < 200 || answer.status > 299)
+    return missing(subject, refusal(asked), answer.status === 400 ? `${setting}, overrides.list.daysMax` : setting)
+  const entries = body && (body[member] !== undefined || body.parametros !== undefined) ? list(body, member) : null
+  if (!entries) return missing(subject, `an answer without a list "${member}"`, setting)
+  return ok(subject, `the list of the last day has ${entries.length} on its first page`)
+}
+
+/** Payments work without it, so a refusal is a warning. */
+export function told(subject: string, asked: Asked, setting: string): Finding {
+  if (!('error' in asked) && asked.answer.status >= 200 && asked.answer.status < 300 && asked.body)
+    return ok(subject, 'it tells the balance of the account')
+  const why = 'error' in asked ? asked.error : refusal(asked)
+  return { subject, state: 'warning', said: `${why}: what the account holds is not compared with the ledger`, setting }
+}
+
+function paging(body: Json, pageSize: number): Finding {
+  const told = record(record(body, 'parametros'), 'paginacao')
+  const [page, size] = [count(told, 'paginaAtual'), count(told, 'itensPorPagina')]
+  if (page === null)
+    return {
+      subject: 'pages',
+      state: 'warning',
+      said: 'the PSP does not tell of pages: read until one is not full',
+      setting: null,
+    }
+  if (page !== 0) return missing('pages', `asked for page 0, the PSP gave page ${page}`, null)
+  if (size !== null && size < pageSize)
+    return {
+      subject: 'pages',
+      state: 'warning',
+      said: `${size} entries to a page and not ${pageSize}`,
+      setting: `overrides.list.pageSize: ${size}`,
+    }
+  return ok('pages', `from zero, ${size ?? pageSize} entries to a page`)
+}
+
+function times(body: Json): Finding {
+  const entries = (list(body, 'pix') ?? []).filter(isRecord)
+  const broken = entries.filter((entry) => dateTime(entry, 'horario') === null)
+  if (entries.length === 0) return skipped('times', 'no payment to look at')
+  if (broken.length > 0) return missing('times', `${broken.length} payments have a time that cannot be read`, null)
+  const isOpen = entries.some((entry) => !/(Z|[+-]\d\d:?\d\d)$/i.test(text(entry, 'horario') ?? ''))
+  if (!isOpen) return ok('times', 'of payments are readable')
+  return { subject: 'times', state: 'warning', said: 'have no offset and are read as UTC', setting: null }
+}

@@ -1,0 +1,185 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { findBreaches } from '../../src/books.ts'
+import { sql } from '../../src/db/sql.ts'
+import { manualClock } from '../support/clock.ts'
+import { type Gateway, type Mood, openGateway, openPsp, type Psp, setMood } from '../support/gateway.ts'
+import { eventually } from '../support/webhooks.ts'
+import { type Withdrawal, withdrawalBody } from '../support/withdrawals.ts'
+
+/*
+ * Payouts of the PSPs that know a payout by an id of their own: Inter tells it in an answer that may be lost, Sicoob before any money moves.
+ */
+const moneyOut = { inter: 'POST /banking/v2/pix', sicoob: 'POST /pix-pagamentos/v2/pagamentos/confirmacao' }
+const questions = { inter: 'GET /banking/v2/pix', sicoob: 'GET /pix-pagamentos/v2/pagamentos' }
+
+describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
+  const clock = manualClock()
+  let psp: Psp
+  let gateway: Gateway
+  beforeAll(async () => {
+    psp = await openPsp(name, clock, { payoutApi: name })
+    gateway = await openGateway([psp], { clock })
+    const { body } = await gateway.create({ amount: 10_000_000 })
+    await gateway.tell(psp, await psp.pay(body.id))
+    await gateway.until(body.id, 'PAID')
+  })
+  afterAll(async () => {
+    await gateway.stop()
+    await psp.close()
+  })
+  beforeEach(() => {
+    setMood(psp, 'well')
+    psp.asked = []
+  })
+  afterEach(async () => {
+    expect(await findBreaches(gateway.db)).toEqual([])
+  })
+
+  const withdraw = async (more: { amount?: number } = {}) => {
+    const { status, body } = await gateway.call<Withdrawal>('/withdrawal', withdrawalBody(more))
+    expect(status, JSON.stringify(body)).toBe(201)
+    return body.id
+  }
+  const get = async (id: string) => (await gateway.call<Withdrawal>(`/withdrawal/${id}`)).body
+  const isAsked = (what: string) => psp.asked.filter((one) => one.startsWith(what)).length
+  const untilAsked = async (what: string, count = 1) =>
+    await eventually(
+      () => isAsked(what) >= count,
+      () => `${what} is asked ${isAsked(what)} times: ${psp.asked.join()}`,
+    )
+  const look = async (ms = 30_000) => {
+    clock.advance(ms)
+    await gateway.runJob('withdrawals.check')
+  }
+  const until = async (id: string, status: string) => {
+    let now = await get(id)
+    for (let looks = 0; now.status !== status && looks < 200; looks++) {
+      await look()
+      now = await get(id)
+    }
+    expect(now.status, JSON.stringify(now)).toBe(status)
+    return now
+  }
+  /** The payouts that the bank has made. */
+  const made = async () => await psp.countPayouts()
+
+  it('are sent once, and their end is booked', async () => {
+    const before = await made()
+    const id = await withdraw()
+    expect(await until(id, 'PROCESSED')).toMatchObject({
+      endToEnd: expect.stringMatching(/^E\w{31}$/),
+      errorMessage: null,
+    })
+    expect([(await made()) - before, isAsked(moneyOut[name])]).toEqual([1, 1])
+  })
+
+  it('that the PSP refuses at once fail, and the money is available again', async () => {
+    const available = await gateway.available()
+    const id = await withdraw({ amount: 900_090 })
+    expect(await until(id, 'FAILED')).toMatchObject({ errorMessage: expect.stringContaining('Valor recusado') })
+    expect(await gateway.available()).toBe(available)
+  })
+
+  it('that a bank rejects later fail with its reason', async () => {
+    const id = await withdraw({ amount: 900_005 })
+    expect((await until(id, 'FAILED')).errorMessage).toMatch(/\([A-Z]{2}\d{2}\)|\((DUPL|FRAD)\)/)
+  })
+
+  it('of which the answer is lost are found again, and not sent twice', async () => {
+    const before = await made()
+    setMood(psp, 'lost', moneyOut[name])
+    const id = await withdraw()
+    await untilAsked(moneyOut[name])
+    expect((await get(id)).status).toBe('PROCESSING')
+    setMood(psp, 'down', questions[name])
+    await look()
+    await look()
+    expect((await get(id)).status).toBe('PROCESSING')
+    setMood(psp, 'well')
+    await until(id, 'PROCESSED')
+    expect((await made()) - before).toBe(1)
+  })
+
+  it('are each made once, however many answers are lost', { timeout: 180_000 }, async () => {
+    const before = await made()
+    const draw = generator(20_260_302)
+    const moods: Mood[] = ['well', 'well', 'lost', 'down']
+    psp.mood = ({ path }) => (/\/(pix|pagamentos)/.test(path) ? (moods[draw() % moods.length] ?? 'well') : 'well')
+    const ids = await Promise.all(Array.from({ length: 40 }, async () => await withdraw()))
+    const isSettled = async () => (await Promise.all(ids.map(get))).every(({ status }) => status === 'PROCESSED')
+    for (let looks = 0; !(await isSettled()) && looks < 100; looks++) await look()
+    expect(await isSettled()).toBe(true)
+    expect((await made()) - before).toBe(ids.length)
+  })
+
+  it('are looked at when the PSP calls about them', async () => {
+    setMood(psp, 'down', questions[name])
+    const before = await made()
+    const id = await withdraw()
+    await eventually(async () => (await referenceOf(id)) !== null && (await made()) > before)
+    setMood(psp, 'well')
+    const reference = await referenceOf(id)
+    const [suffix, body] =
+      name === 'sicoob'
+        ? (['/lancamento', { id: reference, status: 'FINALIZADO_SUCESSO', valor: '10.00' }] as const)
+        : (['', [{ codigoSolicitacao: reference, status: 'EFETIVADO', valor: '10.00' }]] as const)
+    expect(await gateway.post(psp, suffix, body)).toBe(200)
+    await eventually(async () => (await get(id)).status === 'PROCESSED')
+    // One of a payout that is none of ours is let go of.
+    const foreign = JSON.parse(JSON.stringify(body).replaceAll(String(reference), `E${'9'.repeat(31)}`))
+    expect(await gateway.post(psp, suffix, foreign)).toBe(200)
+  })
+
+  async function referenceOf(id: string): Promise<string | null> {
+    const [row] = await gateway.db.query<{ acquirer_reference: string | null }>(sql`
+      select acquirer_reference from withdrawals where id = ${id}`)
+    return row?.acquirer_reference ?? null
+  }
+
+  it.runIf(name === 'inter')('stay under way when a repeat is refused after a lost answer', async () => {
+    setMood(psp, 'lost', moneyOut.inter)
+    const id = await withdraw()
+    await untilAsked(moneyOut.inter)
+    setMood(psp, 'refuses', moneyOut.inter)
+    for (let looks = 0; looks < 30; looks++) await look()
+    expect(isAsked(moneyOut.inter)).toBeGreaterThan(1)
+    expect((await get(id)).status).toBe('PROCESSING')
+    setMood(psp, 'well')
+    await until(id, 'PROCESSED')
+  })
+
+  it.runIf(name === 'inter')('are not asked for again once the key may be forgotten', async () => {
+    setMood(psp, 'lost', moneyOut.inter)
+    const id = await withdraw()
+    await untilAsked(moneyOut.inter)
+    setMood(psp, 'well')
+    psp.asked = []
+    clock.advance(61 * 60_000)
+    for (let looks = 0; looks < 5; looks++) await look(10 * 60_000)
+    expect(isAsked(moneyOut.inter)).toBe(0)
+    expect((await get(id)).status).toBe('PROCESSING')
+  })
+
+  it.runIf(name === 'sicoob')('have one name, though beginning them is tried more than once', async () => {
+    const begin = 'POST /pix-pagamentos/v2/pagamentos'
+    const before = await made()
+    psp.mood = ({ method, path }) => (`${method} ${path}` === begin ? 'lost' : 'well')
+    const id = await withdraw()
+    await untilAsked(begin)
+    expect([await referenceOf(id), isAsked(moneyOut.sicoob)]).toEqual([null, 0])
+    setMood(psp, 'well')
+    await until(id, 'PROCESSED')
+    expect([(await get(id)).endToEnd, (await made()) - before]).toEqual([await referenceOf(id), 1])
+  })
+})
+
+/** Whole numbers that look random, the same for the same seed (mulberry32). */
+function generator(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return (mixed ^ (mixed >>> 14)) >>> 0
+  }
+}
