@@ -13,7 +13,7 @@ const ranks: string[][] = [
   ['auth', 'ledger', 'webhooks', 'exchanges', 'retention'],
   ['suspense', 'users', 'proposals'],
   ['transactions', 'withdrawals', 'entries'],
-  ['callbacks', 'orphans', 'sandbox', 'explain', 'merchant.ts', 'reconciliation'],
+  ['callbacks', 'orphans', 'sandbox', 'explain', 'merchant.ts', 'reconciliation', 'privacy'],
   ['books.ts', 'proposal-kinds.ts'],
   ['dashboard', 'pay', 'guide'],
   ['app.ts', 'worker.ts'],

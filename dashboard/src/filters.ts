@@ -1,29 +1,64 @@
-import { useSearchParams } from 'wouter'
+import { useSyncExternalStore } from 'react'
+import { useLocation, useSearchParams } from 'wouter'
 
-/** Filters and page of a list as they stand in the address, so that it can be kept and passed on. */
+/** Filters that say who somebody is: never in the address, which stays in the browser's history and is passed on. Until the page is reloaded. */
+const personalNames = new Set(['customerName', 'customerDocument', 'customerEmail', 'customerPhone', 'pixKey'])
+
+const nothing: Readonly<Record<string, string>> = {}
+let personal: Readonly<Record<string, Readonly<Record<string, string>>>> = {}
+const listeners = new Set<() => void>()
+
+function setPersonal(next: typeof personal): void {
+  personal = next
+  for (const listener of listeners) listener()
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
+
+/** When somebody signs out: the next person at the browser finds nothing of it. */
+export function forgetPersonalFilters(): void {
+  setPersonal({})
+}
+
+/** Filters and page of a list as they stand in the address, so that it can be kept and passed on; those of persons are kept beside it. */
 export function useFilters() {
   const [query, setQuery] = useSearchParams()
+  const [path] = useLocation()
+  const list = `${path} ${query.get('client')}`
+  const own = useSyncExternalStore(subscribe, () => personal[list]) ?? nothing
   return {
-    get: (name: string) => query.get(name) ?? '',
+    get: (name: string) => (personalNames.has(name) ? own[name] : query.get(name)) ?? '',
     all: (name: string) => query.getAll(name),
     page: Math.max(1, Number(query.get('page')) || 1),
     /** Sets what is named, an empty text for none, and begins at the first page again. */
-    set: (changes: Record<string, string | string[]>) =>
+    set: (changes: Record<string, string | string[]>) => {
+      const kept = Object.entries({ ...own, ...changes }).filter(
+        (entry): entry is [string, string] =>
+          personalNames.has(entry[0]) && typeof entry[1] === 'string' && entry[1] !== '',
+      )
+      setPersonal({ ...personal, [list]: Object.fromEntries(kept) })
       setQuery((before) => {
         const next = new URLSearchParams(before)
         next.delete('page')
         for (const [name, value] of Object.entries(changes)) {
+          if (personalNames.has(name)) continue
           next.delete(name)
           for (const one of [value].flat()) if (one !== '') next.append(name, one)
         }
         return next
-      }),
+      })
+    },
     /** But for the merchant. */
-    clear: () =>
+    clear: () => {
+      setPersonal({ ...personal, [list]: nothing })
       setQuery((before) => {
         const client = before.get('client')
         return new URLSearchParams(client === null ? {} : { client })
-      }),
+      })
+    },
     goTo: (page: number) =>
       setQuery((before) => {
         const next = new URLSearchParams(before)
@@ -31,7 +66,9 @@ export function useFilters() {
         else next.set('page', String(page))
         return next
       }),
-    count: [...new Set(query.keys())].filter((name) => name !== 'client' && name !== 'page').length,
+    count:
+      [...new Set(query.keys())].filter((name) => name !== 'client' && name !== 'page').length +
+      Object.keys(own).length,
   }
 }
 

@@ -20,6 +20,7 @@ import { actFor, ask } from './api.ts'
 import { ClientSwitch } from './components/client-switch.tsx'
 import { IconOf } from './components/icons.tsx'
 import { SearchBox } from './components/search-box.tsx'
+import { forgetPersonalFilters } from './filters.ts'
 import { useClientLink } from './links.ts'
 import { screens } from './screens.ts'
 import { useClient, useUser } from './session.tsx'
@@ -220,7 +221,10 @@ function UserMenu({ onSignedOut }: { onSignedOut: () => void }) {
         <Menu.Divider />
         <Menu.Item
           leftSection={<IconOf name="out" size={16} />}
-          onClick={() => void ask('DELETE', '/session').finally(onSignedOut)}
+          onClick={() => {
+            forgetPersonalFilters()
+            void ask('DELETE', '/session').finally(onSignedOut)
+          }}
         >
           {t.signOut}
         </Menu.Item>

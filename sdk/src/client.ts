@@ -1,5 +1,14 @@
 import { GuicheError } from './errors.ts'
-import { type Call, newKey, type RequestOptions, readJson, type Settings, send, unlessAborted } from './http.ts'
+import {
+  type Call,
+  newKey,
+  type RequestOptions,
+  readJson,
+  type Settings,
+  send,
+  toSearch,
+  unlessAborted,
+} from './http.ts'
 import { List } from './list.ts'
 import { isTokenRefused, type Tokens } from './token.ts'
 import type { Page } from './types.ts'
@@ -49,13 +58,21 @@ export function createClient(settings: Settings, tokens: Tokens): Client {
     post: (path, options, { body, idempotencyKey, isRepeatable = idempotencyKey !== undefined } = {}) =>
       request({ method: 'POST', path, body, idempotencyKey, isRepeatable }, options),
     list: <Entry>(path: string, filters: object = {}, options?: RequestOptions) =>
-      new List<Entry>((more) => client.get<Page<Entry>>(path, options, { ...filters, ...more }), filters),
+      new List<Entry>((more) => request<Page<Entry>>(toListCall(path, { ...filters, ...more }), options), filters),
     exportCsv: (path, filters, options) =>
-      request({ method: 'GET', path, query: filters, isRepeatable: true, accept: 'text/csv' }, options, (response) =>
-        Promise.resolve(response),
-      ),
+      request({ ...toListCall(path, filters), accept: 'text/csv' }, options, (response) => Promise.resolve(response)),
   }
   return client
+}
+
+/** Filters that say who somebody is. */
+const personal = ['customerName', 'customerEmail', 'customerDocument', 'customerPhone', 'pixKey']
+
+/** Filters are in the address, unless one says who somebody is: servers and proxies log addresses. */
+function toListCall(path: string, filters: object = {}): Call {
+  const isPersonal = Object.entries(filters).some(([name, value]) => personal.includes(name) && value !== undefined)
+  if (!isPersonal) return { method: 'GET', path, query: filters, isRepeatable: true }
+  return { method: 'POST', path: `${path}/search`, body: toSearch(filters), isRepeatable: true }
 }
 
 /** An id as part of a path. What has other characters is none, and could name another address. */

@@ -15,6 +15,7 @@ export type ErrorCode =
   | 'entry_not_possible'
   | 'withdrawal_not_possible'
   | 'proposal_not_possible'
+  | 'erasure_not_possible'
   | 'user_not_possible'
   | 'payouts_stopped'
   | 'missing_token'

@@ -23,6 +23,8 @@ const none = details({})
 const reason = details({ reason: Text })
 /** An entry of the operator (src/entries/). `reference` is the movement's in the PSP's list. */
 const entry = details({ clientId: Name, acquirer: Name, amount: Cents, reference: orNull(Name), description: Text })
+/** `person` is the keyed hash of the document. */
+const person = details({ person: Name, transactions: Count, withdrawals: Count, unattributedPayments: Count })
 const feeParts = { fixed: Cents, basisPoints: Count, minimum: Cents, maximum: orNull(Cents) }
 
 /** What takes two persons: who proposes it says what, who decides on it says that again, and whose proposal it was. */
@@ -58,6 +60,8 @@ const detailsOf = {
   'entry.pay_in': entry,
   'entry.psp_fee': entry,
   'entry.write_off': entry,
+  'customer.erase': person,
+  'customer.export': person,
   'fee.set': details({ operation: Name, ...feeParts }),
   'infraction.accept': details({ infractionId: Name }),
   'infraction.open': details({ amount: Cents, reason: Text }),

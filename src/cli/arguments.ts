@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander'
+import { parseDocument } from '../lib/document.ts'
 import { fromTxid } from '../pix/ids.ts'
 
 /** As far as any amount of ours goes, sums included: 10 billion reais. */
@@ -48,6 +49,13 @@ export function toId(text: string): string {
   const id = fromTxid(text.replaceAll('-', ''))
   if (id === null) throw new InvalidArgumentError('An id such as 0b1f0c9e-3a52-4a55-9d3c-7f2f4f0f7c11, or a txid.')
   return id
+}
+
+/** Bare: with or without its marks. */
+export function toDocument(text: string): string {
+  const document = parseDocument(text)
+  if (!document) throw new InvalidArgumentError('A CPF or CNPJ, with or without its marks.')
+  return document.value
 }
 
 export function toReason(text: string): string {

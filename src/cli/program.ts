@@ -22,6 +22,7 @@ const groups: Group[] = [
   { names: ['fee'], load: async () => (await import('./fee.ts')).feeCommands },
   { names: ['ledger'], load: async () => (await import('./ledger.ts')).ledgerCommands },
   { names: ['reconcile'], load: async () => (await import('./reconcile.ts')).reconcileCommands },
+  { names: ['customer'], load: async () => (await import('./customer.ts')).customerCommands },
   { names: ['close'], load: async () => (await import('./close.ts')).closeCommands },
   { names: ['audit'], load: async () => (await import('./audit.ts')).auditCommands },
   { names: ['seed'], load: async () => (await import('./seed.ts')).seedCommands },

@@ -17,6 +17,11 @@ describe('a line of CSV', () => {
       '"a,b","say ""so""","two\r\nlines"',
     ],
     ['makes text of formulas', ['=1+1', '+55', '-x', '@SUM(A1)', '\tx'], "'=1+1,'+55,'-x,'@SUM(A1),'\tx"],
+    [
+      'makes text of formulas behind what cannot be seen, and of full-width ones',
+      [' =1', '\u00a0+1', '\u200b-1', '\ufeff@A', '＝1', '＋1', '－1', '＠A', ' \u200b＝1'],
+      "' =1,'\u00a0+1,'\u200b-1,'\ufeff@A,'＝1,'＋1,'－1,'＠A,' \u200b＝1",
+    ],
     ['quotes a formula too', ['=HYPERLINK("x","y")'], `"'=HYPERLINK(""x"",""y"")"`],
   ])('%s', async (_, cells, line) => {
     const columns = cells.map((cell, index): Column<number> => [`c${index}`, () => cell])

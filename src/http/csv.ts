@@ -53,7 +53,14 @@ function toCell(value: Value): string {
   if (value === null) return ''
   if (typeof value === 'number') return String(value)
   if (value instanceof Date) return value.toISOString()
-  // What a spreadsheet would take for a formula, and run: others wrote it. An apostrophe makes it text.
-  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value
+  const text = isFormula(value) ? `'${value}` : value
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
+
+/**
+ * What a spreadsheet would take for a formula, and run: others wrote it. An apostrophe makes it text. Some programs trim what cannot be seen
+ * first, and read full-width characters (＝) as the plain ones.
+ */
+function isFormula(text: string): boolean {
+  return /^[\t\r]/.test(text) || /^[=+\-@]/.test(text.replace(/^[\s\p{Cf}]+/u, '').normalize('NFKC'))
 }

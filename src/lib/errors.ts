@@ -16,6 +16,7 @@ export const errors = {
   entry_not_possible: { status: 422, title: 'The entry cannot be booked like this' },
   withdrawal_not_possible: { status: 422, title: 'The withdrawal is not possible' },
   proposal_not_possible: { status: 422, title: 'The proposal cannot be made or decided on like this' },
+  erasure_not_possible: { status: 422, title: 'The personal data cannot be erased yet' },
   user_not_possible: { status: 422, title: 'The user cannot be changed like this' },
   payouts_stopped: { status: 503, title: 'Money does not leave at the moment' },
   missing_token: { status: 401, title: 'An access token is needed' },

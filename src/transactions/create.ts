@@ -17,7 +17,13 @@ import { toEvent, toSnapshot } from './change.ts'
 import { expiryGraceMs } from './check.ts'
 import { contentOf, differingFields, type TransactionContent, toContent, toNormalForm } from './content.ts'
 import type { CreateTransactionInput } from './schema.ts'
-import { findTransactionByKey, insertTransactions, type NewTransaction, type TransactionRow } from './store.ts'
+import {
+  findTransactionByKey,
+  insertTransactions,
+  type KeyedTransaction,
+  type NewTransaction,
+  type TransactionRow,
+} from './store.ts'
 import { type TransactionCreatedWire, toTransactionCreatedView } from './view.ts'
 
 /** How soon the acquirer is asked again about a charge whose outcome is not known. */
@@ -219,8 +225,11 @@ function toRow(asked: Asked, answered: Answered, now: Date): NewTransaction {
 }
 
 /** The answer that the first request with this key got, or would get by now; or a refusal when it asked for something else. */
-function replay(first: TransactionRow, content: TransactionContent): Created {
-  const fields = differingFields(contentOf(first), content)
+function replay(first: KeyedTransaction, content: TransactionContent): Created {
+  const fields = differingFields(contentOf(first), content).filter(
+    // Of what was erased nobody can say whether it was the same.
+    (field) => first.erased_at === null || !/^(customer|address|metadata)\b/.test(field),
+  )
   if (fields.length > 0) throw idempotencyKeyReused(fields, 'transaction')
   if (first.pix_uri === null) throw withoutCode(first)
   return { row: first, view: toTransactionCreatedView(first), isReplay: true }

@@ -1,4 +1,4 @@
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { actingDb } from '../audit/act.ts'
 import { callerOf } from '../http/caller.ts'
 import { csvDescription, pageOrCsv, sendCsv, wantsCsv } from '../http/csv.ts'
@@ -25,6 +25,7 @@ import {
   CreateTransactionBody,
   type ListTransactionsFilters,
   ListTransactionsQuery,
+  SearchTransactionsBody,
   TransactionCreatedView,
   TransactionList,
   TransactionParams,
@@ -113,15 +114,33 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
         response: { 200: pageOrCsv(TransactionList), ...problems(401, 403, 422, 500) },
       },
     },
-    async (request, reply) => {
-      const { merchantId } = callerOf(request)
-      const filters = toFilters(request.query)
-      if (wantsCsv(request)) return sendCsv(reply, 'transactions', writeTransactionsCsv(deps.db, merchantId, filters))
-      const slice = readSlice(request)
-      const page = await listTransactions(deps.db, merchantId, filters, slice)
-      return toEnvelope(page, slice, toTransactionView)
-    },
+    async (request, reply) => await list(request, reply, request.query),
   )
+
+  app.post(
+    '/transaction/search',
+    {
+      config: { access: { scope: 'transaction.read' } },
+      schema: {
+        summary: 'Search transactions',
+        description: `The same as \`GET /transaction\`, with the filters in the body: names, documents and addresses of persons do not belong into an address, which proxies log. ${csvDescription}`,
+        tags: ['Transactions'],
+        querystring: NoQuery,
+        body: SearchTransactionsBody,
+        response: { 200: pageOrCsv(TransactionList), ...problems(401, 403, 422, 500) },
+      },
+    },
+    async (request, reply) => await list(request, reply, request.body),
+  )
+
+  async function list(request: FastifyRequest, reply: FastifyReply, query: ListTransactionsFilters) {
+    const { merchantId } = callerOf(request)
+    const filters = toFilters(query)
+    if (wantsCsv(request)) return sendCsv(reply, 'transactions', writeTransactionsCsv(deps.db, merchantId, filters))
+    const slice = readSlice({ url: '/transaction', query })
+    const page = await listTransactions(deps.db, merchantId, filters, slice)
+    return toEnvelope(page, slice, toTransactionView)
+  }
 
   app.get(
     '/transaction/:id',

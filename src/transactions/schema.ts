@@ -259,6 +259,12 @@ export const ListTransactionsQuery = Type.Object(
   },
 )
 
+/** The same filters as a body. */
+export const SearchTransactionsBody = {
+  ...ListTransactionsQuery,
+  examples: [{ customerDocument: '529.982.247-25', status: ['PAID'], startDate: '2026-11-01T00:00:00Z' }],
+}
+
 export type ListTransactionsFilters = Static<typeof ListTransactionsQuery>
 
 export const TransactionParams = Type.Object({

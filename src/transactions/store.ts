@@ -204,13 +204,16 @@ export async function findTransactions(
   )
 }
 
+/** One to be compared with a request that repeats its key. */
+export type KeyedTransaction = TransactionRow & { erased_at: Date | null }
+
 export async function findTransactionByKey(
   db: Db,
   merchantId: string,
   idempotencyKey: string,
-): Promise<TransactionRow | null> {
-  const rows = await db.query<TransactionRow>(
-    sql`select ${transactionColumns} from transactions where merchant_id = ${merchantId} and idempotency_key = ${idempotencyKey}`,
+): Promise<KeyedTransaction | null> {
+  const rows = await db.query<KeyedTransaction>(
+    sql`select ${transactionColumns}, erased_at from transactions where merchant_id = ${merchantId} and idempotency_key = ${idempotencyKey}`,
     'find-transaction-by-key',
   )
   return rows[0] ?? null

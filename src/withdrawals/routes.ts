@@ -1,3 +1,4 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { actingDb, toActor } from '../audit/act.ts'
 import type { ActionName } from '../audit/actions.ts'
 import { callerOf } from '../http/caller.ts'
@@ -21,6 +22,7 @@ import {
   CreateWithdrawalBody,
   type ListWithdrawalsFilters,
   ListWithdrawalsQuery,
+  SearchWithdrawalsBody,
   WithdrawalCreatedView,
   WithdrawalList,
   WithdrawalParams,
@@ -79,15 +81,33 @@ function registerReading(app: Server, deps: WithdrawalRoutesDeps): void {
         response: { 200: pageOrCsv(WithdrawalList), ...problems(401, 403, 422, 500) },
       },
     },
-    async (request, reply) => {
-      const { merchantId } = callerOf(request)
-      const filters = toFilters(request.query)
-      if (wantsCsv(request)) return sendCsv(reply, 'withdrawals', writeWithdrawalsCsv(deps.db, merchantId, filters))
-      const slice = readSlice(request)
-      const page = await listWithdrawals(deps.db, merchantId, filters, slice)
-      return toEnvelope(page, slice, toWithdrawalView)
-    },
+    async (request, reply) => await list(request, reply, request.query),
   )
+
+  app.post(
+    '/withdrawal/search',
+    {
+      config: { access: { scope: 'withdrawal.read' } },
+      schema: {
+        summary: 'Search withdrawals',
+        description: `The same as \`GET /withdrawal\`, with the filters in the body: a PIX key does not belong into an address, which proxies log. ${csvDescription}`,
+        tags: ['Withdrawals'],
+        querystring: NoQuery,
+        body: SearchWithdrawalsBody,
+        response: { 200: pageOrCsv(WithdrawalList), ...problems(401, 403, 422, 500) },
+      },
+    },
+    async (request, reply) => await list(request, reply, request.body),
+  )
+
+  async function list(request: FastifyRequest, reply: FastifyReply, query: ListWithdrawalsFilters) {
+    const { merchantId } = callerOf(request)
+    const filters = toFilters(query)
+    if (wantsCsv(request)) return sendCsv(reply, 'withdrawals', writeWithdrawalsCsv(deps.db, merchantId, filters))
+    const slice = readSlice({ url: '/withdrawal', query })
+    const page = await listWithdrawals(deps.db, merchantId, filters, slice)
+    return toEnvelope(page, slice, toWithdrawalView)
+  }
 
   app.get(
     '/withdrawal/:id',

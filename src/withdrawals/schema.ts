@@ -142,4 +142,10 @@ export const ListWithdrawalsQuery = Type.Object(
   },
 )
 
+/** The same filters as a body. */
+export const SearchWithdrawalsBody = {
+  ...ListWithdrawalsQuery,
+  examples: [{ pixKey: 'maria@example.com', status: ['PROCESSED'] }],
+}
+
 export type ListWithdrawalsFilters = Static<typeof ListWithdrawalsQuery>

@@ -95,10 +95,25 @@ async function merchantOf(id = ''): Promise<string> {
 
 const list = async (query: string) => await service.call<Page<Item>>(`/transaction?perPage=100&${query}`)
 
+/** A query as the body of a search. */
+function toBody(query: string): object {
+  const body: Record<string, unknown> = { perPage: 100 }
+  const texts = new URLSearchParams(query)
+  for (const name of new Set(texts.keys())) {
+    const values = texts.getAll(name)
+    const isList = name === 'status' || name === 'paymentMethod'
+    body[name] = isList ? values : name.endsWith('Amount') ? Number(values[0]) : values[0]
+  }
+  return body
+}
+
 /** The names of what a query selects, in the order of their seeds. */
 async function select(query: string): Promise<string[]> {
   const { status, body, text } = await list(query)
   expect(status, text.slice(0, 300)).toBe(200)
+  // Whatever is a filter in the address is one in a body.
+  const searched = await service.call<Page<Item>>('/transaction/search', { body: toBody(query) })
+  expect([searched.status, searched.body]).toEqual([200, body])
   expect(body.total).toBe(body.data.length)
   const found = body.data.map((item) => item.id)
   return Object.keys(seeds).filter((name) => found.includes(ids[name] ?? ''))

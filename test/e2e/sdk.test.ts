@@ -125,6 +125,9 @@ describe('a shop on the SDK', () => {
     const [latest] = await guiche.statement.list().all({ limit: 1 })
     expect(latest?.balance).toBe(now.available)
 
+    // Who somebody is does not get into the address.
+    expect((await guiche.transactions.list({ customerName: 'nobody' }).page()).total).toBe(0)
+    expect((await guiche.withdrawals.list({ pixKey: 'nobody@example.com' }).page()).total).toBe(0)
     for (const exported of [guiche.transactions, guiche.withdrawals, guiche.statement]) {
       const answer = await exported.export()
       expect(answer.headers.get('content-type')).toMatch(/^text\/csv/)
@@ -182,6 +185,12 @@ describe('lists', () => {
   })
 
   it('are read from the page that was asked for', async () => {
+    // Who somebody is does not get into the address.
+    const named = { ...filters, customerName: 'maria', startDate: new Date(0), perPage: 3 }
+    for await (const { customer } of mine.transactions.list(named)) expect(customer?.name).toMatch(/maria/i)
+    const csv = await mine.transactions.export({ customerDocument: '52998224725', status: ['PAID'] })
+    expect([csv.url, csv.status]).toEqual([expect.stringMatching(/\/transaction\/search$/), 200])
+    await csv.body?.cancel()
     const items = await mine.transactions.list({ ...filters, perPage: 2, page: 3 }).all()
     expect(items.map(({ externalCode }) => externalCode)).toEqual(codes.toReversed().slice(4))
   })

@@ -348,4 +348,20 @@ export const mutations: Mutation[] = [
     edits: [edit('src/http/json-body.ts', 'return toDigits(text) !== toDigits(String(Number(text)))', 'return !text')],
     caughtBy: 'test/e2e/create-transaction-body.test.ts',
   },
+  {
+    name: 'the chain of the audit log does not hold the entry before',
+    edits: [
+      edit(
+        'migrations/0029_audit_log_is_chained.sql',
+        "audit_entry_hash(coalesce(former.hash, ''), new)",
+        "audit_entry_hash('', new)",
+      ),
+    ],
+    caughtBy: 'src/audit/record.test.ts',
+  },
+  {
+    name: 'an erased customer keeps the name',
+    edits: [edit('src/privacy/store.ts', 'customer_search_name = null,', '')],
+    caughtBy: 'test/e2e/personal-data.test.ts',
+  },
 ]

@@ -1,0 +1,97 @@
+import { recordAction } from '../audit/record.ts'
+import { workLong } from '../db/long-work.ts'
+import type { Db } from '../db/sql.ts'
+import type { Clock } from '../lib/clock.ts'
+import { AppError } from '../lib/errors.ts'
+import { keyedHash, type SecretKey } from '../lib/secrets.ts'
+import * as store from './store.ts'
+
+type Deps = { db: Db; clock: Clock; key: SecretKey }
+
+/** In place of a document that was erased: whoever has the document and the key can find it again, nobody else. */
+export function toErasedDocument(key: SecretKey, document: string): string {
+  return `hash:${keyedHash(key, 'person', document).toString('hex').slice(0, 32)}`
+}
+
+export type Erased = { person: string; transactions: number; withdrawals: number; unattributedPayments: number }
+
+/**
+ * All that is kept of a person, for the person. That it was read is in the audit log.
+ *
+ * @param document CPF or CNPJ, bare
+ */
+export async function exportPerson(
+  { db, clock, key }: Deps,
+  { document, by }: { document: string; by: string },
+): Promise<Record<string, unknown>> {
+  const person = toErasedDocument(key, document)
+  const records = await workLong(
+    db,
+    { readOnly: true },
+    async (tx) => await store.findPersonal(tx, { document, hash: person }),
+  )
+  return await db.transaction(async (tx) => {
+    const kept = await store.exportPersonal(tx, records)
+    await recordAction(tx, {
+      actor: by,
+      action: 'customer.export',
+      details: toDetails(person, records),
+      now: clock.now(),
+    })
+    return { document, exportedAt: clock.now().toISOString(), ...kept }
+  })
+}
+
+/**
+ * Erases a person: what identifies them becomes null, the document a keyed hash. Amounts, ids, histories and the ledger stay. Done again it
+ * changes nothing more.
+ *
+ * @throws {AppError} `erasure_not_possible` while anything about the person is under way
+ */
+export async function erasePerson(
+  { db, clock, key }: Deps,
+  { document, by }: { document: string; by: string },
+): Promise<Erased> {
+  const person = toErasedDocument(key, document)
+  const records = await workLong(
+    db,
+    { readOnly: true },
+    async (tx) => await store.findPersonal(tx, { document, hash: person }),
+  )
+  const now = clock.now()
+  await db.transaction(async (tx) => {
+    const unfinished = await store.lockUnfinished(tx, records)
+    if (unfinished.length > 0) throw stillOpen(unfinished)
+    const ids = (some: store.PersonalRecord[]) => some.map(({ id }) => id)
+    const customers = ids(records.transactions.filter((one) => one.is_customer))
+    const payers = ids(records.transactions.filter((one) => one.is_party))
+    await store.eraseCustomers(tx, { ids: customers, hashes: customers.map(() => person), now })
+    await store.erasePayers(tx, { ids: payers, now })
+    await store.eraseReceivers(tx, { ids: ids(records.withdrawals), hash: person, now })
+    await store.eraseHeldPayers(tx, ids(records.suspense))
+    await store.eraseSnapshots(tx, { recordIds: ids(records.transactions), field: 'payer' })
+    await store.eraseSnapshots(tx, { recordIds: ids(records.withdrawals), field: 'receiver' })
+    await recordAction(tx, { actor: by, action: 'customer.erase', details: toDetails(person, records), now })
+  })
+  return toDetails(person, records)
+}
+
+function toDetails(person: string, { transactions, withdrawals, suspense }: store.PersonalRecords): Erased {
+  return {
+    person,
+    transactions: transactions.length,
+    withdrawals: withdrawals.length,
+    unattributedPayments: suspense.length,
+  }
+}
+
+/** As many as anybody looks up one by one. */
+const namedMax = 20
+
+function stillOpen(ids: string[]): AppError {
+  const named = ids.slice(0, namedMax).join(', ')
+  const more = ids.length > namedMax ? ` and ${ids.length - namedMax} more` : ''
+  return new AppError('erasure_not_possible', {
+    detail: `Nothing was erased: a charge, refund, payout or dispute of this person is still open (${named}${more}). Erase when these have ended: until then the data is needed.`,
+  })
+}

@@ -1,0 +1,166 @@
+import { type Db, sql, type Tx } from '../db/sql.ts'
+
+/** A record with data of a person, and what of it: as the customer of the charge, or as the payer or receiver of the money. */
+export type PersonalRecord = { merchant_id: string; id: string; is_customer: boolean; is_party: boolean }
+
+export type PersonalRecords = {
+  transactions: PersonalRecord[]
+  withdrawals: PersonalRecord[]
+  suspense: PersonalRecord[]
+}
+
+type Person = { document: string; hash: string }
+
+/** Everything that names a person. Payers have no index: it reads all transactions, so it takes its time. */
+export async function findPersonal(tx: Tx, { document, hash }: Person): Promise<PersonalRecords> {
+  const known = [document, hash]
+  const transactions = await tx.query<PersonalRecord>(sql`
+    select merchant_id, id, coalesce(customer_document = any(${known}), false) as is_customer,
+      coalesce(payer->>'document' = ${document}, false) as is_party
+    from transactions where customer_document = any(${known}) or payer->>'document' = ${document}
+    order by id`)
+  const withdrawals = await tx.query<PersonalRecord>(sql`
+    select merchant_id, id, pix_key = any(${known}) as is_customer, coalesce(receiver->>'document' = ${document}, false) as is_party
+    from withdrawals where pix_key = any(${known}) or receiver->>'document' = ${document}
+    order by id`)
+  const suspense = await tx.query<PersonalRecord>(sql`
+    select merchant_id, id, false as is_customer, true as is_party
+    from suspense_payments where payer->>'document' = ${document} order by id`)
+  return { transactions, withdrawals, suspense }
+}
+
+const idsOf = (records: PersonalRecord[]) => records.map(({ id }) => id)
+
+/** Records of these that are not over: a charge that may still be paid, a refund or payout under way, a dispute. Locks all of them. */
+export async function lockUnfinished(tx: Tx, records: PersonalRecords): Promise<string[]> {
+  const transactions = idsOf(records.transactions)
+  const rows = [
+    ...(await tx.query<{ id: string; is_open: boolean }>(sql`
+      select id, status in ('PENDING', 'PIX_QRCODE_GENERATED', 'PROCESSING_REFUND', 'BLOCKED', 'PROCESSING_INFRACTION')
+        or exists (
+          select from infractions i where i.merchant_id = transactions.merchant_id and i.transaction_id = transactions.id
+          and i.state in ('open', 'accepted'))
+        or exists (
+          select from refunds r where r.merchant_id = transactions.merchant_id and r.transaction_id = transactions.id
+          and r.status = 'PROCESSING') as is_open
+      from transactions where id = any(${transactions}::uuid[]) order by id for update`)),
+    ...(await tx.query<{ id: string; is_open: boolean }>(sql`
+      select id, status in ('PENDING', 'PROCESSING') as is_open
+      from withdrawals where id = any(${idsOf(records.withdrawals)}::uuid[]) order by id for update`)),
+    ...(await tx.query<{ id: string; is_open: boolean }>(sql`
+      select id, status in ('held', 'returning') as is_open
+      from suspense_payments where id = any(${idsOf(records.suspense)}::uuid[]) order by id for update`)),
+  ]
+  return rows.filter(({ is_open }) => is_open).map(({ id }) => id)
+}
+
+/** What was entered about the customer of these transactions; a payer whose document is masked is taken for the customer. */
+export async function eraseCustomers(
+  tx: Tx,
+  { ids, hashes, now }: { ids: string[]; hashes: (string | null)[]; now: Date },
+): Promise<void> {
+  await tx.query(sql`
+    update transactions set customer = null, address = null, metadata = null, customer_search_name = null,
+      customer_search_email = null, customer_document = erased.hash, customer_landline_digits = null, customer_mobile_digits = null,
+      payer = case when payer->>'document' like '%*%' then null else payer end, erased_at = ${now}
+    from unnest(${ids}::uuid[], ${hashes}::text[]) as erased (id, hash)
+    where transactions.id = erased.id`)
+}
+
+export async function erasePayers(tx: Tx, { ids, now }: { ids: string[]; now: Date }): Promise<void> {
+  await tx.query(sql`update transactions set payer = null, erased_at = ${now} where id = any(${ids}::uuid[])`)
+}
+
+/** A PIX key may be a document, an e-mail address or a phone number. */
+export async function eraseReceivers(
+  tx: Tx,
+  { ids, hash, now }: { ids: string[]; hash: string; now: Date },
+): Promise<void> {
+  await tx.query(sql`
+    update withdrawals set pix_key = ${hash}, receiver = null, metadata = null, erased_at = ${now}
+    where id = any(${ids}::uuid[])`)
+}
+
+export async function eraseHeldPayers(tx: Tx, ids: string[]): Promise<void> {
+  await tx.query(sql`update suspense_payments set payer = null where id = any(${ids}::uuid[])`)
+}
+
+/** Events say how a record was at a moment: so do they no longer name the person. */
+export async function eraseSnapshots(
+  tx: Tx,
+  { recordIds, field }: { recordIds: string[]; field: 'payer' | 'receiver' },
+): Promise<void> {
+  await tx.query(sql`
+    update events e set snapshot = (e.snapshot::jsonb || jsonb_build_object(${field}::text, null))::json
+    from transactions t
+    where t.id = any(${recordIds}::uuid[]) and e.merchant_id = t.merchant_id and e.record_id = t.id
+      and e.snapshot->>${field}::text is not null and t.payer is null`)
+  await tx.query(sql`
+    update events e set snapshot = (e.snapshot::jsonb || jsonb_build_object(${field}::text, null))::json
+    from withdrawals w
+    where w.id = any(${recordIds}::uuid[]) and e.merchant_id = w.merchant_id and e.record_id = w.id
+      and e.snapshot->>${field}::text is not null and w.receiver is null`)
+}
+
+/** All that is kept of these records, as it is kept. */
+export async function exportPersonal(tx: Tx, records: PersonalRecords): Promise<Record<string, unknown[]>> {
+  const rows = async (statement: Parameters<Tx['query']>[0]) =>
+    (await tx.query<{ row: unknown }>(statement)).map(({ row }) => row)
+  const transactions = idsOf(records.transactions)
+  return {
+    transactions: await rows(sql`
+      select to_json(t) as row from (
+        select t.id, c.client_id as "clientId", c.name as "merchantName", t.amount, t.status, t.created_at as "createdAt",
+          t.external_code as "externalCode", t.customer, t.address, t.items, t.metadata, t.payment_date as "paymentDate",
+          t.amount_paid as "amountPaid", t.end_to_end as "endToEnd", t.payer, t.erased_at as "erasedAt",
+          (select coalesce(json_agg(json_build_object('id', r.id, 'amount', r.amount, 'status', r.status, 'reason', r.reason)), '[]')
+           from refunds r where r.merchant_id = t.merchant_id and r.transaction_id = t.id) as refunds,
+          (select coalesce(json_agg(json_build_object('id', i.id, 'amount', i.amount, 'state', i.state, 'reason', i.reason)), '[]')
+           from infractions i where i.merchant_id = t.merchant_id and i.transaction_id = t.id) as disputes
+        from transactions t join clients c using (merchant_id)
+        where t.id = any(${transactions}::uuid[]) order by t.created_at, t.id) t`),
+    withdrawals: await rows(sql`
+      select to_json(w) as row from (
+        select w.id, c.client_id as "clientId", c.name as "merchantName", w.amount, w.status, w.created_at as "createdAt",
+          w.external_code as "externalCode", w.pix_key as "pixKey", w.pix_key_type as "pixKeyType", w.receiver, w.metadata,
+          w.processed_date as "processedDate", w.end_to_end as "endToEnd", w.erased_at as "erasedAt"
+        from withdrawals w join clients c using (merchant_id)
+        where w.id = any(${idsOf(records.withdrawals)}::uuid[]) order by w.created_at, w.id) w`),
+    unattributedPayments: await rows(sql`
+      select to_json(s) as row from (
+        select s.id, s.kind, s.status, s.acquirer, s.amount, s.paid_at as "paidAt", s.end_to_end as "endToEnd", s.payer
+        from suspense_payments s
+        where s.id = any(${idsOf(records.suspense)}::uuid[]) order by s.paid_at, s.id) s`),
+  }
+}
+
+export type Expired = { id: string; created_at: Date; customer_document: string | null }
+
+/** A merchant's oldest transactions with data of persons that were created in time and are over, the oldest first. Locks them. */
+export async function lockExpired(
+  tx: Tx,
+  { merchantId, from, before, limit }: { merchantId: string; from: Date; before: Date; limit: number },
+): Promise<Expired[]> {
+  return await tx.query<Expired>(sql`
+    select id, created_at, customer_document from transactions
+    where merchant_id = ${merchantId} and created_at >= ${from} and created_at < ${before}
+      and (customer is not null or payer is not null)
+      and status not in ('PENDING', 'PIX_QRCODE_GENERATED', 'PROCESSING_REFUND', 'BLOCKED', 'PROCESSING_INFRACTION')
+    order by created_at, id limit ${limit} for update skip locked`)
+}
+
+export async function listMerchantsToErase(
+  db: Db,
+  before: Date,
+): Promise<{ merchant_id: string; erased_until: Date }[]> {
+  return await db.query<{ merchant_id: string; erased_until: Date }>(sql`
+    select merchant_id, coalesce(erased_until, clients.created_at - interval '1 day') as erased_until
+    from clients left join personal_data_cursors using (merchant_id)
+    where coalesce(erased_until, clients.created_at - interval '1 day') < ${before} order by merchant_id`)
+}
+
+export async function saveErasedUntil(tx: Db | Tx, merchantId: string, until: Date): Promise<void> {
+  await tx.query(sql`
+    insert into personal_data_cursors (merchant_id, erased_until) values (${merchantId}, ${until})
+    on conflict (merchant_id) do update set erased_until = excluded.erased_until`)
+}

@@ -1,0 +1,125 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { raw, sql } from '../../src/db/sql.ts'
+import { type CommandLine, openCommandLine } from '../support/command-line.ts'
+import { charge, payAt, untilStatus } from '../support/payments.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { eventually } from '../support/webhooks.ts'
+
+const document = '52998224725'
+const person = {
+  name: 'Zuleica Quintanilha',
+  document: '529.982.247-25',
+  email: 'zuleica.q@example.com',
+  mobilePhone: '(11) 98765-4321',
+}
+const order = {
+  amount: 2590,
+  customer: person,
+  metadata: { note: 'call Zuleica first' },
+  idempotencyKey: 'order-77',
+}
+const payer = { name: person.name, document }
+
+let service: TestService
+let cli: CommandLine
+let paid: string
+
+beforeAll(async () => {
+  service = await startTestService({ clock: { now: () => new Date(), advance: () => {}, set: () => {} } })
+  cli = await openCommandLine(service)
+  const { id, uri } = await charge(service, order)
+  expect((await payAt(service, uri, { payer })).status).toBe(200)
+  await untilStatus(service, id, 'PAID')
+  paid = id
+})
+afterAll(async () => {
+  await cli.stop()
+  await service.stop()
+})
+
+/** Tables of the service, not of the simulated bank, in which a text is. */
+async function placesOf(text: string): Promise<string[]> {
+  const tables = await service.db.query<{ name: string }>(sql`
+    select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname in ('public', 'graphile_worker')`)
+  const found: string[] = []
+  for (const { name } of tables) {
+    const rows = await service.db.query(sql`select 1 from ${raw(name)} t where t::text ilike ${`%${text}%`} limit 1`)
+    if (rows.length > 0) found.push(name)
+  }
+  return found
+}
+
+type Exported = { transactions: { id: string; customer: object | null }[]; withdrawals: { id: string }[] }
+const exportPerson = async () => await cli.runJson<Exported>(['customer', 'export', '--document', person.document])
+const erase = ['customer', 'erase', '--document', person.document, '--confirm', document]
+
+describe('a person', () => {
+  it('is exported with all that is kept, and that it was read is in the audit log', async () => {
+    const exported = await exportPerson()
+    expect(exported.transactions).toMatchObject([
+      { id: paid, amount: 2590, status: 'PAID', customer: { email: person.email }, metadata: order.metadata, payer },
+    ])
+    const [entry] = await cli.runJson<{ action: string; details: object }[]>(['audit', 'list', '--last', '1'])
+    expect(entry).toMatchObject({ action: 'customer.export', details: { transactions: 1 } })
+    expect(JSON.stringify(entry)).not.toContain(document)
+  })
+
+  it('is not erased while something of theirs is under way, nor by mistake', async () => {
+    const open = await charge(service, { amount: 700, customer: person })
+    await cli.expectFailure(erase, /still open \(/)
+    await cli.expectFailure([...erase.slice(0, -1), '11144477735'], /--confirm names another document/)
+    expect((await exportPerson()).transactions).toHaveLength(2)
+    expect((await payAt(service, open.uri, { payer })).status).toBe(200)
+    await untilStatus(service, open.id, 'PAID')
+  })
+
+  it('is erased wherever they are kept, and the money stays', async () => {
+    const withdrawal = await service.call<{ id: string }>('/withdrawal', {
+      body: { amount: 500, method: 'PIX', pixKey: { key: document, type: 'CPF' }, idempotencyKey: 'payout-77' },
+    })
+    const { id } = withdrawal.body
+    await eventually(
+      async () => (await service.call<{ status: string }>(`/withdrawal/${id}`)).body.status === 'PROCESSED',
+    )
+    const before = await service.call('/balance')
+    expect((await placesOf('zuleica.q')).toSorted()).toEqual(['public.transactions'])
+    expect(await placesOf('Quintanilha')).toContain('public.events')
+    expect(await cli.runJson(erase)).toMatchObject({ transactions: 2, withdrawals: 1 })
+    for (const text of ['Zuleica', 'Quintanilha', document, '98765'])
+      expect([text, await placesOf(text)]).toEqual([text, []])
+    const after = await service.call('/balance')
+    expect({ ...after.body, at: before.body.at }).toEqual(before.body)
+    await cli.runJson(['ledger', 'verify'])
+    const shown = await service.call(`/transaction/${paid}`)
+    expect(shown.body).toMatchObject({ id: paid, status: 'PAID', amount: 2590, amountPaid: 2590 })
+    for (const field of ['customer', 'payer', 'metadata']) expect(shown.body).not.toHaveProperty(field)
+    expect((await service.call(`/transaction/${paid}/event`)).status).toBe(200)
+    expect((await service.call(`/withdrawal/${id}`)).status).toBe(200)
+  })
+
+  it('is found again by the document, and erased again without a change', async () => {
+    expect(await exportPerson()).toMatchObject({
+      transactions: [{ customer: null, payer: null }, { customer: null }],
+      withdrawals: [{ pixKey: expect.stringMatching(/^hash:[0-9a-f]{32}$/) }],
+    })
+    expect(await cli.runJson(erase)).toMatchObject({ transactions: 2, withdrawals: 1 })
+  })
+
+  it('leaves idempotency keys as they were', async () => {
+    const { amount, ...more } = order
+    const again = await service.call<{ id: string }>('/transaction', {
+      body: { amount, paymentMethod: 'PIX', pix: {}, ...more },
+    })
+    expect([again.status, again.body.id]).toEqual([201, paid])
+    const other = await service.call('/transaction', { body: { amount: 1, paymentMethod: 'PIX', pix: {}, ...more } })
+    expect([other.status, other.body.code]).toEqual([422, 'idempotency_key_reused'])
+  })
+})
+
+it('leaves others as they are', async () => {
+  const other = { ...person, name: 'Outra Pessoa', document: '111.444.777-35', email: 'outra@example.com' }
+  const { id } = await charge(service, { amount: 900, customer: other, idempotencyKey: randomUUID() })
+  await cli.runJson(erase)
+  expect((await service.call(`/transaction/${id}`)).body).toMatchObject({ customer: { name: 'Outra Pessoa' } })
+})
