@@ -32,6 +32,7 @@ const Environment = Type.Object({
   WEBHOOK_ALLOW_PRIVATE: Type.Optional(Type.Boolean()),
   RETENTION_ATTEMPTS_DAYS: Type.Integer({ minimum: 7, maximum: 3650, default: 30 }),
   RETENTION_CALLBACKS_DAYS: Type.Integer({ minimum: 8, maximum: 3650, default: 30 }),
+  RETENTION_PERSONAL_DATA_DAYS: Type.Optional(Type.Integer({ minimum: 180, maximum: 36_500 })),
   RETENTION_EXCHANGES_DAYS: Type.Integer({ minimum: 1, maximum: 3650, default: 30 }),
   TRUST_PROXY: Type.Optional(Type.String({ minLength: 1 })),
   METRICS_TOKEN: Type.Optional(Type.String({ minLength: 8 })),
@@ -73,7 +74,13 @@ export type Config = Readonly<{
   attributionApprovalAbove: number
   webhookAllowPrivate: boolean
   /** For how many days what is kept. */
-  retention: { attemptsDays: number; callbacksDays: number; exchangesDays: number }
+  retention: {
+    attemptsDays: number
+    callbacksDays: number
+    exchangesDays: number
+    /** Null: personal data is kept until it is erased by hand. */
+    personalDataDays: number | null
+  }
   /** Addresses and networks of proxies whose X-Forwarded-For is believed; empty: nobody's. */
   trustedProxies: string[]
   /** Others than this machine may reach the service: directly, or through a proxy. */
@@ -170,6 +177,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
       attemptsDays: given.RETENTION_ATTEMPTS_DAYS,
       callbacksDays: given.RETENTION_CALLBACKS_DAYS,
       exchangesDays: given.RETENTION_EXCHANGES_DAYS,
+      personalDataDays: given.RETENTION_PERSONAL_DATA_DAYS ?? null,
     },
     trustedProxies,
     isPublic,

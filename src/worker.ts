@@ -15,6 +15,7 @@ import { observeJobs } from './jobs/metrics.ts'
 import type { Clock } from './lib/clock.ts'
 import type { SecretKey } from './lib/secrets.ts'
 import { matchJobs, matchSchedules } from './orphans/jobs.ts'
+import { privacyJobs, privacySchedules } from './privacy/retention.ts'
 import { byHandJobs } from './reconciliation/by-hand.ts'
 import { observeReconciliation, reconciliationJobs, reconciliationSchedules } from './reconciliation/jobs.ts'
 import { type Retention, retentionJobs, retentionSchedules } from './retention/jobs.ts'
@@ -36,7 +37,7 @@ export type WorkerDeps = {
   registry: Registry
   acquirers: Acquirers
   webhookAllowPrivate: boolean
-  retention: Retention
+  retention: Retention & { personalDataDays: number | null }
   orphanMatchThreshold: number | null
 }
 
@@ -66,6 +67,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
       ...reconciliationJobs({ ...deps, ...settleDeps }),
       ...byHandJobs(deps),
       ...retentionJobs(deps),
+      ...privacyJobs({ ...deps, ...deps.retention }),
     },
     schedules: {
       ...transactionSchedules,
@@ -75,6 +77,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
       ...booksSchedules,
       ...reconciliationSchedules,
       ...retentionSchedules,
+      ...privacySchedules,
     },
   })
   // After the jobs: now every other process sees that this one is alive.

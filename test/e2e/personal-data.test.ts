@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { loadSecretKey } from '../../src/auth/secret-key.ts'
 import { raw, sql } from '../../src/db/sql.ts'
+import { privacyJobs } from '../../src/privacy/retention.ts'
 import { type CommandLine, openCommandLine } from '../support/command-line.ts'
 import { charge, payAt, untilStatus } from '../support/payments.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -122,4 +124,26 @@ it('leaves others as they are', async () => {
   const { id } = await charge(service, { amount: 900, customer: other, idempotencyKey: randomUUID() })
   await cli.runJson(erase)
   expect((await service.call(`/transaction/${id}`)).body).toMatchObject({ customer: { name: 'Outra Pessoa' } })
+})
+
+it('is erased by age where a retention is set: what is older, and not what is open', async () => {
+  const young = await charge(service, { amount: 1100, customer: person, metadata: { order: 1 } })
+  const old = await charge(service, { amount: 1200, customer: person })
+  const open = await charge(service, { amount: 1300, customer: person })
+  expect((await payAt(service, old.uri, { payer })).status).toBe(200)
+  await untilStatus(service, old.id, 'PAID')
+  await service.db.query(sql`update clients set created_at = created_at - interval '3 years'`)
+  await service.db.query(
+    sql`update transactions set created_at = created_at - interval '2 years' where id in (${old.id}, ${open.id})`,
+  )
+  const { key } = await loadSecretKey(service.db, null)
+  const run = privacyJobs({ db: service.db, clock: { now: () => new Date() }, key, personalDataDays: 365 })[
+    'privacy.erase-old'
+  ]
+  for (let times = 0; times < 2; times += 1) await run?.({}, new AbortController().signal)
+  const customerOf = async (id: string) =>
+    (await service.call<{ customer?: object }>(`/transaction/${id}`)).body.customer !== undefined
+  expect(await Promise.all([young, old, open].map(({ id }) => customerOf(id)))).toEqual([true, false, true])
+  const found = await exportPerson()
+  expect(found.transactions.map(({ id }) => id)).toContain(old.id)
 })
