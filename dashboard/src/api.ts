@@ -1,18 +1,16 @@
 import { Guiche, GuicheError } from '@guiche/sdk'
-
-/** One fault of what was sent, such as `amount`. */
-export type Fault = { field: string; code: string; message: string }
+import { type FieldError, writeFieldError } from './field-errors.ts'
 
 /** The service said no; the sentence says what to do. */
 export class Refused extends Error {
   readonly code: string
   readonly status: number
-  readonly faults: Fault[]
+  readonly faults: readonly FieldError[]
   readonly requestId: string | null
 
   constructor(
     status: number,
-    problem: Partial<{ code: string; detail: string; title: string; errors: Fault[]; requestId: string }>,
+    problem: Partial<{ code: string; detail: string; title: string; errors: FieldError[]; requestId: string }>,
   ) {
     super(problem.detail ?? problem.title ?? `The service answered ${status}.`)
     this.name = 'Refused'
@@ -71,6 +69,9 @@ export async function ask<Result>(method: Method, path: string, body?: object): 
   const response = await sessionFetch(`/dashboard/api${path}`, {
     method,
     ...(body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+  }).catch((error: unknown) => {
+    // What `fetch` throws where nothing answers, in each browser's own words.
+    throw error instanceof TypeError ? new Refused(0, { code: 'connection_failed', detail: error.message }) : error
   })
   const text = await response.text()
   const answer = text === '' ? {} : JSON.parse(text)
@@ -97,8 +98,11 @@ export function codeOf(error: unknown): string {
   return error instanceof Refused || error instanceof GuicheError ? error.code : ''
 }
 
-/** Faults of single fields, by their names. */
+export function fieldErrorsOf(error: unknown): readonly FieldError[] {
+  return error instanceof Refused ? error.faults : error instanceof GuicheError ? (error.errors ?? []) : []
+}
+
+/** What is wrong with single fields, by their names, in the language that is chosen. */
 export function faultsOf(error: unknown): Record<string, string> {
-  const faults = error instanceof Refused ? error.faults : error instanceof GuicheError ? (error.errors ?? []) : []
-  return Object.fromEntries(faults.map(({ field, message }) => [field, message]))
+  return Object.fromEntries(fieldErrorsOf(error).map((fault) => [fault.field, writeFieldError(fault)]))
 }

@@ -83,10 +83,25 @@ function SignedIn() {
     },
     staleTime: Number.POSITIVE_INFINITY,
   })
-  useEffect(() => whenSignedOut(() => takeSession(null)), [])
+  const [hasEnded, setEnded] = useState(false)
+  useEffect(
+    () =>
+      whenSignedOut(() => {
+        // Who was never signed in here is not told that it ended.
+        if (queries.getQueryData(sessionKey)) setEnded(true)
+        takeSession(null)
+      }),
+    [],
+  )
   if (session.isPending) return <Waiting />
   if (session.isError) return <ErrorNotice error={session.error} onRetry={() => void session.refetch()} />
-  if (session.data === null) return <SignIn onSignedIn={takeSession} />
+  if (session.data === null) {
+    const enter = (next: Session) => {
+      setEnded(false)
+      takeSession(next)
+    }
+    return <SignIn hasEnded={hasEnded} onSignedIn={enter} />
+  }
   keepCsrfToken(session.data.csrfToken)
   return (
     <UserContext value={session.data.user}>

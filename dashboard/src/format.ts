@@ -11,7 +11,7 @@ export function useFormat() {
 
 export type Format = ReturnType<typeof createFormat>
 
-const formats = { en: createFormat('en'), pt: createFormat('pt') }
+export const formats = { en: createFormat('en'), pt: createFormat('pt') }
 
 function createFormat(language: Language) {
   const locale = locales[language]

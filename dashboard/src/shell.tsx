@@ -19,6 +19,7 @@ import { Link, useLocation } from 'wouter'
 import { actFor, ask } from './api.ts'
 import { ClientSwitch } from './components/client-switch.tsx'
 import { IconOf } from './components/icons.tsx'
+import { OfflineBar } from './components/offline-bar.tsx'
 import { SearchBox } from './components/search-box.tsx'
 import { forgetPersonalFilters } from './filters.ts'
 import { useClientLink } from './links.ts'
@@ -151,6 +152,7 @@ export function Shell({ onSignedOut, children }: { onSignedOut: () => void; chil
               {t.simulated}
             </Text>
           )}
+          <OfflineBar />
           {children}
         </div>
       </AppShell.Main>

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { invite } from '../../src/users/invite.ts'
 import { chromiumPath, openChromium, visit } from '../support/browser.ts'
 import { charge } from '../support/payments.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -60,12 +61,47 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
 
   it('keeps no screen from before a sign-out for who comes next', async () => {
     const email = await inviteUser(service, { role: 'finance', merchantId: await findSandboxMerchant(service) })
-    const { page, close } = await visit(browser)
+    const { page, look, close } = await visit(browser)
     await signIn(page, service, email)
     await page.getByRole('heading', { name: 'Today', exact: true }).waitFor()
     await service.db.pool.query('delete from sessions')
     await page.getByRole('link', { name: 'Transactions' }).click()
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await page.getByText('Your session ended.').waitFor()
+    await look('session-ended')
+    await close()
+  })
+
+  it('says in Portuguese what is wrong with a field, and as what one is invited', async () => {
+    const invitation = { email: 'ana@example.com', merchantId: null, role: 'support', invitedBy: null }
+    const token = await service.db.transaction(async (tx) => await invite(tx, invitation, service.clock.now()))
+    const { page, look, close } = await visit(browser, { width: 390, locale: 'pt-BR' })
+    await page.goto(`${service.baseUrl}/dashboard/welcome/${token}`)
+    await page.getByText('Você vai acessar a operação com o perfil Atendimento.').waitFor()
+    await page.getByLabel('Nome').fill('Ana Lima')
+    await page.getByRole('textbox', { name: 'Senha' }).fill('curta')
+    await page.getByRole('button', { name: 'Criar minha conta' }).click()
+    await page.getByText('A senha tem de 12 a 256 caracteres.').waitFor()
+    await look('welcome-portuguese')
+    await close()
+  })
+
+  it('says that there is no connection, what it still shows, and in words for people', async () => {
+    const email = await inviteUser(service, { role: 'support' })
+    const { page, context, look, close } = await visit(browser, { width: 390, locale: 'pt-BR' })
+    await signIn(page, service, email)
+    await page.getByRole('heading', { name: 'Hoje', exact: true }).waitFor()
+    await context.setOffline(true)
+    await page.getByText('Você está sem conexão.').waitFor()
+    await look('offline')
+    await context.setOffline(false)
+    await page.getByText('Você está sem conexão.').waitFor({ state: 'detached' })
+    await page.route('**/dashboard/api/overview*', async (route) => await route.abort())
+    await page.goto(`${service.baseUrl}/dashboard`)
+    await page.getByRole('alert').getByText('Não houve resposta do serviço.').waitFor()
+    await page.getByRole('button', { name: /^Sua conta/ }).click()
+    await page.getByRole('menuitem', { name: 'English' }).click()
+    await page.getByRole('alert').getByText('The service cannot be reached.').waitFor()
     await close()
   })
 

@@ -1,10 +1,11 @@
 import { Alert, Button, Group, Text } from '@mantine/core'
-import { codeOf, Refused, sentenceOf } from '../api.ts'
+import { codeOf, fieldErrorsOf, Refused, sentenceOf } from '../api.ts'
+import { writeFieldError } from '../field-errors.ts'
 import { texts, useLanguage, useText } from '../text.ts'
 
 const words = texts({
-  en: { title: 'That did not work', retry: 'Try again', request: 'Request' },
-  pt: { title: 'Não deu certo', retry: 'Tentar de novo', request: 'Requisição' },
+  en: { title: 'That did not work', retry: 'Try again', request: 'Request', detail: '' },
+  pt: { title: 'Não deu certo', retry: 'Tentar de novo', request: 'Requisição', detail: 'Detalhe (em inglês):' },
 })
 
 /** The service speaks English: what people meet most, by its code. */
@@ -19,7 +20,7 @@ const inPortuguese: Record<string, string> = {
   payouts_stopped: 'A saída de dinheiro está parada. Veja o motivo na tela do sistema antes de tentar de novo.',
   acquirer_unavailable: 'O adquirente ainda não disse o resultado. Ele é perguntado de novo; acompanhe pelo registro.',
   rate_limited: 'Foram pedidos demais em pouco tempo. Espere um minuto e tente de novo.',
-  validation_failed: 'Algo do que foi enviado não vale. Confira o endereço, o id ou os campos.',
+  validation_failed: 'Há um campo inválido.',
   internal_error: 'O serviço falhou. Tente de novo; se continuar, leve o número da requisição à operação.',
   overloaded: 'O serviço está sobrecarregado. Espere alguns segundos e tente de novo.',
   database_unavailable:
@@ -27,6 +28,34 @@ const inPortuguese: Record<string, string> = {
   request_timeout: 'A requisição demorou demais para chegar. Tente de novo.',
   connection_failed: 'Não houve resposta do serviço. Confira a sua conexão e tente de novo.',
   timeout: 'O serviço não respondeu a tempo. Confira o registro antes de tentar de novo.',
+  acquirer_refused: 'O adquirente recusou o pedido.',
+  payment_refused: 'O banco simulado recusou o pagamento.',
+  refund_not_possible: 'Esta transação não pode ser devolvida assim.',
+  infraction_not_possible: 'Esta contestação não pode ser aberta ou decidida assim.',
+  suspense_not_possible: 'Este pagamento não pode ser tratado assim.',
+  difference_not_possible: 'Esta divergência não pode ser decidida assim.',
+  entry_not_possible: 'Este lançamento não pode ser feito assim.',
+  withdrawal_not_possible: 'Este saque não é possível.',
+  user_not_possible: 'Este usuário não pode ser alterado assim.',
+  idempotency_key_reused:
+    'Este pedido já foi enviado com outros dados. Recarregue a página e confira antes de tentar de novo.',
+  body_too_large: 'Os dados enviados são grandes demais.',
+}
+
+/** Of these the service's sentence says more than a translation by code can. */
+const hasMore = (code: string) => code.endsWith('_not_possible') || code.endsWith('_refused')
+
+/** For people: the SDK's sentences are for whoever programs with it. */
+const inEnglish: Record<string, string> = {
+  connection_failed: 'The service cannot be reached. Check your connection and try again.',
+  timeout: 'The service did not answer in time. Check the record before you try again.',
+}
+
+/** The sentence for whatever was thrown, in the language that is chosen. */
+export function useSentence(): (error: unknown) => string {
+  const { language } = useLanguage()
+  const byCode = language === 'pt' ? inPortuguese : inEnglish
+  return (error) => byCode[codeOf(error)] ?? sentenceOf(error)
 }
 
 /** Asking again does not help. */
@@ -37,11 +66,22 @@ export function ErrorNotice({ error, onRetry }: { error: unknown; onRetry?: () =
   const t = useText(words)
   const { language } = useLanguage()
   const code = codeOf(error)
-  const sentence = (language === 'pt' && inPortuguese[code]) || sentenceOf(error)
+  const sentence = useSentence()(error)
+  const fields = language === 'pt' ? fieldErrorsOf(error) : []
   const requestId = error instanceof Refused ? error.requestId : null
   return (
     <Alert color="red" title={t.title} role="alert">
       <Text size="sm">{sentence}</Text>
+      {fields.map((field) => (
+        <Text key={`${field.field} ${field.code}`} size="sm">
+          <span className="identifier">{field.field}</span>: {writeFieldError(field)}
+        </Text>
+      ))}
+      {language === 'pt' && hasMore(code) && (
+        <Text size="xs" c="dimmed" mt={4}>
+          {t.detail} <span lang="en">{sentenceOf(error)}</span>
+        </Text>
+      )}
       {requestId && (
         <Text size="xs" c="dimmed" mt={4}>
           {t.request} <span className="identifier">{requestId}</span>

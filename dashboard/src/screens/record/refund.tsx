@@ -4,8 +4,9 @@ import { useDebouncedValue } from '@mantine/hooks'
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { RefundPreview } from '../../../../src/transactions/refund-preview.ts'
-import { ask, faultsOf, guiche, Refused, sentenceOf, withQuery } from '../../api.ts'
+import { ask, faultsOf, guiche, Refused, withQuery } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
+import { useSentence } from '../../components/error-notice.tsx'
 import { MoneyInput } from '../../components/money-input.tsx'
 import { Section } from '../../components/page.tsx'
 import { Status } from '../../components/status.tsx'
@@ -52,6 +53,7 @@ const words = texts({
 /** Is there where the payment may be refunded, and whoever looks may do so. */
 export function RefundButton({ transaction }: { transaction: Transaction }) {
   const t = useText(words)
+  const sentence = useSentence()
   const may = useMay()
   const [isOpen, setOpen] = useState(false)
   const { id, status, updatedAt } = transaction
@@ -62,7 +64,7 @@ export function RefundButton({ transaction }: { transaction: Transaction }) {
   })
   if (whole.error instanceof Refused && whole.error.code === 'payouts_stopped') {
     return (
-      <Tooltip label={sentenceOf(whole.error)} multiline maw={300}>
+      <Tooltip label={sentence(whole.error)} multiline maw={300}>
         <Button data-disabled variant="default">
           {t.refund}
         </Button>
@@ -90,6 +92,7 @@ function Dialog({
   onClose: () => void
 }) {
   const t = useText(words)
+  const sentence = useSentence()
   const format = useFormat()
   const queries = useQueryClient()
   const [idempotencyKey] = useState(newIdempotencyKey)
@@ -147,7 +150,7 @@ function Dialog({
           data-autofocus
           value={part}
           onChange={setAmount}
-          error={preview.isError ? (faultsOf(preview.error).amount ?? sentenceOf(preview.error)) : undefined}
+          error={preview.isError ? (faultsOf(preview.error).amount ?? sentence(preview.error)) : undefined}
         />
       )}
       <Textarea

@@ -1,4 +1,4 @@
-import { Button, PasswordInput, PinInput, Stack, Text, TextInput } from '@mantine/core'
+import { Alert, Button, PasswordInput, PinInput, Stack, Text, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { ask, Refused } from '../../api.ts'
@@ -14,6 +14,7 @@ const words = texts({
     password: 'Password',
     signIn: 'Sign in',
     code: 'Code of your authenticator app',
+    ended: 'Your session ended. Sign in again to go on where you were.',
     help: 'Forgotten? Whoever manages your users can send you a link for a new password.',
   },
   pt: {
@@ -22,11 +23,19 @@ const words = texts({
     password: 'Senha',
     signIn: 'Entrar',
     code: 'Código do seu aplicativo autenticador',
+    ended: 'Sua sessão terminou. Entre de novo para continuar de onde parou.',
     help: 'Esqueceu? Quem gerencia seus usuários pode enviar um link para uma nova senha.',
   },
 })
 
-export default function SignIn({ onSignedIn }: { onSignedIn: (session: Session) => void }) {
+export default function SignIn({
+  hasEnded,
+  onSignedIn,
+}: {
+  /** Whoever was signed in here is no more, and did not sign out. */
+  hasEnded: boolean
+  onSignedIn: (session: Session) => void
+}) {
   const t = useText(words)
   const [email, setEmail] = useState('')
   const [password, setPassword] = useState('')
@@ -48,6 +57,11 @@ export default function SignIn({ onSignedIn }: { onSignedIn: (session: Session) 
         }}
       >
         <Stack>
+          {hasEnded && (
+            <Alert color="yellow" role="status">
+              {t.ended}
+            </Alert>
+          )}
           <TextInput
             label={t.email}
             type="email"

@@ -7,6 +7,7 @@ import { EntryPage } from '../../components/entry-page.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import type { Session } from '../../session.tsx'
 import { texts, useText } from '../../text.ts'
+import { words as userWords } from '../users/text.ts'
 
 const words = texts({
   en: {
@@ -25,7 +26,8 @@ const words = texts({
     first: 'Torne-se a primeira pessoa administradora',
     join: 'Boas-vindas',
     reset: 'Escolha uma nova senha',
-    lead: (role: string, merchant: string | null) => `Você entra em ${merchant ?? 'operação'} como ${role}.`,
+    lead: (role: string, merchant: string | null) =>
+      `Você vai acessar ${merchant ?? 'a operação'} com o perfil ${role}.`,
     email: 'E-mail',
     name: 'Nome',
     password: 'Senha',
@@ -40,6 +42,7 @@ type Invitation = { email: string | null; role: string; merchantName: string | n
 /** Where a link of an invitation leads. */
 export default function Welcome({ token, onSignedIn }: { token: string; onSignedIn: (session: Session) => void }) {
   const t = useText(words)
+  const { roles } = useText(userWords)
   const [, navigate] = useLocation()
   const [given, setGiven] = useState({ email: '', name: '', password: '' })
   const invitation = useQuery({
@@ -73,7 +76,7 @@ export default function Welcome({ token, onSignedIn }: { token: string; onSigned
   return (
     <EntryPage
       title={isReset ? t.reset : email === null ? t.first : t.join}
-      lead={isReset || email === null ? email : t.lead(role, merchantName)}
+      lead={isReset || email === null ? email : t.lead(roles[role] ?? role, merchantName)}
     >
       <form
         onSubmit={(event) => {
