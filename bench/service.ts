@@ -81,6 +81,8 @@ export async function startService(options: {
       // It counts every request and refuses none.
       RATE_LIMIT_CREATE: '1000000',
       RATE_LIMIT_TOKEN: '1000000',
+      RATE_LIMIT_READ: '1000000',
+      CONNECTIONS_PER_ADDRESS: '0',
       TOKEN_LIFETIME_SECONDS: '86400',
       ...options.environment,
     },

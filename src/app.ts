@@ -16,7 +16,7 @@ import { type Db, ping } from './db/sql.ts'
 import { registerGuide } from './guide/static.ts'
 import { compileAtFirstUse } from './http/compile.ts'
 import { registerHealthRoutes } from './http/health.ts'
-import { createRateLimiter, type RateLimiter } from './http/rate-limit.ts'
+import { createRateLimiter, enforceRateLimit, type RateLimiter } from './http/rate-limit.ts'
 import { registerOpenApi, registerReference } from './http/reference.ts'
 import { ProblemView } from './http/schemas.ts'
 import { createServer, type Server } from './http/server.ts'
@@ -76,6 +76,7 @@ export async function createApp(deps: AppDeps): Promise<Server> {
     log,
     registry,
     trustedProxies: config.trustedProxies,
+    connectionsPerHostMax: config.connectionsPerAddress,
     // 64 bits: enough to tell people apart, and nothing can be read from it.
     hashPerson: (text) => keyedHash(key, 'person', text).toString('hex').slice(0, 16),
     checkWebhookUrl: (url) => checkWebhookUrl(url, { allowPrivate: config.webhookAllowPrivate }),
@@ -109,6 +110,7 @@ export async function createApp(deps: AppDeps): Promise<Server> {
     const limiter = createRateLimiter({ name, limit: { perSecond, burst }, clock })
     return shared?.shareLimiter(limiter) ?? limiter
   }
+  limitReads(app, limit('read', config.rateLimitRead.perSecond, config.rateLimitRead.burst))
   const perAddress = config.rateLimitToken
   await registerAuthRoutes(app, {
     ...deps,
@@ -162,4 +164,14 @@ export async function createApp(deps: AppDeps): Promise<Server> {
   await registerDashboardPage(app)
   await registerGuide(app)
   return app
+}
+
+/** After the guard: a merchant's reads count together, whichever of its tokens they come with, and a person's on their own. */
+function limitReads(app: Server, limiter: RateLimiter): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    const isRead = request.method === 'GET' || request.method === 'HEAD'
+    const key = request.user ? `user ${request.user.id}` : request.caller?.merchantId
+    if (isRead && key !== undefined) enforceRateLimit(limiter, key, reply)
+    done()
+  })
 }

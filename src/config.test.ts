@@ -33,6 +33,8 @@ describe('an empty environment', () => {
     tokenLifetimeSeconds: 900,
     rateLimitCreate: { perSecond: 100, burst: 200 },
     rateLimitToken: { perSecond: 20, burst: 100 },
+    rateLimitRead: { perSecond: 100, burst: 200 },
+    connectionsPerAddress: 256,
     acquirersFile: null,
     variable: expect.any(Function),
     simulatorUrl: null,
@@ -101,6 +103,8 @@ it('takes every variable', () => {
     RATE_LIMIT_CREATE: '0.5',
     RATE_LIMIT_CREATE_BURST: '7',
     RATE_LIMIT_TOKEN: '1',
+    RATE_LIMIT_READ: '0.5',
+    CONNECTIONS_PER_ADDRESS: '0',
     SIMULATOR_URL: 'http://simulator:4010',
     ATTRIBUTION_APPROVAL_ABOVE: '100000',
     ORPHAN_MATCH_THRESHOLD: '80',
@@ -129,6 +133,8 @@ it('takes every variable', () => {
     tokenLifetimeSeconds: 300,
     rateLimitCreate: { perSecond: 0.5, burst: 7 },
     rateLimitToken: { perSecond: 1, burst: 5 },
+    rateLimitRead: { perSecond: 0.5, burst: 1 },
+    connectionsPerAddress: 0,
     acquirersFile: null,
     variable: expect.any(Function),
     simulatorUrl: 'http://simulator:4010',
@@ -156,6 +162,8 @@ describe('numbers', () => {
     ['RETENTION_CALLBACKS_DAYS', '8', '3650', '7', '3651'],
     ['RETENTION_EXCHANGES_DAYS', '1', '3650', '0', '3651'],
     ['RATE_LIMIT_TOKEN', '0', '1000000', '-0.1', '1000000.1'],
+    ['RATE_LIMIT_READ', '0', '1000000', '-0.1', '1000000.1'],
+    ['CONNECTIONS_PER_ADDRESS', '0', '10000', '-1', '10001'],
   ]
 
   it('are taken from edge to edge', () => {

@@ -25,6 +25,8 @@ const Environment = Type.Object({
   RATE_LIMIT_CREATE: Type.Number({ minimum: 0, maximum: 1_000_000, default: 100 }),
   RATE_LIMIT_CREATE_BURST: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000_000 })),
   RATE_LIMIT_TOKEN: Type.Number({ minimum: 0, maximum: 1_000_000, default: 20 }),
+  RATE_LIMIT_READ: Type.Number({ minimum: 0, maximum: 1_000_000, default: 100 }),
+  CONNECTIONS_PER_ADDRESS: Type.Integer({ minimum: 0, maximum: 10_000, default: 256 }),
   ACQUIRERS_FILE: Type.Optional(Type.String({ minLength: 1 })),
   SIMULATOR_URL: Type.Optional(Type.String({ minLength: 1 })),
   ATTRIBUTION_APPROVAL_ABOVE: Type.Integer({ minimum: 0, maximum: 1_000_000_000_000, default: 50_000 }),
@@ -63,6 +65,10 @@ export type Config = Readonly<{
   rateLimitCreate: { perSecond: number; burst: number }
   /** Per address, and twice that per client. */
   rateLimitToken: { perSecond: number; burst: number }
+  /** Per client and second. */
+  rateLimitRead: { perSecond: number; burst: number }
+  /** Of one host; 0 turns the limit off. */
+  connectionsPerAddress: number
   /** The accounts at PSPs, by absolute path (acquirers/settings.ts). Null: the simulated network. */
   acquirersFile: string | null
   /** Reads a variable that the file above names. */
@@ -167,6 +173,8 @@ export function readConfig(environment: Record<string, string | undefined>): Con
       burst: given.RATE_LIMIT_CREATE_BURST ?? Math.max(1, Math.ceil(given.RATE_LIMIT_CREATE * 2)),
     },
     rateLimitToken: { perSecond: given.RATE_LIMIT_TOKEN, burst: Math.max(1, Math.ceil(given.RATE_LIMIT_TOKEN * 5)) },
+    rateLimitRead: { perSecond: given.RATE_LIMIT_READ, burst: Math.max(1, Math.ceil(given.RATE_LIMIT_READ * 2)) },
+    connectionsPerAddress: given.CONNECTIONS_PER_ADDRESS,
     acquirersFile: acquirersFile === undefined ? null : resolve(acquirersFile),
     variable: (name) => environment[name],
     simulatorUrl,

@@ -2,7 +2,8 @@ import { X509Certificate } from 'node:crypto'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type Identity, issueCertificate, makeAuthority } from '../../simulator/certificates.ts'
 import { toCallbackDoor } from '../acquirers/callbacks.ts'
-import { createProxyCheck, findCertificateFault } from './certificate.ts'
+import { createProxyCheck } from '../http/connections.ts'
+import { findCertificateFault } from './certificate.ts'
 
 const from = new Date('2026-01-01T00:00:00Z')
 const to = new Date('2027-01-01T00:00:00Z')

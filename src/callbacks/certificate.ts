@@ -1,5 +1,4 @@
 import { X509Certificate } from 'node:crypto'
-import { BlockList, isIPv6 } from 'node:net'
 import type { ClientCertificateRule } from '../acquirers/callbacks.ts'
 
 export type CertificateFault =
@@ -35,19 +34,6 @@ export function findCertificateFault(
   const isListed = rule.sha256.length === 0 || rule.sha256.includes(sha256)
   const isNamed = rule.subject.every((part) => parts.includes(part))
   return isListed && isNamed ? null : { reason: 'other_certificate', ...shown }
-}
-
-/** Whether the other end of a connection is one of these addresses and networks (`127.0.0.1`, `10.0.0.0/8`). */
-export function createProxyCheck(trustedProxies: string[]): (peer: string) => boolean {
-  const list = new BlockList()
-  for (const one of trustedProxies) {
-    const [address = '', bits] = one.split('/')
-    const family = isIPv6(address) ? 'ipv6' : 'ipv4'
-    if (bits === undefined) list.addAddress(address, family)
-    else list.addSubnet(address, Number(bits), family)
-  }
-  // An IPv4 address that was reached over IPv6 (::ffff:127.0.0.1) is found among those of IPv4.
-  return (peer) => list.check(peer, isIPv6(peer) ? 'ipv6' : 'ipv4')
 }
 
 /** `parts` of the subject: `CN=psp.example.com`. */

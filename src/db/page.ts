@@ -1,3 +1,5 @@
+import { AppError } from '../lib/errors.ts'
+import { createFairQueue, type FairQueue } from '../lib/fair-queue.ts'
 import type { Db } from './sql.ts'
 import { empty, type Sql, sql } from './sql.ts'
 
@@ -6,6 +8,33 @@ export type Position = { createdAt: Date; id: string }
 
 /** A merchant's part of a table, filtered. */
 export type List = { table: Sql; columns: Sql; merchantId: string; where: Sql }
+
+/** Of a pool's connections, the share that lists and exports have at most: creates and bookings always find one. */
+const shareOfLists = 0.4
+/** One merchant's statements at once. Each keeps a core busy that creates need too. */
+const maxPerMerchant = 4
+/** More than a page of the dashboard asks for at once, or an SDK that reads several lists. */
+const maxWaitingPerMerchant = 32
+
+/** One line for each pool, whoever asks it. */
+const queues = new WeakMap<object, FairQueue>()
+
+/** Runs a statement that reads as much as a merchant likes: a list, a search, a piece of an export. */
+export async function runList<Result>(db: Db, merchantId: string, work: () => Promise<Result>): Promise<Result> {
+  const queue = queues.get(db.pool) ?? makeQueue(db.pool.options.max)
+  queues.set(db.pool, queue)
+  return await queue.run(merchantId, work)
+}
+
+function makeQueue(connectionsMax: number): FairQueue {
+  const maxConcurrency = Math.max(1, Math.floor(connectionsMax * shareOfLists))
+  // Half of them, so that another merchant's list need not wait for this one's.
+  const maxPerKey = Math.min(maxPerMerchant, Math.ceil(maxConcurrency / 2))
+  return createFairQueue({ maxConcurrency, maxPerKey, maxWaitingPerKey: maxWaitingPerMerchant })
+}
+
+/** Places that a page may pass over one by one, filtered: each costs what it costs to read it. Cursors pass over none. */
+const offsetMax = 100_000
 
 /** To pass over fewer takes no time. */
 const deepFrom = 1000
@@ -40,7 +69,8 @@ export async function findPage<Row extends { id: string; created_at: Date }>(
   const prepared = list.isNarrow
     ? sql`with matching as materialized (select created_at, id from ${ofMerchant})`
     : start && sql`with start as materialized (${start})`
-  const rows = await db.query<{ total: number } & (Row | { id: null })>(sql`
+  if (offset > offsetMax && !list.start) throw tooDeep()
+  const statement = sql`
     ${prepared ?? empty}
     select counted.total, listed.*
     from (select ${list.total ?? sql`(select count(*) from ${matching})`} as total) counted
@@ -53,7 +83,8 @@ export async function findPage<Row extends { id: string; created_at: Date }>(
       ) places using (created_at, id)
       where merchant_id = ${merchantId}
     ) listed on true
-    order by listed.created_at desc, listed.id desc`)
+    order by listed.created_at desc, listed.id desc`
+  const rows = await runList(db, merchantId, () => db.query<{ total: number } & (Row | { id: null })>(statement))
   const found = rows.filter((row): row is { total: number } & Row => row.id !== null)
   const items = found.slice(0, list.perPage)
   const last = items.at(-1)
@@ -62,6 +93,14 @@ export async function findPage<Row extends { id: string; created_at: Date }>(
     items,
     next: last && found.length > list.perPage ? { createdAt: last.created_at, id: last.id } : null,
   }
+}
+
+function tooDeep(): AppError {
+  const message = `is too deep: more than ${offsetMax} items come before it. Follow nextCursor, or narrow the list by dates`
+  return new AppError('validation_failed', {
+    detail: `page ${message}.`,
+    fields: [{ field: 'page', code: 'too_deep', message }],
+  })
 }
 
 /** At once: some milliseconds of a process that creates are waiting for. */
@@ -73,10 +112,11 @@ export async function* walkList<Row extends { id: string; created_at: Date }>(
   { table, columns, merchantId, where }: List,
 ): AsyncGenerator<Row[]> {
   for (let after: Position | null = null; ; ) {
-    const rows: Row[] = await db.query<Row>(sql`
+    const statement = sql`
       select ${columns} from ${table}
       where merchant_id = ${merchantId} ${where} ${isAfter(after)}
-      order by created_at desc, id desc limit ${rowsAtOnce}`)
+      order by created_at desc, id desc limit ${rowsAtOnce}`
+    const rows: Row[] = await runList(db, merchantId, () => db.query<Row>(statement))
     yield rows
     const last = rows.at(-1)
     if (!last || rows.length < rowsAtOnce) return

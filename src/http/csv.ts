@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type TSchema, Type } from 'typebox'
+import { AppError } from '../lib/errors.ts'
 
 /** What an export adds to the description of its list. */
 export const csvDescription =
@@ -21,15 +22,74 @@ export function wantsCsv(request: FastifyRequest): boolean {
   return ranges.some((range) => /^\s*text\/csv\s*(;|$)/i.test(range) && !/;\s*q=0(\.0*)?\s*(;|$)/i.test(range))
 }
 
+/** Exports of one merchant at once, in each process. A person waits for one, a program for two. */
+const exportsMax = 2
+/** A reader that takes nothing for so long has gone, or means to hold what others need. */
+const idleMsMax = 60_000
+/** Bytes that are ready for the reader; the pieces that they are made of are some hundred rows each. */
+const bufferBytes = 64 * 1024
+
+/** By the server: the exports that run, for each merchant. */
+const running = new WeakMap<object, Map<string, number>>()
+
 /**
- * Sent as it is read, by the pace of the reader: an export of years needs no more memory than a page. When the reader goes, nothing more
- * is read; and nothing at all when it asks for the headers alone.
+ * Sent as it is read, by the pace of the reader: an export of years needs no more memory than a page. When the reader goes, or takes
+ * nothing for a minute, nothing more is read; and nothing at all when it asks for the headers alone.
+ *
+ * @throws {AppError} `rate_limited` where the merchant has as many exports running as it may
  */
-export function sendCsv(reply: FastifyReply, name: string, lines: AsyncGenerator<string>): FastifyReply {
+export function sendCsv(
+  reply: FastifyReply,
+  name: string,
+  lines: AsyncGenerator<string>,
+  { idleMs = idleMsMax } = {},
+): FastifyReply {
+  const { request, server } = reply
+  const isHead = request.method === 'HEAD'
+  const release = isHead ? () => {} : takeExport(server.server, request.caller?.merchantId ?? request.ip)
+  const stalled = () => stream.destroy(new Error('cut: the reader of an export took nothing for a minute'))
+  const stream = Readable.from(isHead ? [] : whileRead(lines, { idleMs, stalled }), {
+    objectMode: false,
+    highWaterMark: bufferBytes,
+  })
+  stream.once('close', release)
   return reply
     .type('text/csv; charset=utf-8')
     .header('content-disposition', `attachment; filename="${name}.csv"`)
-    .send(Readable.from(reply.request.method === 'HEAD' ? [] : lines))
+    .send(stream)
+}
+
+function takeExport(server: object, key: string): () => void {
+  const counts = running.get(server) ?? new Map<string, number>()
+  running.set(server, counts)
+  const count = counts.get(key) ?? 0
+  if (count >= exportsMax) {
+    throw new AppError('rate_limited', {
+      detail: `${exportsMax} exports are running already. Read them to their end, or close them, and try again.`,
+      headers: { 'retry-after': '5' },
+    })
+  }
+  counts.set(key, count + 1)
+  return () => {
+    const left = (counts.get(key) ?? 0) - 1
+    if (left > 0) counts.set(key, left)
+    else counts.delete(key)
+  }
+}
+
+/** Calls `stalled` when a piece is not asked for within the time after the one before. */
+async function* whileRead(
+  lines: AsyncGenerator<string>,
+  { idleMs, stalled }: { idleMs: number; stalled: () => void },
+): AsyncGenerator<string> {
+  for await (const line of lines) {
+    const timer = setTimeout(stalled, idleMs).unref()
+    try {
+      yield line
+    } finally {
+      clearTimeout(timer)
+    }
+  }
 }
 
 type Value = string | number | Date | null

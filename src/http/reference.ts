@@ -66,7 +66,16 @@ export async function registerReference(app: Server): Promise<void> {
   app.get('/', { config: { access: { public: true } }, schema: { hide: true } }, async (_request, reply) =>
     reply.redirect('/docs'),
   )
-  app.get('/openapi.json', { config: { access: { public: true } }, schema: { hide: true } }, async () => app.swagger())
+  // Made once: it is half a megabyte, and anybody may fetch it.
+  let document: string | undefined
+  app.get(
+    '/openapi.json',
+    { config: { access: { public: true } }, schema: { hide: true } },
+    async (_request, reply) => {
+      document ??= JSON.stringify(app.swagger())
+      return reply.type('application/json; charset=utf-8').send(document)
+    },
+  )
   await app.register(async (scoped) => {
     scoped.addHook('onRoute', (route) => {
       route.config = { ...route.config, access: { public: true } }
@@ -79,6 +88,7 @@ export async function registerReference(app: Server): Promise<void> {
         docExpansion: 'list',
         defaultModelsExpandDepth: -1,
         displayRequestDuration: true,
+        persistAuthorization: true,
       },
       theme: { title: 'Guichê API' },
     })

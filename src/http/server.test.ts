@@ -9,11 +9,12 @@ import { registerHealthRoutes } from './health.ts'
 import { ProblemView } from './schemas.ts'
 import { createServer } from './server.ts'
 
-async function testServer() {
+async function testServer({ connectionsPerHostMax = 0 } = {}) {
   return await createServer({
     log: pino({ level: 'silent' }),
     registry: new Registry(),
     trustedProxies: [],
+    connectionsPerHostMax,
     checkWebhookUrl: () => null,
     hashPerson: () => 'hash',
   })
@@ -112,5 +113,73 @@ it.each([
   expect(answers.map(({ statusCode }) => statusCode)).toEqual([status, status, status])
   // Where others reach it, those who come at once share one reading.
   expect(readings).toBe(status === 401 ? 0 : isPublic ? 1 : 3)
+  await app.close()
+})
+
+it('runs two exports of one reader at once, until one of them is read or closed', async () => {
+  const app = await testServer()
+  app.get('/export', { config: { access: { public: true } } }, async (_, reply) => sendCsv(reply, 'endless', endless()))
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const ask = async () => {
+    const request = get(`${app.listeningOrigin}/export`)
+    const [answer] = await once(request, 'response')
+    answer.on('error', () => {})
+    return { request, answer: answer.pause() }
+  }
+  const [first, second] = [await ask(), await ask()]
+  const refused = await ask()
+  expect([refused.answer.statusCode, refused.answer.headers['retry-after']]).toEqual([429, '5'])
+  expect(JSON.parse(String(await refused.answer.toArray())).code).toBe('rate_limited')
+  // Its headers alone take none.
+  expect((await fetch(`${app.listeningOrigin}/export`, { method: 'HEAD' })).status).toBe(200)
+  first.request.destroy()
+  await expect.poll(async () => (await ask()).answer.statusCode, { timeout: 10_000 }).toBe(200)
+  second.request.destroy()
+  await app.close()
+})
+
+it('cuts an export whose reader takes nothing', async () => {
+  const app = await testServer()
+  let ended = false
+  async function* lines(): AsyncGenerator<string> {
+    try {
+      yield* endless()
+    } finally {
+      ended = true
+    }
+  }
+  app.get('/export', { config: { access: { public: true } } }, async (_, reply) =>
+    sendCsv(reply, 'endless', lines(), { idleMs: 50 }),
+  )
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const [answer] = await once(get(`${app.listeningOrigin}/export`), 'response')
+  answer.pause()
+  await expect.poll(() => ended, { timeout: 10_000 }).toBe(true)
+  await expect(answer.resume().toArray()).rejects.toThrow('aborted')
+  await app.close()
+})
+
+async function* endless(): AsyncGenerator<string> {
+  for (;;) yield 'x'.repeat(100_000)
+}
+
+it('takes so many connections of one host, and others beside', async () => {
+  const app = await testServer({ connectionsPerHostMax: 3 })
+  app.get('/open', { config: { access: { public: true } } }, async () => 'yes')
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const { port } = app.server.address() as AddressInfo
+  const open = async (localAddress: string) => {
+    const socket = connect({ port, host: '127.0.0.1', localAddress }).on('error', () => {})
+    await once(socket, 'connect')
+    socket.write('GET /open HTTP/1.1\r\nHost: x\r\n\r\n')
+    const [answer] = await once(socket, 'data')
+    return { socket, status: String(answer).slice(9, 12) }
+  }
+  const opened = [await open('127.0.0.2'), await open('127.0.0.2'), await open('127.0.0.2')]
+  expect(opened.map(({ status }) => status)).toEqual(['200', '200', '200'])
+  expect((await open('127.0.0.2')).status).toBe('429')
+  expect((await open('127.0.0.3')).status).toBe('200')
+  opened[0]?.socket.destroy()
+  await expect.poll(async () => (await open('127.0.0.2')).status, { timeout: 10_000 }).toBe('200')
   await app.close()
 })

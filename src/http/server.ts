@@ -18,6 +18,7 @@ import { assert } from '../lib/assert.ts'
 import { AppError } from '../lib/errors.ts'
 import { findNearest } from '../lib/nearest.ts'
 import { answerBrokenRequest } from './broken-request.ts'
+import { limitConnectionsPerHost } from './connections.ts'
 import { parseJsonBody } from './json-body.ts'
 import { observeRequests } from './observe.ts'
 import { sendProblem, toAppError } from './problem.ts'
@@ -70,6 +71,8 @@ type Options = {
   log: FastifyBaseLogger
   registry: Registry
   trustedProxies: string[]
+  /** Connections of one host; 0 is no limit. */
+  connectionsPerHostMax: number
   checkWebhookUrl: (url: string) => string | null
   /** A keyed hash that stands for a person in the log. */
   hashPerson: (text: string) => string
@@ -107,6 +110,10 @@ export async function createServer(options: Options): Promise<Server> {
   }).withTypeProvider<TypeBoxTypeProvider>()
 
   app.server.maxConnections = connectionsMax
+  limitConnectionsPerHost(app.server, {
+    maxPerHost: options.connectionsPerHostMax,
+    trustedProxies: options.trustedProxies,
+  })
   app.setValidatorCompiler(createValidator(options))
   useStrictJson(app)
   requireDeclaredAccess(app)

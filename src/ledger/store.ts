@@ -1,4 +1,5 @@
 import { givenRows } from '../db/given.ts'
+import { runList } from '../db/page.ts'
 import { type Db, empty, raw, type Sql, sql, type Tx } from '../db/sql.ts'
 import type { Page, Slice } from '../http/page.ts'
 import { assert } from '../lib/assert.ts'
@@ -194,7 +195,7 @@ export async function listStatement(
 ): Promise<Page<StatementRow>> {
   const entries = entriesOf(merchantId, filters)
   const offset = slice.after ? 0 : (slice.page - 1) * slice.perPage
-  const rows = await db.query<{ total: number } & (StatementRow | { id: null })>(sql`
+  const statement = sql`
     select counted.total, listed.*
     from (
       select (select count(*) ${entries('debit')}) + (select count(*) ${entries('credit')}) as total
@@ -205,7 +206,10 @@ export async function listStatement(
       ) places using (id)
       where merchant_id = ${merchantId}
     ) listed on true
-    order by listed.id desc`)
+    order by listed.id desc`
+  const rows = await runList(db, merchantId, () =>
+    db.query<{ total: number } & (StatementRow | { id: null })>(statement),
+  )
   const found = rows.filter((row): row is { total: number } & StatementRow => row.id !== null)
   const items = found.slice(0, slice.perPage)
   const last = items.at(-1)
@@ -225,10 +229,11 @@ export async function listStatementBefore(
   { beforeId, limit }: { beforeId: number | null; limit: number },
 ): Promise<StatementRow[]> {
   const ids = lastIds(entriesOf(merchantId, filters), { before: beforeId, limit, offset: 0 })
-  return await db.query<StatementRow>(sql`
+  const statement = sql`
     select ${statementColumns} from ledger_transfers join (${ids}) places using (id)
     where merchant_id = ${merchantId}
-    order by id desc`)
+    order by id desc`
+  return await runList(db, merchantId, () => db.query<StatementRow>(statement))
 }
 
 const statementColumns = sql`

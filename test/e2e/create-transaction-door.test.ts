@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { sql } from '../../src/db/sql.ts'
 import { addTestClient, type Problem, refusedFields } from '../support/requests.ts'
 import { smallestTransaction, startTestService, type TestService } from '../support/service.ts'
 import { text } from '../support/transaction-fields.ts'
@@ -13,7 +14,12 @@ beforeAll(async () => {
   service = await startTestService()
   strictService = await startTestService({
     database: service,
-    environment: { WEBHOOK_ALLOW_PRIVATE: 'false', RATE_LIMIT_CREATE: '2', RATE_LIMIT_CREATE_BURST: '3' },
+    environment: {
+      WEBHOOK_ALLOW_PRIVATE: 'false',
+      RATE_LIMIT_CREATE: '2',
+      RATE_LIMIT_CREATE_BURST: '3',
+      RATE_LIMIT_READ: '2',
+    },
   })
 })
 afterAll(async () => {
@@ -284,6 +290,21 @@ describe('the rate limit', () => {
     expect((await call(smallestTransaction(), client.token)).status).toBe(429)
   })
 
+  it('counts reads of a merchant apart from creates, over all routes', async () => {
+    const client = await addTestClient(service)
+    const read = async (path: string) => await strictService.call<Problem>(path, { token: client.token })
+    for (const path of ['/transaction', '/withdrawal', '/balance', '/event']) {
+      const answer = await read(path)
+      expect([answer.status, answer.headers.get('ratelimit-policy')]).toEqual([200, '"read";q=4;w=2'])
+    }
+    const refused = await read('/transaction')
+    expect([refused.status, refused.body.code, refused.headers.get('retry-after')]).toEqual([429, 'rate_limited', '1'])
+    expect((await call(smallestTransaction(), client.token)).status).toBe(201)
+    expect((await strictService.call('/transaction', { token: (await addTestClient(service)).token })).status).toBe(200)
+    strictService.clock.advance(500)
+    expect((await read('/transaction')).status).toBe(200)
+  })
+
   it('says nothing where there is none', async () => {
     expect((await post(smallestTransaction())).headers.get('ratelimit')).toBeNull()
   })
@@ -311,4 +332,33 @@ it('uses up no idempotency key on a refusal', async () => {
   ).toBe(422)
   const created = await service.call('/transaction', { body, token: client.token })
   expect([created.status, created.headers.get('idempotent-replayed')]).toEqual([201, null])
+})
+
+it('finds a connection however many lists of another merchant wait', async () => {
+  const another = await addTestClient(service)
+  let release = () => {}
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  let started = () => {}
+  const isLocked = new Promise<void>((resolve) => {
+    started = resolve
+  })
+  // Every list reads it, and no create does.
+  const holding = service.db.transaction(async (tx) => {
+    await tx.query(sql`lock table refunds in access exclusive mode`)
+    started()
+    await released
+  })
+  await isLocked
+  // As many as run and wait, and one more.
+  const lists = Array.from(
+    { length: 35 },
+    async () => (await service.call('/transaction', { token: another.token })).status,
+  )
+  expect(await Promise.race(lists)).toBe(429)
+  expect((await post(smallestTransaction())).status).toBe(201)
+  release()
+  await holding
+  expect((await Promise.all(lists)).sort()).toEqual([...Array(34).fill(200), 429])
 })

@@ -150,7 +150,12 @@ export async function openGateway(psps: Psp[], { clock, routes = [], successorOf
     routes,
   )
   const log = pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' })
-  const config = readConfig({ RATE_LIMIT_CREATE: '0', RATE_LIMIT_TOKEN: '0', TOKEN_LIFETIME_SECONDS: '86400' })
+  const config = readConfig({
+    RATE_LIMIT_CREATE: '0',
+    RATE_LIMIT_TOKEN: '0',
+    RATE_LIMIT_READ: '0',
+    TOKEN_LIFETIME_SECONDS: '86400',
+  })
   const baseUrl = 'http://127.0.0.1:3000'
   const deps = {
     config,

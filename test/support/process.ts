@@ -72,6 +72,7 @@ function spawnService({ dataDir, port, databaseUrl, cwd, environment, build }: O
       PORT: String(port),
       RATE_LIMIT_CREATE: '0',
       RATE_LIMIT_TOKEN: '0',
+      RATE_LIMIT_READ: '0',
       ...(databaseUrl !== undefined && { DATABASE_URL: databaseUrl }),
       ...environment,
     },

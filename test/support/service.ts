@@ -60,6 +60,7 @@ export async function startTestService(options: Options = {}): Promise<TestServi
     DATABASE_CONNECTIONS_MAX: '8',
     RATE_LIMIT_CREATE: '0',
     RATE_LIMIT_TOKEN: '0',
+    RATE_LIMIT_READ: '0',
     ...options.environment,
   })
   const { onLog } = options

@@ -1,0 +1,58 @@
+import { expect, it } from 'vitest'
+import { createFairQueue } from './fair-queue.ts'
+
+/** Works that end when they are told to, in a queue of two at once and one of each key. */
+function setUp() {
+  const queue = createFairQueue({ maxConcurrency: 3, maxPerKey: 2, maxWaitingPerKey: 3 })
+  const started: string[] = []
+  const ends = new Map<string, () => void>()
+  const add = (key: string, name: string) =>
+    queue.run(key, async () => {
+      started.push(name)
+      await new Promise<void>((resolve) => ends.set(name, resolve))
+    })
+  const end = async (name: string) => {
+    ends.get(name)?.()
+    await new Promise(setImmediate)
+  }
+  return { queue, started, add, end }
+}
+
+it('keeps room for others beside one that has many, and takes one of each in turn', async () => {
+  const { started, add, end } = setUp()
+  for (const name of ['a1', 'a2', 'a3', 'a4']) void add('a', name)
+  expect(started).toEqual(['a1', 'a2'])
+  void add('b', 'b1')
+  void add('b', 'b2')
+  void add('c', 'c1')
+  expect(started).toEqual(['a1', 'a2', 'b1'])
+  await end('b1')
+  expect(started.at(-1)).toBe('b2')
+  await end('a1')
+  expect(started.at(-1)).toBe('a3')
+  await end('a2')
+  // c has waited since before a4 could begin.
+  expect(started.at(-1)).toBe('c1')
+  await end('b2')
+  expect(started).toEqual(['a1', 'a2', 'b1', 'b2', 'a3', 'c1', 'a4'])
+})
+
+it('refuses whoever has too many waiting, and nobody else', async () => {
+  const { started, add, end } = setUp()
+  for (const name of ['a1', 'a2', 'a3', 'a4', 'a5']) void add('a', name)
+  await expect(add('a', 'a6')).rejects.toMatchObject({ code: 'rate_limited' })
+  void add('b', 'b1')
+  expect(started).toEqual(['a1', 'a2', 'b1'])
+  await end('a1')
+  void add('a', 'a6')
+  for (const name of ['a2', 'a3', 'a4', 'a5', 'a6']) await end(name)
+  expect(started).toEqual(['a1', 'a2', 'b1', 'a3', 'a4', 'a5', 'a6'])
+})
+
+it('goes on after one that failed, whose caller gets the failure', async () => {
+  const queue = createFairQueue({ maxConcurrency: 1, maxPerKey: 1, maxWaitingPerKey: 1 })
+  const failing = queue.run('a', async () => await Promise.reject(new Error('no')))
+  const next = queue.run('a', async () => 'yes')
+  await expect(failing).rejects.toThrow('no')
+  expect(await next).toBe('yes')
+})

@@ -1,0 +1,70 @@
+import { AppError } from './errors.ts'
+
+type Waiting = { start: () => void }
+
+export type FairQueue = { run<Result>(key: string, work: () => Promise<Result>): Promise<Result> }
+
+/**
+ * Runs little at once, and of one key less than of all: the rest waits in line, one of each key in turn. Who has many waiting slows down
+ * nobody but themselves.
+ */
+export function createFairQueue(options: {
+  maxConcurrency: number
+  maxPerKey: number
+  /** More of one key are refused. */
+  maxWaitingPerKey: number
+}): FairQueue {
+  const running = new Map<string, number>()
+  const waiting = new Map<string, Waiting[]>()
+  let count = 0
+
+  const mayStart = (key: string) => count < options.maxConcurrency && (running.get(key) ?? 0) < options.maxPerKey
+
+  function begin(key: string): void {
+    count += 1
+    running.set(key, (running.get(key) ?? 0) + 1)
+  }
+
+  function end(key: string): void {
+    count -= 1
+    const left = (running.get(key) ?? 0) - 1
+    if (left > 0) running.set(key, left)
+    else running.delete(key)
+    for (const [next, line] of waiting) {
+      if (!mayStart(next)) continue
+      // Behind all others, so that they come first the next time.
+      waiting.delete(next)
+      const first = line.shift()
+      if (line.length > 0) waiting.set(next, line)
+      begin(next)
+      first?.start()
+      return
+    }
+  }
+
+  return {
+    async run(key, work) {
+      if (mayStart(key)) begin(key)
+      else {
+        const line = waiting.get(key) ?? []
+        if (line.length >= options.maxWaitingPerKey) throw tooManyAtOnce()
+        await new Promise<void>((resolve) => {
+          line.push({ start: resolve })
+          waiting.set(key, line)
+        })
+      }
+      try {
+        return await work()
+      } finally {
+        end(key)
+      }
+    },
+  }
+}
+
+function tooManyAtOnce(): AppError {
+  return new AppError('rate_limited', {
+    detail: 'Too many of your lists and searches are waiting. Wait 1 s, and send fewer at once.',
+    headers: { 'retry-after': '1' },
+  })
+}
