@@ -32,7 +32,7 @@ export type Acquirer = {
   /** One payment that arrived, or null. Case matters in an endToEndId. */
   findPayment(endToEndId: string): Promise<Payment | null>
   /** Payments that arrived in [from, to], all pages of them; with `withReturns` only those that have a return. */
-  listPayments(range: Range & { withReturns?: boolean }): AsyncIterable<Payment>
+  listPayments(range: Range & { withReturns?: boolean } & PutAside): AsyncIterable<Payment>
 
   /** Returns a payment or a part of it. Idempotent under our own id. */
   refund(input: RefundInput): Promise<MoneyOut>
@@ -56,6 +56,19 @@ export type Acquirer = {
 }
 
 export type Range = { from: Date; to: Date }
+
+/** Called for each entry of a list that cannot be read. Without it the list ends with {@link UnreadableAnswer} after the entries that can. */
+export type PutAside = { putAside?: (entry: UnreadableEntry) => void }
+
+/** An entry that is money and cannot be read. */
+export type UnreadableEntry = {
+  /** Its endToEndId where it has one, else a name made of its content: the same entry has the same name each time. */
+  reference: string
+  /** Null where its time cannot be read. */
+  at: Date | null
+  /** As the PSP sent it, cut where it is long. */
+  raw: string
+}
 
 /** In cents; an account may be below zero. All that it holds is `available` and `blocked` together. */
 export type AccountBalance = {
@@ -144,7 +157,7 @@ export type Payouts = {
   /** What became of a payout, or null when the acquirer has none under this key. */
   find(key: PayoutKey): Promise<PayoutFound | null>
   /** Payouts that were asked for in [from, to], all pages of them, those that others sent from the account included. Null where there is no list. */
-  readonly list: ((range: Range) => AsyncIterable<PayoutListed>) | null
+  readonly list: ((range: Range & PutAside) => AsyncIterable<PayoutListed>) | null
 }
 
 export type PayoutPrepared = { outcome: 'prepared'; reference: string } | { outcome: 'refused'; reason: string }

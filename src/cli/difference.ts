@@ -48,6 +48,7 @@ export function toShownDifference(row: DifferenceRow) {
     at: row.at,
     there: sideInWords(row.there, null),
     here: sideInWords(row.here, null),
+    ...(row.there?.raw !== undefined && { raw: toPlain(row.there.raw) }),
     record: row.record_id,
     merchant: row.merchant_id,
     proposal: proposalInWords(row.proposal, row.subject),
@@ -60,7 +61,8 @@ export function toShownDifference(row: DifferenceRow) {
 /** What one side says; of what both say, only what tells them apart. */
 function sideInWords(side: Side | null, other: Side | null): string {
   if (!side) return 'nothing'
-  const { amount, at, state, fee, bookedAt, med } = side
+  const { amount, at, state, fee, bookedAt, med, raw } = side
+  if (raw !== undefined) return `cannot be read ${toMinute(at)}`
   const isAlike = other !== null && other.amount === amount
   const parts = [
     isAlike && fee !== undefined ? '' : inReais(amount),

@@ -15,6 +15,8 @@ import { correctionVerification } from './verify.ts'
 
 const seeds = (process.env.RECONCILIATION_SEEDS ?? '1').split(',').map(Number)
 const each = Number(process.env.RECONCILIATION_EACH ?? 1000)
+/** A generated day has all but this one: its bank says nothing that cannot be read. */
+const generated = classNames.filter((name) => name !== 'unreadable')
 /** Those that are confirmed, one by one, each in a commit of its own. */
 const fewer = Math.ceil(each / 25)
 const { from, to } = generatedDay
@@ -45,8 +47,8 @@ describe.each(seeds)('a day with a thousand of each class of difference (seed %s
 
   it('finds all of them, in their classes, and invents none', async () => {
     const { state, newCount, counts } = await run(day)
-    expect({ state, newCount }).toEqual({ state: 'complete', newCount: classNames.length * each })
-    expect(counts).toEqual(Object.fromEntries(classNames.map((name) => [name, each])))
+    expect({ state, newCount }).toEqual({ state: 'complete', newCount: generated.length * each })
+    expect(counts).toEqual(Object.fromEntries(generated.map((name) => [name, each])))
     expect(namesOf(await listed(day))).toEqual([...day.made.expected].toSorted())
   }, 60_000)
 

@@ -1,7 +1,7 @@
 /** What is compared: money that came in, money that went back to its payer, money that was sent out. */
 export type Subject = 'payment' | 'return' | 'payout'
 
-/** The ten ways in which an acquirer and the books can differ, and what each means. docs/reconciliation.md shows the same for people. */
+/** The eleven ways in which an acquirer and the books can differ, and what each means. docs/reconciliation.md shows the same for people. */
 export const classes = {
   late: 'booked on a later day than it was paid, or not booked yet and coming by itself',
   missing_here: 'the acquirer has a payment of a transaction of ours that the books do not have',
@@ -12,6 +12,7 @@ export const classes = {
   orphan: 'a payment without a txid of ours, not held yet',
   cut_off: 'the two sides put it on different days, within minutes of midnight',
   return: 'a return of a payment on one side only, or of another amount',
+  unreadable: 'an entry in the acquirer’s list that cannot be read',
   payout: 'a payout on one side only, of another amount or in another state',
 } as const satisfies Record<string, string>
 
@@ -32,8 +33,16 @@ export type Proposal =
   | { action: 'hold'; kind: 'surplus' | 'orphan' }
   | { action: 'correct'; cents: number; account: 'merchant' | 'house' }
 
-/** One side of a difference, as it is kept and shown. Amounts in cents, dates as ISO text. */
-export type Side = { amount: number; at: string; state?: string; fee?: number; bookedAt?: string; med?: number }
+/** One side of a difference, as it is kept and shown. Amounts in cents, dates as ISO text; `raw` is an entry that cannot be read. */
+export type Side = {
+  amount: number
+  at: string
+  state?: string
+  fee?: number
+  bookedAt?: string
+  med?: number
+  raw?: string
+}
 
 /** Something that differs, as a comparison finds it. */
 export type Found = {

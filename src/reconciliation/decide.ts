@@ -12,6 +12,7 @@ import { holdOrphan } from '../transactions/suspend.ts'
 import { settleToldWithdrawal } from '../withdrawals/check.ts'
 import { assertStillDiffers } from './recheck.ts'
 import { type DifferenceRow, decideDifference, findDifference, lockDifference } from './store.ts'
+import { settleUnreadable } from './unreadable.ts'
 
 type Decision = {
   id: string
@@ -124,6 +125,7 @@ async function holdAgain(
 
 async function settle(deps: SettleDeps, difference: DifferenceRow): Promise<void> {
   const { acquirer, subject, reference, merchant_id: merchantId, record_id: id } = difference
+  if (difference.class === 'unreadable') return await settleUnreadable(deps, difference)
   if (merchantId === null || id === null) throw notThere(difference)
   if (subject === 'payment') return await settlePayment(deps, { acquirer, endToEndId: reference, merchantId, id })
   if (subject === 'payout') {

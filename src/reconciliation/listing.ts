@@ -1,9 +1,10 @@
-import type { Acquirer, MoneyOut, Payment, PayoutListed } from '../acquirers/acquirer.ts'
+import type { Acquirer, MoneyOut, Payment, PayoutListed, UnreadableEntry } from '../acquirers/acquirer.ts'
 import type { Db } from '../db/sql.ts'
 import { eachAtOnce } from '../lib/at-once.ts'
 import { createPace } from '../lib/pace.ts'
 import { fromTxid, toTxid } from '../pix/ids.ts'
 import { findPayoutKey } from '../withdrawals/store.ts'
+import type { Subject } from './classes.ts'
 import type { Window } from './days.ts'
 import { insertListed, type Listed, listUnlistedPayouts } from './pairs-store.ts'
 
@@ -16,6 +17,8 @@ type Reading = {
   now: Date
   /** Whether returns of payments from long before are looked for, too: a list of its own, of months. */
   isThorough: boolean
+  /** What is done with an entry that cannot be read. */
+  putAside: (subject: Subject) => (entry: UnreadableEntry) => void
   stopping: AbortSignal
 }
 
@@ -31,12 +34,18 @@ const chunkRows = 500
 export async function readPayments(reading: Reading): Promise<number> {
   const { acquirer, read, isThorough } = reading
   const { from } = read
-  const count = await keepAll(reading, acquirer.listPayments({ from, to: endOf(reading) }), (payment) => [
-    toListedPayment(payment),
-    ...toListedReturns(payment, read),
-  ])
+  const count = await keepAll(
+    reading,
+    acquirer.listPayments({ from, to: endOf(reading), putAside: reading.putAside('payment') }),
+    (payment) => [toListedPayment(payment), ...toListedReturns(payment, read)],
+  )
   if (!isThorough) return count
-  const returnable = { from: new Date(from.getTime() - returnableMs), to: from, withReturns: true }
+  const returnable = {
+    from: new Date(from.getTime() - returnableMs),
+    to: from,
+    withReturns: true,
+    putAside: reading.putAside('payment'),
+  }
   await keepAll(reading, acquirer.listPayments(returnable), (payment) => toListedReturns(payment, read))
   return count
 }
@@ -46,7 +55,11 @@ export async function readPayouts(reading: Reading): Promise<void> {
   const { acquirer, read } = reading
   const list = acquirer.payouts?.list
   if (!list) return
-  await keepAll(reading, list({ from: read.from, to: endOf(reading) }), (payout) => [toListedPayout(payout)])
+  await keepAll(
+    reading,
+    list({ from: read.from, to: endOf(reading), putAside: reading.putAside('payout') }),
+    (payout) => [toListedPayout(payout)],
+  )
 }
 
 function endOf({ read, now }: Reading): Date {

@@ -12,6 +12,7 @@ import { bookEntry, type NewEntry } from '../entries/book.ts'
 import { findEngagedBrake } from '../ledger/store.ts'
 import { settleTransaction } from '../transactions/settle.ts'
 import { classNames } from './classes.ts'
+import { closeDay } from './close.ts'
 import { confirmDifference, dismissDifference } from './decide.ts'
 import { observeReconciliation, reconciliationJobs } from './jobs.ts'
 import { reconcile } from './run.ts'
@@ -370,6 +371,52 @@ it('closes yesterday half an hour after midnight, once, and tells of both in its
   expect(metrics).toContain(
     `reconciliation_last_run_timestamp_seconds{acquirer="bank",kind="daily"} ${clock.now().getTime() / 1000}`,
   )
+})
+
+it('puts an entry aside that cannot be read, closes the day, and books it by itself once it can be read', async () => {
+  const payment = [...made.bank.payments.values()].find(({ txid, at }) => txid !== null && at >= from && at < to)
+  const { endToEndId } = payment ?? { endToEndId: '' }
+  // A payment that the books do not have yet.
+  const unknown = { endToEndId: 'E12345678202611201200unreadable1', txid: null, amount: 7777, fee: null, returns: [] }
+  made.bank.payments.set(unknown.endToEndId, { ...unknown, at: new Date('2026-11-20T12:00:00.000Z') })
+  let isBroken = true
+  const breaking = disturbed(async (request) => {
+    const answer = await made.bank.send(request)
+    if (!isBroken || !request.path.startsWith('/pix')) return answer
+    let body = answer.body
+    for (const id of [unknown.endToEndId, endToEndId]) {
+      const json = JSON.parse(body)
+      const entries = Array.isArray(json.pix) ? json.pix : [json]
+      for (const entry of entries) if (entry.endToEndId === id) entry.valor = '77.777'
+      body = JSON.stringify(json)
+    }
+    return { ...answer, body }
+  })
+  const unreadable = async () => (await listed()).filter((row) => row.class === 'unreadable')
+  const closed = await closeDay(breaking, { acquirer: breaking.acquirer, day: '2026-11-20' })
+  if (closed.state !== 'closed') throw new Error(closed.error)
+  expect(closed.statement.differences.filter((one) => one.class === 'unreadable')).toMatchObject([
+    { reference: unknown.endToEndId, state: 'open', there: { raw: expect.stringContaining('"valor":"77.777"') } },
+    { reference: endToEndId, state: 'open' },
+  ])
+  // Once, however often it is listed, and nothing is concluded of the payment that is booked.
+  await runWith(breaking)
+  await reconciliationJobs(breaking)['reconciliation.rolling']?.({}, never)
+  expect((await unreadable()).map(({ state }) => state)).toEqual(['open', 'open'])
+  expect((await listed(true)).filter((row) => row.class === 'missing_there' && row.reference === endToEndId)).toEqual(
+    [],
+  )
+
+  isBroken = false
+  await reconciliationJobs(breaking)['reconciliation.rolling']?.({}, never)
+  expect((await unreadable()).map(({ state, decided_by: by }) => [state, by])).toEqual([
+    ['confirmed', 'service'],
+    ['confirmed', 'service'],
+  ])
+  expect(
+    await database.db.query(sql`select amount from suspense_payments where end_to_end = ${unknown.endToEndId}`),
+  ).toEqual([{ amount: 7777 }])
+  expect(await findBreaches(database.db)).toEqual([])
 })
 
 it('has one table of classes, in code and in the database', async () => {

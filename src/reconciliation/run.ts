@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { type Acquirer, AcquirerUnavailable } from '../acquirers/acquirer.ts'
+import { type Acquirer, AcquirerUnavailable, type UnreadableEntry } from '../acquirers/acquirer.ts'
 import type { Acquirers } from '../acquirers/registry.ts'
 import type { Db } from '../db/sql.ts'
 import { computeFee } from '../ledger/fees.ts'
@@ -27,6 +27,7 @@ import {
 } from './pairs-store.ts'
 import { keepFound } from './save.ts'
 import { finishRun, insertRun, type NewRun, type RunKind, resolveComeTo, resolveTimed, resolveUnseen } from './store.ts'
+import { toUnreadable } from './unreadable.ts'
 
 export type ReconcileDeps = { db: Db; clock: Clock; acquirers: Acquirers; log: Logger }
 
@@ -81,11 +82,20 @@ export async function reconcile(
 ): Promise<RunResult> {
   const { db, clock } = deps
   const windows = { payment: window, return: window, payout: { from: payoutsFrom, to: window.to } }
-  const run: Run = { id: runId, acquirer: acquirer.name, kind, window, windows, startedAt: clock.now() }
+  const run: Run = {
+    id: runId,
+    acquirer: acquirer.name,
+    kind,
+    window,
+    windows,
+    startedAt: clock.now(),
+    unreadable: new Map(),
+  }
   await insertRun(db, run)
   const tally: Tally = { compared: { payment: 0, return: 0, payout: 0 }, counts: {}, newCount: 0 }
   try {
     await readBothSides(deps, acquirer, run, stopping)
+    await keepUnreadable(deps, run, tally)
     for (const subject of subjects) await compareAll(deps, acquirer, { run, subject, tally, stopping })
     return await complete(deps, run, tally)
   } catch (error) {
@@ -111,19 +121,26 @@ export async function reconcile(
   }
 }
 
-type Run = NewRun & { windows: Record<Subject, Window> }
+type Run = NewRun & {
+  windows: Record<Subject, Window>
+  /** By their references: a list shows one in two readings. */
+  unreadable: Map<string, Found>
+}
 
 type Tally = Pick<RunResult, 'compared' | 'counts' | 'newCount'>
 
 async function readBothSides(
   { db }: ReconcileDeps,
   acquirer: Acquirer,
-  { id: runId, windows, kind, startedAt: now }: Run,
+  { id: runId, windows, kind, startedAt: now, unreadable }: Run,
   stopping: AbortSignal,
 ): Promise<void> {
   const marginMs = kind === 'rolling' ? rollingMarginMs : cutOffMs
   const read = withMargins(windows.payment, marginMs)
-  const reading = { db, acquirer, runId, read, now, isThorough: kind !== 'rolling', stopping }
+  const putAside = (subject: Subject) => (entry: UnreadableEntry) => {
+    unreadable.set(entry.reference, toUnreadable(subject, entry, windows[subject]))
+  }
+  const reading = { db, acquirer, runId, read, now, isThorough: kind !== 'rolling', putAside, stopping }
   const count = await readPayments(reading)
   await readPayouts({ ...reading, read: withMargins(windows.payout, marginMs) })
   await analyzePairs(db)
@@ -140,6 +157,25 @@ async function readBothSides(
   await addEntries(db, side)
   await askPayouts(reading)
   await analyzePairs(db)
+}
+
+/** Each is a difference of its own, once, and the run goes on: somebody looks at it, or it can be read later. */
+async function keepUnreadable(
+  { db, clock, log }: ReconcileDeps,
+  { id: runId, acquirer, startedAt, unreadable }: Run,
+  tally: Tally,
+): Promise<void> {
+  if (unreadable.size === 0) return
+  const found = [...unreadable.values()]
+  const saving = { acquirer, runId, startedAt, now: clock.now() }
+  const newCount = await db.transaction(async (tx) => await keepFound(tx, found, saving))
+  tally.newCount += newCount
+  tally.counts.unreadable = found.length
+  if (newCount > 0)
+    log.error(
+      { acquirer, count: newCount, references: [...unreadable.keys()] },
+      'entries in an acquirer’s list cannot be read: find out at the acquirer what they are; `npx guiche reconcile list --open` has them',
+    )
 }
 
 function withMargins({ from, to }: Window, marginMs: number): Window {
@@ -167,6 +203,8 @@ async function compareAll(
     const found: Found[] = []
     const doubtful: Pair[] = []
     for (const pair of pairs) {
+      // Listed, and nothing is known of it: it has its own difference.
+      if (pair.there === null && run.unreadable.has(pair.key)) continue
       const differs = compare(pair, rules)
       if (differs.length > 0 && mayBeUnlisted(pair)) doubtful.push(pair)
       else found.push(...differs)

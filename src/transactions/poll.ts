@@ -1,4 +1,4 @@
-import type { Acquirer, Payment } from '../acquirers/acquirer.ts'
+import type { Acquirer, Payment, UnreadableEntry } from '../acquirers/acquirer.ts'
 import { AcquirerUnavailable, UnreadableAnswer } from '../acquirers/acquirer.ts'
 import { enqueueJob, enqueueJobs } from '../jobs/jobs.ts'
 import { eachAtOnce } from '../lib/at-once.ts'
@@ -49,8 +49,14 @@ async function pollAcquirer(deps: SettleDeps, acquirer: Acquirer, stopping: Abor
   const from = new Date(Math.max(to.getTime() - reachMs, (listedUntil?.getTime() ?? 0) - overlapMs))
   // What came to the account before we read it for the first time was no affair of ours.
   const poll = { acquirer, holdsOrphans: listedUntil !== null, stopping }
-  await settleListed(deps, poll, acquirer.listPayments(toLate({ from, to })))
-  await settleListed(deps, poll, acquirer.listPayments({ from, to }))
+  // The comparison with the list keeps it as a difference of its own (reconciliation/run.ts).
+  const putAside = ({ reference }: UnreadableEntry) =>
+    deps.log.warn(
+      { acquirer: acquirer.name, reference },
+      'a payment in an acquirer’s list cannot be read: the rest goes on',
+    )
+  await settleListed(deps, poll, acquirer.listPayments({ ...toLate({ from, to }), putAside }))
+  await settleListed(deps, poll, acquirer.listPayments({ from, to, putAside }))
   // Not after a stop in between: the next poll begins where this one did.
   if (!stopping.aborted) await saveListedUntil(deps.db, acquirer.name, to)
 }

@@ -1,7 +1,8 @@
-import { AcquirerUnavailable, type Range, UnreadableAnswer } from '../acquirer.ts'
+import { createHash } from 'node:crypto'
+import { AcquirerUnavailable, type PutAside, type Range, UnreadableAnswer, type UnreadableEntry } from '../acquirer.ts'
 import { bareList, type Client } from './client.ts'
 import type { Manner } from './manner.ts'
-import { count, type Json, list as listOf, record } from './read.ts'
+import { count, dateTime, isRecord, type Json, list as listOf, record, text } from './read.ts'
 import { isProblem } from './reason.ts'
 
 // A million entries in one range: beyond it the range is a mistake, or the PSP pages for ever.
@@ -23,19 +24,23 @@ type Asked<Item> = {
   isPassedOver?: (entry: unknown) => boolean
   /** When it was, where what lies outside of the range is to be dropped. */
   timeOf?: (item: Item) => Date
-}
+} & PutAside
 
 /**
  * A list between two times, page by page from zero, in parts where the PSP gives so many days only. Whole seconds are asked for, since
  * a PSP refuses milliseconds, wide enough to hold the range.
  */
 export async function* listBetween<Item>(deps: ListDeps, asked: Asked<Item>): AsyncIterable<Item> {
+  let putAside = 0
   let unreadable = 0
   for (const range of partsOf(asked.range, deps.list.daysMax)) {
     for await (const entry of listPages(deps, { ...asked, range })) {
       const item = asked.read(entry)
       if (item === null) {
-        unreadable += 1
+        if (asked.putAside && putAside < putAsideMax) {
+          putAside += 1
+          asked.putAside(toUnreadable(entry))
+        } else unreadable += 1
         continue
       }
       const at = asked.timeOf?.(item)
@@ -46,6 +51,21 @@ export async function* listBetween<Item>(deps: ListDeps, asked: Asked<Item>): As
   // None is passed over: it is money. But the others are not kept waiting for it.
   if (unreadable > 0)
     throw new UnreadableAnswer(`The acquirer’s list of ${asked.member} has ${unreadable} that cannot be read`)
+}
+
+/** Where so many cannot be read, it is the list that has changed and not an entry: then nothing goes on without it. */
+const putAsideMax = 100
+/** Enough to see what is wrong with it. */
+const rawLengthMax = 4_000
+
+function toUnreadable(entry: unknown): UnreadableEntry {
+  const raw = JSON.stringify(entry)
+  const fields = isRecord(entry) ? entry : {}
+  const endToEndId = text(fields, 'endToEndId') ?? ''
+  const reference = /^[A-Za-z0-9]{32}$/.test(endToEndId)
+    ? endToEndId
+    : `sha256:${createHash('sha256').update(raw).digest('hex')}`
+  return { reference, at: dateTime(fields, 'horario'), raw: Array.from(raw).slice(0, rawLengthMax).join('') }
 }
 
 /** Each ends a millisecond before the next begins, so that nothing is in two of them. */

@@ -2,7 +2,7 @@ import { parseDocument } from '../../lib/document.ts'
 import type { AccountHolder } from '../../pix/holder.ts'
 import { fromTxid } from '../../pix/ids.ts'
 import { normalizePixKey, type PixKey } from '../../pix/key.ts'
-import { AcquirerUnavailable, type Payment, type PaymentReturn, type Range } from '../acquirer.ts'
+import { AcquirerUnavailable, type Payment, type PaymentReturn, type PutAside, type Range } from '../acquirer.ts'
 import { type Client, foundOrNull } from './client.ts'
 import type { Manner } from './manner.ts'
 import { type ListDeps, listBetween } from './pages.ts'
@@ -24,7 +24,7 @@ export async function findPayment({ client, paths, chave }: Deps, endToEndId: st
 /** `GET /pix`, all pages; what lies outside the range is dropped here, and so is what came to another key. */
 export async function* listPayments(
   deps: ListDeps & Pick<Deps, 'paths' | 'chave'>,
-  { withReturns = false, ...range }: Range & { withReturns?: boolean },
+  { withReturns = false, putAside, ...range }: Range & { withReturns?: boolean } & PutAside,
 ): AsyncIterable<Payment> {
   yield* listBetween(deps, {
     path: deps.paths.pix,
@@ -34,6 +34,7 @@ export async function* listPayments(
     read: readPayment,
     isPassedOver: (entry) => isForeign(entry, deps.chave),
     timeOf: ({ paidAt }) => paidAt,
+    ...(putAside && { putAside }),
   })
 }
 

@@ -11,6 +11,7 @@ import {
   type PayoutListed,
   type PayoutOrder,
   type Payouts,
+  type PutAside,
   type Range,
 } from '../acquirer.ts'
 import { foundOrNull } from './client.ts'
@@ -59,8 +60,18 @@ async function askPayout({ client, paths }: Deps, payoutId: string): Promise<Jso
 }
 
 /** `GET /v2/gn/pix/enviados`, all pages; what lies outside the range is dropped here. */
-async function* listPayouts({ paths, ...deps }: Deps, range: Range): AsyncIterable<PayoutListed> {
-  yield* listBetween(deps, { path: paths.sentPix, member: 'pix', range, read: readListed, timeOf: ({ at }) => at })
+async function* listPayouts(
+  { paths, ...deps }: Deps,
+  { putAside, ...range }: Range & PutAside,
+): AsyncIterable<PayoutListed> {
+  yield* listBetween(deps, {
+    path: paths.sentPix,
+    member: 'pix',
+    range,
+    read: readListed,
+    timeOf: ({ at }) => at,
+    ...(putAside && { putAside }),
+  })
 }
 
 function readListed(entry: unknown): PayoutListed | null {

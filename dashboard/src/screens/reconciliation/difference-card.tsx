@@ -1,4 +1,4 @@
-import { Anchor, Badge, Button, Group, SimpleGrid, Stack, Text } from '@mantine/core'
+import { Anchor, Badge, Button, Code, Group, SimpleGrid, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import type { DifferenceView } from '../../../../src/dashboard/reconciliation-routes.ts'
@@ -60,6 +60,11 @@ export function DifferenceCard({ difference }: { difference: DifferenceView }) {
           <Copyable value={difference.reference} />
           <RecordLink difference={difference} />
         </Group>
+        {there?.raw !== undefined && (
+          <Code block style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
+            {there.raw}
+          </Code>
+        )}
         <Decision difference={difference} />
       </Stack>
     </article>
@@ -77,7 +82,7 @@ function SideCell({ title, side, other }: { title: string; side: Side | null; ot
         {title}
       </Text>
       <Text fw={600} c={side === null ? 'dimmed' : undefined} td={differs ? 'underline' : undefined}>
-        {side === null ? t.nothing : format.money(side.amount)}
+        {side === null ? t.nothing : side.raw === undefined ? format.money(side.amount) : t.unreadable}
       </Text>
       {side && (
         <Text size="xs" c="dimmed">

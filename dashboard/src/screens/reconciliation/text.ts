@@ -13,6 +13,7 @@ const classesEn: Classes = {
   orphan: ['Unknown payment', 'it names no order of ours, and is not held yet'],
   cut_off: ['Around midnight', 'the two sides put it on different days, within minutes'],
   return: ['Return', 'something went back on one side only, or another sum'],
+  unreadable: ['Unreadable', 'an entry in the acquirer’s list that cannot be read: ask the acquirer what it is'],
   payout: ['Payout', 'on one side only, of another amount, or with another end'],
 }
 
@@ -26,6 +27,7 @@ const classesPt: Classes = {
   orphan: ['Pagamento desconhecido', 'não indica nenhum pedido nosso, e ainda não está retido'],
   cut_off: ['Virada do dia', 'os dois lados o colocam em dias diferentes, por minutos'],
   return: ['Devolução', 'algo voltou só de um lado, ou em outro valor'],
+  unreadable: ['Ilegível', 'um item da lista do adquirente que não pôde ser lido: pergunte ao adquirente o que é'],
   payout: ['Saque', 'só de um lado, com outro valor ou com outro fim'],
 }
 
@@ -69,6 +71,7 @@ export const words = texts({
     there: (acquirer: string) => `At ${acquirer}`,
     here: 'In the books',
     nothing: 'nothing',
+    unreadable: 'cannot be read',
     fee: (money: string) => `fee ${money}`,
     med: (money: string) => `of it ${money} under MED`,
     booked: (time: string) => `booked ${time}`,
@@ -180,6 +183,7 @@ export const words = texts({
     there: (acquirer: string) => `No ${acquirer}`,
     here: 'Nos livros',
     nothing: 'nada',
+    unreadable: 'não pôde ser lido',
     fee: (money: string) => `tarifa ${money}`,
     med: (money: string) => `dos quais ${money} por MED`,
     booked: (time: string) => `lançado ${time}`,

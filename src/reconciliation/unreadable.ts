@@ -1,0 +1,51 @@
+import type { UnreadableEntry } from '../acquirers/acquirer.ts'
+import { AppError } from '../lib/errors.ts'
+import { fromTxid } from '../pix/ids.ts'
+import { type SettleDeps, settleOwned, wasAsked } from '../transactions/settle.ts'
+import { holdOrphan } from '../transactions/suspend.ts'
+import type { Found, Subject } from './classes.ts'
+import type { Window } from './days.ts'
+import type { DifferenceRow } from './store.ts'
+
+/**
+ * What a run keeps of an entry that it cannot read. A payment that has an endToEndId can be asked for by itself, and is booked once that can be
+ * read; of anything else somebody must find out what it is.
+ */
+export function toUnreadable(subject: Subject, { reference, at, raw }: UnreadableEntry, window: Window): Found {
+  const time = at ?? window.from
+  const mayBeAsked = subject === 'payment' && !reference.startsWith('sha256:')
+  return {
+    class: 'unreadable',
+    subject,
+    reference,
+    merchantId: null,
+    recordId: null,
+    at: time,
+    isTiming: false,
+    there: { amount: 0, at: time.toISOString(), raw },
+    here: null,
+    proposal: { action: mayBeAsked ? 'settle' : 'look' },
+    alarm: null,
+  }
+}
+
+/**
+ * Asks for a payment that could not be read in a list, and books it, or holds it, if it can be read now.
+ *
+ * @throws {AcquirerUnavailable} while it cannot be read
+ */
+export async function settleUnreadable(
+  deps: SettleDeps,
+  { acquirer: name, reference: endToEndId }: Pick<DifferenceRow, 'acquirer' | 'reference'>,
+): Promise<void> {
+  const acquirer = deps.acquirers.named(name)
+  const payment = await acquirer.findPayment(endToEndId)
+  if (!payment)
+    throw new AppError('difference_not_possible', {
+      detail: `${name} does not show ${endToEndId} when it is asked for it, so nothing was booked. Try again later, or dismiss it with the reason.`,
+    })
+  const id = payment.txid === null ? null : fromTxid(payment.txid)
+  const owner = id === null ? null : await deps.settlement.findOwner(id)
+  const isSettled = owner && wasAsked(owner, name) && (await settleOwned(deps, owner, { acquirer: name, endToEndId }))
+  if (!isSettled || isSettled === 'unpaid') await holdOrphan(deps, { acquirer, payment })
+}
