@@ -91,7 +91,7 @@ it('keeps each difference once when two compare at the same time', async () => {
   expect(await names()).toEqual([...made.expected].toSorted())
 })
 
-// The control: were these found all the same, the tests of the ten classes would notice nothing either.
+// The control: were these found all the same, the tests of the classes would notice nothing either.
 it('finds something else when its window is off by an hour', async () => {
   const hour = 60 * minuteMs
   await runWith(deps, 'daily', { from: new Date(from.getTime() + hour), to: new Date(to.getTime() + hour) })
