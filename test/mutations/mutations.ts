@@ -5,6 +5,7 @@ type Edit = { file: string; from: string; to: string }
 /** What looks for a fault unless it names another test. */
 export const modelTest = 'test/model/model.test.ts'
 const severalAcquirersTest = 'test/e2e/several-acquirers-money.test.ts'
+const payoutsElsewhereTest = 'test/e2e/payouts-elsewhere.test.ts'
 const reconciliationTest = 'src/reconciliation/classes.test.ts'
 
 const edit = (file: string, from: string, to: string): Edit => ({ file, from, to })
@@ -141,6 +142,38 @@ export const mutations: Mutation[] = [
   {
     name: 'a payout has another id at each try',
     edits: [edit('src/withdrawals/send.ts', 'payoutId: toTxid(id)', 'payoutId: toTxid(crypto.randomUUID())')],
+  },
+  {
+    name: 'an empty list that is answered with 404 counts as a refusal',
+    edits: [edit('src/acquirers/bacen/pages.ts', 'isProblem(answer.body) && !isPageCounted', 'isPageCounted')],
+    caughtBy: 'src/acquirers/dialects.test.ts',
+  },
+  {
+    name: 'the id that Sicoob gives a payout is not kept before it is confirmed',
+    edits: [
+      edit(
+        'src/withdrawals/send.ts',
+        'const reference = await insertReference(deps.db, row, prepared.reference)',
+        'const reference: string | null = prepared.reference',
+      ),
+    ],
+    caughtBy: payoutsElsewhereTest,
+  },
+  {
+    name: 'Inter is asked to pay out under another key at each try',
+    edits: [edit('src/acquirers/bacen/payout-inter.ts', 'toUuid(payoutId) },', 'crypto.randomUUID() },')],
+    caughtBy: payoutsElsewhereTest,
+  },
+  {
+    name: 'the refusal of a repeat counts at Inter, though the first answer was lost',
+    edits: [
+      edit(
+        'src/acquirers/bacen/payout-inter.ts',
+        'if (!answer.ok && firstAskedAt)',
+        'if (!answer.ok && !answer.status)',
+      ),
+    ],
+    caughtBy: payoutsElsewhereTest,
   },
   {
     name: 'the bank is asked to pay out before PROCESSING is committed',

@@ -17,11 +17,13 @@ export const bb = dialect({
   callbackUrlMax: 140,
   sources: [
     'https://github.com/frones/ACBr (Fontes/ACBrPIXCD/ACBrPIXPSPBancoDoBrasil.pas)',
+    'https://github.com/laddertech/pypix-api (pypix_api/banks/bb.py)',
+    'https://github.com/Prime-Motor-Sport-Performance/sdk-bb-pix-v2',
     'https://www.abstra.io/docs/tools/connectors/providers/banco-do-brasil',
   ],
   unconfirmed: [
-    'The hosts: programs name api.bb.com.br too for production, and api-pix.hm.bb.com.br with oauth.sandbox.bb.com.br for tests with a certificate.',
-    'That a list may be asked for five days at most.',
-    'The sandbox tells the code as textoImagemQRcode in some versions.',
+    'An empty list of Pix is answered with 404, as programs in production say: read as empty.',
+    'The sandbox’s hosts: the portal of 2025 names api-pix.hm.bb.com.br for calls with a certificate.',
+    'That a list may be asked for five days at most; other programs ask /pix for longer.',
   ],
 })

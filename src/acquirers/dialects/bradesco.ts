@@ -14,7 +14,8 @@ export const bradesco = dialect({
     'https://github.com/frones/ACBr (Fontes/ACBrPIXCD/ACBrPIXPSPBradesco.pas)',
   ],
   unconfirmed: [
-    'The token’s address: an older version has /oauth/token, and its tests are at qrpix-h.bradesco.com.br.',
+    'The token’s address: programs use /v2/oauth/token and /oauth/token too, and acquirer check tries them.',
     'It has resources of its own that answer with the code (cob-emv); the standard’s are used, and the code is built from the location where it is not told.',
+    'How long a list may be asked for at once.',
   ],
 })

@@ -21,6 +21,8 @@ export const efi = dialect({
     registrationHeaders: { 'x-skip-mtls-checking': '{skipMtlsChecking}' },
   },
   sources: [
+    'https://github.com/efipay/sdk-node-apis-efi',
+    'https://github.com/efipay/documentacao-tecnica-efi',
     'https://dev.efipay.com.br/docs/api-pix/credenciais/',
     'https://dev.efipay.com.br/docs/api-pix/gestao-de-pix/',
     'https://dev.efipay.com.br/docs/api-pix/envio-pagamento-pix/',
@@ -28,8 +30,9 @@ export const efi = dialect({
     'https://dev.efipay.com.br/docs/api-pix/endpoints-exclusivos-efi/',
   ],
   unconfirmed: [
-    'The list of sent Pix: its documentation shows entries and not the list around them; read as { pix: […] } with the standard’s paging, or as a bare list.',
-    'gnExtras.tarifa, the fee that it kept, is not in the documentation of every resource.',
+    'The list of sent Pix: its SDK types a bare list and programs read { pix: […] } with the standard’s paging; both are read.',
+    'Its fee, gnExtras.tarifa, is documented in callbacks only: where no list has it, fees are not compared.',
+    'Why a bank rejected a payout is documented in callbacks only (gnExtras.erro): the reason may be missing.',
     'Whether saldo leaves out what bloqueios names: read as if it did, since it is called what may be used.',
     'How long a list may be asked for at once.',
   ],

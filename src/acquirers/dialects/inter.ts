@@ -25,10 +25,15 @@ export const inter = dialect({
     },
     headers: { 'x-conta-corrente': '{account}' },
   },
-  sources: ['https://github.com/frones/ACBr (Fontes/ACBrPIXCD/ACBrPIXPSPInter.pas)'],
+  sources: [
+    'https://github.com/inter-co/pj-sdk-python',
+    'https://developers.inter.co/references/banking (API Banking v2)',
+    'https://github.com/edusouza/inter-pj-cli (spec/inter-empresas-openapi.json, a copy of the portal’s reference)',
+    'https://github.com/frones/ACBr (Fontes/ACBrPIXCD/ACBrPIXPSPInter.pas)',
+  ],
   unconfirmed: [
-    'Its list of Pix is said to differ from the standard’s; it is read with or without paging.',
-    'Its payouts belong to another API (banking) and are not used.',
-    'The sandbox’s host is from programs, not from its documentation.',
+    'For how long x-id-idempotente is remembered, and what a repeat with another content is answered.',
+    'Whether disponivel of the balance leaves out the blocked sums: read as if it did.',
+    'Whether a callback about a payout comes to the address itself or to /pix-pagamento beneath it: both are taken.',
   ],
 })

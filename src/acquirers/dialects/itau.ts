@@ -18,6 +18,7 @@ export const itau = dialect({
   sources: [
     'https://devportal.itau.com.br/autenticacao-documentacao',
     'https://devportal.itau.com.br/certificado-dinamico-credenciais',
+    'https://github.com/bacen/pix-api/issues/531',
     'https://github.com/frones/ACBr (Fontes/ACBrPIXCD/ACBrPIXPSPItau.pas)',
   ],
   unconfirmed: [

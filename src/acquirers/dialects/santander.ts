@@ -19,6 +19,7 @@ export const santander = dialect({
   unconfirmed: [
     'Sandbox stands for its pre-production, which wants a certificate; it has a sandbox without one at pix.santander.com.br.',
     'It refuses milliseconds in dates; none are sent to anybody.',
-    'Some programs sign requests (x-jws-signature); it is not done here.',
+    'Requests signed with JWS (x-jws-signature) are optional in a program; it is not done here.',
+    'How long a list may be asked for at once, and how callbacks come.',
   ],
 })

@@ -31,12 +31,15 @@ export const sicoob = dialect({
   },
   callbackUrlMax: 200,
   sources: [
+    'https://github.com/Sicoob-Cooperativa/sicoob_sdk_java (pix, pagamentos-pix, conta-corrente: api/openapi.yaml)',
     'https://docs.softensistemas.com.br/books/siem-boleto/chapter/emissao-sicoob-via-api/export/html',
     'https://www.nuget.org/packages/Sicoob.PIX',
     'https://github.com/frones/ACBr (Fontes/ACBrPIXCD/ACBrPIXPSPSicoob.pas)',
   ],
   unconfirmed: [
-    'Answers have brcode in place of pixCopiaECola, and null where the standard has nothing.',
     'How long a list may be asked for at once.',
+    'Payouts: the scopes are those of the document’s security scheme; its operations name cco_transferencias and cco_consulta.',
+    'Payouts: whether NÃO_REALIZADO is also the state of one that was begun and not confirmed; it is confirmed again, once, under the same id.',
+    'Whether saldo of the balance leaves out saldoBloqueado: read as if it did.',
   ],
 })
