@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createEmptyDatabase, type TestDatabase } from '../test/support/database.ts'
 import {
@@ -165,13 +166,35 @@ describe('quirks', () => {
     await psp.close()
   })
 
-  it('tell Efí’s fee with a payment, and nothing of who paid', async () => {
+  it('tell Efí’s fee in the callback of a payment only, and nothing of who paid', async () => {
+    const headers = { 'x-skip-mtls-checking': 'true' }
+    const address = { webhookUrl: 'https://guiche.test/efi/fees' }
+    await asked(at('efi'), manners.efi, 'PUT', `/v2/webhook/${receiverKey}`, address, headers)
     const shown = await paidAt('efi', '100.00')
-    expect(shown).toMatchObject({ gnExtras: { tarifa: '1.19' } })
+    expect(shown).not.toHaveProperty('gnExtras')
+    const { callbacks } = at('efi').simulator
+    const isTold = ({ body }: { body: unknown }) => JSON.stringify(body).includes(String(shown.endToEndId))
+    await eventually(() => callbacks.some(isTold))
+    expect(callbacks.find(isTold)?.body).toMatchObject({ pix: [{ gnExtras: { tarifa: '1.19' } }] })
     expect(shown).not.toHaveProperty('pagador')
     expect(await paidAt('generic', '100.00')).toMatchObject({ pagador: { conta: expect.any(String) } })
     expect((await paidAt('bb', '100.00')).pagador).toEqual({ cpf: expect.any(String), nome: expect.any(String) })
     expect((await paidAt('inter', '100.00')).componentesValor).toEqual({ original: 100 })
+  })
+
+  it('show a sent Pix at Efí as it is documented: the receiver’s CPF masked, and no reason of a rejection', async () => {
+    const send = async (id: string, valor: string) => {
+      const body = { valor, pagador: { chave: receiverKey }, favorecido: { chave: '52998224725' } }
+      expect((await asked(at('efi'), manners.efi, 'PUT', `/v3/gn/pix/${id}`, body)).status).toBe(201)
+      return (await asked(at('efi'), manners.efi, 'GET', `/v2/gn/pix/enviados/id-envio/${id}`)).body
+    }
+    const { sentPix } = JSON.parse(readFileSync('test/fixtures/psp/efi.json', 'utf8'))
+    const shown = await send(`m${++count}`, '5.00')
+    expect(Object.keys(shown).toSorted()).toEqual(Object.keys(sentPix).toSorted())
+    expect(shown.favorecido).toMatchObject({ identificacao: { cpf: '***.982.247-**' } })
+    expect(Object.keys(Object(shown.favorecido))).toEqual(Object.keys(sentPix.favorecido))
+    expect(await send(`m${++count}`, '9000.05')).toMatchObject({ status: 'NAO_REALIZADO' })
+    expect(await send(`m${++count}`, '9000.05')).not.toHaveProperty('gnExtras')
   })
 
   it('register an address at Efí that takes any call, for who says so', async () => {

@@ -20,8 +20,11 @@ const differences = {
     webhookStatus: '201',
     // [Efí]: refused where the address answers a call without certificate, unless x-skip-mtls-checking: true.
     testsWebhook: true,
-    // [Efí]: gnExtras.tarifa; 1.19 % is the list price. Its gnExtras.pagador, masked, is not imitated.
+    // [Efí]: gnExtras.tarifa, in the callbacks of an account whose configuration asks for it; 1.19 % is the list price.
+    // Its gnExtras.pagador, masked, is not imitated.
     feeBasisPoints: 119,
+    // [Efí], [Efí-SDK]: the types of both questions about sent Pix.
+    hasMaskedPayouts: true,
     payer: 'none',
   },
 

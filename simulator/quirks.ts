@@ -60,8 +60,12 @@ const Quirks = Type.Object(
     txidCase: oneOf('kept', 'upper'),
     /** How much a Pix tells of who paid: the account, name and document, or nothing. */
     payer: oneOf('account', 'person', 'none'),
-    /** What the PSP keeps of a payment and tells of as `gnExtras.tarifa`; null tells of nothing. */
+    /** What the PSP keeps of a payment and names as `gnExtras.tarifa`, in callbacks; null: nothing. */
     feeBasisPoints: orNull(Type.Integer({ minimum: 0, maximum: 10_000 })),
+    /** Whether answers about a payment name the fee as well. */
+    hasListedFee: Type.Boolean(),
+    /** Sent Pix as Efí documents them: the document masked, no bank code or check digit, the reason of a rejection in callbacks only. */
+    hasMaskedPayouts: Type.Boolean(),
     /** The original amount within `componentesValor`: an object with `valor`, or a bare number. */
     amountParts: oneOf('object', 'number'),
 
@@ -112,6 +116,8 @@ export const plain: Quirks = {
   txidCase: 'kept',
   payer: 'account',
   feeBasisPoints: null,
+  hasListedFee: false,
+  hasMaskedPayouts: false,
   amountParts: 'object',
   repeatedWebhook: 'accepted',
   testsWebhook: false,

@@ -15,6 +15,7 @@ export function speak(quirks: Quirks, asked: { method: string; path: string }, a
   if (resource === 'webhook' && isPut) return { ...answer, status: Number(quirks.webhookStatus) }
   if (!isRecord(body)) return answer
   if (resource === 'cob') return toJson(isPut ? quirks.chargeStatus : answer.status, speakCharge(quirks, body))
+  if (quirks.hasMaskedPayouts && asked.path.startsWith(sentPixPath)) return toJson(answer.status, maskSentPix(body))
   if (resource !== 'pix') return answer
   if (id === undefined && quirks.emptyList === '404' && Array.isArray(body.pix) && body.pix.length === 0)
     return speak(quirks, asked, problem('NaoEncontrado', 'Não há informações para os dados informados.'))
@@ -28,11 +29,23 @@ export function speak(quirks: Quirks, asked: { method: string; path: string }, a
 /** The address and the body of a callback as this PSP sends it. */
 export function speakCallback(quirks: Quirks, url: string, body: unknown): { url: string; body: unknown } {
   if (quirks === plain || !isRecord(body) || !Array.isArray(body.pix)) return { url, body }
-  const pix = speakList(quirks, body.pix)
+  const pix = speakList({ ...quirks, hasListedFee: true }, body.pix)
   return {
     url: quirks.hasPixSuffix ? url : url.replace(/\/pix$/, ''),
     body: quirks.callbackBody === 'list' ? pix : { ...body, pix },
   }
+}
+
+const sentPixPath = '/v2/gn/pix/enviados'
+
+/** One sent Pix, or a list of them. */
+function maskSentPix(body: Json): Json {
+  if (Array.isArray(body.pix)) return { ...body, pix: body.pix.map((one) => (isRecord(one) ? maskSentPix(one) : one)) }
+  const { gnExtras: _, favorecido, ...others } = body
+  const { chave, identificacao } = Object(favorecido)
+  const { nome, cpf, cnpj } = Object(identificacao)
+  const document = cpf === undefined ? { cnpj } : { cpf: `***.${cpf.slice(3, 6)}.${cpf.slice(6, 9)}-**` }
+  return { ...others, favorecido: { chave, identificacao: { nome, ...document } } }
 }
 
 function toJson(status: string | number, body: Json): HttpResponse {
@@ -63,7 +76,10 @@ function speakPix(quirks: Quirks, { pagador, ...pix }: Json): Json {
     ...(isRecord(pagador) && speakPayer(quirks, pagador)),
     ...(quirks.amountParts === 'number' && pix.componentesValor !== undefined && toNumberParts(pix)),
     // A payout has a cost of its own and tells of none here.
-    ...(quirks.feeBasisPoints !== null && isRecord(pagador) && toFee(quirks.feeBasisPoints, pix)),
+    ...(quirks.feeBasisPoints !== null &&
+      quirks.hasListedFee &&
+      isRecord(pagador) &&
+      toFee(quirks.feeBasisPoints, pix)),
   }
 }
 

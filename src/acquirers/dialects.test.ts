@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { receiverAccount } from '../../simulator/receiver-account.ts'
 import { manualClock } from '../../test/support/clock.ts'
@@ -282,7 +283,21 @@ describe('an answer', () => {
     expect(await read(first({ itensPorPagina: 1 }))).toEqual([endToEndId])
   })
 
-  it('of Efí tells of its fee, and lists what was sent in either form', async () => {
+  it('of Efí about a sent Pix is read as it is documented, without a receiver and without a reason', async () => {
+    const { sentPix, states } = JSON.parse(readFileSync('test/fixtures/psp/efi.json', 'utf8'))
+    const find = async (status: string) => {
+      const { acquirer } = open('efi', () => json(200, { ...sentPix, status }))
+      return await acquirer.payouts?.find({ payoutId: sentPix.idEnvio })
+    }
+    const at = new Date(sentPix.horario.liquidacao)
+    const done = { outcome: 'done', endToEndId: sentPix.endToEndId, at, receiver: null }
+    for (const status of states.done) expect(await find(status)).toEqual(done)
+    for (const status of states.processing) expect(await find(status)).toMatchObject({ outcome: 'processing' })
+    for (const status of states.refused)
+      expect(await find(status)).toEqual({ outcome: 'refused', reason: 'The acquirer rejected it without a reason.' })
+  })
+
+  it('of a PSP that lists its fee tells of it, and Efí’s lists what was sent in either form', async () => {
     const pix = { endToEndId, txid, valor: '10.50', horario: '2026-03-02T14:00:00.000Z', gnExtras: { tarifa: '0.13' } }
     expect(await open('efi', () => json(200, pix)).acquirer.findPayment(endToEndId)).toMatchObject({ fee: 13 })
     const sent = {

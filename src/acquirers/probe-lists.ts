@@ -1,15 +1,15 @@
-import { count, dateTime, isRecord, type Json, list, record, text } from './bacen/read.ts'
+import { amount, count, dateTime, isRecord, type Json, list, record, text } from './bacen/read.ts'
 import { isProblem } from './bacen/reason.ts'
 import { type Answered, type Asked, type Finding, missing, ok, refusal, skipped } from './probe-finding.ts'
 
 export function payments(
   asked: Asked,
-  { pageSize, isElsewhere }: { pageSize: number; isElsewhere: (asked: Asked) => boolean },
+  { pageSize, hasFees, isElsewhere }: { pageSize: number; hasFees: boolean; isElsewhere: (asked: Asked) => boolean },
 ): Finding[] {
   if ('answer' in asked && isEmptyList(asked)) return [emptyList(asked, isElsewhere)]
   const finding = listed('payments', 'pix', asked, 'pix')
   if (finding.state !== 'ok' || 'error' in asked || !asked.body) return [finding]
-  return [finding, paging(asked.body, pageSize), times(asked.body)]
+  return [finding, paging(asked.body, pageSize), times(asked.body), ...(hasFees ? [fees(asked.body)] : [])]
 }
 
 /** An error of the PSP's API with 404: Banco do Brasil answers so when a list has no entries. */
@@ -76,4 +76,14 @@ function times(body: Json): Finding {
   const isOpen = entries.some((entry) => !/(Z|[+-]\d\d:?\d\d)$/i.test(text(entry, 'horario') ?? ''))
   if (!isOpen) return ok('times', 'of payments are readable')
   return { subject: 'times', state: 'warning', said: 'have no offset and are read as UTC', setting: null }
+}
+
+/** Reconciliation compares an agreed fee with what the list names. */
+function fees(body: Json): Finding {
+  const entries = (list(body, 'pix') ?? []).filter(isRecord)
+  if (entries.length === 0) return skipped('fees', 'no payment to look at')
+  const named = entries.filter((entry) => amount(record(entry, 'gnExtras'), 'tarifa') !== null)
+  if (named.length > 0) return ok('fees', `${named.length} of ${entries.length} payments name what was kept`)
+  const said = 'no payment names what was kept: the agreed fees are compared with nothing'
+  return { subject: 'fees', state: 'warning', said, setting: 'fees' }
 }

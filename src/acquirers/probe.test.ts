@@ -4,6 +4,7 @@ import { startSimulatorServer } from '../../simulator/server.ts'
 import { manualClock } from '../../test/support/clock.ts'
 import { createEmptyDatabase, type TestDatabase } from '../../test/support/database.ts'
 import { type TestSimulator, testSimulator, txidOf } from '../../test/support/simulator.ts'
+import { cents } from '../lib/money.ts'
 import { createHttpSend, type HttpRequest, type HttpResponse, type Send } from './bacen/http.ts'
 import { type MannerOverrides, standardManner, withOverrides } from './bacen/manner.ts'
 import { probeAcquirer } from './probe.ts'
@@ -248,6 +249,16 @@ describe('what is lacking is told with the setting to change', () => {
       said: expect.stringContaining('141 characters, and Banco do Brasil takes 140'),
       setting: 'callbacks.baseUrl',
     })
+  })
+
+  it('agreed fees that no payment of the list names', async () => {
+    const payment = { fixed: cents(0), basisPoints: 119, minimum: cents(0), maximum: null }
+    const settings = settingsOf({}, { fees: { payment, payout: null } })
+    await simulator.pay({ uri: await simulator.charge(txidOf(77)) })
+    expect((await probe(settings)).of('fees')).toMatchObject({ state: 'warning', setting: 'fees' })
+    const entry = { endToEndId: 'E', valor: '1.00', horario: clock.now().toISOString(), gnExtras: { tarifa: '0.01' } }
+    const { of } = await probe(settings, (request, answer) => (isList(request) ? json(200, { pix: [entry] }) : answer))
+    expect(of('fees')).toMatchObject({ state: 'ok', said: '1 of 1 payments name what was kept' })
   })
 
   it('a path that does not exist', async () => {

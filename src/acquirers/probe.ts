@@ -57,7 +57,11 @@ export async function probeAcquirer(settings: AcquirerSettings, { send, ...other
     absent('charges', await ask(`${paths.cob}/${unknownTxid}`), { setting: 'overrides.paths.cob', isElsewhere }),
   )
   findings.push(
-    ...payments(await ask(paths.pix, lastDay(deps.clock, manner.list.pageSize)), { ...manner.list, isElsewhere }),
+    ...payments(await ask(paths.pix, lastDay(deps.clock, manner.list.pageSize)), {
+      ...manner.list,
+      hasFees: settings.fees.payment !== null,
+      isElsewhere,
+    }),
   )
   findings.push(
     webhook(settings, await ask(`${paths.webhook}/${encodeURIComponent(settings.chave)}`), deps.callbackUrl),

@@ -16,6 +16,7 @@ const copied = [
   'simulator',
   'src',
   'test/e2e',
+  'test/fixtures',
   'test/model',
   'test/support',
   'tsconfig.build.json',
