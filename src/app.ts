@@ -95,11 +95,12 @@ export async function createApp(deps: AppDeps): Promise<Server> {
       : createProvider({ issuer: config.authIssuer, audience: config.authAudience, clock })
   const verifyToken = rememberVerified(provider?.verifyToken ?? createTokenVerifier({ keys, clock }))
   const directory = createClientDirectory({ db, clock })
+  const sessionDeps = { ...deps, requireSecondFactor: config.requireSecondFactor }
   guardRoutes(app, {
     clock,
     directory,
     verifyToken,
-    findUser: async (request) => await findSignedIn(deps, request),
+    findUser: async (request) => await findSignedIn(sessionDeps, request),
     findMerchant: async (clientId) => {
       const client = await directory.find(clientId)
       return client && { merchantId: client.merchant_id, clientId }
@@ -119,14 +120,18 @@ export async function createApp(deps: AppDeps): Promise<Server> {
     tokenLifetimeSeconds: config.tokenLifetimeSeconds,
     limits: {
       perAddress: limit('token', perAddress.perSecond, perAddress.burst),
-      // Above what one address is allowed, so that no single address can lock a client out.
-      perClient: limit('token-client', perAddress.perSecond * 2, perAddress.burst * 2),
+      perClient: limit('token-client', perAddress.perSecond, perAddress.burst),
     },
   })
   registerUserRoutes(app, {
-    ...deps,
-    // Some tries at once, then one every few seconds: 9,000 guesses a day at one person, of 10^18 and more.
-    limits: { perAddress: limit('sign-in', 0.2, 20), perUser: limit('sign-in-user', 0.1, 10) },
+    ...sessionDeps,
+    // Some failures at once, then one every few seconds: 9,000 guesses a day from one address at one person, of 10^18 and more. From where a
+    // person has signed in before, as many as nobody makes by hand.
+    limits: {
+      perAddress: limit('sign-in', 0.2, 20),
+      perPerson: limit('sign-in-person', 0.1, 10),
+      perDevice: limit('sign-in-device', 1, 60),
+    },
   })
   const readTransaction = createTransactionReader(db)
   registerTransactionRoutes(app, {

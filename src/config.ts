@@ -37,6 +37,7 @@ const Environment = Type.Object({
   RETENTION_PERSONAL_DATA_DAYS: Type.Optional(Type.Integer({ minimum: 180, maximum: 36_500 })),
   RETENTION_EXCHANGES_DAYS: Type.Integer({ minimum: 1, maximum: 3650, default: 30 }),
   TRUST_PROXY: Type.Optional(Type.String({ minLength: 1 })),
+  REQUIRE_SECOND_FACTOR: Type.Optional(Type.String({ minLength: 1 })),
   METRICS_TOKEN: Type.Optional(Type.String({ minLength: 8 })),
   LOG_LEVEL: Type.Enum(['debug', 'info', 'warn', 'error', 'silent'], { default: 'info' }),
   LOG_FORMAT: Type.Enum(['auto', 'json', 'pretty'], { default: 'auto' }),
@@ -92,6 +93,8 @@ export type Config = Readonly<{
   /** Others than this machine may reach the service: directly, or through a proxy. */
   isPublic: boolean
   /** Null: /metrics is open on this machine, and closed where the service is public. */
+  /** Roles whose people may do nothing before they have a second factor. */
+  requireSecondFactor: readonly string[]
   metricsToken: string | null
   logLevel: string
   logFormat: 'json' | 'pretty'
@@ -142,6 +145,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     faults.push(
       `BASE_URL must have at most ${baseUrlLengthMax} characters after the scheme: it stands in every QR code`,
     )
+  const roles = readRoles('REQUIRE_SECOND_FACTOR', text('REQUIRE_SECOND_FACTOR'), faults)
   const trustedProxies = readNetworks('TRUST_PROXY', text('TRUST_PROXY'), faults)
   if (authIssuer !== null && text('AUTH_AUDIENCE') === undefined)
     faults.push(
@@ -189,6 +193,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     },
     trustedProxies,
     isPublic,
+    requireSecondFactor: roles,
     metricsToken: given.METRICS_TOKEN ?? null,
     logLevel: given.LOG_LEVEL,
     logFormat:
@@ -233,6 +238,16 @@ function isHost(text: string): boolean {
   // What looks like an address must be one: 999.1.1.1 is no host name either.
   if (/^[\d.]+$|:/.test(text)) return isIP(text) !== 0
   return /^(?!-)[a-z\d-]{1,63}(?:\.(?!-)[a-z\d-]{1,63})*\.?$/i.test(text)
+}
+
+/** As users/roles.ts has them, of both sides. */
+const roleNames = ['admin', 'finance', 'support', 'read_only', 'owner', 'developer']
+
+function readRoles(name: string, text: string | undefined, faults: string[]): string[] {
+  const roles = (text ?? '').split(',').flatMap((part) => part.trim() || [])
+  if (roles.every((role) => roleNames.includes(role))) return roles
+  faults.push(`${name} must be roles, separated by commas: ${roleNames.join(', ')}`)
+  return []
 }
 
 /** Addresses and networks (CIDR), separated by commas. */

@@ -135,6 +135,10 @@ export async function startService({
 function warnOfOpenings({ config, log }: { config: Config; log: Logger }): void {
   if (config.databaseUrl !== null && isRemoteInClear(config.databaseUrl))
     log.warn('DATABASE_URL leads to another machine without TLS: add ?sslmode=verify-full, or sslmode=require')
+  if (config.baseUrl?.startsWith('https:') && config.trustedProxies.length === 0)
+    log.warn(
+      'BASE_URL is https and TRUST_PROXY is empty: behind a proxy everybody has its address, so wrong passwords of one person are counted for all. Name the proxy in TRUST_PROXY',
+    )
   if (!config.isPublic) return
   if (config.metricsToken === null)
     log.warn('METRICS_TOKEN is not set: /metrics is closed, since the service is public')

@@ -60,12 +60,12 @@ export function joinSiblings(): Siblings {
     if (message.kind === 'metrics') questions.get(message.question)?.(message.answer)
   })
 
-  function note(limit: string, key: string): void {
+  function note(limit: string, key: string, count: 1 | -1): void {
     if (untold.size === 0) setTimeout(tellAll, tellEveryMs).unref()
     const at = `${limit} ${key}`
     const noted = untold.get(at)
-    if (noted) noted.count += 1
-    else untold.set(at, { limit, key, count: 1 })
+    if (noted) noted.count += count
+    else untold.set(at, { limit, key, count })
   }
 
   function tellAll(): void {
@@ -82,8 +82,12 @@ export function joinSiblings(): Siblings {
         ...limiter,
         take(key) {
           const taken = limiter.take(key)
-          if (taken.isAllowed) note(limiter.name, key)
+          if (taken.isAllowed) note(limiter.name, key, 1)
           return taken
+        },
+        giveBack(key) {
+          limiter.giveBack(key)
+          note(limiter.name, key, -1)
         },
       }
     },

@@ -13,6 +13,7 @@ import { findLanguage, type Language, LanguageContext, rememberLanguage } from '
 import { theme, variables } from './theme.ts'
 
 const SignIn = lazy(async () => await import('./screens/sign-in/sign-in.tsx'))
+const Account = lazy(async () => await import('./screens/account/account.tsx'))
 const Welcome = lazy(async () => await import('./screens/welcome/welcome.tsx'))
 
 const queries = new QueryClient({
@@ -117,7 +118,8 @@ function SignedIn() {
 }
 
 function Screens() {
-  const { permissions, merchant } = useUser()
+  const { permissions, merchant, needsSecondFactor } = useUser()
+  if (needsSecondFactor) return <Account />
   const shown = screens.filter(
     ({ permission, isOperators }) =>
       (permission === null || permissions.includes(permission)) && !(isOperators && merchant !== null),

@@ -11,6 +11,8 @@ export type User = {
   merchant: { clientId: string; name: string } | null
   permissions: string[]
   hasSecondFactor: boolean
+  /** The role needs one: nothing else is open before. */
+  needsSecondFactor: boolean
 }
 
 export type Session = { user: User; csrfToken: string }

@@ -25,6 +25,8 @@ export type ErrorCode =
   | 'not_signed_in'
   | 'sign_in_failed'
   | 'second_factor_needed'
+  | 'second_factor_locked'
+  | 'second_factor_required'
   | 'csrf_token_missing'
   | 'permission_missing'
   | 'client_not_registered'

@@ -60,7 +60,7 @@ async function letInBySession(
   request.user = await deps.findUser(request)
   if ('permission' in access) {
     if (!request.user) throw notSignedIn()
-    assertMay(request, request.user, access.permission)
+    assertMay(request, request.user, access.permission, access.beforeSecondFactor)
     return
   }
   if (!request.user) throw refuse('missing_token')
@@ -76,10 +76,20 @@ export function notSignedIn(): AppError {
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /** A cookie alone changes nothing: another site may have had the browser send it. */
-function assertMay(request: FastifyRequest, user: SignedIn, permission: string | null): void {
+function assertMay(
+  request: FastifyRequest,
+  user: SignedIn,
+  permission: string | null,
+  isBeforeSecondFactor = false,
+): void {
   if (!safeMethods.has(request.method) && request.headers['x-csrf-token'] !== user.csrfToken) {
     throw new AppError('csrf_token_missing', {
       detail: 'Send the session’s csrfToken as the header X-CSRF-Token. Reload the page and try again.',
+    })
+  }
+  if (user.needsSecondFactor && !isBeforeSecondFactor) {
+    throw new AppError('second_factor_required', {
+      detail: `The role ${user.role} needs a second factor here. Add one in “Your account” at the dashboard.`,
     })
   }
   if (permission === null || user.permissions.includes(permission)) return

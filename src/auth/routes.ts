@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { toAppError } from '../http/problem.ts'
-import { enforceRateLimit, type RateLimiter, toHost } from '../http/rate-limit.ts'
+import { countFailures, enforceRateLimit, type RateLimiter, toHost } from '../http/rate-limit.ts'
 import { logRefusal } from '../http/security-log.ts'
 import type { Server } from '../http/server.ts'
 import { AppError, errors } from '../lib/errors.ts'
@@ -60,11 +60,14 @@ export async function registerAuthRoutes(app: Server, deps: Deps): Promise<void>
         // The form is read here, where a repeated field can still be seen.
         validatorCompiler: () => () => true,
         handler: async (request, reply) => {
-          enforceRateLimit(deps.limits.perAddress, toHost(request.ip), reply)
+          const host = toHost(request.ip)
+          enforceRateLimit(deps.limits.perAddress, host, reply)
           const credentials = readCredentials(request, await readBody(request))
-          enforceRateLimit(deps.limits.perClient, credentials.clientId, reply)
+          // Of one address at one client, and failures only: whoever has the secret is refused because of nobody else's guesses.
           const { clientId } = credentials
-          const granted = await grantToken(deps, credentials).catch((error: unknown) => {
+          const limits = [{ limiter: deps.limits.perClient, key: `${clientId} ${host}` }]
+          const grant = async () => await grantToken(deps, credentials)
+          const granted = await countFailures(limits, { reply, isFailure: isInvalidClient }, grant).catch((error: unknown) => {
             if (error instanceof OAuthError && error.status < 500)
               request.server.logSecurity(request, 'token.refused', { outcome: error.code, clientId })
             throw error
@@ -75,6 +78,10 @@ export async function registerAuthRoutes(app: Server, deps: Deps): Promise<void>
       })
     }
   })
+}
+
+function isInvalidClient(error: unknown): boolean {
+  return error instanceof OAuthError && error.code === 'invalid_client'
 }
 
 /** Stands for a body of another media type. */

@@ -2,10 +2,10 @@ import type { Command } from 'commander'
 import type { ActionName } from '../audit/actions.ts'
 import { findClient } from '../auth/store.ts'
 import type { Tx } from '../db/sql.ts'
-import { invite, inviteAnew, toInvitationUrl } from '../users/invite.ts'
-import { changeUser } from '../users/manage.ts'
+import { invite, toInvitationUrl } from '../users/invite.ts'
+import { changeUser, resetUser } from '../users/manage.ts'
 import { merchantRoles, operatorRoles } from '../users/roles.ts'
-import { deleteSessions, findUserByEmail, listUsers, type UserRow, updateUser } from '../users/store.ts'
+import { findUserByEmail, listUsers, type UserRow } from '../users/store.ts'
 import { recorded } from './actor.ts'
 import { type Context, withContext } from './context.ts'
 import { print } from './print.ts'
@@ -29,7 +29,7 @@ export function userCommands(program: Command): void {
           name: row.name,
           role: row.role,
           client: row.client_id,
-          secondFactor: row.is_totp_confirmed ? 'yes' : 'no',
+          secondFactor: row.totp_locked_at !== null ? 'locked' : row.is_totp_confirmed ? 'yes' : 'no',
           state: row.disabled_at === null ? 'active' : 'disabled',
           seenAt: row.seen_at,
         }))
@@ -68,9 +68,8 @@ export function userCommands(program: Command): void {
     .option('--json', 'print JSON')
     .action(async ({ json, email, secondFactor }: Json & { email: string; secondFactor?: boolean }) => {
       await change(program, { email, action: 'user.reset' }, async (tx, known, { baseUrl, clock }) => {
-        if (secondFactor) await updateUser(tx, known.id, { sealed_totp: null, is_totp_confirmed: false })
-        await deleteSessions(tx, known.id, null)
-        const token = await inviteAnew(tx, known, null, clock.now())
+        const reset = { forgetsFactor: secondFactor ?? false, invitedBy: null, now: clock.now() }
+        const token = await resetUser(tx, known, reset)
         return () => print({ url: toInvitationUrl(baseUrl, token) }, { json, note: linkNote })
       })
     })

@@ -178,8 +178,11 @@ export function registerClientRoutes(app: Server, deps: Deps): void {
       },
     },
     async (request) => {
-      const client = await find(deps, userOf(request), request.params.clientId)
+      const user = userOf(request)
+      const client = await find(deps, user, request.params.clientId)
       const { tokensOnly } = request.body
+      // It ends what the whole merchant does, and whoever ends it must be able to begin it again. Tokens alone come back with the next request.
+      if (!tokensOnly) assertCovers(user, client)
       const acting = actingDb(deps, request, about('client.revoke', client, { tokensOnly }))
       await revokeClient({ ...deps, db: acting }, { clientId: client.client_id, tokensOnly })
       return toView({ ...client, has_secret: client.has_secret && tokensOnly })
@@ -196,12 +199,12 @@ async function find({ db, clock }: Deps, user: SignedIn, clientId: string): Prom
   return client
 }
 
-/** Who makes a secret knows it, and with it may do whatever the client may. */
+/** Whoever makes a secret knows it, and with it may do whatever the client may. */
 function assertCovers(user: SignedIn, client: KnownClient): void {
   const lacking = client.scopes.filter((scope) => !user.permissions.includes(scope))
   if (lacking.length === 0) return
   throw new AppError('permission_missing', {
-    detail: `Whoever has this secret may do all that the client may, and your role lacks ${lacking.join(', ')}. Ask somebody who may.`,
+    detail: `The client may do what your role may not: ${lacking.join(', ')}. Ask an owner, or the operator.`,
   })
 }
 

@@ -51,8 +51,9 @@ export function registerRecordRoutes(app: Server, deps: { db: Db; clock: Clock; 
     },
     async (request) => {
       const user = userOf(request)
-      const explanation = await explainRecord({ ...deps, isConfigured }, request.params.id.toLowerCase())
       const seen = merchantSeenBy(user)
+      const id = request.params.id.toLowerCase()
+      const explanation = await explainRecord({ ...deps, isConfigured }, id, { isForMerchant: seen !== null })
       const isSeen =
         explanation !== null &&
         (seen === null || explanation.merchantId === seen) &&

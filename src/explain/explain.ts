@@ -30,10 +30,13 @@ export type Explanation = {
 /**
  * All that happened to a transaction or a withdrawal as one timeline, and a sentence that makes sense of it. It only reads, and nothing in it
  * is about the payer or the customer. Null when there is no such record.
+ *
+ * @param isForMerchant a merchant's people read what the operator did, and not which of its people did it, nor their notes
  */
 export async function explainRecord(
   deps: { db: Db; clock: Clock; isConfigured?: IsConfigured },
   id: string,
+  { isForMerchant = false }: { isForMerchant?: boolean } = {},
 ): Promise<Explanation | null> {
   const facts = await findFacts(deps, id, deps.clock.now())
   if (!facts) return null
@@ -49,7 +52,7 @@ export async function explainRecord(
     acquirer: record.acquirer,
     otherAcquirers: record.other_acquirers,
     endToEnd: record.end_to_end,
-    timeline: toTimeline(facts),
+    timeline: toTimeline(facts, isForMerchant),
     sentences,
     summary: `${record.status}: ${toEnglish(sentences, now)}`,
   }

@@ -9,6 +9,7 @@ import {
   findWithdrawalRecord,
   type InfractionRecord,
   listInfractionRecords,
+  listMerchantActors,
   listNoticeRecords,
   listRefundRecords,
   listSurplusRecords,
@@ -34,6 +35,8 @@ export type Facts<Record = TransactionRecord | WithdrawalRecord> = {
   /** In the order of their events. */
   deliveries: DeliveryRow[]
   actions: ActionRow[]
+  /** Those of the actors who are the merchant's own people. */
+  merchantActors: string[]
   /** What keeps money from leaving at the moment. */
   brake: BrakeRow | null
   /** False where the settings no longer have its acquirer: nobody can ask it. */
@@ -67,6 +70,7 @@ export async function findFacts(
   const suspenseIds = [...undone, ...(await listSuspenseIds(db, id))]
   const page = { page: 1, perPage: deliveriesMax, after: null }
   const deliveries = await listDeliveries(db, merchantId, { recordId: id }, page)
+  const actions = await listActions(db, { recordIds: [...recordIds, ...suspenseIds], limit: actionsMax })
   return {
     record,
     refunds,
@@ -76,7 +80,8 @@ export async function findFacts(
     notices: await listNoticeRecords(db, { acquirers, txid: toTxid(id), since }),
     exchanges: await listExchanges(db, { recordIds, endToEnd, limit: exchangesMax }),
     deliveries: deliveries.items.toSorted((left, right) => left.sequence - right.sequence),
-    actions: await listActions(db, { recordIds: [...recordIds, ...suspenseIds], limit: actionsMax }),
+    actions,
+    merchantActors: await listMerchantActors(db, { merchantId, actors: actions.map(({ actor }) => actor) }),
     brake: await findEngagedBrake(db),
     isConfigured: isConfigured(record.acquirer),
     now,

@@ -159,3 +159,15 @@ export async function listNoticeRecords(
     where acquirer = any(${acquirers}) and lower(txid) = ${txid} and received_at >= ${since}::timestamptz - interval '1 hour'
     order by received_at, event_key`)
 }
+
+/** Which of some actors, as the audit log names people, are a merchant's own people. */
+export async function listMerchantActors(
+  db: Db,
+  { merchantId, actors }: { merchantId: string; actors: string[] },
+): Promise<string[]> {
+  if (actors.length === 0) return []
+  const rows = await db.query<{ actor: string }>(sql`
+    select 'user:' || email as actor from users
+    where merchant_id = ${merchantId} and 'user:' || email = any (${actors})`)
+  return rows.map((row) => row.actor)
+}

@@ -42,6 +42,7 @@ const nothing = {
   exchanges: [],
   deliveries: [],
   actions: [],
+  merchantActors: [],
   brake: null,
   isConfigured: true,
   now,

@@ -1,3 +1,4 @@
+import { theOperator } from '../audit/act.ts'
 import { inReais } from '../lib/money.ts'
 import type { Facts } from './facts.ts'
 import type { InfractionRecord, RefundRecord, TransferRecord, WithdrawalRecord } from './store.ts'
@@ -60,10 +61,10 @@ export type TimelineEntry<Moment = Date> = {
 }[keyof TimelineData]
 
 /** All that happened to a record, in order. What happened in the same millisecond stands with causes before effects. */
-export function toTimeline(facts: Facts): TimelineEntry[] {
+export function toTimeline(facts: Facts, isForMerchant = false): TimelineEntry[] {
   const entries = [
     toRequest(facts),
-    ...toOperatorEntries(facts),
+    ...toOperatorEntries(facts, isForMerchant),
     ...toCallbackEntries(facts),
     ...toAcquirerEntries(facts),
     ...toRefundEntries(facts),
@@ -95,8 +96,12 @@ function toRequest({ record }: Facts): TimelineEntry {
   }
 }
 
-function toOperatorEntries({ actions }: Facts): TimelineEntry[] {
-  return actions.map(({ at, actor, action, details }) => {
+/** A merchant's people see which of their own people did something; of the operator's, that it was the operator, and what they were written. */
+function toOperatorEntries({ actions, merchantActors }: Facts, isForMerchant: boolean): TimelineEntry[] {
+  return actions.map(({ at, action, ...found }) => {
+    const isHidden = isForMerchant && !merchantActors.includes(found.actor)
+    const actor = isHidden ? theOperator : found.actor
+    const details = isHidden && action !== 'withdrawal.reject' ? null : found.details
     const reason = typeof details?.reason === 'string' ? `: ${details.reason}` : ''
     return { at, kind: 'operator', what: `${actor} ${action}${reason}`, data: { actor, action, details } }
   })

@@ -14,6 +14,8 @@ export type SignedIn = {
   merchant: { merchantId: string; clientId: string; name: string } | null
   permissions: readonly string[]
   hasSecondFactor: boolean
+  /** The role needs one, and there is none yet: nothing is open but one's own account. */
+  needsSecondFactor: boolean
   /** What the session's requests that change something carry besides the cookie. */
   csrfToken: string
 }

@@ -14,7 +14,9 @@ export type RateLimiter = {
   /** As the header `RateLimit-Policy` says it. */
   readonly policy: string
   take(key: string): Taken
-  /** Takes what was allowed elsewhere, be there so much or not. */
+  /** Gives back what was taken for something that does not count after all. */
+  giveBack(key: string): void
+  /** Takes what was allowed elsewhere, be there so much or not; below nothing, what was given back there. */
   debit(key: string, count: number): void
 }
 
@@ -37,6 +39,13 @@ export function createRateLimiter(options: { name: string; limit: RateLimit; clo
     if (oldest && !oldest.done) buckets.delete(oldest.value)
   }
 
+  function debit(key: string, count: number): void {
+    if (perSecond === 0) return
+    const now = clock.now().getTime()
+    // Below nothing, too: what was allowed too often is waited for.
+    keep(key, levelOf(key, now) - count, now)
+  }
+
   return {
     name,
     limit,
@@ -54,11 +63,8 @@ export function createRateLimiter(options: { name: string; limit: RateLimit; clo
         retryAfterSeconds: left >= 1 ? 0 : Math.max(1, Math.ceil((1 - left) / perSecond)),
       }
     },
-    debit(key, count) {
-      const now = clock.now().getTime()
-      // Below nothing, too: what was allowed too often is waited for.
-      keep(key, levelOf(key, now) - count, now)
-    },
+    giveBack: (key) => debit(key, -1),
+    debit,
   }
 }
 
@@ -78,6 +84,31 @@ export function enforceRateLimit(limiter: RateLimiter, key: string, reply: Fasti
     detail: `More than ${limiter.limit.perSecond} requests a second were made. Wait ${taken.retryAfterSeconds} s and try again.`,
     headers: { 'retry-after': String(taken.retryAfterSeconds) },
   })
+}
+
+/**
+ * Does what may fail, such as a sign-in, and counts failures only: each of these is taken before, so that many at once count as well, and given back
+ * when it went well.
+ *
+ * @throws {AppError} `rate_limited` after too many failures, and whatever `work` throws
+ */
+export async function countFailures<Result>(
+  limits: readonly { limiter: RateLimiter; key: string }[],
+  { reply, isFailure }: { reply: FastifyReply; isFailure: (error: unknown) => boolean },
+  work: () => Promise<Result>,
+): Promise<Result> {
+  for (const { limiter, key } of limits) enforceRateLimit(limiter, key, reply)
+  const giveBack = () => {
+    for (const { limiter, key } of limits) limiter.giveBack(key)
+  }
+  try {
+    const result = await work()
+    giveBack()
+    return result
+  } catch (error) {
+    if (!isFailure(error)) giveBack()
+    throw error
+  }
 }
 
 /** What one host has: an IPv4 address, or all 2^64 addresses of an IPv6 network, of which it could use another at each request. */

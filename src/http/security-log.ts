@@ -26,6 +26,8 @@ export type SecurityLog = (
 /** The errors that say something about whether somebody may do what they try. */
 const refusals: Partial<Record<ErrorCode, SecurityEvent>> = {
   sign_in_failed: 'sign_in.failed',
+  second_factor_locked: 'sign_in.failed',
+  second_factor_required: 'access.denied',
   invalid_token: 'token.invalid',
   token_revoked: 'token.invalid',
   token_expired: 'token.invalid',

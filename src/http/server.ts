@@ -30,8 +30,11 @@ export type Access =
   | { public: true }
   /** A shop's token with the scope; or a person who may do the same, or has the permission of `orPermission`, signed in to the dashboard. */
   | { scope: string; orPermission?: string }
-  /** A person who is signed in and has the permission; null: whoever is signed in. */
-  | { permission: string | null }
+  /**
+   * A person who is signed in and has the permission; null: whoever is signed in. `beforeSecondFactor`: also while the role still needs a second
+   * factor.
+   */
+  | { permission: string | null; beforeSecondFactor?: true }
 
 declare module 'fastify' {
   interface FastifyInstance {

@@ -26,6 +26,8 @@ export const errors = {
   not_signed_in: { status: 401, title: 'Nobody is signed in' },
   sign_in_failed: { status: 401, title: 'The sign-in failed' },
   second_factor_needed: { status: 401, title: 'A code of the second factor is needed' },
+  second_factor_locked: { status: 401, title: 'The second factor is locked' },
+  second_factor_required: { status: 403, title: 'Your role needs a second factor' },
   csrf_token_missing: { status: 403, title: 'The request does not come from the dashboard' },
   permission_missing: { status: 403, title: 'Your role does not allow it' },
   client_not_registered: { status: 403, title: 'The client is not registered here' },

@@ -18,6 +18,7 @@ type Purpose =
   | 'key-check'
   | 'former-keys'
   | 'csrf-token'
+  | 'device'
   | 'second-factor'
   | 'person'
 

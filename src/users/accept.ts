@@ -2,27 +2,28 @@ import { recordAction } from '../audit/record.ts'
 import type { Db } from '../db/sql.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
-import { newUuid } from '../lib/secrets.ts'
+import { newUuid, type SecretKey } from '../lib/secrets.ts'
+import { checkCode, codeNeeded } from './check-code.ts'
 import { toTokenHash } from './invite.ts'
 import { findPasswordFault, hashPassword } from './password.ts'
 import { createSession } from './session.ts'
-import {
-  deleteSessions,
-  endInvitations,
-  findInvitation,
-  insertUser,
-  updateEnrolment,
-  updateUser,
-  useInvitation,
-} from './store.ts'
+import { deleteSessions } from './session-store.ts'
+import { endInvitations, findInvitation, insertUser, updateEnrolment, updateUser, useInvitation } from './store.ts'
 
-type Deps = { db: Db; clock: Clock }
+type Deps = { db: Db; clock: Clock; key: SecretKey }
 
 /** What a link is for. `email` is null where whoever has it says his own: the first admin. */
-export type InvitationShown = { email: string | null; role: string; merchantName: string | null; isReset: boolean }
+export type InvitationShown = {
+  email: string | null
+  role: string
+  merchantName: string | null
+  isReset: boolean
+  /** A reset leaves the second factor as it is: its code is asked for. */
+  needsCode: boolean
+}
 
 /** @throws {AppError} `not_found` where the link was used, has ended or never was */
-export async function findInvited({ db, clock }: Deps, token: string): Promise<InvitationShown> {
+export async function findInvited({ db, clock }: Pick<Deps, 'db' | 'clock'>, token: string): Promise<InvitationShown> {
   const invitation = await findInvitation(db, toTokenHash(token), clock.now())
   if (!invitation) throw gone()
   return {
@@ -30,17 +31,31 @@ export async function findInvited({ db, clock }: Deps, token: string): Promise<I
     role: invitation.role,
     merchantName: invitation.merchant_name,
     isReset: invitation.user_id !== null,
+    needsCode: invitation.needs_code,
   }
 }
 
 /**
  * Takes an invitation up: somebody new, or another password for somebody known, whose sessions then all end. Gives a new session's token.
  *
- * @throws {AppError} `not_found`, `validation_failed`, `user_not_possible`
+ * @throws {AppError} `not_found`, `validation_failed`, `user_not_possible`; `second_factor_needed` and `second_factor_locked` of a reset
  */
 export async function acceptInvitation(
-  { db, clock }: Deps,
-  { token, ...chosen }: { token: string; email?: string | undefined; name?: string | undefined; password: string },
+  { db, clock, key }: Deps,
+  {
+    token,
+    device,
+    network,
+    ...chosen
+  }: {
+    token: string
+    email?: string | undefined
+    name?: string | undefined
+    password: string
+    code?: string | undefined
+    device: string | null
+    network: string | null
+  },
 ): Promise<string> {
   const invitation = await findInvitation(db, toTokenHash(token), clock.now())
   if (!invitation) throw gone()
@@ -49,9 +64,21 @@ export async function acceptInvitation(
   const fields = [
     ...(email === undefined ? [{ field: 'email', code: 'required', message: 'Say your e-mail address.' }] : []),
     ...(isNew && !chosen.name ? [{ field: 'name', code: 'required', message: 'Say your name.' }] : []),
-    ...[findPasswordFault('password', chosen.password, email ?? '')].filter((fault) => fault !== null),
+    ...[
+      findPasswordFault('password', chosen.password, {
+        email: email ?? '',
+        own: [chosen.name ?? null, invitation.merchant_name],
+      }),
+    ].filter((fault) => fault !== null),
   ]
   if (email === undefined || fields.length > 0) throw new AppError('validation_failed', { fields })
+  if (invitation.user_id !== null && invitation.needs_code) {
+    if (chosen.code === undefined) throw codeNeeded()
+    if (!(await checkCode({ db, clock, key }, { id: invitation.user_id }, chosen.code))) {
+      const message = 'The code is not the one that the app shows now.'
+      throw new AppError('validation_failed', { fields: [{ field: 'code', code: 'wrong', message }] })
+    }
+  }
   const passwordHash = await hashPassword(chosen.password)
   return await db.transaction(async (tx) => {
     const now = clock.now()
@@ -87,7 +114,7 @@ export async function acceptInvitation(
       details: { role: invitation.role },
       now,
     })
-    return await createSession(tx, userId, now)
+    return await createSession(tx, { userId, device, network }, now)
   })
 }
 

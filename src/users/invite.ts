@@ -14,6 +14,8 @@ export type Invitation = {
   merchantId: string | null
   role: string
   invitedBy: string | null
+  /** By a merchant's owner, not by the operator. */
+  isByMerchant?: boolean
 }
 
 /**
@@ -21,7 +23,11 @@ export type Invitation = {
  *
  * @throws {AppError} `user_not_possible` where the address is taken, or the role is none of that side
  */
-export async function invite(tx: Tx, { email, merchantId, role, invitedBy }: Invitation, now: Date): Promise<string> {
+export async function invite(
+  tx: Tx,
+  { email, merchantId, role, invitedBy, isByMerchant = false }: Invitation,
+  now: Date,
+): Promise<string> {
   if (!isRoleOf(role, merchantId === null)) {
     throw new AppError('user_not_possible', {
       detail:
@@ -30,7 +36,9 @@ export async function invite(tx: Tx, { email, merchantId, role, invitedBy }: Inv
           : 'A merchant’s people are owner, finance or developer.',
     })
   }
-  if (email !== null && (await findUserByEmail(tx, email.toLowerCase()))) {
+  const known = email === null ? null : await findUserByEmail(tx, email.toLowerCase())
+  // A merchant learns of its own people only: whether somebody else has the address shows when the link is taken up, and that is in the log.
+  if (known && !(isByMerchant && known.merchant_id !== merchantId)) {
     throw new AppError('user_not_possible', { detail: 'There is a user with this e-mail address already.' })
   }
   // Of the links that make the first admin only the last one is good.

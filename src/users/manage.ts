@@ -1,13 +1,15 @@
 import type { Tx } from '../db/sql.ts'
 import { AppError } from '../lib/errors.ts'
+import { inviteAnew } from './invite.ts'
 import { isRoleOf, permissionsOf } from './roles.ts'
+import { deleteSessions } from './session-store.ts'
 import {
-  deleteSessions,
   endInvitationsBy,
   isWithoutAdmin,
   lockAdmins,
   lockUser,
   type UserRow,
+  updateTotpFailures,
   updateUser,
 } from './store.ts'
 
@@ -42,6 +44,23 @@ export async function changeUser(
     })
   }
   return user
+}
+
+/**
+ * Ends all sessions of a user and gives what stands in the link to a new password. It unlocks the second factor, whose code the link asks for
+ * unless it is forgotten as well.
+ *
+ * @param invitedBy null: the command line
+ */
+export async function resetUser(
+  tx: Tx,
+  user: UserRow,
+  { forgetsFactor, invitedBy, now }: { forgetsFactor: boolean; invitedBy: string | null; now: Date },
+): Promise<string> {
+  if (forgetsFactor) await updateUser(tx, user.id, { sealed_totp: null, is_totp_confirmed: false })
+  await updateTotpFailures(tx, user.id, { failures: 0, lockedAt: null })
+  await deleteSessions(tx, user.id, null)
+  return await inviteAnew(tx, user, invitedBy, now)
 }
 
 /** @throws {AppError} `not_found` */

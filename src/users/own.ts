@@ -6,9 +6,11 @@ import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
 import { type SecretKey, seal, unseal } from '../lib/secrets.ts'
 import { qrCodeDataUrl } from '../pix/qrcode.ts'
+import { checkCode } from './check-code.ts'
 import { findPasswordFault, hashPassword, isPassword } from './password.ts'
 import { findTotpStep, newTotpSecret, toTotpUri } from './second-factor.ts'
-import { deleteSessions, findUserByEmail, lockUser, updateUser, useTotpStep } from './store.ts'
+import { deleteSessionById, deleteSessions } from './session-store.ts'
+import { findUserByEmail, lockUser, updateTotpFailures, updateUser, useTotpStep } from './store.ts'
 
 /** What somebody changes about their own sign-in. */
 type Deps = { db: Db; clock: Clock; key: SecretKey }
@@ -23,7 +25,10 @@ export async function changePassword(
   user: SignedIn,
   { current, password, sessionHash }: { current: string; password: string; sessionHash: Buffer | null },
 ): Promise<void> {
-  const fault = findPasswordFault('password', password, user.email)
+  const fault = findPasswordFault('password', password, {
+    email: user.email,
+    own: [user.name, user.merchant?.name ?? null],
+  })
   if (fault) throw new AppError('validation_failed', { fields: [fault] })
   await assertPassword(deps, user, 'current', current)
   const passwordHash = await hashPassword(password)
@@ -35,11 +40,18 @@ export async function changePassword(
   })
 }
 
-/** A new secret for an authenticator app. It counts once a code of it was entered. */
+/**
+ * A new secret for an authenticator app. It counts once a code of it was entered.
+ *
+ * @throws {AppError} `validation_failed` where the password is wrong, `user_not_possible` where there is a factor
+ */
 export async function offerSecondFactor(
-  { db, key }: Deps,
+  deps: Deps,
   user: SignedIn,
+  password: string,
 ): Promise<{ secret: string; uri: string; qrCodeBase64: string }> {
+  const { db, key } = deps
+  await assertPassword(deps, user, 'password', password)
   const secret = newTotpSecret()
   await db.transaction(async (tx) => {
     const row = await lockUser(tx, user.id, null)
@@ -53,30 +65,73 @@ export async function offerSecondFactor(
   return { secret, uri, qrCodeBase64: qrCodeDataUrl(uri) }
 }
 
-/** @throws {AppError} `validation_failed` where the code is not of the secret that was offered */
-export async function confirmSecondFactor({ db, clock, key }: Deps, user: SignedIn, code: string): Promise<void> {
+/**
+ * The factor counts from now on. All other sessions end: they were begun without it.
+ *
+ * @throws {AppError} `validation_failed` where the code is not of the secret that was offered
+ */
+export async function confirmSecondFactor(
+  { db, clock, key }: Deps,
+  user: SignedIn,
+  { code, sessionHash }: { code: string; sessionHash: Buffer | null },
+): Promise<void> {
   const now = clock.now()
   await db.transaction(async (tx) => {
     const row = await lockUser(tx, user.id, null)
     const secret = row?.sealed_totp ? unseal(key, 'second-factor', row.sealed_totp) : null
     const step = secret === null ? null : findTotpStep(secret, code, now)
-    if (step === null || !(await useTotpStep(tx, user.id, step))) {
-      const message = 'The code is not the one that the app shows now. Is the clock of the phone right?'
-      throw new AppError('validation_failed', { fields: [{ field: 'code', code: 'wrong', message }] })
-    }
+    if (row?.is_totp_confirmed || step === null || !(await useTotpStep(tx, user.id, step))) throw wrongCode()
     await updateUser(tx, user.id, { is_totp_confirmed: true })
+    await updateTotpFailures(tx, user.id, { failures: 0, lockedAt: null })
+    await deleteSessions(tx, user.id, sessionHash)
     await recordAction(tx, { ...toAction(user), action: 'user.add_second_factor', now })
   })
 }
 
-/** @throws {AppError} `validation_failed` where the password is wrong */
-export async function removeSecondFactor(deps: Deps, user: SignedIn, password: string): Promise<void> {
+/**
+ * The password alone counts again. It takes both, so that whoever finds a screen open cannot; all other sessions end.
+ *
+ * @throws {AppError} `validation_failed` where the password or the code is wrong; `second_factor_locked`
+ */
+export async function removeSecondFactor(
+  deps: Deps,
+  user: SignedIn,
+  { password, code, sessionHash }: { password: string; code: string; sessionHash: Buffer | null },
+): Promise<void> {
   await assertPassword(deps, user, 'password', password)
+  if (!(await checkCode(deps, user, code))) throw wrongCode()
   const now = deps.clock.now()
   await deps.db.transaction(async (tx) => {
     await updateUser(tx, user.id, { sealed_totp: null, is_totp_confirmed: false })
+    await deleteSessions(tx, user.id, sessionHash)
     await recordAction(tx, { ...toAction(user), action: 'user.remove_second_factor', now })
   })
+}
+
+/**
+ * Ends one of a person's sessions, or all but the one that asks.
+ *
+ * @throws {AppError} `not_found`
+ */
+export async function endSessions(
+  { db, clock }: Pick<Deps, 'db' | 'clock'>,
+  user: SignedIn,
+  which: { id: string } | { but: Buffer | null },
+): Promise<void> {
+  const now = clock.now()
+  await db.transaction(async (tx) => {
+    const count =
+      'id' in which
+        ? Number(await deleteSessionById(tx, user.id, which.id))
+        : await deleteSessions(tx, user.id, which.but)
+    if ('id' in which && count === 0) throw new AppError('not_found', { detail: 'This session has ended already.' })
+    await recordAction(tx, { ...toAction(user), action: 'user.end_sessions', details: { count }, now })
+  })
+}
+
+function wrongCode(): AppError {
+  const message = 'The code is not the one that the app shows now. Is the clock of the phone right?'
+  return new AppError('validation_failed', { fields: [{ field: 'code', code: 'wrong', message }] })
 }
 
 async function assertPassword({ db }: Deps, user: SignedIn, field: string, password: string): Promise<void> {

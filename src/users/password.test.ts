@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { hashPassword, isPassword, nobodysHash } from './password.ts'
+import { findPasswordFault, hashPassword, isPassword, nobodysHash } from './password.ts'
 
 it('knows a password by its hash', async () => {
   const hash = await hashPassword('a long way home')
@@ -14,4 +14,41 @@ it('refuses whoever is unknown, with a hash that costs as much as any', async ()
   const hash = await hashPassword('a long way home')
   expect(toCost(nobodysHash)).toBe(toCost(hash))
   expect(toSizes(nobodysHash)).toEqual(toSizes(hash))
+})
+
+const person = { email: 'pedro.alves@example.com', own: ['Pedro Alves', 'Padaria Pinheiro'] }
+
+it.each([
+  'password1234',
+  '123456789012',
+  'qwertyuiop12',
+  'senha1234567',
+  'admin1234567',
+  'guiche123456',
+  'Guiche2026!!',
+  'iloveyou1234',
+  'mudar1234567',
+  'abcdabcdabcde',
+  'aaaaaaaaaaaa',
+  'abcabcabcabc',
+  'P@ssw0rd2026',
+  'padaria-2026!',
+  'Pinheiro1234!',
+  'pedro.alves-and-more-of-it',
+  '1qaz2wsx3edc',
+  'asdfghjklasdfghjkl',
+])('refuses %s, which is guessed first', (password) => {
+  expect(findPasswordFault('password', password, person)).toMatchObject({ code: 'too_easy' })
+})
+
+it.each([
+  'correct horse battery staple',
+  'correcthorsebatterystaple',
+  'a long way home',
+  'another good password',
+  'o gato subiu no telhado',
+  'kX9#vLq2mZ!t',
+  'Tr7wQpz4Lmab',
+])('takes %s', (password) => {
+  expect(findPasswordFault('password', password, person)).toBeNull()
 })

@@ -1,5 +1,6 @@
 import type { Options } from '@node-rs/argon2'
 import { AppError, type FieldError } from '../lib/errors.ts'
+import { isCommonPassword } from './common-password.ts'
 
 /** argon2id, which is the library's own choice of algorithm, as OWASP has it: 19 MiB, two passes, one lane. Some 12 ms of a core. */
 const parameters = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } satisfies Options
@@ -21,6 +22,8 @@ export const nobodysHash = `$argon2id$v=19$m=${parameters.memoryCost},t=${parame
 
 let running = 0
 const waiting: (() => void)[] = []
+/** These come first. */
+const urgent: (() => void)[] = []
 
 /** @throws {AppError} `overloaded` when too many sign in at once */
 export async function hashPassword(password: string): Promise<string> {
@@ -29,26 +32,42 @@ export async function hashPassword(password: string): Promise<string> {
 
 /**
  * @param known the hash of the person; null when there is no such person
+ * @param isUrgent from where the person has signed in before: it comes before others, so that a flood from elsewhere keeps nobody out
  * @throws {AppError} `overloaded` when too many sign in at once
  */
-export async function isPassword(known: string | null, password: string): Promise<boolean> {
-  return await inTurn(async () => (await (await argon2()).verify(known ?? nobodysHash, password)) && known !== null)
+export async function isPassword(
+  known: string | null,
+  password: string,
+  { isUrgent = false }: { isUrgent?: boolean } = {},
+): Promise<boolean> {
+  const verify = async () => (await (await argon2()).verify(known ?? nobodysHash, password)) && known !== null
+  return await inTurn(verify, isUrgent ? urgent : waiting)
 }
 
-/** What is wrong with a new password. Long is what counts (NIST SP 800-63B); what contains one's own address is no secret. */
-export function findPasswordFault(field: string, password: string, email: string): FieldError | null {
+/**
+ * What is wrong with a new password. Length is what counts (NIST SP 800-63B), as long as it is not one of those that are guessed first.
+ *
+ * @param own names that a guesser knows: of the person, of the merchant
+ */
+export function findPasswordFault(
+  field: string,
+  password: string,
+  { email, own = [] }: { email: string; own?: (string | null)[] },
+): FieldError | null {
   const length = Array.from(password).length
   if (length < passwordLengthMin || length > passwordLengthMax) {
     const message = `A password has ${passwordLengthMin} to ${passwordLengthMax} characters.`
     return { field, code: 'length', message }
   }
+  const known = ['guiche', 'guichê', ...[email, ...own].flatMap((text) => text?.split(/[^\p{L}\p{N}]+/u) ?? [])]
   const [name = ''] = email.toLowerCase().split('@')
-  const isEasy = new Set(password).size < 5 || (name.length > 3 && password.toLowerCase().includes(name))
-  if (!isEasy) return null
+  const containsName = name.length > 3 && password.toLowerCase().includes(name)
+  if (!containsName && !isCommonPassword(password, known)) return null
   return {
     field,
     code: 'too_easy',
-    message: 'A password contains no e-mail address and more than four different characters.',
+    message:
+      'This password is easy to guess. Use a sentence of your own, without names, common words alone, or rows of keys.',
   }
 }
 
@@ -56,20 +75,20 @@ function zeros(bytes: number): string {
   return Buffer.alloc(bytes).toString('base64').replaceAll('=', '')
 }
 
-async function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+async function inTurn<Result>(work: () => Promise<Result>, queue = waiting): Promise<Result> {
   if (running >= atOnceMax) {
-    if (waiting.length >= waitingMax) {
+    if (queue.length >= waitingMax) {
       throw new AppError('overloaded', {
         detail: 'Too many people sign in at this moment. Wait a few seconds and try again.',
         headers: { 'retry-after': '5' },
       })
     }
-    await new Promise<void>((resolve) => waiting.push(resolve))
+    await new Promise<void>((resolve) => queue.push(resolve))
   } else running += 1
   try {
     return await work()
   } finally {
-    const next = waiting.shift()
+    const next = urgent.shift() ?? waiting.shift()
     if (next) next()
     else running -= 1
   }

@@ -5,26 +5,24 @@ import { recordAction } from '../audit/record.ts'
 import { findClient } from '../auth/store.ts'
 import type { Tx } from '../db/sql.ts'
 import { merchantSeenBy, type SignedIn, userOf } from '../http/caller.ts'
-import { enforceRateLimit, type RateLimiter, toHost } from '../http/rate-limit.ts'
+import { countFailures, enforceRateLimit, type RateLimiter, toHost } from '../http/rate-limit.ts'
 import { NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import { assert } from '../lib/assert.ts'
 import { AppError } from '../lib/errors.ts'
 import { acceptInvitation, findInvited } from './accept.ts'
+import { isCodeNeeded } from './check-code.ts'
+import { type Device, describeDevice, findKnownDevice, readDevice, rememberDevice } from './device.ts'
 import { createFailureRecorder } from './failed-sign-ins.ts'
-import { invite, inviteAnew, toInvitationUrl } from './invite.ts'
-import { changeUser, lockManaged } from './manage.ts'
-import { changePassword, confirmSecondFactor, offerSecondFactor, removeSecondFactor } from './own.ts'
+import { invite, toInvitationUrl } from './invite.ts'
+import { changeUser, lockManaged, resetUser } from './manage.ts'
+import { registerOwnRoutes } from './own-routes.ts'
 import {
   AcceptBody,
   ChangeUserBody,
-  CodeBody,
-  FactorView,
   InvitationView,
   InviteBody,
   LinkView,
-  PasswordBody,
-  RemoveFactorBody,
   ResetBody,
   SessionView,
   SignInBody,
@@ -32,21 +30,14 @@ import {
   UserParams,
   UserView,
 } from './schema.ts'
-import {
-  endSession,
-  findSessionOf,
-  type SessionDeps,
-  sessionHashOf,
-  setSessionCookie,
-  toSessionView,
-} from './session.ts'
+import { endSession, findSessionOf, type SessionDeps, setSessionCookie, toSessionView } from './session.ts'
 import { signIn } from './sign-in.ts'
-import { deleteSessions, listUsers, updateUser } from './store.ts'
+import { listUsers } from './store.ts'
 import { toUserView } from './view.ts'
 
 export type UserRoutesDeps = SessionDeps & {
-  /** Who tries passwords: one address, and all addresses at one person. */
-  limits: { perAddress: RateLimiter; perUser: RateLimiter }
+  /** Failures of one address, of one address at one person, and from where a person is known. */
+  limits: { perAddress: RateLimiter; perPerson: RateLimiter; perDevice: RateLimiter }
 }
 
 const hidden = { hide: true, querystring: NoQuery }
@@ -69,21 +60,26 @@ function registerSessionRoutes(app: Server, deps: UserRoutesDeps): void {
     },
     async (request, reply) => {
       assertFromHere(request)
-      enforceRateLimit(deps.limits.perAddress, toHost(request.ip), reply)
-      enforceRateLimit(deps.limits.perUser, request.body.email.toLowerCase(), reply)
-      const token = await signIn(deps, request.body).catch(async (error: unknown) => {
+      const email = request.body.email.toLowerCase()
+      const device = readDevice(deps, request)
+      const known = await findKnownDevice(deps.db, email, device, deps.clock.now())
+      const counted = { reply, isFailure: (error: unknown) => !isCodeNeeded(error) }
+      const token = await countFailures(limitsOf(deps, { email, host: device.host, known }), counted, async () => {
+        const isKnownDevice = known !== null
+        return await signIn(deps, { ...request.body, isKnownDevice, ...describeDevice(request) })
+      }).catch(async (error: unknown) => {
         await failures.note(error)
         throw error
       })
       request.server.logSecurity(request, 'sign_in.succeeded', { outcome: 'ok', email: request.body.email })
-      return await begin(deps, request, reply, token)
+      return await begin(deps, request, reply, { token, device })
     },
   )
 
   app.get(
     '/dashboard/api/session',
     {
-      config: { access: { permission: null } },
+      config: { access: { permission: null, beforeSecondFactor: true } },
       schema: { ...hidden, response: { 200: SessionView, ...problems(401) } },
     },
     (request) => toSessionView(userOf(request)),
@@ -92,12 +88,14 @@ function registerSessionRoutes(app: Server, deps: UserRoutesDeps): void {
   app.delete(
     '/dashboard/api/session',
     {
-      config: { access: { permission: null } },
+      config: { access: { permission: null, beforeSecondFactor: true } },
       schema: { ...hidden, response: { 204: nothing, ...problems(401, 403) } },
     },
     async (request, reply) => {
       await endSession(deps, request)
       setSessionCookie(reply, deps.baseUrl, null)
+      // What pages have shown; not cookies, which would forget the browser, nor storage, which holds the language.
+      void reply.header('clear-site-data', '"cache"')
       return await reply.code(204).send()
     },
   )
@@ -122,66 +120,15 @@ function registerSessionRoutes(app: Server, deps: UserRoutesDeps): void {
         ...hidden,
         params: TokenParams,
         body: AcceptBody,
-        response: { 200: SessionView, ...problems(404, 422, 429, 503) },
+        response: { 200: SessionView, ...problems(401, 404, 422, 429, 503) },
       },
     },
     async (request, reply) => {
       assertFromHere(request)
       enforceRateLimit(deps.limits.perAddress, toHost(request.ip), reply)
-      const token = await acceptInvitation(deps, { ...request.body, token: request.params.token })
-      return await begin(deps, request, reply, token)
-    },
-  )
-}
-
-/** What everybody does about themselves. */
-function registerOwnRoutes(app: Server, deps: UserRoutesDeps): void {
-  const access = { permission: null }
-  app.put(
-    '/dashboard/api/password',
-    {
-      config: { access },
-      schema: { ...hidden, body: PasswordBody, response: { 204: nothing, ...problems(401, 403, 422, 429, 503) } },
-    },
-    async (request, reply) => {
-      const user = userOf(request)
-      enforceRateLimit(deps.limits.perUser, user.email, reply)
-      await changePassword(deps, user, { ...request.body, sessionHash: sessionHashOf(request, deps.baseUrl) })
-      return await reply.code(204).send()
-    },
-  )
-
-  app.post(
-    '/dashboard/api/second-factor',
-    { config: { access }, schema: { ...hidden, response: { 200: FactorView, ...problems(401, 403, 422) } } },
-    async (request) => await offerSecondFactor(deps, userOf(request)),
-  )
-
-  app.put(
-    '/dashboard/api/second-factor',
-    {
-      config: { access },
-      schema: { ...hidden, body: CodeBody, response: { 204: nothing, ...problems(401, 403, 422, 429) } },
-    },
-    async (request, reply) => {
-      const user = userOf(request)
-      enforceRateLimit(deps.limits.perUser, user.email, reply)
-      await confirmSecondFactor(deps, user, request.body.code)
-      return await reply.code(204).send()
-    },
-  )
-
-  app.delete(
-    '/dashboard/api/second-factor',
-    {
-      config: { access },
-      schema: { ...hidden, body: RemoveFactorBody, response: { 204: nothing, ...problems(401, 403, 422, 429, 503) } },
-    },
-    async (request, reply) => {
-      const user = userOf(request)
-      enforceRateLimit(deps.limits.perUser, user.email, reply)
-      await removeSecondFactor(deps, user, request.body.password)
-      return await reply.code(204).send()
+      const { token: invitation } = request.params
+      const token = await acceptInvitation(deps, { ...request.body, token: invitation, ...describeDevice(request) })
+      return await begin(deps, request, reply, { token, device: readDevice(deps, request) })
     },
   )
 }
@@ -209,7 +156,11 @@ function registerManagingRoutes(app: Server, deps: UserRoutesDeps): void {
       const { email, role, clientId } = request.body
       const merchantId = await findMerchantId(deps, user, clientId)
       const url = await act(deps, user, { action: 'user.invite', merchantId, details: { role } }, async (tx, now) => {
-        const token = await invite(tx, { email, merchantId, role, invitedBy: user.id }, now)
+        const token = await invite(
+          tx,
+          { email, merchantId, role, invitedBy: user.id, isByMerchant: user.merchant !== null },
+          now,
+        )
         return toInvitationUrl(deps.baseUrl, token)
       })
       return await reply.code(201).send({ url })
@@ -255,9 +206,8 @@ function registerManagingRoutes(app: Server, deps: UserRoutesDeps): void {
       const about = { action: 'user.reset' as const, recordId: managed.id, details: { secondFactor } }
       const url = await act(deps, user, about, async (tx, now) => {
         const reset = await lockManaged(tx, managed)
-        if (secondFactor) await updateUser(tx, reset.id, { sealed_totp: null, is_totp_confirmed: false })
-        await deleteSessions(tx, reset.id, null)
-        return toInvitationUrl(deps.baseUrl, await inviteAnew(tx, reset, user.id, now))
+        const token = await resetUser(tx, reset, { forgetsFactor: secondFactor ?? false, invitedBy: user.id, now })
+        return toInvitationUrl(deps.baseUrl, token)
       })
       return await reply.code(201).send({ url })
     },
@@ -293,12 +243,33 @@ async function findMerchantId(
   return client.merchant_id
 }
 
-/** Signs in with a new session; one that the browser had before ends. */
-async function begin(deps: UserRoutesDeps, request: FastifyRequest, reply: FastifyReply, token: string) {
+/**
+ * Where tries from here are counted. From where the person has signed in before they are counted apart from everybody else's, so that nobody
+ * can keep them out; elsewhere by address, and by person and address: a person cannot be locked out from another address either.
+ */
+function limitsOf(
+  { limits }: UserRoutesDeps,
+  { email, host, known }: { email: string; host: string; known: string | null },
+): { limiter: RateLimiter; key: string }[] {
+  if (known !== null) return [{ limiter: limits.perDevice, key: `${email} ${known}` }]
+  return [
+    { limiter: limits.perAddress, key: host },
+    { limiter: limits.perPerson, key: `${email} ${host}` },
+  ]
+}
+
+/** Signs in with a new session; one that the browser had before ends. The browser is known from now on. */
+async function begin(
+  deps: UserRoutesDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { token, device }: { token: string; device: Device },
+) {
   await endSession(deps, request)
   setSessionCookie(reply, deps.baseUrl, token)
   const user = await findSessionOf(deps, token)
   assert(user, 'a session that was just made is good')
+  await rememberDevice(deps.db, deps, { userId: user.id, device, now: deps.clock.now() }, reply)
   return toSessionView(user)
 }
 

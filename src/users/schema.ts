@@ -20,13 +20,24 @@ export const SessionView = Type.Object({
     merchant: Type.Union([MerchantNamed, Type.Null()]),
     permissions: Type.Array(Type.String()),
     hasSecondFactor: Type.Boolean(),
+    needsSecondFactor: Type.Boolean(),
   }),
   csrfToken: Type.String(),
 })
 
 export const PasswordBody = Type.Object({ current: Password, password: Password })
 export const CodeBody = Type.Object({ code: Code })
-export const RemoveFactorBody = Type.Object({ password: Password })
+export const OfferFactorBody = Type.Object({ password: Password })
+export const RemoveFactorBody = Type.Object({ password: Password, code: Code })
+
+export const OwnSession = Type.Object({
+  id: Type.String(),
+  device: Type.Union([Type.String(), Type.Null()]),
+  network: Type.Union([Type.String(), Type.Null()]),
+  createdAt: Type.String(),
+  seenAt: Type.String(),
+  isCurrent: Type.Boolean(),
+})
 export const FactorView = Type.Object({ secret: Type.String(), uri: Type.String(), qrCodeBase64: Type.String() })
 
 export const TokenParams = Type.Object({ token: Type.String({ minLength: 1, maxLength: 100 }) })
@@ -35,11 +46,13 @@ export const InvitationView = Type.Object({
   role: Type.String(),
   merchantName: Type.Union([Type.String(), Type.Null()]),
   isReset: Type.Boolean(),
+  needsCode: Type.Boolean(),
 })
 export const AcceptBody = Type.Object({
   email: Type.Optional(Email),
   name: Type.Optional(Type.String({ format: 'international-name', minLength: 1, maxLength: 255 })),
   password: Password,
+  code: Type.Optional(Code),
 })
 
 export const InviteBody = Type.Object({
@@ -61,6 +74,7 @@ export const UserView = Type.Object({
   role: Type.String(),
   merchant: Type.Union([MerchantNamed, Type.Null()]),
   hasSecondFactor: Type.Boolean(),
+  isFactorLocked: Type.Boolean(),
   isDisabled: Type.Boolean(),
   createdAt: Type.String(),
   seenAt: Type.Union([Type.String(), Type.Null()]),

@@ -2,8 +2,8 @@ import { Secret, TOTP } from 'otpauth'
 
 /** A second factor as RFC 6238 has it, with what every authenticator app understands: SHA-1, six digits, thirty seconds. */
 const periodSeconds = 30
-/** Codes of one step before and after count too: clocks differ. */
-const stepsAside = 1
+/** A code lives for its thirty seconds and no longer (ASVS 6.5.5): phones and servers take their time from the network. */
+const stepsAside = 0
 
 /** A new secret, 160 bits in base32. */
 export function newTotpSecret(): string {

@@ -1,17 +1,31 @@
 import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Static } from 'typebox'
 import type { Db, Tx } from '../db/sql.ts'
 import type { SignedIn } from '../http/caller.ts'
 import type { Clock } from '../lib/clock.ts'
 import { keyedHash, newSecret, type SecretKey } from '../lib/secrets.ts'
+import { appendCookie, isSecure, readCookieNamed } from './cookies.ts'
 import { permissionsOf } from './roles.ts'
-import { deleteOldSessions, deleteSession, findSession, insertSession, type SessionRow, updateSeenAt } from './store.ts'
+import type { OwnSession } from './schema.ts'
+import {
+  deleteOldSessions,
+  deleteSession,
+  deleteSessionsBeyond,
+  findSession,
+  insertSession,
+  listSessions,
+  type SessionRow,
+  updateSeenAt,
+} from './session-store.ts'
 
 /** A working day, and no longer without a request than lunch. */
 const lifetimeMs = 12 * 60 * 60_000
 const idleMs = 60 * 60_000
 /** How exactly it is known when somebody was last seen. */
 const seenEveryMs = 60_000
+/** A person works in a few browsers. The session that was used the longest ago ends when there is one more. */
+const sessionsMax = 10
 
 export type SessionDeps = {
   db: Db
@@ -20,14 +34,28 @@ export type SessionDeps = {
   baseUrl: string
   /** Null where there is none to use, whatever the role. */
   sandbox: object | null
+  /** Roles that may do nothing before they have a second factor. */
+  requireSecondFactor: readonly string[]
 }
 
 /** Makes a session and gives its cookie's value, which is kept nowhere. Those that have ended are forgotten then. */
-export async function createSession(tx: Tx, userId: string, now: Date): Promise<string> {
+export async function createSession(
+  tx: Tx,
+  { userId, device, network }: { userId: string; device: string | null; network: string | null },
+  now: Date,
+): Promise<string> {
   const token = newSecret()
   const expiresAt = new Date(now.getTime() + lifetimeMs)
   await deleteOldSessions(tx, { now, seenSince: new Date(now.getTime() - idleMs) })
-  await insertSession(tx, { token_hash: toHash(token), user_id: userId, created_at: now, expires_at: expiresAt })
+  await deleteSessionsBeyond(tx, userId, sessionsMax - 1)
+  await insertSession(tx, {
+    token_hash: toHash(token),
+    user_id: userId,
+    created_at: now,
+    expires_at: expiresAt,
+    device,
+    network,
+  })
   return token
 }
 
@@ -38,14 +66,15 @@ export async function findSignedIn(deps: SessionDeps, request: FastifyRequest): 
 }
 
 export async function findSessionOf(deps: SessionDeps, token: string): Promise<SignedIn | null> {
-  const { db, clock, key, sandbox } = deps
+  const { db, clock, key, sandbox, requireSecondFactor } = deps
   const now = clock.now()
   const hash = toHash(token)
   const row = await findSession(db, hash, { now, seenSince: new Date(now.getTime() - idleMs) })
   if (!row) return null
   if (now.getTime() - row.seen_at.getTime() > seenEveryMs) await updateSeenAt(db, hash, now)
   // Bound to the session: what another session was given is of no use.
-  const user = toSignedIn(row, keyedHash(key, 'csrf-token', token).toString('base64url'))
+  const csrfToken = keyedHash(key, 'csrf-token', token).toString('base64url')
+  const user = toSignedIn(row, { csrfToken, requireSecondFactor })
   if (sandbox) return user
   return { ...user, permissions: user.permissions.filter((permission) => permission !== 'sandbox.use') }
 }
@@ -56,7 +85,10 @@ export function toSessionView({ csrfToken, merchant, ...user }: SignedIn) {
   return { user: { ...user, permissions: [...user.permissions], merchant: named }, csrfToken }
 }
 
-function toSignedIn(row: SessionRow, csrfToken: string): SignedIn {
+function toSignedIn(
+  row: SessionRow,
+  { csrfToken, requireSecondFactor }: { csrfToken: string; requireSecondFactor: readonly string[] },
+): SignedIn {
   const { merchant_id: merchantId, client_id: clientId, merchant_name: merchantName } = row
   return {
     id: row.user_id,
@@ -67,6 +99,7 @@ function toSignedIn(row: SessionRow, csrfToken: string): SignedIn {
       merchantId === null || clientId === null ? null : { merchantId, clientId, name: merchantName ?? clientId },
     permissions: permissionsOf({ role: row.role, isOperator: merchantId === null }),
     hasSecondFactor: row.is_totp_confirmed,
+    needsSecondFactor: !row.is_totp_confirmed && requireSecondFactor.includes(row.role),
     csrfToken,
   }
 }
@@ -86,28 +119,39 @@ export function sessionHashOf(request: FastifyRequest, baseUrl: string): Buffer 
   return token === null ? null : toHash(token)
 }
 
-/** Script cannot read it, other sites cannot have it sent, and over https no other host can set it. */
 export function setSessionCookie(reply: FastifyReply, baseUrl: string, token: string | null): void {
-  const attributes = ['Path=/', 'HttpOnly', 'SameSite=Strict', `Max-Age=${token === null ? 0 : lifetimeMs / 1000}`]
-  if (isSecure(baseUrl)) attributes.push('Secure')
-  void reply.header('set-cookie', [`${cookieName(baseUrl)}=${token ?? ''}`, ...attributes].join('; '))
+  appendCookie(reply, baseUrl, {
+    name: cookieName(baseUrl),
+    value: token ?? '',
+    maxAgeSeconds: token === null ? 0 : lifetimeMs / 1000,
+  })
+}
+
+/** The sessions of whoever asks, as they see them. */
+export async function listOwnSessions(
+  { db, clock, baseUrl }: SessionDeps,
+  request: FastifyRequest,
+  { id: userId }: SignedIn,
+): Promise<Static<typeof OwnSession>[]> {
+  const now = clock.now()
+  const seenSince = new Date(now.getTime() - idleMs)
+  const rows = await listSessions(db, { userId, current: sessionHashOf(request, baseUrl), now, seenSince })
+  return rows.map((row) => ({
+    id: row.id,
+    device: row.device,
+    network: row.network,
+    createdAt: row.created_at.toISOString(),
+    seenAt: row.seen_at.toISOString(),
+    isCurrent: row.is_current,
+  }))
 }
 
 function readCookie(request: FastifyRequest, baseUrl: string): string | null {
-  const name = cookieName(baseUrl)
-  for (const part of request.headers.cookie?.split(';') ?? []) {
-    const [key, value = ''] = part.trim().split('=', 2)
-    if (key === name && /^[\w-]{43}$/.test(value)) return value
-  }
-  return null
+  return readCookieNamed(request, cookieName(baseUrl))
 }
 
 function cookieName(baseUrl: string): string {
   return isSecure(baseUrl) ? '__Host-guiche' : 'guiche'
-}
-
-function isSecure(baseUrl: string): boolean {
-  return baseUrl.startsWith('https:')
 }
 
 function toHash(token: string): Buffer {

@@ -2,34 +2,46 @@ import { recordAction } from '../audit/record.ts'
 import type { Db } from '../db/sql.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
-import { type SecretKey, unseal } from '../lib/secrets.ts'
+import type { SecretKey } from '../lib/secrets.ts'
+import { checkCode, codeNeeded } from './check-code.ts'
 import { isPassword } from './password.ts'
-import { findTotpStep } from './second-factor.ts'
 import { createSession } from './session.ts'
-import { findUserByEmail, lockUser, type UserRow, useTotpStep } from './store.ts'
+import { findUserByEmail, lockUser } from './store.ts'
 
 export type SignInDeps = { db: Db; clock: Clock; key: SecretKey }
 
+export type SignIn = {
+  email: string
+  password: string
+  code?: string | undefined
+  /** The person has signed in from there before: others do not make them wait. */
+  isKnownDevice: boolean
+  device: string | null
+  network: string | null
+}
+
 /**
- * Signs somebody in and gives the new session's token. Who is unknown, disabled or wrong gets the same answer in the same time.
+ * Signs a person in and gives the new session's token. An unknown or disabled person and a wrong password get the same answer in the same time.
  *
- * @throws {AppError} `sign_in_failed`; `second_factor_needed` once the password was right; `overloaded`
+ * @throws {AppError} `sign_in_failed`; `second_factor_needed` once the password was right; `second_factor_locked`; `overloaded`
  */
 export async function signIn(
   deps: SignInDeps,
-  { email, password, code }: { email: string; password: string; code?: string | undefined },
+  { email, password, code, isKnownDevice, ...device }: SignIn,
 ): Promise<string> {
   const user = await findUserByEmail(deps.db, email.toLowerCase())
-  const isRight = await isPassword(user?.password_hash ?? null, password)
+  const isRight = await isPassword(user?.password_hash ?? null, password, { isUrgent: isKnownDevice })
   if (!user || !isRight || user.disabled_at !== null) throw failed(email, 'password')
+  if (user.is_totp_confirmed) {
+    if (code === undefined) throw codeNeeded()
+    if (!(await checkCode(deps, user, code))) throw failed(email, 'second')
+  }
   const now = deps.clock.now()
-  const step = readStep(deps, user, code, now)
   return await deps.db.transaction(async (tx) => {
-    // Another password may have been chosen since, and all sessions ended that the former one gave.
+    // Another password may have been chosen since, and all sessions ended that the former one gave; or a factor was turned on.
     const locked = await lockUser(tx, user.id, null)
-    if (locked?.password_hash !== user.password_hash) throw failed(email, 'password')
-    // A code that was seen on somebody's screen is of no use a second time.
-    if (step !== null && !(await useTotpStep(tx, user.id, step))) throw failed(email, 'second')
+    if (locked?.password_hash !== user.password_hash || locked.is_totp_confirmed !== user.is_totp_confirmed)
+      throw failed(email, 'password')
     await recordAction(tx, {
       actor: `user:${user.email}`,
       action: 'user.sign_in',
@@ -37,19 +49,8 @@ export async function signIn(
       recordId: user.id,
       now,
     })
-    return await createSession(tx, user.id, now)
+    return await createSession(tx, { userId: user.id, ...device }, now)
   })
-}
-
-/** The time step of the code; null where none is asked for. */
-function readStep({ key }: SignInDeps, user: UserRow, code: string | undefined, now: Date): number | null {
-  if (!user.is_totp_confirmed || user.sealed_totp === null) return null
-  if (code === undefined) {
-    throw new AppError('second_factor_needed', { detail: 'Enter the six digits that your authenticator app shows.' })
-  }
-  const step = findTotpStep(unseal(key, 'second-factor', user.sealed_totp), code, now)
-  if (step === null) throw failed(user.email, 'second')
-  return step
 }
 
 /** One answer for all of them; which factor was wrong is in the security log. */

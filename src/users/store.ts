@@ -12,6 +12,9 @@ export type UserRow = {
   sealed_totp: Buffer | null
   is_totp_confirmed: boolean
   totp_step: number
+  /** Wrong codes in a row, and since when there were too many. */
+  totp_failures: number
+  totp_locked_at: Date | null
   created_at: Date
   disabled_at: Date | null
 }
@@ -36,21 +39,9 @@ export type InvitationRow = {
 
 export type NewInvitation = InvitationRow & { token_hash: Buffer; created_at: Date }
 
-/** A session with whose it is, and the merchant's names where it is a merchant's. */
-export type SessionRow = {
-  user_id: string
-  seen_at: Date
-  email: string
-  name: string
-  role: Role
-  merchant_id: string | null
-  client_id: string | null
-  merchant_name: string | null
-  is_totp_confirmed: boolean
-}
-
 const columns = sql`
-  id, email, name, merchant_id, role, password_hash, sealed_totp, is_totp_confirmed, totp_step, created_at, disabled_at`
+  id, email, name, merchant_id, role, password_hash, sealed_totp, is_totp_confirmed, totp_step, totp_failures,
+  totp_locked_at, created_at, disabled_at`
 
 /** False when somebody has this address already. */
 export async function insertUser(tx: Tx, user: NewUser): Promise<boolean> {
@@ -75,7 +66,7 @@ export async function lockUser(tx: Tx, id: string, ofMerchant: string | null): P
   return row ?? null
 }
 
-export type ListedUser = Omit<UserRow, 'password_hash' | 'sealed_totp' | 'totp_step'> & {
+export type ListedUser = Omit<UserRow, 'password_hash' | 'sealed_totp' | 'totp_step' | 'totp_failures'> & {
   client_id: string | null
   merchant_name: string | null
   seen_at: Date | null
@@ -84,8 +75,8 @@ export type ListedUser = Omit<UserRow, 'password_hash' | 'sealed_totp' | 'totp_s
 /** All of them, or a merchant's. */
 export async function listUsers(db: Db, ofMerchant: string | null): Promise<ListedUser[]> {
   return await db.query<ListedUser>(sql`
-    select users.id, users.email, users.name, users.merchant_id, users.role, users.is_totp_confirmed, users.created_at,
-      users.disabled_at, clients.client_id, clients.name as merchant_name,
+    select users.id, users.email, users.name, users.merchant_id, users.role, users.is_totp_confirmed,
+      users.totp_locked_at, users.created_at, users.disabled_at, clients.client_id, clients.name as merchant_name,
       (select max(seen_at) from sessions where sessions.user_id = users.id) as seen_at
     from users left join clients using (merchant_id)
     ${ofMerchant === null ? empty : sql`where merchant_id = ${ofMerchant}`}
@@ -128,6 +119,14 @@ export async function updateEnrolment(tx: Tx, id: string, { by, at }: { by: stri
   await tx.query(sql`update users set enrolled_by = ${by}, enrolled_at = ${at} where id = ${id}`)
 }
 
+export async function updateTotpFailures(
+  tx: Tx,
+  id: string,
+  { failures, lockedAt }: { failures: number; lockedAt: Date | null },
+): Promise<void> {
+  await tx.query(sql`update users set totp_failures = ${failures}, totp_locked_at = ${lockedAt} where id = ${id}`)
+}
+
 /** True when the step is later than the last one that was used, which it then is itself. */
 export async function useTotpStep(tx: Tx, id: string, step: number): Promise<boolean> {
   const rows = await tx.query(
@@ -155,15 +154,17 @@ export async function endInvitationsBy(tx: Tx, userId: string, now: Date): Promi
   await tx.query(sql`update invitations set used_at = ${now} where used_at is null and invited_by = ${userId}`)
 }
 
+export type InvitationFound = InvitationRow & {
+  merchant_name: string | null
+  user_email: string | null
+  needs_code: boolean
+}
+
 /** An invitation that is still good: not while its user is shut out. */
-export async function findInvitation(
-  db: Db | Tx,
-  tokenHash: Buffer,
-  now: Date,
-): Promise<(InvitationRow & { merchant_name: string | null; user_email: string | null }) | null> {
-  const [row] = await db.query<InvitationRow & { merchant_name: string | null; user_email: string | null }>(sql`
+export async function findInvitation(db: Db | Tx, tokenHash: Buffer, now: Date): Promise<InvitationFound | null> {
+  const [row] = await db.query<InvitationFound>(sql`
     select invitations.id, user_id, invitations.email, invitations.merchant_id, invitations.role, invited_by, expires_at,
-      clients.name as merchant_name, users.email as user_email
+      clients.name as merchant_name, users.email as user_email, coalesce(users.is_totp_confirmed, false) as needs_code
     from invitations
       left join clients on clients.merchant_id = invitations.merchant_id
       left join users on users.id = user_id
@@ -179,47 +180,26 @@ export async function useInvitation(tx: Tx, id: string, now: Date): Promise<bool
   return rows.length > 0
 }
 
-export async function insertSession(
+/** Those of some devices from which a person has signed in since then. */
+export async function findKnownHashes(
+  db: Db,
+  { email, hashes, since }: { email: string; hashes: Buffer[]; since: Date },
+): Promise<Buffer[]> {
+  const rows = await db.query<{ hash: Buffer }>(sql`
+    select hash from known_devices join users on users.id = user_id
+    where email = ${email} and hash = any (${hashes}::bytea[]) and seen_at > ${since}`)
+  return rows.map((row) => row.hash)
+}
+
+export async function upsertDevice(
   tx: Tx,
-  row: { token_hash: Buffer; user_id: string; created_at: Date; expires_at: Date },
+  { userId, hash, now }: { userId: string; hash: Buffer; now: Date },
 ): Promise<void> {
   await tx.query(sql`
-    insert into sessions (token_hash, user_id, created_at, seen_at, expires_at)
-    values (${row.token_hash}, ${row.user_id}, ${row.created_at}, ${row.created_at}, ${row.expires_at})`)
+    insert into known_devices (user_id, hash, seen_at) values (${userId}, ${hash}, ${now})
+    on conflict (user_id, hash) do update set seen_at = excluded.seen_at`)
 }
 
-/** A session that is good, of somebody who may still sign in. */
-export async function findSession(
-  db: Db,
-  tokenHash: Buffer,
-  { now, seenSince }: { now: Date; seenSince: Date },
-): Promise<SessionRow | null> {
-  const [row] = await db.query<SessionRow>(
-    sql`
-      select user_id, seen_at, email, users.name, role, users.merchant_id, client_id, clients.name as merchant_name,
-        is_totp_confirmed
-      from sessions join users on users.id = user_id left join clients on clients.merchant_id = users.merchant_id
-      where token_hash = ${tokenHash} and sessions.expires_at > ${now} and seen_at > ${seenSince} and disabled_at is null`,
-    'find-session',
-  )
-  return row ?? null
-}
-
-export async function updateSeenAt(db: Db, tokenHash: Buffer, now: Date): Promise<void> {
-  await db.query(sql`update sessions set seen_at = ${now} where token_hash = ${tokenHash}`)
-}
-
-export async function deleteSession(db: Db | Tx, tokenHash: Buffer): Promise<void> {
-  await db.query(sql`delete from sessions where token_hash = ${tokenHash}`)
-}
-
-/** All of a user's, but one that goes on. */
-export async function deleteSessions(tx: Tx, userId: string, but: Buffer | null): Promise<void> {
-  await tx.query(
-    sql`delete from sessions where user_id = ${userId} ${but === null ? empty : sql`and token_hash <> ${but}`}`,
-  )
-}
-
-export async function deleteOldSessions(tx: Tx, { now, seenSince }: { now: Date; seenSince: Date }): Promise<void> {
-  await tx.query(sql`delete from sessions where expires_at <= ${now} or seen_at <= ${seenSince}`)
+export async function deleteOldDevices(tx: Tx, { userId, before }: { userId: string; before: Date }): Promise<void> {
+  await tx.query(sql`delete from known_devices where user_id = ${userId} and seen_at <= ${before}`)
 }

@@ -8,6 +8,7 @@ export function toUserView(row: ListedUser) {
     role: row.role,
     merchant: row.client_id === null ? null : { clientId: row.client_id, name: row.merchant_name ?? row.client_id },
     hasSecondFactor: row.is_totp_confirmed,
+    isFactorLocked: row.totp_locked_at !== null,
     isDisabled: row.disabled_at !== null,
     createdAt: row.created_at.toISOString(),
     seenAt: row.seen_at?.toISOString() ?? null,

@@ -74,6 +74,8 @@ describe.skipIf(chromiumPath === null)('whoever operates the service', () => {
     await signIn(page, service, email)
     await page.goto(`${service.baseUrl}/dashboard/account`)
     await page.getByRole('button', { name: 'Add a second factor' }).click()
+    await page.getByRole('dialog').getByLabel('Current password').fill(password)
+    await page.getByRole('dialog').getByRole('button', { name: 'Continue' }).click()
     const secret = (await page.getByText(/^[A-Z2-7]{32}$/).textContent()) ?? ''
     const totp = new TOTP({ secret: Secret.fromBase32(secret) })
     const code = () => totp.generate({ timestamp: service.clock.now().getTime() })

@@ -238,6 +238,12 @@ describe('a withdrawal', () => {
     expect(shown.text).not.toContain(finance.email)
     expect((await owner.call(limitsPath())).body).toMatchObject({ proposal: null })
     await cli.read(['withdrawal', 'reject', id, '--reason', 'A test'])
+    const timeline = await owner.call<{ timeline: { kind: string; what: string }[] }>(`/dashboard/api/record/${id}`)
+    expect(timeline.body.timeline.flatMap(({ kind, what }) => (kind === 'operator' ? what : []))).toEqual([
+      'operator withdrawal.create',
+      'operator withdrawal.reject: A test',
+    ])
+    expect(timeline.text).not.toContain(finance.email)
   })
 })
 

@@ -96,6 +96,10 @@ export const expectations: Record<string, Expected> = {
   'PUT /dashboard/api/second-factor': { may: 'signed in', isOfSession: true },
   'DELETE /dashboard/api/second-factor': { may: 'signed in', isOfSession: true },
 
+  'GET /dashboard/api/own-session': { may: 'signed in', elsewhere: 200 },
+  'DELETE /dashboard/api/own-session': { may: 'signed in', isOfSession: true },
+  'DELETE /dashboard/api/own-session/:id': { may: 'signed in', isOfSession: true },
+
   'GET /balance': listed('balance.read'),
   'GET /statement': listed('balance.read'),
   'GET /event': listed('webhook.read'),

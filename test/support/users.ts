@@ -25,7 +25,7 @@ export async function openBrowser(service: TestService, credentials: Credentials
 export async function acceptInvitation(
   service: TestService,
   token: string,
-  body: { email?: string; name?: string; password: string },
+  body: { email?: string; name?: string; password: string; code?: string },
 ): Promise<Browser> {
   const answer = await service.call(`/dashboard/api/invitation/${token}`, { token: null, body })
   expect(answer.status, answer.text).toBe(200)

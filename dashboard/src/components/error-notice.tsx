@@ -16,6 +16,11 @@ const inPortuguese: Record<string, string> = {
   permission_missing: 'O seu papel não permite isso. Peça a quem administra as pessoas.',
   sign_in_failed: 'E-mail, senha ou código errado. Confira os três e tente de novo.',
   second_factor_needed: 'Falta o código do segundo fator. Abra o aplicativo autenticador e digite-o.',
+  second_factor_locked:
+    'Houve 10 códigos errados seguidos, e o segundo fator foi bloqueado. Peça a quem administra as pessoas um link para uma nova senha.',
+  second_factor_required: 'Seu papel exige um segundo fator. Adicione um em “Sua conta”.',
+  proposal_not_possible:
+    'Esta proposta não pode ser feita ou decidida assim: veja quem propôs e se ela ainda está aberta.',
   insufficient_balance: 'O saldo disponível não cobre o valor e a tarifa. Peça menos, ou espere mais pagamentos.',
   payouts_stopped: 'A saída de dinheiro está parada. Veja o motivo na tela do sistema antes de tentar de novo.',
   acquirer_unavailable: 'O adquirente ainda não disse o resultado. Ele é perguntado de novo; acompanhe pelo registro.',

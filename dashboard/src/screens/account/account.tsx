@@ -1,11 +1,12 @@
 import { Alert, Button, Group, Image, PasswordInput, Stack, Text, TextInput } from '@mantine/core'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { ask, faultsOf } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { Copyable } from '../../components/copy.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Page, Section } from '../../components/page.tsx'
+import { useFormat } from '../../format.ts'
 import { useUser } from '../../session.tsx'
 import { useText } from '../../text.ts'
 import { words } from './text.ts'
@@ -17,8 +18,14 @@ export default function Account() {
   return (
     <Page title={t.title} lead={`${user.name} · ${user.email}`}>
       <Stack gap="lg" maw={560}>
-        <Password />
+        {user.needsSecondFactor && (
+          <Alert color="orange" title={t.needed}>
+            {t.neededLead}
+          </Alert>
+        )}
+        {!user.needsSecondFactor && <Password />}
         <SecondFactor isOn={user.hasSecondFactor} />
+        <Sessions />
       </Stack>
     </Page>
   )
@@ -91,7 +98,14 @@ function SecondFactor({ isOn }: { isOn: boolean }) {
   const [isRemoving, setRemoving] = useState(false)
   const [password, setPassword] = useState('')
   const renew = async () => await queries.refetchQueries({ queryKey: ['session'] })
-  const offer = useMutation({ mutationFn: async () => await ask<Offered>('POST', '/second-factor') })
+  const [isAdding, setAdding] = useState(false)
+  const offer = useMutation({
+    mutationFn: async () => await ask<Offered>('POST', '/second-factor', { password }),
+    onSuccess: () => {
+      setAdding(false)
+      setPassword('')
+    },
+  })
   const confirm = useMutation({
     mutationFn: async () => await ask('PUT', '/second-factor', { code }),
     onSuccess: async () => {
@@ -101,10 +115,11 @@ function SecondFactor({ isOn }: { isOn: boolean }) {
     },
   })
   const remove = useMutation({
-    mutationFn: async () => await ask('DELETE', '/second-factor', { password }),
+    mutationFn: async () => await ask('DELETE', '/second-factor', { password, code }),
     onSuccess: async () => {
       setRemoving(false)
       setPassword('')
+      setCode('')
       await renew()
     },
   })
@@ -126,12 +141,9 @@ function SecondFactor({ isOn }: { isOn: boolean }) {
         )}
         {!isOn && !offer.data && (
           <Group>
-            <Button loading={offer.isPending} onClick={() => offer.mutate()}>
-              {t.add}
-            </Button>
+            <Button onClick={() => setAdding(true)}>{t.add}</Button>
           </Group>
         )}
-        {offer.isError && <ErrorNotice error={offer.error} />}
         {!isOn && offer.data && (
           <form
             onSubmit={(event) => {
@@ -174,13 +186,32 @@ function SecondFactor({ isOn }: { isOn: boolean }) {
         )}
       </Stack>
       <Confirm
+        title={t.add}
+        isOpen={isAdding}
+        onClose={() => setAdding(false)}
+        confirm={t.goOn}
+        isPending={offer.isPending}
+        isReady={password !== ''}
+        error={offer.error}
+        onConfirm={() => offer.mutate()}
+      >
+        <Text size="sm">{t.addLead}</Text>
+        <PasswordInput
+          label={t.current}
+          autoComplete="current-password"
+          data-autofocus
+          value={password}
+          onChange={(event) => setPassword(event.currentTarget.value)}
+        />
+      </Confirm>
+      <Confirm
         title={t.remove}
         isOpen={isRemoving}
         onClose={() => setRemoving(false)}
         confirm={t.remove}
         isDangerous
         isPending={remove.isPending}
-        isReady={password !== ''}
+        isReady={password !== '' && code.length === 6}
         error={remove.error}
         onConfirm={() => remove.mutate()}
       >
@@ -191,7 +222,87 @@ function SecondFactor({ isOn }: { isOn: boolean }) {
           value={password}
           onChange={(event) => setPassword(event.currentTarget.value)}
         />
+        <TextInput
+          label={t.code}
+          inputMode="numeric"
+          autoComplete="one-time-code"
+          maxLength={6}
+          value={code}
+          onChange={(event) => setCode(event.currentTarget.value)}
+        />
       </Confirm>
+    </Section>
+  )
+}
+
+type OwnSession = {
+  id: string
+  device: string | null
+  network: string | null
+  createdAt: string
+  seenAt: string
+  isCurrent: boolean
+}
+
+/** Where this person is signed in, and ending it. */
+function Sessions() {
+  const t = useText(words)
+  const format = useFormat()
+  const queries = useQueryClient()
+  const sessions = useQuery({
+    queryKey: ['own-sessions'],
+    queryFn: async () => (await ask<{ data: OwnSession[] }>('GET', '/own-session')).data,
+  })
+  const end = useMutation({
+    mutationFn: async (id: string | null) => await ask('DELETE', id === null ? '/own-session' : `/own-session/${id}`),
+    onSettled: async () => await queries.invalidateQueries({ queryKey: ['own-sessions'] }),
+  })
+  return (
+    <Section
+      title={t.sessions}
+      aside={
+        sessions.data && sessions.data.length > 1 ? (
+          <Button variant="default" size="xs" loading={end.isPending} onClick={() => end.mutate(null)}>
+            {t.endOthers}
+          </Button>
+        ) : undefined
+      }
+    >
+      <Text size="sm" c="dimmed" mb="xs">
+        {t.sessionsLead}
+      </Text>
+      {sessions.isError && <ErrorNotice error={sessions.error} onRetry={() => void sessions.refetch()} />}
+      {end.isError && <ErrorNotice error={end.error} />}
+      {sessions.data?.map(({ id, device, network, createdAt, seenAt, isCurrent }) => (
+        <Group key={id} className="row" py="xs" justify="space-between" gap="sm" component="article">
+          <div style={{ minWidth: 0 }}>
+            <Text size="sm" fw={600}>
+              {device ?? t.unknownDevice}
+              {isCurrent && ` · ${t.thisOne}`}
+            </Text>
+            <Text size="xs" c="dimmed">
+              {[
+                network,
+                t.since(format.dateTime(createdAt)),
+                ...(isCurrent ? [] : [t.lastUsed(format.fromNow(seenAt))]),
+              ]
+                .filter((part) => part !== null)
+                .join(' · ')}
+            </Text>
+          </div>
+          {!isCurrent && (
+            <Button
+              size="compact-sm"
+              variant="subtle"
+              color="red"
+              onClick={() => end.mutate(id)}
+              aria-label={t.endOf(device ?? t.unknownDevice)}
+            >
+              {t.end}
+            </Button>
+          )}
+        </Group>
+      ))}
     </Section>
   )
 }

@@ -21,6 +21,7 @@ type Person = {
   role: string
   merchant: { clientId: string; name: string } | null
   hasSecondFactor: boolean
+  isFactorLocked: boolean
   isDisabled: boolean
   createdAt: string
   seenAt: string | null
@@ -77,7 +78,20 @@ export default function Users() {
                 </>
               ),
             },
-            { name: t.factor, isMinor: true, cell: ({ hasSecondFactor }) => (hasSecondFactor ? t.yes : t.no) },
+            {
+              name: t.factor,
+              isMinor: true,
+              cell: ({ hasSecondFactor, isFactorLocked }) =>
+                isFactorLocked ? (
+                  <Badge variant="light" color="red" tt="none" radius="sm">
+                    {t.locked}
+                  </Badge>
+                ) : hasSecondFactor ? (
+                  t.yes
+                ) : (
+                  t.no
+                ),
+            },
             {
               name: t.seen,
               isMinor: true,

@@ -19,6 +19,8 @@ const words = texts({
     name: 'Name',
     password: 'Password',
     rule: 'At least 12 characters. A sentence is good, and easy to keep in mind.',
+    code: 'Code of your authenticator app',
+    codeHint: 'No longer have it? Ask for a link that removes the second factor.',
     done: 'Create my account',
     doneReset: 'Set my password',
   },
@@ -32,19 +34,27 @@ const words = texts({
     name: 'Nome',
     password: 'Senha',
     rule: 'No mínimo 12 caracteres. Uma frase serve, e é fácil de lembrar.',
+    code: 'Código do seu aplicativo autenticador',
+    codeHint: 'Não tem mais? Peça um link que remova o segundo fator.',
     done: 'Criar minha conta',
     doneReset: 'Definir minha senha',
   },
 })
 
-type Invitation = { email: string | null; role: string; merchantName: string | null; isReset: boolean }
+type Invitation = {
+  email: string | null
+  role: string
+  merchantName: string | null
+  isReset: boolean
+  needsCode: boolean
+}
 
 /** Where a link of an invitation leads. */
 export default function Welcome({ token, onSignedIn }: { token: string; onSignedIn: (session: Session) => void }) {
   const t = useText(words)
   const { roles } = useText(userWords)
   const [, navigate] = useLocation()
-  const [given, setGiven] = useState({ email: '', name: '', password: '' })
+  const [given, setGiven] = useState({ email: '', name: '', password: '', code: '' })
   const invitation = useQuery({
     queryKey: ['invitation', token],
     queryFn: async () => await ask<Invitation>('GET', `/invitation/${encodeURIComponent(token)}`),
@@ -61,7 +71,7 @@ export default function Welcome({ token, onSignedIn }: { token: string; onSigned
   })
   if (invitation.isPending) return <EntryPage title={t.join}>{<Loader type="dots" />}</EntryPage>
   if (invitation.isError) return <EntryPage title={t.join}>{<ErrorNotice error={invitation.error} />}</EntryPage>
-  const { email, role, merchantName, isReset } = invitation.data
+  const { email, role, merchantName, isReset, needsCode } = invitation.data
   const faults = faultsOf(accept.error)
   const field = (name: keyof typeof given) => ({
     label: t[name],
@@ -92,6 +102,15 @@ export default function Welcome({ token, onSignedIn }: { token: string; onSigned
           )}
           {!isReset && <TextInput {...field('name')} autoComplete="name" />}
           <PasswordInput {...field('password')} description={t.rule} autoComplete="new-password" />
+          {needsCode && (
+            <TextInput
+              {...field('code')}
+              description={t.codeHint}
+              inputMode="numeric"
+              autoComplete="one-time-code"
+              maxLength={6}
+            />
+          )}
           {accept.isError && Object.keys(faults).length === 0 && <ErrorNotice error={accept.error} />}
           <Button type="submit" loading={accept.isPending} fullWidth>
             {isReset ? t.doneReset : t.done}

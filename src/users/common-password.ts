@@ -1,0 +1,94 @@
+import { readFileSync } from 'node:fs'
+import { packageFolder } from '../db/migrate.ts'
+
+/**
+ * What a guesser tries first: words of common passwords, in leet as well, with a number or a mark behind, keys that are neighbours, and the
+ * same again and again. A password is cut into the fewest parts; each known word counts as two, any other known part as one, and each character
+ * that nothing predicts as one. Below this sum a list of a few million guesses has it.
+ */
+const partsMin = 6
+const wordWeight = 2
+const wordLengthMin = 4
+const wordLengthMax = 20
+/** Rows of keys and of the alphabet, which are read in both directions. */
+const rows = [
+  '01234567890',
+  'abcdefghijklmnopqrstuvwxyz',
+  'qwertyuiop',
+  'asdfghjklç',
+  'zxcvbnm',
+  '1qaz2wsx3edc4rfv5tgb',
+  'qazwsxedcrfvtgb',
+]
+const runs = rows.flatMap((row) => [row, Array.from(row).reverse().join('')])
+const leet: Record<string, string> = {
+  '0': 'o',
+  '1': 'i',
+  '3': 'e',
+  '4': 'a',
+  '5': 's',
+  '7': 't',
+  '@': 'a',
+  $: 's',
+  '!': 'i',
+}
+
+let common: Set<string> | null = null
+
+/** @param own words that a guesser knows of this person and this service: they count like a single character */
+export function isCommonPassword(password: string, own: readonly string[]): boolean {
+  // The longest that is looked at: what is longer is no common password, and the work grows with the square.
+  const text = password.normalize('NFKC').toLowerCase().slice(0, 64)
+  return (
+    countParts(
+      text,
+      own.map((word) => word.toLowerCase()).filter(({ length }) => length >= wordLengthMin),
+    ) < partsMin
+  )
+}
+
+function countParts(text: string, own: readonly string[]): number {
+  const block = findBlock(text)
+  if (block !== null) return countParts(block, own) + 1
+  const words = loadWords()
+  const letters = Array.from(text, (character) => leet[character] ?? character).join('')
+  const least = [0]
+  for (let end = 1; end <= text.length; end++) {
+    let best = (least[end - 1] ?? 0) + 1
+    for (let start = Math.max(0, end - wordLengthMax); start < end - 1; start++) {
+      const weight = weigh(text.slice(start, end), letters.slice(start, end), own, words)
+      if (weight !== null) best = Math.min(best, (least[start] ?? 0) + weight)
+    }
+    least.push(best)
+  }
+  return least[text.length] ?? 0
+}
+
+/** What a part counts when something predicts it; null when nothing does. */
+function weigh(part: string, letters: string, own: readonly string[], words: Set<string>): number | null {
+  if (new Set(part).size === 1) return 1
+  if (part.length < 3) return null
+  if (runs.some((run) => run.includes(part)) || /^(19|20)\d\d$/.test(part)) return 1
+  if (own.includes(part) || own.includes(letters)) return 1
+  if (part.length >= wordLengthMin && (words.has(part) || words.has(letters))) return wordWeight
+  return null
+}
+
+/** The shortest text that is repeated, with the beginning of another repetition behind; null when it is none. */
+function findBlock(text: string): string | null {
+  for (let length = 1; length <= text.length / 2; length++) {
+    const block = text.slice(0, length)
+    if (block.repeat(Math.ceil(text.length / length)).startsWith(text)) return block
+  }
+  return null
+}
+
+/** Read when somebody chooses a password. */
+function loadWords(): Set<string> {
+  common ??= new Set(
+    readFileSync(`${packageFolder()}/src/users/common-words.txt`, 'utf8')
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#')),
+  )
+  return common
+}
