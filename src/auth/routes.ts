@@ -67,11 +67,13 @@ export async function registerAuthRoutes(app: Server, deps: Deps): Promise<void>
           const { clientId } = credentials
           const limits = [{ limiter: deps.limits.perClient, key: `${clientId} ${host}` }]
           const grant = async () => await grantToken(deps, credentials)
-          const granted = await countFailures(limits, { reply, isFailure: isInvalidClient }, grant).catch((error: unknown) => {
-            if (error instanceof OAuthError && error.status < 500)
-              request.server.logSecurity(request, 'token.refused', { outcome: error.code, clientId })
-            throw error
-          })
+          const granted = await countFailures(limits, { reply, isFailure: isInvalidClient }, grant).catch(
+            (error: unknown) => {
+              if (error instanceof OAuthError && error.status < 500)
+                request.server.logSecurity(request, 'token.refused', { outcome: error.code, clientId })
+              throw error
+            },
+          )
           request.server.logSecurity(request, 'token.granted', { outcome: 'ok', clientId })
           return granted
         },
