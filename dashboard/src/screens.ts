@@ -115,6 +115,13 @@ export const screens: ScreenEntry[] = [
     Screen: screen(async () => await import('./screens/audit/audit.tsx')),
   },
   {
+    name: 'personalData',
+    paths: ['/personal-data'],
+    permission: 'personal_data.write',
+    icon: 'account',
+    Screen: screen(async () => await import('./screens/personal-data/personal-data.tsx')),
+  },
+  {
     name: 'system',
     paths: ['/system'],
     permission: 'system.read',

@@ -5,6 +5,7 @@ import { registerInfractionRoutes } from './infraction-routes.ts'
 import { registerBooksRoutes } from './ledger-routes.ts'
 import { registerOrphanRoutes } from './orphan-routes.ts'
 import { registerOverviewRoutes } from './overview-routes.ts'
+import { registerPersonalDataRoutes } from './personal-data-routes.ts'
 import { registerProposalRoutes } from './proposal-routes.ts'
 import { registerReconciliationRoutes } from './reconciliation-routes.ts'
 import { registerRecordRoutes } from './record-routes.ts'
@@ -47,4 +48,5 @@ export function registerDashboardRoutes(app: Server, deps: DashboardDeps): void 
   registerClosedDayRoutes(app, deps)
   registerOrphanRoutes(app, deps)
   registerSystemRoutes(app, deps)
+  registerPersonalDataRoutes(app, deps)
 }

@@ -3,14 +3,23 @@ import { workLong } from '../db/long-work.ts'
 import type { Db } from '../db/sql.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
-import { keyedHash, type SecretKey } from '../lib/secrets.ts'
+import { keyedHash, keyedHashes, type SecretKey } from '../lib/secrets.ts'
 import * as store from './store.ts'
 
 type Deps = { db: Db; clock: Clock; key: SecretKey }
 
 /** In place of a document that was erased: whoever has the document and the key can find it again, nobody else. */
 export function toErasedDocument(key: SecretKey, document: string): string {
-  return `hash:${keyedHash(key, 'person', document).toString('hex').slice(0, 32)}`
+  return toHashed(keyedHash(key, 'person', document))
+}
+
+function toHashed(hash: Buffer): string {
+  return `hash:${hash.toString('hex').slice(0, 32)}`
+}
+
+async function findRecords({ db, key }: Pick<Deps, 'db' | 'key'>, document: string): Promise<store.PersonalRecords> {
+  const hashes = keyedHashes(key, 'person', document).map(toHashed)
+  return await workLong(db, { readOnly: true }, async (tx) => await store.findPersonal(tx, { document, hashes }))
 }
 
 export type Erased = { person: string; transactions: number; withdrawals: number; unattributedPayments: number }
@@ -25,11 +34,7 @@ export async function exportPerson(
   { document, by }: { document: string; by: string },
 ): Promise<Record<string, unknown>> {
   const person = toErasedDocument(key, document)
-  const records = await workLong(
-    db,
-    { readOnly: true },
-    async (tx) => await store.findPersonal(tx, { document, hash: person }),
-  )
+  const records = await findRecords({ db, key }, document)
   return await db.transaction(async (tx) => {
     const kept = await store.exportPersonal(tx, records)
     await recordAction(tx, {
@@ -53,11 +58,7 @@ export async function erasePerson(
   { document, by }: { document: string; by: string },
 ): Promise<Erased> {
   const person = toErasedDocument(key, document)
-  const records = await workLong(
-    db,
-    { readOnly: true },
-    async (tx) => await store.findPersonal(tx, { document, hash: person }),
-  )
+  const records = await findRecords({ db, key }, document)
   const now = clock.now()
   await db.transaction(async (tx) => {
     const unfinished = await store.lockUnfinished(tx, records)

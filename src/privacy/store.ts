@@ -9,11 +9,12 @@ export type PersonalRecords = {
   suspense: PersonalRecord[]
 }
 
-type Person = { document: string; hash: string }
+/** `hashes`: what stands for the document where it was erased, under the present and each former secret key. */
+type Person = { document: string; hashes: string[] }
 
 /** Everything that names a person. Payers have no index: it reads all transactions, so it takes its time. */
-export async function findPersonal(tx: Tx, { document, hash }: Person): Promise<PersonalRecords> {
-  const known = [document, hash]
+export async function findPersonal(tx: Tx, { document, hashes }: Person): Promise<PersonalRecords> {
+  const known = [document, ...hashes]
   const transactions = await tx.query<PersonalRecord>(sql`
     select merchant_id, id, coalesce(customer_document = any(${known}), false) as is_customer,
       coalesce(payer->>'document' = ${document}, false) as is_party

@@ -26,7 +26,7 @@ const emailLengthMax = 254
 const itemsMax = 100
 
 const Name = Type.String({ format: 'international-name', minLength: 1, maxLength: nameLengthMax })
-const Document = Type.String({
+export const Document = Type.String({
   format: 'document',
   description: 'CPF or CNPJ, formatted or bare; the alphanumeric CNPJ too',
 })

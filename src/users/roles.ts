@@ -17,6 +17,7 @@ export const permissions = [
   'brake.release',
   'user.write',
   'audit.read',
+  'personal_data.write',
 ] as const
 
 export type Permission = (typeof permissions)[number] | Scope

@@ -1,11 +1,13 @@
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { loadSecretKey } from '../../src/auth/secret-key.ts'
 import { raw, sql } from '../../src/db/sql.ts'
+import { exportPerson } from '../../src/privacy/person.ts'
 import { privacyJobs } from '../../src/privacy/retention.ts'
 import { type CommandLine, openCommandLine } from '../support/command-line.ts'
 import { charge, payAt, untilStatus } from '../support/payments.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { inviteUser, openBrowser, password } from '../support/users.ts'
 import { eventually } from '../support/webhooks.ts'
 
 const document = '52998224725'
@@ -53,12 +55,12 @@ async function placesOf(text: string): Promise<string[]> {
 }
 
 type Exported = { transactions: { id: string; customer: object | null }[]; withdrawals: { id: string }[] }
-const exportPerson = async () => await cli.runJson<Exported>(['customer', 'export', '--document', person.document])
+const exportByCommand = async () => await cli.runJson<Exported>(['customer', 'export', '--document', person.document])
 const erase = ['customer', 'erase', '--document', person.document, '--confirm', document]
 
 describe('a person', () => {
   it('is exported with all that is kept, and that it was read is in the audit log', async () => {
-    const exported = await exportPerson()
+    const exported = await exportByCommand()
     expect(exported.transactions).toMatchObject([
       { id: paid, amount: 2590, status: 'PAID', customer: { email: person.email }, metadata: order.metadata, payer },
     ])
@@ -71,7 +73,7 @@ describe('a person', () => {
     const open = await charge(service, { amount: 700, customer: person })
     await cli.expectFailure(erase, /still open \(/)
     await cli.expectFailure([...erase.slice(0, -1), '11144477735'], /--confirm names another document/)
-    expect((await exportPerson()).transactions).toHaveLength(2)
+    expect((await exportByCommand()).transactions).toHaveLength(2)
     expect((await payAt(service, open.uri, { payer })).status).toBe(200)
     await untilStatus(service, open.id, 'PAID')
   })
@@ -101,7 +103,7 @@ describe('a person', () => {
   })
 
   it('is found again by the document, and erased again without a change', async () => {
-    expect(await exportPerson()).toMatchObject({
+    expect(await exportByCommand()).toMatchObject({
       transactions: [{ customer: null, payer: null }, { customer: null }],
       withdrawals: [{ pixKey: expect.stringMatching(/^hash:[0-9a-f]{32}$/) }],
     })
@@ -144,6 +146,35 @@ it('is erased by age where a retention is set: what is older, and not what is op
   const customerOf = async (id: string) =>
     (await service.call<{ customer?: object }>(`/transaction/${id}`)).body.customer !== undefined
   expect(await Promise.all([young, old, open].map(({ id }) => customerOf(id)))).toEqual([true, false, true])
-  const found = await exportPerson()
+  const found = await exportByCommand()
   expect(found.transactions.map(({ id }) => id)).toContain(old.id)
+  // Also after SECRET_KEY was replaced.
+  const replaced = { current: randomBytes(32), former: [key.current] }
+  const again = await exportPerson(
+    { db: service.db, clock: { now: () => new Date() }, key: replaced },
+    { document, by: 'cli:test' },
+  )
+  expect((again.transactions as { id: string }[]).map(({ id }) => id)).toContain(old.id)
+})
+
+it('is exported and erased at the dashboard by an admin alone, who types the document twice', async () => {
+  const someone = { ...person, name: 'Ivo Torres', document: '935.411.347-80', email: 'ivo@example.com' }
+  const { id, uri } = await charge(service, { amount: 1400, customer: someone })
+  expect((await payAt(service, uri, { payer: { name: 'Ivo Torres', document: '93541134780' } })).status).toBe(200)
+  await untilStatus(service, id, 'PAID')
+  const browserOf = async (role: string) =>
+    await openBrowser(service, { email: await inviteUser(service, { role }), password })
+  const [admin, finance] = [await browserOf('admin'), await browserOf('finance')]
+  const post = async (browser: typeof admin, path: string, body: object) =>
+    await browser.call<{ transactions: { id: string }[] | number }>(`/dashboard/api/person/${path}`, {
+      method: 'POST',
+      body,
+    })
+  expect((await post(finance, 'export', { document: someone.document })).status).toBe(403)
+  const exported = await post(admin, 'export', { document: someone.document })
+  expect(exported.body.transactions).toContainEqual(expect.objectContaining({ id }))
+  expect((await post(admin, 'erasure', { document: someone.document, confirm: person.document })).status).toBe(422)
+  const erased = await post(admin, 'erasure', { document: someone.document, confirm: '93541134780' })
+  expect([erased.status, erased.body]).toMatchObject([200, { transactions: 1, withdrawals: 0 }])
+  expect(await placesOf('Ivo Torres')).toEqual([])
 })

@@ -211,4 +211,6 @@ export const expectations: Record<string, Expected> = {
   'POST /dashboard/api/brake': house('brake.release'),
   'POST /dashboard/api/brake/release': house('brake.release'),
   'GET /dashboard/api/audit': house('audit.read'),
+  'POST /dashboard/api/person/export': house('personal_data.write'),
+  'POST /dashboard/api/person/erasure': house('personal_data.write'),
 }

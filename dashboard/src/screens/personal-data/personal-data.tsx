@@ -1,0 +1,123 @@
+import { Alert, Button, Card, Group, Stack, Text, TextInput } from '@mantine/core'
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
+import { ask } from '../../api.ts'
+import { Confirm } from '../../components/confirm.tsx'
+import { ErrorNotice } from '../../components/error-notice.tsx'
+import { Page } from '../../components/page.tsx'
+import { texts, useText } from '../../text.ts'
+
+const words = texts({
+  en: {
+    title: 'Personal data',
+    lead: 'What is kept of a person, of all merchants. A person may ask for a copy, and to be erased (LGPD, art. 18).',
+    document: 'CPF or CNPJ',
+    export: 'Download a copy',
+    exported: 'The copy was downloaded. That it was made is in the audit log.',
+    erase: 'Erase',
+    eraseTitle: 'Erase this person?',
+    eraseLead:
+      'Name, e-mail, phones, address, metadata and account become empty, the document a hash. Amounts, ids and the ledger stay. This cannot be undone.',
+    confirm: 'Type the document again',
+    erased: (transactions: number, withdrawals: number) =>
+      `Erased in ${transactions} transactions and ${withdrawals} withdrawals.`,
+    notReached: 'Backups, the PSP and what merchants received are not reached.',
+  },
+  pt: {
+    title: 'Dados pessoais',
+    lead: 'O que existe sobre uma pessoa em todos os lojistas. Ela pode pedir uma cópia ou a eliminação (LGPD, art. 18).',
+    document: 'CPF ou CNPJ',
+    export: 'Baixar cópia',
+    exported: 'Cópia baixada. O acesso ficou registrado na auditoria.',
+    erase: 'Eliminar',
+    eraseTitle: 'Eliminar os dados desta pessoa?',
+    eraseLead:
+      'Nome, e-mail, telefones, endereço, metadados e conta ficam vazios, e o documento vira um hash. Valores, ids e o razão continuam. Não dá para desfazer.',
+    confirm: 'Digite o documento de novo',
+    erased: (transactions: number, withdrawals: number) =>
+      `Dados eliminados em ${transactions} transações e ${withdrawals} saques.`,
+    notReached: 'Backups, o PSP e o que os lojistas receberam não são alcançados.',
+  },
+})
+
+type Erased = { transactions: number; withdrawals: number }
+
+export default function PersonalData() {
+  const t = useText(words)
+  const [document, setDocument] = useState('')
+  const [confirm, setConfirm] = useState('')
+  const [isAsked, setAsked] = useState(false)
+  const copy = useMutation({
+    mutationFn: async () => save(await ask<object>('POST', '/person/export', { document })),
+  })
+  const erasure = useMutation({
+    mutationFn: async () => await ask<Erased>('POST', '/person/erasure', { document, confirm }),
+    onSuccess: () => setAsked(false),
+  })
+  const close = () => {
+    setAsked(false)
+    setConfirm('')
+    erasure.reset()
+  }
+  return (
+    <Page title={t.title} lead={t.lead}>
+      <Card withBorder maw={640}>
+        <Stack>
+          <TextInput
+            label={t.document}
+            value={document}
+            autoComplete="off"
+            onChange={(event) => {
+              setDocument(event.currentTarget.value.trim())
+              copy.reset()
+              erasure.reset()
+            }}
+          />
+          <Group>
+            <Button disabled={document === ''} loading={copy.isPending} onClick={() => copy.mutate()}>
+              {t.export}
+            </Button>
+            <Button variant="default" color="red" disabled={document === ''} onClick={() => setAsked(true)}>
+              {t.erase}
+            </Button>
+          </Group>
+          {copy.isError && <ErrorNotice error={copy.error} />}
+          {copy.isSuccess && <Alert color="teal">{t.exported}</Alert>}
+          {erasure.isSuccess && (
+            <Alert color="teal" role="status">
+              {t.erased(erasure.data.transactions, erasure.data.withdrawals)} {t.notReached}
+            </Alert>
+          )}
+        </Stack>
+      </Card>
+      <Confirm
+        title={t.eraseTitle}
+        isOpen={isAsked}
+        onClose={close}
+        confirm={t.erase}
+        isDangerous
+        isPending={erasure.isPending}
+        isReady={confirm === document}
+        error={erasure.error}
+        onConfirm={() => erasure.mutate()}
+      >
+        <Text size="sm">{t.eraseLead}</Text>
+        <TextInput
+          label={t.confirm}
+          value={confirm}
+          autoComplete="off"
+          onChange={(event) => setConfirm(event.currentTarget.value.trim())}
+        />
+      </Confirm>
+    </Page>
+  )
+}
+
+/** Kept in a file of the person at the screen, and nowhere else. */
+function save(kept: object): void {
+  const link = window.document.createElement('a')
+  link.href = URL.createObjectURL(new Blob([JSON.stringify(kept, null, 2)], { type: 'application/json' }))
+  link.download = 'personal-data.json'
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000)
+}

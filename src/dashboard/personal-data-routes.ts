@@ -1,0 +1,64 @@
+import { Type } from 'typebox'
+import { toActor } from '../audit/act.ts'
+import type { Db } from '../db/sql.ts'
+import { userOf } from '../http/caller.ts'
+import { NoQuery, problems } from '../http/schemas.ts'
+import type { Server } from '../http/server.ts'
+import type { Clock } from '../lib/clock.ts'
+import { parseDocument } from '../lib/document.ts'
+import { AppError } from '../lib/errors.ts'
+import type { SecretKey } from '../lib/secrets.ts'
+import { erasePerson, exportPerson } from '../privacy/person.ts'
+import { Document } from '../transactions/schema.ts'
+
+type Deps = { db: Db; clock: Clock; key: SecretKey }
+
+const access = { permission: 'personal_data.write' }
+
+/** What is kept of a person, of all merchants: for the operator's admins, as at the command line. The document is in the body, never in an address. */
+export function registerPersonalDataRoutes(app: Server, deps: Deps): void {
+  app.post(
+    '/dashboard/api/person/export',
+    {
+      config: { access },
+      schema: {
+        hide: true,
+        querystring: NoQuery,
+        body: Type.Object({ document: Document }),
+        response: problems(401, 403, 422),
+      },
+    },
+    async (request) => {
+      const document = toBare(request.body.document)
+      return await exportPerson(deps, { document, by: toActor(userOf(request)) })
+    },
+  )
+
+  app.post(
+    '/dashboard/api/person/erasure',
+    {
+      config: { access },
+      schema: {
+        hide: true,
+        querystring: NoQuery,
+        body: Type.Object({ document: Document, confirm: Document }),
+        response: problems(401, 403, 422),
+      },
+    },
+    async (request) => {
+      const document = toBare(request.body.document)
+      if (toBare(request.body.confirm) !== document) throw invalid('confirm', 'must be the same document again')
+      return await erasePerson(deps, { document, by: toActor(userOf(request)) })
+    },
+  )
+}
+
+function toBare(text: string): string {
+  const document = parseDocument(text)
+  if (!document) throw invalid('document', 'must be a CPF or CNPJ')
+  return document.value
+}
+
+function invalid(field: string, message: string): AppError {
+  return new AppError('validation_failed', { fields: [{ field, code: 'invalid', message }] })
+}
