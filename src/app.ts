@@ -174,7 +174,8 @@ export async function createApp(deps: AppDeps): Promise<Server> {
 /** After the guard: a merchant's reads count together, whichever of its tokens they come with, and a person's on their own. */
 function limitReads(app: Server, limiter: RateLimiter): void {
   app.addHook('onRequest', (request, reply, done) => {
-    const isRead = request.method === 'GET' || request.method === 'HEAD'
+    const isSearch = request.routeOptions.url?.endsWith('/search') === true
+    const isRead = request.method === 'GET' || request.method === 'HEAD' || isSearch
     const key = request.user ? `user ${request.user.id}` : request.caller?.merchantId
     if (isRead && key !== undefined) enforceRateLimit(limiter, key, reply)
     done()
