@@ -23,7 +23,7 @@ async function inProcess(simulator: TestSimulator): Promise<{ send: Send; close:
 
 async function overHttp(simulator: TestSimulator): Promise<{ send: Send; close: () => Promise<void> }> {
   const server = await startSimulatorServer({ simulator, host: '127.0.0.1', port: 0 })
-  const http = createHttpSend({ baseUrl: server.url, timeoutMs: 2000 })
+  const http = createHttpSend({ baseUrl: server.url })
   const close = async () => {
     await http.close()
     await server.close()
@@ -37,22 +37,27 @@ describe.each([
 ])('the simulator %s', (_, open) => {
   let simulator: TestSimulator
   let acquirer: Acquirer
+  /** For what is answered too late on purpose. */
+  let impatient: Acquirer
   let closeTransport: () => Promise<void>
 
   beforeEach(async () => {
     simulator = await testSimulator(database.db.pool)
     const transport = await open(simulator)
     closeTransport = transport.close
-    acquirer = createBacenAcquirer({
-      name: 'simulator',
-      send: transport.send,
-      credentials: simulatorCredentials,
-      chave: receiverKey,
-      receiver: receiverAccount,
-      isRemote: false,
-      timeoutMs: 1000,
-      clock: simulator.clock,
-    })
+    const openFor = (timeoutMs: number) =>
+      createBacenAcquirer({
+        name: 'simulator',
+        send: transport.send,
+        credentials: simulatorCredentials,
+        chave: receiverKey,
+        receiver: receiverAccount,
+        isRemote: false,
+        timeoutMs,
+        clock: simulator.clock,
+      })
+    acquirer = openFor(60_000)
+    impatient = openFor(2_000)
   })
   afterEach(async () => {
     await simulator.close()
@@ -107,7 +112,7 @@ describe.each([
 
   it('does not know the outcome of a charge that is answered too late, and finds it afterwards', async () => {
     const input = { txid: newTxid(), amount: cents(5_040_504), expiresInSeconds: 900 }
-    await expect(acquirer.createCharge(input)).rejects.toBeInstanceOf(AcquirerUnavailable)
+    await expect(impatient.createCharge(input)).rejects.toBeInstanceOf(AcquirerUnavailable)
     expect(await acquirer.findCharge(input.txid)).toMatchObject({ amount: 5_040_504 })
     expect(await acquirer.createCharge(input)).toMatchObject({ outcome: 'created' })
   })

@@ -37,7 +37,7 @@ async function inProcess(simulator: TestSimulator): Promise<Transport> {
 
 async function overHttp(simulator: TestSimulator): Promise<Transport> {
   const server = await startSimulatorServer({ simulator, host: '127.0.0.1', port: 0 })
-  const http = createHttpSend({ baseUrl: server.url, timeoutMs: 2000 })
+  const http = createHttpSend({ baseUrl: server.url })
   const close = async () => {
     await http.close()
     await server.close()
@@ -51,6 +51,8 @@ describe.each([
 ])('the simulator %s', (_, open) => {
   let simulator: TestSimulator
   let acquirer: Acquirer
+  /** For what is answered too late on purpose. */
+  let impatient: Acquirer
   let payouts: Payouts
   let transport: Transport
   let disturbances: Disturbance[]
@@ -61,17 +63,20 @@ describe.each([
       disturb: ({ method }) => (method === 'PUT' ? (disturbances.shift() ?? 'none') : 'none'),
     })
     transport = await open(simulator)
-    acquirer = createBacenAcquirer({
-      name: 'simulator',
-      send: transport.send,
-      credentials: simulatorCredentials,
-      chave: receiverKey,
-      receiver: receiverAccount,
-      isRemote: false,
-      manner: { offers: { payouts: true, infractions: true } },
-      timeoutMs: 1000,
-      clock: simulator.clock,
-    })
+    const openFor = (timeoutMs: number) =>
+      createBacenAcquirer({
+        name: 'simulator',
+        send: transport.send,
+        credentials: simulatorCredentials,
+        chave: receiverKey,
+        receiver: receiverAccount,
+        isRemote: false,
+        manner: { offers: { payouts: true, infractions: true } },
+        timeoutMs,
+        clock: simulator.clock,
+      })
+    acquirer = openFor(60_000)
+    impatient = openFor(2_000)
     if (!acquirer.payouts) throw new Error('there are payouts')
     payouts = acquirer.payouts
   })
@@ -140,9 +145,9 @@ describe.each([
 
     it('shows what is refused, rejected, slow and answered too late', async () => {
       const endToEndId = await paid()
-      const refund = async (amount: number) => {
+      const refund = async (amount: number, by = acquirer) => {
         const input = { endToEndId, refundId: newId(), amount: cents(amount) }
-        return { input, outcome: await acquirer.refund(input).catch((error: unknown) => error) }
+        return { input, outcome: await by.refund(input).catch((error: unknown) => error) }
       }
       const refused = await refund(refusedReturnAmount)
       expect(refused.outcome).toEqual({ outcome: 'refused', reason: expect.stringContaining('Valor recusado') })
@@ -158,7 +163,7 @@ describe.each([
       simulator.clock.advance(slowMs)
       expect(await acquirer.findRefund(slow.input)).toMatchObject({ outcome: 'done', at: simulator.clock.now() })
 
-      const late = await refund(lateReturnAmount)
+      const late = await refund(lateReturnAmount, impatient)
       expect(late.outcome).toBeInstanceOf(AcquirerUnavailable)
       expect(await acquirer.findRefund(late.input)).toMatchObject({ outcome: 'done' })
     })
@@ -245,7 +250,7 @@ describe.each([
       expect(await payouts.find({ payoutId: slow.payoutId })).toMatchObject({ outcome: 'done' })
 
       const late = { payoutId: newId(), amount: latePayoutAmount, pixKey }
-      await expect(payouts.send(late)).rejects.toBeInstanceOf(AcquirerUnavailable)
+      await expect(impatient.payouts?.send(late)).rejects.toBeInstanceOf(AcquirerUnavailable)
       expect(await payouts.find({ payoutId: late.payoutId })).toMatchObject({ outcome: 'done' })
       expect(await payouts.send(late)).toMatchObject({ outcome: 'done' })
     })
