@@ -132,7 +132,12 @@ export type RefundInput = { endToEndId: string; refundId: string; amount: Cents 
 export type MoneyOut =
   | { outcome: 'processing'; endToEndId: string | null }
   | { outcome: 'done'; endToEndId: string | null; at: Date; receiver: AccountHolder | null }
-  | { outcome: 'refused'; reason: string }
+  | {
+      outcome: 'refused'
+      reason: string
+      /** The settlement system or a bank in it could not do it at that moment: the same may be done a little later, under another id. */
+      isPassing?: true
+    }
 
 export type PayoutOrder = { payoutId: string; amount: Cents; pixKey: PixKey }
 

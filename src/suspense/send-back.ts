@@ -120,7 +120,7 @@ async function resolve(deps: SendBackDeps, row: SuspenseRow, { mayBeSent }: { ma
     if (outcome.outcome === 'processing') await wait(outcome.endToEndId, null)
     else if (outcome.outcome === 'done') await bookDone(deps, row, outcome.endToEndId)
     // It may have been refused because a MED took the money first: then the payment tells.
-    else await bookRefused(deps, row, outcome.reason, await acquirer.findPayment(row.end_to_end))
+    else await bookRefused(deps, row, outcome, await acquirer.findPayment(row.end_to_end))
   } catch (error) {
     // Unknown, or stopped by the brake: it waits, and stays in suspense.
     const isStopped = error instanceof AppError && error.code === 'payouts_stopped'
@@ -162,18 +162,36 @@ async function bookDone(deps: SendBackDeps, row: SuspenseRow, endToEnd: string |
   })
 }
 
+/** The pauses before each further try of a return that was refused for something that passes. */
+const passingPausesMs = [60_000, 10 * 60_000, 60 * 60_000]
+
+/** What is refused is certain not to leave. It is held again; one that was refused for something that passes is sent again under a new id. */
 async function bookRefused(
   deps: SendBackDeps,
   row: SuspenseRow,
-  reason: string,
+  { reason, isPassing = false }: { reason: string; isPassing?: boolean },
   payment: Payment | null,
 ): Promise<void> {
   await change(deps, row, async (tx, locked, now) => {
     const none = { return_id: null, return_amount: null, return_end_to_end: null, return_asked_at: null }
-    const set = { ...none, error_message: reason, check_at: null }
-    const held = await updateSuspense(tx, locked, { to: 'held', now, set })
-    deps.log.error({ suspenseId: row.id, reason }, 'a payment could not be sent back: `guiche orphan list` shows it')
-    return payment ? await takeReturns(tx, held, payment, now) : []
+    const stopped = { ...none, error_message: reason, check_at: null }
+    const held = await updateSuspense(tx, locked, { to: 'held', now, set: stopped })
+    const taken = payment ? await takeReturns(tx, held, payment, now) : []
+    const tries = held.statuses.filter((status) => status === 'returning').length
+    const pauseMs = isPassing && taken.length === 0 ? passingPausesMs[tries - 1] : undefined
+    if (pauseMs === undefined) {
+      deps.log.error({ suspenseId: row.id, reason }, 'a payment could not be sent back: `guiche orphan list` shows it')
+      return taken
+    }
+    deps.log.warn({ suspenseId: row.id, reason, tries }, 'a payment could not be sent back now and will be sent again')
+    const again = { return_id: newUuid(), return_amount: held.amount - held.taken_amount }
+    const checkAt = new Date(now.getTime() + pauseMs)
+    await updateSuspense(tx, held, {
+      to: 'returning',
+      now,
+      set: { ...again, error_message: reason, check_at: checkAt },
+    })
+    return taken
   })
 }
 

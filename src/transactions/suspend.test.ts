@@ -6,7 +6,7 @@ import { startTestService, type TestService } from '../../test/support/service.t
 import { findBreaches } from '../books.ts'
 import { sql } from '../db/sql.ts'
 import { settleTransaction } from './settle.ts'
-import { holdOrphan } from './suspend.ts'
+import { holdOrphan, holdSurplus } from './suspend.ts'
 
 let service: TestService
 let bank: QuietBank
@@ -50,4 +50,27 @@ it('has a payment either pay its transaction or be in suspense, though both are 
     sql`select -sum(balance)::bigint as held_by_bank from ledger_accounts where account like 'acquirer:%'`,
   )
   expect(balance?.held_by_bank).toBe(60 * 1000)
+})
+
+it('does not hold as a second payment what has paid another transaction', async () => {
+  const [client] = await service.db.query<{ merchant_id: string }>(sql`select merchant_id from clients`)
+  const merchantId = client?.merchant_id ?? ''
+  const [one, other] = await chargeMany(service, 2)
+  if (!one || !other) throw new Error('two charges are there')
+  const deps = settleDepsWith(service, async (request) => await bank.handle(request), pino({ level: 'silent' }))
+  for (const { id, uri } of [one, other]) {
+    const { endToEndId } = await bank.payQuietly(uri)
+    await settleTransaction(deps, { merchantId, id, told: { acquirer: 'simulator', endToEndId } })
+  }
+  const [paid] = await service.db.query<{ end_to_end: string }>(sql`
+    select end_to_end from transactions where id = ${other.id}`)
+  const acquirer = deps.acquirers.named('simulator')
+  const payment = await acquirer.findPayment(paid?.end_to_end ?? '')
+  if (!payment) throw new Error('the bank knows its payments')
+  // The bank leaves the txid out, and lists it in both charges.
+  await holdSurplus(deps, { merchantId, id: one.id, acquirer, payment: { ...payment, txid: null } })
+  expect(await service.db.query(sql`select from suspense_payments where end_to_end = ${payment.endToEndId}`)).toEqual(
+    [],
+  )
+  expect(await findBreaches(service.db)).toEqual([])
 })

@@ -4,7 +4,7 @@ import type { Db, Gate } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { holdPayments } from '../suspense/hold.ts'
-import { findPaidBy, type Owner } from './owner-store.ts'
+import { findPaidBy, lockPaidBy, type Owner } from './owner-store.ts'
 import { lockTransaction } from './store.ts'
 
 /**
@@ -24,6 +24,9 @@ type Surplus = { merchantId: string; id: string; acquirer: Pick<Acquirer, 'name'
  */
 export async function holdSurplus(deps: Deps, { merchantId, id, acquirer, payment }: Surplus): Promise<void> {
   await deps.db.transaction(async (tx) => {
+    // Under the lock of who books it (settle.ts): a payment without txid may be listed in the charge that it pays as well.
+    const [paid] = payment.txid === null ? await lockPaidBy(tx, [payment.endToEndId]) : []
+    if (paid?.acquirer === acquirer.name && paid.id !== id) return
     const row = await lockTransaction(tx, merchantId, id)
     assert(row?.end_to_end, 'a transaction with a second payment has a first')
     if (row.end_to_end === payment.endToEndId) return

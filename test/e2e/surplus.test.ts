@@ -138,6 +138,37 @@ describe('a second payment of a transaction', () => {
     expect(await returnsOf(bank, second)).toHaveLength(1)
   })
 
+  it('is sent back again, under a new id, when its return was refused for something that passes', async () => {
+    const { service, bank } = network
+    // 800,001 is rejected by the settlement system, with a code that stays.
+    const { second } = await payTwice({ amount: 800_001 })
+    const reject = async (code: string) =>
+      await bank.query(sql`update simulator.returns set rejection = ${code} where end_to_end_id = ${second}`)
+    await eventually(async () => {
+      await reject('AB03')
+      service.clock.advance(10_000)
+      await service.runJob('suspense.check')
+      return (await findSuspenseOf(service, second))?.statuses.length === 4
+    })
+    const again = await findSuspenseOf(service, second)
+    expect(again).toMatchObject({
+      statuses: ['held', 'returning', 'held', 'returning'],
+      error_message: expect.stringContaining('AB03'),
+    })
+    const [first] = await bank.query<{ id: string }>(
+      sql`select id from simulator.returns where end_to_end_id = ${second}`,
+    )
+    expect(first?.id).not.toBe(again?.return_id?.replaceAll('-', ''))
+    // Now it goes on: as the bank has it, the second one is carried out.
+    await askUntil(async () => {
+      await bank.query(
+        sql`update simulator.returns set rejection = null where end_to_end_id = ${second} and id <> ${first?.id ?? ''}`,
+      )
+      return (await statusOf(second)) === 'returned'
+    })
+    expect((await balancesOf(service)).suspense).toBe(0)
+  })
+
   it('is held with the reason when its return is refused, and sent back when an operator says so', async () => {
     const { service, bank } = network
     const { second } = await payTwice({ amount: 800_004 })

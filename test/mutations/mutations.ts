@@ -397,4 +397,42 @@ export const mutations: Mutation[] = [
     edits: [edit('src/privacy/store.ts', 'customer_search_name = null,', '')],
     caughtBy: 'test/e2e/personal-data.test.ts',
   },
+  {
+    name: 'what the acquirer confirms waits for a person',
+    edits: [edit('src/reconciliation/jobs.ts', 'await settleOpen(deps, { acquirer: acquirer.name, stopping })', '')],
+    caughtBy: 'src/reconciliation/run.test.ts',
+  },
+  {
+    name: 'a return of an older payment is not read',
+    edits: [
+      edit('src/transactions/poll-returns.ts', 'const returnableMs = 90 * dayMs', 'const returnableMs = 3 * dayMs'),
+    ],
+    caughtBy: 'test/e2e/infraction-unannounced.test.ts',
+  },
+  {
+    name: 'an entry that cannot be read is passed over',
+    edits: [edit('src/reconciliation/run.ts', 'await keepUnreadable(deps, run, tally)', '')],
+    caughtBy: 'src/reconciliation/run.test.ts',
+  },
+  {
+    name: 'failed refunds count against the limit',
+    edits: [
+      edit(
+        'src/transactions/refund.ts',
+        "const notFailed = refunds.filter(({ status }) => status !== 'FAILED')",
+        'const notFailed = refunds',
+      ),
+    ],
+    caughtBy: 'test/e2e/refund.test.ts',
+  },
+  {
+    name: 'a charge that is CONCLUIDA expires',
+    edits: [edit('src/transactions/settle.ts', "if (statuses.includes('completed')) return 'completed'", '')],
+    caughtBy: 'src/transactions/check.test.ts',
+  },
+  {
+    name: 'a return that was refused for something that passes is not sent again',
+    edits: [edit('src/suspense/send-back.ts', 'passingPausesMs[tries - 1]', 'passingPausesMs[99]')],
+    caughtBy: 'test/e2e/surplus.test.ts',
+  },
 ]

@@ -5,7 +5,7 @@ import { AcquirerUnavailable, type MoneyOut, type RefundInput } from '../acquire
 import { type Client, foundOrNull } from './client.ts'
 import type { Manner } from './manner.ts'
 import { amount, dateTime, type Json, record, text } from './read.ts'
-import { explainRejection } from './spi-codes.ts'
+import { explainRejection, isPassingRejection } from './spi-codes.ts'
 
 type Deps = { client: Client; paths: Manner['paths']; clock: Clock }
 
@@ -50,7 +50,9 @@ function readRefund({ clock }: Deps, asked: RefundId & Partial<RefundInput>, bod
   const endToEndId = text(body, 'rtrId')
   const status = text(body, 'status')
   if (status === 'NAO_REALIZADO') {
-    return { outcome: 'refused', reason: explainRejection({ code: null, said: text(body, 'motivo') }) }
+    const said = text(body, 'motivo')
+    const reason = explainRejection({ code: null, said })
+    return { outcome: 'refused', reason, ...(isPassingRejection(said) && { isPassing: true as const }) }
   }
   if (status !== 'DEVOLVIDO') return { outcome: 'processing', endToEndId }
   const times = record(body, 'horario')

@@ -47,3 +47,11 @@ export function explainRejection({ code, said }: { code: string | null; said: st
 export function explainedCodes(): string[] {
   return Object.keys(sentences)
 }
+
+/** A time-out or an error in the settlement system or at the other bank, by the SPI's own catalogue; all others stay as they are. */
+const passingCodes: ReadonlySet<string> = new Set(['AB03', 'AB09', 'ED05'])
+
+/** Whether what was rejected with these words may be done a little later. */
+export function isPassingRejection(said: string | null): boolean {
+  return passingCodes.has(codeShape.exec(said ?? '')?.[0] ?? '')
+}
