@@ -5,6 +5,7 @@ import { Route, Router, Switch, useLocation } from 'wouter'
 import { ask, keepCsrfToken, Refused, whenSignedOut } from './api.ts'
 import { ErrorBoundary } from './components/error-boundary.tsx'
 import { ErrorNotice } from './components/error-notice.tsx'
+import { forgetPersonalFilters } from './filters.ts'
 import { NotFound } from './screens/not-found.tsx'
 import { screens } from './screens.ts'
 import { type Session, UserContext, useUser } from './session.tsx'
@@ -67,6 +68,7 @@ const sessionKey = ['session']
 function takeSession(session: Session | null): void {
   // Nothing of who was here before is shown to who comes.
   queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionKey[0] })
+  forgetPersonalFilters()
   queries.setQueryData(sessionKey, session)
 }
 

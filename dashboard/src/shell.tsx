@@ -21,7 +21,6 @@ import { ClientSwitch } from './components/client-switch.tsx'
 import { IconOf } from './components/icons.tsx'
 import { OfflineBar } from './components/offline-bar.tsx'
 import { SearchBox } from './components/search-box.tsx'
-import { forgetPersonalFilters } from './filters.ts'
 import { useClientLink } from './links.ts'
 import { screens } from './screens.ts'
 import { useClient, useUser } from './session.tsx'
@@ -225,10 +224,7 @@ function UserMenu({ onSignedOut }: { onSignedOut: () => void }) {
         <Menu.Divider />
         <Menu.Item
           leftSection={<IconOf name="out" size={16} />}
-          onClick={() => {
-            forgetPersonalFilters()
-            void ask('DELETE', '/session').finally(onSignedOut)
-          }}
+          onClick={() => void ask('DELETE', '/session').finally(onSignedOut)}
         >
           {t.signOut}
         </Menu.Item>
