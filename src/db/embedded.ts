@@ -117,8 +117,8 @@ function keepRunning(
   return {
     stop: async () => {
       stopping.abort()
-      await current?.stop()
-      await running
+      // What watches a server that runs sees its end later, or never: nothing keeps this process alive for that. A start that is under way ends first.
+      await (current ? current.stop() : running)
     },
   }
 
