@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { cents } from '../src/lib/money.ts'
+import efiDocumented from '../test/fixtures/efi-infracoes.json' with { type: 'json' }
 import { createEmptyDatabase, type TestDatabase } from '../test/support/database.ts'
 import { type TestSimulator, testSimulator, txidOf } from '../test/support/simulator.ts'
 import { contestWindowDays, returnAfterAcceptanceMs } from './contest.ts'
@@ -45,18 +46,22 @@ describe('an infraction', () => {
   it('is opened for the whole payment, and told of in the list', async () => {
     const endToEndId = await paid('12.34')
     const id = idOf(await simulator.openInfraction({ endToEndId }))
-    const now = simulator.clock.now().toISOString()
+    const toTime = (at: number) => `${new Date(at).toISOString().slice(0, 19)}Z`
+    const now = simulator.clock.now().getTime()
     const { body } = await listed({ 'paginacao.itensPorPagina': '1000' })
-    expect(body.infracoes).toContainEqual({
-      idInfracao: id,
+    const documented = new Set(efiDocumented.infracoes.flatMap((one) => Object.keys(one)))
+    const found = (body.infracoes as { idInfracao: string }[]).find((one) => one.idInfracao === id) ?? {}
+    expect(Object.keys(found).filter((name) => !documented.has(name))).toEqual([])
+    expect(found).toMatchObject({
       protocolo: expect.stringMatching(/^\d+$/),
       endToEndId,
-      tipo: 'pedido de devolução',
-      status: 'aberta',
-      razao: 'Fundada suspeita de fraude',
+      status: 'ABERTA',
+      razao: 'Solicitacao de devolução',
+      tipoSituacao: 'golpe',
       valor: '12.34',
-      dataCriacao: now,
-      dataUltimaModificacao: now,
+      dadosAnalise: { abertura: toTime(now), prazoFinalizacao: toTime(now + 7 * day) },
+      criadoEm: toTime(now),
+      atualizadoEm: toTime(now),
     })
     expect(await returnsOf(endToEndId)).toBeUndefined()
   })
@@ -66,10 +71,10 @@ describe('an infraction', () => {
     const endToEndId = await paid('10.00')
     const id = idOf(await simulator.openInfraction({ endToEndId, amount: cents(400), reason: 'operational_failure' }))
     expect(await simulator.decideInfraction({ reference: id, decision: 'accept' })).toEqual({ ok: true, id })
-    expect(await statusOf(id)).toBe('aceita')
+    expect(await statusOf(id)).toBe('ACEITA')
     expect(await returnsOf(endToEndId)).toMatchObject([{ status: 'EM_PROCESSAMENTO', natureza: 'MED_OPERACIONAL' }])
     simulator.clock.advance(returnAfterAcceptanceMs)
-    expect(await statusOf(id)).toBe('devolvida')
+    expect(await statusOf(id)).toBe('ACEITA')
     expect(await returnsOf(endToEndId)).toMatchObject([
       { status: 'DEVOLVIDO', valor: '4.00', rtrId: expect.stringMatching(/^D/) },
     ])
@@ -80,18 +85,34 @@ describe('an infraction', () => {
     expect(await simulator.decideInfraction({ reference: id, decision: 'reject' })).toMatchObject({ code: 'not_open' })
   })
 
-  it('is told of again in the range in which the money went back', async () => {
+  it.each([
+    ['opened', [true, false, false]],
+    ['changed', [false, true, false]],
+    ['paid', [false, false, true]],
+  ] as const)('is listed by the date that the PSP compares: %s', async (infractionDates, expected) => {
     const endToEndId = await paid()
+    const times = [simulator.clock.now().getTime()]
+    simulator.clock.advance(day)
     const id = idOf(await simulator.openInfraction({ endToEndId }))
-    await simulator.decideInfraction({ reference: id, decision: 'accept' })
-    simulator.clock.advance(returnAfterAcceptanceMs)
-    const { body } = await listed({ inicio: simulator.clock.now().toISOString() })
-    expect(body.infracoes).toMatchObject([{ idInfracao: id, status: 'devolvida' }])
+    times.unshift(simulator.clock.now().getTime())
+    simulator.clock.advance(day)
+    await simulator.decideInfraction({ reference: id, decision: 'reject' })
+    times.splice(1, 0, simulator.clock.now().getTime())
+    const other = await testSimulator(database.db.pool, { clock: simulator.clock, dialect: { infractionDates } })
+    const isListed = async (at: number) => {
+      const query = { inicio: new Date(at - 1000).toISOString(), fim: new Date(at + 1000).toISOString() }
+      const { body } = await other.ask('GET', '/v2/gn/infracoes', { query })
+      return (body.infracoes as { idInfracao: string }[]).some((one) => one.idInfracao === id)
+    }
+    expect([await isListed(times[0] ?? 0), await isListed(times[1] ?? 0), await isListed(times[2] ?? 0)]).toEqual(
+      expected,
+    )
+    await other.close()
   })
 
   it.each([
-    ['reject', 'rejeitada'],
-    ['cancel', 'cancelada'],
+    ['reject', 'REJEITADA'],
+    ['cancel', 'CANCELADA_EFI'],
   ] as const)('leaves the money where it is on %s, and another may be opened', async (decision, status) => {
     const endToEndId = await paid()
     const id = idOf(await simulator.openInfraction({ endToEndId }))
@@ -114,7 +135,7 @@ describe('an infraction', () => {
     expect(await simulator.decideInfraction({ reference: more, decision: 'accept' })).toMatchObject({
       code: 'nothing_left',
     })
-    expect(await statusOf(more)).toBe('aberta')
+    expect(await statusOf(more)).toBe('ABERTA')
   })
 
   it('is decided once by ten at once', async () => {

@@ -15,7 +15,7 @@ import {
 import type { Network } from './network.ts'
 import { receiverAccount } from './receiver-account.ts'
 import { tellOfReturn } from './returns.ts'
-import { insertReturnIn, lockLeft, type ReturnNature, type ReturnRow } from './returns-store.ts'
+import { insertReturnIn, lockLeft, type ReturnNature, type ReturnRow, sumOfMedReturns } from './returns-store.ts'
 import { inTransaction } from './transaction.ts'
 
 export type InfractionInput = {
@@ -98,9 +98,14 @@ async function accept(client: pg.PoolClient, infraction: InfractionRow, at: Date
   const { id, endToEndId, reason } = infraction
   const pix = await lockLeft(client, { endToEndId, now: at })
   if (!pix || pix.amount === 0) return refused('nothing_left')
+  const before = await sumOfMedReturns(client, { endToEndId, since: infraction.openedAt })
+  const amount = Math.min(infraction.amount - before, pix.amount)
+  if (amount <= 0) {
+    await updateInfraction(client, { id, state: 'accepted', changedAt: at, returnSettlesAt: null })
+    return null
+  }
   const settlesAt = new Date(at.getTime() + returnAfterAcceptanceMs)
   await updateInfraction(client, { id, state: 'accepted', changedAt: at, returnSettlesAt: settlesAt })
-  const amount = Math.min(infraction.amount, pix.amount)
   return insertOwnReturn(client, { endToEndId, amount, nature: natures[reason], at, settlesAt })
 }
 

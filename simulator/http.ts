@@ -35,7 +35,7 @@ const problems = {
   EnvioInvalido: { status: 400, title: 'Envio inválido.' },
   EnvioConsultaInvalida: { status: 400, title: 'Consulta inválida.' },
   EnvioNaoEncontrado: { status: 404, title: 'Envio não encontrado.' },
-  InfracaoConsultaInvalida: { status: 400, title: 'Consulta inválida.' },
+  InfracoesConsultaInvalida: { status: 400, title: 'Consulta inválida.' },
   PagamentoRecusado: { status: 422, title: 'O banco do pagador recusou o pagamento.' },
   ComandoRecusado: { status: 422, title: 'O simulador recusou o comando.' },
   WebhookOperacaoInvalida: { status: 400, title: 'Webhook inválido.' },

@@ -15,10 +15,13 @@ export type InfractionRow = {
   returnSettlesAt: Date | null
 }
 
+/** With when the payment came that is disputed. */
+export type ListedInfraction = InfractionRow & { paidAt: Date }
+
 export type InfractionReason = 'fraud' | 'operational_failure'
 export type InfractionState = 'open' | 'accepted' | 'rejected' | 'canceled'
 
-export type InfractionFilter = { from: Date; to: Date; now: Date }
+export type InfractionFilter = { from: Date; to: Date; now: Date; by: 'opened' | 'changed' | 'paid' }
 
 export async function insertInfraction(
   client: pg.PoolClient,
@@ -75,14 +78,16 @@ export async function updateInfraction(
   })
 }
 
-// What was opened, decided or sent back between the two. One may be kept before it is opened.
+// One may be kept before it is opened.
 const filtered = `
-  opened_at <= $3
-  and (opened_at between $1 and $2 or changed_at between $1 and $2 or return_settles_at between $1 and least($2, $3))`
+  opened_at <= $3 and case $4 when 'opened' then opened_at when 'changed' then changed_at else paid_at end between $1 and $2`
+
+const withPayment = `
+  (select infractions.*, pix.paid_at from simulator.infractions join simulator.pix using (end_to_end_id)) infractions`
 
 export async function countInfractions(pool: pg.Pool, filter: InfractionFilter): Promise<number> {
   const { rows } = await pool.query<{ count: string }>({
-    text: `select count(*)::text as count from simulator.infractions where ${filtered}`,
+    text: `select count(*)::text as count from ${withPayment} where ${filtered}`,
     values: toValues(filter),
   })
   return Number(rows[0]?.count)
@@ -92,14 +97,14 @@ export async function listInfractions(
   pool: pg.Pool,
   filter: InfractionFilter,
   page: { limit: number; offset: number },
-): Promise<InfractionRow[]> {
-  const { rows } = await pool.query<InfractionRecord>({
+): Promise<ListedInfraction[]> {
+  const { rows } = await pool.query<InfractionRecord & { paid_at: Date }>({
     text: `
-      select ${columns} from simulator.infractions where ${filtered}
-      order by opened_at, protocol limit $4 offset $5`,
+      select ${columns}, paid_at from ${withPayment} where ${filtered}
+      order by opened_at, protocol limit $5 offset $6`,
     values: [...toValues(filter), page.limit, page.offset],
   })
-  return rows.map(toRow)
+  return rows.map((row) => ({ ...toRow(row), paidAt: row.paid_at }))
 }
 
 const columns = `
@@ -132,6 +137,6 @@ function toRow(row: InfractionRecord): InfractionRow {
   }
 }
 
-function toValues({ from, to, now }: InfractionFilter): string[] {
-  return [from.toISOString(), to.toISOString(), now.toISOString()]
+function toValues({ from, to, now, by }: InfractionFilter): string[] {
+  return [from.toISOString(), to.toISOString(), now.toISOString(), by]
 }

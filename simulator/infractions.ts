@@ -1,44 +1,73 @@
 import { cents, toReais } from '../src/lib/money.ts'
 import { type HttpRequest, type HttpResponse, json, problem } from './http.ts'
-import { countInfractions, type InfractionRow, listInfractions } from './infractions-store.ts'
+import { countInfractions, type ListedInfraction, listInfractions } from './infractions-store.ts'
 import type { Network } from './network.ts'
 import { parsePage, toParameters } from './page.ts'
+import type { Quirks } from './quirks.ts'
+import { receiverAccount, receiverKey } from './receiver-account.ts'
+
+/** Efí names the last day of its analysis. Seven days are the Central Bank's rule. */
+const analysisMs = 7 * 86_400_000
 
 /**
- * `GET /v2/gn/infracoes?inicio&fim`, as Efí has it: the contests that were opened, decided or sent back between the two,
- * oldest first.
+ * `GET /v2/gn/infracoes?inicio&fim`, written from Efí's documentation ("Listar infrações MED") and the types of its own SDK (sdk-node-apis-efi,
+ * `medList`): fields, states and errors are theirs. An accepted dispute stays ACEITA: its return shows in the payment only.
  */
-export async function getInfractions(network: Network, request: HttpRequest): Promise<HttpResponse> {
+export async function getInfractions(network: Network, quirks: Quirks, request: HttpRequest): Promise<HttpResponse> {
+  if (quirks.isInfractionListOff) return switchedOff()
   const asked = parsePage(request.query)
   if ('violacoes' in asked) {
-    return problem('InfracaoConsultaInvalida', 'Os parâmetros não respeitam o schema.', asked.violacoes)
+    return problem('InfracoesConsultaInvalida', 'Os parâmetros de consulta não respeitam o schema.', asked.violacoes)
   }
   const now = network.clock.now()
-  const filter = { from: asked.from, to: asked.to, now }
+  const filter = { from: asked.from, to: asked.to, now, by: quirks.infractionDates }
   const total = await countInfractions(network.pool, filter)
   const page = { limit: asked.pageSize, offset: asked.page * asked.pageSize }
   const rows = await listInfractions(network.pool, filter, page)
-  return json(200, { parametros: toParameters(asked, total), infracoes: rows.map((row) => toInfracao(row, now)) })
+  return json(200, { parametros: toParameters(asked, total), infracoes: rows.map(toInfracao) })
 }
 
-function toInfracao(row: InfractionRow, now: Date) {
+function toInfracao(row: ListedInfraction) {
+  const isDecided = row.state !== 'open'
+  const { nome, documento } = { nome: receiverAccount.name, documento: receiverAccount.document }
   return {
     idInfracao: row.id,
-    protocolo: String(row.protocol),
     endToEndId: row.endToEndId,
-    tipo: 'pedido de devolução',
-    status: toStatus(row, now),
-    razao: reasons[row.reason],
+    protocolo: String(row.protocol),
+    dataTransacao: toTime(row.paidAt),
     valor: toReais(cents(row.amount)),
-    dataCriacao: row.openedAt.toISOString(),
-    dataUltimaModificacao: row.changedAt.toISOString(),
+    chave: receiverKey,
+    status: statuses[row.state],
+    razao: 'Solicitacao de devolução',
+    tipoSituacao: situations[row.reason],
+    identificadorTicket: [row.protocol],
+    dadosAnalise: {
+      abertura: toTime(row.openedAt),
+      prazoFinalizacao: toTime(new Date(row.openedAt.getTime() + analysisMs)),
+      ...(isDecided && { finalizacao: toTime(row.changedAt) }),
+    },
+    origem: { nomeParticipante: 'BANCO SIMULADO', conta: '10001', nome: 'Pagador', documento: '00000000000' },
+    destino: { nomeParticipante: 'Efí S/A', conta: receiverAccount.bankAccount.number, nome, documento },
+    criadoEm: toTime(row.openedAt),
+    atualizadoEm: toTime(row.changedAt),
   }
 }
 
-function toStatus({ state, returnSettlesAt }: InfractionRow, now: Date): string {
-  return state === 'accepted' && returnSettlesAt && now >= returnSettlesAt ? 'devolvida' : statuses[state]
+/** In whole seconds, as the documentation's examples are. */
+function toTime(date: Date): string {
+  return `${date.toISOString().slice(0, 19)}Z`
 }
 
-const statuses = { open: 'aberta', accepted: 'aceita', rejected: 'rejeitada', canceled: 'cancelada' } as const
+function switchedOff(): HttpResponse {
+  const body = {
+    type: 'https://pix.bcb.gov.br/api/v2/error/InfracaoErroInterno',
+    title: 'Erro Interno',
+    status: 500,
+    detail: 'Funcionalidade desabilitada em ambiente de homologação.',
+  }
+  return json(500, body)
+}
 
-const reasons = { fraud: 'Fundada suspeita de fraude', operational_failure: 'Falha operacional' } as const
+const statuses = { open: 'ABERTA', accepted: 'ACEITA', rejected: 'REJEITADA', canceled: 'CANCELADA_EFI' } as const
+
+const situations = { fraud: 'golpe', operational_failure: 'outro' } as const

@@ -23,6 +23,10 @@ const Quirks = Type.Object(
     hasInfractions: Type.Boolean(),
     /** How the balance of the account is told. */
     balance: oneOf('none', 'efi', 'inter', 'sicoob'),
+    /** Which date of a dispute `inicio` and `fim` are compared with: Efí's documentation does not say. */
+    infractionDates: oneOf('opened', 'changed', 'paid'),
+    /** The list of disputes is answered 500, as Efí does in homologation. */
+    isInfractionListOff: Type.Boolean(),
 
     // Tokens.
     /** Where the client shows who it is: HTTP Basic, id and secret in the body, or the id alone. */
@@ -94,6 +98,8 @@ export const plain: Quirks = {
   payouts: 'efi',
   hasInfractions: true,
   balance: 'efi',
+  infractionDates: 'opened',
+  isInfractionListOff: false,
   tokenClient: 'basic',
   tokenBody: 'any',
   tokenGrant: 'body',

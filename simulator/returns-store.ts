@@ -80,6 +80,20 @@ export async function lockLeft(
   return { whole, amount: whole - Number(rows[0]?.returned), paidAt: found.paid_at }
 }
 
+/** What went back of a Pix under MED since a moment: a dispute may be returned in parts. */
+export async function sumOfMedReturns(
+  client: pg.PoolClient,
+  { endToEndId, since }: { endToEndId: string; since: Date },
+): Promise<number> {
+  const { rows } = await client.query<{ returned: string }>({
+    text: `
+      select coalesce(sum(amount), 0)::text as returned from simulator.returns
+      where end_to_end_id = $1 and nature like 'MED%' and requested_at >= $2`,
+    values: [endToEndId, since.toISOString()],
+  })
+  return Number(rows[0]?.returned)
+}
+
 export async function findReturn(
   client: pg.Pool | pg.PoolClient,
   { endToEndId, id }: { endToEndId: string; id: string },

@@ -84,11 +84,12 @@ function routeMoneyOut(network: Network, segments: string[], request: HttpReques
   if (method === 'PUT' && place === '/v3/gn/pix') return putPayout(network, last, request)
   if (method === 'GET' && place === '/v2/gn/pix/enviados/id-envio') return getPayout(network, last)
   if (method === 'GET' && place === '/v2/gn/pix' && last === 'enviados') return getPayoutList(network, request)
-  if (method === 'GET' && place === '/v2/gn' && last === 'infracoes') return getInfractions(network, request)
   if (method === 'GET' && place === '/v2/gn' && last === 'saldo') return getBalance(network, request.query)
   if (segments[0] === 'banking') return routeInter(network, { place: `${method} ${place}`, last }, request)
   if (segments[0] === 'pix-pagamentos') return routeSicoob(network, { place: `${method} ${place}`, last }, request)
   if (`${method} ${place}/${last}` === 'GET /conta-corrente/v4/saldo') return getSicoobBalance(network)
+  if (method === 'GET' && place === '/v2/gn' && last === 'infracoes')
+    return getInfractions(network, network.quirks, request)
   return null
 }
 

@@ -21,6 +21,7 @@ import { observeReconciliation, reconciliationJobs, reconciliationSchedules } fr
 import { type Retention, retentionJobs, retentionSchedules } from './retention/jobs.ts'
 import { suspenseJobs, suspenseSchedules } from './suspense/jobs.ts'
 import { observeSuspense } from './suspense/metrics.ts'
+import { observeDisputes } from './transactions/dispute-metrics.ts'
 import { transactionJobs, transactionSchedules } from './transactions/jobs.ts'
 import { loadTransactionMoments } from './transactions/load.ts'
 import { createSettlement } from './transactions/settle.ts'
@@ -96,6 +97,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   observeInbox({ ...deps })
   observeBooks({ db, registry })
   observeSuspense({ db, registry })
+  observeDisputes(deps)
   observeReconciliation({ db, registry })
   return {
     nudgeDeliveries: () => started.nudge(),

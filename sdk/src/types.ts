@@ -184,6 +184,42 @@ export interface Refund {
   createdAt: string
 }
 
+/** Where a dispute (MED) stands. */
+export type DisputeStatus = 'OPEN' | 'ACCEPTED' | 'RETURNED' | 'REJECTED' | 'CANCELED'
+
+/** A dispute (MED) of a transaction. */
+export interface Dispute {
+  /** Identifier. */
+  id: string
+  /** Cents that are disputed. */
+  amount: number
+  /** Cents that went back to the payer under it. */
+  amountReturned: number
+  /** Cents that are set aside for it now. */
+  amountBlocked: number
+  status: DisputeStatus
+  /** As the acquirer or the operator gave it. */
+  reason: string | null
+  /** When it was opened. */
+  openedAt: string
+  /** Until when the acquirer decides, where it says so. */
+  deadline: string | null
+  /** When it was over. */
+  finishedAt: string | null
+}
+
+/** What the payer got back other than by a refund. */
+export interface Return {
+  /** EndToEndId of the return. */
+  endToEndRefund: string | null
+  /** Cents; below zero where an earlier entry was corrected. */
+  amount: number
+  /** The dispute under which it went back; null where the bank returned it by itself. */
+  disputeId: string | null
+  /** When it went back. */
+  date: string
+}
+
 /** A status that a transaction had or has. */
 export interface TransactionStatusEntry {
   status: TransactionStatus
@@ -230,6 +266,12 @@ export interface Transaction {
   amountRefunded?: number
   /** In the order of asking; there from payment on. */
   refunds?: Refund[]
+  /** Cents that went back other than by refunds: under MED, or by the bank; there from payment on. */
+  amountReturned?: number
+  /** Disputes (MED), the oldest first; there from payment on. */
+  disputes?: Dispute[]
+  /** What went back other than by refunds; there from payment on. */
+  returns?: Return[]
   /** When the payer paid. */
   paymentDate?: string
   /** When a MED was opened. */
@@ -306,6 +348,8 @@ export interface StatementEntry {
   recordType: 'transaction' | 'refund' | 'infraction' | 'withdrawal' | 'suspense' | 'correction' | 'fee_draw' | 'pay_in' | 'write_off' | 'psp_fee' | 'manual_entry'
   /** Identifier of what it was booked for. */
   recordId: string
+  /** The transaction that has it: GET /transaction/{id} shows the refund or the dispute. */
+  transactionId: string | null
   /** When it was booked. */
   createdAt: string
 }

@@ -202,10 +202,10 @@ describe('a payment', () => {
     simulator.clock.advance(contestedAfterMs - 1)
     expect(await contests()).toEqual([])
     simulator.clock.advance(1)
-    expect(await contests()).toMatchObject([{ status: 'aberta', valor: '10.00' }])
+    expect(await contests()).toMatchObject([{ status: 'ABERTA', valor: '10.00' }])
     // Nobody was answered its reference.
     expect(await simulator.decideInfraction({ reference: endToEndId, decision: 'reject' })).toMatchObject({ ok: true })
-    expect(await contests()).toMatchObject([{ status: 'rejeitada' }])
+    expect(await contests()).toMatchObject([{ status: 'REJEITADA' }])
     const again = await simulator.decideInfraction({ reference: endToEndId, decision: 'accept' })
     expect(again).toMatchObject({ code: 'infraction_unknown' })
   })

@@ -189,12 +189,22 @@ export type InfractionFound = {
   endToEndId: string
   amount: Cents
   reason: string | null
-  state: 'open' | 'accepted' | 'returned' | 'rejected' | 'canceled'
+  /** unknown: a status that we cannot read. The money stays blocked, and an operator has to look. */
+  state: 'open' | 'accepted' | 'returned' | 'rejected' | 'canceled' | 'unknown'
+  /** The acquirer's own word for it. */
+  status: string | null
   openedAt: Date
+  /** Until when the acquirer decides, where it says so. */
+  deadline: Date | null
 }
 
 export type Infractions = {
-  /** Those that were opened or changed in [from, to], all pages of them. */
+  /**
+   * The disputes of [from, to], all pages of them. Which of its dates a PSP compares is not documented: ask from the opening of each dispute that
+   * is still followed.
+   *
+   * @throws {NotOffered} where the acquirer lists none in this environment
+   */
   list(range: Range): AsyncIterable<InfractionFound>
 }
 
@@ -233,6 +243,14 @@ export class UnreadableAnswer extends AcquirerUnavailable {
   constructor(message: string) {
     super(message)
     this.name = 'UnreadableAnswer'
+  }
+}
+
+/** The acquirer has switched this function off where we ask it, as Efí lists no disputes in homologation. Asking again soon will not help. */
+export class NotOffered extends AcquirerUnavailable {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super(message, options)
+    this.name = 'NotOffered'
   }
 }
 

@@ -1,3 +1,4 @@
+import { isSwitchedOff } from './bacen/client.ts'
 import { amount, count, dateTime, isRecord, type Json, list, record, text } from './bacen/read.ts'
 import { isProblem } from './bacen/reason.ts'
 import { type Answered, type Asked, type Finding, missing, ok, refusal, skipped } from './probe-finding.ts'
@@ -28,7 +29,7 @@ function emptyList(asked: Answered, isElsewhere: (asked: Asked) => boolean): Fin
   }
 }
 
-export function listed(subject: string, member: string, asked: Asked, path: string): Finding {
+function listed(subject: string, member: string, asked: Asked, path: string): Finding {
   const setting = `overrides.paths.${path}`
   if ('error' in asked) return missing(subject, asked.error, 'baseUrl')
   const { answer, body } = asked
@@ -45,6 +46,13 @@ export function told(subject: string, asked: Asked, setting: string): Finding {
     return ok(subject, 'it tells the balance of the account')
   const why = 'error' in asked ? asked.error : refusal(asked)
   return { subject, state: 'warning', said: `${why}: what the account holds is not compared with the ledger`, setting }
+}
+
+/** Efí has them in production only. */
+export function disputes(asked: Asked): Finding {
+  if ('answer' in asked && isSwitchedOff(asked.answer.status, asked.answer.body))
+    return skipped('disputes (MED)', `not offered in this environment: ${refusal(asked)}`)
+  return listed('disputes (MED)', 'infracoes', asked, 'infractions')
 }
 
 function paging(body: Json, pageSize: number): Finding {

@@ -82,7 +82,7 @@ describe('a PSP that speaks all of it', () => {
       ['times', 'ok'],
       ['callbacks', 'ok'],
       ['payouts', 'ok'],
-      ['contests (MED)', 'ok'],
+      ['disputes (MED)', 'ok'],
       ['balance', 'ok'],
     ])
     expect(new Set(asked.map(({ method, isToken }) => (isToken ? 'token' : method)))).toEqual(new Set(['token', 'GET']))
@@ -99,7 +99,7 @@ describe('a PSP that speaks all of it', () => {
 
   it('and has no payouts or contests is not asked for them', async () => {
     const { of, asked } = await probe(settingsOf({ offers: { payouts: false, infractions: false, balance: 'none' } }))
-    expect(['payouts', 'contests (MED)', 'balance'].map((subject) => of(subject).state)).toEqual(
+    expect(['payouts', 'disputes (MED)', 'balance'].map((subject) => of(subject).state)).toEqual(
       Array(3).fill('skipped'),
     )
     expect(asked.filter(({ path }) => path.includes('/gn/'))).toEqual([])

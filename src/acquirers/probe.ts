@@ -12,7 +12,7 @@ import { askToken } from './bacen/token.ts'
 import { standardScopes } from './dialects/dialect.ts'
 import { dialects } from './dialects.ts'
 import { type Asked, type Finding, missing, ok, refusal, skipped } from './probe-finding.ts'
-import { listed, payments, told } from './probe-lists.ts'
+import { disputes, payments, told } from './probe-lists.ts'
 import type { AcquirerSettings } from './settings.ts'
 
 export type ProbeDeps = {
@@ -80,8 +80,8 @@ export async function probeAcquirer(settings: AcquirerSettings, { send, ...other
           'no money is sent through this PSP: withdrawals need another acquirer, or `overrides.offers.payouts` at Efí, Banco Inter or Sicoob',
         ),
     manner.offers.infractions
-      ? listed('contests (MED)', 'infracoes', await ask(paths.infractions, lastDay(deps.clock, 10)), 'infractions')
-      : skipped('contests (MED)', 'not told of: what was returned under MED shows in the payment'),
+      ? disputes(await ask(paths.infractions, lastDay(deps.clock, 10)))
+      : skipped('disputes (MED)', 'this PSP’s API lists none: what was returned under MED shows in the payment'),
     manner.offers.balance === 'none'
       ? skipped('balance', 'not told by this PSP’s API: compare it with `guiche ledger accounts` by hand')
       : told(
@@ -212,7 +212,7 @@ function said(error: unknown): string {
 function notAsked(offers: Manner['offers']): Finding[] {
   const subjects = ['charges', 'payments', 'callbacks']
   if (offers.payouts) subjects.push('payouts')
-  if (offers.infractions) subjects.push('contests (MED)')
+  if (offers.infractions) subjects.push('disputes (MED)')
   if (offers.balance !== 'none') subjects.push('balance')
   return subjects.map((subject) => skipped(subject, 'not asked without a token'))
 }

@@ -6,6 +6,7 @@ import { hasMatched, type MatchDeps, matchPayment } from '../orphans/match.ts'
 import { type Candidate, rank } from '../orphans/score.ts'
 import { type ListedRow, listCandidates, listSuspense } from '../orphans/store.ts'
 import { undoMatch } from '../orphans/undo.ts'
+import { listDisputesOf, toDisputeView } from '../suspense/dispute-store.ts'
 import { houseMerchantId } from '../suspense/house.ts'
 import { returnHeld } from '../suspense/send-back.ts'
 import { findSuspense, type SuspenseRow } from '../suspense/store.ts'
@@ -46,15 +47,25 @@ export function orphanCommands(program: Command): void {
     .description('show a payment in suspense, and the charges that it may be for, the likeliest first')
     .option('--json', 'print JSON')
     .action(async (id: string, { json }: Json) => {
-      const { row, candidates } = await withContext(async (context) => {
+      const { row, candidates, disputes } = await withContext(async (context) => {
         const row = await findInSuspense(context, id)
-        if (row.status !== 'held') return { row, candidates: [] }
+        const kept = await listDisputesOf(context.db, { acquirer: row.acquirer, endToEndId: row.end_to_end })
+        const disputes = kept.map(toDisputeView)
+        if (row.status !== 'held') return { row, disputes, candidates: [] }
         const merchantId = row.merchant_id === houseMerchantId ? null : row.merchant_id
-        return { row, candidates: rank(row, await listCandidates(context.db, row, merchantId)) }
+        return { row, disputes, candidates: rank(row, await listCandidates(context.db, row, merchantId)) }
       })
-      const shown = toView(row)
+      const shown = { ...toView(row), disputes }
       if (json) return print({ ...shown, candidates: candidates.map(toCandidate) }, { json })
-      print({ ...shown, amount: inReais(row.amount) }, { note: row.status === 'held' ? noteOn(candidates) : undefined })
+      const { disputes: _, ...plain } = shown
+      const note = row.status === 'held' ? noteOn(candidates) : undefined
+      print({ ...plain, amount: inReais(row.amount) }, { note: disputes.length > 0 ? undefined : note })
+      if (disputes.length > 0) {
+        const rows = disputes.map(({ amount, ...one }) => ({ amount: inReais(amount), ...one }))
+        print(rows, {
+          note: 'It is disputed (MED). Attributed to a transaction, the disputed amount is blocked there.',
+        })
+      }
       if (candidates.length > 0) print(candidates.map(toShownCandidate), {})
     })
 

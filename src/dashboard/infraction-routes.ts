@@ -7,6 +7,7 @@ import { amountMax, NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
+import { listUnattributedDisputes, toDisputeView, type UnattributedDispute } from '../suspense/dispute-store.ts'
 import { decideInfraction, openInfraction } from '../transactions/infraction.ts'
 import { type ListedInfraction, listContests } from '../transactions/infraction-store.ts'
 import { findOwners } from '../transactions/owner-store.ts'
@@ -17,7 +18,7 @@ type Deps = { db: Db; clock: Clock; acquirers: Acquirers; nudgeDeliveries: () =>
 
 const perPage = 20
 const dayMs = 24 * 60 * 60_000
-/** Of the Central Bank's MED: the banks analyse a contest for seven days, and then have 96 hours to return the money. */
+/** Of the Central Bank's MED: the banks analyse a dispute for seven days, and then have 96 hours to return the money. */
 const analysisMs = 7 * dayMs
 const inAllMs = 11 * dayMs
 
@@ -49,7 +50,17 @@ export function registerInfractionRoutes(app: Server, deps: Deps): void {
       const slice = { limit: perPage, offset: (page - 1) * perPage }
       const { total, items } = await listContests(deps.db, { merchantId, isOpen, ...slice })
       const now = deps.clock.now().toISOString()
-      return { total, totalPages: Math.ceil(total / perPage), now, data: items.map(toView) }
+      // Of payments that no transaction has: the operator's alone to look at.
+      const isOperator = merchantSeenBy(userOf(request)) === null && clientId === undefined
+      const unattributed =
+        isOperator && isOpen && page === 1 ? await listUnattributedDisputes(deps.db, { limit: perPage }) : []
+      return {
+        total,
+        totalPages: Math.ceil(total / perPage),
+        now,
+        data: items.map(toView),
+        unattributed: unattributed.map(toUnattributed),
+      }
     },
   )
 
@@ -140,6 +151,12 @@ async function findMerchantOf({ db }: Deps, user: SignedIn, transactionId: strin
   return owner.merchant_id
 }
 
+export type UnattributedView = ReturnType<typeof toUnattributed>
+
+function toUnattributed(row: UnattributedDispute & { suspense_id: string | null }) {
+  return { ...toDisputeView(row), acquirer: row.acquirer, endToEnd: row.end_to_end, suspenseId: row.suspense_id }
+}
+
 export type ContestView = ReturnType<typeof toView>
 
 function toView(row: ListedInfraction) {
@@ -150,14 +167,18 @@ function toView(row: ListedInfraction) {
     clientId: row.client_id,
     clientName: row.client_name,
     amount: row.amount,
-    /** Cents that the books keep aside for it. */
-    blocked: row.blocked,
+    /** Cents that are set aside for it. */
+    blocked: row.blocked_amount,
+    /** Cents that went back under it. */
+    returned: row.returned_amount,
+    /** The acquirer's own word, where it says something that we cannot read: a person has to look. */
+    unknownStatus: row.acquirer_state === 'unknown' ? (row.acquirer_status ?? '') : null,
     reason: row.reason,
     state: row.state,
-    /** The acquirer tells of it by itself; else somebody entered it by hand. */
-    isToldByAcquirer: row.acquirer_reference !== null,
+    /** The acquirer reported it; else an operator entered it by hand. */
+    isToldByAcquirer: row.source !== 'operator' || row.acquirer_reference !== null,
     openedAt: row.opened_at.toISOString(),
-    analysisEndsAt: new Date(opened + analysisMs).toISOString(),
+    analysisEndsAt: (row.deadline_at ?? new Date(opened + analysisMs)).toISOString(),
     endsAt: new Date(opened + inAllMs).toISOString(),
     decidedAt: row.decided_at?.toISOString() ?? null,
     finishedAt: row.finished_at?.toISOString() ?? null,

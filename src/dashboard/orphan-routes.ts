@@ -12,6 +12,7 @@ import { attributionProposal, findMatchable, hasMatched, matchPayment, proposeMa
 import { type Candidate, rank } from '../orphans/score.ts'
 import { listCandidates } from '../orphans/store.ts'
 import { undoMatch } from '../orphans/undo.ts'
+import { listDisputesOf, toDisputeView } from '../suspense/dispute-store.ts'
 import { houseMerchantId } from '../suspense/house.ts'
 import { returnHeld, unknownHeld } from '../suspense/send-back.ts'
 import { findSuspense, type SuspenseRow } from '../suspense/store.ts'
@@ -155,7 +156,9 @@ async function look(deps: Deps, id: string, user: SignedIn): Promise<OrphanView>
     whose.filter((one) => one !== ''),
   )
   const [proposal = null] = await listProposals(deps, user, { kinds: [attributionProposal.name], recordId: id })
-  return { ...toView(row, candidates, names), proposal, approvalAbove: deps.attributionApprovalAbove }
+  const disputes = await listDisputesOf(deps.db, { acquirer: row.acquirer, endToEndId: row.end_to_end })
+  const view = toView(row, candidates, names)
+  return { ...view, disputes: disputes.map(toDisputeView), proposal, approvalAbove: deps.attributionApprovalAbove }
 }
 
 export type MatchPreview = {
@@ -219,6 +222,7 @@ function toListed(row: ListedPayment) {
 }
 
 export type OrphanView = ReturnType<typeof toView> & {
+  disputes: ReturnType<typeof toDisputeView>[]
   /** An attribution that waits for another person. */
   proposal: ProposalView | null
   /** Cents above which one does. */

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { Envelope, PageQuery } from '../http/page.ts'
-import { DateTime, DateTimeFilter, EnumFilter, Uuid } from '../http/schemas.ts'
+import { DateTime, DateTimeFilter, EnumFilter, Nullable, Uuid } from '../http/schemas.ts'
 import { recordTypes, transferKinds } from './accounts.ts'
 
 export const BalanceQuery = Type.Object(
@@ -38,6 +38,11 @@ export const StatementEntryView = Type.Object({
   balance: Cents('The available balance after it, in cents'),
   recordType: Type.Enum([...recordTypes]),
   recordId: Uuid('Identifier of what it was booked for'),
+  transactionId: Nullable(
+    'string',
+    'The transaction that has it: GET /transaction/{id} shows the refund or the dispute',
+    'uuid',
+  ),
   createdAt: DateTime('When it was booked'),
 })
 

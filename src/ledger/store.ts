@@ -177,6 +177,8 @@ export type StatementRow = {
   balance: number
   record_type: RecordType
   record_id: string
+  /** The transaction of what it was booked for; null where it has none. */
+  transaction_id: string | null
   created_at: Date
 }
 
@@ -238,7 +240,16 @@ export async function listStatementBefore(
 
 const statementColumns = sql`
   id, kind, case when debit = 'available' then -amount else amount end as amount,
-  case when debit = 'available' then debit_balance else credit_balance end as balance, record_type, record_id, created_at`
+  case when debit = 'available' then debit_balance else credit_balance end as balance, record_type, record_id,
+  case record_type
+    when 'transaction' then record_id
+    when 'refund' then (
+      select transaction_id from refunds
+      where refunds.merchant_id = ledger_transfers.merchant_id and refunds.id = ledger_transfers.record_id)
+    when 'infraction' then (
+      select transaction_id from infractions
+      where infractions.merchant_id = ledger_transfers.merchant_id and infractions.id = ledger_transfers.record_id)
+  end as transaction_id, created_at`
 
 /** A transfer has the account on one side or on the other, and each side has an index with all that a filter asks for. */
 type Entries = (side: 'debit' | 'credit') => Sql

@@ -16,6 +16,7 @@ export function toStatementEntryView(row: StatementRow) {
     balance: row.balance,
     recordType: row.record_type,
     recordId: row.record_id,
+    transactionId: row.transaction_id,
     createdAt: row.created_at.toISOString(),
   }
 }

@@ -3,6 +3,7 @@ import { recordedDb } from '../audit/record.ts'
 import type { Db } from '../db/sql.ts'
 import type { Job, JobSchedule } from '../jobs/jobs.ts'
 import type { Clock } from '../lib/clock.ts'
+import { isDisputed } from '../suspense/dispute-store.ts'
 import { claimDueSuspense, type SuspenseRow } from '../suspense/store.ts'
 import { createSettlement } from '../transactions/settle.ts'
 import { hasMatched, matchPayment } from './match.ts'
@@ -48,7 +49,8 @@ export const matchSchedules: Record<string, JobSchedule> = { 'orphans.match': { 
 async function matchIfClear(deps: OrphanDeps, orphan: SuspenseRow, threshold: number): Promise<void> {
   try {
     const clear = findClear(rank(orphan, await listCandidates(deps.db, orphan, null)), threshold)
-    if (clear) await match(deps, orphan, clear)
+    // A disputed one waits for a person: nobody's balance is to grow by what may go back.
+    if (clear && !(await isDisputed(deps.db, orphan))) await match(deps, orphan, clear)
     else await leaveToOperator(deps.db, orphan)
   } catch (error) {
     deps.log.error({ err: error, suspenseId: orphan.id }, 'an orphan could not be matched and will be looked at again')

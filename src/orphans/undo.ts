@@ -8,7 +8,7 @@ import { newUuid } from '../lib/secrets.ts'
 import { returnToSuspense } from '../suspense/match.ts'
 import { unknownHeld } from '../suspense/send-back.ts'
 import { findSuspense, lockSuspense, type SuspenseRow } from '../suspense/store.ts'
-import { moveByRefunds } from '../transactions/after-refunds.ts'
+import { settleDisputes } from '../transactions/infraction-steps.ts'
 import { insertUndoing, listRefunds } from '../transactions/refund-store.ts'
 import { type LockedTransaction, lockTransaction } from '../transactions/store.ts'
 import { updateMatchUndone } from './store.ts'
@@ -48,6 +48,8 @@ async function undo(tx: Tx, row: LockedTransaction, payment: SuspenseRow, now: D
   if (row.status !== 'PAID') throw refuse(whyNot[row.status] ?? `The transaction is ${row.status}.`)
   if (refunds.some(({ status }) => status === 'REFUNDED'))
     throw refuse('A part of the payment went back to the payer by a refund. Refund the rest in the same way.')
+  if (row.amount_returned > 0)
+    throw refuse('A part of the payment went back to the payer by its bank. Refund the rest instead.')
   const { merchant_id: merchantId, id: transactionId, amount_paid: amount } = row
   assert(amount === payment.amount, 'a matched payment was booked whole')
   const last = refunds.at(-1)
@@ -62,7 +64,7 @@ async function undo(tx: Tx, row: LockedTransaction, payment: SuspenseRow, now: D
     created_at: new Date(Math.max(now.getTime(), (last?.created_at.getTime() ?? 0) + 1)),
     suspense_payment_id: payment.id,
   })
-  await moveByRefunds(tx, row, now)
+  await settleDisputes(tx, row, now)
   await updateMatchUndone(tx, { merchantId, transactionId, now })
   await postAll(tx, [
     await returnToSuspense(tx, payment, now),
@@ -78,13 +80,13 @@ async function undo(tx: Tx, row: LockedTransaction, payment: SuspenseRow, now: D
   ])
 }
 
-const contested = 'The payment is contested (MED): until that is decided the match cannot be undone.'
+const disputed = 'The payment is disputed (MED): until that is decided the attribution cannot be reversed.'
 
 const whyNot: Partial<Record<LockedTransaction['status'], string>> = {
   PROCESSING_REFUND: 'A refund of the transaction is under way. Try again when it has ended.',
   REFUNDED: 'The payment went back to the payer by a refund of the transaction.',
-  BLOCKED: contested,
-  PROCESSING_INFRACTION: contested,
+  BLOCKED: disputed,
+  PROCESSING_INFRACTION: disputed,
   INFRACTION: 'The payment was returned to the payer by a MED.',
 }
 

@@ -1,12 +1,13 @@
-import type { Db } from '../db/sql.ts'
+import type { Db, Tx } from '../db/sql.ts'
 import { type Posting, post } from '../ledger/post.ts'
 import { corrected, correctedOfHouse } from '../ledger/transfers.ts'
 import { AppError } from '../lib/errors.ts'
 import { canonicalJson } from '../lib/json.ts'
 import { fromTxid } from '../pix/ids.ts'
 import { houseMerchantId } from '../suspense/house.ts'
+import { checkReturns } from '../transactions/infraction-poll.ts'
 import { checkRefundsOf } from '../transactions/refund-send.ts'
-import { checkReturns } from '../transactions/returns.ts'
+import { enterConfirmedReturn } from '../transactions/returns.ts'
 import { type SettleDeps, settleTransaction } from '../transactions/settle.ts'
 import { holdOrphan } from '../transactions/suspend.ts'
 import { settleToldWithdrawal } from '../withdrawals/check.ts'
@@ -44,10 +45,20 @@ export async function confirmDifference(deps: SettleDeps, { id, by, records }: D
     if (!correction) return
     if (canonicalJson(proposal) !== canonicalJson(difference.proposal))
       throw refuse(`What is proposed about ${id} has just changed: look at it again.`)
+    const settle = await enterReturn(tx, locked, now)
     const about = { eventKey: `correction:${id}`, recordType: 'correction', recordId: id } as const
     await post(tx, { ...correction, ...about, acquirer: locked.acquirer, now })
+    await settle()
   })
   return difference
+}
+
+/** Of a payment of a merchant that its bank has returned by itself, the merchant sees the return on the transaction. */
+async function enterReturn(tx: Tx, difference: DifferenceRow, now: Date): Promise<() => Promise<void>> {
+  const { id: reference, subject, merchant_id: merchantId, record_id: id, proposal, at } = difference
+  const isReturn = subject === 'return' && proposal.action === 'correct' && proposal.account !== 'house'
+  if (!isReturn || merchantId === null || id === null) return async () => {}
+  return await enterConfirmedReturn(tx, { merchantId, id, amount: 0 - proposal.cents, reference, at }, now)
 }
 
 /** Whose accounts a proposed correction changes, and how; null where another thing is proposed. */

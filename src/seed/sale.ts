@@ -1,5 +1,5 @@
+import type { ShownDispute, ShownRefund, ShownReturn } from '../transactions/shown-store.ts'
 import type { TransactionStatus } from '../transactions/status.ts'
-import type { ShownRefund } from '../transactions/store.ts'
 import type { Merchant } from './merchants.ts'
 import type { Person } from './people.ts'
 import type { Random } from './random.ts'
@@ -39,8 +39,10 @@ export type Contest = {
   openedAt: number
   decidedAt: number | null
   finishedAt: number | null
-  /** When the money goes back, once it is accepted. */
+  /** When the money goes back, once it is accepted, and under which ids. */
   returnsAt: number | null
+  returnId: string
+  returnEndToEnd: string | null
 }
 
 export type Scene = {
@@ -93,7 +95,25 @@ function snapshotOf({ acquirer, receiver }: Scene, sale: Sale): string {
   const { code, endToEnd, paidAt, contestedAt, error } = sale
   const quote = (text: string | null) => (text === null ? 'null' : `"${text}"`)
   const refunds = sale.refunds.map(({ requestedAt: _, finishedAt: __, error: ___, ...shown }) => shown)
-  return `{"acquirer":"${acquirer}","pix_uri":${quote(code?.uri ?? null)},"pix_expires_at":${quote(code ? at(expiresAt(sale)) : null)},"statuses":["${sale.statuses.join('","')}"],"status_dates":["${sale.dates.map((moment) => at(moment)).join('","')}"],"amount_paid":${sale.amountPaid},"payment_date":${quote(at(paidAt))},"end_to_end":${quote(endToEnd)},"payer":${endToEnd === null ? null : sale.payer.payer},"receiver":${endToEnd === null ? null : receiver},"fee_amount":${sale.fee},"infraction_date":${quote(at(contestedAt))},"error_message":${quote(error)},"refunds":${refunds.length === 0 ? '[]' : JSON.stringify(refunds)}}`
+  return `{"acquirer":"${acquirer}","pix_uri":${quote(code?.uri ?? null)},"pix_expires_at":${quote(code ? at(expiresAt(sale)) : null)},"statuses":["${sale.statuses.join('","')}"],"status_dates":["${sale.dates.map((moment) => at(moment)).join('","')}"],"amount_paid":${sale.amountPaid},"payment_date":${quote(at(paidAt))},"end_to_end":${quote(endToEnd)},"payer":${endToEnd === null ? null : sale.payer.payer},"receiver":${endToEnd === null ? null : receiver},"fee_amount":${sale.fee},"infraction_date":${quote(at(contestedAt))},"error_message":${quote(error)},"refunds":${refunds.length === 0 ? '[]' : JSON.stringify(refunds)},${disputesOf(sale)}}`
+}
+
+function disputesOf(sale: Sale): string {
+  if (sale.contests.length === 0) return '"amount_returned":0,"disputes":[],"returns":[]'
+  const disputes = sale.contests.map((one): ShownDispute => {
+    const { id, amount, state, openedAt, finishedAt } = one
+    const amountReturned = state === 'returned' ? amount : 0
+    const shown = { id, amount, amountReturned, amountBlocked: finishedAt === null ? amount : 0 }
+    const status = state.toUpperCase() as Uppercase<typeof state>
+    const times = { openedAt: at(openedAt), deadline: at(openedAt + analysisMs), finishedAt: at(finishedAt) }
+    return { ...shown, status, reason: 'golpe', ...times }
+  })
+  const returns = sale.contests.flatMap(({ id, amount, state, finishedAt, returnEndToEnd }): ShownReturn[] =>
+    state === 'returned' && finishedAt !== null
+      ? [{ endToEndRefund: returnEndToEnd, amount, disputeId: id, date: at(finishedAt) }]
+      : [],
+  )
+  return `"amount_returned":${sumOfReturned(sale)},"disputes":${JSON.stringify(disputes)},"returns":${JSON.stringify(returns)}`
 }
 
 function toUrl(sale: Sale): string | null {
@@ -128,7 +148,7 @@ export function finish(scene: Scene, sale: Sale, details: Details, checkAt: numb
       isPaid ? sale.payer.payer : null,
       isPaid ? scene.receiver : null,
     ],
-    sale.fee, at(sale.contestedAt), sale.error, at(checkAt),
+    sale.fee, at(sale.contestedAt), sale.error, sumOfReturned(sale), at(checkAt),
   ])
   for (const refund of sale.refunds) {
     const isOpen = refund.status === 'PROCESSING'
@@ -138,13 +158,37 @@ export function finish(scene: Scene, sale: Sale, details: Details, checkAt: numb
       `refund-${refund.id}`, refund.error, refund.createdAt, at(refund.finishedAt), isOpen ? at(scene.now) : null,
     ])
   }
-  for (const { id, reference, amount, state, openedAt, decidedAt, finishedAt } of sale.contests) {
+  for (const one of sale.contests) {
+    const { id, reference, amount, state, openedAt, decidedAt, finishedAt } = one
+    const returned = state === 'returned' ? amount : 0
     // biome-ignore format: by twos and threes, as the table's columns are listed
     sheets.add('infractions', [
-      merchant.id, id, sale.id, reference, amount, 'fraud', state, at(openedAt), at(decidedAt), at(finishedAt),
+      merchant.id, id, sale.id, reference, amount, 'golpe', state, at(openedAt), at(decidedAt), at(finishedAt),
+      ...said[state], at(openedAt + analysisMs), finishedAt === null ? amount : 0, returned, finishedAt === null ? 1 : 2,
+    ])
+    if (finishedAt === null || returned === 0) continue
+    // biome-ignore format: by twos and threes, as the table's columns are listed
+    sheets.add('transaction_returns', [
+      merchant.id, one.returnId, sale.id, id, one.returnId.replaceAll('-', ''), one.returnEndToEnd, amount,
+      at(finishedAt), at(finishedAt),
     ])
   }
   addToNetwork(scene, sale, checkAt !== null)
+}
+
+/** What the acquirer says of a dispute in each state: ACEITA is its last word of one that it returned. */
+const said = {
+  open: ['ABERTA', 'open'],
+  accepted: ['ACEITA', 'accepted'],
+  returned: ['ACEITA', 'accepted'],
+  rejected: ['REJEITADA', 'rejected'],
+} as const
+
+/** So long the simulated bank analyses a dispute. */
+const analysisMs = 7 * 24 * 60 * 60_000
+
+function sumOfReturned({ contests }: Sale): number {
+  return contests.reduce((sum, { state, amount }) => sum + (state === 'returned' ? amount : 0), 0)
 }
 
 /** What the simulated network has to know: codes that can still be paid, and payments that may be returned or were. */
@@ -152,7 +196,7 @@ function addToNetwork(scene: Scene, sale: Sale, isOpen: boolean): void {
   const { code, endToEnd, paidAt } = sale
   const isMoved = sale.refunds.length + sale.contests.length > 0
   if (!code || !(isOpen || isMoved || (paidAt !== null && paidAt >= scene.recently))) return
-  const { sheets, random } = scene
+  const { sheets } = scene
   // biome-ignore format: by twos and threes, as the table's columns are listed
   sheets.add('simulator.charges', [
     ...[
@@ -175,7 +219,7 @@ function addToNetwork(scene: Scene, sale: Sale, isOpen: boolean): void {
       at(requestedAt), at(finishedAt), status === 'FAILED' ? 'AM04' : null,
     ])
   }
-  for (const { reference, amount, state, openedAt, decidedAt, returnsAt } of sale.contests) {
+  for (const { reference, amount, state, openedAt, decidedAt, returnsAt, returnId, returnEndToEnd } of sale.contests) {
     // biome-ignore format: by twos and threes, as the table's columns are listed
     sheets.add('simulator.infractions', [
       reference, endToEnd, amount, 'fraud', state === 'returned' ? 'accepted' : state, at(openedAt),
@@ -184,7 +228,7 @@ function addToNetwork(scene: Scene, sale: Sale, isOpen: boolean): void {
     if (returnsAt === null || decidedAt === null) continue
     // biome-ignore format: by twos and threes, as the table's columns are listed
     sheets.add('simulator.returns', [
-      endToEnd, random.uuid().replaceAll('-', ''), newReturnId(scene, decidedAt), amount, 'MED_FRAUDE',
+      endToEnd, returnId.replaceAll('-', ''), returnEndToEnd, amount, 'MED_FRAUDE',
       at(decidedAt), at(returnsAt), null,
     ])
   }

@@ -222,7 +222,7 @@ export function* runWorld(world: World): Generator<void> {
     }
     const one: Contest = {
       ...{ id: random.uuid(), reference: random.uuid(), amount, state: 'open', openedAt: at },
-      ...{ decidedAt: null, finishedAt: null, returnsAt: null },
+      ...{ decidedAt: null, finishedAt: null, returnsAt: null, returnId: random.uuid(), returnEndToEnd: null },
     }
     const about = { merchant, recordType: 'infraction', recordId: one.id } as const
     sale.contests.push(one)
@@ -245,6 +245,7 @@ export function* runWorld(world: World): Generator<void> {
       }
       one.state = 'accepted'
       one.returnsAt = then + (sample === 'early' ? 1 : random.between(24, 96)) * hour
+      one.returnEndToEnd = newReturnId(scene, then)
       move(scene, sale, 'PROCESSING_INFRACTION', then)
       later(sale, one.returnsAt, (finally_) => {
         one.state = 'returned'

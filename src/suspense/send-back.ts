@@ -15,6 +15,7 @@ import { AppError } from '../lib/errors.ts'
 import { cents } from '../lib/money.ts'
 import { newUuid } from '../lib/secrets.ts'
 import { toTxid } from '../pix/ids.ts'
+import { isDisputed } from './dispute-store.ts'
 import { firstCheckMs, type ReturnHeldPayload, returnHeldJob, toPayload } from './hold.ts'
 import {
   claimDueSuspense,
@@ -54,6 +55,11 @@ export async function returnHeld(deps: Pick<SendBackDeps, 'db' | 'clock'>, id: s
     if (now.getTime() - row.paid_at.getTime() > returnableMs)
       throw new AppError('suspense_not_possible', {
         detail: 'The payment is more than 90 days old, and the Pix system takes no returns of it any more.',
+      })
+    if (await isDisputed(tx, row))
+      throw new AppError('suspense_not_possible', {
+        detail:
+          'A dispute (MED) of this payment is under way: the acquirer returns it, or ends the dispute. Attribute it to a transaction, which blocks it there, or wait.',
       })
     await assertPayoutsAllowed(tx)
     const returning = await updateSuspense(tx, row, {

@@ -75,6 +75,16 @@ export async function findSuspense(db: Db | Tx, id: string): Promise<SuspenseRow
   return rows[0] ?? null
 }
 
+/** A payment that is or was in suspense, by where it is. */
+export async function findSuspenseOf(
+  db: Db | Tx,
+  { acquirer, endToEndId }: { acquirer: string; endToEndId: string },
+): Promise<SuspenseRow | null> {
+  const rows = await db.query<SuspenseRow>(sql`
+    select ${columns} from suspense_payments where acquirer = ${acquirer} and end_to_end = ${endToEndId}`)
+  return rows[0] ?? null
+}
+
 /** How many wait for somebody, and how many are being sent back. */
 export async function countOpenSuspense(db: Db): Promise<{ held: number; returning: number }> {
   const [counts] = await db.query<{ held: number; returning: number }>(sql`

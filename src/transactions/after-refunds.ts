@@ -1,33 +1,68 @@
 import type { Tx } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
 import { changeStatus } from './change.ts'
-import { listRefunds, type RefundRow, type RefundStatus } from './refund-store.ts'
-import type { ChangedTransaction, LockedTransaction } from './store.ts'
+import type { InfractionRow } from './infraction-store.ts'
+import type { RefundRow, RefundStatus } from './refund-store.ts'
+import type { TransactionStatus } from './status.ts'
+import type { LockedTransaction } from './store.ts'
+
+/** What decides about the status of a paid transaction. */
+export type Affairs = { refunds: RefundRow[]; disputes: InfractionRow[] }
 
 /**
- * Moves a locked transaction to where its refunds say that it belongs: when one has ended, and when a contest has. A refund may end
- * while the transaction is contested, and then shows only once the contest is over.
+ * Moves a locked transaction to where its refunds and disputes say that it belongs. A refund may end while the transaction is disputed, and then
+ * shows only once the dispute is over.
  */
-export async function moveByRefunds(tx: Tx, row: LockedTransaction, now: Date): Promise<ChangedTransaction> {
-  const refunds = await listRefunds(tx, row)
-  const move = async (from: LockedTransaction, to: 'PROCESSING_REFUND' | 'REFUNDED' | 'PAID', error: string | null) =>
-    await changeStatus(tx, from, { to, now, checkAt: null, set: { error_message: error } })
-  if (sumOf(refunds, 'PROCESSING') > 0) return await move(row, 'PROCESSING_REFUND', null)
-  const last = refunds.at(-1)
-  if (leftOf(row, refunds, 'REFUNDED') > 0) return await move(row, 'PAID', last?.error_message ?? null)
-  // By way of the refund: from a contest nothing leads straight to REFUNDED.
-  const refunding = row.status === 'PROCESSING_REFUND' ? row : await move(row, 'PROCESSING_REFUND', null)
-  return await move(refunding, 'REFUNDED', null)
+export async function moveByAffairs<Row extends LockedTransaction>(
+  tx: Tx,
+  row: Row,
+  affairs: Affairs,
+  now: Date,
+): Promise<LockedTransaction> {
+  const to = statusBy(row, affairs)
+  if (to === row.status) return row
+  const error = toErrorMessage(row, to, affairs.refunds)
+  const via = wayTo(row.status, to)
+  const from = via ? await changeStatus(tx, row, { to: via, now, checkAt: null, set: {} }) : row
+  return await changeStatus(tx, from, { to, now, checkAt: null, set: { error_message: error } })
 }
 
-/** What of a payment is not in refunds of these statuses. */
+/**
+ * While something is left of the payment, a dispute that is not decided has the status, an accepted one before one that is open. INFRACTION: a
+ * dispute was lost, or the last of the payment went back under MED.
+ */
+function statusBy(row: LockedTransaction, { refunds, disputes }: Affairs): TransactionStatus {
+  const left = leftOf(row, refunds, 'REFUNDED')
+  if (left > 0 && disputes.some(({ state }) => state === 'accepted')) return 'PROCESSING_INFRACTION'
+  if (left > 0 && disputes.some(({ state }) => state === 'open')) return 'BLOCKED'
+  if (refunds.some(({ status }) => status === 'PROCESSING')) return 'PROCESSING_REFUND'
+  const isLost = disputes.some(({ state, source }) => state === 'returned' && source !== 'return')
+  const isReturned = disputes.some(({ returned_amount: returned }) => returned > 0)
+  if (isLost || (isReturned && left === 0)) return 'INFRACTION'
+  return left === 0 ? 'REFUNDED' : 'PAID'
+}
+
+/** Nothing leads straight from a dispute to REFUNDED, nor to a decided dispute from one that never blocked. */
+function wayTo(from: TransactionStatus, to: TransactionStatus): TransactionStatus | null {
+  if (to === 'REFUNDED' && from !== 'PROCESSING_REFUND') return 'PROCESSING_REFUND'
+  if (to === 'PROCESSING_INFRACTION' && from !== 'BLOCKED') return 'BLOCKED'
+  return null
+}
+
+/** Of a refund that was refused, once the transaction rests. */
+function toErrorMessage(row: LockedTransaction, to: TransactionStatus, refunds: RefundRow[]): string | null {
+  if (to === 'BLOCKED' || to === 'PROCESSING_INFRACTION') return row.error_message
+  return to === 'PAID' || to === 'INFRACTION' ? (refunds.at(-1)?.error_message ?? null) : null
+}
+
+/** What of a payment went back neither under MED nor in refunds of these statuses. */
 export function leftOf(
-  row: Pick<LockedTransaction, 'amount_paid'>,
+  row: Pick<LockedTransaction, 'amount_paid' | 'amount_returned'>,
   refunds: Pick<RefundRow, 'amount' | 'status'>[],
   ...statuses: RefundStatus[]
 ): number {
   assert(row.amount_paid !== null, 'what is refunded was paid')
-  return row.amount_paid - sumOf(refunds, ...statuses)
+  return Math.max(0, row.amount_paid - row.amount_returned - sumOf(refunds, ...statuses))
 }
 
 function sumOf(refunds: Pick<RefundRow, 'amount' | 'status'>[], ...statuses: RefundStatus[]): number {

@@ -9,6 +9,7 @@ import {
   type ChangedTransaction,
   type LockedTransaction,
   type NewTransaction,
+  nothingListed,
   type TransactionRow,
   toChanged,
   updateTransactions,
@@ -47,7 +48,7 @@ export async function changeStatuses(tx: Tx, moves: Move[]): Promise<ChangedTran
     )
   // What was never paid has no refunds to be read: its events go on their way together with it.
   if (moves.every(({ row }) => row.end_to_end === null)) {
-    const changed = changes.map((change) => toChanged(change, []))
+    const changed = changes.map((change) => toChanged(change, nothingListed))
     await together(updateTransactions(tx, changes), enqueue(changed))
     return changed
   }
@@ -76,7 +77,8 @@ export function toEvent(row: ChangedTransaction | NewTransaction, snapshot: obje
 /** What of a transaction changes, as it is now. */
 export function toSnapshot(row: Changeable): Changeable {
   const { acquirer, pix_uri, pix_expires_at, statuses, status_dates, amount_paid, payment_date, end_to_end } = row
-  const { payer, receiver, fee_amount, infraction_date, error_message, refunds } = row
+  const { payer, receiver, fee_amount, infraction_date, error_message, refunds, amount_returned, disputes, returns } =
+    row
   return {
     acquirer,
     pix_uri,
@@ -92,6 +94,9 @@ export function toSnapshot(row: Changeable): Changeable {
     infraction_date,
     error_message,
     refunds,
+    amount_returned,
+    disputes,
+    returns,
   }
 }
 
@@ -117,7 +122,8 @@ function atBirth(row: TransactionRow): Partial<Changeable> {
     fee_amount: null,
     infraction_date: null,
     error_message: null,
-    refunds: [],
+    amount_returned: 0,
+    ...nothingListed,
   }
 }
 

@@ -22,6 +22,7 @@ import {
   insertTransactions,
   type KeyedTransaction,
   type NewTransaction,
+  nothingListed,
   type TransactionRow,
 } from './store.ts'
 import { type TransactionCreatedWire, toTransactionCreatedView } from './view.ts'
@@ -259,7 +260,8 @@ function withNothingPaid(transaction: NewTransaction) {
     receiver: null,
     fee_amount: null,
     infraction_date: null,
-    refunds: [],
+    amount_returned: 0,
+    ...nothingListed,
   }
 }
 

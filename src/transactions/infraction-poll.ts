@@ -1,76 +1,198 @@
-import { type Acquirer, AcquirerUnavailable, type InfractionFound, type Infractions } from '../acquirers/acquirer.ts'
+import {
+  type Acquirer,
+  AcquirerUnavailable,
+  type InfractionFound,
+  type Infractions,
+  NotOffered,
+  type Payment,
+} from '../acquirers/acquirer.ts'
 import { eachAtOnce } from '../lib/at-once.ts'
 import { fromTxid } from '../pix/ids.ts'
+import { findOldestUnattributed, findUnattributedDispute, saveUnattributedDispute } from '../suspense/dispute-store.ts'
+import { findSuspenseOf } from '../suspense/store.ts'
 import { followInfraction } from './infraction.ts'
-import { findOwners, findPaidBy } from './owner-store.ts'
+import { isUndecided } from './infraction-steps.ts'
+import { findOldestUndecided, findReported, type InfractionRow } from './infraction-store.ts'
+import { findOwners, findPaidBy, type Owner } from './owner-store.ts'
+import { type CheckReturnsPayload, returnsUnderMed, settleReturns } from './returns.ts'
 import { type SettleDeps, settleTransaction, wasAsked } from './settle.ts'
-import { findListedUntil, saveListedUntil } from './store.ts'
+import { findListedUntil, findTransaction, saveListedUntil } from './store.ts'
+
+/** The job that reads what has become of disputes. */
+export const readDisputesJob = 'transactions.infractions'
+/** The same of the simulator in this process, which may be asked more often: who tries disputes out waits for them. */
+export const readSimulatedDisputesJob = 'transactions.simulated-infractions'
 
 /** A change may appear in the acquirer's list a little after its own time. */
 const overlapMs = 2 * 60_000
-/** How far back the first reading goes: a contest may be opened 80 days after a payment, and runs for 18 at most. */
+/** How far back a whole reading goes: a dispute may be opened 80 days after a payment, and runs for 18 at most. */
 const reachMs = 100 * 24 * 60 * 60_000
+/** So often all of it is read: which date a PSP compares with the range is not documented, and this finds a dispute by any. */
+const wholeEveryMs = 15 * 60_000
+/** Its return comes within the hour, or is found with a whole reading or a callback. */
+const awaitedMs = 60 * 60_000
+/** Where an acquirer has switched its list off, it is asked again after so long. */
+const notOfferedMs = 60 * 60_000
 
-/** Reads what has become of contests (MED) since the last time, where acquirers tell of them. */
-export async function pollInfractions(deps: SettleDeps, stopping: AbortSignal): Promise<void> {
-  await eachAtOnce(deps.acquirers.all, stopping, async (acquirer) => {
-    if (!acquirer.infractions) return
-    try {
-      await pollAcquirer(deps, acquirer, acquirer.infractions, stopping)
-    } catch (error) {
-      if (error instanceof AcquirerUnavailable)
-        deps.log.warn({ acquirer: acquirer.name, reason: error.message }, 'the acquirer does not list its contests now')
-      else deps.log.error({ err: error, acquirer: acquirer.name }, 'the contests of an acquirer could not be read')
-    }
-  })
+/** Reads what has become of disputes (MED) since the last time, where acquirers list them. */
+export async function pollInfractions(
+  deps: SettleDeps,
+  stopping: AbortSignal,
+  { isLocalOnly }: { isLocalOnly: boolean } = { isLocalOnly: false },
+): Promise<void> {
+  const acquirers = deps.acquirers.all.filter(({ isRemote }) => !(isLocalOnly && isRemote))
+  await eachAtOnce(acquirers, stopping, async (acquirer) => await readDisputes(deps, acquirer, stopping))
 }
 
-async function pollAcquirer(
+/** Asks the acquirer whether it has returned a payment under MED, and books it. */
+export async function checkReturns(deps: SettleDeps, { merchantId, id }: CheckReturnsPayload): Promise<void> {
+  const row = await findTransaction(deps.db, merchantId, id)
+  if (!row?.end_to_end) return
+  const payment = await deps.acquirers.named(row.acquirer).findPayment(row.end_to_end)
+  if (payment) await settleReturnsInOrder(deps, { merchantId, id, payment })
+}
+
+/** Books what a payment shows as returned under MED: after its dispute, so that no step of that is skipped. */
+export async function settleReturnsInOrder(
+  deps: SettleDeps,
+  { merchantId, id, payment }: CheckReturnsPayload & { payment: Payment },
+): Promise<void> {
+  const returned = returnsUnderMed(payment).reduce((sum, { amount }) => sum + amount, 0)
+  if (returned === 0) return
+  const row = await findTransaction(deps.db, merchantId, id)
+  if (!row) return
+  if (returned > row.amount_returned)
+    await readDisputes(deps, deps.acquirers.named(row.acquirer), new AbortController().signal)
+  await settleReturns(deps, { merchantId, id, payment })
+}
+
+const notOfferedUntil = new WeakMap<Infractions, number>()
+
+async function readDisputes(deps: SettleDeps, acquirer: Acquirer, stopping: AbortSignal): Promise<void> {
+  const { infractions, name } = acquirer
+  if (!infractions || deps.clock.now().getTime() < (notOfferedUntil.get(infractions) ?? 0)) return
+  try {
+    await read(deps, acquirer, infractions, stopping)
+  } catch (error) {
+    if (stopping.aborted) return
+    if (error instanceof NotOffered) {
+      notOfferedUntil.set(infractions, deps.clock.now().getTime() + notOfferedMs)
+      deps.log.info({ acquirer: name, reason: error.message }, 'the acquirer lists no disputes in this environment')
+      return
+    }
+    // While it cannot be read, nothing new is blocked: that is money at risk, not a warning.
+    if (error instanceof AcquirerUnavailable)
+      deps.log.error({ acquirer: name, reason: error.message }, 'the acquirer’s list of disputes could not be read')
+    else deps.log.error({ err: error, acquirer: name }, 'the disputes of an acquirer could not be read')
+  }
+}
+
+/** The cursor of an acquirer's list of disputes. */
+export function disputesCursor(acquirer: string): string {
+  return `${acquirer}:infractions`
+}
+
+type Reading = { acquirer: Acquirer; isWhole: boolean; stopping: AbortSignal }
+
+async function read(
   deps: SettleDeps,
   acquirer: Acquirer,
   infractions: Infractions,
   stopping: AbortSignal,
 ): Promise<void> {
-  const cursor = `${acquirer.name}:infractions`
+  const cursor = disputesCursor(acquirer.name)
   const to = deps.clock.now()
-  const listedUntil = await findListedUntil(deps.db, cursor)
-  const from = new Date(Math.max(to.getTime() - reachMs, (listedUntil?.getTime() ?? 0) - overlapMs))
-  let isWhole = true
+  const wholeAt = await findListedUntil(deps.db, `${cursor}:whole`)
+  const isWhole = to.getTime() - (wholeAt?.getTime() ?? 0) >= wholeEveryMs
+  const from = isWhole ? new Date(to.getTime() - reachMs) : await findStart(deps, acquirer.name, to)
+  let isBooked = true
   for await (const found of infractions.list({ from, to })) {
     if (stopping.aborted) return
-    isWhole = (await settleInfraction(deps, acquirer, found)) && isWhole
+    isBooked = (await follow(deps, { acquirer, isWhole, stopping }, found)) && isBooked
   }
   // What could not be booked is read again the next time.
-  if (isWhole) await saveListedUntil(deps.db, cursor, to)
+  if (!isBooked) return
+  await saveListedUntil(deps.db, cursor, to)
+  if (isWhole) await saveListedUntil(deps.db, `${cursor}:whole`, to)
+}
+
+/** Before the last reading, and before the opening of each dispute that is not over: whether the list goes by opening or by change. */
+async function findStart({ db }: SettleDeps, acquirer: string, to: Date): Promise<Date> {
+  const starts = [
+    await findListedUntil(db, disputesCursor(acquirer)),
+    await findOldestUndecided(db, acquirer),
+    await findOldestUnattributed(db, acquirer),
+  ]
+  const times = starts.flatMap((start) => (start ? [start.getTime() - overlapMs] : []))
+  return new Date(Math.max(to.getTime() - reachMs, Math.min(...times)))
 }
 
 /** False when one fails of its own: it must not keep the others waiting. */
-async function settleInfraction(deps: SettleDeps, acquirer: Acquirer, found: InfractionFound): Promise<boolean> {
+async function follow(deps: SettleDeps, reading: Reading, found: InfractionFound): Promise<boolean> {
   try {
-    await book(deps, acquirer, found)
+    const known = await findReported(deps.db, found.reference)
+    if (known ? !mayHaveMoved(known, found, reading, deps.clock.now()) : await isKeptAsEnded(deps, reading, found))
+      return true
+    await book(deps, reading.acquirer, found)
+    const isNewlyUnknown = found.state === 'unknown' && known?.acquirer_status !== found.status
+    if (isNewlyUnknown)
+      deps.log.error(
+        { acquirer: reading.acquirer.name, reference: found.reference, status: found.status },
+        'the status of a dispute is unknown: its money stays blocked until an operator decides',
+      )
     return true
   } catch (error) {
     if (error instanceof AcquirerUnavailable) throw error
-    deps.log.error({ err: error, reference: found.reference }, 'a contest could not be booked and will be tried again')
+    deps.log.error({ err: error, reference: found.reference }, 'a dispute could not be booked and will be tried again')
     return false
   }
 }
 
-/** The payment tells whose it is, and what of it was really returned. */
+/** The acquirer says something new, or its payment may show a return by now. */
+function mayHaveMoved(known: InfractionRow, found: InfractionFound, { isWhole }: Reading, now: Date): boolean {
+  const isSame = known.acquirer_status === found.status && known.deadline_at?.getTime() === found.deadline?.getTime()
+  if (!isSame) return true
+  if (!isUndecided(known) || known.state !== 'accepted') return false
+  return isWhole || now.getTime() - (known.decided_at?.getTime() ?? 0) < awaitedMs
+}
+
+/** It came to nothing before its payment had a transaction: there is nothing to follow. */
+async function isKeptAsEnded({ db }: SettleDeps, { acquirer }: Reading, found: InfractionFound): Promise<boolean> {
+  if (found.state !== 'rejected' && found.state !== 'canceled') return false
+  const kept = await findUnattributedDispute(db, { acquirer: acquirer.name, reference: found.reference })
+  return kept?.acquirer_status === found.status
+}
+
+/** The payment says whose it is, and what of it was really returned. */
 async function book(deps: SettleDeps, acquirer: Acquirer, found: InfractionFound): Promise<void> {
-  const payment = await acquirer.findPayment(found.endToEndId)
-  const id = payment?.txid ? fromTxid(payment.txid) : null
-  const [named] = id === null ? [] : await findOwners(deps.db, [id])
-  // One that names no transaction, or one that was paid before, may have been matched to another.
-  const isNamed = named?.end_to_end === found.endToEndId
-  const owner = (isNamed ? null : await findPaidBy(deps.db, found.endToEndId)) ?? named
-  if (!payment || !owner || !wasAsked(owner, acquirer.name)) {
-    deps.log.warn({ acquirer: acquirer.name, reference: found.reference }, 'a contest of no payment of ours')
-    return
+  const { endToEndId } = found
+  const keep = async () => {
+    const isNew = await saveUnattributedDispute(deps.db, { acquirer: acquirer.name, found, now: deps.clock.now() })
+    if (isNew)
+      deps.log.warn(
+        { acquirer: acquirer.name, reference: found.reference },
+        'a dispute of a payment that no transaction has',
+      )
   }
+  const suspended = await findSuspenseOf(deps.db, { acquirer: acquirer.name, endToEndId })
+  if (suspended && suspended.status !== 'matched') return await keep()
+  const payment = await acquirer.findPayment(endToEndId)
+  const owner = await findOwner(deps, { endToEndId, txid: payment?.txid ?? null })
+  if (!payment || !owner || !wasAsked(owner, acquirer.name)) return await keep()
   const key = { merchantId: owner.merchant_id, id: owner.id }
   // Its callback is still on the way.
   if (owner.end_to_end === null)
-    await settleTransaction(deps, { ...key, told: { acquirer: acquirer.name, endToEndId: found.endToEndId } })
-  await followInfraction(deps, { ...key, found, payment })
+    await settleTransaction(deps, { ...key, told: { acquirer: acquirer.name, endToEndId } })
+  if (!(await followInfraction(deps, { ...key, found, payment }))) await keep()
+}
+
+/** One that names no transaction, or one that was paid before, may have been matched to another. */
+async function findOwner(
+  { db }: SettleDeps,
+  { endToEndId, txid }: { endToEndId: string; txid: string | null },
+): Promise<Owner | null> {
+  const id = txid === null ? null : fromTxid(txid)
+  const [named] = id === null ? [] : await findOwners(db, [id])
+  if (named?.end_to_end === endToEndId) return named
+  return (await findPaidBy(db, endToEndId)) ?? named ?? null
 }

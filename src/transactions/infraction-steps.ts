@@ -1,154 +1,248 @@
+import type { InfractionFound } from '../acquirers/acquirer.ts'
 import type { Tx } from '../db/sql.ts'
 import { type Posting, post } from '../ledger/post.ts'
 import { contested, infractionReleased, infractionReturned, returnedUnannounced } from '../ledger/transfers.ts'
 import { newUuid } from '../lib/secrets.ts'
-import { leftOf, moveByRefunds } from './after-refunds.ts'
+import { leftOf, moveByAffairs } from './after-refunds.ts'
 import { changeStatus } from './change.ts'
-import { type InfractionRow, insertInfraction, listInfractions, updateInfraction } from './infraction-store.ts'
+import {
+  type InfractionRow,
+  insertInfraction,
+  listInfractions,
+  updateInfraction,
+  updateInfractionDate,
+} from './infraction-store.ts'
 import { listRefunds, type RefundRow } from './refund-store.ts'
 import type { LockedTransaction } from './store.ts'
 
-/** The steps of a contest, each within the caller's commit and under the transaction's lock. */
-export type Contest = { row: LockedTransaction; infraction: InfractionRow }
+/** The steps of a dispute, each within the caller's commit and under the transaction's lock. */
+export type Opening = Pick<InfractionRow, 'source' | 'acquirer_reference' | 'reason'> & {
+  /** Null: all that is left. */
+  amount: number | null
+  openedAt: Date
+  told: Told | null
+}
 
-type Opening = { amount: number | null; reason: string | null; reference: string | null; openedAt: Date }
+/** What the acquirer says of a dispute. */
+export type Told = Pick<InfractionRow, 'acquirer_status' | 'acquirer_state' | 'deadline_at'>
 
-/** Blocks what is contested: of the payment, what is neither refunded nor on its way to be. */
-export async function openContest(tx: Tx, row: LockedTransaction, opening: Opening, now: Date): Promise<Contest> {
-  const refunds = await listRefunds(tx, row)
-  const contestable = leftOf(row, refunds, 'REFUNDED')
-  const infraction: InfractionRow = {
+export function toTold({ status, state, deadline }: InfractionFound): Told {
+  return { acquirer_status: status, acquirer_state: state, deadline_at: deadline }
+}
+
+/** Enters a dispute, and blocks what of the payment is neither gone nor on its way. */
+export async function openDispute(
+  tx: Tx,
+  row: LockedTransaction,
+  opening: Opening,
+  now: Date,
+): Promise<{ row: LockedTransaction; id: string }> {
+  const left = leftOf(row, await listRefunds(tx, row), 'REFUNDED')
+  const dispute = toRow(row, {
+    ...opening,
+    // More than is left cannot be taken. Of a payment that is gone the dispute is entered as it was told, and blocks nothing.
+    amount: Math.min(opening.amount || row.amount_paid || 1, left || (row.amount_paid ?? 1)),
+  })
+  await insertInfraction(tx, dispute)
+  const dated = await updateInfractionDate(tx, row, opening.openedAt)
+  return { row: await settleDisputes(tx, dated, now), id: dispute.id }
+}
+
+/** Enters a dispute that had ended before we heard of it: it never blocked anything. */
+export async function enterEnded(
+  tx: Tx,
+  row: LockedTransaction,
+  opening: Opening & { state: 'rejected' | 'canceled' },
+  now: Date,
+): Promise<{ row: LockedTransaction; id: string }> {
+  const amount = Math.min(opening.amount || row.amount_paid || 1, row.amount_paid ?? 1)
+  const dispute = { ...toRow(row, { ...opening, amount }), state: opening.state, decided_at: now, finished_at: now }
+  await insertInfraction(tx, dispute)
+  return { row: await updateInfractionDate(tx, row, row.infraction_date ?? opening.openedAt), id: dispute.id }
+}
+
+function toRow(row: LockedTransaction, opening: Opening & { amount: number }): InfractionRow {
+  return {
     merchant_id: row.merchant_id,
     id: newUuid(),
     transaction_id: row.id,
-    acquirer_reference: opening.reference,
-    // Where no amount is told, or nothing, it is the whole.
-    amount: Math.min(contestable, opening.amount || contestable),
+    acquirer_reference: opening.acquirer_reference,
+    source: opening.source,
+    ...(opening.told ?? { acquirer_status: null, acquirer_state: null, deadline_at: null }),
+    amount: opening.amount,
     reason: opening.reason,
     state: 'open',
+    blocked_amount: 0,
+    returned_amount: 0,
+    postings: 0,
     opened_at: opening.openedAt,
     decided_at: null,
     finished_at: null,
   }
-  await insertInfraction(tx, infraction)
-  const set = { infraction_date: opening.openedAt }
-  const blocked = await changeStatus(tx, row, { to: 'BLOCKED', now, checkAt: null, set })
-  await postContest(tx, row, infraction, 'blocked', now, contested(blockedBy(infraction, row, refunds)))
-  return { row: blocked, infraction }
 }
 
 /** The payer is right: the money will be returned. */
-export async function acceptContest(tx: Tx, { row, infraction }: Contest, now: Date): Promise<Contest> {
-  const accepted: InfractionRow = { ...infraction, state: 'accepted', decided_at: now }
-  await updateInfraction(tx, accepted)
-  const moved = await changeStatus(tx, row, { to: 'PROCESSING_INFRACTION', now, checkAt: null, set: {} })
-  return { row: moved, infraction: accepted }
-}
-
-/** The contest came to nothing: what was blocked is the merchant's again, and the transaction goes where its refunds say. */
-export async function releaseContest(
+export async function acceptDispute(
   tx: Tx,
-  { row, infraction }: Contest,
-  state: 'rejected' | 'canceled',
+  row: LockedTransaction,
+  dispute: InfractionRow,
   now: Date,
-): Promise<Contest> {
-  const released = { ...infraction, state, decided_at: infraction.decided_at ?? now, finished_at: now }
-  await updateInfraction(tx, released)
-  const amount = blockedBy(infraction, row, await listRefunds(tx, row))
-  const moved = await moveByRefunds(tx, row, now)
-  await postContest(tx, row, infraction, 'released', now, infractionReleased(amount))
-  return { row: moved, infraction: released }
+): Promise<LockedTransaction> {
+  await updateInfraction(tx, { ...dispute, state: 'accepted', decided_at: now })
+  // Also when all of it is gone by now: who follows the transaction sees each step.
+  const set = {}
+  const moved =
+    row.status === 'BLOCKED'
+      ? await changeStatus(tx, row, { to: 'PROCESSING_INFRACTION', now, checkAt: null, set })
+      : row
+  return await settleDisputes(tx, moved, now)
 }
 
 /**
- * The payment went back to the payer. Where the acquirer says how much, that counts: what was blocked beyond it is released, and what it
- * is beyond the blocked is taken from what is there, or owed.
+ * Nothing more goes back: what is blocked is the merchant's again. A dispute that was accepted and returned in part is lost; any other came to
+ * nothing, whatever went back while it was open.
  */
-export async function returnContest(
-  tx: Tx,
-  { row, infraction }: Contest,
-  told: number | null,
-  now: Date,
-): Promise<Contest> {
-  const blocked = blockedBy(infraction, row, await listRefunds(tx, row))
-  const amount = told ?? blocked
-  // All of it had been refunded before: nothing was left to return.
-  if (amount === 0) return await releaseContest(tx, { row, infraction }, 'canceled', now)
-  const returned: InfractionRow = { ...infraction, amount, state: 'returned', finished_at: now }
-  await updateInfraction(tx, returned)
-  const moved = await changeStatus(tx, row, { to: 'INFRACTION', now, checkAt: null, set: {} })
-  const ofBlocked = Math.min(blocked, amount)
-  await postContest(tx, row, infraction, 'returned', now, (balances) => [
-    ...infractionReturned(ofBlocked)(),
-    ...returnedUnannounced(amount - ofBlocked)(balances),
-  ])
-  await postContest(tx, row, infraction, 'released', now, infractionReleased(blocked - ofBlocked))
-  return { row: moved, infraction: returned }
-}
-
-/** A return under MED that nobody had announced. */
-export async function returnUnannounced(
+export async function endDispute(
   tx: Tx,
   row: LockedTransaction,
-  returned: { amount: number; reference: string | null; at: Date },
+  dispute: InfractionRow,
+  state: 'returned' | 'rejected' | 'canceled',
   now: Date,
-): Promise<Contest> {
-  const infraction: InfractionRow = {
-    merchant_id: row.merchant_id,
-    id: newUuid(),
-    transaction_id: row.id,
-    acquirer_reference: returned.reference,
-    amount: returned.amount,
-    reason: null,
-    state: 'returned',
-    opened_at: returned.at,
-    decided_at: null,
-    finished_at: now,
-  }
-  await insertInfraction(tx, infraction)
-  const set = { infraction_date: row.infraction_date ?? returned.at }
-  const moved =
-    row.status === 'INFRACTION' ? row : await changeStatus(tx, row, { to: 'INFRACTION', now, checkAt: null, set })
-  await postContest(tx, row, infraction, 'returned', now, returnedUnannounced(returned.amount))
-  return { row: moved, infraction }
+): Promise<LockedTransaction> {
+  await release(tx, row, dispute, dispute.blocked_amount, now)
+  const ended = { blocked_amount: 0, state, decided_at: dispute.decided_at ?? now, finished_at: now }
+  await updateInfraction(tx, { ...dispute, ...ended, postings: dispute.postings + 1 })
+  return await settleDisputes(tx, row, now)
 }
 
-/** A refund was refused while its payment is contested: the contest takes hold of what it had spared for that refund. */
-export async function blockWhatIsFree(tx: Tx, row: LockedTransaction, refund: RefundRow, now: Date): Promise<void> {
-  const infraction = (await listInfractions(tx, row)).find(isUndecided)
-  if (!infraction) return
+/** A dispute that had ended is open again: it blocks what is left. */
+export async function reopenDispute(
+  tx: Tx,
+  row: LockedTransaction,
+  dispute: InfractionRow,
+  now: Date,
+): Promise<LockedTransaction> {
+  await updateInfraction(tx, { ...dispute, state: 'open', decided_at: null, finished_at: null })
+  return await settleDisputes(tx, row, now)
+}
+
+/**
+ * Money went back under MED: from what disputes block, the accepted ones first; what is beyond them nobody had announced, and goes from what is
+ * there or as a debt. Gives the dispute of each part. The caller has written the return, and `row` knows of it.
+ */
+export async function returnUnderMed(
+  tx: Tx,
+  row: LockedTransaction,
+  { amount, reference, at }: { amount: number; reference: string | null; at: Date },
+  now: Date,
+): Promise<{ row: LockedTransaction; disputeId: string }> {
+  let rest = amount
+  const parts: string[] = []
+  const undecided = (await listInfractions(tx, row)).filter(isUndecided)
+  for (const dispute of undecided.toSorted((a, b) => Number(b.state === 'accepted') - Number(a.state === 'accepted'))) {
+    const part = Math.min(rest, dispute.amount - dispute.returned_amount)
+    if (part === 0) continue
+    rest -= part
+    const ofBlocked = Math.min(dispute.blocked_amount, part)
+    parts.push(dispute.id)
+    await postDispute(tx, row, dispute, 'returned', now, (balances) => [
+      ...infractionReturned(ofBlocked)(),
+      ...returnedUnannounced(part - ofBlocked)(balances),
+    ])
+    await updateInfraction(tx, {
+      ...dispute,
+      blocked_amount: dispute.blocked_amount - ofBlocked,
+      returned_amount: dispute.returned_amount + part,
+      postings: dispute.postings + 1,
+    })
+  }
+  const [first] = parts
+  if (rest === 0 && first) return { row, disputeId: first }
+  const unannounced = toRow(row, {
+    ...{ source: 'return', acquirer_reference: reference, reason: null, amount: rest, openedAt: at, told: null },
+  })
+  await insertInfraction(tx, {
+    ...unannounced,
+    state: 'returned',
+    returned_amount: rest,
+    finished_at: now,
+    postings: 1,
+  })
+  await postDispute(tx, row, unannounced, 'returned', now, returnedUnannounced(rest))
+  const dated = await updateInfractionDate(tx, row, row.infraction_date ?? at)
+  return { row: dated, disputeId: first ?? unannounced.id }
+}
+
+/**
+ * Brings a locked transaction to what its disputes, returns and refunds say: ends what is over, blocks what is disputed and there, and moves the
+ * status. To be called after every change of one of them; it changes nothing where all is as it should be.
+ */
+export async function settleDisputes(tx: Tx, row: LockedTransaction, now: Date): Promise<LockedTransaction> {
   const refunds = await listRefunds(tx, row)
-  const before = refunds.map((one) => (one.id === refund.id ? { ...one, status: refund.status } : one))
-  const freed = blockedBy(infraction, row, refunds) - blockedBy(infraction, row, before)
-  await postContest(tx, row, infraction, 'blocked_more', now, contested(freed))
+  // Only what was disputed has any.
+  const disputes = row.infraction_date === null ? [] : await listInfractions(tx, row)
+  const over = disputes.find((one) => isUndecided(one) && isOver(one, row, refunds))
+  if (over?.state === 'open') return await acceptDispute(tx, row, over, now)
+  if (over) return await endDispute(tx, row, over, over.returned_amount > 0 ? 'returned' : 'canceled', now)
+  await block(tx, row, { refunds, disputes }, now)
+  return await moveByAffairs(tx, row, { refunds, disputes }, now)
+}
+
+/** All that was disputed went back; or it was accepted, and nothing is left that could. */
+function isOver(dispute: InfractionRow, row: LockedTransaction, refunds: RefundRow[]): boolean {
+  if (dispute.returned_amount === dispute.amount) return true
+  return dispute.state === 'accepted' && leftOf(row, refunds, 'REFUNDED') === 0
+}
+
+async function block(
+  tx: Tx,
+  row: LockedTransaction,
+  { refunds, disputes }: { refunds: RefundRow[]; disputes: InfractionRow[] },
+  now: Date,
+): Promise<void> {
+  let left = leftOf(row, refunds, 'REFUNDED', 'PROCESSING')
+  const changes = disputes.filter(isUndecided).map((dispute) => {
+    const target = Math.min(dispute.amount - dispute.returned_amount, left)
+    left -= target
+    return { dispute, more: target - dispute.blocked_amount }
+  })
+  // What one lets go another may need.
+  for (const { dispute, more } of changes.toSorted((a, b) => a.more - b.more)) {
+    if (more === 0) continue
+    if (more < 0) await release(tx, row, dispute, -more, now)
+    else await postDispute(tx, row, dispute, 'blocked', now, contested(more))
+    const blocked = { blocked_amount: dispute.blocked_amount + more, postings: dispute.postings + 1 }
+    await updateInfraction(tx, Object.assign(dispute, blocked))
+  }
+}
+
+async function release(
+  tx: Tx,
+  row: LockedTransaction,
+  dispute: InfractionRow,
+  amount: number,
+  now: Date,
+): Promise<void> {
+  await postDispute(tx, row, dispute, 'released', now, infractionReleased(amount))
 }
 
 export function isUndecided({ state }: Pick<InfractionRow, 'state'>): boolean {
   return state === 'open' || state === 'accepted'
 }
 
-/** What a contest that is not decided keeps blocked: no more than is neither refunded nor on its way to be. */
-function blockedBy(
-  infraction: InfractionRow,
-  row: LockedTransaction,
-  refunds: Pick<RefundRow, 'amount' | 'status'>[],
-): number {
-  return Math.min(infraction.amount, leftOf(row, refunds, 'REFUNDED', 'PROCESSING'))
-}
-
-async function postContest(
+async function postDispute(
   tx: Tx,
   { acquirer }: LockedTransaction,
-  infraction: InfractionRow,
-  event: 'blocked' | 'blocked_more' | 'returned' | 'released',
+  dispute: InfractionRow,
+  event: 'blocked' | 'returned' | 'released',
   now: Date,
   transfers: Posting['transfers'],
 ): Promise<void> {
   await post(tx, {
-    merchantId: infraction.merchant_id,
-    eventKey: `infraction:${infraction.id}:${event}`,
+    merchantId: dispute.merchant_id,
+    eventKey: `infraction:${dispute.id}:${event}:${dispute.postings + 1}`,
     recordType: 'infraction',
-    recordId: infraction.id,
+    recordId: dispute.id,
     acquirer,
     now,
     transfers,

@@ -1,4 +1,6 @@
 import { type Db, empty, sql, type Tx } from '../db/sql.ts'
+import { newUuid } from '../lib/secrets.ts'
+import type { LockedTransaction } from './store.ts'
 
 export type InfractionState = 'open' | 'accepted' | 'returned' | 'rejected' | 'canceled'
 
@@ -7,8 +9,20 @@ export type InfractionRow = {
   id: string
   transaction_id: string
   acquirer_reference: string | null
-  /** What is contested; once returned, what was returned. */
+  /** Where we learned of it; `return`: from the return itself. */
+  source: 'acquirer' | 'operator' | 'return'
+  /** What the acquirer last said of it, in its own word and as we read it. */
+  acquirer_status: string | null
+  acquirer_state: InfractionState | 'unknown' | null
+  deadline_at: Date | null
+  /** What is disputed. */
   amount: number
+  /** What is set aside for it now. */
+  blocked_amount: number
+  /** What went back under it. */
+  returned_amount: number
+  /** How often it was posted. */
+  postings: number
   reason: string | null
   state: InfractionState
   opened_at: Date
@@ -17,18 +31,19 @@ export type InfractionRow = {
 }
 
 const columns = sql`
-  merchant_id, id, transaction_id, acquirer_reference, amount, reason, state, opened_at, decided_at, finished_at`
+  merchant_id, id, transaction_id, acquirer_reference, source, acquirer_status, acquirer_state, deadline_at, amount, blocked_amount,
+  returned_amount, postings, reason, state, opened_at, decided_at, finished_at`
 
-export async function insertInfraction(tx: Tx, row: Omit<InfractionRow, 'decided_at'>): Promise<void> {
+export async function insertInfraction(tx: Tx, row: InfractionRow): Promise<void> {
   await tx.query(sql`
-    insert into infractions (
-      merchant_id, id, transaction_id, acquirer_reference, amount, reason, state, opened_at, finished_at)
+    insert into infractions (${columns})
     values (
-      ${row.merchant_id}, ${row.id}, ${row.transaction_id}, ${row.acquirer_reference}, ${row.amount}, ${row.reason}, ${row.state},
-      ${row.opened_at}, ${row.finished_at})`)
+      ${row.merchant_id}, ${row.id}, ${row.transaction_id}, ${row.acquirer_reference}, ${row.source}, ${row.acquirer_status},
+      ${row.acquirer_state}, ${row.deadline_at}, ${row.amount}, ${row.blocked_amount}, ${row.returned_amount}, ${row.postings},
+      ${row.reason}, ${row.state}, ${row.opened_at}, ${row.decided_at}, ${row.finished_at})`)
 }
 
-/** All contests of a transaction, the oldest first. They change under the transaction's lock only. */
+/** All disputes of a transaction, the oldest first. They change under the transaction's lock only. */
 export async function listInfractions(
   db: Db | Tx,
   { merchant_id, id }: { merchant_id: string; id: string },
@@ -39,19 +54,83 @@ export async function listInfractions(
 
 export async function updateInfraction(tx: Tx, row: InfractionRow): Promise<void> {
   await tx.query(sql`
-    update infractions set acquirer_reference = ${row.acquirer_reference}, amount = ${row.amount}, state = ${row.state},
+    update infractions set acquirer_reference = ${row.acquirer_reference}, source = ${row.source},
+      acquirer_status = ${row.acquirer_status}, acquirer_state = ${row.acquirer_state}, deadline_at = ${row.deadline_at},
+      amount = ${row.amount}, blocked_amount = ${row.blocked_amount}, returned_amount = ${row.returned_amount},
+      postings = ${row.postings}, reason = ${row.reason}, state = ${row.state}, opened_at = ${row.opened_at},
       decided_at = ${row.decided_at}, finished_at = ${row.finished_at}
     where merchant_id = ${row.merchant_id} and id = ${row.id}`)
 }
 
-/** A contest as it stands among others, with whose it is and what of it is blocked by the books. */
-export type ListedInfraction = Omit<InfractionRow, 'merchant_id'> & {
-  client_id: string
-  client_name: string
-  blocked: number
+/** Writes when a locked transaction was last disputed, and gives it as it is then. */
+export async function updateInfractionDate<Row extends LockedTransaction>(tx: Tx, row: Row, date: Date): Promise<Row> {
+  await tx.query(sql`
+    update transactions set infraction_date = ${date} where id = ${row.id} and merchant_id = ${row.merchant_id}`)
+  return { ...row, infraction_date: date }
 }
 
-/** Contests of one merchant or of all: those that are to be decided or returned, the oldest first; or those that have ended, the last first. */
+/** A dispute that the acquirer has reported before, by its reference. */
+export async function findReported(db: Db, reference: string): Promise<InfractionRow | null> {
+  const [row] = await db.query<InfractionRow>(sql`
+    select ${columns} from infractions where acquirer_reference = ${reference}
+      and merchant_id = any(array(select distinct merchant_id from clients))`)
+  return row ?? null
+}
+
+/** When the oldest dispute was opened that an acquirer has not decided or returned; null for none. */
+export async function findOldestUndecided(db: Db, acquirer: string): Promise<Date | null> {
+  const [row] = await db.query<{ opened_at: Date | null }>(sql`
+    select min(opened_at) as opened_at from infractions
+    where state in ('open', 'accepted') and exists (
+      select from transactions t
+      where t.id = infractions.transaction_id and t.merchant_id = infractions.merchant_id and t.acquirer = ${acquirer})`)
+  return row?.opened_at ?? null
+}
+
+/** What went back of a payment other than by our refunds. */
+export type ReturnRow = {
+  merchant_id: string
+  transaction_id: string
+  /** The dispute under which it went back; null where it was none. */
+  infraction_id: string | null
+  reference: string
+  end_to_end: string | null
+  amount: number
+  returned_at: Date
+}
+
+export async function listReturns(
+  db: Db | Tx,
+  { merchant_id, id }: { merchant_id: string; id: string },
+): Promise<ReturnRow[]> {
+  return await db.query<ReturnRow>(sql`
+    select merchant_id, transaction_id, infraction_id, reference, end_to_end, amount, returned_at from transaction_returns
+    where merchant_id = ${merchant_id} and transaction_id = ${id} order by booked_at, id`)
+}
+
+/** Writes a return of a locked transaction, and gives the transaction as it is then. */
+export async function insertReturn<Row extends LockedTransaction>(
+  tx: Tx,
+  row: Row,
+  one: Omit<ReturnRow, 'merchant_id' | 'transaction_id'>,
+  now: Date,
+): Promise<Row> {
+  await tx.query(sql`
+    insert into transaction_returns (
+      merchant_id, id, transaction_id, infraction_id, reference, end_to_end, amount, returned_at, booked_at)
+    values (
+      ${row.merchant_id}, ${newUuid()}, ${row.id}, ${one.infraction_id}, ${one.reference}, ${one.end_to_end}, ${one.amount},
+      ${one.returned_at}, ${now})`)
+  await tx.query(sql`
+    update transactions set amount_returned = amount_returned + ${one.amount}
+    where id = ${row.id} and merchant_id = ${row.merchant_id}`)
+  return { ...row, amount_returned: row.amount_returned + one.amount }
+}
+
+/** A dispute as it is among others, with its merchant. */
+export type ListedInfraction = InfractionRow & { client_id: string; client_name: string }
+
+/** Disputes of one merchant or of all: those that are to be decided or returned, the oldest first; or those that have ended, the last first. */
 export async function listContests(
   db: Db,
   { merchantId, isOpen, limit, offset }: { merchantId: string | null; isOpen: boolean; limit: number; offset: number },
@@ -60,14 +139,9 @@ export async function listContests(
   const matching = sql`infractions where ${state} ${merchantId === null ? empty : sql`and merchant_id = ${merchantId}`}`
   const order = isOpen ? sql`opened_at, id` : sql`finished_at desc, id`
   const rows = await db.query<ListedInfraction & { total: number }>(sql`
-    select (select count(*) from ${matching}) as total, id, transaction_id, acquirer_reference, amount, reason, state, opened_at,
-      decided_at, finished_at, client_id, name as client_name, coalesce(booked.blocked, 0) as blocked
-    from (select * from ${matching} order by ${order} limit ${limit} offset ${offset}) contests
+    select (select count(*) from ${matching}) as total, disputes.*, client_id, name as client_name
+    from (select ${columns} from ${matching} order by ${order} limit ${limit} offset ${offset}) disputes
     join clients using (merchant_id)
-    left join lateral (
-      select sum(case when credit = 'blocked' then amount when debit = 'blocked' then -amount else 0 end)::bigint as blocked
-      from ledger_transfers where merchant_id = contests.merchant_id and record_id = contests.id
-    ) booked on true
     order by ${order}`)
   return { total: rows[0]?.total ?? 0, items: rows }
 }

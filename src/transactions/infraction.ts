@@ -1,17 +1,21 @@
 import type { InfractionFound, Payment } from '../acquirers/acquirer.ts'
 import type { Db, Tx } from '../db/sql.ts'
+import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
+import { takeDisputesOf } from '../suspense/dispute-store.ts'
 import { leftOf } from './after-refunds.ts'
 import {
-  acceptContest,
-  type Contest,
+  acceptDispute,
+  endDispute,
+  enterEnded,
   isUndecided,
-  openContest,
-  releaseContest,
-  returnContest,
+  openDispute,
+  reopenDispute,
+  settleDisputes,
+  toTold,
 } from './infraction-steps.ts'
-import { listInfractions, updateInfraction } from './infraction-store.ts'
+import { type InfractionRow, listInfractions, updateInfraction, updateInfractionDate } from './infraction-store.ts'
 import { findOwners } from './owner-store.ts'
 import { listRefunds } from './refund-store.ts'
 import { bookReturns } from './returns.ts'
@@ -21,7 +25,7 @@ import { type LockedTransaction, lockTransaction } from './store.ts'
 export type InfractionDeps = { db: Db; clock: Clock; nudgeDeliveries: () => void }
 
 /**
- * A MED that the operator heard of: blocks the payment, or as much of it as is named.
+ * Enters a dispute (MED) that the operator heard of: blocks the payment, or as much of it as is named.
  *
  * @throws {AppError} `not_found`, or `infraction_not_possible` with the reason
  */
@@ -29,34 +33,40 @@ export async function openInfraction(
   deps: InfractionDeps,
   input: { merchantId: string; transactionId: string; amount?: number; reason?: string },
 ): Promise<{ id: string }> {
-  const contest = await deps.db.transaction(async (tx) => {
+  const { id } = await deps.db.transaction(async (tx) => {
     const row = await lockTransaction(tx, input.merchantId, input.transactionId)
     if (!row) throw unknown()
-    if (!mayOpen(row))
-      throw refuse(
-        `A transaction that is ${row.status} cannot be contested: only one that is PAID or PROCESSING_REFUND.`,
-      )
-    const contestable = leftOf(row, await listRefunds(tx, row), 'REFUNDED')
-    const amount = input.amount ?? contestable
-    if (!Number.isSafeInteger(amount) || amount < 1 || amount > contestable)
-      throw refuse(`The amount must be from 1 to the ${contestable} cents that are not refunded.`)
+    if (row.amount_paid === null)
+      throw refuse(`A transaction that is ${row.status} cannot be disputed: it was not paid.`)
+    const disputable = await findDisputable(tx, row)
+    if (disputable === 0) throw refuse('All of the payment went back already, or is disputed already.')
+    const amount = input.amount ?? disputable
+    if (!Number.isSafeInteger(amount) || amount < 1 || amount > disputable)
+      throw refuse(`The amount must be from 1 to the ${disputable} cents that did not go back and are not disputed.`)
     const now = deps.clock.now()
-    return await openContest(tx, row, { amount, reason: input.reason ?? null, reference: null, openedAt: now }, now)
+    const opening = { amount, reason: input.reason ?? null, acquirer_reference: null, openedAt: now, told: null }
+    return await openDispute(tx, row, { ...opening, source: 'operator' }, now)
   })
   deps.nudgeDeliveries()
-  return { id: contest.infraction.id }
+  return { id }
+}
+
+async function findDisputable(tx: Tx, row: LockedTransaction): Promise<number> {
+  const undecided = (await listInfractions(tx, row)).filter(isUndecided)
+  const disputed = undecided.reduce((sum, { amount, returned_amount: gone }) => sum + amount - gone, 0)
+  return Math.max(0, leftOf(row, await listRefunds(tx, row), 'REFUNDED') - disputed)
 }
 
 export type Decision = {
   transactionId: string
-  /** The contest that was looked at, where one was: another may have been opened since. */
+  /** The dispute that was looked at. It may be left out while there is one only. */
   infractionId?: string
   decision: 'accept' | 'reject'
 }
 
 /**
- * What the operator, or the bank that it asked, decided about the open contest of a transaction. Accepted, it stays blocked until the
- * acquirer tells of the return; rejected, it is released.
+ * What the operator, or the bank that it asked, decided about an open dispute of a transaction. Accepted, it stays blocked until the acquirer
+ * reports the return; rejected, it is released. An accepted one that was returned in part is ended by `reject` as well: nothing more goes back.
  *
  * @throws {AppError} `not_found`, or `infraction_not_possible` with the reason
  */
@@ -66,77 +76,160 @@ export async function decideInfraction(
 ): Promise<{ id: string }> {
   const [owner] = await findOwners(deps.db, [transactionId])
   if (!owner) throw unknown()
-  const contest = await deps.db.transaction(async (tx) => {
+  const id = await deps.db.transaction(async (tx) => {
     const row = await lockTransaction(tx, owner.merchant_id, owner.id)
     if (!row) throw unknown()
-    const infraction = (await listInfractions(tx, row)).find(isUndecided)
-    if (!infraction || (infractionId !== undefined && infraction.id !== infractionId))
-      throw refuse('The transaction has no contest that is to be decided.')
+    const undecided = (await listInfractions(tx, row)).filter(isUndecided)
+    if (infractionId === undefined && undecided.length > 1)
+      throw refuse(`The transaction has ${undecided.length} disputes: name the one that is decided.`)
+    const dispute = undecided.find((one) => infractionId === undefined || one.id === infractionId)
+    if (!dispute) throw refuse('The transaction has no dispute that is to be decided.')
     const now = deps.clock.now()
-    if (decision === 'reject') return await releaseContest(tx, { row, infraction }, 'rejected', now)
-    if (infraction.state === 'accepted') throw refuse('The contest is accepted already, and waits for the return.')
-    return await acceptContest(tx, { row, infraction }, now)
+    if (decision === 'reject') {
+      const isLost = dispute.state === 'accepted' && dispute.returned_amount > 0
+      await endDispute(tx, row, dispute, isLost ? 'returned' : 'rejected', now)
+      return dispute.id
+    }
+    if (dispute.state === 'accepted') throw refuse('The dispute is accepted already, and waits for the return.')
+    await acceptDispute(tx, row, dispute, now)
+    return dispute.id
   })
   deps.nudgeDeliveries()
-  return { id: contest.infraction.id }
+  return { id }
 }
 
-type Told = { merchantId: string; id: string; found: InfractionFound; payment: Payment }
+type Reported = { merchantId: string; id: string; found: InfractionFound; payment: Payment }
 
-/** Brings a transaction to where the acquirer says that its contest is, however often it says so. */
-export async function followInfraction(deps: SettleDeps, { merchantId, id, found, payment }: Told): Promise<void> {
-  const isBooked = await deps.db.transaction(async (tx) => {
+/**
+ * Brings a transaction to where the acquirer says that its dispute is, however often it says so. False when the payment is not the one that the
+ * transaction was paid by.
+ */
+export async function followInfraction(
+  deps: Pick<SettleDeps, 'db' | 'clock' | 'nudgeDeliveries'>,
+  { merchantId, id, found, payment }: Reported,
+): Promise<boolean> {
+  const isFollowed = await deps.db.transaction(async (tx) => {
     const row = await lockTransaction(tx, merchantId, id)
     if (row?.end_to_end !== found.endToEndId) return false
+    const { acquirer } = row
     const now = deps.clock.now()
-    const contest = await findOrOpen(tx, row, found, now)
-    if (contest && isUndecided(contest.infraction)) await follow(tx, contest, { found, payment }, now)
-    // Whatever was thought of the contest: what went back to the payer is gone.
-    else await bookReturns(tx, row, payment, now)
-    return contest !== null
+    const kept = await takeDisputesOf(tx, { acquirer, endToEndId: found.endToEndId })
+    let current = row
+    for (const one of kept.filter(({ reference }) => reference !== found.reference))
+      current = await followDispute(tx, current, { found: one, payment: null }, now)
+    await followDispute(tx, current, { found, payment }, now)
+    return true
   })
   deps.nudgeDeliveries()
-  // Refunded or returned before, contested twice at once, or a second payment of the transaction: somebody has to look.
-  if (!isBooked && isUndecided(found))
-    deps.log.error({ transactionId: id, reference: found.reference }, 'a contest could not be opened')
+  return isFollowed
 }
 
-/** The contest under the acquirer's reference; or the one that the operator entered before the acquirer told; or a new one. */
-async function findOrOpen(tx: Tx, row: LockedTransaction, found: InfractionFound, now: Date): Promise<Contest | null> {
-  const infractions = await listInfractions(tx, row)
-  const known = infractions.find(({ acquirer_reference }) => acquirer_reference === found.reference)
-  if (known) return { row, infraction: known }
-  const entered = infractions.find((one) => one.acquirer_reference === null && isUndecided(one))
-  if (entered) {
-    const infraction = { ...entered, acquirer_reference: found.reference }
-    await updateInfraction(tx, infraction)
-    return { row, infraction }
-  }
-  // One that came to nothing before we heard of it never blocked anything.
-  if (!mayOpen(row) || found.state === 'rejected' || found.state === 'canceled') return null
-  return await openContest(tx, row, found, now)
-}
-
-async function follow(
+/** The same within a commit, under the transaction's lock. */
+export async function followDispute(
   tx: Tx,
-  contest: Contest,
-  { found, payment }: Pick<Told, 'found' | 'payment'>,
+  row: LockedTransaction,
+  { found, payment }: { found: InfractionFound; payment: Payment | null },
   now: Date,
-): Promise<void> {
-  if (found.state === 'rejected' || found.state === 'canceled') {
-    await releaseContest(tx, contest, found.state, now)
-    return
-  }
-  if (found.state === 'open') return
-  const accepted = contest.infraction.state === 'open' ? await acceptContest(tx, contest, now) : contest
-  if (found.state === 'accepted') return
-  // What the payment tells of its return is more exact than the contest.
-  const row = await bookReturns(tx, accepted.row, payment, now)
-  if (row.status !== 'INFRACTION') await returnContest(tx, accepted, null, now)
+): Promise<LockedTransaction> {
+  const book = async (from: LockedTransaction) => (payment ? await bookReturns(tx, from, payment, now) : from)
+  const { row: entered, dispute } = await findOrOpen(tx, row, found, now)
+  // Whatever was thought of the dispute: what went back to the payer is gone.
+  if (!isUndecided(dispute)) return await book(entered)
+  const isAccepted = found.state === 'accepted' || found.state === 'returned'
+  const accepted = isAccepted && dispute.state === 'open' ? await acceptDispute(tx, entered, dispute, now) : entered
+  const returned = await book(accepted)
+  const ends = endOf(found.state)
+  const current = await readDispute(tx, returned, dispute.id)
+  if (!ends || !isUndecided(current)) return returned
+  // "Returned" is said of money that the payment does not show as returned yet: it stays blocked until it does.
+  if (ends === 'returned' && current.returned_amount === 0) return returned
+  return await endDispute(tx, returned, current, ends, now)
 }
 
-function mayOpen(row: LockedTransaction): boolean {
-  return row.status === 'PAID' || row.status === 'PROCESSING_REFUND'
+function endOf(state: InfractionFound['state']): 'returned' | 'rejected' | 'canceled' | null {
+  return state === 'returned' || state === 'rejected' || state === 'canceled' ? state : null
+}
+
+type Found = { row: LockedTransaction; dispute: InfractionRow }
+
+/**
+ * The dispute under the acquirer's reference, open again where the acquirer says so; or the one that was known before the acquirer reported it,
+ * from the operator or from its return; or a new one.
+ */
+async function findOrOpen(tx: Tx, row: LockedTransaction, found: InfractionFound, now: Date): Promise<Found> {
+  const disputes = await listInfractions(tx, row)
+  const known = disputes.find(({ acquirer_reference: reference }) => reference === found.reference)
+  if (known) return await refresh(tx, row, known, found, now)
+  const entered = disputes.find(
+    (one) => one.source === 'operator' && one.acquirer_reference === null && isUndecided(one),
+  )
+  if (entered) return await refresh(tx, row, { ...entered, acquirer_reference: found.reference }, found, now)
+  const returned = disputes.find((one) => one.source === 'return' && one.opened_at >= found.openedAt)
+  if (returned && !isEnded(found)) return await adopt(tx, row, returned, found, now)
+  const { amount, reason, reference: acquirer_reference, openedAt } = found
+  const opening = { amount, reason, acquirer_reference, openedAt, told: toTold(found), source: 'acquirer' } as const
+  if (isEnded(found)) {
+    const changed = await enterEnded(tx, row, { ...opening, state: found.state }, now)
+    return { row: changed.row, dispute: await readDispute(tx, changed.row, changed.id) }
+  }
+  const opened = await openDispute(tx, row, opening, now)
+  return { row: opened.row, dispute: await readDispute(tx, opened.row, opened.id) }
+}
+
+function isEnded(found: InfractionFound): found is InfractionFound & { state: 'rejected' | 'canceled' } {
+  return found.state === 'rejected' || found.state === 'canceled'
+}
+
+/** Writes what the acquirer says now. A dispute that it had ended and that it calls open again is open again. */
+async function refresh(
+  tx: Tx,
+  row: LockedTransaction,
+  dispute: InfractionRow,
+  found: InfractionFound,
+  now: Date,
+): Promise<Found> {
+  const before = dispute.acquirer_state
+  const changed = { ...dispute, ...toTold(found) }
+  await updateInfraction(tx, changed)
+  const isOpenThere = found.state === 'open' || found.state === 'unknown' || found.state === 'accepted'
+  const isLost = dispute.state === 'returned' && found.state === 'accepted'
+  // What an operator has ended stays so until the acquirer says something else than before.
+  if (isUndecided(dispute) || !isOpenThere || isLost || before === found.state) return { row, dispute: changed }
+  const reopened = await reopenDispute(tx, row, changed, now)
+  return { row: reopened, dispute: await readDispute(tx, reopened, dispute.id) }
+}
+
+/** Its return was seen before it was: that return was made under this dispute. */
+async function adopt(
+  tx: Tx,
+  row: LockedTransaction,
+  returned: InfractionRow,
+  found: InfractionFound,
+  now: Date,
+): Promise<Found> {
+  const left = leftOf(row, await listRefunds(tx, row), 'REFUNDED')
+  const dispute: InfractionRow = {
+    ...returned,
+    ...toTold(found),
+    acquirer_reference: found.reference,
+    source: 'acquirer',
+    amount: Math.max(returned.returned_amount, Math.min(found.amount, left + returned.returned_amount)),
+    reason: found.reason,
+    state: 'open',
+    opened_at: found.openedAt,
+    decided_at: null,
+    finished_at: null,
+  }
+  await updateInfraction(tx, dispute)
+  const dated = await updateInfractionDate(tx, row, found.openedAt)
+  const settled = await settleDisputes(tx, dated, now)
+  return { row: settled, dispute: await readDispute(tx, settled, dispute.id) }
+}
+
+async function readDispute(tx: Tx, row: LockedTransaction, id: string): Promise<InfractionRow> {
+  const dispute = (await listInfractions(tx, row)).find((one) => one.id === id)
+  assert(dispute, 'a dispute that was written is there')
+  return dispute
 }
 
 function unknown(): AppError {

@@ -4,12 +4,12 @@ import type { Job, JobSchedule } from '../jobs/jobs.ts'
 import { checkDueTransactions } from './check.ts'
 import { foldCounts } from './count-store.ts'
 import { verifyCountsDaily } from './counts.ts'
-import { pollInfractions } from './infraction-poll.ts'
+import { checkReturns, pollInfractions, readDisputesJob, readSimulatedDisputesJob } from './infraction-poll.ts'
 import { pollPayments, settleJob, settleListedPayment } from './poll.ts'
 import { pollReturns } from './poll-returns.ts'
 import { sendRefundJob } from './refund.ts'
 import { checkDueRefunds, sendRefund } from './refund-send.ts'
-import { checkReturns, checkReturnsJob } from './returns.ts'
+import { checkReturnsJob } from './returns.ts'
 import type { SettleDeps } from './settle.ts'
 
 const SettlePayload = Type.Object({
@@ -28,7 +28,8 @@ export function transactionJobs(deps: SettleDeps): Record<string, Job> {
     },
     'transactions.poll': async (_, stopping) => await pollPayments(deps, stopping),
     'transactions.poll-returns': async (_, stopping) => await pollReturns(deps, stopping),
-    'transactions.infractions': async (_, stopping) => await pollInfractions(deps, stopping),
+    [readDisputesJob]: async (_, stopping) => await pollInfractions(deps, stopping),
+    [readSimulatedDisputesJob]: async (_, stopping) => await pollInfractions(deps, stopping, { isLocalOnly: true }),
     'transactions.fold-counts': async (_, stopping) => await foldCounts(deps.db, stopping),
     'transactions.verify-counts': async (_, stopping) => await verifyCountsDaily(deps, stopping),
     [sendRefundJob]: async (payload) => await sendRefund(deps, Value.Parse(KeyPayload, payload)),
@@ -43,7 +44,8 @@ export const transactionSchedules: Record<string, JobSchedule> = {
   'transactions.check': { everySeconds: 5 },
   'transactions.poll': { everySeconds: 15 },
   'transactions.poll-returns': { everySeconds: 300 },
-  'transactions.infractions': { everySeconds: 30 },
+  [readDisputesJob]: { everySeconds: 30 },
+  [readSimulatedDisputesJob]: { everySeconds: 2 },
   // A list adds up what is not folded yet: at 300 batches per second of one merchant 1,500 rows, a third of a millisecond.
   'transactions.fold-counts': { everySeconds: 5 },
   // How often is asked whether it is due, once a day.

@@ -99,7 +99,10 @@ function toConditions(filters: TransactionFilters, merchantId: string): Sql {
     id && sql`id = ${id}`,
     endToEnd && sql`end_to_end = ${endToEnd}`,
     endToEndRefund &&
-      sql`id in (select transaction_id from refunds where merchant_id = ${merchantId} and end_to_end = ${endToEndRefund})`,
+      sql`id in (
+        select transaction_id from refunds where merchant_id = ${merchantId} and end_to_end = ${endToEndRefund}
+        union all
+        select transaction_id from transaction_returns where merchant_id = ${merchantId} and end_to_end = ${endToEndRefund})`,
     externalCode && sql`external_code = ${externalCode}`,
     minAmount !== undefined && sql`amount >= ${minAmount}`,
     maxAmount !== undefined && sql`amount <= ${maxAmount}`,

@@ -4,8 +4,9 @@ import { enqueueJob, enqueueJobs } from '../jobs/jobs.ts'
 import { eachAtOnce } from '../lib/at-once.ts'
 import { createPace } from '../lib/pace.ts'
 import { fromTxid } from '../pix/ids.ts'
+import { settleReturnsInOrder } from './infraction-poll.ts'
 import { findOwners, type Owner } from './owner-store.ts'
-import { type CheckReturnsPayload, checkReturnsJob, settleReturns } from './returns.ts'
+import { type CheckReturnsPayload, checkReturnsJob } from './returns.ts'
 import { type SettleDeps, settleTransaction, type Told, wasAsked } from './settle.ts'
 import { findListedUntil, saveListedUntil } from './store.ts'
 
@@ -167,7 +168,7 @@ class ListedOnly extends AcquirerUnavailable {
 /** A return that cannot be booked keeps nobody waiting either. */
 export async function settleReturned(deps: SettleDeps, key: CheckReturnsPayload, payment: Payment): Promise<void> {
   try {
-    await settleReturns(deps, { ...key, payment })
+    await settleReturnsInOrder(deps, { ...key, payment })
   } catch (error) {
     deps.log.error({ err: error, transactionId: key.id }, 'a return could not be booked and will be tried again')
     await enqueueJob(deps.db, {

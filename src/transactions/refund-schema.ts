@@ -45,6 +45,27 @@ export const RefundCreatedView = Type.Object(
   },
 )
 
+/** A dispute (MED) as its transaction shows it. */
+export const DisputeView = Type.Object({
+  id: Uuid('Identifier'),
+  amount: Type.Integer({ description: 'Cents that are disputed' }),
+  amountReturned: Type.Integer({ description: 'Cents that went back to the payer under it' }),
+  amountBlocked: Type.Integer({ description: 'Cents that are set aside for it now' }),
+  status: Type.Enum(['OPEN', 'ACCEPTED', 'RETURNED', 'REJECTED', 'CANCELED']),
+  reason: Nullable('string', 'As the acquirer or the operator gave it'),
+  openedAt: DateTime('When it was opened'),
+  deadline: Nullable('string', 'Until when the acquirer decides, where it says so', 'date-time'),
+  finishedAt: Nullable('string', 'When it was over', 'date-time'),
+})
+
+/** What the payer got back other than by a refund, as its transaction shows it. */
+export const ReturnView = Type.Object({
+  endToEndRefund: Nullable('string', 'endToEndId of the return'),
+  amount: Type.Integer({ description: 'Cents; below zero where an earlier entry was corrected' }),
+  disputeId: Nullable('string', 'The dispute under which it went back; null where the bank returned it by itself'),
+  date: DateTime('When it went back'),
+})
+
 /** A refund as its transaction shows it. */
 export const RefundView = Type.Object({
   id: Uuid('Identifier'),

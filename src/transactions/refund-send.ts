@@ -11,8 +11,7 @@ import { eachAtOnce } from '../lib/at-once.ts'
 import { AppError } from '../lib/errors.ts'
 import { cents } from '../lib/money.ts'
 import { toTxid } from '../pix/ids.ts'
-import { moveByRefunds } from './after-refunds.ts'
-import { blockWhatIsFree } from './infraction-steps.ts'
+import { settleDisputes } from './infraction-steps.ts'
 import {
   claimDueRefunds,
   findRefund,
@@ -109,10 +108,10 @@ async function book(deps: SettleDeps, refund: RefundRow, outcome: Certain): Prom
       at: now,
     })
     if (!isFirst) return
-    // While the payment is contested, the status is the contest's.
-    if (row.status === 'PROCESSING_REFUND') await moveByRefunds(tx, row, now)
     if (isDone) await postRefund(tx, row, refund, 'sent', now)
     else await giveBack(tx, row, refund, now)
+    // While the payment is disputed the status is the dispute's, which takes hold of what it had spared for a refund that was refused.
+    await settleDisputes(tx, row, now)
   })
   deps.nudgeDeliveries()
 }
@@ -122,7 +121,6 @@ async function giveBack(tx: Tx, row: LockedTransaction, refund: RefundRow, now: 
   const payload: CheckReturnsPayload = { merchantId: row.merchant_id, id: row.id }
   await enqueueJob(tx, { name: checkReturnsJob, payload })
   await postRefund(tx, row, refund, 'released', now)
-  await blockWhatIsFree(tx, row, refund, now)
 }
 
 async function postRefund(

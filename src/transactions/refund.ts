@@ -88,7 +88,7 @@ export function assertIsConfigured(acquirers: Pick<Acquirers, 'get'>, { acquirer
   )
 }
 
-type Refundable = Pick<LockedTransaction, 'status' | 'payment_date' | 'amount_paid'>
+type Refundable = Pick<LockedTransaction, 'status' | 'payment_date' | 'amount_paid' | 'amount_returned'>
 
 /**
  * What may be refunded now of what is asked for; what is left when no amount was named.
@@ -96,14 +96,16 @@ type Refundable = Pick<LockedTransaction, 'status' | 'payment_date' | 'amount_pa
  * @throws {AppError} `refund_not_possible`, `rate_limited`
  */
 export function checkRefundable(row: Refundable, refunds: RefundRow[], amount: number | undefined, now: Date): number {
-  if (row.status !== 'PAID' || row.payment_date === null) throw refuse(whyNot[row.status] ?? notPaid)
+  // After a lost dispute of a part the rest may go back.
+  const left = row.amount_paid === null ? 0 : leftOf(row, refunds, 'REFUNDED')
+  const isRefundable = row.status === 'PAID' || (row.status === 'INFRACTION' && left > 0)
+  if (!isRefundable || row.payment_date === null) throw refuse(whyNot[row.status] ?? notPaid)
   if (now > refundableUntil(row)) {
     throw refuse('The payment is more than 90 days old, and the Pix system takes no returns of it any more.')
   }
   const notFailed = refunds.filter(({ status }) => status !== 'FAILED')
   if (notFailed.length >= refundsMax) throw refuse(`A transaction takes ${refundsMax} refunds at most.`)
   assertFailuresAreRare(refunds, now)
-  const left = leftOf(row, refunds, 'REFUNDED')
   if (amount === undefined || amount <= left) return amount ?? left
   throw new AppError('refund_not_possible', {
     detail: `The amount is more than the ${left} cents that are left of the payment.`,
@@ -134,14 +136,14 @@ export function refundableUntil({ payment_date: paidAt }: Pick<Refundable, 'paym
 }
 
 const notPaid = 'The transaction is not paid.'
-const contested = 'The payment is contested (MED): until that is decided it cannot be refunded.'
+const disputed = 'The payment is disputed (MED): until that is decided it cannot be refunded.'
 
 const whyNot: Partial<Record<TransactionStatus, string>> = {
   PROCESSING_REFUND: 'A refund of this transaction is under way. Ask again when it has ended.',
   REFUNDED: 'All of the payment is refunded already.',
-  BLOCKED: contested,
-  PROCESSING_INFRACTION: contested,
-  INFRACTION: 'The payment was returned to the payer by a MED.',
+  BLOCKED: disputed,
+  PROCESSING_INFRACTION: disputed,
+  INFRACTION: 'All of the payment was returned to the payer by a MED.',
 }
 
 function refuse(detail: string): AppError {

@@ -1,18 +1,18 @@
 import type { Payment, PaymentReturn } from '../acquirers/acquirer.ts'
 import type { Tx } from '../db/sql.ts'
-import { isUndecided, returnContest, returnUnannounced } from './infraction-steps.ts'
-import { listInfractions } from './infraction-store.ts'
+import { returnUnderMed, settleDisputes } from './infraction-steps.ts'
+import { insertReturn, listReturns, type ReturnRow } from './infraction-store.ts'
 import { listRefunds } from './refund-store.ts'
 import type { SettleDeps } from './settle.ts'
-import { findTransaction, type LockedTransaction, lockTransaction } from './store.ts'
+import { type LockedTransaction, lockTransaction } from './store.ts'
 
 /** The job that looks whether a payment was returned. */
 export const checkReturnsJob = 'transactions.returns'
 export type CheckReturnsPayload = { merchantId: string; id: string }
 
 /**
- * Books what the acquirer has returned of a payment under MED: its only signal where it tells of no contests. The sum of what it tells is
- * compared with the sum of what is booked, so it may tell the same as often and in as many ways as it likes. Within the caller's commit.
+ * Books what the acquirer has returned of a payment under MED: its only signal where it lists no disputes. The sum of what it reports is
+ * compared with the sum of what is booked, so it may report the same as often and in as many ways as it likes. Within the caller's commit.
  */
 export async function bookReturns(
   tx: Tx,
@@ -22,32 +22,18 @@ export async function bookReturns(
 ): Promise<LockedTransaction> {
   const returns = returnsUnderMed(payment)
   if (returns.length === 0 || row.end_to_end !== payment.endToEndId) return row
-  const infractions = await listInfractions(tx, row)
-  const booked = infractions.filter(({ state }) => state === 'returned')
-  const amount = sumOf(returns) - sumOf(booked)
+  const booked = await listReturns(tx, row)
+  const amount = sumOf(returns) - sumOf(booked.filter(({ infraction_id: dispute }) => dispute !== null))
   if (amount <= 0) return row
-  // Its match to this transaction was undone: it is in suspense again, and its returns are suspense's affair.
+  // Its match to this transaction was undone: it is in suspense again, and suspense handles its returns.
   if ((await listRefunds(tx, row)).some(({ suspense_payment_id: undone }) => undone !== null)) return row
-  const open = infractions.find(isUndecided)
-  const references = new Set(infractions.map(({ acquirer_reference }) => acquirer_reference))
-  const fresh = returns.find((one) => !references.has(toReference(payment, one)))
-  const contest = open
-    ? await returnContest(tx, { row, infraction: open }, amount, now)
-    : await returnUnannounced(
-        tx,
-        row,
-        { amount, reference: fresh ? toReference(payment, fresh) : null, at: fresh?.at ?? now },
-        now,
-      )
-  return contest.row
-}
-
-/** Asks the acquirer whether it has returned a payment under MED, and books it. */
-export async function checkReturns(deps: SettleDeps, { merchantId, id }: CheckReturnsPayload): Promise<void> {
-  const row = await findTransaction(deps.db, merchantId, id)
-  if (!row?.end_to_end) return
-  const payment = await deps.acquirers.named(row.acquirer).findPayment(row.end_to_end)
-  if (payment) await settleReturns(deps, { merchantId, id, payment })
+  const parts = share(amount, returns, { booked, payment, now })
+  const [first] = parts
+  const reference = first ? `${payment.endToEndId}/${first.reference}` : null
+  const taken = await returnUnderMed(tx, row, { amount, reference, at: first?.returned_at ?? now }, now)
+  let current = taken.row
+  for (const part of parts) current = await insertReturn(tx, current, { ...part, infraction_id: taken.disputeId }, now)
+  return await settleDisputes(tx, current, now)
 }
 
 /** The same where the payment is at hand. */
@@ -63,11 +49,56 @@ export async function settleReturns(
   deps.nudgeDeliveries()
 }
 
-function toReference(payment: Payment, { id }: PaymentReturn): string {
-  return `${payment.endToEndId}/${id}`
+/**
+ * A return that the bank made by itself, and that an operator has confirmed: the transaction shows it, and it is no longer offered to be refunded.
+ * Within the commit of the correction; gives what is to be done once that is posted.
+ */
+export async function enterConfirmedReturn(
+  tx: Tx,
+  {
+    merchantId,
+    id,
+    amount,
+    reference,
+    at,
+  }: { merchantId: string; id: string; amount: number; reference: string; at: Date },
+  now: Date,
+): Promise<() => Promise<void>> {
+  const row = await lockTransaction(tx, merchantId, id)
+  if (row?.amount_paid == null) return async () => {}
+  const part = { infraction_id: null, reference, end_to_end: null, amount, returned_at: at }
+  const returned = await insertReturn(tx, row, part, now)
+  return async () => {
+    await settleDisputes(tx, returned, now)
+  }
 }
 
-function returnsUnderMed(payment: Payment) {
+type Part = Omit<ReturnRow, 'merchant_id' | 'transaction_id' | 'infraction_id'>
+
+/** The returns that are not booked yet, as much of them as is; what no single one accounts for has no id of its own. */
+function share(
+  amount: number,
+  returns: PaymentReturn[],
+  { booked, payment, now }: { booked: ReturnRow[]; payment: Payment; now: Date },
+): Part[] {
+  const known = new Set(booked.map(({ reference }) => reference))
+  const fresh = new Map(returns.filter(({ id }) => !known.has(id)).map((one) => [one.id, one]))
+  let rest = amount
+  const parts: Part[] = []
+  for (const { id, endToEndId, amount: whole, at } of fresh.values()) {
+    const part = Math.min(rest, whole)
+    if (part === 0) continue
+    rest -= part
+    parts.push({ reference: id, end_to_end: endToEndId, amount: part, returned_at: at })
+  }
+  if (rest > 0) {
+    const reference = `${payment.endToEndId}/${sumOf(returns)}`
+    parts.push({ reference, end_to_end: null, amount: rest, returned_at: now })
+  }
+  return parts
+}
+
+export function returnsUnderMed(payment: Payment): PaymentReturn[] {
   return payment.returns.filter(({ isDone, nature }) => isDone && nature.startsWith('MED'))
 }
 

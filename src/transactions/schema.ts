@@ -17,7 +17,7 @@ import {
   WebhookUrl,
 } from '../http/schemas.ts'
 import { encodeDynamicBrCode } from '../pix/brcode.ts'
-import { RefundView } from './refund-schema.ts'
+import { DisputeView, RefundView, ReturnView } from './refund-schema.ts'
 import { transactionStatuses } from './status.ts'
 
 const nameLengthMax = 255
@@ -200,6 +200,17 @@ export const TransactionView = Type.Object({
   amountPaid: Type.Optional(Type.Integer({ description: 'Cents that arrived' })),
   amountRefunded: Type.Optional(Type.Integer({ description: 'Cents that were refunded; there from payment on' })),
   refunds: Type.Optional(Type.Array(RefundView, { description: 'In the order of asking; there from payment on' })),
+  amountReturned: Type.Optional(
+    Type.Integer({
+      description: 'Cents that went back other than by refunds: under MED, or by the bank; there from payment on',
+    }),
+  ),
+  disputes: Type.Optional(
+    Type.Array(DisputeView, { description: 'Disputes (MED), the oldest first; there from payment on' }),
+  ),
+  returns: Type.Optional(
+    Type.Array(ReturnView, { description: 'What went back other than by refunds; there from payment on' }),
+  ),
   paymentDate: Type.Optional(DateTime('When the payer paid')),
   infractionDate: Nullable('string', 'When a MED was opened', 'date-time'),
   pixResponse: Type.Object(

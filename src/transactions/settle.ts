@@ -1,5 +1,11 @@
 import type { Logger } from 'pino'
-import { type Acquirer, AcquirerUnavailable, type Charge, type Payment } from '../acquirers/acquirer.ts'
+import {
+  type Acquirer,
+  AcquirerUnavailable,
+  type Charge,
+  type InfractionFound,
+  type Payment,
+} from '../acquirers/acquirer.ts'
 import type { Acquirers } from '../acquirers/registry.ts'
 import { type Db, mayBeOneRowsFault, type Tx } from '../db/sql.ts'
 import { feesFor } from '../ledger/fees.ts'
@@ -11,9 +17,11 @@ import { createBatch } from '../lib/batch.ts'
 import type { Clock } from '../lib/clock.ts'
 import { compare } from '../lib/compare.ts'
 import { fromTxid, toTxid } from '../pix/ids.ts'
+import { takeDisputesOf } from '../suspense/dispute-store.ts'
 import { leaveSuspense } from '../suspense/match.ts'
 import { lockSuspenseOf, type SuspenseRow } from '../suspense/store.ts'
 import { changeStatuses, type Move } from './change.ts'
+import { followDispute } from './infraction.ts'
 import { findOwners, findPaidBy, lockPaidBy, type Owner } from './owner-store.ts'
 import { bookReturns, settleReturns } from './returns.ts'
 import { type LockedTransaction, lockToBePaid } from './store.ts'
@@ -259,6 +267,7 @@ async function book(tx: Tx, fresh: Fresh[], now: Date): Promise<void> {
   const entries = await giveCodes(tx, fresh, now)
   const matched: Posting[] = []
   for (const { held, ...one } of entries) if (held) matched.push(await leaveSuspense(tx, held, one, now))
+  const kept = await takeKeptDisputes(tx, entries)
   const moves = entries.map(({ row, payment, acquirer, amount, fee, charge }): Move => {
     const set = {
       ...missingCode(row, charge),
@@ -281,9 +290,23 @@ async function book(tx: Tx, fresh: Fresh[], now: Date): Promise<void> {
   const [changed] = await together(changeStatuses(tx, moves), postAll(tx, [...matched, ...payments]))
   // After the accounts: all that it locks besides are these very records.
   for (const [index, row] of changed.entries()) {
-    const payment = entries[index]?.payment
-    if (payment) await bookReturns(tx, row, payment, now)
+    const entry = entries[index]
+    if (!entry) continue
+    let current: LockedTransaction = row
+    for (const found of kept.get(entry) ?? []) current = await followDispute(tx, current, { found, payment: null }, now)
+    await bookReturns(tx, current, entry.payment, now)
   }
+}
+
+/** What was disputed while it was in suspense is blocked in the commit that attributes it. */
+async function takeKeptDisputes(tx: Tx, entries: Fresh[]): Promise<Map<Fresh, InfractionFound[]>> {
+  const kept = new Map<Fresh, InfractionFound[]>()
+  for (const entry of entries) {
+    if (!entry.held) continue
+    const { acquirer, payment } = entry
+    kept.set(entry, await takeDisputesOf(tx, { acquirer: acquirer.name, endToEndId: payment.endToEndId }))
+  }
+  return kept
 }
 
 /** Those that were paid before the answer to our own request for a code was known get it first. */

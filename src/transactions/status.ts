@@ -23,8 +23,10 @@ export const transactionMoves: Readonly<Record<TransactionStatus, readonly Trans
   PROCESSING_REFUND: ['REFUNDED', 'PAID', 'BLOCKED', 'INFRACTION'],
   REFUNDED: ['INFRACTION'],
   BLOCKED: ['PROCESSING_INFRACTION', 'PAID', 'PROCESSING_REFUND', 'INFRACTION'],
-  PROCESSING_INFRACTION: ['INFRACTION', 'PAID', 'PROCESSING_REFUND'],
-  INFRACTION: [],
+  // To BLOCKED when another dispute is still open.
+  PROCESSING_INFRACTION: ['INFRACTION', 'PAID', 'PROCESSING_REFUND', 'BLOCKED'],
+  // A dispute may have been about a part: what is left can be disputed again, or refunded.
+  INFRACTION: ['BLOCKED', 'PROCESSING_REFUND'],
 }
 
 export function mayMove(from: TransactionStatus, to: TransactionStatus): boolean {

@@ -3,7 +3,7 @@ import { type Db, sql, type Tx } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
 import type { AccountHolder } from '../pix/holder.ts'
 import { firstEvents, type NewEvent } from '../webhooks/outbox.ts'
-import type { RefundStatus } from './refund-store.ts'
+import { type ShownDispute, type ShownRefund, type ShownReturn, shownDisputes, shownRefunds } from './shown-store.ts'
 import type { TransactionStatus } from './status.ts'
 
 type StoredDocument = { value: string; type: 'CPF' | 'CNPJ' }
@@ -65,28 +65,25 @@ export type Changeable = {
   error_message: string | null
   /** In the order in which they were asked for. Read with the row, and never under a lock that was waited for. */
   refunds: ShownRefund[]
-}
-
-/** A refund as the transaction's view shows it. */
-export type ShownRefund = {
-  id: string
-  amount: number
-  status: RefundStatus
-  endToEndRefund: string | null
-  reason: string | null
-  createdAt: string
+  /** What went back other than by refunds: under MED, or by the bank itself and confirmed by an operator. */
+  amount_returned: number
+  disputes: ShownDispute[]
+  returns: ShownReturn[]
 }
 
 /** A transaction under its lock: whose it is, and what of it changes. */
 export type LockedTransaction = Pick<Birth, 'id' | 'merchant_id' | 'webhook_url'> &
   OtherAcquirers &
-  Omit<Changeable, 'refunds'> & { status: TransactionStatus }
+  Omit<Changeable, Listed> & { status: TransactionStatus }
+
+/** Read with the row, and never under a lock that was waited for. */
+type Listed = 'refunds' | 'disputes' | 'returns'
 
 /** Who else was asked for its charge: each may have one under its txid, and a payment there is credited. Not shown to shops. */
 type OtherAcquirers = { other_acquirers: string[] }
 
 /** After a change of its status. */
-export type ChangedTransaction = LockedTransaction & Pick<Changeable, 'refunds'>
+export type ChangedTransaction = LockedTransaction & Pick<Changeable, Listed>
 
 export type TransactionRow = Birth & ChangedTransaction
 
@@ -103,21 +100,12 @@ export type NewTransaction = Birth &
 
 const lockedColumns = sql`
   id, merchant_id, acquirer, other_acquirers, webhook_url, pix_uri, pix_expires_at, statuses, status_dates, status, amount_paid, payment_date,
-  end_to_end, payer, receiver, fee_amount, infraction_date, error_message`
-
-const refunds = sql`(
-  select coalesce(json_agg(json_build_object(
-    'id', refunds.id, 'amount', refunds.amount, 'status', refunds.status, 'endToEndRefund', refunds.end_to_end,
-    'reason', refunds.reason,
-    'createdAt', to_char(refunds.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
-    order by refunds.created_at), '[]'::json)
-  from refunds
-  where refunds.merchant_id = transactions.merchant_id and refunds.transaction_id = transactions.id)`
+  end_to_end, payer, receiver, fee_amount, infraction_date, error_message, amount_returned`
 
 // Only what was paid can have any: the rest is spared the look.
-export const transactionColumns = sql`${lockedColumns},
+export const transactionColumns = sql`${lockedColumns}, ${shownDisputes},
   amount, idempotency_key, external_code, is_info_product, customer, seller, address, items, metadata, pix_expiration_seconds,
-  created_at, case when end_to_end is null then '[]'::json else ${refunds} end as refunds`
+  created_at, case when end_to_end is null then '[]'::json else ${shownRefunds} end as refunds`
 
 const given = givenRows<NewTransaction>({
   id: 'uuid',
@@ -273,7 +261,7 @@ export type Change = {
   set: Partial<Changeable & OtherAcquirers>
 }
 
-type GivenChange = Omit<ChangedTransaction, 'status' | 'statuses' | 'status_dates' | 'refunds'> &
+type GivenChange = Omit<LockedTransaction, 'status' | 'statuses' | 'status_dates' | 'amount_returned'> &
   Pick<Change, 'to' | 'at' | 'checkAt'> & { place: number; from: TransactionStatus; isPaid: boolean }
 
 const givenChanges = givenFew<GivenChange>({
@@ -304,7 +292,7 @@ export async function updateTransactions(tx: Tx, changes: Change[]): Promise<Cha
   const given = changes.map(({ row, to, at, checkAt, set }, place) => {
     return { ...row, ...set, place, from: row.status, isPaid: row.end_to_end !== null, to, at, checkAt }
   })
-  const updated = await tx.query<{ place: number; refunds: ShownRefund[] }>(
+  const updated = await tx.query<{ place: number } & Pick<Changeable, Listed>>(
     sql`
       update transactions set
         statuses = statuses || given."to", status_dates = status_dates || given.at, acquirer = given.acquirer,
@@ -313,23 +301,26 @@ export async function updateTransactions(tx: Tx, changes: Change[]): Promise<Cha
         infraction_date = given.infraction_date, error_message = given.error_message, check_at = given."checkAt"
       from ${givenChanges(given)}
       where transactions.id = given.id and transactions.merchant_id = given.merchant_id and status = given."from"
-      returning place, case when "isPaid" then ${refunds} else '[]'::json end as refunds`,
+      returning place, case when "isPaid" then ${shownRefunds} else '[]'::json end as refunds, ${shownDisputes}`,
     'update-transactions',
   )
   assert(updated.length === changes.length, 'a locked transaction is as it was read')
-  const refundsAt = new Map(updated.map((row) => [row.place, row.refunds]))
-  return changes.map((change, place) => toChanged(change, refundsAt.get(place) ?? []))
+  const listedAt = new Map(updated.map(({ place, ...lists }) => [place, lists]))
+  return changes.map((change, place) => toChanged(change, listedAt.get(place) ?? nothingListed))
 }
 
+/** Of what was never paid. */
+export const nothingListed: Pick<Changeable, Listed> = { refunds: [], disputes: [], returns: [] }
+
 /** A row as a change leaves it. */
-export function toChanged({ row, to, at, set }: Change, refunds: ShownRefund[]): ChangedTransaction {
+export function toChanged({ row, to, at, set }: Change, lists: Pick<Changeable, Listed>): ChangedTransaction {
   return {
     ...row,
     ...set,
     statuses: [...row.statuses, to],
     status_dates: [...row.status_dates, at],
     status: to,
-    refunds,
+    ...lists,
   }
 }
 

@@ -86,10 +86,7 @@ export type UnequalInfraction = {
   released: number
 }
 
-/**
- * Contests whose transfers are not those of their state. While undecided, as much is blocked as is contested and neither refunded nor on
- * its way to be; returned, the amount has left and nothing is blocked any more; rejected or canceled, all of the blocked is released.
- */
+/** Disputes whose transfers are not what they say of themselves: what is blocked for each now, and what went back under it. */
 export async function findUnequalInfractions(db: Db | Tx, among: Among): Promise<UnequalInfraction[]> {
   return await db.query<UnequalInfraction>(sql`
     with sums as (
@@ -106,25 +103,47 @@ export async function findUnequalInfractions(db: Db | Tx, among: Among): Promise
       from ${plainTransfers}
       where (record_type = 'infraction' or kind like 'infraction_%') and ${isAmong(among, 'merchant_id', 'record_id')}
       group by merchant_id, record_id
-    ), contests as (
-      select i.merchant_id, i.id as record_id, i.state, i.amount, least(i.amount, t.amount_paid - coalesce((
-        select sum(r.amount) from refunds r
-        where r.merchant_id = t.merchant_id and r.transaction_id = t.id and r.status <> 'FAILED'), 0)) as contestable
-      from infractions i
-      join transactions t on t.id = i.transaction_id and t.merchant_id = i.merchant_id
-      where ${isAmong(among, 'i.merchant_id', 'i.id')}
+    ), disputes as (
+      select merchant_id, id as record_id, state, blocked_amount, returned_amount from infractions
+      where ${isAmong(among, 'merchant_id', 'id')}
     ), compared as (
-      select merchant_id, record_id, state, amount, contestable, coalesce(is_shaped, true) as is_shaped,
+      select merchant_id, record_id, state, blocked_amount, returned_amount, coalesce(is_shaped, true) as is_shaped,
         coalesce(blocked, 0) as blocked, coalesce(returned, 0) as returned,
         coalesce(returned_of_blocked, 0) as returned_of_blocked, coalesce(released, 0) as released
-      from contests full join sums using (merchant_id, record_id)
+      from disputes full join sums using (merchant_id, record_id)
     )
     select merchant_id, record_id, state, blocked, returned, released from compared
-    where not is_shaped or not coalesce(case
-      when state in ('open', 'accepted') then blocked = contestable and returned = 0 and released = 0
-      when state = 'returned' then returned = amount and blocked = returned_of_blocked + released
-      when state in ('rejected', 'canceled') then blocked = released and returned = 0
-    end, false)`)
+    where not is_shaped
+      or not coalesce(returned = returned_amount and blocked - returned_of_blocked - released = blocked_amount, false)`)
+}
+
+export type UnequalDisputed = { merchant_id: string; record_id: string; blocked: number; returned: number }
+
+/**
+ * Transactions of which not as much is blocked as is disputed and there, neither gone nor on its way; or of which not as much went back as their
+ * returns and disputes say.
+ */
+export async function findUnequalDisputed(db: Db | Tx, among: Among): Promise<UnequalDisputed[]> {
+  return await db.query<UnequalDisputed>(sql`
+    with disputed as (
+      select merchant_id, transaction_id as id, sum(blocked_amount) as blocked, sum(returned_amount) as returned,
+        coalesce(sum(amount - returned_amount) filter (where state in ('open', 'accepted')), 0) as to_block
+      from infractions where ${isAmong(among, 'merchant_id', 'transaction_id')} group by merchant_id, transaction_id
+    ), gone as (
+      select merchant_id, transaction_id as id, sum(amount) as amount,
+        coalesce(sum(amount) filter (where infraction_id is not null), 0) as under_med
+      from transaction_returns where ${isAmong(among, 'merchant_id', 'transaction_id')} group by merchant_id, transaction_id
+    )
+    select t.merchant_id, t.id as record_id, coalesce(blocked, 0) as blocked, t.amount_returned as returned
+    from transactions t
+    left join disputed on disputed.merchant_id = t.merchant_id and disputed.id = t.id
+    left join gone on gone.merchant_id = t.merchant_id and gone.id = t.id
+    where ${isAmong(among, 't.merchant_id', 't.id')} and (disputed.id is not null or gone.id is not null or t.amount_returned <> 0)
+      and (
+        t.amount_returned <> coalesce(gone.amount, 0) or coalesce(returned, 0) <> coalesce(under_med, 0)
+        or coalesce(blocked, 0) <> least(coalesce(to_block, 0), greatest(0, t.amount_paid - t.amount_returned - coalesce((
+          select sum(r.amount) from refunds r
+          where r.merchant_id = t.merchant_id and r.transaction_id = t.id and r.status <> 'FAILED'), 0))))`)
 }
 
 export type UnequalStatus = { merchant_id: string; record_id: string; status: string; expected: string }
@@ -138,18 +157,17 @@ export async function findUnequalStatuses(db: Db | Tx, among: Among): Promise<Un
         coalesce(sum(amount) filter (where status <> 'FAILED'), 0) as refunding
       from refunds where ${isAmong(among, 'merchant_id', 'transaction_id')} group by merchant_id, transaction_id
     ), of_infractions as (
-      select merchant_id, transaction_id as id, bool_or(state = 'returned') as is_returned, bool_or(state = 'open') as is_open,
-        bool_or(state = 'accepted') as is_accepted
+      select merchant_id, transaction_id as id, bool_or(state = 'returned' and source <> 'return') as is_lost,
+        bool_or(state = 'open') as is_open, bool_or(state = 'accepted') as is_accepted, sum(returned_amount) > 0 as is_returned
       from infractions where ${isAmong(among, 'merchant_id', 'transaction_id')} group by merchant_id, transaction_id
     ), made as (
       select t.merchant_id, t.id as record_id, t.status, case
         when amount_paid is null then case when status in ('PENDING', 'PIX_QRCODE_GENERATED', 'FAILED') then status else 'paid' end
-        when is_returned then 'INFRACTION'
-        when is_open then 'BLOCKED'
-        when is_accepted then 'PROCESSING_INFRACTION'
-        when refunding > amount_paid then 'refunded by no more than was paid'
+        when is_accepted and amount_paid - amount_returned > coalesce(refunded, 0) then 'PROCESSING_INFRACTION'
+        when is_open and amount_paid - amount_returned > coalesce(refunded, 0) then 'BLOCKED'
         when is_processing then 'PROCESSING_REFUND'
-        when refunded = amount_paid then 'REFUNDED'
+        when is_lost or (is_returned and amount_paid - amount_returned <= coalesce(refunded, 0)) then 'INFRACTION'
+        when amount_paid - amount_returned <= coalesce(refunded, 0) then 'REFUNDED'
         else 'PAID'
       end as expected
       from transactions t

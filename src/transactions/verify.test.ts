@@ -116,19 +116,24 @@ it.each<[what: string, rule: string, sql: string]>([
     'refund_transfers',
     transfer('refund:{part}:sent', 'refund_sent', 'reserved', 'acquirer', 'refund', "'{part}'", 300),
   ],
-  ['a contest of another amount', 'infraction_transfers', infraction('blocked', 'amount = 999')],
-  ['a contest that ended', 'infraction_transfers', infraction('blocked', "state = 'rejected'")],
-  ['a contest that did not end', 'infraction_transfers', infraction('released', "state = 'open'")],
-  ['a return of another amount', 'infraction_transfers', infraction('returned', 'amount = 999')],
-  ['a return that was none', 'infraction_transfers', infraction('returned', "state = 'canceled'")],
-  ['a contest that is gone', 'infraction_transfers', "delete from infractions where transaction_id = '{blocked}'"],
+  ['a dispute of another amount', 'disputed_amounts', infraction('blocked', 'amount = 999')],
+  ['a dispute that blocks another amount', 'infraction_transfers', infraction('blocked', 'blocked_amount = 999')],
+  ['a dispute that did not end', 'disputed_amounts', infraction('released', "state = 'open', finished_at = null")],
+  ['a return of another amount', 'infraction_transfers', infraction('returned', 'returned_amount = 999')],
+  ['a return that was none', 'disputed_amounts', "delete from transaction_returns where transaction_id = '{returned}'"],
   [
-    'a block of no contest',
+    'a return that is not counted',
+    'disputed_amounts',
+    "update transactions set amount_returned = 0 where id = '{returned}'",
+  ],
+  ['a dispute that is gone', 'infraction_transfers', "delete from infractions where transaction_id = '{blocked}'"],
+  [
+    'a block of no dispute',
     'infraction_transfers',
     transfer('infraction:x:blocked', 'infraction_blocked', 'available', 'blocked', 'infraction', nobody),
   ],
   [
-    'a contest’s money that went elsewhere',
+    'a dispute’s money that went elsewhere',
     'infraction_transfers',
     transfer('infraction:x:fees', 'fee', 'available', 'fees', 'infraction', nobody),
   ],
@@ -138,7 +143,7 @@ it.each<[what: string, rule: string, sql: string]>([
     "update transactions set statuses = statuses || 'PROCESSING_REFUND'::text, status_dates = status_dates || now() where id = '{paid}'",
   ],
   [
-    'a status without its contest',
+    'a status without its dispute',
     'transaction_status',
     "update transactions set statuses = statuses || 'BLOCKED'::text, status_dates = status_dates || now() where id = '{paid}'",
   ],
@@ -147,7 +152,7 @@ it.each<[what: string, rule: string, sql: string]>([
     'transaction_status',
     "update refunds set status = 'REFUNDED' where id = '{slow}'",
   ],
-  ['a contest that left its status behind', 'transaction_status', infraction('blocked', "state = 'accepted'")],
+  ['a dispute that left its status behind', 'transaction_status', infraction('blocked', "state = 'accepted'")],
 ])('finds %s', async (_, rule, text) => {
   const found = await inVain(async (tx) => {
     const named = text.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? '')

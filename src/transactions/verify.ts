@@ -3,6 +3,7 @@ import type { Among } from '../ledger/among-store.ts'
 import type { Breach, Verification } from '../ledger/verify.ts'
 import {
   findTouched,
+  findUnequalDisputed,
   findUnequalInfractions,
   findUnequalRepayments,
   findUnequalStatuses,
@@ -32,13 +33,19 @@ export async function findTransactionBreaches(db: Db | Tx, among: Among = null):
     recordId: row.record_id,
     detail: `an infraction that is ${row.state ?? 'not there'} has ${row.blocked} cents blocked, ${row.returned} returned and ${row.released} released`,
   }))
+  const disputed = (await findUnequalDisputed(db, among)).map((row) => ({
+    rule: 'disputed_amounts',
+    merchantId: row.merchant_id,
+    recordId: row.record_id,
+    detail: `${row.blocked} cents of a transaction are blocked and ${row.returned} went back, and that is not what its disputes and returns say`,
+  }))
   const statuses = (await findUnequalStatuses(db, among)).map((row) => ({
     rule: 'transaction_status',
     merchantId: row.merchant_id,
     recordId: row.record_id,
     detail: `a transaction that is ${row.status} is to be ${row.expected}`,
   }))
-  return [...transfers, ...repayments, ...infractions, ...statuses]
+  return [...transfers, ...repayments, ...infractions, ...disputed, ...statuses]
 }
 
 export const transactionVerification: Verification = { findBreaches: findTransactionBreaches, findTouched }

@@ -3,7 +3,7 @@ import { assert } from '../lib/assert.ts'
 import { qrCodeDataUrl } from '../pix/qrcode.ts'
 import type { RefundRow } from './refund-store.ts'
 import type { TransactionWire } from './schema.ts'
-import type { Changeable, NewTransaction, ShownRefund, StoredCustomer, TransactionRow } from './store.ts'
+import type { Changeable, NewTransaction, StoredCustomer, TransactionRow } from './store.ts'
 
 /** A transaction as list, fetch and webhooks show it. The QR image is made here, never stored. */
 export function toTransactionView(row: TransactionRow): TransactionWire {
@@ -25,7 +25,7 @@ export function toTransactionView(row: TransactionRow): TransactionWire {
     statusHistory: toStatusHistoryView(row.statuses, row.status_dates),
     updatedAt: (row.status_dates.at(-1) ?? row.created_at).toISOString(),
     amountPaid: row.amount_paid ?? undefined,
-    ...(row.amount_paid !== null && toRefundsView(row.refunds)),
+    ...(row.amount_paid !== null && toRefundsView(row)),
     paymentDate: row.payment_date?.toISOString(),
     infractionDate: row.infraction_date?.toISOString() ?? null,
     pixResponse: toPixResponseView(row) ?? { uri: null, qrCodeBase64: null, expirationDate: null },
@@ -37,9 +37,15 @@ export function toTransactionView(row: TransactionRow): TransactionWire {
   }
 }
 
-function toRefundsView(refunds: ShownRefund[]) {
+function toRefundsView({ refunds, amount_returned, disputes, returns }: TransactionRow) {
   const done = refunds.filter(({ status }) => status === 'REFUNDED')
-  return { amountRefunded: done.reduce((sum, { amount }) => sum + amount, 0), refunds }
+  return {
+    amountRefunded: done.reduce((sum, { amount }) => sum + amount, 0),
+    refunds,
+    amountReturned: amount_returned,
+    disputes,
+    returns,
+  }
 }
 
 /** The answer to a refund: made of what it is born with, so a replay gives the same bytes. */

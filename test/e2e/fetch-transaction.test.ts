@@ -46,6 +46,9 @@ const withCode = {
 const paid = {
   amountPaid: 1000,
   amountRefunded: 0,
+  amountReturned: 0,
+  disputes: [],
+  returns: [],
   refunds: [],
   paymentDate: isoDate,
   endToEnd: expect.stringMatching(/^E\d{8}/),

@@ -2,9 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
 import { decideInfraction } from '../../src/transactions/infraction.ts'
-import { contest, decide, infractionsOf, pollUntil, returnUnannounced } from '../support/infractions.ts'
+import { contest, decide, fetchDisputed, infractionsOf, pollUntil, returnUnannounced } from '../support/infractions.ts'
 import { eventsOf, statusesOf, untilStatus } from '../support/payments.ts'
 import {
+  askForRefund,
   drain,
   type FaultyNetwork,
   fetchRefundable,
@@ -16,7 +17,7 @@ import {
 } from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/webhooks.ts'
-import { balancesOf, countMoney, expectBooksAgree } from '../support/withdrawals.ts'
+import { balancesOf, countMoney, expectBooksAgree, refusal } from '../support/withdrawals.ts'
 
 const bought = ['PENDING', 'PIX_QRCODE_GENERATED', 'PAID']
 
@@ -48,13 +49,37 @@ describe('a return under MED without a warning, told by callback', () => {
   it('of one that is PAID, in two parts', async () => {
     const { id, endToEnd } = await payOne(service)
     await returnUnannounced(service, endToEnd, 300)
-    await untilStatus(service, id, 'INFRACTION')
+    await eventually(async () => (await infractionsOf(service, id)).length === 1)
+    expect(await fetchRefundable(service, id)).toMatchObject({ status: 'PAID', amountReturned: 300 })
     const money = await countMoney(service, async () => {
       await returnUnannounced(service, endToEnd, 200)
       await eventually(async () => (await infractionsOf(service, id)).length === 2)
     })
     expect(money).toEqual({ available: -200, acquirer: 200 })
-    expect(await eventsOf(service, id)).toHaveLength(3)
+    // No status changed: no event. What is left can be refunded, and no more.
+    expect(await eventsOf(service, id)).toHaveLength(2)
+    expect(refusal(await askForRefund(service, id, { amount: 501 }))).toEqual([
+      'refund_not_possible',
+      'amount too_large',
+    ])
+    await untilRefund(service, id, await refund(service, id), 'REFUNDED')
+    const ended = await untilStatus(service, id, 'INFRACTION')
+    expect(ended).toMatchObject({ amountRefunded: 500, amountReturned: 500 })
+  })
+
+  it('of a part can be looked up by its endToEndId', async () => {
+    const { id, endToEnd } = await payOne(service)
+    await returnUnannounced(service, endToEnd, 300)
+    await eventually(async () => (await infractionsOf(service, id)).length === 1)
+    const { disputes, returns } = await fetchDisputed(service, id)
+    expect(disputes).toMatchObject([{ amount: 300, amountReturned: 300, amountBlocked: 0, status: 'RETURNED' }])
+    expect(returns).toMatchObject([
+      { amount: 300, endToEndRefund: expect.stringMatching(/^D/), disputeId: disputes[0]?.id },
+    ])
+    const found = await service.call<{ total: number; data: { id: string }[] }>(
+      `/transaction?endToEndRefund=${returns[0]?.endToEndRefund}`,
+    )
+    expect(found.body).toMatchObject({ total: 1, data: [{ id }] })
   })
 
   it('of one whose money is spent, which is then owed', async () => {
@@ -79,16 +104,45 @@ describe('a return under MED without a warning, told by callback', () => {
     expect(money).toEqual({ available: -400, acquirer: 400 })
   })
 
-  it('of one that is BLOCKED takes the blocked money, and releases what it leaves', async () => {
+  it('of one that is BLOCKED takes the blocked money, and leaves the rest blocked while the dispute is open', async () => {
     const { id, endToEnd } = await payOne(service)
-    await contest(service, endToEnd)
+    const reference = await contest(service, endToEnd)
     await pollUntil(service, id, 'BLOCKED')
     const money = await countMoney(service, async () => {
       await returnUnannounced(service, endToEnd, 600)
-      await untilStatus(service, id, 'INFRACTION')
+      await eventually(async () => (await fetchDisputed(service, id)).amountReturned === 600)
     })
-    expect(money).toEqual({ available: 400, blocked: -1000, acquirer: 600 })
-    expect(await infractionsOf(service, id)).toEqual([{ state: 'returned', amount: 600 }])
+    expect(money).toEqual({ blocked: -600, acquirer: 600 })
+    const shown = { amount: 1000, amountReturned: 600, amountBlocked: 400, status: 'OPEN' }
+    expect(await fetchDisputed(service, id)).toMatchObject({ status: 'BLOCKED', disputes: [shown] })
+    expect(refusal(await askForRefund(service, id))).toEqual(['refund_not_possible'])
+    const rest = await countMoney(service, async () => {
+      await decide(service, reference, 'accept')
+      service.clock.advance(2_000)
+      await pollUntil(service, id, 'INFRACTION')
+    })
+    expect(rest).toEqual({ blocked: -400, acquirer: 400 })
+    expect(await infractionsOf(service, id)).toEqual([{ state: 'returned', amount: 1000 }])
+  })
+
+  it('of a part of one that is BLOCKED leaves it PAID when the dispute comes to nothing', async () => {
+    const { id, endToEnd } = await payOne(service)
+    const reference = await contest(service, endToEnd)
+    await pollUntil(service, id, 'BLOCKED')
+    await returnUnannounced(service, endToEnd, 400)
+    await eventually(async () => (await fetchDisputed(service, id)).amountReturned === 400)
+    const money = await countMoney(service, async () => {
+      await decide(service, reference, 'reject')
+      await pollUntil(service, id, 'PAID')
+    })
+    expect(money).toEqual({ available: 600, blocked: -600 })
+    expect(await fetchDisputed(service, id)).toMatchObject({ amountReturned: 400, amountRefunded: 0 })
+    // A second dispute blocks what is left.
+    const second = await countMoney(service, async () => {
+      await contest(service, endToEnd, 900)
+      await pollUntil(service, id, 'BLOCKED')
+    })
+    expect(second).toEqual({ available: -600, blocked: 600 })
   })
 
   it('of one that is PROCESSING_REFUND, whose refund still ends', async () => {
@@ -97,7 +151,7 @@ describe('a return under MED without a warning, told by callback', () => {
     const refundId = await refund(service, id, { amount: slow })
     await untilSent(service, refundId)
     await returnUnannounced(service, endToEnd)
-    await untilStatus(service, id, 'INFRACTION')
+    await eventually(async () => (await fetchDisputed(service, id)).amountReturned === 1000)
     service.clock.advance(700_000)
     await service.runJob('transactions.check')
     await untilRefund(service, id, refundId, 'REFUNDED')
@@ -188,14 +242,18 @@ describe('at a bank that calls nobody', () => {
     expect(statusesOf(await fetchRefundable(service, id))).toEqual(statuses)
   })
 
-  it('a contest that had come to nothing before it was known changes nothing', async () => {
+  it('a contest that had come to nothing before it was known is shown, and blocks nothing', async () => {
     const { service } = network
     const { id, endToEnd } = await payOne(service)
     await decide(service, await contest(service, endToEnd), 'reject')
     const other = await payOne(service)
     await contest(service, other.endToEnd)
     await pollUntil(service, other.id, 'BLOCKED')
-    expect(await fetchRefundable(service, id)).toMatchObject({ status: 'PAID', infractionDate: null })
+    expect(await fetchDisputed(service, id)).toMatchObject({
+      status: 'PAID',
+      infractionDate: expect.any(String),
+      disputes: [{ status: 'REJECTED', amountBlocked: 0 }],
+    })
   })
 
   it('a contest that the operator had rejected is returned all the same', async () => {
@@ -209,7 +267,11 @@ describe('at a bank that calls nobody', () => {
     await decide(service, reference, 'accept')
     service.clock.advance(2_000)
     await pollUntil(service, id, 'INFRACTION')
-    expect((await infractionsOf(service, id)).map(({ state }) => state).sort()).toEqual(['rejected', 'returned'])
+    expect(await infractionsOf(service, id)).toEqual([{ state: 'returned', amount: 1000 }])
+    const { statusHistory } = await fetchRefundable(service, id)
+    expect(statusHistory.map(({ status }) => status).slice(3)).toEqual([
+      ...['BLOCKED', 'PAID', 'BLOCKED', 'PROCESSING_INFRACTION', 'INFRACTION'],
+    ])
   })
 
   it('a contest of a payment that is not booked yet books it first', async () => {
@@ -227,8 +289,12 @@ describe('at a bank that calls nobody', () => {
     // Refused at once, when it arrives.
     const { id, endToEnd } = await payOne(service, 800_004)
     const refundId = await askInVain(id)
-    const reference = await contest(service, endToEnd)
-    expect(await countMoney(service, async () => await pollUntil(service, id, 'BLOCKED'))).toEqual({})
+    let reference = ''
+    const blocked = await countMoney(service, async () => {
+      reference = await contest(service, endToEnd)
+      await pollUntil(service, id, 'BLOCKED')
+    })
+    expect(blocked).toEqual({})
     const money = await countMoney(service, async () => await askAgain(id, refundId, 'FAILED'))
     expect(money).toEqual({ reserved: -800_004, blocked: 800_004 })
     expect((await fetchRefundable(service, id)).status).toBe('BLOCKED')

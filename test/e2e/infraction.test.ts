@@ -1,9 +1,12 @@
+import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { sql } from '../../src/db/sql.ts'
 import { decideInfraction, openInfraction } from '../../src/transactions/infraction.ts'
-import { contest, decide, infractionsOf, pollUntil } from '../support/infractions.ts'
+import { contest, decide, fetchDisputed, infractionsOf, pollUntil } from '../support/infractions.ts'
 import { eventsOf, statusesOf, untilStatus } from '../support/payments.ts'
 import { askForRefund, drain, fetchRefundable, payOne, refund, untilRefund, untilSent } from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { eventually } from '../support/webhooks.ts'
 import { balancesOf, countMoney, expectBooksAgree, merchantOf, refusal } from '../support/withdrawals.ts'
 
 let service: TestService
@@ -121,8 +124,11 @@ describe('a refund that is under way when its payment is contested', () => {
     const { id, endToEnd } = await payOne(service, slow + 1000)
     const refundId = await refund(service, id, { amount: slow })
     await untilSent(service, refundId)
-    const reference = await contest(service, endToEnd)
-    const money = await countMoney(service, async () => await pollUntil(service, id, 'BLOCKED'))
+    let reference = ''
+    const money = await countMoney(service, async () => {
+      reference = await contest(service, endToEnd)
+      await pollUntil(service, id, 'BLOCKED')
+    })
     expect(money).toEqual({ available: -1000, blocked: 1000 })
     await finishSlowRefund(id, refundId)
     expect(await fetchRefundable(service, id)).toMatchObject({ status: 'BLOCKED', amountRefunded: slow })
@@ -164,10 +170,15 @@ describe('a refund that is under way when its payment is contested', () => {
     const reference = await contest(service, endToEnd)
     await decide(service, reference, 'accept')
     service.clock.advance(2_000)
-    await pollUntil(service, id, 'INFRACTION')
+    await pollUntil(service, id, 'PROCESSING_INFRACTION')
+    await eventually(async () => {
+      await service.runJob('transactions.infractions')
+      return (await fetchDisputed(service, id)).amountReturned === 1000
+    })
+    // Were it refused, the dispute would take hold of its money: until it has ended, the dispute has not.
     await finishSlowRefund(id, refundId)
-    expect(await fetchRefundable(service, id)).toMatchObject({ status: 'INFRACTION', amountRefunded: slow })
-    expect(await infractionsOf(service, id)).toEqual([{ state: 'returned', amount: 1000 }])
+    await untilStatus(service, id, 'INFRACTION')
+    expect(await fetchRefundable(service, id)).toMatchObject({ amountRefunded: slow, amountReturned: 1000 })
   })
 
   async function finishSlowRefund(id: string, refundId: string): Promise<void> {
@@ -175,6 +186,104 @@ describe('a refund that is under way when its payment is contested', () => {
     await service.runJob('transactions.check')
     await untilRefund(service, id, refundId, 'REFUNDED')
   }
+})
+
+describe('a payment that is disputed more than once', () => {
+  /** The simulated bank opens one at a time: this is another bank's. */
+  async function openBeside(endToEnd: string, amount: number): Promise<string> {
+    const reference = randomUUID()
+    const now = service.clock.now()
+    await service.db.query(sql`
+      insert into simulator.infractions (id, end_to_end_id, amount, reason, state, opened_at, changed_at)
+      values (${reference}, ${endToEnd}, ${amount}, 'fraud', 'open', ${now}, ${now})`)
+    return reference
+  }
+  const untilDisputes = async (id: string, expected: object[]) => {
+    let last: object[] = []
+    await eventually(
+      async () => {
+        await service.runJob('transactions.infractions')
+        last = (await fetchDisputed(service, id)).disputes.map(({ status, amountBlocked }) => ({
+          status,
+          amountBlocked,
+        }))
+        return JSON.stringify(last) === JSON.stringify(expected)
+      },
+      () => JSON.stringify(last),
+    )
+  }
+
+  it('at once has no more blocked than there is, and what one lets go the other takes', async () => {
+    const paid = await payOne(service)
+    const first = await contest(service, paid.endToEnd, 700)
+    await pollUntil(service, paid.id, 'BLOCKED')
+    service.clock.advance(1_000)
+    const second = await openBeside(paid.endToEnd, 600)
+    await untilDisputes(paid.id, [
+      { status: 'OPEN', amountBlocked: 700 },
+      { status: 'OPEN', amountBlocked: 300 },
+    ])
+    await decide(service, first, 'reject')
+    await untilDisputes(paid.id, [
+      { status: 'REJECTED', amountBlocked: 0 },
+      { status: 'OPEN', amountBlocked: 600 },
+    ])
+    await decide(service, second, 'accept')
+    service.clock.advance(2_000)
+    await pollUntil(service, paid.id, 'INFRACTION')
+    expect(await fetchDisputed(service, paid.id)).toMatchObject({ amountReturned: 600 })
+    const statuses = [...bought, 'BLOCKED', 'PROCESSING_INFRACTION', 'INFRACTION']
+    expect(statusesOf(await fetchRefundable(service, paid.id))).toEqual(statuses)
+  })
+
+  it('one after the other has what is left blocked again, and refunds take the rest', async () => {
+    const { id, endToEnd, reference } = await contested({ of: 300 })
+    await decide(service, reference, 'accept')
+    service.clock.advance(2_000)
+    await pollUntil(service, id, 'INFRACTION')
+    let second = ''
+    const money = await countMoney(service, async () => {
+      second = await contest(service, endToEnd)
+      await pollUntil(service, id, 'BLOCKED')
+    })
+    expect(money).toEqual({ available: -700, blocked: 700 })
+    await decide(service, second, 'reject')
+    await pollUntil(service, id, 'INFRACTION')
+    await untilRefund(service, id, await refund(service, id), 'REFUNDED')
+    expect(await untilStatus(service, id, 'INFRACTION')).toMatchObject({ amountRefunded: 700, amountReturned: 300 })
+  })
+
+  it('under the same reference, which was reopened, is blocked again', async () => {
+    const { id, reference } = await contested()
+    await decide(service, reference, 'reject')
+    await pollUntil(service, id, 'PAID')
+    await service.db.query(sql`
+      update simulator.infractions set state = 'open', changed_at = ${service.clock.now()} where id = ${reference}`)
+    const money = await countMoney(service, async () => await pollUntil(service, id, 'BLOCKED'))
+    expect(money).toEqual({ available: -1000, blocked: 1000 })
+    expect(await infractionsOf(service, id)).toEqual([{ state: 'open', amount: 1000 }])
+  })
+
+  it('is shown where nothing is left to block', async () => {
+    const { id, endToEnd } = await payOne(service)
+    await untilRefund(service, id, await refund(service, id), 'REFUNDED')
+    await contest(service, endToEnd)
+    await untilDisputes(id, [{ status: 'OPEN', amountBlocked: 0 }])
+    expect((await fetchRefundable(service, id)).status).toBe('REFUNDED')
+  })
+})
+
+describe('a dispute that is accepted', () => {
+  it('within one reading, or returned before the next, shows every step, each with its event', async () => {
+    const { id, endToEnd } = await payOne(service)
+    await decide(service, await contest(service, endToEnd), 'accept')
+    service.clock.advance(2_000)
+    // The callback of its return, and nothing else: it has the disputes read first.
+    await untilStatus(service, id, 'INFRACTION')
+    const statuses = [...bought, 'BLOCKED', 'PROCESSING_INFRACTION', 'INFRACTION']
+    expect(statusesOf(await fetchRefundable(service, id))).toEqual(statuses)
+    expect(await eventsOf(service, id)).toEqual(statuses.slice(1).map((one) => `transaction.${one.toLowerCase()}`))
+  })
 })
 
 describe('the operator', () => {

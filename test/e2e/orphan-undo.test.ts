@@ -116,7 +116,7 @@ describe('a match', () => {
     await expect(undo(refunded.held.id)).rejects.toThrow(/part of the payment went back/)
     await contest(service, contested.endToEnd)
     await pollUntil(service, contested.id, 'BLOCKED')
-    await expect(undo(contested.held.id)).rejects.toThrow(/contested/)
+    await expect(undo(contested.held.id)).rejects.toThrow(/disputed/)
   })
 
   it('and a return of the same payment never both come about, in whatever order they are asked for', async () => {

@@ -1,12 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { sql } from '../../src/db/sql.ts'
 import { matchPayment } from '../../src/orphans/match.ts'
 import { createSettlement } from '../../src/transactions/settle.ts'
 import { type CommandLine, openCommandLine } from '../support/command-line.ts'
+import { contest, decide, fetchDisputed, pollUntil } from '../support/infractions.ts'
 import { eventsOf, fetchTransaction } from '../support/payments.ts'
 import { returnsOf, setFixedFee } from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'
-import { houseBalances, payingCustomer, payOrphan, untilReturned } from '../support/suspense.ts'
+import { houseBalances, payingCustomer, payOrphan, untilReturned, untilSuspense } from '../support/suspense.ts'
+import { eventually } from '../support/webhooks.ts'
 import { balancesOf, expectBooksAgree } from '../support/withdrawals.ts'
 
 type Shown = { id: string; status: string; candidates: { score: number; transactionId: string; reasons: string[] }[] }
@@ -87,5 +90,63 @@ describe('a payment that names no charge', () => {
     expect(await fetchTransaction(service, id)).toMatchObject({ status: 'REFUNDED' })
     expect(await auditOf(held.id)).toEqual(['orphan.undo'])
     await cli.expectFailure(['orphan', 'undo', held.id], /matched to no transaction/)
+  })
+})
+
+describe('a disputed payment in suspense', () => {
+  const untilKept = async (endToEnd: string, state: string) =>
+    await eventually(async () => {
+      await service.runJob('transactions.infractions')
+      const rows = await service.db.query<{ state: string }>(sql`
+        select acquirer_state as state from unattributed_disputes where end_to_end = ${endToEnd}`)
+      return rows[0]?.state === state
+    })
+
+  it('shows its dispute, is not sent back meanwhile, and is blocked in the commit that attributes it', async () => {
+    const { id, endToEnd, held } = await payOrphan(service, { amount: 50_000 })
+    const merchant = await balancesOf(service)
+    const reference = await contest(service, endToEnd)
+    await untilKept(endToEnd, 'open')
+    expect(await cli.runJson(['orphan', 'show', held.id])).toMatchObject({
+      disputes: [{ reference, amount: 50_000, state: 'open', status: 'ABERTA', deadline: expect.any(String) }],
+    })
+    expect(await cli.read(['orphan', 'show', held.id])).toMatch(/disputed \(MED\)/)
+    await cli.expectFailure(['orphan', 'return', held.id], /dispute \(MED\) of this payment is under way/)
+
+    await cli.runJson(['orphan', 'match', held.id, '--transaction', id])
+    expect(await fetchDisputed(service, id)).toMatchObject({
+      status: 'BLOCKED',
+      disputes: [{ amount: 50_000, amountBlocked: 50_000, status: 'OPEN' }],
+    })
+    expect(await eventsOf(service, id)).toEqual([
+      ...['transaction.pix_qrcode_generated', 'transaction.paid', 'transaction.blocked'],
+    ])
+    // The fee is the operator's; nothing of the payment can be withdrawn.
+    const { available, debt, blocked } = await balancesOf(service)
+    expect({ free: available + debt, blocked }).toEqual({
+      free: merchant.available + merchant.debt - 30,
+      blocked: merchant.blocked + 50_000,
+    })
+
+    await decide(service, reference, 'reject')
+    await pollUntil(service, id, 'PAID')
+  })
+
+  it('that the dispute was about no more can be sent back', async () => {
+    const { endToEnd, held } = await payOrphan(service, { amount: 50_000 })
+    const reference = await contest(service, endToEnd)
+    await untilKept(endToEnd, 'open')
+    await decide(service, reference, 'cancel')
+    await untilKept(endToEnd, 'canceled')
+    expect(await cli.runJson(['orphan', 'return', held.id])).toMatchObject({ status: 'returning' })
+  })
+
+  it('of which the bank returns it is returned, and its dispute is not over before the bank says so', async () => {
+    const { endToEnd } = await payOrphan(service, { amount: 50_000 })
+    const reference = await contest(service, endToEnd)
+    await untilKept(endToEnd, 'open')
+    await decide(service, reference, 'accept')
+    await untilKept(endToEnd, 'accepted')
+    await untilSuspense(service, endToEnd, 'returned')
   })
 })

@@ -40,3 +40,16 @@ export async function infractionsOf(service: TestService, id: string): Promise<{
   return await service.db.query(sql`
     select state, amount from infractions where transaction_id = ${id} order by opened_at, amount`)
 }
+
+export type Disputed = {
+  status: string
+  amountRefunded: number
+  amountReturned: number
+  disputes: { id: string; amount: number; amountReturned: number; amountBlocked: number; status: string }[]
+  returns: { endToEndRefund: string | null; amount: number; disputeId: string | null }[]
+}
+
+/** A transaction with what is disputed of it, and what went back. */
+export async function fetchDisputed(service: TestService, id: string): Promise<Disputed> {
+  return (await service.call<Disputed>(`/transaction/${id}`)).body
+}

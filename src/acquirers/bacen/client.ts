@@ -157,7 +157,7 @@ function read({ status, headers, body }: HttpResponse): Answer {
     throw new AcquirerUnavailable(
       `The acquirer answered ${status} and points to ${hostOf(headers.location)}, which is not followed: check baseUrl`,
     )
-  if (!isYes && (status < 400 || status >= 500 || notNow.has(status))) {
+  if (!isYes && !isSwitchedOff(status, body) && (status < 400 || status >= 500 || notNow.has(status))) {
     throw new AcquirerUnavailable(`The acquirer answered ${status}`)
   }
   if (isYes && body.trim() === '') return { ok: true, body: {} }
@@ -171,6 +171,13 @@ function read({ status, headers, body }: HttpResponse): Answer {
     )
   return { ok: false, status, reason: toReason(status, parsed), body: parsed }
 }
+
+/** Efí answers 500 in homologation for what exists in production only. That is a certain no, and no outage. */
+export function isSwitchedOff(status: number, body: string): boolean {
+  return status === 500 && switchedOff.test(body)
+}
+
+export const switchedOff = /desabilitad[ao] em ambiente de homologa/i
 
 function hostOf(location: string | undefined): string {
   return location !== undefined && URL.canParse(location) ? new URL(location).host : 'elsewhere'

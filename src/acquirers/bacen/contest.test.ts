@@ -77,13 +77,15 @@ it('follows a contest from its opening until the money is gone', async () => {
     reference,
     endToEndId,
     amount: 700,
-    reason: 'Fundada suspeita de fraude',
+    reason: 'golpe',
     state: 'open',
+    status: 'ABERTA',
     openedAt: simulator.clock.now(),
+    deadline: new Date(simulator.clock.now().getTime() + 7 * 86_400_000),
   }
   expect(await list()).toEqual([infraction])
   await simulator.decideInfraction({ reference, decision: 'accept' })
-  expect(await list()).toEqual([{ ...infraction, state: 'accepted' }])
+  expect(await list()).toEqual([{ ...infraction, state: 'accepted', status: 'ACEITA' }])
   const returned = {
     id: expect.stringMatching(/^[\da-f]{32}$/),
     endToEndId: expect.stringMatching(/^D09089356/),
@@ -92,7 +94,7 @@ it('follows a contest from its opening until the money is gone', async () => {
   }
   expect(await acquirer.findPayment(endToEndId)).toMatchObject({ returns: [{ ...returned, isDone: false }] })
   simulator.clock.advance(returnAfterAcceptanceMs)
-  expect(await list()).toEqual([{ ...infraction, state: 'returned' }])
+  expect(await list()).toEqual([{ ...infraction, state: 'accepted', status: 'ACEITA' }])
   const at = simulator.clock.now()
   expect(await acquirer.findPayment(endToEndId)).toMatchObject({
     amount: 1000,

@@ -1,41 +1,64 @@
-import type { InfractionFound, Infractions, Range } from '../acquirer.ts'
+import { AcquirerUnavailable, type InfractionFound, type Infractions, NotOffered, type Range } from '../acquirer.ts'
+import { switchedOff } from './client.ts'
 import type { Manner } from './manner.ts'
 import { type ListDeps, listBetween } from './pages.ts'
-import { amount, dateTime, isRecord, text } from './read.ts'
+import { amount, count, dateTime, isRecord, record, text } from './read.ts'
 
 type Deps = ListDeps & { paths: Manner['paths'] }
 
-/** Contests of payments (MED) as Efí tells of them: the standard tells of none. */
+/** Disputes of payments (MED) as Efí lists them: the standard API has none. */
 export function createInfractions(deps: Deps): Infractions {
   return { list: (range) => listInfractions(deps, range) }
 }
 
 /** `GET /v2/gn/infracoes`, all pages. One that cannot be read is never passed over: it is money. */
 async function* listInfractions({ paths, ...deps }: Deps, range: Range): AsyncIterable<InfractionFound> {
-  yield* listBetween(deps, { path: paths.infractions, member: 'infracoes', range, read: readInfraction })
+  try {
+    yield* listBetween(deps, { path: paths.infractions, member: 'infracoes', range, read: readInfraction })
+  } catch (error) {
+    if (error instanceof AcquirerUnavailable && switchedOff.test(error.message))
+      throw new NotOffered('The acquirer lists no disputes in this environment', { cause: error })
+    throw error
+  }
 }
 
 function readInfraction(entry: unknown): InfractionFound | null {
   if (!isRecord(entry)) return null
-  const reference = text(entry, 'idInfracao') ?? text(entry, 'protocolo')
+  const reference = text(entry, 'idInfracao') ?? text(entry, 'protocolo') ?? count(entry, 'protocolo')?.toString()
   const endToEndId = text(entry, 'endToEndId')
-  const contested = amount(entry, 'valor')
-  const openedAt = dateTime(entry, 'dataCriacao') ?? dateTime(entry, 'dataUltimaModificacao')
-  if (!reference || !endToEndId || contested === null || !openedAt) return null
-  const state = readState(text(entry, 'status'))
-  return { reference, endToEndId, amount: contested, reason: text(entry, 'razao'), state, openedAt }
+  const disputed = amount(entry, 'valor')
+  const analysis = record(entry, 'dadosAnalise')
+  // `dataCriacao` and `dataUltimaModificacao` are names of an older version of the list.
+  const created = ['criadoEm', 'dataCriacao', 'atualizadoEm', 'dataUltimaModificacao'].map((name) =>
+    dateTime(entry, name),
+  )
+  const openedAt = dateTime(analysis, 'abertura') ?? created.find((date) => date !== null)
+  if (!reference || !endToEndId || disputed === null || !openedAt) return null
+  const status = text(entry, 'status')
+  return {
+    reference,
+    endToEndId,
+    amount: disputed,
+    reason: text(entry, 'tipoSituacao') ?? text(entry, 'razao'),
+    state: readState(status),
+    status,
+    openedAt,
+    deadline: dateTime(analysis, 'prazoFinalizacao'),
+  }
 }
 
-/** A state that is not known counts as open: until it is certain that the contest has ended, the money stays blocked. */
+/** By the beginning of the word: the documentation has `CANCELADA_EFI`. Any other word is unknown. */
 function readState(status: string | null): InfractionFound['state'] {
-  return states[status?.toLowerCase() ?? ''] ?? 'open'
+  const word = status?.toLowerCase().replace(/[\s-]+/g, '_') ?? ''
+  return states.find(([beginning]) => word.startsWith(beginning))?.[1] ?? 'unknown'
 }
 
-const states: Record<string, InfractionFound['state']> = {
-  aberta: 'open',
-  'em defesa': 'open',
-  aceita: 'accepted',
-  devolvida: 'returned',
-  rejeitada: 'rejected',
-  cancelada: 'canceled',
-}
+const states: [string, InfractionFound['state']][] = [
+  ['abert', 'open'],
+  ['em_defesa', 'open'],
+  ['em_analise', 'open'],
+  ['aceit', 'accepted'],
+  ['devolvid', 'returned'],
+  ['rejeitad', 'rejected'],
+  ['cancelad', 'canceled'],
+]

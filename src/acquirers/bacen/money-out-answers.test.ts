@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { receiverAccount } from '../../../simulator/receiver-account.ts'
+import efiDocumented from '../../../test/fixtures/efi-infracoes.json' with { type: 'json' }
 import { manualClock } from '../../../test/support/clock.ts'
 import { txidOf } from '../../../test/support/simulator.ts'
 import { cents } from '../../lib/money.ts'
-import { type Acquirer, AcquirerUnavailable, type MoneyOut } from '../acquirer.ts'
+import { type Acquirer, AcquirerUnavailable, type MoneyOut, NotOffered } from '../acquirer.ts'
 import { createBacenAcquirer } from './adapter.ts'
 import type { HttpRequest, HttpResponse } from './http.ts'
 import { explainRejection } from './spi-codes.ts'
@@ -177,28 +178,68 @@ describe('callbacks', () => {
   })
 })
 
-describe('infractions', () => {
-  const infracao = { idInfracao: 'i1', endToEndId, valor: '1.00', status: 'aberta', dataCriacao: now }
-  const list = async (...entries: unknown[]) => {
-    const { acquirer } = psp(() => json(200, { infracoes: entries }))
+describe('disputes', () => {
+  const [documented] = efiDocumented.infracoes
+  const asked = async (answer: HttpResponse) => {
+    const { acquirer } = psp(() => answer)
     const found = []
     for await (const one of acquirer.infractions?.list({ from: clock.now(), to: clock.now() }) ?? []) found.push(one)
     return found
   }
+  const list = async (...entries: unknown[]) => await asked(json(200, { infracoes: entries }))
 
-  it('of a state that is not known are open', async () => {
-    expect(await list(infracao, { ...infracao, status: 'em análise' }, { ...infracao, status: null })).toMatchObject([
-      { reference: 'i1', endToEndId, amount: 100, reason: null, state: 'open', openedAt: clock.now() },
-      { state: 'open' },
-      { state: 'open' },
+  it('are read as Efí documents them, every state', async () => {
+    const found = await asked(json(200, efiDocumented))
+    expect(found.map(({ status, state }) => [status, state])).toEqual([
+      ['ABERTA', 'open'],
+      ['EM_DEFESA', 'open'],
+      ['ACEITA', 'accepted'],
+      ['REJEITADA', 'rejected'],
+      ['CANCELADA_EFI', 'canceled'],
+    ])
+    expect(found[0]).toEqual({
+      reference: '8ad75c93-6150-422c-929e-822f361c7a6b',
+      endToEndId: 'E09089356202312181249APId91a6304',
+      amount: 10_000,
+      reason: 'golpe',
+      state: 'open',
+      status: 'ABERTA',
+      openedAt: new Date('2023-12-20T16:01:35Z'),
+      deadline: new Date('2023-12-27T16:01:35Z'),
+    })
+    expect(found[1]).toMatchObject({ amount: 10_050, reason: 'Solicitacao de devolução' })
+  })
+
+  it('are read by the dates of an older list, and by the protocol where there is no id', async () => {
+    const { dadosAnalise: _, criadoEm: __, idInfracao: ___, ...other } = documented ?? {}
+    const found = await list({ ...other, atualizadoEm: null, dataCriacao: now, protocolo: 1313 })
+    expect(found).toMatchObject([{ reference: '1313', openedAt: clock.now(), deadline: null }])
+  })
+
+  it('of a state that is not known are unknown, and none is taken for ended', async () => {
+    const found = await list({ ...documented, status: 'SUSPENSA' }, { ...documented, status: null })
+    expect(found).toMatchObject([
+      { state: 'unknown', status: 'SUSPENSA' },
+      { state: 'unknown', status: null },
     ])
   })
 
   it('that cannot be read are not passed over', async () => {
-    for (const other of [{ idInfracao: null }, { valor: '100,00' }, { endToEndId: '' }, { dataCriacao: 'today' }]) {
-      await expect(list({ ...infracao, ...other })).rejects.toBeInstanceOf(AcquirerUnavailable)
+    const dateless = { dadosAnalise: {}, criadoEm: 'today', atualizadoEm: null }
+    for (const other of [{ idInfracao: null, protocolo: null }, { valor: '100,00' }, { endToEndId: '' }, dateless]) {
+      await expect(list({ ...documented, ...other })).rejects.toBeInstanceOf(AcquirerUnavailable)
     }
     await expect(list(null)).rejects.toBeInstanceOf(AcquirerUnavailable)
+  })
+
+  it('are not offered where the PSP has switched the list off, which is no outage', async () => {
+    const detail = 'Funcionalidade desabilitada em ambiente de homologação.'
+    const type = 'https://pix.bcb.gov.br/api/v2/error/InfracaoErroInterno'
+    await expect(asked(json(500, { type, title: 'Erro Interno', status: 500, detail }))).rejects.toBeInstanceOf(
+      NotOffered,
+    )
+    const other = asked(json(500, { type, title: 'Erro Interno', status: 500, detail: 'Ocorreu um erro interno.' }))
+    await expect(other).rejects.not.toBeInstanceOf(NotOffered)
   })
 })
 

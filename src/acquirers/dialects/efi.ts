@@ -28,6 +28,7 @@ export const efi = dialect({
     'https://dev.efipay.com.br/docs/api-pix/envio-pagamento-pix/',
     'https://dev.efipay.com.br/docs/api-pix/webhooks/',
     'https://dev.efipay.com.br/docs/api-pix/endpoints-exclusivos-efi/',
+    'https://github.com/efipay/sdk-node-apis-efi (types of its methods, such as medList)',
   ],
   unconfirmed: [
     'The list of sent Pix: its SDK types a bare list and programs read { pix: […] } with the standard’s paging; both are read.',
@@ -35,5 +36,6 @@ export const efi = dialect({
     'Why a bank rejected a payout is documented in callbacks only (gnExtras.erro): the reason may be missing.',
     'Whether saldo leaves out what bloqueios names: read as if it did, since it is called what may be used.',
     'How long a list may be asked for at once.',
+    'Disputes (MED): the list is switched off in homologation, so it was read from the documentation alone. Which date its inicio and fim are compared with is not documented; it is read so that any will do. What follows ACEITA, and when, shows only in the payment.',
   ],
 })

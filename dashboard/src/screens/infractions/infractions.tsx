@@ -1,7 +1,8 @@
-import { Badge, Button, Skeleton, Stack, Text, Title } from '@mantine/core'
+import { Anchor, Badge, Button, Group, Skeleton, Stack, Text, Title } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { ContestView } from '../../../../src/dashboard/infraction-routes.ts'
+import { Link } from 'wouter'
+import type { ContestView, UnattributedView } from '../../../../src/dashboard/infraction-routes.ts'
 import { ask, withQuery } from '../../api.ts'
 import { Empty } from '../../components/empty.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
@@ -16,7 +17,7 @@ import { OpenContest } from './open.tsx'
 import { words } from './text.ts'
 
 /** Moments come over the wire as text; `now` is the service's, which deadlines are counted from. */
-type Answer = { total: number; totalPages: number; now: string; data: ContestView[] }
+type Answer = { total: number; totalPages: number; now: string; data: ContestView[]; unattributed: UnattributedView[] }
 
 /** Contests of payments: those that run, with their deadlines, and what became of the others. */
 export default function Infractions() {
@@ -68,8 +69,39 @@ function Running() {
           <OpenContest key={contest.id} contest={contest} aheadMs={data.aheadMs} />
         ))}
       </Stack>
+      {data?.unattributed.map((dispute) => (
+        <Unattributed key={dispute.reference} dispute={dispute} />
+      ))}
       {data && data.total > 1 && <Pages total={data.total} totalPages={data.totalPages} page={page} onPage={setPage} />}
     </Section>
+  )
+}
+
+/** Of a payment that no transaction has: nothing of a merchant is blocked, and an operator has to know before the payment is attributed. */
+function Unattributed({ dispute }: { dispute: UnattributedView }) {
+  const t = useText(words)
+  const format = useFormat()
+  const { amount, acquirer, endToEnd, openedAt, deadline, reason, suspenseId } = dispute
+  return (
+    <div className="row" style={{ padding: 'var(--mantine-spacing-md) 0' }}>
+      <Group gap={8}>
+        {suspenseId === null ? (
+          <Text fw={650}>{format.money(amount)}</Text>
+        ) : (
+          <Anchor component={Link} href={`/reconciliation/held/${suspenseId}`} fw={650} c="inherit">
+            {format.money(amount)}
+          </Anchor>
+        )}
+        <Badge variant="light" color="orange" tt="none" radius="sm">
+          {suspenseId === null ? t.noPayment : t.inSuspense}
+        </Badge>
+      </Group>
+      <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+        {acquirer} · {endToEnd} · {t.openedAt(format.dateTime(openedAt))}
+        {deadline ? ` · ${t.until(format.dateTime(deadline))}` : ''}
+        {reason ? ` · ${reason}` : ''}
+      </Text>
+    </div>
   )
 }
 

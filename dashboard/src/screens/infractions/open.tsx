@@ -19,7 +19,8 @@ export function OpenContest({ contest, aheadMs }: { contest: ContestView; aheadM
   const may = useMay()
   const { merchant } = useUser()
   const [decision, setDecision] = useState<'accept' | 'reject' | null>(null)
-  const { transactionId, clientId, clientName, amount, blocked, reason, state, isToldByAcquirer, openedAt } = contest
+  const { transactionId, clientId, clientName, amount, blocked, returned, reason, state, openedAt } = contest
+  const { isToldByAcquirer, unknownStatus } = contest
   const path = `/transactions/${transactionId}`
   return (
     <Group className="row" py="md" justify="space-between" align="center" gap="md" component="article">
@@ -39,10 +40,16 @@ export function OpenContest({ contest, aheadMs }: { contest: ContestView; aheadM
           </Badge>
         </Group>
         <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
-          {t.blocked} {format.money(blocked)} · {t.openedAt(format.dateTime(openedAt))} ·{' '}
+          {t.blocked} {format.money(blocked)}
+          {returned > 0 ? ` · ${t.returned(format.money(returned))}` : ''} · {t.openedAt(format.dateTime(openedAt))} ·{' '}
           {isToldByAcquirer ? t.byAcquirer : t.byHand}
           {reason ? ` · ${reason}` : ''}
         </Text>
+        {unknownStatus !== null && (
+          <Text size="xs" fw={600} c="var(--mantine-color-red-light-color)">
+            {t.unknownStatus(unknownStatus)}
+          </Text>
+        )}
       </div>
       <Deadline contest={contest} aheadMs={aheadMs} />
       {may('infraction.decide') && (

@@ -20,6 +20,11 @@ export const words = texts({
       canceled: 'Withdrawn',
     },
     blocked: 'Blocked',
+    returned: (amount: string) => `returned ${amount}`,
+    unknownStatus: (status: string) =>
+      `The acquirer gives it the status “${status}”, which Guichê does not know. The money stays blocked: find out at the bank, then decide here.`,
+    inSuspense: 'In suspense',
+    noPayment: 'No payment of Guichê',
     transaction: 'Transaction',
     merchant: 'Merchant',
     opened: 'Opened',
@@ -70,6 +75,11 @@ export const words = texts({
       canceled: 'Retirada',
     },
     blocked: 'Bloqueado',
+    returned: (amount: string) => `devolvido ${amount}`,
+    unknownStatus: (status: string) =>
+      `O adquirente informa a situação “${status}”, que o Guichê não conhece. O dinheiro continua bloqueado: confirme com o banco e decida aqui.`,
+    inSuspense: 'Na conta transitória',
+    noPayment: 'Pagamento fora do Guichê',
     transaction: 'Transação',
     merchant: 'Lojista',
     opened: 'Aberta',

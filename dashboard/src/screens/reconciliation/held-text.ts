@@ -64,6 +64,11 @@ export const words = texts({
     byOthers: 'Sent back by others',
     history: 'What became of it',
     error: 'It could not be sent back',
+    disputed: (money: string) => `Disputed (MED): ${money}`,
+    disputeOpen:
+      'The payer’s bank disputes this payment. It cannot be sent back until that is decided. Attributed to an order, the disputed amount is blocked at once.',
+    disputeUntil: (time: string) => `The acquirer decides by ${time}.`,
+    disputeOver: 'This dispute is over.',
     sendBack: 'Send back',
     sendBackLead: (money: string, payer: string) => `${money} go back to ${payer}. This cannot be undone.`,
     thePayer: 'who paid it',
@@ -130,6 +135,11 @@ export const words = texts({
     byOthers: 'Devolvido por outros',
     history: 'O que houve com ele',
     error: 'Não pôde ser devolvido',
+    disputed: (money: string) => `Contestado (MED): ${money}`,
+    disputeOpen:
+      'O banco do pagador contesta este pagamento. Ele não pode ser devolvido até a decisão. Se for conciliado com um pedido, o valor contestado é bloqueado na hora.',
+    disputeUntil: (time: string) => `O adquirente decide até ${time}.`,
+    disputeOver: 'Esta contestação foi encerrada.',
     sendBack: 'Devolver',
     sendBackLead: (money: string, payer: string) => `${money} voltam para ${payer}. Isso não pode ser desfeito.`,
     thePayer: 'quem pagou',

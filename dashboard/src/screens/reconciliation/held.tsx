@@ -50,6 +50,12 @@ export default function Held() {
           {data.error}
         </Alert>
       )}
+      {data.disputes.map((dispute) => (
+        <Alert key={dispute.reference} color="orange" title={t.disputed(format.money(dispute.amount))}>
+          {isOver[dispute.state] ? t.disputeOver : t.disputeOpen}
+          {dispute.deadline && !isOver[dispute.state] ? ` ${t.disputeUntil(format.dateTime(dispute.deadline))}` : ''}
+        </Alert>
+      ))}
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg" style={{ alignItems: 'start' }}>
         <Section title={t.facts} aside={<HeldStatus of={data.status} />}>
           <Facts payment={data} />
@@ -74,6 +80,8 @@ export default function Held() {
     </Page>
   )
 }
+
+const isOver = { open: false, accepted: false, unknown: false, returned: true, rejected: true, canceled: true } as const
 
 function Facts({ payment }: { payment: OrphanView }) {
   const t = useText(words)

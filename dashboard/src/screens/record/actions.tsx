@@ -13,5 +13,6 @@ export function RecordActions({
 }) {
   if (told.type === 'withdrawal') return <WithdrawalActions id={told.id} />
   // They are asked for one after the other: the button goes with the first that knows better.
-  return transaction && told.status === 'PAID' ? <RefundButton transaction={transaction} /> : null
+  const mayBeRefunded = told.status === 'PAID' || told.status === 'INFRACTION'
+  return transaction && mayBeRefunded ? <RefundButton transaction={transaction} /> : null
 }

@@ -17,6 +17,7 @@ import { useClientLink } from '../../links.ts'
 import { useMay, useUser } from '../../session.tsx'
 import { useLanguage, useText } from '../../text.ts'
 import { RecordActions } from './actions.tsx'
+import { Disputes } from './disputes.tsx'
 import { writeEntry } from './happened.ts'
 import { PaymentPage } from './payment-page.tsx'
 import { Refunds } from './refund.tsx'
@@ -105,6 +106,7 @@ function Shown({ client, isTransaction }: { client: string; isTransaction: boole
           {transaction.data && (
             <Refunds refunds={transaction.data.refunds ?? []} errorMessage={transaction.data.errorMessage} />
           )}
+          {transaction.data && <Disputes transaction={transaction.data} />}
           {transaction.data && code?.uri && code.qrCodeBase64 && (
             <Section title={t.qr}>
               <Group align="flex-start" wrap="wrap">

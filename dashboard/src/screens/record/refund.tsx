@@ -56,11 +56,14 @@ export function RefundButton({ transaction }: { transaction: Transaction }) {
   const sentence = useSentence()
   const may = useMay()
   const [isOpen, setOpen] = useState(false)
-  const { id, status, updatedAt } = transaction
+  const { id, status, updatedAt, amountPaid = 0, amountRefunded = 0, amountReturned = 0 } = transaction
+  // After a lost dispute of a part the rest may go back.
+  const isLeft = amountPaid > amountRefunded + amountReturned
+  const isRefundable = isLeft && (status === 'PAID' || status === 'INFRACTION')
   const whole = useQuery({
     queryKey: ['refundable', id, updatedAt],
     queryFn: async () => await ask<RefundPreview>('GET', `/transaction/${id}/refund`),
-    enabled: may('refund.write') && status === 'PAID',
+    enabled: may('refund.write') && isRefundable,
   })
   if (whole.error instanceof Refused && whole.error.code === 'payouts_stopped') {
     return (
@@ -71,7 +74,7 @@ export function RefundButton({ transaction }: { transaction: Transaction }) {
       </Tooltip>
     )
   }
-  if (!whole.data || status !== 'PAID') return null
+  if (!whole.data || !isRefundable) return null
   return (
     <>
       <Button variant="default" onClick={() => setOpen(true)}>

@@ -1,0 +1,125 @@
+import type { Dispute, Return, Transaction } from '@guiche/sdk'
+import { Badge, Group, Stack, Text } from '@mantine/core'
+import { Section } from '../../components/page.tsx'
+import { useFormat } from '../../format.ts'
+import { texts, useText } from '../../text.ts'
+
+const words = texts({
+  en: {
+    disputes: 'Disputes (MED)',
+    returns: 'Returned by the bank',
+    statuses: {
+      OPEN: 'In analysis',
+      ACCEPTED: 'Accepted',
+      RETURNED: 'Returned',
+      REJECTED: 'Rejected',
+      CANCELED: 'Withdrawn',
+    },
+    blocked: (amount: string) => `${amount} blocked`,
+    returned: (amount: string) => `${amount} returned to the payer`,
+    opened: (time: string) => `opened ${time}`,
+    until: (time: string) => `decided by ${time}`,
+    ended: (time: string) => `ended ${time}`,
+    byMed: 'MED',
+    byBank: 'by the bank itself',
+  },
+  pt: {
+    disputes: 'Contestações (MED)',
+    returns: 'Devolvido pelo banco',
+    statuses: {
+      OPEN: 'Em análise',
+      ACCEPTED: 'Aceita',
+      RETURNED: 'Devolvida',
+      REJECTED: 'Rejeitada',
+      CANCELED: 'Retirada',
+    },
+    blocked: (amount: string) => `${amount} bloqueados`,
+    returned: (amount: string) => `${amount} devolvidos ao pagador`,
+    opened: (time: string) => `aberta em ${time}`,
+    until: (time: string) => `decisão até ${time}`,
+    ended: (time: string) => `encerrada em ${time}`,
+    byMed: 'MED',
+    byBank: 'pelo próprio banco',
+  },
+})
+
+const colors = { OPEN: 'orange', ACCEPTED: 'orange', RETURNED: 'grape', REJECTED: 'teal', CANCELED: 'gray' } as const
+
+/** What is disputed of a transaction, and what its bank gave back to the payer. */
+export function Disputes({ transaction: { disputes = [], returns = [] } }: { transaction: Transaction }) {
+  const t = useText(words)
+  return (
+    <>
+      {disputes.length > 0 && (
+        <Section title={t.disputes}>
+          <Stack gap={0}>
+            {disputes.map((dispute) => (
+              <OneDispute key={dispute.id} dispute={dispute} />
+            ))}
+          </Stack>
+        </Section>
+      )}
+      {returns.length > 0 && (
+        <Section title={t.returns}>
+          <Stack gap={0}>
+            {returns.map((one) => (
+              <OneReturn key={`${one.endToEndRefund} ${one.date}`} one={one} />
+            ))}
+          </Stack>
+        </Section>
+      )}
+    </>
+  )
+}
+
+function OneDispute({ dispute }: { dispute: Dispute }) {
+  const t = useText(words)
+  const format = useFormat()
+  const { amount, amountBlocked, amountReturned, status, reason, openedAt, deadline, finishedAt } = dispute
+  const facts = [
+    amountBlocked > 0 ? t.blocked(format.money(amountBlocked)) : '',
+    amountReturned > 0 ? t.returned(format.money(amountReturned)) : '',
+    t.opened(format.dateTime(openedAt)),
+    finishedAt
+      ? t.ended(format.dateTime(finishedAt))
+      : status === 'OPEN' && deadline
+        ? t.until(format.dateTime(deadline))
+        : '',
+    reason ?? '',
+  ]
+  return (
+    <Group className="row" py="xs" justify="space-between" align="flex-start" wrap="nowrap">
+      <div style={{ minWidth: 0 }}>
+        <Text size="sm" fw={600}>
+          {format.money(amount)}
+        </Text>
+        <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+          {facts.filter((fact) => fact !== '').join(' · ')}
+        </Text>
+      </div>
+      <Badge variant="light" color={colors[status]} tt="none" radius="sm" style={{ flexShrink: 0 }}>
+        {t.statuses[status]}
+      </Badge>
+    </Group>
+  )
+}
+
+function OneReturn({ one: { amount, date, endToEndRefund, disputeId } }: { one: Return }) {
+  const t = useText(words)
+  const format = useFormat()
+  return (
+    <div className="row" style={{ padding: 'var(--mantine-spacing-xs) 0' }}>
+      <Text size="sm" fw={600}>
+        {format.money(amount)}
+      </Text>
+      <Text size="xs" c="dimmed">
+        {format.dateTime(date)} · {disputeId ? t.byMed : t.byBank}
+      </Text>
+      {endToEndRefund && (
+        <Text size="xs" c="dimmed" className="identifier">
+          {endToEndRefund}
+        </Text>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,121 @@
+import type { InfractionFound } from '../acquirers/acquirer.ts'
+import { type Db, sql, type Tx } from '../db/sql.ts'
+import { cents } from '../lib/money.ts'
+
+/** The dispute of a payment that no transaction has: it is in suspense, or nothing of ours. */
+export type UnattributedDispute = {
+  acquirer: string
+  reference: string
+  end_to_end: string
+  amount: number
+  reason: string | null
+  acquirer_status: string | null
+  acquirer_state: InfractionFound['state']
+  opened_at: Date
+  deadline_at: Date | null
+}
+
+const columns = sql`
+  acquirer, reference, end_to_end, amount, reason, acquirer_status, acquirer_state, opened_at, deadline_at`
+
+const undecided = sql`acquirer_state in ('open', 'accepted', 'unknown')`
+
+/** Keeps what an acquirer says of such a dispute; true when that is new. */
+export async function saveUnattributedDispute(
+  db: Db | Tx,
+  { acquirer, found, now }: { acquirer: string; found: InfractionFound; now: Date },
+): Promise<boolean> {
+  const rows = await db.query(sql`
+    insert into unattributed_disputes (${columns}, changed_at)
+    values (
+      ${acquirer}, ${found.reference}, ${found.endToEndId}, ${found.amount}, ${found.reason}, ${found.status}, ${found.state},
+      ${found.openedAt}, ${found.deadline}, ${now})
+    on conflict (acquirer, reference) do update set amount = excluded.amount, reason = excluded.reason,
+      acquirer_status = excluded.acquirer_status, acquirer_state = excluded.acquirer_state, opened_at = excluded.opened_at,
+      deadline_at = excluded.deadline_at, changed_at = excluded.changed_at
+    where (unattributed_disputes.amount, unattributed_disputes.acquirer_status, unattributed_disputes.deadline_at)
+      is distinct from (excluded.amount, excluded.acquirer_status, excluded.deadline_at)
+    returning reference`)
+  return rows.length === 1
+}
+
+/** Takes the disputes of a payment out: its transaction has them from this commit on. */
+export async function takeDisputesOf(
+  tx: Tx,
+  { acquirer, endToEndId }: { acquirer: string; endToEndId: string },
+): Promise<InfractionFound[]> {
+  const rows = await tx.query<UnattributedDispute>(sql`
+    delete from unattributed_disputes where acquirer = ${acquirer} and end_to_end = ${endToEndId} returning ${columns}`)
+  return rows
+    .toSorted((a, b) => a.opened_at.getTime() - b.opened_at.getTime())
+    .map((row) => ({
+      reference: row.reference,
+      endToEndId: row.end_to_end,
+      amount: cents(row.amount),
+      reason: row.reason,
+      state: row.acquirer_state,
+      status: row.acquirer_status,
+      openedAt: row.opened_at,
+      deadline: row.deadline_at,
+    }))
+}
+
+/** The disputes of a payment that is in suspense, the oldest first. */
+export async function listDisputesOf(
+  db: Db | Tx,
+  { acquirer, endToEndId }: { acquirer: string; endToEndId: string },
+): Promise<UnattributedDispute[]> {
+  return await db.query<UnattributedDispute>(sql`
+    select ${columns} from unattributed_disputes
+    where acquirer = ${acquirer} and end_to_end = ${endToEndId} order by opened_at, reference`)
+}
+
+/** A dispute as an operator sees it with its payment. */
+export function toDisputeView(dispute: UnattributedDispute) {
+  return {
+    reference: dispute.reference,
+    amount: dispute.amount,
+    reason: dispute.reason,
+    state: dispute.acquirer_state,
+    status: dispute.acquirer_status,
+    openedAt: dispute.opened_at.toISOString(),
+    deadline: dispute.deadline_at?.toISOString() ?? null,
+  }
+}
+
+/** All that an acquirer has not decided, of payments that no transaction has, the oldest first. */
+export async function listUnattributedDisputes(
+  db: Db,
+  { limit }: { limit: number },
+): Promise<(UnattributedDispute & { suspense_id: string | null })[]> {
+  return await db.query(sql`
+    select ${columns}, (
+      select id from suspense_payments s where s.acquirer = unattributed_disputes.acquirer and s.end_to_end = unattributed_disputes.end_to_end
+    ) as suspense_id
+    from unattributed_disputes where ${undecided} order by opened_at, reference limit ${limit}`)
+}
+
+/** Whether the acquirer still decides about a payment in suspense: until then nobody sends it back. */
+export async function isDisputed(db: Db | Tx, payment: { acquirer: string; end_to_end: string }): Promise<boolean> {
+  const rows = await db.query(sql`
+    select from unattributed_disputes
+    where acquirer = ${payment.acquirer} and end_to_end = ${payment.end_to_end} and ${undecided} limit 1`)
+  return rows.length === 1
+}
+
+/** One that is kept, by its reference. */
+export async function findUnattributedDispute(
+  db: Db,
+  { acquirer, reference }: { acquirer: string; reference: string },
+): Promise<UnattributedDispute | null> {
+  const [row] = await db.query<UnattributedDispute>(sql`
+    select ${columns} from unattributed_disputes where acquirer = ${acquirer} and reference = ${reference}`)
+  return row ?? null
+}
+
+/** When the oldest of an acquirer's that it has not decided was opened. */
+export async function findOldestUnattributed(db: Db, acquirer: string): Promise<Date | null> {
+  const [row] = await db.query<{ opened_at: Date | null }>(sql`
+    select min(opened_at) as opened_at from unattributed_disputes where acquirer = ${acquirer} and ${undecided}`)
+  return row?.opened_at ?? null
+}

@@ -1,0 +1,67 @@
+import { type Sql, sql } from '../db/sql.ts'
+import type { RefundStatus } from './refund-store.ts'
+
+/** A dispute as the transaction's view shows it. */
+export type ShownDispute = {
+  id: string
+  amount: number
+  amountReturned: number
+  amountBlocked: number
+  status: 'OPEN' | 'ACCEPTED' | 'RETURNED' | 'REJECTED' | 'CANCELED'
+  reason: string | null
+  openedAt: string
+  deadline: string | null
+  finishedAt: string | null
+}
+
+/** A return that was no refund, as the transaction's view shows it. `disputeId` is null where it was not under MED. */
+export type ShownReturn = {
+  endToEndRefund: string | null
+  amount: number
+  disputeId: string | null
+  date: string
+}
+
+/** A refund as the transaction's view shows it. */
+export type ShownRefund = {
+  id: string
+  amount: number
+  status: RefundStatus
+  endToEndRefund: string | null
+  reason: string | null
+  createdAt: string
+}
+
+const toText = (column: Sql) => sql`to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+
+export const shownRefunds = sql`(
+  select coalesce(json_agg(json_build_object(
+    'id', refunds.id, 'amount', refunds.amount, 'status', refunds.status, 'endToEndRefund', refunds.end_to_end,
+    'reason', refunds.reason,
+    'createdAt', to_char(refunds.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
+    order by refunds.created_at), '[]'::json)
+  from refunds
+  where refunds.merchant_id = transactions.merchant_id and refunds.transaction_id = transactions.id)`
+
+const disputes = sql`(
+  select coalesce(json_agg(json_build_object(
+    'id', infractions.id, 'amount', infractions.amount, 'amountReturned', infractions.returned_amount,
+    'amountBlocked', infractions.blocked_amount, 'status', upper(infractions.state), 'reason', infractions.reason,
+    'openedAt', ${toText(sql`infractions.opened_at`)}, 'deadline', ${toText(sql`infractions.deadline_at`)},
+    'finishedAt', ${toText(sql`infractions.finished_at`)})
+    order by infractions.opened_at, infractions.id), '[]'::json)
+  from infractions
+  where infractions.merchant_id = transactions.merchant_id and infractions.transaction_id = transactions.id)`
+
+const returns = sql`(
+  select coalesce(json_agg(json_build_object(
+    'endToEndRefund', back.end_to_end, 'amount', back.amount, 'disputeId', back.infraction_id,
+    'date', ${toText(sql`back.returned_at`)})
+    order by back.booked_at, back.id), '[]'::json)
+  from transaction_returns back
+  where back.merchant_id = transactions.merchant_id and back.transaction_id = transactions.id)`
+
+// Only what was disputed has disputes, and only what went back has returns: the others are spared the look.
+export const shownDisputes = sql`
+  case when transactions.infraction_date is null then '[]'::json else ${disputes} end as disputes,
+  case when transactions.amount_returned = 0 then '[]'::json else ${returns} end as returns`
