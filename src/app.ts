@@ -15,6 +15,7 @@ import { registerDashboardPage } from './dashboard/static.ts'
 import { type Db, ping } from './db/sql.ts'
 import { registerGuide } from './guide/static.ts'
 import { compileAtFirstUse } from './http/compile.ts'
+import { registerFrontPage } from './http/front-page.ts'
 import { registerHealthRoutes } from './http/health.ts'
 import { createRateLimiter, enforceRateLimit, type RateLimiter } from './http/rate-limit.ts'
 import { registerOpenApi, registerReference } from './http/reference.ts'
@@ -165,6 +166,7 @@ export async function createApp(deps: AppDeps): Promise<Server> {
     isPublic: config.isPublic,
     checkReady: async () => await ping(db),
   })
+  registerFrontPage(app, { isSimulated: deps.sandbox !== null })
   await registerReference(app)
   await registerDashboardPage(app)
   await registerGuide(app)

@@ -62,10 +62,6 @@ export async function registerOpenApi(app: Server, version: string): Promise<voi
 
 /** The document at `/openapi.json` and a page to read it at `/docs`, which loads nothing from elsewhere. */
 export async function registerReference(app: Server): Promise<void> {
-  // Who opens the address in a browser wants to read.
-  app.get('/', { config: { access: { public: true } }, schema: { hide: true } }, async (_request, reply) =>
-    reply.redirect('/docs'),
-  )
   // Made once: it is half a megabyte, and anybody may fetch it.
   let document: string | undefined
   app.get(

@@ -7,6 +7,11 @@ import { charge } from '../support/payments.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { findSandboxMerchant, inviteUser, password, signIn } from '../support/users.ts'
 
+const looks = [
+  { width: 390, theme: 'light' },
+  { width: 1440, theme: 'dark' },
+] as const
+
 describe.skipIf(chromiumPath === null)('the dashboard', () => {
   let service: TestService
   let browser: Browser
@@ -133,6 +138,23 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     await page.goto(`${service.baseUrl}/dashboard/welcome/nobody`)
     await page.getByRole('alert').waitFor()
     await look('newcomer-bad-link')
+    expect(complaints).toEqual([])
+    await close()
+  })
+
+  it.each(looks)('is found from the bare address, at $width, $theme', async (size) => {
+    const { page, look, complaints, close } = await visit(browser, { ...size, locale: 'pt-BR' })
+    await page.goto(service.baseUrl)
+    await page.getByText('nenhum dinheiro de verdade é movimentado').waitFor()
+    expect(await page.getByRole('link').count()).toBe(4)
+    await look('front-page')
+    for (const name of ['Guia', 'Referência da API', 'Painel']) {
+      await page.goto(service.baseUrl)
+      const href = await page.getByRole('link', { name }).getAttribute('href')
+      expect((await page.request.get(`${service.baseUrl}/${href}`)).status(), name).toBe(200)
+    }
+    await page.getByRole('link', { name: 'Painel' }).click()
+    await page.getByRole('heading', { name: 'Entrar' }).waitFor()
     expect(complaints).toEqual([])
     await close()
   })

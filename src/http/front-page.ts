@@ -1,0 +1,84 @@
+import { createHash } from 'node:crypto'
+import type { Server } from './server.ts'
+
+/** For a person who opens the bare address: where to go. Links are relative to it, so that they hold behind a proxy's path as well. */
+export function registerFrontPage(app: Server, { isSimulated }: { isSimulated: boolean }): void {
+  const pages = { en: toPage('en', isSimulated), pt: toPage('pt', isSimulated) }
+  app.get('/', { config: { access: { public: true } }, schema: { hide: true } }, async (request, reply) => {
+    const language = request.headers['accept-language']?.toLowerCase().startsWith('pt') ? 'pt' : 'en'
+    return reply
+      .type('text/html; charset=utf-8')
+      .header('content-security-policy', policy)
+      .header('vary', 'accept-language')
+      .send(pages[language])
+  })
+}
+
+type Door = [path: string, name: string, what: string]
+
+const words: Record<'en' | 'pt', { lang: string; lead: string; simulated: string; doors: Door[]; tryIt: Door }> = {
+  en: {
+    lang: 'en',
+    lead: 'A PIX payment gateway',
+    simulated: 'Simulated: no real money moves.',
+    doors: [
+      ['dashboard/', 'Dashboard', 'Payments, withdrawals, balances and settings'],
+      ['guide/', 'Guide', 'From the first charge to going live'],
+      ['docs', 'API reference', 'Every route, to try requests in'],
+    ],
+    tryIt: ['dashboard/sandbox', 'Pay a test charge', 'Create a charge and pay it at the simulated bank'],
+  },
+  pt: {
+    lang: 'pt-BR',
+    lead: 'Um gateway de pagamentos Pix',
+    simulated: 'Simulado: nenhum dinheiro de verdade é movimentado.',
+    doors: [
+      ['dashboard/', 'Painel', 'Pagamentos, saques, saldos e configurações'],
+      ['guide/', 'Guia', 'Da primeira cobrança à produção (em inglês)'],
+      ['docs', 'Referência da API', 'Todas as rotas, para testar requisições'],
+    ],
+    tryIt: ['dashboard/sandbox', 'Pagar uma cobrança de teste', 'Crie uma cobrança e pague no banco simulado'],
+  },
+}
+
+const style = `
+:root { color-scheme: light dark; --line: light-dark(#e2e8e6, #2a3431); --dim: light-dark(#56635f, #9fb0ac) }
+body { display: grid; place-content: center; min-height: 100vh; margin: 0; padding: 24px; box-sizing: border-box;
+  font: 16px/1.5 system-ui, sans-serif; color: light-dark(#14201d, #e8efed); background: light-dark(#f6f8f8, #111615) }
+main { width: min(640px, 100vw - 48px) }
+h1 { margin: 0; font-size: 28px }
+p { margin: 4px 0 24px; color: var(--dim) }
+ul { display: grid; grid-template-columns: repeat(auto-fit, minmax(240px, 1fr)); gap: 12px; margin: 0; padding: 0; list-style: none }
+a { display: block; height: 100%; box-sizing: border-box; padding: 16px; color: inherit; text-decoration: none;
+  background: light-dark(#fff, #1a211f); border: 1px solid var(--line); border-radius: 10px }
+a:hover, a:focus-visible { border-color: #0b7a6f; outline: none; box-shadow: 0 0 0 1px #0b7a6f }
+b { display: block; color: light-dark(#0b7a6f, #6fd3c5) }
+span { font-size: 14px; color: var(--dim) }`
+
+const policy = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
+
+function toPage(language: keyof typeof words, isSimulated: boolean): string {
+  const { lang, lead, simulated, doors, tryIt } = words[language]
+  const items = (isSimulated ? [...doors, tryIt] : doors).map(
+    ([path, name, what]) => `<li><a href="${path}"><b>${name}</b><span>${what}</span></a></li>`,
+  )
+  return `<!doctype html>
+<html lang="${lang}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Guichê</title>
+<style>${style}</style>
+</head>
+<body>
+<main>
+<h1>Guichê</h1>
+<p>${lead}${isSimulated ? `. ${simulated}` : ''}</p>
+<ul>
+${items.join('\n')}
+</ul>
+</main>
+</body>
+</html>
+`
+}
