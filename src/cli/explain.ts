@@ -12,7 +12,7 @@ export function explainCommand(group: Command): void {
   group
     .command('explain')
     .argument('<id>', 'of a transaction or a withdrawal, or its txid', toId)
-    .description('all that happened to it, in order, and where it stands and why')
+    .description('everything that happened to it, in order, and its current status')
     .option('--json', 'print JSON')
     .action(async (id: string, { json }: { json?: boolean }) => {
       const isConfigured = knowsAcquirer(readConfig(process.env))

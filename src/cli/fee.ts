@@ -21,7 +21,7 @@ export function feeCommands(program: Command): void {
   fee
     .command('set')
     .description('set the whole rule for one operation of a client; what is not named is not charged')
-    .requiredOption('--client <client-id>', 'whose')
+    .requiredOption('--client <client-id>', 'the client to charge')
     .addOption(new Option('--operation <operation>', 'of what').choices(operations).makeOptionMandatory())
     .option('--fixed <cents>', 'for each, whatever the amount', toCents)
     .option('--basis-points <points>', 'of the amount: 99 is 0.99 %, rounded half up to a cent', toBasisPoints)

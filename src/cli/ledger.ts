@@ -18,7 +18,7 @@ export function ledgerCommands(program: Command): void {
 
   ledger
     .command('verify')
-    .description('look at every cent; ends with 1 when something cannot be right')
+    .description('check the books; exits with 1 if anything is wrong')
     .option('--json', 'print JSON')
     .action(async ({ json }: Json) => {
       const found = await withContext(async ({ db }) => ({
@@ -33,7 +33,7 @@ export function ledgerCommands(program: Command): void {
 
   ledger
     .command('stop')
-    .description('let no more money leave: withdrawals and refunds wait, payments go on coming in')
+    .description('stop withdrawals and refunds; payments keep coming in')
     .requiredOption('--reason <reason>', 'why, for whoever releases it', toReason)
     .option('--json', 'print JSON')
     .action(async ({ json, reason }: Json & { reason: string }) => {

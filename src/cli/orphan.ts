@@ -20,7 +20,7 @@ type Json = { json?: boolean }
 
 /** `guiche orphan …`: money that arrived and is not known for what. */
 export function orphanCommands(program: Command): void {
-  const orphan = program.command('orphan').description('money that arrived and is not known for what')
+  const orphan = program.command('orphan').description('payments that match no charge')
 
   orphan
     .command('list')

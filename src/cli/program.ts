@@ -33,7 +33,7 @@ export async function createProgram(words: string[] = []): Promise<Command> {
   const program = new Command('guiche')
     .description('A self-hosted PIX payment gateway. Configuration is read from the environment: see .env.example.')
     .version(version)
-    .option('--as <name>', 'who does this, for the audit log (default: the user of the operating system)', toActor)
+    .option('--as <name>', 'your name in the audit log (default: the user of the operating system)', toActor)
     .showHelpAfterError()
   const named = groups.filter(({ names }) => names.some((name) => words.includes(name)))
   const isHelp = words.some((word) => ['help', '--help', '-h'].includes(word))

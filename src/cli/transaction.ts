@@ -3,5 +3,5 @@ import { explainCommand } from './explain.ts'
 
 /** `guiche transaction …` */
 export function transactionCommands(program: Command): void {
-  explainCommand(program.command('transaction').description('transactions: how one came to be as it is'))
+  explainCommand(program.command('transaction').description('inspect a transaction'))
 }

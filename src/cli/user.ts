@@ -41,12 +41,12 @@ export function userCommands(program: Command): void {
   user
     .command('invite')
     .description('print a link with which somebody becomes a user')
-    .requiredOption('--email <address>', 'whose')
+    .requiredOption('--email <address>', 'address of the new user')
     .requiredOption(
       '--role <role>',
       `${operatorRoles.join(', ')}; of a merchant's people (--client): ${merchantRoles.join(', ')}`,
     )
-    .option('--client <id>', 'whose people it joins (default: the operator’s)')
+    .option('--client <id>', 'the merchant that the user belongs to, by its API client (default: the operator)')
     .option('--json', 'print JSON')
     .action(async ({ json, email, role, client }: Json & { email: string; role: string; client?: string }) => {
       await withContext(async (context) => {
@@ -63,7 +63,7 @@ export function userCommands(program: Command): void {
   user
     .command('reset')
     .description('print a link with which a user chooses a new password; all sessions end')
-    .requiredOption('--email <address>', 'whose')
+    .requiredOption('--email <address>', 'address of the user')
     .option('--second-factor', 'forget the second factor as well')
     .option('--json', 'print JSON')
     .action(async ({ json, email, secondFactor }: Json & { email: string; secondFactor?: boolean }) => {
@@ -81,7 +81,7 @@ export function userCommands(program: Command): void {
     user
       .command(name)
       .description(description)
-      .requiredOption('--email <address>', 'whom')
+      .requiredOption('--email <address>', 'address of the user')
       .option('--json', 'print JSON')
       .action(async ({ json, email }: Json & { email: string }) => {
         await change(program, { email, action: `user.${name}` }, async (tx, known, { clock }) => {

@@ -25,7 +25,7 @@ export function withdrawalCommands(program: Command): void {
   withdrawal
     .command('list')
     .description('list the last withdrawals, newest first')
-    .option('--held', 'those that wait for somebody')
+    .option('--held', 'only those that wait for review')
     .option('--client <client-id>', 'those of one client')
     .option('--last <count>', 'how many', toRowCount, 50)
     .option('--json', 'print JSON')
@@ -47,7 +47,7 @@ export function withdrawalCommands(program: Command): void {
   withdrawal
     .command('approve')
     .argument('<id>', 'of the withdrawal', toId)
-    .description('send a withdrawal that is held, for whatever reason')
+    .description('approve a withdrawal that waits for review; it is sent')
     .option('--json', 'print JSON')
     .action(async (id: string, { json }: Json) => {
       const row = await decide(program, { id, action: 'withdrawal.approve' }, approveWithdrawal)
@@ -57,7 +57,7 @@ export function withdrawalCommands(program: Command): void {
   withdrawal
     .command('reject')
     .argument('<id>', 'of the withdrawal', toId)
-    .description('give the money of a withdrawal back of which nothing has been sent')
+    .description('reject a withdrawal that has not been sent, and return its money')
     .requiredOption('--reason <reason>', 'why; the merchant reads it', toReason)
     .option('--json', 'print JSON')
     .action(async (id: string, { json, reason }: Json & { reason: string }) => {
@@ -69,7 +69,7 @@ export function withdrawalCommands(program: Command): void {
   withdrawal
     .command('limits')
     .description('set or show what a client may withdraw; what is not named stays as it is')
-    .requiredOption('--client <client-id>', 'whose')
+    .requiredOption('--client <client-id>', 'the client whose limits these are')
     .option('--per-withdrawal <cents>', 'at most for one; none lifts it', toLimit)
     .option('--per-day <cents>', 'at most from 06:00 to 20:00 in São Paulo; none lifts it', toLimit)
     .option('--per-night <cents>', 'at most from 20:00 to 06:00; none lifts it', toLimit)

@@ -203,9 +203,15 @@ async function write(
 
 /** Keys and indexes two at a time, then the references between the tables. */
 async function rebuild(lanes: Lanes, indexes: store.Part[], report: Deps['report']): Promise<void> {
+  // One is built in milliseconds in a small database, in minutes in a large one: a line every few seconds says how far it is.
+  let reportedAt = performance.now()
+  report(`${indexes.length} indexes and constraints`)
   for (const [place, { make, isReference }] of indexes.toReversed().entries()) {
     if (isReference) await lanes.idle()
-    report(`${place + 1} of ${indexes.length}: ${make.replace(/\s+/g, ' ').slice(0, 100)}`)
+    if (performance.now() - reportedAt > 2_000) {
+      reportedAt = performance.now()
+      report(`${place + 1} of ${indexes.length}: ${make.replace(/\s+/g, ' ').slice(0, 100)}`)
+    }
     await lanes.run(make)
   }
   await lanes.idle()
