@@ -7,6 +7,7 @@ import type { EntryType } from '../ledger/accounts.ts'
 import { findHeld } from '../ledger/clearing-store.ts'
 import { inReais } from '../lib/money.ts'
 import { newUuid } from '../lib/secrets.ts'
+import { listComparedBalances } from '../reconciliation/balance-store.ts'
 import { actionOf, actorOf } from './actor.ts'
 import { toCents, toReason } from './arguments.ts'
 import { findMerchant } from './client.ts'
@@ -32,12 +33,19 @@ export function entryCommands(program: Command, ledger: Command): void {
     .description('what each acquirer must hold by the ledger, and the fees that are the operator’s to draw')
     .option('--json', 'print JSON')
     .action(async ({ json }: Json) => {
-      const { held, fees } = await withContext(async ({ db }) => ({
+      const { held, fees, compared } = await withContext(async ({ db }) => ({
         held: await findHeld(db),
         fees: await sumFees(db),
+        compared: await listComparedBalances(db),
       }))
-      const acquirers = [...held].map(([acquirer, cents]) => ({ acquirer, cents }))
-      const shown = acquirers.map(({ acquirer, cents }) => [`held by ${acquirer}`, inReais(cents)])
+      const acquirers = [...held].map(([acquirer, cents]) => {
+        const said = compared.find((one) => one.acquirer === acquirer)
+        return { acquirer, cents, difference: said?.difference ?? null, comparedAt: said?.at ?? null }
+      })
+      const shown = acquirers.map(({ acquirer, cents, difference, comparedAt }) => [
+        `held by ${acquirer}`,
+        inReais(cents) + (difference === null ? '' : `, the PSP has ${describe(difference)} (${comparedAt})`),
+      ])
       print({ acquirers, fees }, { json, shown: { ...Object.fromEntries(shown), 'fees to draw': inReais(fees) } })
     })
 
@@ -132,6 +140,11 @@ async function book(program: Command, type: Exclude<EntryType, 'manual_entry'>, 
 
 function toRecorded(action: Action, { entry, isReplay }: Awaited<ReturnType<typeof bookEntry>>): Action | null {
   return isReplay ? null : { ...action, merchantId: entry.merchant_id, recordId: entry.id }
+}
+
+function describe(difference: number): string {
+  if (difference === 0) return 'the same'
+  return `${inReais(Math.abs(difference))} ${difference > 0 ? 'more' : 'less'}`
 }
 
 function account(flags: string, description: string): Option {

@@ -7,12 +7,15 @@ import { toDate } from '../http/formats.ts'
 import { DateTimeFilter, NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import type { Balances } from '../ledger/accounts.ts'
+import { findHeld } from '../ledger/clearing-store.ts'
 import { computeFee } from '../ledger/fees.ts'
 import { type ListedFeeRule, listFeeRules } from '../ledger/operator-store.ts'
 import { findBalances, findBalancesAt, findEngagedBrake, insertFeeRule } from '../ledger/store.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
+import type { ComparedBalance } from '../reconciliation/balance.ts'
+import { listComparedBalances } from '../reconciliation/balance-store.ts'
 import { houseMerchantId } from '../suspense/house.ts'
 import { countUneven, findTransactionsOf } from './ledger-store.ts'
 import { ClientFilter, findSeen } from './overview-routes.ts'
@@ -32,6 +35,8 @@ export type LedgerView = {
   accounts: AccountsView
   /** Of the operator's own merchant; null where one client is looked at. */
   house: AccountsView | null
+  /** What each acquirer must hold of all together, and what it said last; none where one client is looked at. */
+  acquirers: { acquirer: string; held: number; compared: ComparedBalance | null }[]
   /** Merchants whose balances do not add up to zero. */
   unevenMerchants: number
   verified: Verified | null
@@ -58,13 +63,14 @@ export function registerBooksRoutes(app: Server, deps: Deps): void {
       const merchantId = await findSeen(deps, userOf(request), request.query.clientId)
       const at = toDate(request.query.at)
       if (at && merchantId === null) throw invalid('at', 'goes with a client: name it')
-      const [accounts, house, unevenMerchants, verified, brake] = await Promise.all([
+      const [accounts, house, acquirers, unevenMerchants, verified, brake] = await Promise.all([
         merchantId === null
           ? sumBalances(db, { merchantId })
           : at
             ? findBalancesAt(db, merchantId, at)
             : findBalances(db, merchantId),
         merchantId === null ? findBalances(db, houseMerchantId) : null,
+        merchantId === null ? listAcquirers(db) : [],
         countUneven(db),
         findVerified(db),
         findEngagedBrake(db),
@@ -72,6 +78,7 @@ export function registerBooksRoutes(app: Server, deps: Deps): void {
       return {
         accounts,
         house,
+        acquirers,
         unevenMerchants,
         verified,
         brake: brake && { reason: brake.reason, engagedAt: brake.engaged_at.toISOString() },
@@ -103,6 +110,16 @@ export function registerBooksRoutes(app: Server, deps: Deps): void {
   )
 
   registerFeeRoutes(app, deps)
+}
+
+async function listAcquirers(db: Db): Promise<LedgerView['acquirers']> {
+  const [held, compared] = await Promise.all([findHeld(db), listComparedBalances(db)])
+  const names = [...new Set([...held.keys(), ...compared.map(({ acquirer }) => acquirer)])].toSorted()
+  return names.map((acquirer) => ({
+    acquirer,
+    held: held.get(acquirer) ?? 0,
+    compared: compared.find((one) => one.acquirer === acquirer) ?? null,
+  }))
 }
 
 function registerFeeRoutes(app: Server, deps: Deps): void {

@@ -3,6 +3,7 @@ import type { Acquirer } from '../acquirers/acquirer.ts'
 import type { Db } from '../db/sql.ts'
 import type { Job, JobSchedule } from '../jobs/jobs.ts'
 import type { SettleDeps } from '../transactions/settle.ts'
+import { compareBalance, observeBalances } from './balance.ts'
 import { type CloseDeps, closeDay } from './close.ts'
 import { findLastClosedDay } from './close-store.ts'
 import { dayBefore, dayOf, nextDay, windowOf } from './days.ts'
@@ -37,6 +38,8 @@ export function reconciliationJobs(deps: CloseDeps & SettleDeps): Record<string,
         await rollOn(deps, acquirer, stopping)
         await settleOpen(deps, { acquirer: acquirer.name, stopping })
       }),
+    'reconciliation.balance': async (_, stopping) =>
+      await forEach(deps, stopping, async (acquirer) => void (await compareBalance(deps, acquirer))),
     'reconciliation.close': async (_, stopping) =>
       await forEach(deps, stopping, async (acquirer) => await closeDays(deps, acquirer, stopping)),
   }
@@ -44,6 +47,7 @@ export function reconciliationJobs(deps: CloseDeps & SettleDeps): Record<string,
 
 export const reconciliationSchedules: Record<string, JobSchedule> = {
   'reconciliation.rolling': { everySeconds: 300 },
+  'reconciliation.balance': { everySeconds: 600 },
   // How often is asked whether a day is to be closed, once for each.
   'reconciliation.close': { everySeconds: 600 },
 }
@@ -112,6 +116,7 @@ function isEmpty({ books, acquirerSays, differences }: Statement): boolean {
 }
 
 export function observeReconciliation({ db, registry }: { db: Db; registry: Registry }): void {
+  observeBalances({ db, registry })
   new Gauge({
     name: 'reconciliation_differences_open',
     aggregator: 'max',

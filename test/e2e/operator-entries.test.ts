@@ -6,6 +6,8 @@ import { houseMerchantId } from '../../src/suspense/house.ts'
 import { type CommandLine, openCommandLine } from '../support/command-line.ts'
 import { payOne } from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { inviteUser, openBrowser, password } from '../support/users.ts'
+import { eventually } from '../support/webhooks.ts'
 import { expectBooksAgree, merchantOf, transfersOf } from '../support/withdrawals.ts'
 
 type Entry = { id: string; type: string; amount: number; isReplay: boolean; reference: string | null }
@@ -93,6 +95,36 @@ describe('fees', () => {
     const paidIn = await book('pay-in', '--amount', '80')
     expect(await accountsOf(houseMerchantId)).toEqual({ fees: 30, 'acquirer:simulator': -30 })
     expect(await transfersOf(service, paidIn.id)).toEqual(['pay_in acquirer>debt 50', 'pay_in acquirer>fees 30'])
+  })
+})
+
+describe('the balance at the PSP', () => {
+  type Ledger = {
+    acquirers: { acquirer: string; held: number; compared: { difference: number; available: number } | null }[]
+  }
+
+  it('is compared with the clearing account, and what nobody has booked shows everywhere', async () => {
+    const email = await inviteUser(service, { role: 'finance' })
+    const finance = await openBrowser(service, { email, password })
+    const differences = async () =>
+      (await finance.call<Ledger>('/dashboard/api/ledger')).body.acquirers.map((one) => one.compared?.difference)
+    const compare = async (difference: number) => {
+      await service.runJob('reconciliation.balance')
+      await eventually(async () => (await differences())[0] === difference)
+    }
+    // The tests above drew, charged and paid in, and nothing moved at the simulated PSP.
+    const { acquirers } = await total()
+    const atPsp = 2_000
+    await compare(atPsp - (acquirers[0]?.cents ?? 0))
+    await service.db.query(
+      sql`update simulator.pix set amount = amount + 25 where end_to_end_id = (select end_to_end_id from simulator.pix limit 1)`,
+    )
+    await compare(atPsp + 25 - (acquirers[0]?.cents ?? 0))
+    expect(await cli.read(['ledger', 'accounts'])).toMatch(/^held by simulator +R\$ .*, the PSP has R\$ .* more \(/m)
+    const { text } = await service.call('/metrics', { token: null })
+    expect(text).toContain(`acquirer_balance_cents{acquirer="simulator",side="acquirer"} ${atPsp + 25}`)
+    expect(text).toMatch(/acquirer_balance_difference_cents\{acquirer="simulator"\} \d/)
+    await service.db.query(sql`update simulator.pix set amount = amount - 25 where amount = 1025`)
   })
 })
 

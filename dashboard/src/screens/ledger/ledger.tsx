@@ -49,8 +49,54 @@ function AllBooks() {
           {data?.house ? <Accounts label={t.house} of={data.house} isShort /> : <Skeleton height={200} />}
         </Section>
       </SimpleGrid>
+      <Section title={t.atPsps}>
+        <Text size="sm" c="dimmed" mb="xs">
+          {t.atPspsLead}
+        </Text>
+        {data ? <AtPsps of={data.acquirers} /> : <Skeleton height={120} />}
+      </Section>
       <FeesOfAll />
     </Page>
+  )
+}
+
+/** What each PSP must hold, and what it says. */
+function AtPsps({ of }: { of: LedgerView['acquirers'] }) {
+  const t = useText(words)
+  const format = useFormat()
+  if (of.length === 0) return <Text size="sm">{t.noPsps}</Text>
+  return (
+    <Table.ScrollContainer minWidth={480}>
+      <Table verticalSpacing={6} aria-label={t.atPsps}>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>PSP</Table.Th>
+            <Table.Th ta="right">{t.byLedger}</Table.Th>
+            <Table.Th ta="right">{t.byPsp}</Table.Th>
+            <Table.Th ta="right">{t.difference}</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {of.map(({ acquirer, held, compared }) => (
+            <Table.Tr key={acquirer}>
+              <Table.Td>{acquirer}</Table.Td>
+              <Table.Td ta="right">{format.money(held)}</Table.Td>
+              <Table.Td ta="right">
+                {compared ? format.money(compared.available + (compared.blocked ?? 0)) : t.notTold}
+                {compared && (
+                  <Text size="xs" c="dimmed">
+                    {compared.blocked ? t.blockedOfIt(format.money(compared.blocked)) : format.fromNow(compared.at)}
+                  </Text>
+                )}
+              </Table.Td>
+              <Table.Td ta="right" c={compared && compared.difference !== 0 ? 'red' : undefined}>
+                {compared ? format.money(compared.difference) : '–'}
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
   )
 }
 

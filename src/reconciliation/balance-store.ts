@@ -1,0 +1,32 @@
+import { type Db, sql, type Tx } from '../db/sql.ts'
+import type { ComparedBalance } from './balance.ts'
+
+const prefix = 'acquirer_balance:'
+
+/** Kept as the last one of its acquirer. */
+export async function saveComparedBalance(db: Db | Tx, { acquirer, ...compared }: ComparedBalance): Promise<void> {
+  await db.query(sql`
+    insert into settings (name, value) values (${prefix + acquirer}, ${JSON.stringify(compared)})
+    on conflict (name) do update set value = excluded.value`)
+}
+
+/** The last one of each acquirer that tells its balance. */
+export async function listComparedBalances(db: Db | Tx): Promise<ComparedBalance[]> {
+  const rows = await db.query<{ name: string; value: string }>(sql`
+    select name, value from settings where starts_with(name, ${prefix}) order by name`)
+  return rows.map(({ name, value }) => ({ ...JSON.parse(value), acquirer: name.slice(prefix.length) }))
+}
+
+/** What of an acquirer's payments is disputed by the ledger, and neither decided nor returned. */
+export async function sumDisputed(db: Db | Tx, acquirer: string): Promise<number> {
+  const [row] = await db.query<{ sum: number }>(sql`
+    select coalesce(sum(moved.blocked), 0)::bigint as sum
+    from infractions i
+    join transactions t on t.id = i.transaction_id and t.merchant_id = i.merchant_id
+    cross join lateral (
+      select coalesce(sum(case when credit = 'blocked' then amount else -amount end), 0) as blocked from ledger_transfers l
+      where l.merchant_id = i.merchant_id and l.record_id = i.id and 'blocked' in (debit, credit)
+    ) moved
+    where i.state in ('open', 'accepted') and t.acquirer = ${acquirer}`)
+  return row?.sum ?? 0
+}

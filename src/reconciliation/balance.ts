@@ -1,0 +1,89 @@
+import { Gauge, type Registry } from 'prom-client'
+import type { Acquirer } from '../acquirers/acquirer.ts'
+import type { Db } from '../db/sql.ts'
+import { findHeld } from '../ledger/clearing-store.ts'
+import type { Clock } from '../lib/clock.ts'
+import { listComparedBalances, saveComparedBalance, sumDisputed } from './balance-store.ts'
+
+/** What an account holds by the PSP and by the ledger, in cents. */
+export type ComparedBalance = {
+  acquirer: string
+  at: string
+  /** By the PSP: what can be sent, what it blocks, and what of that is under MED; null where it does not tell. */
+  available: number
+  blocked: number | null
+  disputed: number | null
+  /** By the ledger: the clearing accounts, and what is blocked of disputed payments. */
+  held: number
+  disputedHeld: number
+  /** What the PSP has beyond the ledger; below zero what it lacks. */
+  difference: number
+}
+
+/**
+ * Compares the balance of the account at the PSP with its clearing accounts, and keeps the result. It changes no balance: a difference is a PSP fee,
+ * a draw or a pay-in that nobody has booked, or money under way. Null where the PSP does not tell its balance.
+ *
+ * @throws {AcquirerUnavailable} when it cannot be asked
+ */
+export async function compareBalance(
+  { db, clock }: { db: Db; clock: Clock },
+  acquirer: Pick<Acquirer, 'name' | 'readBalance'>,
+): Promise<ComparedBalance | null> {
+  const { name, readBalance } = acquirer
+  if (!readBalance) return null
+  const before = (await findHeld(db)).get(name) ?? 0
+  const balance = await readBalance()
+  const held = (await findHeld(db)).get(name) ?? 0
+  const total = balance.available + (balance.blocked ?? 0)
+  // Payments are booked while the PSP answers.
+  const isBetween = total >= Math.min(before, held) && total <= Math.max(before, held)
+  const compared = {
+    acquirer: name,
+    at: clock.now().toISOString(),
+    ...balance,
+    held,
+    disputedHeld: await sumDisputed(db, name),
+    difference: isBetween ? 0 : total - held,
+  }
+  await saveComparedBalance(db, compared)
+  return compared
+}
+
+export function observeBalances({ db, registry }: { db: Db; registry: Registry }): void {
+  const registers = [registry]
+  const gauge = (name: string, help: string, read: (one: ComparedBalance) => Record<string, number | null>) =>
+    new Gauge({
+      name,
+      help,
+      aggregator: 'max',
+      labelNames: ['acquirer', 'side'],
+      registers,
+      async collect() {
+        this.reset()
+        for (const one of await listComparedBalances(db)) {
+          for (const [side, cents] of Object.entries(read(one)))
+            if (cents !== null) this.set({ acquirer: one.acquirer, side }, cents)
+        }
+      },
+    })
+  gauge('acquirer_balance_cents', 'What the account at the PSP holds, by the PSP and by the ledger', (one) => ({
+    acquirer: one.available + (one.blocked ?? 0),
+    ledger: one.held,
+  }))
+  gauge('acquirer_disputed_cents', 'What of it is blocked under MED, by the PSP and by the ledger', (one) => ({
+    acquirer: one.disputed,
+    ledger: one.disputedHeld,
+  }))
+  new Gauge({
+    name: 'acquirer_balance_difference_cents',
+    help: 'What the account at the PSP holds beyond the ledger; below zero what it lacks',
+    aggregator: 'max',
+    labelNames: ['acquirer'],
+    registers,
+    async collect() {
+      this.reset()
+      for (const { acquirer, difference } of await listComparedBalances(db)) this.set({ acquirer }, difference)
+    },
+  })
+}
