@@ -32,7 +32,13 @@ export const mutations: Mutation[] = [
   },
   {
     name: 'of payments that are posted together each sees the balances as they were before all of them',
-    edits: [edit('src/ledger/post.ts', 'applyPosting(posting, balances)', 'applyPosting(posting, { ...balances })')],
+    edits: [
+      edit(
+        'src/ledger/post.ts',
+        'applyPosting(posting, locked)',
+        'applyPosting(posting, { ...locked, balances: { ...locked.balances } })',
+      ),
+    ],
     caughtBy: 'src/ledger/post.test.ts',
   },
   {
@@ -363,6 +369,46 @@ export const mutations: Mutation[] = [
   {
     name: 'a correction is posted of what is right by now',
     edits: [edit('src/reconciliation/decide.ts', 'return await assertStillDiffers(deps, difference)', 'return')],
+    caughtBy: 'src/reconciliation/run.test.ts',
+  },
+  {
+    name: 'a database of simulated money serves real acquirers',
+    edits: [edit('src/environment.ts', 'if (known === environment) return', 'if (known) return')],
+    caughtBy: 'src/environment.test.ts',
+  },
+  {
+    name: 'money leaves through an acquirer that never received it',
+    edits: [
+      edit('src/withdrawals/create.ts', '(free.get(name) ?? 0) >= amount', '(free.get(name) ?? 0) <= amount * 1e9'),
+    ],
+    caughtBy: severalAcquirersTest,
+  },
+  {
+    name: 'all acquirers share one clearing account',
+    edits: [
+      edit('src/ledger/post.ts', 'const name = clearingAccount(acquirer)', "const name = clearingAccount('one')"),
+    ],
+    caughtBy: severalAcquirersTest,
+  },
+  {
+    name: 'more fees are drawn than there are',
+    edits: [edit('src/entries/book.ts', 'if (spending.left === 0) return', 'if (spending.left >= 0) return')],
+    caughtBy: 'test/e2e/operator-entries.test.ts',
+  },
+  {
+    name: 'a pay-in leaves the debt as it is',
+    edits: [
+      edit(
+        'src/ledger/transfers.ts',
+        "{ kind: 'pay_in', debit: 'acquirer', credit: 'available', amount },\n    repayDebt(balances, amount),",
+        "{ kind: 'pay_in', debit: 'acquirer', credit: 'available', amount },\n    repayDebt(balances, 0),",
+      ),
+    ],
+    caughtBy: 'test/e2e/operator-entries.test.ts',
+  },
+  {
+    name: 'drawn fees freeze the payouts of all',
+    edits: [edit('src/reconciliation/run.ts', 'await addEntries(db, side)', '')],
     caughtBy: 'src/reconciliation/run.test.ts',
   },
   {
