@@ -1,5 +1,7 @@
 import { Type } from 'typebox'
 import { isSamePerson, toActor } from '../audit/act.ts'
+import type { ActionName } from '../audit/actions.ts'
+import { type ActionRow, listActionsSince } from '../audit/store.ts'
 import type { Db } from '../db/sql.ts'
 import { type SignedIn, userOf } from '../http/caller.ts'
 import { NoQuery, problems } from '../http/schemas.ts'
@@ -10,6 +12,7 @@ import { proposalKinds } from '../proposal-kinds.ts'
 import { approveProposal, type ProposalKind, rejectProposal } from '../proposals/decide.ts'
 import { findObstacle, type Obstacle } from '../proposals/second-person.ts'
 import { findProposal, type ListedProposal, listOpenProposals } from '../proposals/store.ts'
+import { type ClientName, findClientNames } from './orphan-store.ts'
 
 type Deps = { db: Db; clock: Clock; nudgeDeliveries: () => void }
 
@@ -19,8 +22,38 @@ const Params = Type.Object({ id: Type.String({ format: 'uuid-any' }) })
 /** Each kind asks for its own permission besides. */
 const access = { permission: 'withdrawal.approve' } as const
 
-/** What takes two persons and waits for the second one. The operator's alone. */
+/** What every admin should know of, whoever did it: who may move how much money, and who may sign in. */
+const noticedActions: ActionName[] = [
+  'withdrawal.limits',
+  'withdrawal.limits.propose',
+  'user.invite',
+  'user.reset',
+  'user.lock_second_factor',
+]
+/** A holiday week, and no more than somebody reads. */
+const noticedMs = 7 * 24 * 60 * 60_000
+const noticedMax = 20
+
+/** What takes two persons and waits for the second one, and what the admins are notified of. The operator's alone. */
 export function registerProposalRoutes(app: Server, deps: Deps): void {
+  app.get(
+    '/dashboard/api/notice',
+    {
+      config: { access: { permission: 'user.write' } },
+      schema: { hide: true, querystring: NoQuery, response: problems(401, 403, 422) },
+    },
+    async (request) => {
+      if (userOf(request).merchant) return { data: [] }
+      const since = new Date(deps.clock.now().getTime() - noticedMs)
+      const rows = await listActionsSince(deps.db, { actions: noticedActions, since, limit: noticedMax })
+      const clients = await findClientNames(
+        deps.db,
+        rows.flatMap(({ merchant_id: merchantId }) => merchantId ?? []),
+      )
+      return { data: rows.map((row) => toNotice(row, clients)) }
+    },
+  )
+
   app.get(
     '/dashboard/api/proposal',
     { config: { access }, schema: { hide: true, querystring: NoQuery, response: problems(401, 403, 422) } },
@@ -46,6 +79,19 @@ export function registerProposalRoutes(app: Server, deps: Deps): void {
     await rejectProposal(deps, kind, { id, by: toActor(user) })
     return { id, state: 'rejected' }
   })
+}
+
+export type NoticeView = ReturnType<typeof toNotice>
+
+function toNotice(row: ActionRow, clients: Map<string, ClientName>) {
+  return {
+    id: row.id,
+    at: row.at.toISOString(),
+    actor: row.actor,
+    action: row.action,
+    clientName: row.merchant_id === null ? null : (clients.get(row.merchant_id)?.name ?? null),
+    proposedBy: typeof row.details?.proposedBy === 'string' ? row.details.proposedBy : null,
+  }
 }
 
 /** Proposals that wait, as one of the operator's people sees them. */

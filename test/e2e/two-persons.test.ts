@@ -122,6 +122,22 @@ describe('a limit', () => {
     ])
   })
 
+  it('is noticed by every admin when it changes, and by nobody of a merchant', async () => {
+    const notices = await admin.call<{ data: object[] }>('/dashboard/api/notice')
+    expect(notices.body.data.slice(0, 2)).toMatchObject([
+      {
+        action: 'withdrawal.limits',
+        actor: `user:${admin.email}`,
+        proposedBy: `user:${finance.email}`,
+        clientName: 'Sandbox',
+      },
+      { action: 'withdrawal.limits.propose', actor: `user:${finance.email}` },
+    ])
+    expect((await finance.call('/dashboard/api/notice')).status).toBe(403)
+    const owner = await signedIn(await inviteUser(service, { role: 'owner', merchantId }))
+    expect((await owner.call('/dashboard/api/notice')).body).toEqual({ data: [] })
+  })
+
   it('is not raised by a no, nor by a proposal that its author has replaced', async () => {
     const first = (await changeLimits(finance, { perDay: 30_000_000 })).body.proposal
     const second = (await changeLimits(finance, { perDay: 31_000_000 })).body.proposal

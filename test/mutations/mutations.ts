@@ -8,6 +8,8 @@ const severalAcquirersTest = 'test/e2e/several-acquirers-money.test.ts'
 const payoutsElsewhereTest = 'test/e2e/payouts-elsewhere.test.ts'
 const reconciliationTest = 'src/reconciliation/classes.test.ts'
 
+const twoPersonsTest = 'test/e2e/two-persons.test.ts'
+
 const edit = (file: string, from: string, to: string): Edit => ({ file, from, to })
 
 /** Faults of the kinds that lose, make or move money twice. */
@@ -480,5 +482,26 @@ export const mutations: Mutation[] = [
     name: 'a return that was refused for something that passes is not sent again',
     edits: [edit('src/suspense/send-back.ts', 'passingPausesMs[tries - 1]', 'passingPausesMs[99]')],
     caughtBy: 'test/e2e/surplus.test.ts',
+  },
+  {
+    name: 'whoever made a client secret approves what came through it',
+    edits: [
+      edit('src/proposals/second-person.ts', 'if (secretsMadeBy.some((maker) => isSamePerson(maker, by)))', 'if (!by)'),
+    ],
+    caughtBy: twoPersonsTest,
+  },
+  {
+    name: 'one person raises a limit',
+    edits: [
+      edit('src/withdrawals/change-limits.ts', 'return from !== null && (to === null || to > from)', 'return false'),
+    ],
+    caughtBy: twoPersonsTest,
+  },
+  {
+    name: 'a reset skips the second factor',
+    edits: [
+      edit('src/users/accept.ts', 'if (invitation.user_id !== null && invitation.needs_code) {', 'if (!invitation) {'),
+    ],
+    caughtBy: 'test/e2e/signing-in.test.ts',
   },
 ]

@@ -6,6 +6,7 @@ import type { Figures, Overview } from '../../../../src/dashboard/overview.ts'
 import { ask, withQuery } from '../../api.ts'
 import { Empty } from '../../components/empty.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
+import { Notices } from '../../components/notices.tsx'
 import { Page, Section } from '../../components/page.tsx'
 import { Plot } from '../../components/plot.tsx'
 import { WaitingProposals } from '../../components/proposals.tsx'
@@ -32,6 +33,7 @@ export default function Today() {
   const { data } = overview
   return (
     <Page title={t.title} lead={t.lead}>
+      <Notices />
       <WaitingProposals />
       {data ? <Tiles overview={data} /> : <Skeleton height={110} />}
       {data?.days.every(({ asked }) => asked === 0) ? (

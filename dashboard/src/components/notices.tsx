@@ -1,0 +1,79 @@
+import { Alert, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { NoticeView } from '../../../src/dashboard/proposal-routes.ts'
+import { ask } from '../api.ts'
+import { useFormat } from '../format.ts'
+import { useMay, useUser } from '../session.tsx'
+import { texts, useText } from '../text.ts'
+
+const words = texts({
+  en: {
+    title: 'What the other admins did lately',
+    read: 'Mark as read',
+    actions: {
+      'withdrawal.limits': 'changed the withdrawal limits',
+      'withdrawal.limits.propose': 'proposed looser withdrawal limits',
+      'user.invite': 'invited a person',
+      'user.reset': 'made a link to a new password',
+      'user.lock_second_factor': 'entered too many wrong codes: the second factor is locked',
+    } as Record<string, string>,
+    of: (merchant: string) => `of ${merchant}`,
+    proposedBy: (who: string) => `as ${who} had proposed`,
+  },
+  pt: {
+    title: 'O que outras pessoas administradoras fizeram',
+    read: 'Marcar como lido',
+    actions: {
+      'withdrawal.limits': 'alterou os limites de saque',
+      'withdrawal.limits.propose': 'propôs limites de saque mais folgados',
+      'user.invite': 'convidou uma pessoa',
+      'user.reset': 'criou um link para uma nova senha',
+      'user.lock_second_factor': 'errou códigos demais: o segundo fator foi bloqueado',
+    },
+    of: (merchant: string) => `de ${merchant}`,
+    proposedBy: (who: string) => `como ${who} havia proposto`,
+  },
+})
+
+const storageName = 'guiche-notices-read'
+
+/** Changes of limits and people that others made within a week, until this admin has read them. */
+export function Notices() {
+  const t = useText(words)
+  const format = useFormat()
+  const may = useMay()
+  const { email, merchant } = useUser()
+  const [readId, setReadId] = useState(() => Number(localStorage.getItem(storageName) ?? 0))
+  const notices = useQuery({
+    queryKey: ['notices'],
+    queryFn: async () => (await ask<{ data: NoticeView[] }>('GET', '/notice')).data,
+    refetchInterval: 60_000,
+    enabled: may('user.write') && merchant === null,
+  })
+  const fresh = (notices.data ?? []).filter(({ id, actor }) => id > readId && actor !== `user:${email}`)
+  const last = fresh[0]
+  if (!last) return null
+  return (
+    <Alert
+      color="blue"
+      title={t.title}
+      withCloseButton
+      closeButtonLabel={t.read}
+      onClose={() => {
+        localStorage.setItem(storageName, String(last.id))
+        setReadId(last.id)
+      }}
+    >
+      {fresh.map(({ id, at, actor, action, clientName, proposedBy }) => (
+        <Text key={id} size="sm" style={{ overflowWrap: 'anywhere' }}>
+          <b>{actor.replace(/^\w+:/, '')}</b> {t.actions[action] ?? action} {clientName && t.of(clientName)}{' '}
+          {proposedBy && t.proposedBy(proposedBy.replace(/^\w+:/, ''))}{' '}
+          <Text span size="xs" c="dimmed">
+            {format.dateTime(at)}
+          </Text>
+        </Text>
+      ))}
+    </Alert>
+  )
+}
