@@ -1,3 +1,3 @@
--- SECRET_KEY can be replaced: what is sealed under it is then sealed again. Keys of statements stay as they are otherwise.
+-- Why: SECRET_KEY can be replaced. What is sealed under it is then sealed again; keys of statements stay as they are otherwise.
 
 grant update (sealed_private_jwk) on statement_keys to current_user;
