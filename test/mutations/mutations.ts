@@ -129,7 +129,7 @@ export const mutations: Mutation[] = [
   {
     name: 'a return under MED is booked as often as it is told of',
     edits: [
-      edit('src/transactions/returns.ts', 'sumOf(returns) - sumOf(booked)', 'sumOf(returns) + 0 * sumOf(booked)'),
+      edit('src/transactions/returns.ts', 'sumOf(returns) - sumOf(booked.', 'sumOf(returns) - 0 * sumOf(booked.'),
     ],
   },
   {
@@ -456,6 +456,38 @@ export const mutations: Mutation[] = [
       edit('src/transactions/poll-returns.ts', 'const returnableMs = 90 * dayMs', 'const returnableMs = 3 * dayMs'),
     ],
     caughtBy: 'test/e2e/infraction-unannounced.test.ts',
+  },
+  {
+    name: 'a dispute that the acquirer canceled is taken for one whose status is unknown',
+    edits: [edit('src/acquirers/bacen/infraction.ts', "['cancelad', 'canceled']", "['cancelad', 'unknown']")],
+    caughtBy: 'src/acquirers/bacen/money-out-answers.test.ts',
+  },
+  {
+    name: 'a partial return ends an open dispute',
+    edits: [
+      edit(
+        'src/transactions/infraction-steps.ts',
+        'if (dispute.returned_amount === dispute.amount) return true',
+        'if (dispute.returned_amount > 0) return true',
+      ),
+    ],
+    caughtBy: 'test/e2e/infraction-unannounced.test.ts',
+  },
+  {
+    name: 'the dispute of a payment in suspense is forgotten when it is attributed',
+    edits: [edit('src/transactions/settle.ts', 'if (!entry.held) continue', 'if (entry) continue')],
+    caughtBy: 'test/e2e/orphan.test.ts',
+  },
+  {
+    name: 'a second dispute blocks nothing',
+    edits: [
+      edit(
+        'src/transactions/infraction-steps.ts',
+        'disputes.filter(isUndecided).map(',
+        'disputes.slice(0, 1).filter(isUndecided).map(',
+      ),
+    ],
+    caughtBy: 'test/e2e/infraction.test.ts',
   },
   {
     name: 'an entry that cannot be read is passed over',
