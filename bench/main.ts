@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util'
 import { packageFolder } from '../src/db/migrate.ts'
 import type { Bench } from './bench.ts'
 import { newCard } from './card.ts'
+import { abuse } from './cases/abuse.ts'
 import { create } from './cases/create.ts'
 import { deliveries } from './cases/deliveries.ts'
 import { fetchById } from './cases/fetch.ts'
@@ -31,6 +32,7 @@ const cases: Record<string, (bench: Bench) => Promise<void>> = {
   lists,
   remote,
   mixed,
+  abuse,
   memory,
   start,
 }

@@ -167,7 +167,8 @@ export async function createApp(deps: AppDeps): Promise<Server> {
     checkReady: async () => await ping(db),
   })
   registerFrontPage(app, { isSimulated: deps.sandbox !== null })
-  await registerReference(app)
+  // For who generates a client from it; each answer is half a megabyte.
+  await registerReference(app, { documentLimit: limit('document', 5, 100) })
   await registerDashboardPage(app)
   await registerGuide(app)
   return app

@@ -11,8 +11,8 @@ export type List = { table: Sql; columns: Sql; merchantId: string; where: Sql }
 
 /** Of a pool's connections, the share that lists and exports have at most: creates and bookings always find one. */
 const shareOfLists = 0.4
-/** One merchant's statements at once. Each keeps a core busy that creates need too. */
-const maxPerMerchant = 4
+/** One merchant's statements at once. A search that no index serves keeps a core busy that creates need too. */
+const maxPerMerchant = 2
 /** More than a page of the dashboard asks for at once, or an SDK that reads several lists. */
 const maxWaitingPerMerchant = 32
 

@@ -1,5 +1,6 @@
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
+import { enforceRateLimit, type RateLimiter, toHost } from './rate-limit.ts'
 import type { Server } from './server.ts'
 
 const description = `
@@ -61,17 +62,14 @@ export async function registerOpenApi(app: Server, version: string): Promise<voi
 }
 
 /** The document at `/openapi.json` and a page to read it at `/docs`, which loads nothing from elsewhere. */
-export async function registerReference(app: Server): Promise<void> {
+export async function registerReference(app: Server, { documentLimit }: { documentLimit: RateLimiter }): Promise<void> {
   // Made once: it is half a megabyte, and anybody may fetch it.
   let document: string | undefined
-  app.get(
-    '/openapi.json',
-    { config: { access: { public: true } }, schema: { hide: true } },
-    async (_request, reply) => {
-      document ??= JSON.stringify(app.swagger())
-      return reply.type('application/json; charset=utf-8').send(document)
-    },
-  )
+  app.get('/openapi.json', { config: { access: { public: true } }, schema: { hide: true } }, async (request, reply) => {
+    enforceRateLimit(documentLimit, toHost(request.ip), reply)
+    document ??= JSON.stringify(app.swagger())
+    return reply.type('application/json; charset=utf-8').send(document)
+  })
   await app.register(async (scoped) => {
     scoped.addHook('onRoute', (route) => {
       route.config = { ...route.config, access: { public: true } }

@@ -65,6 +65,11 @@ const keepAliveTimeoutMs = 72_000
 const connectionsMax = 10_000
 /** Addresses that the answer to an unknown one names. */
 const suggestionsMax = 5
+/**
+ * A caller above its limit gets its answer so late. One that asks again as soon as it is answered would else keep a core busy with refusals; one that
+ * waits for `Retry-After` loses nothing.
+ */
+const refusalDelayMs = 200
 /** During a stop, so often are connections looked for that have nothing more to answer. */
 const idleLookMs = 50
 /** So long may a request take whose connection came just before the stop. */
@@ -155,7 +160,9 @@ export async function createServer(options: Options): Promise<Server> {
         },
         'a request was not answered: the database did not answer',
       )
-    return sendProblem(appError, request, reply)
+    if (appError.code !== 'rate_limited') return sendProblem(appError, request, reply)
+    setTimeout(() => sendProblem(appError, request, reply), refusalDelayMs)
+    return reply
   })
   answerUnknownRoutes(app)
   return app
