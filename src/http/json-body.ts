@@ -85,15 +85,18 @@ const depthMax = 32
 function countMembers(value: object, depth: number): number {
   if (depth === depthMax) return -2
   let members = 0
-  const values: Record<string, unknown> = value as Record<string, unknown>
-  const isList = Array.isArray(value)
-  for (const name in values) {
-    if (!isList) members += 1
-    const inner = values[name]
-    if (typeof inner !== 'object' || inner === null) continue
+  const count = (inner: unknown): boolean => {
+    if (typeof inner !== 'object' || inner === null) return true
     const innerMembers = countMembers(inner, depth + 1)
-    if (innerMembers === -2) return -2
     members += innerMembers
+    return innerMembers !== -2
+  }
+  // Not by the names of a list's items: 20,000 of them would be made into texts.
+  if (Array.isArray(value)) return value.every(count) ? members : -2
+  const values: Record<string, unknown> = value as Record<string, unknown>
+  for (const name in values) {
+    members += 1
+    if (!count(values[name])) return -2
   }
   return members
 }
