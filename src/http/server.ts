@@ -161,7 +161,7 @@ export async function createServer(options: Options): Promise<Server> {
         'a request was not answered: the database did not answer',
       )
     if (appError.code !== 'rate_limited') return sendProblem(appError, request, reply)
-    setTimeout(() => sendProblem(appError, request, reply), refusalDelayMs)
+    setTimeout(() => void sendProblem(appError, request, reply), refusalDelayMs)
     return reply
   })
   answerUnknownRoutes(app)
