@@ -91,9 +91,10 @@ describe('the door', () => {
     }
   })
 
-  it('leads a browser from its root to the reference', async () => {
-    const answer = await fetch(`${service.baseUrl}/`, { redirect: 'manual' })
-    expect([answer.status, answer.headers.get('location')]).toEqual([302, '/docs'])
+  it('shows a browser at its root where to go', async () => {
+    const answer = await service.call('/', { token: null })
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
+    expect(answer.text).toContain('/docs')
   })
 
   it.each([
