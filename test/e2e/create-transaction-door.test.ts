@@ -94,7 +94,7 @@ describe('the door', () => {
   it('shows a browser at its root where to go', async () => {
     const answer = await service.call('/', { token: null })
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
-    expect(answer.text).toContain('/docs')
+    expect(answer.text).toContain('href="docs"')
   })
 
   it.each([
