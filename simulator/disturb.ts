@@ -6,8 +6,11 @@ import { type HttpRequest, type HttpResponse, problem } from './http.ts'
  */
 export type Disturbance = 'none' | 'time_out_before' | 'time_out_after' | 'error_500' | 'refused' | 'not_found'
 
-/** Decides for each request; called once, in the order in which they arrive, so that a test may count or draw lots. */
-export type Disturb = (request: HttpRequest) => Disturbance
+/**
+ * Decides for each request; called once, in the order in which they arrive, so that a test may count or draw lots. One that takes its time
+ * delays the answer.
+ */
+export type Disturb = (request: HttpRequest) => Disturbance | Promise<Disturbance>
 
 /**
  * Answers with what is decided. A time-out is answered at once, with 504, as a gateway before the PSP would have it after

@@ -107,7 +107,9 @@ export async function createSimulator(options: SimulatorOptions): Promise<Simula
 
   const { disturb } = options
   return {
-    handle: disturb ? (request) => disturbed(disturb(request), () => answerHere(request)) : answerHere,
+    handle: disturb
+      ? async (request) => await disturbed(await disturb(request), () => answerHere(request))
+      : answerHere,
     ...controls,
     truth: async () => await tellTruth(network),
     close: async () => {

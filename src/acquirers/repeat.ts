@@ -8,3 +8,15 @@ const underWayMs = 10 * 60_000
 export function mayBeUnderWay(askedAt: Date | null, now: Date): boolean {
   return askedAt !== null && now.getTime() - askedAt.getTime() < underWayMs
 }
+
+/**
+ * The moment that a request for money is dated at. It is also the request's name, so it is later than that of the last one whatever the clock
+ * says: a refusal is final only if nobody asked again while it was on its way.
+ */
+export function nextAskedAt(last: Date | null, now: Date): Date {
+  return last === null || last < now ? now : new Date(last.getTime() + 1)
+}
+
+export function isSameRequest(one: Date | null, other: Date | null): boolean {
+  return one?.getTime() === other?.getTime()
+}

@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { Acquirer } from '../acquirers/acquirer.ts'
 import { AcquirerUnavailable, type MoneyOut, type Payment } from '../acquirers/acquirer.ts'
 import type { Acquirers } from '../acquirers/registry.ts'
-import { mayBeUnderWay } from '../acquirers/repeat.ts'
+import { isSameRequest, mayBeUnderWay, nextAskedAt } from '../acquirers/repeat.ts'
 import type { Db, Tx } from '../db/sql.ts'
 import { enqueueJob } from '../jobs/jobs.ts'
 import { assertPayoutsAllowed } from '../ledger/brake.ts'
@@ -136,8 +136,11 @@ async function resolve(deps: SendBackDeps, row: SuspenseRow, { mayBeSent }: { ma
   }
 }
 
+/** A refusal is certain unless the return was asked for again after the request that was refused. */
+type Answered = MoneyOut & { refusedRequest?: Date }
+
 /** What is sent already is found out about even while the brake keeps anything more from leaving. */
-async function ask(deps: SendBackDeps, acquirer: Acquirer, row: SuspenseRow, mayBeSent: boolean): Promise<MoneyOut> {
+async function ask(deps: SendBackDeps, acquirer: Acquirer, row: SuspenseRow, mayBeSent: boolean): Promise<Answered> {
   const { return_id: returnId, return_amount: amount } = row
   assert(returnId !== null && amount !== null, 'a return has an id and an amount')
   const name = { endToEndId: row.end_to_end, refundId: toTxid(returnId) }
@@ -145,11 +148,13 @@ async function ask(deps: SendBackDeps, acquirer: Acquirer, row: SuspenseRow, may
   if (found) return found
   await assertPayoutsAllowed(deps.db)
   const now = deps.clock.now()
+  const askedAt = nextAskedAt(row.return_asked_at, now)
   const unknown: MoneyOut = { outcome: 'processing', endToEndId: null }
-  if (!(await updateReturnAsked(deps.db, row, row.return_asked_at, now))) return unknown
+  if (!(await updateReturnAsked(deps.db, row, row.return_asked_at, askedAt))) return unknown
   const answer = await acquirer.refund({ ...name, amount: cents(amount) })
-  if (answer.outcome !== 'refused' || !mayBeUnderWay(row.return_asked_at, now)) return answer
-  await updateReturnAsked(deps.db, row, now, row.return_asked_at)
+  if (answer.outcome !== 'refused') return answer
+  if (!mayBeUnderWay(row.return_asked_at, now)) return { ...answer, refusedRequest: askedAt }
+  await updateReturnAsked(deps.db, row, askedAt, row.return_asked_at)
   // Only what it says of that very return is certain.
   return (await acquirer.findRefund(name)) ?? unknown
 }
@@ -175,10 +180,11 @@ const passingPausesMs = [60_000, 10 * 60_000, 60 * 60_000]
 async function bookRefused(
   deps: SendBackDeps,
   row: SuspenseRow,
-  { reason, isPassing = false }: { reason: string; isPassing?: boolean },
+  { reason, isPassing = false, refusedRequest }: { reason: string; isPassing?: boolean; refusedRequest?: Date },
   payment: Payment | null,
 ): Promise<void> {
   await change(deps, row, async (tx, locked, now) => {
+    if (refusedRequest && !isSameRequest(refusedRequest, locked.return_asked_at)) return []
     const none = { return_id: null, return_amount: null, return_end_to_end: null, return_asked_at: null }
     const stopped = { ...none, error_message: reason, check_at: null }
     const held = await updateSuspense(tx, locked, { to: 'held', now, set: stopped })

@@ -1,6 +1,6 @@
 import type { MoneyOut } from '../acquirers/acquirer.ts'
 import { isOutage } from '../acquirers/registry.ts'
-import { mayBeUnderWay } from '../acquirers/repeat.ts'
+import { mayBeUnderWay, nextAskedAt } from '../acquirers/repeat.ts'
 import type { Tx } from '../db/sql.ts'
 import { enqueueJob } from '../jobs/jobs.ts'
 import { assertPayoutsAllowed } from '../ledger/brake.ts'
@@ -56,7 +56,9 @@ export async function checkRefundsOf(deps: SettleDeps, row: { merchant_id: strin
   for (const refund of await listRefunds(deps.db, row)) await resolve(deps, refund, { mayBeSent: true })
 }
 
-type Certain = Exclude<MoneyOut, { outcome: 'processing' }>
+/** A refusal is certain unless the refund was asked for again after the request that was refused. */
+type Answered = MoneyOut & { refusedRequest?: Date }
+type Certain = Exclude<Answered, { outcome: 'processing' }>
 
 async function resolve(deps: SettleDeps, refund: RefundRow, { mayBeSent }: { mayBeSent: boolean }): Promise<void> {
   if (refund.status !== 'PROCESSING') return
@@ -75,7 +77,7 @@ async function resolve(deps: SettleDeps, refund: RefundRow, { mayBeSent }: { may
 }
 
 /** What is sent already is found out about even while the brake keeps anything more from leaving. */
-async function ask(deps: SettleDeps, refund: RefundRow, mayBeSent: boolean): Promise<MoneyOut> {
+async function ask(deps: SettleDeps, refund: RefundRow, mayBeSent: boolean): Promise<Answered> {
   const row = await findTransaction(deps.db, refund.merchant_id, refund.transaction_id)
   assert(row?.end_to_end, 'what is refunded was paid')
   // Who holds the money, and nobody else.
@@ -85,11 +87,13 @@ async function ask(deps: SettleDeps, refund: RefundRow, mayBeSent: boolean): Pro
   if (found) return found
   await assertPayoutsAllowed(deps.db)
   const now = deps.clock.now()
+  const askedAt = nextAskedAt(refund.asked_at, now)
   const unknown: MoneyOut = { outcome: 'processing', endToEndId: null }
-  if (!(await updateRefundAsked(deps.db, refund, refund.asked_at, now))) return unknown
+  if (!(await updateRefundAsked(deps.db, refund, refund.asked_at, askedAt))) return unknown
   const answer = await acquirer.refund({ ...name, amount: cents(refund.amount) })
-  if (answer.outcome !== 'refused' || !mayBeUnderWay(refund.asked_at, now)) return answer
-  await updateRefundAsked(deps.db, refund, now, refund.asked_at)
+  if (answer.outcome !== 'refused') return answer
+  if (!mayBeUnderWay(refund.asked_at, now)) return { ...answer, refusedRequest: askedAt }
+  await updateRefundAsked(deps.db, refund, askedAt, refund.asked_at)
   // Only what it says of that very refund is certain.
   return (await acquirer.findRefund(name)) ?? unknown
 }
@@ -105,6 +109,7 @@ async function book(deps: SettleDeps, refund: RefundRow, outcome: Certain): Prom
       status: isDone ? 'REFUNDED' : 'FAILED',
       endToEnd: isDone ? outcome.endToEndId : null,
       errorMessage: isDone ? null : outcome.reason,
+      refusedRequest: outcome.refusedRequest ?? null,
       at: now,
     })
     if (!isFirst) return

@@ -84,16 +84,24 @@ export async function listRefunds(
     select ${columns} from refunds where merchant_id = ${merchant_id} and transaction_id = ${id} order by created_at`)
 }
 
-/** Writes how a refund ended; false when that is known already. */
+/** Writes how a refund ended; false when that is known already, or when it was asked for again after the request that was refused. */
 export async function finishRefund(
   tx: Tx,
   refund: { merchant_id: string; id: string },
-  end: { status: 'REFUNDED' | 'FAILED'; endToEnd: string | null; errorMessage: string | null; at: Date },
+  end: {
+    status: 'REFUNDED' | 'FAILED'
+    endToEnd: string | null
+    errorMessage: string | null
+    /** When the request was made that was refused; null where the end is certain whatever else was asked. */
+    refusedRequest: Date | null
+    at: Date
+  },
 ): Promise<boolean> {
   const rows = await tx.query(sql`
     update refunds set status = ${end.status}, end_to_end = coalesce(${end.endToEnd}, end_to_end),
       error_message = ${end.errorMessage}, finished_at = ${end.at}, check_at = null
     where merchant_id = ${refund.merchant_id} and id = ${refund.id} and status = 'PROCESSING'
+      and (${end.refusedRequest}::timestamptz is null or asked_at = ${end.refusedRequest})
     returning id`)
   return rows.length === 1
 }

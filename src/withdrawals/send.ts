@@ -1,5 +1,5 @@
 import type { Acquirer, MoneyOut, PayoutFound, PayoutKey, PayoutOrder, Payouts } from '../acquirers/acquirer.ts'
-import { mayBeUnderWay } from '../acquirers/repeat.ts'
+import { isSameRequest, mayBeUnderWay, nextAskedAt } from '../acquirers/repeat.ts'
 import type { Tx } from '../db/sql.ts'
 import { assertPayoutsAllowed } from '../ledger/brake.ts'
 import { assert } from '../lib/assert.ts'
@@ -33,11 +33,12 @@ export async function sendWithdrawal(
 export async function sendAgain(deps: SettleWithdrawalDeps, row: WithdrawalRow): Promise<void> {
   const now = deps.clock.now()
   const isUnderWay = mayBeUnderWay(row.asked_at ?? row.status_dates.at(-1) ?? null, now)
-  if (!(await updateAsked(deps.db, row, row.asked_at, now))) return await scheduleCheck(deps, row)
+  const askedAt = nextAskedAt(row.asked_at, now)
+  if (!(await updateAsked(deps.db, row, row.asked_at, askedAt))) return await scheduleCheck(deps, row)
   const firstAskedAt = row.status_dates.at(-1) ?? null
-  await askToSend(deps, { row, firstAskedAt }, async (refused, payouts) => {
+  await askToSend(deps, { row: { ...row, asked_at: askedAt }, firstAskedAt }, async (refused, payouts) => {
     if (!isUnderWay) return refused
-    await updateAsked(deps.db, row, now, row.asked_at)
+    await updateAsked(deps.db, row, askedAt, row.asked_at)
     // Only what it says of that very payout is certain.
     return (await payouts.find(toPayoutKey(row))) ?? { outcome: 'processing', endToEndId: null }
   })
@@ -48,7 +49,7 @@ type Refused = Extract<MoneyOut, { outcome: 'refused' }>
 /**
  * Asks the acquirer to send a PROCESSING withdrawal, under our own id. An outcome that is not known is none: it is asked for later.
  *
- * @param weigh what a refusal is worth: that of a first request is certain
+ * @param weigh what a refusal is worth: that of a first request is certain, unless it was asked to send it again meanwhile
  */
 async function askToSend(
   deps: SettleWithdrawalDeps,
@@ -65,7 +66,12 @@ async function askToSend(
     // Before anything else: it is the only way to ask about this payout again.
     if ('reference' in answer && answer.reference) await keepReference(deps, row, answer.reference)
     const outcome = answer.outcome === 'refused' ? await weigh(answer, payouts) : answer
-    const booked = await book(deps, row, outcome)
+    const booked = await book(
+      deps,
+      row,
+      outcome,
+      (before) => outcome === answer && outcome.outcome === 'refused' && !isSameRequest(before.asked_at, row.asked_at),
+    )
     if (booked === 'open') await scheduleCheck(deps, row)
   } catch (error) {
     // Whatever it was: the money may have left.
@@ -88,9 +94,9 @@ async function prepare(
   return reference === null ? null : { outcome: 'prepared', reference }
 }
 
-/** Nothing was sent, unless another process has had the payout named meanwhile. */
+/** Nothing was sent, unless another process has had the payout named meanwhile: then it may be under way. */
 async function bookRefused(deps: SettleWithdrawalDeps, row: WithdrawalRow, refused: Refused): Promise<void> {
-  await book(deps, row, refused, { isUnnamed: true })
+  await book(deps, row, refused, (before) => before.acquirer_reference !== null)
 }
 
 async function keepReference(deps: SettleWithdrawalDeps, row: WithdrawalRow, reference: string): Promise<void> {

@@ -27,19 +27,18 @@ const canHaveLeft: ReadonlySet<WithdrawalStatus> = new Set(['PROCESSED', 'REFUND
  * Books what the acquirer says of a payout: status, history, money and event in one commit. However often it is called, and by whomever at
  * once, each outcome is booked once.
  *
- * @param isUnnamed the acquirer refused to name the payout: no money was asked to leave
+ * @param isOutdated whether what was found no longer counts for the withdrawal as it is by now
  */
 export async function book(
   deps: SettleWithdrawalDeps,
   { id, merchant_id }: WithdrawalRow,
   found: PayoutFound,
-  { isUnnamed = false } = {},
+  isOutdated: (row: WithdrawalRow) => boolean = () => false,
 ): Promise<Booked> {
   const { before, after } = await deps.db.transaction(async (tx) => {
     const before = await lockWithdrawal(tx, merchant_id, id)
     assert(before, 'a withdrawal to settle exists')
-    // What was refused before it had a name at the acquirer; by now it has one, and may be under way.
-    if (isUnnamed && before.acquirer_reference !== null) return { before, after: before }
+    if (isOutdated(before)) return { before, after: before }
     return { before, after: await move(deps, tx, before, found) }
   })
   if (found.outcome === 'done' && !canHaveLeft.has(after.status)) {

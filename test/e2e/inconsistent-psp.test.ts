@@ -2,6 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Disturb } from '../../simulator/disturb.ts'
 import { sql } from '../../src/db/sql.ts'
+import { returnHeldJob } from '../../src/suspense/hold.ts'
+import { sendRefundJob } from '../../src/transactions/refund.ts'
+import { sendJob } from '../../src/withdrawals/send-job.ts'
 import { type DistantBank, startDistantBank } from '../support/payouts.ts'
 import { fetchRefundable, payOne, refund, returnsOf } from '../support/refunds.ts'
 import { payAmiss } from '../support/suspense.ts'
@@ -35,6 +38,8 @@ type Leaving = {
   path: string
   finds: string
   ask(): Promise<string>
+  /** The job that asks for the first time, and the one that looks at what is open. */
+  sendJob: string
   job: string
   statusOf(id: string): Promise<string | undefined>
   leftOf(id: string): Promise<number>
@@ -50,6 +55,7 @@ const kinds: Record<string, Leaving> = {
   refund: {
     path: '/devolucao/',
     finds: '/devolucao/',
+    sendJob: sendRefundJob,
     job: 'transactions.check',
     async ask() {
       const { id, endToEnd } = await payOne(bank.service)
@@ -66,6 +72,7 @@ const kinds: Record<string, Leaving> = {
   withdrawal: {
     path: '/gn/pix/',
     finds: '/enviados/',
+    sendJob,
     job: 'withdrawals.check',
     ask: async () => await withdraw(bank.service),
     statusOf: async (id) => (await fetchWithdrawal(bank.service, id)).status,
@@ -77,6 +84,7 @@ const kinds: Record<string, Leaving> = {
   'second payment that is sent back': {
     path: '/devolucao/',
     finds: '/devolucao/',
+    sendJob: returnHeldJob,
     job: 'suspense.check',
     async ask() {
       const { id } = await payAmiss(bank.service, 'twice')
@@ -124,6 +132,29 @@ function deny(
   }
 }
 
+/** The first request for money waits and is then refused, the second one takes effect without an answer, and the PSP shows nothing meanwhile. */
+function refuseLate({ path, finds }: Leaving): { asked: () => number; refuse: () => void; end: () => void } {
+  const state = { asked: 0, isOver: false, refuse: () => {} }
+  const gate = new Promise<void>((resolve) => {
+    state.refuse = resolve
+  })
+  bank.disturb(async (request) => {
+    if (request.method !== 'PUT' || !request.path.includes(path))
+      return !state.isOver && request.path.includes(finds) ? 'not_found' : 'none'
+    state.asked += 1
+    if (state.asked > 1) return 'time_out_after'
+    await gate
+    return 'refused'
+  })
+  return {
+    asked: () => state.asked,
+    refuse: state.refuse,
+    end: () => {
+      state.isOver = true
+    },
+  }
+}
+
 async function checkAfter({ job }: Leaving, ms: number): Promise<void> {
   bank.service.clock.advance(ms)
   await runToEnd(bank.service, job)
@@ -162,5 +193,32 @@ describe.each(Object.entries(kinds))('a %s whose answer was lost, and whose repe
     expect(bank.service.clock.now().getTime() - lostAt).toBeGreaterThanOrEqual(10 * minuteMs)
     expect(psp.asked()).toBeGreaterThan(3)
     expect(await kind.leftOf(id)).toBe(0)
+  })
+})
+
+describe.each(Object.entries(kinds))('a %s whose first request is refused after a second one was sent', (_, kind) => {
+  it('is under way until it is certain, and leaves once', { timeout: 300_000 }, async () => {
+    const before = await balancesOf(bank.service)
+    const psp = refuseLate(kind)
+    const id = await kind.ask()
+    await eventually(() => psp.asked() === 1)
+    await eventually(async () => {
+      await checkAfter(kind, 2 * minuteMs)
+      return psp.asked() === 2
+    })
+    psp.refuse()
+    await eventually(async () => {
+      const jobs = await bank.service.db.query(sql`
+        select from graphile_worker.jobs where task_identifier = ${kind.sendJob}`)
+      return jobs.length === 0
+    })
+    expect(await kind.statusOf(id)).toBe(kind.open)
+    psp.end()
+    await eventually(async () => {
+      await checkAfter(kind, minuteMs)
+      return (await kind.statusOf(id)) === kind.done
+    })
+    expect(await kind.leftOf(id)).toBe(1)
+    expect((await balancesOf(bank.service)).reserved).toBe(before.reserved)
   })
 })

@@ -148,6 +148,14 @@ export const mutations: Mutation[] = [
     caughtBy: 'test/e2e/inconsistent-psp.test.ts',
   },
   {
+    name: 'a refusal is final, though the same money was asked for again meanwhile',
+    edits: [
+      edit('src/acquirers/repeat.ts', 'one?.getTime() === other?.getTime()', 'true || one === other'),
+      edit('src/transactions/refund-store.ts', 'or asked_at = ${end.refusedRequest})', 'or true)'),
+    ],
+    caughtBy: 'test/e2e/inconsistent-psp.test.ts',
+  },
+  {
     name: 'a payout has another id at each try',
     edits: [edit('src/withdrawals/send.ts', 'payoutId: toTxid(id)', 'payoutId: toTxid(crypto.randomUUID())')],
   },

@@ -43,7 +43,8 @@ export async function startDistantBank(): Promise<DistantBank> {
     },
   })
   const server = await startSimulatorServer({ simulator, host: '127.0.0.1', port: 0 })
-  const service = keepSignedIn(await startTestService({ clock, environment: { SIMULATOR_URL: server.url } }))
+  const environment = { SIMULATOR_URL: server.url, TOKEN_LIFETIME_SECONDS: '86400' }
+  const service = keepSignedIn(await startTestService({ clock, environment }))
   return {
     service,
     simulator,
