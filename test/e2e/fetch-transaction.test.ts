@@ -43,6 +43,7 @@ const withCode = {
     expirationDate: isoDate,
   },
 }
+const withoutCode = { pixResponse: { uri: null, qrCodeBase64: null, expirationDate: null } }
 const paid = {
   amountPaid: 1000,
   amountRefunded: 0,
@@ -59,7 +60,7 @@ const paid = {
 
 describe('a transaction', () => {
   it.each<[string, object, object]>([
-    ['PENDING', { pix_uri: null, pix_expires_at: null }, {}],
+    ['PENDING', { pix_uri: null, pix_expires_at: null }, withoutCode],
     ['PIX_QRCODE_GENERATED', {}, withCode],
     ['PAID', {}, { ...withCode, ...paid }],
     ['PROCESSING_REFUND', {}, { ...withCode, ...paid }],
@@ -67,7 +68,7 @@ describe('a transaction', () => {
     ['BLOCKED', { infraction_date: new Date() }, { ...withCode, ...paid, infractionDate: isoDate }],
     ['PROCESSING_INFRACTION', { infraction_date: new Date() }, { ...withCode, ...paid, infractionDate: isoDate }],
     ['INFRACTION', { infraction_date: new Date() }, { ...withCode, ...paid, infractionDate: isoDate }],
-    ['FAILED', { pix_uri: null, pix_expires_at: null, error_message: 'No' }, { errorMessage: 'No' }],
+    ['FAILED', { pix_uri: null, pix_expires_at: null, error_message: 'No' }, { ...withoutCode, errorMessage: 'No' }],
   ])('that is %s has what the interface requires and nothing that it has not', async (status, columns, members) => {
     const id = await create()
     const history = transactionHistories[status] ?? []

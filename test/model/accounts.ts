@@ -46,6 +46,7 @@ function ofMerchant(seen: Seen, merchantId: string): Own {
 }
 
 const hasLeft = ({ status }: { status: string }) => status === 'PROCESSED' || status === 'REFUNDED'
+const byReturned = ({ returned_amount }: { returned_amount: number }) => returned_amount
 const isUndecided = ({ state }: { state: string }) => state === 'open' || state === 'accepted'
 const withFee = ({ amount, fee_amount }: { amount: number; fee_amount: number }) => amount + fee_amount
 
@@ -60,12 +61,16 @@ function reservedBy({ refunds, withdrawals }: Own): number {
   )
 }
 
-/** Of what is contested, what is neither refunded nor on its way to be. */
+/** Of what is disputed and did not go back yet, what is neither refunded nor on its way to be: no cent of a payment is blocked twice. */
 function blockedBy({ transactions, refunds, infractions }: Own): number {
-  return sum(infractions.filter(isUndecided), (infraction) => {
-    const paid = transactions.find(({ id }) => id === infraction.transaction_id)?.amount_paid ?? 0
-    const given = refunds.filter((one) => one.transaction_id === infraction.transaction_id && one.status !== 'FAILED')
-    return Math.min(infraction.amount, paid - sum(given, ({ amount }) => amount))
+  return sum(transactions, ({ id, amount_paid }) => {
+    const disputes = infractions.filter(({ transaction_id }) => transaction_id === id)
+    const given = refunds.filter(({ transaction_id, status }) => transaction_id === id && status !== 'FAILED')
+    const left = (amount_paid ?? 0) - sum(given, ({ amount }) => amount) - sum(disputes, byReturned)
+    return Math.min(
+      Math.max(0, left),
+      sum(disputes.filter(isUndecided), (dispute) => dispute.amount - dispute.returned_amount),
+    )
   })
 }
 
@@ -81,7 +86,7 @@ function holdsByRecords({ transactions, refunds, infractions, withdrawals }: Own
   return (
     sum(transactions, ({ amount_paid }) => amount_paid ?? 0) -
     sum(refunds, ({ amount, status }) => (status === 'REFUNDED' ? amount : 0)) -
-    sum(infractions, ({ amount, state }) => (state === 'returned' ? amount : 0)) -
+    sum(infractions, byReturned) -
     sum(withdrawals.filter(hasLeft), ({ amount }) => amount) +
     sum(withdrawals, ({ returned }) => returned)
   )
@@ -111,7 +116,7 @@ function holdsByBank({ transactions, refunds, infractions, withdrawals }: Own, {
     sum(refunded, ({ id, amount }) =>
       refunds.some((one) => one.payout === id && one.status === 'REFUNDED') ? 0 : amount,
     ) -
-    (sum(med, ({ amount }) => amount) - sum(infractions, ({ amount, state }) => (state === 'returned' ? amount : 0))) -
+    (sum(med, ({ amount }) => amount) - sum(infractions, byReturned)) -
     sum(sent, ({ amount, row }) => (hasLeft(row) ? 0 : amount)) +
     sum(sent, ({ returned, row }) => returned - row.returned)
   return { known, underWay }

@@ -14,8 +14,8 @@ const moves: Record<string, string[]> = {
   PROCESSING_REFUND: ['REFUNDED', 'PAID', 'BLOCKED', 'INFRACTION'],
   REFUNDED: ['INFRACTION'],
   BLOCKED: ['PROCESSING_INFRACTION', 'PAID', 'PROCESSING_REFUND', 'INFRACTION'],
-  PROCESSING_INFRACTION: ['INFRACTION', 'PAID', 'PROCESSING_REFUND'],
-  INFRACTION: [],
+  PROCESSING_INFRACTION: ['INFRACTION', 'PAID', 'PROCESSING_REFUND', 'BLOCKED'],
+  INFRACTION: ['BLOCKED', 'PROCESSING_REFUND'],
   PROCESSING: ['PROCESSED', 'FAILED'],
   PROCESSED: ['REFUNDED'],
 }
@@ -104,11 +104,11 @@ function findWithdrawalFaults({ memory }: World, { withdrawals, bank }: Seen): s
 
 function findContestFaults({ transactions, infractions, bank }: Seen): string[] {
   return transactions.flatMap((row) => {
-    const booked = infractions.filter((one) => one.transaction_id === row.id && one.state === 'returned')
+    const booked = infractions.filter((one) => one.transaction_id === row.id)
     const returned = bank.returns.filter(
       (one) => one.end_to_end_id === row.end_to_end && one.nature !== 'ORIGINAL' && one.is_settled,
     )
-    const isMore = sum(booked, ({ amount }) => amount) > sum(returned, ({ amount }) => amount)
+    const isMore = sum(booked, (one) => one.returned_amount) > sum(returned, ({ amount }) => amount)
     return isMore ? [`transaction ${row.id} has more returned under MED than the bank`] : []
   })
 }

@@ -33,7 +33,10 @@ export type InfractionSeen = {
   id: string
   transaction_id: string
   acquirer_reference: string | null
+  source: string
   amount: number
+  returned_amount: number
+  blocked_amount: number
   state: string
 }
 export type WithdrawalSeen = {
@@ -82,7 +85,8 @@ export async function readAll(db: Db, now: Date) {
       select merchant_id, id, replace(id::text, '-', '') as payout, transaction_id, amount, fee_amount, status, created_at
       from refunds order by created_at, id`),
     infractions: await db.query<InfractionSeen>(sql`
-      select merchant_id, id, transaction_id, acquirer_reference, amount, state from infractions order by opened_at, id`),
+      select merchant_id, id, transaction_id, acquirer_reference, source, amount, returned_amount, blocked_amount, state
+      from infractions order by opened_at, id`),
     withdrawals: await db.query<WithdrawalSeen>(sql`
       select merchant_id, id, replace(id::text, '-', '') as payout, amount, fee_amount, pix_key, statuses, status, hold, hold_at_birth, idempotency_key,
         created_at, coalesce((

@@ -2,7 +2,7 @@ import { decideInfraction } from '../../src/transactions/infraction.ts'
 import { attempt } from './attempt.ts'
 import { findFaults } from './invariants.ts'
 import { workUntilQuiet } from './queue.ts'
-import { readAll, type Seen } from './read.ts'
+import { readAll, type Seen, sum } from './read.ts'
 import { tellAll } from './steps-bank.ts'
 import { releaseMoney } from './steps-machine.ts'
 import type { World } from './world.ts'
@@ -54,7 +54,7 @@ async function decideContests(world: World): Promise<void> {
   await workUntilQuiet(world)
   const { infractions } = await readAll(db, clock.now())
   for (const one of infractions.filter(({ state }) => state === 'open' || state === 'accepted')) {
-    const input = { transactionId: one.transaction_id, decision: 'reject' } as const
+    const input = { transactionId: one.transaction_id, infractionId: one.id, decision: 'reject' } as const
     await attempt(async () => await decideInfraction(world.process.deps, input))
   }
 }
@@ -87,9 +87,9 @@ function findOpen({ transactions, refunds, infractions, withdrawals, bank }: See
 
 function findMissingReturns({ transactions, infractions, bank }: Pick<Seen, 'transactions' | 'infractions' | 'bank'>) {
   return transactions.flatMap(({ id, end_to_end }) => {
-    const booked = infractions.filter((one) => one.transaction_id === id && one.state === 'returned')
+    const booked = infractions.filter((one) => one.transaction_id === id)
     const returned = bank.returns.filter((one) => one.end_to_end_id === end_to_end && one.nature !== 'ORIGINAL')
-    const total = (items: { amount: number }[]) => items.reduce((all, { amount }) => all + amount, 0)
-    return total(booked) === total(returned) ? [] : [`transaction ${id} has not all booked that was returned under MED`]
+    const isSame = sum(booked, (one) => one.returned_amount) === sum(returned, ({ amount }) => amount)
+    return isSame ? [] : [`transaction ${id} has not all booked that was returned under MED`]
   })
 }

@@ -120,6 +120,6 @@ export const decideHere: Step = async (world) => {
   const open = random.pick(infractions.filter(({ state }) => state === 'open' || state === 'accepted'))
   if (!open) return 'nothing to decide here'
   const decision = random.percent(50) ? 'accept' : 'reject'
-  const input = { transactionId: open.transaction_id, decision } as const
+  const input = { transactionId: open.transaction_id, infractionId: open.id, decision } as const
   return `the operator decides ${decision}: ${describe(await attempt(async () => await decideInfraction(process.deps, input)))}`
 }

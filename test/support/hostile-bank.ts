@@ -95,7 +95,7 @@ type TransactionBooked = {
   status: string
   amount_paid: number | null
   end_to_end: string | null
-  /** Under MED. */
+  /** Under MED, or by the bank itself and confirmed by an operator. */
   returned: number
 }
 type SuspenseBooked = {
@@ -120,9 +120,8 @@ export async function readBooked(db: Db): Promise<Booked> {
     select split_part(account, ':', 1) as account, sum(balance)::bigint as balance from ledger_accounts group by 1`)
   return {
     transactions: await db.query<TransactionBooked>(sql`
-      select id, replace(id::text, '-', '') as txid, status, amount_paid, end_to_end, coalesce((
-        select sum(amount) from infractions where transaction_id = t.id and state = 'returned'), 0)::bigint as returned
-      from transactions t`),
+      select id, replace(id::text, '-', '') as txid, status, amount_paid, end_to_end, amount_returned as returned
+      from transactions`),
     suspense: await db.query<SuspenseBooked>(sql`
       select end_to_end, kind, amount, status, transaction_id,
         taken_amount + case when status = 'returned' then coalesce(return_amount, 0) else 0 end as returned
@@ -176,10 +175,12 @@ export function findDisagreements(booked: Booked, { payments, holds }: Truth): s
         ? []
         : [`${end_to_end} is in suspense as ${kind} of ${amount}, ${returned} returned`]
     }),
-    ...booked.transactions.flatMap(({ id, txid, status, end_to_end }) => {
+    ...booked.transactions.flatMap(({ id, txid, status, end_to_end, amount_paid, returned }) => {
       const isPaid = end_to_end !== null
+      // What the bank sent back of its own accord is refunded once it is confirmed.
+      const isGone = status === 'REFUNDED' && returned === amount_paid
       if (paidTxids.has(txid) !== isPaid) return [`transaction ${id} is ${status}, and ${isPaid ? 'not ' : ''}paid`]
-      const isSettled = isPaid ? status === 'PAID' || status === 'INFRACTION' : status === 'FAILED'
+      const isSettled = isPaid ? status === 'PAID' || status === 'INFRACTION' || isGone : status === 'FAILED'
       return isSettled ? [] : [`transaction ${id} is still ${status}`]
     }),
     ...(heldByBooks(booked) === holds + untold
