@@ -3,8 +3,10 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import type { ProposalView } from '../../../src/dashboard/proposal-routes.ts'
+import type { Account } from '../../../src/ledger/accounts.ts'
 import { ask } from '../api.ts'
 import { useFormat } from '../format.ts'
+import { words as ledgerWords } from '../screens/ledger/text.ts'
 import { useMay } from '../session.tsx'
 import { texts, useText } from '../text.ts'
 import { Confirm } from './confirm.tsx'
@@ -31,10 +33,11 @@ const obstaclesPt: Record<Obstacle, string> = {
 export const words = texts({
   en: {
     title: 'Waiting for a second person',
-    names: { 'withdrawal.limits': 'New withdrawal limits', 'orphan.match': 'Attribution of a payment' } as Record<
-      string,
-      string
-    >,
+    names: {
+      'withdrawal.limits': 'New withdrawal limits',
+      'orphan.match': 'Attribution of a payment',
+      'entry.manual': 'Ledger entry by hand',
+    } as Record<string, string>,
     for: (merchant: string) => `for ${merchant}`,
     by: (who: string, when: string) => `Proposed by ${who}, ${when}`,
     approve: 'Approve',
@@ -53,10 +56,14 @@ export const words = texts({
       perDay: 'Day, 06:00 to 20:00',
       perNight: 'Night, 20:00 to 06:00',
       approvalAbove: 'Approval above',
-      operatorApprovalAbove: 'Operator’s approval above',
+      operatorApprovalAbove: 'Approval above, if the operator asks',
       duplicateWindowSeconds: 'Duplicate within',
       amount: 'Amount',
       transactionId: 'Transaction',
+      acquirer: 'PSP',
+      debit: 'From account',
+      credit: 'To account',
+      description: 'Reason',
     } as Record<string, string>,
     none: 'no limit',
     never: 'never',
@@ -64,7 +71,11 @@ export const words = texts({
   },
   pt: {
     title: 'Aguardando uma segunda pessoa',
-    names: { 'withdrawal.limits': 'Novos limites de saque', 'orphan.match': 'Conciliação de um pagamento' },
+    names: {
+      'withdrawal.limits': 'Novos limites de saque',
+      'orphan.match': 'Conciliação de um pagamento',
+      'entry.manual': 'Lançamento manual',
+    },
     for: (merchant: string) => `de ${merchant}`,
     by: (who: string, when: string) => `Proposto por ${who}, ${when}`,
     approve: 'Aprovar',
@@ -83,10 +94,14 @@ export const words = texts({
       perDay: 'Dia, 06:00 às 20:00',
       perNight: 'Noite, 20:00 às 06:00',
       approvalAbove: 'Aprovação acima de',
-      operatorApprovalAbove: 'Aprovação do operador acima de',
+      operatorApprovalAbove: 'Aprovação acima de, se a operação pedir',
       duplicateWindowSeconds: 'Duplicado em até',
       amount: 'Valor',
       transactionId: 'Transação',
+      acquirer: 'PSP',
+      debit: 'Da conta',
+      credit: 'Para a conta',
+      description: 'Motivo',
     },
     none: 'sem limite',
     never: 'nunca',
@@ -157,11 +172,14 @@ export function ObstacleShown({ obstacle, command }: { obstacle: Obstacle; comma
 
 function Content({ of: { kind, content, recordId, clientId } }: { of: ProposalView }) {
   const t = useText(words)
+  const ledger = useText(ledgerWords)
   const format = useFormat()
   const show = (name: string, value: unknown) => {
     if (value === null) return name.endsWith('pprovalAbove') ? t.never : t.none
     if (name === 'duplicateWindowSeconds') return t.seconds(format.number(Number(value)))
-    return typeof value === 'number' ? format.money(value) : String(value)
+    if (typeof value === 'number') return format.money(value)
+    if (name === 'debit' || name === 'credit') return ledger.accountNames[value as Account]?.[0] ?? String(value)
+    return String(value)
   }
   const links = kind === 'orphan.match'
   return (
@@ -221,7 +239,12 @@ function Decision({
       error={deciding.error}
       onConfirm={() => deciding.mutate()}
     >
-      <Content of={proposal} />
+      <Text size="sm" fw={650}>
+        {t.names[proposal.kind] ?? proposal.kind} {proposal.clientName && t.for(proposal.clientName)}
+      </Text>
+      <Stack gap={4}>
+        <Content of={proposal} />
+      </Stack>
       <Text size="sm">{isApproval ? t.approveLead : t.rejectLead}</Text>
     </Confirm>
   )

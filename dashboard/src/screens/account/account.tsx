@@ -192,7 +192,7 @@ function SecondFactor({ isOn }: { isOn: boolean }) {
         confirm={t.goOn}
         isPending={offer.isPending}
         isReady={password !== ''}
-        error={offer.error}
+        error={faultsOf(offer.error).password ? null : offer.error}
         onConfirm={() => offer.mutate()}
       >
         <Text size="sm">{t.addLead}</Text>
@@ -201,6 +201,7 @@ function SecondFactor({ isOn }: { isOn: boolean }) {
           autoComplete="current-password"
           data-autofocus
           value={password}
+          error={faultsOf(offer.error).password}
           onChange={(event) => setPassword(event.currentTarget.value)}
         />
       </Confirm>
@@ -212,7 +213,7 @@ function SecondFactor({ isOn }: { isOn: boolean }) {
         isDangerous
         isPending={remove.isPending}
         isReady={password !== '' && code.length === 6}
-        error={remove.error}
+        error={Object.keys(faultsOf(remove.error)).length > 0 ? null : remove.error}
         onConfirm={() => remove.mutate()}
       >
         <Text size="sm">{t.removeLead}</Text>
@@ -220,6 +221,7 @@ function SecondFactor({ isOn }: { isOn: boolean }) {
           label={t.current}
           autoComplete="current-password"
           value={password}
+          error={faultsOf(remove.error).password}
           onChange={(event) => setPassword(event.currentTarget.value)}
         />
         <TextInput
@@ -228,6 +230,7 @@ function SecondFactor({ isOn }: { isOn: boolean }) {
           autoComplete="one-time-code"
           maxLength={6}
           value={code}
+          error={faultsOf(remove.error).code}
           onChange={(event) => setCode(event.currentTarget.value)}
         />
       </Confirm>
@@ -292,9 +295,8 @@ function Sessions() {
           </div>
           {!isCurrent && (
             <Button
-              size="compact-sm"
-              variant="subtle"
-              color="red"
+              size="xs"
+              variant="default"
               onClick={() => end.mutate(id)}
               aria-label={t.endOf(device ?? t.unknownDevice)}
             >

@@ -3,6 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Explanation } from '../../../../src/explain/explain.ts'
 import { ask, faultsOf, Refused } from '../../api.ts'
+import { useClients } from '../../components/client-switch.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { MoneyInput } from '../../components/money-input.tsx'
 import { Status } from '../../components/status.tsx'
@@ -17,6 +18,8 @@ export function EnterContest({ onClose }: { onClose: () => void }) {
   const t = useText(words)
   const format = useFormat()
   const queries = useQueryClient()
+  const clients = useClients()
+  const nameOf = (clientId: string) => clients.data?.find((one) => one.clientId === clientId)?.name ?? clientId
   const [text, setText] = useState('')
   const [amount, setAmount] = useState<number | null>(null)
   const [reason, setReason] = useState('')
@@ -64,7 +67,7 @@ export function EnterContest({ onClose }: { onClose: () => void }) {
       />
       {record && (
         <Text size="sm" component="div">
-          {t.find(format.money(record.amount), record.clientId)} <Status of={record.status} />
+          {t.find(format.money(record.amount), nameOf(record.clientId))} <Status of={record.status} />
         </Text>
       )}
       <MoneyInput label={t.part} description={t.partHint} value={amount} onChange={setAmount} error={faults.amount} />

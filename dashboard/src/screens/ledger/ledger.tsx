@@ -66,37 +66,30 @@ function AtPsps({ of }: { of: LedgerView['acquirers'] }) {
   const format = useFormat()
   if (of.length === 0) return <Text size="sm">{t.noPsps}</Text>
   return (
-    <Table.ScrollContainer minWidth={480}>
-      <Table verticalSpacing={6} aria-label={t.atPsps}>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>PSP</Table.Th>
-            <Table.Th ta="right">{t.byLedger}</Table.Th>
-            <Table.Th ta="right">{t.byPsp}</Table.Th>
-            <Table.Th ta="right">{t.difference}</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {of.map(({ acquirer, held, compared }) => (
-            <Table.Tr key={acquirer}>
-              <Table.Td>{acquirer}</Table.Td>
-              <Table.Td ta="right">{format.money(held)}</Table.Td>
-              <Table.Td ta="right">
-                {compared ? format.money(compared.available + (compared.blocked ?? 0)) : t.notTold}
-                {compared && (
-                  <Text size="xs" c="dimmed">
-                    {compared.blocked ? t.blockedOfIt(format.money(compared.blocked)) : format.fromNow(compared.at)}
-                  </Text>
-                )}
-              </Table.Td>
-              <Table.Td ta="right" c={compared && compared.difference !== 0 ? 'red' : undefined}>
-                {compared ? format.money(compared.difference) : '–'}
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+    <Stack gap={0}>
+      {of.map(({ acquirer, held, compared }) => (
+        <div key={acquirer} className="row" style={{ padding: 'var(--mantine-spacing-xs) 0' }}>
+          <SimpleGrid cols={{ base: 2, sm: 4 }} spacing="sm" component="dl" m={0}>
+            <Fact
+              name={t.account}
+              value={acquirer}
+              note={compared ? t.comparedAt(format.fromNow(compared.at)) : null}
+            />
+            <Fact name={t.byLedger} value={format.money(compared?.held ?? held)} />
+            <Fact
+              name={t.byPsp}
+              value={compared ? format.money(compared.available + (compared.blocked ?? 0)) : t.notTold}
+              note={compared?.blocked ? t.blockedOfIt(format.money(compared.blocked)) : null}
+            />
+            <Fact
+              name={t.difference}
+              value={compared ? format.money(compared.difference) : '–'}
+              isOff={compared !== null && compared.difference !== 0}
+            />
+          </SimpleGrid>
+        </div>
+      ))}
+    </Stack>
   )
 }
 
@@ -251,5 +244,33 @@ function AccountsOf({ client, at }: { client: string; at: string | undefined }) 
     <Section title={t.accounts}>
       {books.data ? <Accounts label={t.accounts} of={books.data.accounts} isShort /> : <Skeleton height={160} />}
     </Section>
+  )
+}
+
+function Fact({
+  name,
+  value,
+  note = null,
+  isOff = false,
+}: {
+  name: string
+  value: string
+  note?: string | null
+  isOff?: boolean
+}) {
+  return (
+    <div>
+      <Text size="xs" c="dimmed" component="dt">
+        {name}
+      </Text>
+      <Text size="sm" fw={600} component="dd" m={0} c={isOff ? 'red' : undefined} style={{ overflowWrap: 'anywhere' }}>
+        {value}
+      </Text>
+      {note && (
+        <Text size="xs" c="dimmed" component="dd" m={0}>
+          {note}
+        </Text>
+      )}
+    </div>
   )
 }

@@ -8,7 +8,7 @@ import { ErrorNotice } from '../../components/error-notice.tsx'
 import { ExportButton } from '../../components/export-button.tsx'
 import { FilterBar } from '../../components/filter-bar.tsx'
 import { DayInput } from '../../components/filter-inputs.tsx'
-import { Pages, RecordTable } from '../../components/record-table.tsx'
+import { Pages, PhoneRow, RecordTable } from '../../components/record-table.tsx'
 import { dayEnd, dayStart, useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
 import { useClientLink } from '../../links.ts'
@@ -88,6 +88,24 @@ export function Statement({ client }: { client: string }) {
             label={t.statement}
             rows={list.data?.data}
             keyOf={({ id }) => String(id)}
+            phoneOf={(entry) => (
+              <PhoneRow
+                lines={[
+                  [
+                    <EntryName key="name" entry={entry} href={linkOf(entry)} />,
+                    <Amount key="amount" of={entry.amount} />,
+                  ],
+                  [
+                    <Text key="at" size="xs" c="dimmed" component="span">
+                      {format.dateTime(entry.createdAt)}
+                    </Text>,
+                    <Text key="after" size="xs" c="dimmed" component="span" style={nowrap} title={t.after}>
+                      {t.balance}: {format.money(entry.balance)}
+                    </Text>,
+                  ],
+                ]}
+              />
+            )}
             empty={
               filters.count === 0 ? (
                 <Empty icon="ledger" title={t.none}>
@@ -102,14 +120,7 @@ export function Statement({ client }: { client: string }) {
             columns={[
               {
                 name: t.kind,
-                cell: (entry) => (
-                  <>
-                    <EntryName entry={entry} href={linkOf(entry)} />
-                    <Text size="xs" c="dimmed" hiddenFrom="sm">
-                      {format.dateTime(entry.createdAt)}
-                    </Text>
-                  </>
-                ),
+                cell: (entry) => <EntryName entry={entry} href={linkOf(entry)} />,
               },
               {
                 name: t.when,
@@ -119,17 +130,7 @@ export function Statement({ client }: { client: string }) {
               {
                 name: t.amount,
                 isAmount: true,
-                cell: ({ amount }) => (
-                  <Text
-                    size="sm"
-                    fw={600}
-                    c={amount < 0 ? undefined : 'var(--mantine-color-teal-light-color)'}
-                    style={nowrap}
-                  >
-                    {amount > 0 ? '+' : ''}
-                    {format.money(amount)}
-                  </Text>
-                ),
+                cell: ({ amount }) => <Amount of={amount} />,
               },
               {
                 name: t.after,
@@ -157,6 +158,16 @@ export function Statement({ client }: { client: string }) {
 }
 
 const nowrap = { whiteSpace: 'nowrap' } as const
+
+function Amount({ of: amount }: { of: number }) {
+  const format = useFormat()
+  return (
+    <Text size="sm" fw={600} c={amount < 0 ? undefined : 'var(--mantine-color-teal-light-color)'} style={nowrap}>
+      {amount > 0 ? '+' : ''}
+      {format.money(amount)}
+    </Text>
+  )
+}
 
 function EntryName({ entry: { kind, id }, href }: { entry: StatementEntry; href: string | null }) {
   const t = useText(words)

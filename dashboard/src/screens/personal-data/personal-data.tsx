@@ -1,7 +1,7 @@
 import { Alert, Button, Card, Group, Stack, Text, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-import { ask } from '../../api.ts'
+import { ask, faultsOf } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Page } from '../../components/page.tsx'
@@ -12,6 +12,7 @@ const words = texts({
     title: 'Personal data',
     lead: 'What is kept of a person, of all merchants. A person may ask for a copy, and to be erased (LGPD, art. 18).',
     document: 'CPF or CNPJ',
+    badDocument: 'This is no CPF or CNPJ. Check the digits.',
     export: 'Download a copy',
     exported: 'The copy was downloaded. That it was made is in the audit log.',
     erase: 'Erase',
@@ -20,13 +21,14 @@ const words = texts({
       'Name, e-mail, phones, address, metadata and account become empty, the document a hash. Amounts, ids and the ledger stay. This cannot be undone.',
     confirm: 'Type the document again',
     erased: (transactions: number, withdrawals: number) =>
-      `Erased in ${transactions} transactions and ${withdrawals} withdrawals.`,
+      `Erased. Transactions: ${transactions}, withdrawals: ${withdrawals}.`,
     notReached: 'Backups, the PSP and what merchants received are not reached.',
   },
   pt: {
     title: 'Dados pessoais',
     lead: 'O que existe sobre uma pessoa em todos os lojistas. Ela pode pedir uma cópia ou a eliminação (LGPD, art. 18).',
     document: 'CPF ou CNPJ',
+    badDocument: 'Este CPF ou CNPJ não é válido. Confira os dígitos.',
     export: 'Baixar cópia',
     exported: 'Cópia baixada. O acesso ficou registrado na auditoria.',
     erase: 'Eliminar',
@@ -35,7 +37,7 @@ const words = texts({
       'Nome, e-mail, telefones, endereço, metadados e conta ficam vazios, e o documento vira um hash. Valores, ids e o razão continuam. Não dá para desfazer.',
     confirm: 'Digite o documento de novo',
     erased: (transactions: number, withdrawals: number) =>
-      `Dados eliminados em ${transactions} transações e ${withdrawals} saques.`,
+      `Dados eliminados. Transações: ${transactions}, saques: ${withdrawals}.`,
     notReached: 'Backups, o PSP e o que os lojistas receberam não são alcançados.',
   },
 })
@@ -66,6 +68,7 @@ export default function PersonalData() {
           <TextInput
             label={t.document}
             value={document}
+            error={faultsOf(copy.error).document && t.badDocument}
             autoComplete="off"
             onChange={(event) => {
               setDocument(event.currentTarget.value.trim())
@@ -81,7 +84,7 @@ export default function PersonalData() {
               {t.erase}
             </Button>
           </Group>
-          {copy.isError && <ErrorNotice error={copy.error} />}
+          {copy.isError && !faultsOf(copy.error).document && <ErrorNotice error={copy.error} />}
           {copy.isSuccess && <Alert color="teal">{t.exported}</Alert>}
           {erasure.isSuccess && (
             <Alert color="teal" role="status">

@@ -93,7 +93,7 @@ export const words = texts({
       holdSurplus: 'Hold it, and send it back to the payer.',
       holdOrphan: 'Hold it until it is known what it is for.',
       correctMerchant: (money: string, name: string) => `Correct ${name} by ${money}.`,
-      correctHouse: (money: string) => `Correct the house by ${money}.`,
+      correctHouse: (money: string) => `Correct the operator’s account by ${money}.`,
     },
     aMerchant: 'the merchant',
     confirm: 'Confirm',
@@ -106,12 +106,12 @@ export const words = texts({
       holdSurplus: (money: string) =>
         `${money} are taken into suspense as a second payment, and sent back to the payer at once.`,
       holdOrphan: (money: string) =>
-        `${money} are taken into suspense, in the house’s account. Nothing leaves. You find it under held payments.`,
+        `${money} are taken into suspense, in the operator’s account. Nothing leaves. You find it under held payments.`,
       correct:
         'Both sides are looked at once more. If they still say this, these entries are posted, once and for good:',
     },
     fromTo: (from: string, to: string) => `${from} → ${to}`,
-    ofHouse: 'the house’s accounts',
+    ofHouse: 'the operator’s accounts',
     ofClient: (name: string) => `accounts of ${name}`,
     letStand: 'Let it stand',
     letStandLead: 'No entry is posted. It comes again only if what either side says changes.',
@@ -205,7 +205,7 @@ export const words = texts({
       holdSurplus: 'Reter e devolver ao pagador.',
       holdOrphan: 'Reter até se saber para que é.',
       correctMerchant: (money: string, name: string) => `Corrigir ${name} em ${money}.`,
-      correctHouse: (money: string) => `Corrigir a casa em ${money}.`,
+      correctHouse: (money: string) => `Corrigir a conta da operação em ${money}.`,
     },
     aMerchant: 'o lojista',
     confirm: 'Confirmar',
@@ -218,11 +218,11 @@ export const words = texts({
       holdSurplus: (money: string) =>
         `${money} vão para o suspenso como segundo pagamento e são devolvidos ao pagador na hora.`,
       holdOrphan: (money: string) =>
-        `${money} vão para o suspenso, na conta da casa. Nada sai. Fica em pagamentos retidos.`,
+        `${money} ficam a identificar, na conta da operação. Nada sai. Fica em pagamentos retidos.`,
       correct: 'Os dois lados são vistos mais uma vez. Se ainda disserem isto, lança-se, uma vez e em definitivo:',
     },
     fromTo: (from: string, to: string) => `${from} → ${to}`,
-    ofHouse: 'contas da casa',
+    ofHouse: 'contas da operação',
     ofClient: (name: string) => `contas de ${name}`,
     letStand: 'Deixar assim',
     letStandLead: 'Nada é lançado. Só volta se mudar o que um dos lados diz.',

@@ -2,6 +2,7 @@ import type { TimelineData } from '../../../../src/explain/timeline.ts'
 import type { Format } from '../../format.ts'
 import type { Language } from '../../text.ts'
 import { words as ledger } from '../ledger/text.ts'
+import { writeAttemptErrorPt } from '../webhooks/text.ts'
 
 /** What is written of each kind of entry. A status is shown as a badge instead. */
 type Written = { [Kind in Exclude<keyof TimelineData, 'status'>]: (data: TimelineData[Kind]) => string }
@@ -25,7 +26,8 @@ function inEnglish({ money }: Format): Written {
       const why = hold === null ? '' : ` · ${{ approval: 'needs approval', duplicate: 'looks like a duplicate' }[hold]}`
       return `${clientName} requested ${what} ${money(amount)}${externalCode === null ? '' : `, external code ${externalCode}`}${why}`
     },
-    operator: ({ actor, action, details }) => `${actor}: ${actionsEn[action] ?? action}${reasonOf(details)}`,
+    operator: ({ actor, action, details }) =>
+      `${actor.replace(/^\w+:/, '')}: ${actionsEn[action] ?? action}${reasonOf(details)}`,
     callback: ({ step, acquirer, endToEnd, state }) => {
       if (step === 'received') return `${acquirer} notified us of payment ${endToEnd}`
       if (state === 'settled') return `Payment ${endToEnd} confirmed by the acquirer`
@@ -95,7 +97,8 @@ function inPortuguese({ money }: Format): Written {
       const why = hold === null ? '' : ` · ${{ approval: 'precisa de aprovação', duplicate: 'parece repetido' }[hold]}`
       return `${clientName} pediu ${what} ${money(amount)}${externalCode === null ? '' : `, código externo ${externalCode}`}${why}`
     },
-    operator: ({ actor, action, details }) => `${actor} ${actionsPt[action] ?? action}${reasonOf(details)}`,
+    operator: ({ actor, action, details }) =>
+      `${actor.replace(/^\w+:/, '')} ${actionsPt[action] ?? action}${reasonOf(details)}`,
     callback: ({ step, acquirer, endToEnd, state }) => {
       if (step === 'received') return `${acquirer} notificou o pagamento ${endToEnd}`
       if (state === 'settled') return `Pagamento ${endToEnd} confirmado pelo adquirente`
@@ -120,7 +123,7 @@ function inPortuguese({ money }: Format): Written {
     ledger: ({ kind, debit, credit, amount }) =>
       `${ledger.pt.kinds[kind]} · ${money(amount)}: ${ledger.pt.accountNames[debit][0]} → ${ledger.pt.accountNames[credit][0]}`,
     delivery: ({ type, attempt, status, error, durationMs }) =>
-      `${type}: ${status === null ? (error ?? 'sem resposta') : `HTTP ${status}`}, tentativa ${attempt}, ${durationMs} ms`,
+      `${type}: ${status === null ? (error === null ? 'sem resposta' : writeAttemptErrorPt(error)) : `HTTP ${status}`}, tentativa ${attempt}, ${durationMs} ms`,
   }
 }
 

@@ -10,7 +10,7 @@ import { useClientLink } from '../../links.ts'
 import { useMay } from '../../session.tsx'
 import { useText } from '../../text.ts'
 import { DeliveryState } from './state.tsx'
-import { words } from './text.ts'
+import { useAttemptError, words } from './text.ts'
 
 /** One delivery: its attempts, what it says, and sending it again. */
 export function DeliveryDrawer({
@@ -107,6 +107,7 @@ type Attempt = {
 
 function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
   const t = useText(words)
+  const writeError = useAttemptError()
   const format = useFormat()
   return (
     <section aria-label={t.attempts}>
@@ -127,7 +128,7 @@ function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
             </Text>
           </div>
           <Text size="sm" ta="right">
-            {error ?? `HTTP ${status ?? t.noAnswer}`}
+            {error === null ? `HTTP ${status ?? t.noAnswer}` : writeError(error)}
           </Text>
         </Group>
       ))}

@@ -1,4 +1,4 @@
-import { texts } from '../../text.ts'
+import { texts, useLanguage } from '../../text.ts'
 
 export const words = texts({
   en: {
@@ -112,7 +112,7 @@ export const words = texts({
     noAddress: 'sem endereço',
     states: {
       waiting: 'esperando',
-      pending: 'a tentar',
+      pending: 'nova tentativa',
       delivered: 'entregue',
       exhausted: 'desistida',
       gone: 'recusada (410)',
@@ -154,3 +154,38 @@ export const words = texts({
     background: 'Pode fechar: continua sozinho.',
   },
 })
+
+/** What the service writes of an attempt that had no answer. */
+const attemptErrorsPt: Record<string, string> = {
+  'No answer in time': 'Sem resposta a tempo',
+  'The address of the receiver may not be called': 'O endereço do receptor não é permitido',
+  'The address of the receiver may not be called (WEBHOOK_ALLOW_PRIVATE=true allows private hosts)':
+    'O endereço do receptor é de uma rede privada (WEBHOOK_ALLOW_PRIVATE=true permite)',
+  'The connection was refused': 'Conexão recusada',
+  'The connection was closed before an answer': 'Conexão encerrada antes da resposta',
+  'The receiver cannot be reached': 'Receptor inacessível',
+  'The name of the receiver was not found': 'O domínio do receptor não foi encontrado',
+  'The name of the receiver has no address': 'O domínio do receptor não tem endereço',
+  'The name server of the receiver failed': 'Falha no DNS do receptor',
+  'The name server of the receiver did not answer': 'O DNS do receptor não respondeu',
+  'The connection was not made in time': 'A conexão demorou demais',
+  'The head of the answer is too long': 'Cabeçalhos da resposta longos demais',
+  'The certificate of the receiver has expired': 'O certificado do receptor venceu',
+  'The certificate of the receiver is self-signed': 'O certificado do receptor é autoassinado',
+  'The certificate of the receiver is for another name': 'O certificado do receptor é de outro domínio',
+  'The certificate of the receiver lacks its chain': 'Falta a cadeia do certificado do receptor',
+  'The answer is not HTTP': 'A resposta não é HTTP',
+  'The connection failed': 'A conexão falhou',
+}
+
+/** An error of an attempt in Portuguese; one that is not known stays as it is. */
+export function writeAttemptErrorPt(error: string): string {
+  const status = /^The receiver answered (\d+)$/.exec(error)?.[1]
+  return status === undefined ? (attemptErrorsPt[error] ?? error) : `O receptor respondeu ${status}`
+}
+
+/** An error of an attempt, in the language that is chosen. */
+export function useAttemptError(): (error: string) => string {
+  const { language } = useLanguage()
+  return language === 'pt' ? writeAttemptErrorPt : (error) => error
+}

@@ -21,7 +21,7 @@ import { DeliveryDrawer } from './delivery.tsx'
 import { Receivers } from './receivers.tsx'
 import { ResendMany } from './resend-many.tsx'
 import { DeliveryState, hostOf } from './state.tsx'
-import { words } from './text.ts'
+import { useAttemptError, words } from './text.ts'
 
 type Deliveries = {
   total: number
@@ -90,6 +90,7 @@ function OfOne({ client }: { client: string }) {
 
 function DeliveryList({ client }: { client: string }) {
   const t = useText(words)
+  const writeError = useAttemptError()
   const format = useFormat()
   const filters = useFilters()
   const [query] = useSearchParams()
@@ -187,7 +188,7 @@ function DeliveryList({ client }: { client: string }) {
                   <DeliveryState of={state} />
                   {state !== 'delivered' && lastError !== null && (
                     <Text size="xs" c="dimmed" mt={2} visibleFrom="sm">
-                      {lastError}
+                      {writeError(lastError)}
                     </Text>
                   )}
                 </>
