@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { PoolClient } from 'pg'
 import type { Logger } from 'pino'
 import { type Db, sql, type Tx } from '../db/sql.ts'
+import { releaseJobsOf } from './store.ts'
 
 /** The first half of an advisory lock's name; the second is a hash of the instance. */
 const lockSpace = 0x6775_6963
@@ -142,7 +143,7 @@ export async function unlockJobsOfDeadInstances(db: Db, own: string): Promise<st
       ) holders
       where pg_try_advisory_xact_lock(${lockSpace}, hashtext(instance))`)
     const instances = rows.map((row) => row.instance)
-    if (instances.length > 0) await tx.query(sql`select graphile_worker.force_unlock_workers(${instances}::text[])`)
+    if (instances.length > 0) await releaseJobsOf(tx, instances)
     return instances
   })
 }

@@ -99,6 +99,31 @@ it('says aloud when a job has failed for good', async () => {
   expect(lines).toMatchObject([{ level: 50, msg: 'a job failed for good', job: 'hopeless', payload: { id: 1 } }])
 })
 
+it.each(['fails', 'dies with its process'])('runs a later job under the key of one whose last try %s', async (end) => {
+  const done: unknown[] = []
+  const job = { name: 'keyed', key: 'one at a time', whenThere: 'keep' } as const
+  await enqueueJob(db, { ...job, payload: { id: 1 } })
+  await db.query(sql`update graphile_worker._private_jobs set attempts = max_attempts - 1`)
+  if (end === 'dies with its process')
+    await db.query(sql`
+      update graphile_worker._private_jobs set attempts = max_attempts, locked_by = 'a process that died', locked_at = now()`)
+  await start({
+    keyed: async (payload) => {
+      if ((payload as { id: number }).id === 1) throw new Error('a bug')
+      done.push(payload)
+    },
+  })
+  const isGivenUp = async () =>
+    (await db.query(sql`select from graphile_worker.jobs where locked_at is null and attempts = max_attempts`)).length >
+    0
+  await eventually(isGivenUp)
+  await enqueueJob(db, { ...job, payload: { id: 2 } })
+  await eventually(() => done.length > 0)
+  expect(done).toEqual([{ id: 2 }])
+  // It stays for the operator to see.
+  expect(await isGivenUp()).toBe(true)
+})
+
 it('runs again what it claimed without hearing of it', async () => {
   const done: string[] = []
   let release = () => {}

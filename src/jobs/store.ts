@@ -1,4 +1,4 @@
-import { type Db, sql } from '../db/sql.ts'
+import { type Db, sql, type Tx } from '../db/sql.ts'
 
 export type ClaimedJob = { id: number; name: string; payload: unknown; attempts: number; attemptsMax: number }
 
@@ -25,21 +25,29 @@ export async function deleteJob(db: Db, { instance, id }: { instance: string; id
   await db.query(sql`delete from graphile_worker._private_jobs where id = ${id} and locked_by = ${instance}`)
 }
 
+/** One that has had its last try stays for the operator to see, and gives its key up: else no later job under that key would ever run. */
+const freed = sql`locked_by = null, locked_at = null, key = case when attempts < max_attempts then key end`
+
 export async function postponeJob(
   db: Db,
   { instance, id, pauseSeconds, error }: { instance: string; id: number; pauseSeconds: number; error: string },
 ): Promise<void> {
   await db.query(sql`
     update graphile_worker._private_jobs
-    set locked_by = null, locked_at = null, last_error = ${error}, run_at = now() + make_interval(secs => ${pauseSeconds})
+    set ${freed}, last_error = ${error}, run_at = now() + make_interval(secs => ${pauseSeconds})
     where id = ${id} and locked_by = ${instance}`)
 }
 
 /** Gives back what an instance has claimed, as the database sees it, and does not have in hand. */
 export async function releaseJobs(db: Db, { instance, inHand }: { instance: string; inHand: number[] }): Promise<void> {
   await db.query(sql`
-    update graphile_worker._private_jobs set locked_by = null, locked_at = null
+    update graphile_worker._private_jobs set ${freed}
     where locked_by = ${instance} and id <> all(${inHand}::bigint[])`)
+}
+
+/** Gives back all that these instances have claimed. */
+export async function releaseJobsOf(tx: Tx, instances: string[]): Promise<void> {
+  await tx.query(sql`update graphile_worker._private_jobs set ${freed} where locked_by = any(${instances}::text[])`)
 }
 
 /** failing: those that failed and will be tried again; givenUp: those that wait for the operator. */
