@@ -4,7 +4,7 @@ export type ControlOutcome = { ok: true; id: string } | { ok: false; code: Contr
 const messages = {
   payment_unknown: 'There is no payment with this end-to-end id.',
   payout_unknown: 'There is no payout with this id that has reached its receiver.',
-  infraction_unknown: 'There is no infraction with this reference.',
+  infraction_unknown: 'There is no dispute with this reference, and no open one of a payment with this end-to-end id.',
   amount_invalid: 'The amount is more than there is, or nothing.',
   nothing_left: 'All of the money was returned before.',
   too_late: 'A payment can be contested within 80 days only.',

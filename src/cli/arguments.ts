@@ -54,7 +54,8 @@ export function toId(text: string): string {
 /** Bare: with or without its marks. */
 export function toDocument(text: string): string {
   const document = parseDocument(text)
-  if (!document) throw new InvalidArgumentError('A CPF or CNPJ, with or without its marks.')
+  if (!document)
+    throw new InvalidArgumentError('Check the digits of the CPF or CNPJ. Its dots, dash and slash may be left out.')
   return document.value
 }
 

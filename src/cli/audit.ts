@@ -20,7 +20,7 @@ export function auditCommands(program: Command): void {
       if (json) print({ ...verified, isIntact: breaches.length === 0 }, { json })
       else if (breaches.length === 0)
         write(
-          `the audit log is as it was written: ${entries} entries${head ? `, the last has the hash ${head.sha256}` : ''}\n`,
+          `the audit log is as it was written: ${entries} ${entries === 1 ? 'entry' : 'entries'}${head ? `, the last has the hash ${head.sha256}` : ''}\n`,
         )
       else write(`the audit log was tampered with:\n${breaches.map(toLine).join('')}`)
       if (breaches.length > 0) process.exitCode = 1

@@ -45,6 +45,6 @@ function toNote(url: string): string {
   return [
     'Register it as it stands, for this key: most PSPs append /pix by themselves. Whoever knows it can make up callbacks, so keep it a secret.',
     ...(isPublic ? [] : ['No PSP reaches this address: set callbacks.baseUrl, or BASE_URL, to one that is public.']),
-    'The proxy in front is told of in docs/going-live.md.',
+    'docs/going-live.md says how to set up the proxy in front.',
   ].join('\n')
 }

@@ -34,7 +34,7 @@ export async function createProgram(words: string[] = []): Promise<Command> {
     .description('A self-hosted PIX payment gateway. Configuration is read from the environment: see .env.example.')
     .version(version)
     .option('--as <name>', 'your name in the audit log (default: the user of the operating system)', toActor)
-    .showHelpAfterError()
+    .showHelpAfterError('Add --help to see what the command takes.')
   const named = groups.filter(({ names }) => names.some((name) => words.includes(name)))
   const isHelp = words.some((word) => ['help', '--help', '-h'].includes(word))
   for (const { load } of isHelp || named.length === 0 ? groups : named) {

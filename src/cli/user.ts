@@ -12,7 +12,7 @@ import { print } from './print.ts'
 
 type Json = { json?: boolean }
 
-const linkNote = 'The link is good once, for three days. Hand it over where nobody else reads it.'
+const linkNote = 'The link works once, within three days. Hand it over where nobody else reads it.'
 
 /** `guiche user …`: who may sign in to the dashboard. */
 export function userCommands(program: Command): void {

@@ -219,5 +219,5 @@ export function describeUnknown(name: string, schema: Schema | undefined): strin
   if (listName !== undefined && known.includes(listName)) {
     return `is not known here: for several values repeat ${listName}, as in ${listName}=…&${listName}=…`
   }
-  return `is not known here${suggest(name, known) || ':'} Known are ${known.join(', ')}`
+  return `is not known here${suggest(name, known) || '.'} Known are ${known.join(', ')}`
 }

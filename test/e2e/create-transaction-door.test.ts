@@ -248,7 +248,7 @@ describe('the door', () => {
 describe('the query', () => {
   it.each([
     ['stauts=PAID', 'is not known here: did you mean status? Known are startDate, endDate, status,'],
-    ['limit=10', 'is not known here: Known are startDate, endDate, status,'],
+    ['limit=10', 'is not known here. Known are startDate, endDate, status,'],
     ['status[]=PAID', 'is not known here: for several values repeat status, as in status=…&status=…'],
     ['perPage=10&perPage=20', 'may be sent once only'],
   ])('%s is refused with what is known', async (query, message) => {

@@ -9,6 +9,9 @@ export type Series = { label: string; values: (number | null)[]; color: string; 
 const bars = uPlot.paths.bars?.({ size: [0.6, 40], radius: 0.15 })
 const barPaths = bars ? { paths: bars } : {}
 
+/** Counts and cents have no halves: 1, 2, 5, 10, 20 … */
+const wholeSteps = Array.from({ length: 13 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat()
+
 /** As wide as the widest label, which is longer in one language than in the other. */
 function widthOfLabels(plot: uPlot, labels: string[] | null, index: number): number {
   const axis = plot.axes[index]
@@ -62,7 +65,7 @@ export function Plot({
             space: 56,
             size: 30,
           },
-          { ...axis, size: widthOfLabels, values: (_, at) => at.map(formatAxis), space: 40 },
+          { ...axis, size: widthOfLabels, incrs: wholeSteps, values: (_, at) => at.map(formatAxis), space: 40 },
         ],
         series: [
           {},
