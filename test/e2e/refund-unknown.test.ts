@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Disturbance } from '../../simulator/disturb.ts'
 import {
+  askForRefund,
   type FaultyNetwork,
   fetchRefundable,
   payOne,
@@ -89,6 +91,25 @@ describe('a refund whose outcome is unknown', () => {
 })
 
 describe('while money is stopped', () => {
+  it('no refund is taken, no key used, and a replay is answered', async () => {
+    const [one, other] = [await payOne(network.service), await payOne(network.service)]
+    const body = { idempotencyKey: randomUUID() }
+    const first = await askForRefund(network.service, one.id, body)
+    await askUntilRefunded(one.id)
+    await stopMoney(network.service)
+    const key = { idempotencyKey: randomUUID() }
+    const answer = await askForRefund(network.service, other.id, key)
+    expect([answer.status, answer.body.code, answer.headers.get('retry-after')]).toEqual([
+      503,
+      'payouts_stopped',
+      '300',
+    ])
+    expect((await askForRefund(network.service, one.id, body)).text).toBe(first.text)
+    await letMoneyGo(network.service)
+    expect((await askForRefund(network.service, other.id, key)).status).toBe(201)
+    await askUntilRefunded(other.id)
+  })
+
   it('a refund that was taken waits, and is sent when it is let go', async () => {
     const { service, bank } = network
     const { id, endToEnd } = await payOne(service)

@@ -18,15 +18,7 @@ import {
 import { addTestClient, refusedFields } from '../support/requests.ts'
 import { fetchToken, startTestService, type TestService } from '../support/service.ts'
 import { startTestReceiver } from '../support/webhooks.ts'
-import {
-  balancesOf,
-  countMoney,
-  expectBooksAgree,
-  letMoneyGo,
-  refusal,
-  stopMoney,
-  transfersOf,
-} from '../support/withdrawals.ts'
+import { balancesOf, countMoney, expectBooksAgree, refusal, transfersOf } from '../support/withdrawals.ts'
 
 let service: TestService
 beforeAll(async () => {
@@ -391,26 +383,5 @@ describe('the acquirer', () => {
     service.clock.advance(700_000)
     await service.runJob('transactions.check')
     await untilRefund(service, id, refundId, 'REFUNDED')
-  })
-})
-
-describe('while money is stopped', () => {
-  it('no refund is taken, no key used, and a replay is answered', async () => {
-    const [one, other] = [await payOne(service), await payOne(service)]
-    const body = { idempotencyKey: randomUUID() }
-    const first = await askForRefund(service, one.id, body)
-    await untilStatus(service, one.id, 'REFUNDED')
-    await stopMoney(service)
-    const key = { idempotencyKey: randomUUID() }
-    const answer = await askForRefund(service, other.id, key)
-    expect([answer.status, answer.body.code, answer.headers.get('retry-after')]).toEqual([
-      503,
-      'payouts_stopped',
-      '300',
-    ])
-    expect((await askForRefund(service, one.id, body)).text).toBe(first.text)
-    await letMoneyGo(service)
-    expect((await askForRefund(service, other.id, key)).status).toBe(201)
-    await untilStatus(service, other.id, 'REFUNDED')
   })
 })

@@ -3,7 +3,8 @@ import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, afterEach, beforeEach, expect, it } from 'vitest'
-import { type Mutation, modelTest, mutations } from './mutations.ts'
+import { type Mutation, modelTest } from './mutation.ts'
+import { mutations } from './mutations.ts'
 
 /** What the tests need of the tree. */
 const copied = [

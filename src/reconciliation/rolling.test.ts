@@ -1,0 +1,176 @@
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { type ManualClock, manualClock } from '../../test/support/clock.ts'
+import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
+import type { BankPayment, BankPayout } from '../../test/support/generated-bank.ts'
+import { type GeneratedDay, generateDay, generatedDay } from '../../test/support/generated-day.ts'
+import { type Reconciling, reconcilingWith } from '../../test/support/reconciling.ts'
+import type { Send } from '../acquirers/bacen/http.ts'
+import { findBreaches } from '../books.ts'
+import { sql } from '../db/sql.ts'
+import { findEngagedBrake } from '../ledger/store.ts'
+import { settleTransaction } from '../transactions/settle.ts'
+import { reconciliationJobs } from './jobs.ts'
+import { reconcile } from './run.ts'
+import { listDifferences } from './store.ts'
+
+const { from, to } = generatedDay
+const minuteMs = 60_000
+const never = new AbortController().signal
+
+let database: TestDatabase
+let made: GeneratedDay
+let clock: ManualClock
+let deps: Reconciling
+
+beforeEach(async () => {
+  database = await createTestDatabase()
+  made = await generateDay(database.db, { seed: 7, agreeing: 150, each: 5 })
+  clock = manualClock(new Date('2026-11-21T15:00:00.000Z'))
+  deps = reconcilingWith({ db: database.db, clock, send: made.bank.send })
+})
+afterEach(async () => await database.drop())
+
+const runWith = async (some: Reconciling, kind: 'daily' | 'manual' | 'rolling' = 'daily', window = { from, to }) =>
+  await reconcile(some, { acquirer: some.acquirer, kind, window })
+const listed = async (isOpen = false) => await listDifferences(database.db, { acquirer: 'bank', isOpen, limit: 1e6 })
+const disturbed = (send: Send) => reconcilingWith({ db: database.db, clock, send })
+const refused = { status: 503, headers: {}, body: '' }
+
+it('waits for what the service is still coming to, in a window that trails behind and overlaps', async () => {
+  // On the next day, where nothing was made to differ.
+  clock.set(new Date('2026-11-22T15:00:00.000Z'))
+  // The bank lists it, and does not show it by itself: nothing can be booked yet.
+  const jobs = reconciliationJobs(
+    disturbed(async (request) => (/\/cob\/|\/pix\/E/.test(request.path) ? refused : await made.bank.send(request))),
+  )
+  const roll = async () => await jobs['reconciliation.rolling']?.({}, never)
+  await roll()
+  const [owner] = await database.db.query<{ id: string; merchant_id: string }>(sql`
+    select id, merchant_id from transactions where status = 'PIX_QRCODE_GENERATED' order by id limit 1`)
+  const ago = (minutes: number) => new Date(clock.now().getTime() - minutes * minuteMs)
+  const at = ago(7)
+  const endToEndId = 'E12345678202611221453justnowpaid'
+  const txid = owner?.id.replaceAll('-', '') ?? null
+  made.bank.payments.set(endToEndId, { endToEndId, txid, amount: 500, at, fee: null, returns: [] })
+  const states = async () =>
+    (await listed()).filter((row) => row.reference === endToEndId).map((row) => `${row.class} ${row.state}`)
+  const lastWindow = async () =>
+    (
+      await database.db.query(sql`
+        select starts_at, ends_at from reconciliation_runs order by started_at desc, ends_at desc limit 1`)
+    )[0]
+  await roll()
+  expect(await states()).toEqual(['late open'])
+  clock.advance(5 * minuteMs)
+  await roll()
+  expect(await states()).toEqual(['late open'])
+  // Further back than a run goes where nothing is open.
+  clock.advance(5 * minuteMs)
+  await roll()
+  expect((await states()).toSorted()).toEqual(['late resolved', 'missing_here open'])
+  expect(await lastWindow()).toEqual({ starts_at: at, ends_at: ago(5) })
+  // And no further than half an hour for its sake.
+  clock.advance(40 * minuteMs)
+  await roll()
+  clock.advance(5 * minuteMs)
+  await roll()
+  expect(await lastWindow()).toEqual({ starts_at: ago(15), ends_at: ago(5) })
+  // Settled a day later, when no rolling run looks there any more.
+  clock.advance(24 * 60 * minuteMs)
+  await settleTransaction(deps, {
+    merchantId: owner?.merchant_id ?? '',
+    id: owner?.id ?? '',
+    told: { acquirer: 'bank', endToEndId },
+  })
+  await roll()
+  expect((await states()).toSorted()).toEqual(['late resolved', 'missing_here resolved'])
+})
+
+it('settles what needs no decision, as the service, and leaves corrections to a person', async () => {
+  await runWith(deps)
+  const before = await listed(true)
+  const isSettleable = ({ proposal }: { proposal: { action: string } }) => ['settle', 'hold'].includes(proposal.action)
+  expect(before.filter(isSettleable).length).toBeGreaterThan(10)
+  await reconciliationJobs(deps)['reconciliation.rolling']?.({}, never)
+  const after = new Map((await listed()).map((row) => [row.id, row]))
+  for (const row of before) {
+    const { state, decided_by: by } = after.get(row.id) ?? {}
+    expect([row.class, row.proposal.action, state, by]).toEqual([
+      row.class,
+      row.proposal.action,
+      ...(isSettleable(row) ? ['confirmed', 'service'] : ['open', null]),
+    ])
+  }
+  const recorded = await database.db.query<{ actor: string; count: number }>(sql`
+    select actor, count(*) as count from audit_log where action = 'reconcile.confirm' group by actor`)
+  expect(recorded).toEqual([{ actor: 'service', count: before.filter(isSettleable).length }])
+  expect(await findBreaches(database.db)).toEqual([])
+})
+
+it('leaves open what the acquirer does not confirm, and settles the rest', async () => {
+  await runWith(deps)
+  const [missing] = (await listed(true)).filter((row) => row.class === 'missing_here')
+  const hidden = missing?.reference ?? ''
+  const hiding = disturbed(async (request) =>
+    request.path.includes(hidden) || request.path.includes((missing?.record_id ?? '').replaceAll('-', ''))
+      ? refused
+      : await made.bank.send(request),
+  )
+  await reconciliationJobs(hiding)['reconciliation.rolling']?.({}, never)
+  const open = (await listed(true)).filter(({ proposal }) => ['settle', 'hold'].includes(proposal.action))
+  expect(open.map(({ reference }) => reference)).toContain(hidden)
+  // All that is open is about that very transaction.
+  expect(new Set(open.map((row) => row.record_id))).toEqual(new Set([missing?.record_id]))
+  await reconciliationJobs(deps)['reconciliation.rolling']?.({}, never)
+  expect((await listed()).find(({ id }) => id === missing?.id)).toMatchObject({ state: 'confirmed' })
+})
+
+it('sees a payout that is carried out long after it was asked for', async () => {
+  clock.set(new Date('2026-11-22T15:00:00.000Z'))
+  const jobs = reconciliationJobs(deps)
+  const at = new Date(clock.now().getTime() - 6 * minuteMs)
+  const endToEndId = 'E12345678202611221454takeslonger'
+  const payout: BankPayout = { endToEndId, payoutId: null, amount: 123_456, at, status: 'EM_PROCESSAMENTO' }
+  made.bank.payouts.set(endToEndId, payout)
+  for (let minute = 0; minute < 20; minute += 5) {
+    await jobs['reconciliation.rolling']?.({}, never)
+    clock.advance(5 * minuteMs)
+  }
+  expect(await findEngagedBrake(database.db)).toBeNull()
+  made.bank.payouts.set(endToEndId, { ...payout, status: 'REALIZADO' })
+  await jobs['reconciliation.rolling']?.({}, never)
+  expect((await findEngagedBrake(database.db))?.reason).toContain(endToEndId)
+})
+
+it('looks at a return again that was coming, with the payment that it is of', async () => {
+  clock.set(new Date('2026-11-22T15:00:00.000Z'))
+  const jobs = reconciliationJobs(deps)
+  const [owner] = await database.db.query<{ id: string; merchant_id: string }>(sql`
+    select id, merchant_id from transactions where status = 'PIX_QRCODE_GENERATED' order by id limit 1`)
+  const ago = (minutes: number) => new Date(clock.now().getTime() - minutes * minuteMs)
+  const endToEndId = 'E12345678202611221452wentbackmed'
+  const txid = owner?.id.replaceAll('-', '') ?? null
+  const payment: BankPayment = { endToEndId, txid, amount: 500, at: ago(8), fee: null, returns: [] }
+  made.bank.payments.set(endToEndId, payment)
+  await settleTransaction(deps, {
+    merchantId: owner?.merchant_id ?? '',
+    id: owner?.id ?? '',
+    told: { acquirer: 'bank', endToEndId },
+  })
+  payment.returns.push({ id: 'undermed', amount: 500, at: ago(6), nature: 'MED_FRAUDE' })
+  const open = async () =>
+    (await listed(true)).filter((row) => row.reference === endToEndId).map((row) => `${row.subject} ${row.class}`)
+  await jobs['reconciliation.rolling']?.({}, never)
+  expect(await open()).toEqual(['return late'])
+  clock.advance(5 * minuteMs)
+  await jobs['reconciliation.rolling']?.({}, never)
+  clock.advance(5 * minuteMs)
+  await jobs['reconciliation.rolling']?.({}, never)
+  expect((await listed()).find((row) => row.reference === endToEndId && row.class === 'return')).toMatchObject({
+    state: 'confirmed',
+    decided_by: 'service',
+  })
+  expect(
+    await database.db.query(sql`select state, amount from infractions where transaction_id = ${owner?.id ?? ''}`),
+  ).toEqual([{ state: 'returned', amount: 500 }])
+})

@@ -1,0 +1,168 @@
+import { edit, type Mutation, severalAcquirersTest, twoPersonsTest } from './mutation.ts'
+
+/** Faults beside the path of a payment: the operator's money, disputes, strict requests, personal data, and the second person. */
+export const edgeMutations: Mutation[] = [
+  {
+    name: 'a database of simulated money serves real acquirers',
+    edits: [edit('src/environment.ts', 'if (known === environment) return', 'if (known) return')],
+    caughtBy: 'src/environment.test.ts',
+  },
+  {
+    name: 'money leaves through an acquirer that never received it',
+    edits: [
+      edit('src/withdrawals/create.ts', '(free.get(name) ?? 0) >= amount', '(free.get(name) ?? 0) <= amount * 1e9'),
+    ],
+    caughtBy: severalAcquirersTest,
+  },
+  {
+    name: 'all acquirers share one clearing account',
+    edits: [
+      edit('src/ledger/post.ts', 'const name = clearingAccount(acquirer)', "const name = clearingAccount('one')"),
+    ],
+    caughtBy: severalAcquirersTest,
+  },
+  {
+    name: 'more fees are drawn than there are',
+    edits: [edit('src/entries/book.ts', 'if (spending.left === 0) return', 'if (spending.left >= 0) return')],
+    caughtBy: 'test/e2e/operator-entries.test.ts',
+  },
+  {
+    name: 'a pay-in leaves the debt as it is',
+    edits: [
+      edit(
+        'src/ledger/transfers.ts',
+        "{ kind: 'pay_in', debit: 'acquirer', credit: 'available', amount },\n    repayDebt(balances, amount),",
+        "{ kind: 'pay_in', debit: 'acquirer', credit: 'available', amount },\n    repayDebt(balances, 0),",
+      ),
+    ],
+    caughtBy: 'test/e2e/operator-entries.test.ts',
+  },
+  {
+    name: 'drawn fees freeze the payouts of all',
+    edits: [edit('src/reconciliation/run.ts', 'await addEntries(db, side)', '')],
+    caughtBy: 'src/reconciliation/run.test.ts',
+  },
+  {
+    name: 'of a field that appears twice the last value is taken',
+    edits: [
+      edit(
+        'src/http/json-body.ts',
+        'note(notes.duplicates, (path) => notes.duplicates.push(path))',
+        'note(notes.duplicates, () => {})',
+      ),
+    ],
+    caughtBy: 'test/e2e/create-transaction-body.test.ts',
+  },
+  {
+    name: 'a number with more digits than a double holds is changed in silence',
+    edits: [edit('src/http/json-body.ts', 'return toDigits(text) !== toDigits(String(Number(text)))', 'return !text')],
+    caughtBy: 'test/e2e/create-transaction-body.test.ts',
+  },
+  {
+    name: 'the chain of the audit log does not hold the entry before',
+    edits: [
+      edit(
+        'migrations/0029_audit_log_is_chained.sql',
+        "audit_entry_hash(coalesce(former.hash, ''), new)",
+        "audit_entry_hash('', new)",
+      ),
+    ],
+    caughtBy: 'src/audit/record.test.ts',
+  },
+  {
+    name: 'an erased customer keeps the name',
+    edits: [edit('src/privacy/store.ts', 'customer_search_name = null,', '')],
+    caughtBy: 'test/e2e/personal-data.test.ts',
+  },
+  {
+    name: 'what the acquirer confirms waits for a person',
+    edits: [edit('src/reconciliation/jobs.ts', 'await settleOpen(deps, { acquirer: acquirer.name, stopping })', '')],
+    caughtBy: 'src/reconciliation/run.test.ts',
+  },
+  {
+    name: 'a return of an older payment is not read',
+    edits: [
+      edit('src/transactions/poll-returns.ts', 'const returnableMs = 90 * dayMs', 'const returnableMs = 3 * dayMs'),
+    ],
+    caughtBy: 'test/e2e/infraction-unannounced.test.ts',
+  },
+  {
+    name: 'a dispute that the acquirer canceled is taken for one whose status is unknown',
+    edits: [edit('src/acquirers/bacen/infraction.ts', "['cancelad', 'canceled']", "['cancelad', 'unknown']")],
+    caughtBy: 'src/acquirers/bacen/money-out-answers.test.ts',
+  },
+  {
+    name: 'a partial return ends an open dispute',
+    edits: [
+      edit(
+        'src/transactions/infraction-steps.ts',
+        'if (dispute.returned_amount === dispute.amount) return true',
+        'if (dispute.returned_amount > 0) return true',
+      ),
+    ],
+    caughtBy: 'test/e2e/infraction-unannounced.test.ts',
+  },
+  {
+    name: 'the dispute of a payment in suspense is forgotten when it is attributed',
+    edits: [edit('src/transactions/settle.ts', 'if (!entry.held) continue', 'if (entry) continue')],
+    caughtBy: 'test/e2e/orphan.test.ts',
+  },
+  {
+    name: 'a second dispute blocks nothing',
+    edits: [
+      edit(
+        'src/transactions/infraction-steps.ts',
+        'disputes.filter(isUndecided).map(',
+        'disputes.slice(0, 1).filter(isUndecided).map(',
+      ),
+    ],
+    caughtBy: 'test/e2e/infraction.test.ts',
+  },
+  {
+    name: 'an entry that cannot be read is passed over',
+    edits: [edit('src/reconciliation/run.ts', 'await keepUnreadable(deps, run, tally)', '')],
+    caughtBy: 'src/reconciliation/run.test.ts',
+  },
+  {
+    name: 'failed refunds count against the limit',
+    edits: [
+      edit(
+        'src/transactions/refund.ts',
+        "const notFailed = refunds.filter(({ status }) => status !== 'FAILED')",
+        'const notFailed = refunds',
+      ),
+    ],
+    caughtBy: 'test/e2e/refund.test.ts',
+  },
+  {
+    name: 'a charge that is CONCLUIDA expires',
+    edits: [edit('src/transactions/settle.ts', "if (statuses.includes('completed')) return 'completed'", '')],
+    caughtBy: 'src/transactions/check.test.ts',
+  },
+  {
+    name: 'a return that was refused for something that passes is not sent again',
+    edits: [edit('src/suspense/send-back.ts', 'passingPausesMs[tries - 1]', 'passingPausesMs[99]')],
+    caughtBy: 'test/e2e/surplus.test.ts',
+  },
+  {
+    name: 'whoever made a client secret approves what came through it',
+    edits: [
+      edit('src/proposals/second-person.ts', 'if (secretsMadeBy.some((maker) => isSamePerson(maker, by)))', 'if (!by)'),
+    ],
+    caughtBy: twoPersonsTest,
+  },
+  {
+    name: 'one person raises a limit',
+    edits: [
+      edit('src/withdrawals/change-limits.ts', 'return from !== null && (to === null || to > from)', 'return false'),
+    ],
+    caughtBy: twoPersonsTest,
+  },
+  {
+    name: 'a reset skips the second factor',
+    edits: [
+      edit('src/users/accept.ts', 'if (invitation.user_id !== null && invitation.needs_code) {', 'if (!invitation) {'),
+    ],
+    caughtBy: 'test/e2e/signing-in.test.ts',
+  },
+]
