@@ -1,36 +1,67 @@
 import type { Account } from '../../src/ledger/accounts.ts'
+import { houseMerchantId } from '../../src/suspense/house.ts'
+import type { Entered } from './memory.ts'
 import { type Seen, sum } from './read.ts'
 import type { World } from './world.ts'
 
 /** Each merchant's accounts, worked out once more from its records alone and from what the bank holds, to the cent. */
-export function findAccountFaults({ merchants }: World, seen: Seen): string[] {
-  return merchants.flatMap((merchantId) => {
+export function findAccountFaults(world: World, seen: Seen): string[] {
+  const ofMerchants = world.merchants.flatMap((merchantId) => {
     const rows = seen.balances.filter(({ merchant_id }) => merchant_id === merchantId)
     const balances = new Map<string, number>(rows.map(({ account, balance }) => [account, balance]))
     const [available, debt] = [balances.get('available') ?? 0, balances.get('debt') ?? 0]
     const own = ofMerchant(seen, merchantId)
-    const booked = holdsByRecords(own)
+    const paidIn = enteredFor(world, merchantId).held
+    const booked = holdsByRecords(own) + paidIn
     const { known, underWay } = holdsByBank(own, seen)
     const expected: Partial<Record<Account, number>> = {
       reserved: reservedBy(own),
       blocked: blockedBy(own),
-      fees: feesBy(own),
+      fees: feesOf(world, seen, merchantId),
       acquirer: 0 - booked,
       suspense: 0,
     }
     const rest = 0 - sum(Object.values(expected), (amount) => amount)
-    const faults = Object.entries(expected).flatMap(([account, amount]) => {
-      const there = balances.get(account) ?? 0
-      return there === amount ? [] : [`${account} of ${merchantId} is ${there}, not ${amount}`]
-    })
+    const faults = compare(merchantId, balances, expected)
     if (available + debt !== rest) faults.push(`available and debt of ${merchantId} are not ${rest}`)
     if (available > 0 && debt < 0) faults.push(`${merchantId} owes while it has money`)
-    if (known - underWay !== booked)
+    if (known + paidIn - underWay !== booked)
       faults.push(
-        `the bank holds ${known} for ${merchantId}, ${underWay} of it not booked yet, and the books ${booked}`,
+        `the bank holds ${known + paidIn} for ${merchantId}, ${underWay} of it not booked yet, and the books ${booked}`,
       )
     return faults
   })
+  return [...ofMerchants, ...findHouseFaults(world, seen)]
+}
+
+/** The operator's own accounts: nothing but entries changes them. */
+function findHouseFaults(world: World, { balances }: Seen): string[] {
+  const rows = balances.filter(({ merchant_id }) => merchant_id === houseMerchantId)
+  const { held, fees, debt } = enteredFor(world, houseMerchantId)
+  const nothing = { available: 0, reserved: 0, blocked: 0, suspense: 0 }
+  const there = new Map(rows.map(({ account, balance }) => [account, balance]))
+  return compare(houseMerchantId, there, { acquirer: 0 - held, fees, debt, ...nothing })
+}
+
+function compare(
+  merchantId: string,
+  balances: Map<string, number>,
+  expected: Partial<Record<Account, number>>,
+): string[] {
+  return Object.entries(expected).flatMap(([account, amount]) => {
+    const there = balances.get(account) ?? 0
+    return there === amount ? [] : [`${account} of ${merchantId} is ${there}, not ${amount}`]
+  })
+}
+
+function enteredFor({ memory }: World, merchantId: string): Omit<Entered, 'merchantId'> {
+  const own = memory.entered.filter((one) => one.merchantId === merchantId)
+  return { held: sum(own, ({ held }) => held), fees: sum(own, ({ fees }) => fees), debt: sum(own, ({ debt }) => debt) }
+}
+
+/** What a merchant has paid in fees, less what entries of the operator took from them. */
+export function feesOf(world: World, seen: Seen, merchantId: string): number {
+  return feesBy(ofMerchant(seen, merchantId)) + enteredFor(world, merchantId).fees
 }
 
 type Own = Pick<Seen, 'transactions' | 'refunds' | 'infractions' | 'withdrawals'>

@@ -43,7 +43,12 @@ export async function expectWithdrawal(
   const { amount } = input
   const fee = feeBy(memory.rules, merchantId, 'withdrawal', amount, now)
   if ((await findAvailable(db, merchantId)) < amount + fee) return no('insufficient_balance')
-  const { withdrawals } = await readAll(db, now)
+  const { withdrawals, balances } = await readAll(db, now)
+  const open = withdrawals.filter(({ status }) => status === 'PENDING' || status === 'PROCESSING')
+  const clearing = balances.filter(({ account }) => account === 'acquirer')
+  // A merchant may have what the account at the PSP has not: another one owes it, or the operator does.
+  const held = 0 - sum(clearing, ({ balance }) => balance) - sum(open, (one) => one.amount)
+  if (amount > held) return no('withdrawal_not_possible')
   const isAlike = withdrawals.some(
     (one) =>
       one.merchant_id === merchantId &&
@@ -56,7 +61,7 @@ export async function expectWithdrawal(
   return { code: null, hold: amount > approvalAbove ? 'approval' : null }
 }
 
-async function findAvailable(db: World['db'], merchantId: string): Promise<number> {
+export async function findAvailable(db: World['db'], merchantId: string): Promise<number> {
   const [row] = await db.query<{ balance: number }>(sql`
     select balance from ledger_accounts where merchant_id = ${merchantId} and account = 'available'`)
   return row?.balance ?? 0

@@ -20,6 +20,9 @@ export type Rule = {
   maximum: number
 }
 
+/** What an entry of the operator changes in the accounts of a merchant: what the bank holds, fees, and of the operator's own what it owes. */
+export type Entered = { merchantId: string; held: number; fees: number; debt: number }
+
 /** What the model knows by itself: nothing of it is read from the service's tables. */
 export type Memory = {
   asked: Asked[]
@@ -29,8 +32,11 @@ export type Memory = {
   isStopped: boolean
   /** How much had left the bank when money was stopped. */
   leftWhenStopped: number
+  entered: Entered[]
   /** How far each history was when it was last seen. */
   histories: Map<string, string[]>
+  /** How often each step was taken alone and found something to do. */
+  taken: Map<string, number>
   /** What was done, the last at the end. */
   trail: string[]
 }
@@ -42,7 +48,9 @@ export function createMemory(): Memory {
     free: new Set(),
     isStopped: false,
     leftWhenStopped: 0,
+    entered: [],
     histories: new Map(),
+    taken: new Map(),
     trail: [],
   }
 }

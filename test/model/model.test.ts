@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { runModel } from './run.ts'
+import { runModel, stepNames } from './run.ts'
 
 /**
  * The seed is part of each test's name. MODEL_SEED repeats one run, MODEL_RUNS makes more of them, each from the next seed, and
@@ -9,11 +9,20 @@ const firstSeed = Number(process.env.MODEL_SEED ?? Math.floor(Date.now() / 1000)
 const runs = Number(process.env.MODEL_RUNS ?? (process.env.MODEL_SEED ? 1 : 4))
 const steps = Number(process.env.MODEL_STEPS ?? 250)
 
+const takenInAll = new Map<string, number>()
+
 it.each(Array.from({ length: runs }, (_, index) => firstSeed + index))(
   'no cent is lost or made, whatever happens, in any order, and however often it is cut short: seed %i',
   { timeout: 300_000 + 500 * steps },
   async (seed) => {
-    const { histories } = await runModel({ seed, steps })
+    const { histories, taken } = await runModel({ seed, steps })
     expect(histories.length).toBeGreaterThan(0)
+    for (const [name, times] of taken) takenInAll.set(name, (takenInAll.get(name) ?? 0) + times)
   },
 )
+
+// MODEL_TAKEN=1 prints how often each step was taken, and which never was.
+it.runIf(process.env.MODEL_TAKEN)('steps were taken', () => {
+  const never = stepNames.filter((name) => !takenInAll.has(name))
+  process.stdout.write(`${JSON.stringify({ ...Object.fromEntries(takenInAll), never })}\n`)
+})

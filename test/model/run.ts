@@ -9,6 +9,7 @@ import type { Step } from './steps.ts'
 import * as people from './steps.ts'
 import * as network from './steps-bank.ts'
 import * as machine from './steps-machine.ts'
+import * as operator from './steps-operator.ts'
 import { openWorld, type World } from './world.ts'
 
 /** How often each step comes, of their sum. */
@@ -25,11 +26,18 @@ const weights: [string, number, Step][] = [
   ['reject', 1, people.reject],
   ['callback', 9, network.callback],
   ['sendBack', 2, network.sendBack],
-  ['contest', 4, network.contest],
-  ['decide', 4, network.decide],
-  ['takeBack', 1, network.takeBack],
+  ['contest', 5, network.contest],
+  ['decide', 6, network.decide],
+  ['contestAgain', 2, network.contestAgain],
+  ['reopen', 4, network.reopen],
+  ['takeBack', 2, network.takeBack],
+  ['takeBackPart', 2, network.takeBackPart],
   ['enter', 2, network.enter],
   ['decideHere', 2, network.decideHere],
+  ['payIn', 2, operator.payIn],
+  ['drawFees', 2, operator.drawFees],
+  ['payPsp', 2, operator.payPsp],
+  ['writeOff', 2, operator.writeOff],
   ['runJobs', 18, machine.runJobs],
   ['runSweep', 10, machine.runSweep],
   ['wait', 7, machine.wait],
@@ -39,6 +47,7 @@ const weights: [string, number, Step][] = [
   ['stopMoney', 2, machine.stopMoney],
   ['letMoneyGo', 3, machine.letMoneyGo],
 ]
+export const stepNames = weights.map(([name]) => name)
 const deck = weights.flatMap(([name, weight, step]) => Array.from({ length: weight }, () => ({ name, step })))
 /** What many do at once in life. The clock, fees and the brake are moved while nothing else goes on. */
 const crowd = deck.filter(({ name }) =>
@@ -47,11 +56,15 @@ const crowd = deck.filter(({ name }) =>
 /** Of a hundred steps so many are several at once. */
 const crowdPercent = 15
 
+/** The histories that came about, and how often each step was taken while nothing else went on. */
+type Life = { histories: string[]; taken: Map<string, number> }
+
 /** One random life of the service from its seed. Throws with the seed and what was done before when anything does not hold. */
-export async function runModel({ seed, steps }: { seed: number; steps: number }): Promise<{ histories: string[] }> {
+export async function runModel({ seed, steps }: { seed: number; steps: number }): Promise<Life> {
   const world = await openWorld(seed)
   try {
-    for (const merchantId of world.merchants) await setWithdrawalLimits(world.db, { merchantId, approvalAbove })
+    for (const merchantId of world.merchants)
+      await setWithdrawalLimits(world.db, { merchantId, approvalAbove, perDay: null, perNight: null })
     await beginPaid(world)
     for (let number = 1; number <= steps; number++) {
       await takeStep(world, number)
@@ -59,7 +72,8 @@ export async function runModel({ seed, steps }: { seed: number; steps: number })
     }
     world.memory.trail.push('the end')
     expectNone(await settleAllOpen(world))
-    return { histories: [...world.memory.histories.values()].map((statuses) => statuses.join(' ')) }
+    const { histories, taken } = world.memory
+    return { histories: [...histories.values()].map((statuses) => statuses.join(' ')), taken }
   } catch (error) {
     const trail = world.memory.trail.slice(-60).join('\n  ')
     throw new Error(`MODEL_SEED=${seed} MODEL_STEPS=${steps}: ${String(error)}\n  ${trail}`, { cause: error })
@@ -90,14 +104,17 @@ async function takeStep(world: World, number: number): Promise<void> {
   const said: string[] = []
   try {
     if (isCrowd) {
-      const steps = Array.from({ length: 2 + random.below(4) }, () => drawFrom(random, crowd))
+      const steps = Array.from({ length: 2 + random.below(4) }, () => drawFrom(random, crowd).step)
       const worlds = steps.map(() => withRandom(world, createRandom(random.below(2 ** 31))))
       const taken = steps.map(async (step, index) => await step(worlds[index] ?? world, { isAlone: false }))
       await settleAll(taken.map(async (one) => void said.push(await one)))
     } else {
       // Where there is nothing to do it to yet, something else is done.
-      do said[0] = await drawFrom(random, deck)(withRandom(world, random), { isAlone: true })
-      while (said[0].startsWith('nothing'))
+      do {
+        const { name, step } = drawFrom(random, deck)
+        said[0] = await step(withRandom(world, random), { isAlone: true })
+        if (!said[0].startsWith('nothing')) memory.taken.set(name, (memory.taken.get(name) ?? 0) + 1)
+      } while (said[0].startsWith('nothing'))
     }
   } finally {
     memory.trail.push(`${number}${isCrowd ? ' at once' : ''}. ${said.join(' | ') || 'cut short'}`)
@@ -114,10 +131,10 @@ function withRandom(world: World, random: Random): World {
   return Object.create(world, { random: { value: random } })
 }
 
-function drawFrom(random: Random, steps: typeof deck): Step {
+function drawFrom(random: Random, steps: typeof deck): (typeof deck)[number] {
   const drawn = random.pick(steps)
   assert(drawn, 'there are steps to draw from')
-  return drawn.step
+  return drawn
 }
 
 function expectNone(faults: string[]): void {

@@ -3,11 +3,12 @@ import { toPix } from '../../simulator/pix.ts'
 import { findPix } from '../../simulator/pix-store.ts'
 import { toSentPixCallback } from '../../simulator/sent-pix.ts'
 import { receiveCallback } from '../../src/callbacks/receive.ts'
+import { sql } from '../../src/db/sql.ts'
 import { cents } from '../../src/lib/money.ts'
 import { simulatorName } from '../../src/network.ts'
 import { decideInfraction, openInfraction } from '../../src/transactions/infraction.ts'
 import { attempt, describe } from './attempt.ts'
-import { readAll } from './read.ts'
+import { readAll, type Seen } from './read.ts'
 import { pickPaid, type Step } from './steps.ts'
 import type { World } from './world.ts'
 
@@ -81,12 +82,40 @@ export const contest: Step = async (world) => {
   return `contest ${amount ?? 'all'} of ${pix.end_to_end_id}: ${opened.ok ? opened.id : opened.code}`
 }
 
+/** The payer's bank disputes a payment once more that was disputed before: what is left of it. */
+export const contestAgain: Step = async (world) => {
+  const { random } = world
+  const { bank } = await readAll(world.db, world.clock.now())
+  const ended = random.pick(bank.contests.filter((one) => !isOpenAtBank(bank, one.end_to_end_id)))
+  if (!ended) return 'nothing to contest again'
+  const amount = random.percent(40) ? undefined : cents(1 + random.below(1_000))
+  const input = { endToEndId: ended.end_to_end_id, ...(amount !== undefined && { amount }) }
+  const opened = await world.bank.openInfraction(input)
+  return `contest ${amount ?? 'all'} of ${ended.end_to_end_id} again: ${opened.ok ? opened.id : opened.code}`
+}
+
+/** The payer's bank opens a dispute again that had come to nothing, as PSPs may; the simulator has no control for it. */
+export const reopen: Step = async (world) => {
+  const { random, db, clock } = world
+  const { bank } = await readAll(db, clock.now())
+  const ended = bank.contests.filter(({ state }) => state === 'rejected' || state === 'canceled')
+  const one = random.pick(ended.filter(({ end_to_end_id }) => !isOpenAtBank(bank, end_to_end_id)))
+  if (!one) return 'nothing to reopen'
+  await db.query(sql`
+    update simulator.infractions set state = 'open', changed_at = ${clock.now()} where id::text = ${one.id}`)
+  return `reopen ${one.id}`
+}
+
+function isOpenAtBank({ contests }: Seen['bank'], endToEndId: string): boolean {
+  return contests.some((one) => one.end_to_end_id === endToEndId && one.state === 'open')
+}
+
 export const decide: Step = async (world) => {
   const { random } = world
   const { bank } = await readAll(world.db, world.clock.now())
   const open = random.pick(bank.contests.filter(({ state }) => state === 'open'))
   if (!open) return 'nothing to decide'
-  const decision = random.pick(['accept', 'accept', 'reject', 'cancel'] as const) ?? 'accept'
+  const decision = random.pick(['accept', 'reject', 'cancel'] as const) ?? 'accept'
   const decided = await world.bank.decideInfraction({ reference: open.id, decision })
   return `${decision} ${open.id}: ${decided.ok ? 'done' : decided.code}`
 }
@@ -103,6 +132,21 @@ export const takeBack: Step = async (world) => {
   return `take back ${amount ?? 'all'} of ${pix.end_to_end_id}: ${taken.ok ? 'done' : taken.code}`
 }
 
+/** A part of what is disputed goes back before the rest: the dispute stays, and so does what is blocked for the rest. */
+export const takeBackPart: Step = async (world) => {
+  const { random } = world
+  const { infractions, transactions } = await readAll(world.db, world.clock.now())
+  const larger = infractions.filter((one) => isUndecided(one) && one.amount - one.returned_amount > 1)
+  const dispute = random.pick(larger)
+  const endToEndId = transactions.find(({ id }) => id === dispute?.transaction_id)?.end_to_end
+  if (!dispute || !endToEndId) return 'nothing to take back in part'
+  const amount = cents(1 + random.below(dispute.amount - dispute.returned_amount - 1))
+  const taken = await world.bank.returnUnannounced({ endToEndId, amount })
+  return `take back ${amount} of a dispute of ${dispute.amount} of ${endToEndId}: ${taken.ok ? 'done' : taken.code}`
+}
+
+const isUndecided = ({ state }: { state: string }) => state === 'open' || state === 'accepted'
+
 /** The operator heard of a contest, or of how one ended, before the acquirer told. */
 export const enter: Step = async (world) => {
   const { random, process } = world
@@ -117,7 +161,7 @@ export const enter: Step = async (world) => {
 export const decideHere: Step = async (world) => {
   const { random, process } = world
   const { infractions } = await readAll(world.db, world.clock.now())
-  const open = random.pick(infractions.filter(({ state }) => state === 'open' || state === 'accepted'))
+  const open = random.pick(infractions.filter(isUndecided))
   if (!open) return 'nothing to decide here'
   const decision = random.percent(50) ? 'accept' : 'reject'
   const input = { transactionId: open.transaction_id, infractionId: open.id, decision } as const

@@ -6,8 +6,8 @@ import { confirmWithdrawal } from '../../src/withdrawals/confirm.ts'
 import { rejectWithdrawal } from '../../src/withdrawals/reject.ts'
 import { ask, askOther } from './ask.ts'
 import { attempt, describe } from './attempt.ts'
-import { approvalAbove } from './expect.ts'
-import type { Asked } from './memory.ts'
+import { approvalAbove, findAvailable } from './expect.ts'
+import { type Asked, feeBy } from './memory.ts'
 import { readAll, type TransactionSeen } from './read.ts'
 import type { World } from './world.ts'
 
@@ -66,12 +66,17 @@ export function pickPaid({ random }: World, transactions: TransactionSeen[]): Tr
 }
 
 export const withdraw: Step = async (world, mode) => {
-  const { random } = world
-  const amount = random.pick(random.percent(30) ? oddPayouts : payoutAmounts) ?? 10
+  const { random, memory } = world
+  const merchantId = random.pick(world.merchants) ?? ''
+  const available = await findAvailable(world.db, merchantId)
+  const all = available - feeBy(memory.rules, merchantId, 'withdrawal', available, world.clock.now())
+  // All that there is: a dispute after it becomes a debt.
+  const isAll = all > 0 && random.percent(12)
+  const amount = isAll ? all : (random.pick(random.percent(30) ? oddPayouts : payoutAmounts) ?? 10)
   const key = random.pick(pixKeys) ?? pixKeys[0]
   const pixKey = { key, type: key.includes('@') ? ('EMAIL' as const) : ('EVP' as const) }
   const input = { amount, method: 'PIX' as const, pixKey, idempotencyKey: randomUUID() }
-  return await askNew(world, { kind: 'withdrawal', input }, mode)
+  return await askNew(world, { kind: 'withdrawal', merchantId, input }, mode)
 }
 
 /** A request that was made before, as it was or with other content. */

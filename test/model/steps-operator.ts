@@ -1,0 +1,125 @@
+import { randomUUID } from 'node:crypto'
+import { sql } from '../../src/db/sql.ts'
+import { bookEntry, type NewEntry } from '../../src/entries/book.ts'
+import { simulatorName } from '../../src/network.ts'
+import { houseMerchantId } from '../../src/suspense/house.ts'
+import { feesOf } from './accounts.ts'
+import { attempt, describe, Unexpected } from './attempt.ts'
+import type { Entered } from './memory.ts'
+import { readAll, type Seen } from './read.ts'
+import type { Step } from './steps.ts'
+import type { World } from './world.ts'
+
+/** Money is paid in, for a merchant or the operator. */
+export const payIn: Step = async (world) => {
+  const { random, merchants } = world
+  const merchantId = random.pick([...merchants, null]) ?? null
+  return await book(world, { type: 'pay_in', merchantId, amount: 1 + random.below(20_000) })
+}
+
+/** Mostly of no more fees than there are; else it is refused, and nothing is drawn. */
+export const drawFees: Step = async (world) => {
+  const { random } = world
+  const total = await sumFees(world)
+  if (total === 0) return 'nothing to draw'
+  const amount = random.percent(25) ? total + 1 + random.below(500) : 1 + random.below(total)
+  return await book(world, { type: 'fee_draw', merchantId: null, amount })
+}
+
+/** The PSP charges something: now and then more than was earned. */
+export const payPsp: Step = async (world) => {
+  const { random } = world
+  const total = await sumFees(world)
+  const amount = random.percent(30) ? total + 1 + random.below(500) : 1 + random.below(1 + total)
+  return await book(world, { type: 'psp_fee', merchantId: null, amount })
+}
+
+/** What a merchant owes is forgiven, in whole or in part; more than it owes is refused. */
+export const writeOff: Step = async (world) => {
+  const { random, merchants } = world
+  const seen = await readAll(world.db, world.clock.now())
+  const merchantId = random.pick(merchants.filter((id) => owedBy(seen, id) > 0))
+  if (merchantId === undefined) return 'nothing to write off'
+  const owed = owedBy(seen, merchantId)
+  const amount = random.percent(20) ? owed + 1 : random.percent(40) ? owed : 1 + random.below(owed)
+  return await book(world, { type: 'write_off', merchantId, amount })
+}
+
+async function sumFees(world: World): Promise<number> {
+  const seen = await readAll(world.db, world.clock.now())
+  return [...world.merchants, houseMerchantId].reduce((sum, id) => sum + feesOf(world, seen, id), 0)
+}
+
+function owedBy({ balances }: Seen, merchantId: string): number {
+  return 0 - (balances.find((one) => one.merchant_id === merchantId && one.account === 'debt')?.balance ?? 0)
+}
+
+type Asked = Pick<NewEntry, 'type' | 'merchantId' | 'amount'>
+
+/** Books an entry, compares what comes of it with what must, and now and then sends it once more, as it was or with another amount. */
+async function book(world: World, asked: Asked): Promise<string> {
+  const { random, db, clock, memory } = world
+  const moves = foresee(world, await readAll(db, clock.now()), asked)
+  const idempotencyKey = randomUUID()
+  const send = async (amount: number) => {
+    const about = { acquirer: simulatorName, description: 'the model', by: 'cli:model', idempotencyKey }
+    return await attempt(async () => await bookEntry(world.process.deps, { ...asked, ...about, amount }))
+  }
+  const first = await send(asked.amount)
+  const isThere = await isBooked(world, idempotencyKey)
+  if (first.did !== 'lost' && (first.did === 'done') !== (moves !== null))
+    throw new Unexpected(`${asked.type} of ${asked.amount}: ${describe(first)}`)
+  if (first.did !== 'lost' && (first.did === 'done') !== isThere)
+    throw new Unexpected(`${asked.type} is booked, or not`)
+  if (isThere) memory.entered.push(...(moves ?? []))
+  const said = `${asked.type} of ${asked.amount} for ${asked.merchantId ?? 'the operator'}: ${describe(first)}`
+  if (!isThere || random.percent(60)) return said
+  const isOther = random.percent(30)
+  const again = await send(asked.amount + (isOther ? 1 : 0))
+  const isRight = isOther ? again.did === 'refused' : again.did === 'done' && again.value.isReplay
+  if (again.did !== 'lost' && !isRight) throw new Unexpected(`${said}, and once more: ${describe(again)}`)
+  return `${said}, and once more: ${describe(again)}`
+}
+
+async function isBooked({ db }: World, key: string): Promise<boolean> {
+  return (await db.query(sql`select from operator_entries where idempotency_key = ${key}`)).length === 1
+}
+
+/** What an entry changes, in whose accounts; null where it must be refused. */
+function foresee(world: World, seen: Seen, { type, merchantId, amount }: Asked): Entered[] | null {
+  const id = merchantId ?? houseMerchantId
+  switch (type) {
+    case 'pay_in': {
+      if (merchantId !== null) return [{ merchantId: id, held: amount, fees: 0, debt: 0 }]
+      const owed = Math.min(amount, owedBy(seen, id))
+      return [{ merchantId: id, held: amount, fees: amount - owed, debt: owed }]
+    }
+    case 'fee_draw':
+      return spend(world, seen, { amount, except: null, mayLose: false })
+    case 'write_off': {
+      if (amount > owedBy(seen, id)) return null
+      const own = Math.min(amount, feesOf(world, seen, id))
+      const rest = { amount: amount - own, except: id, mayLose: true }
+      return [{ merchantId: id, held: amount - own, fees: 0 - own, debt: 0 }, ...(spend(world, seen, rest) ?? [])]
+    }
+    default:
+      return spend(world, seen, { amount, except: null, mayLose: true })
+  }
+}
+
+type Spending = { amount: number; except: string | null; mayLose: boolean }
+
+/** From the fees of the merchants who have most, then of the operator's own; what is missing the operator owes. */
+function spend(world: World, seen: Seen, { amount, except, mayLose }: Spending): Entered[] | null {
+  const holders = world.merchants
+    .filter((id) => id !== except)
+    .toSorted((a, b) => feesOf(world, seen, b) - feesOf(world, seen, a) || (a < b ? -1 : 1))
+  let rest = amount
+  const taken = [...holders, houseMerchantId].map((merchantId): Entered => {
+    const part = Math.min(rest, feesOf(world, seen, merchantId))
+    rest -= part
+    return { merchantId, held: 0 - part, fees: 0 - part, debt: 0 }
+  })
+  if (rest > 0 && !mayLose) return null
+  return [...taken, { merchantId: houseMerchantId, held: 0 - rest, fees: 0, debt: 0 - rest }]
+}
