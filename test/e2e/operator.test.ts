@@ -196,6 +196,7 @@ describe('guiche ledger', () => {
     const spoil = async (cents: number) => {
       await service.db.query(sql`update ledger_accounts set balance = balance + ${cents} where account = 'available'`)
     }
+    await pay(100)
     const resume = await suspendVerifier()
     await spoil(1)
     const found = await cli.run(['ledger', 'verify'])
