@@ -38,6 +38,9 @@ export async function settleAllOpen(world: World): Promise<string[]> {
     await tellAll(world)
     await workUntilQuiet(world)
   }
+  // One that was opened again at the PSP may be read in the last pauses only, and wait for a return of the rest that nobody makes.
+  await endDisputes(world)
+  await workUntilQuiet(world)
   return [...(await findFaults(world)), ...findOpen(await readAll(world.db, world.clock.now()))]
 }
 
@@ -52,7 +55,11 @@ async function decideContests(world: World): Promise<void> {
   clock.advance(minute)
   await tellAll(world)
   await workUntilQuiet(world)
-  const { infractions } = await readAll(db, clock.now())
+  await endDisputes(world)
+}
+
+async function endDisputes(world: World): Promise<void> {
+  const { infractions } = await readAll(world.db, world.clock.now())
   for (const one of infractions.filter(({ state }) => state === 'open' || state === 'accepted')) {
     const input = { transactionId: one.transaction_id, infractionId: one.id, decision: 'reject' } as const
     await attempt(async () => await decideInfraction(world.process.deps, input))
