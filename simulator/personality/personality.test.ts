@@ -338,7 +338,7 @@ it('takes a database of before', async () => {
   await before.close()
   await old.db.pool.query(`
     drop table simulator.settings;
-    drop index simulator.pix_charge_once, simulator.pix_charge_id, simulator.payouts_requested_at;
+    drop index simulator.pix_charge_once, simulator.pix_charge_id, simulator.payouts_requested_at, simulator.payouts_reference;
     alter table simulator.pix drop column names_charge, drop column is_second, drop column shown_at, drop column behaviours,
       add constraint pix_charge_id_key unique (charge_id)`)
   const after = await testSimulator(old.db.pool)
