@@ -2,7 +2,7 @@
 -- null or a keyed hash; amounts, ids and the ledger stay (docs/privacy.md).
 
 -- When the personal columns were erased: null for nearly all.
-alter table transactions add column erased_at timestamptz(3);
+alter table transactions add column erased_at timestamptz(3), alter column erased_at set statistics 25;
 alter table withdrawals add column erased_at timestamptz(3);
 
 -- Up to which creation time the retention of personal data has looked at a merchant's transactions.

@@ -182,26 +182,24 @@ function toUrl({ baseUrl }: Settings, { path, query }: Call): string {
   return `${baseUrl}${path}${search && `?${search}`}`
 }
 
-/** Filters as a body: what is undefined is left out, and dates are written in ISO 8601, by JSON. */
+/** What is set of some filters. As JSON it is the body of a search, with dates in ISO 8601. */
 export function toSearch(filters: object): object {
-  for (const [name, value] of Object.entries(filters)) assertNotEmpty(name, value)
-  return Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined && value !== null))
+  return Object.fromEntries(
+    Object.entries(filters).filter(([name, value]) => {
+      // Left out, an empty list would show everything to a caller who wants nothing.
+      if (Array.isArray(value) && value.length === 0)
+        throw new TypeError(`${name} is an empty list. Leave it out to filter by nothing.`)
+      return value !== undefined && value !== null
+    }),
+  )
 }
 
-/** Left out, an empty list would show everything to a caller who wants nothing. */
-function assertNotEmpty(name: string, value: unknown): void {
-  if (Array.isArray(value) && value.length === 0)
-    throw new TypeError(`${name} is an empty list. Leave it out to filter by nothing.`)
-}
-
-/** Lists are repeated, dates written in ISO 8601, and what is undefined left out. */
+/** Lists are repeated and dates written in ISO 8601. */
 function toQuery(filters: object): URLSearchParams {
   const query = new URLSearchParams()
-  for (const [name, value] of Object.entries(filters)) {
-    assertNotEmpty(name, value)
-    for (const one of Array.isArray(value) ? value : [value])
+  for (const [name, value] of Object.entries(toSearch(filters)))
+    for (const one of [value].flat())
       if (one !== undefined && one !== null) query.append(name, one instanceof Date ? one.toISOString() : String(one))
-  }
   return query
 }
 

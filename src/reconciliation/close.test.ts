@@ -145,6 +145,20 @@ it('signs where the audit log is, so that one which is rewritten as a whole is f
   await expect(undone).rejects.toThrow('undone')
 })
 
+it('is verified while the first day closes, which makes the key', async () => {
+  let closing: Promise<unknown> | null = null
+  const { breaches } = await verifySignedAudit({
+    ...database.db,
+    query: async (statement, name) => {
+      const rows = await database.db.query(statement, name)
+      closing ??= close()
+      await closing
+      return rows as never
+    },
+  })
+  expect(breaches).toEqual([])
+})
+
 it('signs one version when two close at once', async () => {
   const [one, other] = await Promise.all([close(), close()])
   expect([one.statement.version, other.statement.version]).toEqual([1, 1])

@@ -9,12 +9,13 @@ const pageRows = 100
 
 /** Verifies the audit log against itself and against every signed statement, of which each must be signed by one of the service's keys. */
 export async function verifySignedAudit(db: Db | Tx): Promise<AuditVerification> {
-  const keys = await publicStatementKeys(db)
   const anchors: AuditAnchor[] = []
   const unsigned: string[] = []
   let after: StatementRow | null = null
   for (;;) {
     const rows: StatementRow[] = await listStatements(db, { after, limit: pageRows })
+    // After the statements: a key is made with the first of them, perhaps at this moment.
+    const keys = await publicStatementKeys(db)
     for (const { acquirer, day, version, statement } of rows) {
       const signedIn = `the statement of ${acquirer} for ${day}, version ${version}`
       const content = (await verifyStatement(statement, keys).catch(() => null)) as Partial<Statement> | null

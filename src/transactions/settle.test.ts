@@ -83,7 +83,7 @@ describe('with an acquirer that', () => {
     const { id, uri } = await charge(service)
     const { endToEndId } = await bank.payQuietly(uri)
     const deps = depsWith((request, answer) => (isCharge(request) ? change(answer, { pix: undefined }) : answer))
-    expect(await settleTransaction(deps, { merchantId, id })).toBe('unpaid')
+    expect(await settleTransaction(deps, { merchantId, id })).toBe('completed')
     expect(await settleTransaction(deps, { merchantId, id, told: tellOf(endToEndId) })).toBe('settled')
   })
 

@@ -178,7 +178,9 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     const kilobytes = sizes.reduce((sum, size) => sum + size, 0) / 1000
     expect(kilobytes).toBeGreaterThan(50)
     expect(kilobytes).toBeLessThan(250)
+    // The session, and the browser as one that this person has signed in with.
     expect((await context.cookies()).map(({ httpOnly, sameSite }) => ({ httpOnly, sameSite }))).toEqual([
+      { httpOnly: true, sameSite: 'Strict' },
       { httpOnly: true, sameSite: 'Strict' },
     ])
     await close()

@@ -98,7 +98,7 @@ describe('guiche client create', () => {
   })
 
   it('wants the identifier that the provider knows, and shows no secret, where a provider has the secrets', async () => {
-    const environment = { AUTH_ISSUER: 'https://sso.example.com/realms/shops' }
+    const environment = { AUTH_ISSUER: 'https://sso.example.com/realms/shops', AUTH_AUDIENCE: 'guiche' }
     await expectFailure(['client', 'create', '--name', 'x'], /with --client-id/, environment)
     const made = await runJson(['client', 'create', '--name', 'x', '--client-id', 'known-there'], environment)
     expect(Object.keys(made as object).sort()).toEqual(['clientId', 'merchantId', 'webhookSecret'])
@@ -259,7 +259,11 @@ describe('what is wrong', () => {
 
   it('with the secret key is said', async () => {
     const environment = { SECRET_KEY: newSecretKey() }
-    await expectFailure(['client', 'list'], /SECRET_KEY is set, but this database was set up without one/, environment)
+    await expectFailure(
+      ['client', 'list'],
+      /this database still keeps its secrets under a generated key\. Start the service once/,
+      environment,
+    )
   })
 
   it('with the command is said, with those that there are', async () => {

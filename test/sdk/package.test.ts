@@ -43,8 +43,8 @@ describe('the packed package', () => {
     expect(await readEntry('testing.js')).toMatch(/from 'node:http'/)
   })
 
-  it('is small: 8 kB compressed, without its comments', async () => {
-    expect(gzipSync(await readEntry('index.js')).length).toBeLessThan(8_000)
+  it('is small: 9 kB compressed, without its comments', async () => {
+    expect(gzipSync(await readEntry('index.js')).length).toBeLessThan(9_000)
   })
 
   it.each(['node', 'browser'] as const)('has types that hold with those of a %s alone', async (platform) => {
