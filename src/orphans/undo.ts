@@ -9,6 +9,7 @@ import { returnToSuspense } from '../suspense/match.ts'
 import { unknownHeld } from '../suspense/send-back.ts'
 import { findSuspense, lockSuspense, type SuspenseRow } from '../suspense/store.ts'
 import { settleDisputes } from '../transactions/infraction-steps.ts'
+import { clearReferences } from '../transactions/infraction-store.ts'
 import { insertUndoing, listRefunds } from '../transactions/refund-store.ts'
 import { type LockedTransaction, lockTransaction } from '../transactions/store.ts'
 import { updateMatchUndone } from './store.ts'
@@ -65,6 +66,7 @@ async function undo(tx: Tx, row: LockedTransaction, payment: SuspenseRow, now: D
     suspense_payment_id: payment.id,
   })
   await settleDisputes(tx, row, now)
+  await clearReferences(tx, row)
   await updateMatchUndone(tx, { merchantId, transactionId, now })
   await postAll(tx, [
     await returnToSuspense(tx, payment, now),

@@ -62,6 +62,16 @@ export async function updateInfraction(tx: Tx, row: InfractionRow): Promise<void
     where merchant_id = ${row.merchant_id} and id = ${row.id}`)
 }
 
+/**
+ * A locked transaction loses its payment: the payment takes the references of its disputes along. Reopened, a dispute is entered where the payment is
+ * by then, and no two transactions of a merchant may have one reference.
+ */
+export async function clearReferences(tx: Tx, row: LockedTransaction): Promise<void> {
+  await tx.query(sql`
+    update infractions set acquirer_reference = null
+    where merchant_id = ${row.merchant_id} and transaction_id = ${row.id} and acquirer_reference is not null`)
+}
+
 /** Writes when a locked transaction was last disputed, and gives it as it is then. */
 export async function updateInfractionDate<Row extends LockedTransaction>(tx: Tx, row: Row, date: Date): Promise<Row> {
   await tx.query(sql`

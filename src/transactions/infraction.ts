@@ -180,7 +180,10 @@ function isEnded(found: InfractionFound): found is InfractionFound & { state: 'r
   return found.state === 'rejected' || found.state === 'canceled'
 }
 
-/** Writes what the acquirer says now. A dispute that it had ended and that it calls open again is open again. */
+/**
+ * Writes what the acquirer says now. A dispute that it had ended and that it calls open again is open again. Where it disputes more than was known,
+ * an operator having entered a part of it, that is blocked as well.
+ */
 async function refresh(
   tx: Tx,
   row: LockedTransaction,
@@ -189,14 +192,27 @@ async function refresh(
   now: Date,
 ): Promise<Found> {
   const before = dispute.acquirer_state
-  const changed = { ...dispute, ...toTold(found) }
-  await updateInfraction(tx, changed)
   const isOpenThere = found.state === 'open' || found.state === 'unknown' || found.state === 'accepted'
   const isLost = dispute.state === 'returned' && found.state === 'accepted'
   // What an operator has ended stays so until the acquirer says something else than before.
-  if (isUndecided(dispute) || !isOpenThere || isLost || before === found.state) return { row, dispute: changed }
-  const reopened = await reopenDispute(tx, row, changed, now)
-  return { row: reopened, dispute: await readDispute(tx, reopened, dispute.id) }
+  const isReopened = !isUndecided(dispute) && isOpenThere && !isLost && before !== found.state
+  const amount = isUndecided(dispute) || isReopened ? await disputedAmount(tx, row, dispute, found) : dispute.amount
+  const changed = { ...dispute, ...toTold(found), amount }
+  await updateInfraction(tx, changed)
+  if (!isReopened && amount === dispute.amount) return { row, dispute: changed }
+  const current = isReopened ? await reopenDispute(tx, row, changed, now) : await settleDisputes(tx, row, now)
+  return { row: current, dispute: await readDispute(tx, current, dispute.id) }
+}
+
+/** As much as the acquirer says, as far as it is there; never less than was known, since nothing is released before the dispute is over. */
+async function disputedAmount(
+  tx: Tx,
+  row: LockedTransaction,
+  dispute: InfractionRow,
+  found: InfractionFound,
+): Promise<number> {
+  const there = leftOf(row, await listRefunds(tx, row), 'REFUNDED') + dispute.returned_amount
+  return Math.max(dispute.amount, Math.min(found.amount || there, there))
 }
 
 /** Its return was seen before it was: that return was made under this dispute. */
@@ -207,13 +223,12 @@ async function adopt(
   found: InfractionFound,
   now: Date,
 ): Promise<Found> {
-  const left = leftOf(row, await listRefunds(tx, row), 'REFUNDED')
   const dispute: InfractionRow = {
     ...returned,
     ...toTold(found),
     acquirer_reference: found.reference,
     source: 'acquirer',
-    amount: Math.max(returned.returned_amount, Math.min(found.amount, left + returned.returned_amount)),
+    amount: await disputedAmount(tx, row, returned, found),
     reason: found.reason,
     state: 'open',
     opened_at: found.openedAt,

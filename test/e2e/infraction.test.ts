@@ -312,6 +312,20 @@ describe('the operator', () => {
     expect(await infractionsOf(service, id)).toEqual([{ state: 'rejected', amount: 1000 }])
   })
 
+  it('who heard of a part only has all of it blocked once the acquirer says that all is disputed', async () => {
+    const { id, endToEnd } = await payOne(service)
+    await open(id, { amount: 100 })
+    await contest(service, endToEnd)
+    const money = await countMoney(service, async () => {
+      await eventually(async () => {
+        await service.runJob('transactions.infractions')
+        return (await fetchDisputed(service, id)).disputes.some(({ amount }) => amount === 1000)
+      })
+    })
+    expect(money).toEqual({ available: -900, blocked: 900 })
+    expect(await infractionsOf(service, id)).toEqual([{ state: 'open', amount: 1000 }])
+  })
+
   it('is told what is not possible', async () => {
     const { id } = await payOne(service)
     const codeOf = async (work: Promise<unknown>) => await work.then(String, ({ code }: { code: string }) => code)

@@ -1,14 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { sql } from '../../src/db/sql.ts'
 import { matchPayment } from '../../src/orphans/match.ts'
 import { undoMatch } from '../../src/orphans/undo.ts'
 import { returnHeld } from '../../src/suspense/send-back.ts'
 import { createSettlement } from '../../src/transactions/settle.ts'
-import { contest, pollUntil } from '../support/infractions.ts'
+import { contest, decide, infractionsOf, pollUntil } from '../support/infractions.ts'
 import { charge, eventsOf, fetchTransaction, payAt, statusesOf, untilStatus } from '../support/payments.ts'
 import { fetchRefundable, payOne, refund, returnsOf, setFixedFee, untilRefund } from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { findSuspenseOf, houseBalances, payOrphan, untilReturned } from '../support/suspense.ts'
+import { eventually } from '../support/webhooks.ts'
 import { balancesOf, countMoney, expectBooksAgree, untilWithdrawal, withdraw } from '../support/withdrawals.ts'
 
 let service: TestService
@@ -146,4 +148,37 @@ describe('a match', () => {
     )
     expect(statuses.sort()).toEqual(['PAID', 'PIX_QRCODE_GENERATED'])
   })
+})
+
+it('a dispute that is reopened after the attribution was reversed follows the payment to its next transaction', async () => {
+  const { id: right, endToEnd, held } = await payOrphan(service)
+  const wrong = await charge(service)
+  await match(held.id, wrong.id)
+  const reference = await contest(service, endToEnd)
+  await pollUntil(service, wrong.id, 'BLOCKED')
+  await decide(service, reference, 'reject')
+  await pollUntil(service, wrong.id, 'PAID')
+  await undo(held.id)
+  await match(held.id, right)
+  await service.db.query(sql`
+    update simulator.infractions set state = 'open', changed_at = ${service.clock.now()} where id = ${reference}`)
+  const money = await countMoney(service, async () => await pollUntil(service, right, 'BLOCKED'))
+  expect(money).toMatchObject({ blocked: 1000 })
+  expect(await infractionsOf(service, right)).toEqual([{ state: 'open', amount: 1000 }])
+  expect((await fetchTransaction(service, wrong.id)).status).toBe('REFUNDED')
+  await decide(service, reference, 'reject')
+  await pollUntil(service, right, 'PAID')
+  // Open again while it is in suspense: attributed, it is blocked in the same commit.
+  await undo(held.id)
+  await service.db.query(sql`
+    update simulator.infractions set state = 'open', changed_at = ${service.clock.now()} where id = ${reference}`)
+  await eventually(async () => {
+    await service.runJob('transactions.infractions')
+    const kept = await service.db.query(sql`
+      select from unattributed_disputes where end_to_end = ${endToEnd} and acquirer_state = 'open'`)
+    return kept.length === 1
+  })
+  const third = await charge(service)
+  await match(held.id, third.id)
+  expect((await fetchTransaction(service, third.id)).status).toBe('BLOCKED')
 })
