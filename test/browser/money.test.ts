@@ -97,7 +97,7 @@ describe.skipIf(chromiumPath === null)('whoever handles money', () => {
     await dialogOf(page).getByText('another person has to approve it').waitFor()
     await asking.look('withdrawal-review')
     await dialogOf(page).getByRole('button', { name: 'Withdraw R$1,500.00' }).dblclick()
-    await page.getByText('You asked for it, so somebody else approves it.').waitFor()
+    await page.getByText('You asked for this, so another person approves it.').waitFor()
     expect(await page.getByRole('button', { name: 'Approve' }).count()).toBe(0)
     await asking.look('withdrawal-own')
     const id = page.url().split('/').at(-1)?.split('?')[0] ?? ''
