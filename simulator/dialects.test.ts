@@ -179,7 +179,8 @@ describe('quirks', () => {
     expect(shown).not.toHaveProperty('pagador')
     expect(await paidAt('generic', '100.00')).toMatchObject({ pagador: { conta: expect.any(String) } })
     expect((await paidAt('bb', '100.00')).pagador).toEqual({ cpf: expect.any(String), nome: expect.any(String) })
-    expect((await paidAt('inter', '100.00')).componentesValor).toEqual({ original: 100 })
+    // As Inter's own SDK reads it (ValueComponent).
+    expect((await paidAt('inter', '100.00')).componentesValor).toEqual({ original: { valor: '100.00' } })
   })
 
   it('show a sent Pix at Efí as it is documented: the receiver’s CPF masked, and no reason of a rejection', async () => {

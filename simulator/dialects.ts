@@ -124,8 +124,6 @@ const differences = {
     tokenClient: 'body',
     tokenBody: 'form',
     isScopeRequired: true,
-    // [ACBr], 2023-10, for a Pix that is not as the standard has it.
-    amountParts: 'number',
     // [Inter]: 204, https only, and a callback whose body is the list itself.
     webhookStatus: '204',
     isWebhookSecure: true,

@@ -70,8 +70,6 @@ const Quirks = Type.Object(
     hasListedFee: Type.Boolean(),
     /** Sent Pix as Efí documents them: the document masked, no bank code or check digit, the reason of a rejection in callbacks only. */
     hasMaskedPayouts: Type.Boolean(),
-    /** The original amount within `componentesValor`: an object with `valor`, or a bare number. */
-    amountParts: oneOf('object', 'number'),
 
     // Callbacks.
     /** What becomes of the same address for the same key a second time. */
@@ -124,7 +122,6 @@ export const plain: Quirks = {
   feeBasisPoints: null,
   hasListedFee: false,
   hasMaskedPayouts: false,
-  amountParts: 'object',
   repeatedWebhook: 'accepted',
   testsWebhook: false,
   isWebhookSecure: false,

@@ -74,7 +74,6 @@ function speakPix(quirks: Quirks, { pagador, ...pix }: Json): Json {
     ...pix,
     ...speakTxid(quirks, pix),
     ...(isRecord(pagador) && speakPayer(quirks, pagador)),
-    ...(quirks.amountParts === 'number' && pix.componentesValor !== undefined && toNumberParts(pix)),
     // A payout has a cost of its own and tells of none here.
     ...(quirks.feeBasisPoints !== null &&
       quirks.hasListedFee &&
@@ -91,10 +90,6 @@ function speakPayer({ payer }: Quirks, pagador: Json): Json {
   if (payer === 'none') return {}
   const { cpf, cnpj, nome } = pagador
   return { pagador: payer === 'account' ? pagador : { ...(cpf === undefined ? { cnpj } : { cpf }), nome } }
-}
-
-function toNumberParts(pix: Json): Json {
-  return { componentesValor: { original: Number(pix.valor) } }
 }
 
 function toFee(basisPoints: number, pix: Json): Json {

@@ -104,6 +104,27 @@ describe('a PSP that speaks all of it', () => {
     )
     expect(asked.filter(({ path }) => path.includes('/gn/'))).toEqual([])
   })
+
+  it('but has switched its disputes off in this environment is not found at fault for it', async () => {
+    const isDisputes = ({ path }: HttpRequest) => path.endsWith('/infracoes')
+    const switchedOff = json(500, {
+      type: 'https://pix.bcb.gov.br/api/v2/error/InfracaoErroInterno',
+      title: 'Erro Interno',
+      status: 500,
+      detail: 'Funcionalidade desabilitada em ambiente de homologação.',
+    })
+    const { of } = await probe(settingsOf(), (request, answer) => (isDisputes(request) ? switchedOff : answer))
+    expect(of('disputes (MED)')).toMatchObject({
+      state: 'skipped',
+      said: expect.stringContaining('not offered in this environment'),
+      setting: null,
+    })
+    // Any other error is what it is.
+    const broken = await probe(settingsOf(), (request, answer) =>
+      isDisputes(request) ? json(500, { title: 'Erro Interno' }) : answer,
+    )
+    expect(broken.of('disputes (MED)')).toMatchObject({ state: 'missing', setting: 'overrides.paths.infractions' })
+  })
 })
 
 describe('what is lacking is told with the setting to change', () => {

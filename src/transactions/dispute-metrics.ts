@@ -3,7 +3,7 @@ import type { Acquirers } from '../acquirers/registry.ts'
 import type { Db } from '../db/sql.ts'
 import type { Clock } from '../lib/clock.ts'
 import { countDisputes, findNextDeadline, sumBlocked, sumDebts } from './dispute-metrics-store.ts'
-import { disputesCursor } from './infraction-poll.ts'
+import { disputesCursor, notOfferedCursor, notOfferedMs } from './infraction-poll.ts'
 import { findListedUntil } from './store.ts'
 
 type Deps = { db: Db; clock: Clock; registry: Registry; acquirers: Pick<Acquirers, 'all'> }
@@ -36,15 +36,29 @@ export function observeDisputes({ db, clock, registry, acquirers }: Deps): void 
       this.set(await sumDebts(db))
     },
   )
+  const startedAt = clock.now()
   gauge(
     'disputes_list_age_seconds',
-    'Seconds since all of an acquirer’s list of disputes was last read',
+    'Seconds since all of an acquirer’s list of disputes was last read, or since the start where it never was; absent where it lists none',
     ['acquirer'],
     async function () {
+      this.reset()
       for (const { name, infractions } of acquirers.all) {
-        const readAt = infractions && (await findListedUntil(db, disputesCursor(name)))
-        if (readAt) this.set({ acquirer: name }, Math.max(0, (clock.now().getTime() - readAt.getTime()) / 1000))
+        const since = infractions && (await findUnreadSince(db, name, { now: clock.now(), startedAt }))
+        if (since) this.set({ acquirer: name }, Math.max(0, (clock.now().getTime() - since.getTime()) / 1000))
       }
     },
   )
+}
+
+/** Null where the acquirer has switched its list off. One that was never read is as old as this process: it must not look as if all were well. */
+async function findUnreadSince(
+  db: Db,
+  acquirer: string,
+  { now, startedAt }: { now: Date; startedAt: Date },
+): Promise<Date | null> {
+  const notOfferedAt = await findListedUntil(db, notOfferedCursor(acquirer))
+  // It is asked again after this time, and the answer may take a while.
+  if (notOfferedAt && now.getTime() - notOfferedAt.getTime() < 2 * notOfferedMs) return null
+  return (await findListedUntil(db, disputesCursor(acquirer))) ?? notOfferedAt ?? startedAt
 }

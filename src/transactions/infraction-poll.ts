@@ -32,7 +32,7 @@ const wholeEveryMs = 15 * 60_000
 /** Its return comes within the hour, or is found with a whole reading or a callback. */
 const awaitedMs = 60 * 60_000
 /** Where an acquirer has switched its list off, it is asked again after so long. */
-const notOfferedMs = 60 * 60_000
+export const notOfferedMs = 60 * 60_000
 
 /** Reads what has become of disputes (MED) since the last time, where acquirers list them. */
 export async function pollInfractions(
@@ -66,17 +66,18 @@ export async function settleReturnsInOrder(
   await settleReturns(deps, { merchantId, id, payment })
 }
 
-const notOfferedUntil = new WeakMap<Infractions, number>()
-
 async function readDisputes(deps: SettleDeps, acquirer: Acquirer, stopping: AbortSignal): Promise<void> {
   const { infractions, name } = acquirer
-  if (!infractions || deps.clock.now().getTime() < (notOfferedUntil.get(infractions) ?? 0)) return
+  if (!infractions) return
+  const now = deps.clock.now()
+  const notOfferedAt = await findListedUntil(deps.db, notOfferedCursor(name))
+  if (notOfferedAt && now.getTime() - notOfferedAt.getTime() < notOfferedMs) return
   try {
     await read(deps, acquirer, infractions, stopping)
   } catch (error) {
     if (stopping.aborted) return
     if (error instanceof NotOffered) {
-      notOfferedUntil.set(infractions, deps.clock.now().getTime() + notOfferedMs)
+      await saveListedUntil(deps.db, notOfferedCursor(name), now)
       deps.log.info({ acquirer: name, reason: error.message }, 'the acquirer lists no disputes in this environment')
       return
     }
@@ -90,6 +91,11 @@ async function readDisputes(deps: SettleDeps, acquirer: Acquirer, stopping: Abor
 /** The cursor of an acquirer's list of disputes. */
 export function disputesCursor(acquirer: string): string {
   return `${acquirer}:infractions`
+}
+
+/** When the acquirer last said that it lists none: kept for all processes. */
+export function notOfferedCursor(acquirer: string): string {
+  return `${disputesCursor(acquirer)}:not-offered`
 }
 
 type Reading = { acquirer: Acquirer; isWhole: boolean; stopping: AbortSignal }

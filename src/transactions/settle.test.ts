@@ -38,11 +38,9 @@ afterAll(async () => {
 function depsWith(
   change: (request: HttpRequest, answer: HttpResponse) => HttpResponse | Promise<HttpResponse>,
 ): SettleDeps {
-  return settleDepsWith(
-    service,
-    async (request) => await change(request, await bank.handle(request)),
-    pino({ level: 'warn' }, { write: (line: string) => told.push(line) }),
-  )
+  return settleDepsWith(service, async (request) => await change(request, await bank.handle(request)), {
+    log: pino({ level: 'warn' }, { write: (line: string) => told.push(line) }),
+  })
 }
 const tellOf = (endToEndId: string) => ({ acquirer: 'simulator', endToEndId })
 const asItIs = () => depsWith((_, answer) => answer)

@@ -1,4 +1,3 @@
-import { pino } from 'pino'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { settleDepsWith } from '../../test/support/acquirer.ts'
 import { chargeMany, openQuietBank, type QuietBank } from '../../test/support/payments.ts'
@@ -27,7 +26,7 @@ it('has a payment either pay its transaction or be in suspense, though both are 
     const { endToEndId } = await bank.payQuietly(uri)
     told.push({ id, endToEndId })
   }
-  const deps = settleDepsWith(service, async (request) => await bank.handle(request), pino({ level: 'silent' }))
+  const deps = settleDepsWith(service, async (request) => await bank.handle(request))
   const acquirer = deps.acquirers.named('simulator')
   const payments = await Promise.all(told.map(async ({ endToEndId }) => await acquirer.findPayment(endToEndId)))
   await Promise.all(
@@ -57,7 +56,7 @@ it('does not hold as a second payment what has paid another transaction', async 
   const merchantId = client?.merchant_id ?? ''
   const [one, other] = await chargeMany(service, 2)
   if (!one || !other) throw new Error('two charges are there')
-  const deps = settleDepsWith(service, async (request) => await bank.handle(request), pino({ level: 'silent' }))
+  const deps = settleDepsWith(service, async (request) => await bank.handle(request))
   for (const { id, uri } of [one, other]) {
     const { endToEndId } = await bank.payQuietly(uri)
     await settleTransaction(deps, { merchantId, id, told: { acquirer: 'simulator', endToEndId } })

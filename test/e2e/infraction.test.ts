@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
 import { decideInfraction, openInfraction } from '../../src/transactions/infraction.ts'
-import { contest, decide, fetchDisputed, infractionsOf, pollUntil } from '../support/infractions.ts'
+import { contest, decide, fetchDisputed, infractionsOf, pollUntil, returnUnannounced } from '../support/infractions.ts'
 import { eventsOf, statusesOf, untilStatus } from '../support/payments.ts'
 import { askForRefund, drain, fetchRefundable, payOne, refund, untilRefund, untilSent } from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -86,6 +86,30 @@ describe('a payment that is contested', () => {
       await pollUntil(service, id, 'BLOCKED')
     })
     expect(money).toEqual({ available: -700, blocked: 700 })
+  })
+})
+
+describe('the statement', () => {
+  type Entry = { kind: string; amount: number; recordType: string; transactionId: string | null }
+  const entriesOf = async (id: string) => {
+    const { body } = await service.call<{ data: Entry[] }>('/statement')
+    return body.data
+      .filter(({ transactionId }) => transactionId === id)
+      .map(({ kind, amount, recordType }) => [recordType, kind, amount])
+  }
+
+  it('names the transaction of each entry that a dispute, its end or a return under MED makes', async () => {
+    const { id, endToEnd, reference } = await contested({ of: 400 })
+    await decide(service, reference, 'reject')
+    await pollUntil(service, id, 'PAID')
+    await returnUnannounced(service, endToEnd)
+    await untilStatus(service, id, 'INFRACTION')
+    expect(await entriesOf(id)).toEqual([
+      ['infraction', 'infraction_returned', -1000],
+      ['infraction', 'infraction_released', 400],
+      ['infraction', 'infraction_blocked', -400],
+      ['transaction', 'payment', 1000],
+    ])
   })
 })
 

@@ -2,20 +2,28 @@ import { type Logger, pino } from 'pino'
 import { receiverAccount, receiverKey, simulatorCredentials } from '../../simulator/receiver-account.ts'
 import { createBacenAcquirer } from '../../src/acquirers/bacen/adapter.ts'
 import type { Send } from '../../src/acquirers/bacen/http.ts'
+import type { MannerOverrides } from '../../src/acquirers/bacen/manner.ts'
 import { createRegistry } from '../../src/acquirers/registry.ts'
 import { createSettlement, type SettleDeps } from '../../src/transactions/settle.ts'
 import type { TestService } from './service.ts'
 
+type Options = { log?: Logger; name?: string; manner?: MannerOverrides }
+
 /** What another process on a service's database settles with: the same bank, reached by `send`, which a test may disturb. */
-export function settleDepsWith(service: TestService, send: Send, log: Logger = pino({ level: 'silent' })): SettleDeps {
+export function settleDepsWith(
+  service: TestService,
+  send: Send,
+  { log = pino({ level: 'silent' }), name = 'simulator', manner }: Options = {},
+): SettleDeps {
   const acquirer = createBacenAcquirer({
-    name: 'simulator',
+    name,
     send,
     credentials: simulatorCredentials,
     chave: receiverKey,
     receiver: receiverAccount,
     isRemote: true,
     clock: service.clock,
+    ...(manner && { manner }),
   })
   return {
     db: service.db,

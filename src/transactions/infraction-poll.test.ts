@@ -1,0 +1,107 @@
+import { randomUUID } from 'node:crypto'
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { settleDepsWith } from '../../test/support/acquirer.ts'
+import { fetchDisputed } from '../../test/support/infractions.ts'
+import { openQuietBank, type QuietBank } from '../../test/support/payments.ts'
+import { payOne } from '../../test/support/refunds.ts'
+import { startTestService, type TestService } from '../../test/support/service.ts'
+import type { HttpResponse } from '../acquirers/bacen/http.ts'
+import { observeDisputes } from './dispute-metrics.ts'
+import { pollInfractions } from './infraction-poll.ts'
+
+let service: TestService
+let bank: QuietBank
+beforeAll(async () => {
+  service = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
+  bank = await openQuietBank(service)
+})
+afterAll(async () => {
+  await bank.close()
+  await service.stop()
+})
+
+const listError = 'the acquirer’s list of disputes could not be read'
+const unavailable: HttpResponse = { status: 503, headers: {}, body: '{}' }
+const switchedOff: HttpResponse = {
+  status: 500,
+  headers: {},
+  body: JSON.stringify({ title: 'Erro Interno', detail: 'Funcionalidade desabilitada em ambiente de homologação.' }),
+}
+const listing = (...infracoes: object[]): HttpResponse => {
+  return { status: 200, headers: {}, body: JSON.stringify({ parametros: {}, infracoes }) }
+}
+
+/** An acquirer of its own whose list of disputes is answered as a test says, with what is logged and measured of it. */
+function reading(name: string) {
+  const logged: { level: number; msg: string; reason?: string }[] = []
+  const log = pino({}, { write: (line: string) => void logged.push(JSON.parse(line)) })
+  let answer = unavailable
+  const deps = settleDepsWith(
+    service,
+    async (request) => (request.path.endsWith('/infracoes') ? answer : await bank.handle(request)),
+    { log, name, manner: { offers: { infractions: true } } },
+  )
+  const registry = new Registry()
+  observeDisputes({ ...deps, registry })
+  return {
+    /** What was logged meanwhile, from level `warn` on. */
+    async poll(next: HttpResponse) {
+      answer = next
+      logged.length = 0
+      await pollInfractions(deps, new AbortController().signal)
+      return logged.filter(({ level }) => level >= 40).map(({ level, msg, reason }) => ({ level, msg, reason }))
+    },
+    async age() {
+      const text = await registry.getSingleMetricAsString('disputes_list_age_seconds')
+      const found = new RegExp(`{acquirer="${name}"} (\\d+)$`, 'm').exec(text)
+      return found ? Number(found[1]) : null
+    },
+  }
+}
+
+it('a list of disputes that cannot be read is an error each time, and its age grows, though it was never read', async () => {
+  const psp = reading('never-read')
+  service.clock.advance(700_000)
+  expect(await psp.poll(unavailable)).toEqual([{ level: 50, msg: listError, reason: 'The acquirer answered 503' }])
+  expect(await psp.age()).toBe(700)
+  expect(await psp.poll(listing())).toEqual([])
+  expect(await psp.age()).toBe(0)
+  service.clock.advance(60_000)
+  expect(await psp.poll(unavailable)).toMatchObject([{ level: 50 }])
+  expect(await psp.age()).toBe(60)
+})
+
+it('an entry of it that cannot be read is an error, and the other disputes are blocked all the same', async () => {
+  const { id, endToEnd } = await payOne(service)
+  const abertura = service.clock.now().toISOString()
+  const good = {
+    idInfracao: randomUUID(),
+    endToEndId: endToEnd,
+    valor: '10.00',
+    status: 'ABERTA',
+    dadosAnalise: { abertura },
+  }
+  const psp = reading('simulator')
+  const bad = { ...good, idInfracao: randomUUID(), valor: '77.777' }
+  expect(await psp.poll(listing(bad, good))).toEqual([
+    { level: 50, msg: listError, reason: 'The acquirer’s list of infracoes has 1 that cannot be read' },
+  ])
+  expect(await fetchDisputed(service, id)).toMatchObject({ status: 'BLOCKED', disputes: [{ amountBlocked: 1000 }] })
+})
+
+it('where the acquirer has switched its list off nobody is warned, and it is asked again after an hour', async () => {
+  const psp = reading('homologation')
+  service.clock.advance(700_000)
+  expect(await psp.poll(switchedOff)).toEqual([])
+  expect(await psp.age()).toBe(null)
+  // Not asked meanwhile: it would be an error.
+  service.clock.advance(59 * 60_000)
+  expect(await psp.poll(unavailable)).toEqual([])
+  expect(await psp.age()).toBe(null)
+  service.clock.advance(60_000)
+  expect(await psp.poll(unavailable)).toMatchObject([{ level: 50, msg: listError }])
+  service.clock.advance(60 * 60_000)
+  expect(await psp.age()).toBe(2 * 60 * 60)
+})
