@@ -22,7 +22,8 @@ function details(fields: TProperties): TObject {
 const none = details({})
 const reason = details({ reason: Text })
 /** An entry of the operator (src/entries/). `reference` is the movement's in the PSP's list. */
-const entry = details({ clientId: Name, acquirer: Name, amount: Cents, reference: orNull(Name), description: Text })
+const entryFields = { clientId: Name, acquirer: Name, amount: Cents, reference: orNull(Name), description: Text }
+const entry = details(entryFields)
 /** `person` is the keyed hash of the document. */
 const person = details({ person: Name, transactions: Count, withdrawals: Count, unattributedPayments: Count })
 const feeParts = { fixed: Cents, basisPoints: Count, minimum: Cents, maximum: orNull(Cents) }
@@ -57,9 +58,13 @@ const detailsOf = {
   'entry.manual': details({ ...manualEntry, ...decided }),
   'entry.manual.propose': details(manualEntry),
   'entry.manual.reject': details({ ...manualEntry, ...decided }),
-  'entry.pay_in': entry,
+  'entry.pay_in': details({ ...entryFields, ...decided }),
+  'entry.pay_in.propose': entry,
+  'entry.pay_in.reject': details({ ...entryFields, ...decided }),
   'entry.psp_fee': entry,
-  'entry.write_off': entry,
+  'entry.write_off': details({ ...entryFields, ...decided }),
+  'entry.write_off.propose': entry,
+  'entry.write_off.reject': details({ ...entryFields, ...decided }),
   'customer.erase': person,
   'customer.export': person,
   'fee.set': details({ operation: Name, ...feeParts }),

@@ -127,7 +127,7 @@ async function book(program: Command, type: Exclude<EntryType, 'manual_entry'>, 
     const db = recordedDb(context.db, (done) => toRecorded(action, done as Awaited<ReturnType<typeof bookEntry>>))
     return await bookEntry({ db, clock: context.clock }, input)
   })
-  const view = toView({ ...entry, client_id: given.client ?? null })
+  const view = toView({ ...entry, client_id: given.client ?? null, client_name: null })
   print(
     { ...view, isReplay },
     {

@@ -1,6 +1,7 @@
 import type { Server } from '../http/server.ts'
 import { registerClientRoutes } from './client-routes.ts'
 import { registerClosedDayRoutes } from './closed-day-routes.ts'
+import { registerEntryRoutes } from './entry-routes.ts'
 import { registerInfractionRoutes } from './infraction-routes.ts'
 import { registerBooksRoutes } from './ledger-routes.ts'
 import { registerOrphanRoutes } from './orphan-routes.ts'
@@ -44,6 +45,7 @@ export function registerDashboardRoutes(app: Server, deps: DashboardDeps): void 
   registerInfractionRoutes(app, deps)
   registerWebhookScreenRoutes(app, deps)
   registerBooksRoutes(app, deps)
+  registerEntryRoutes(app, deps)
   registerReconciliationRoutes(app, deps)
   registerClosedDayRoutes(app, deps)
   registerOrphanRoutes(app, deps)

@@ -5,11 +5,18 @@ import { type Posting, postAll, type Transfer, upTo } from '../ledger/post.ts'
 import { paidIn, paidInByHouse, writtenOff } from '../ledger/transfers.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
-import { AppError } from '../lib/errors.ts'
+import { AppError, type FieldError } from '../lib/errors.ts'
 import { inReais } from '../lib/money.ts'
 import { newUuid } from '../lib/secrets.ts'
 import { houseMerchantId } from '../suspense/house.ts'
-import { type EntryRow, findEntryByKey, findFeeHolders, insertEntry } from './store.ts'
+import {
+  type EntryRow,
+  findEntryByKey,
+  findFeeHolders,
+  insertEntry,
+  type PostedTransfer,
+  sumTransfers,
+} from './store.ts'
 
 export type NewEntry = {
   type: EntryType
@@ -24,10 +31,14 @@ export type NewEntry = {
   /** Who books it, as the audit log names people. */
   by: string
   /** Of a manual entry. */
-  manual?: { debit: Account; credit: Account; proposalId: string }
+  manual?: { debit: Account; credit: Account }
+  /** What a second person approved. */
+  proposalId?: string
 }
 
 export type BookedEntry = { entry: EntryRow; isReplay: boolean }
+
+type Deps = { db: Db; clock: Clock }
 
 /**
  * Books an entry of the operator: the row and its transfers, in one commit and once for each key. The money itself was or is moved at the PSP: an
@@ -35,19 +46,45 @@ export type BookedEntry = { entry: EntryRow; isReplay: boolean }
  *
  * @throws {AppError} `idempotency_key_reused`; `entry_not_possible` or `insufficient_balance` where the accounts do not have it: nothing is booked then
  */
-export async function bookEntry({ db, clock }: { db: Db; clock: Clock }, input: NewEntry): Promise<BookedEntry> {
-  return await db.transaction(async (tx) => {
-    const row = toRow(input, clock.now())
-    if (!(await insertEntry(tx, row))) return await replay(tx, row)
-    const { postings, finish } = await toPostings(tx, row)
-    await postAll(tx, postings)
-    finish()
-    return { entry: row, isReplay: false }
-  })
+export async function bookEntry({ db, clock }: Deps, input: NewEntry): Promise<BookedEntry> {
+  return await db.transaction(async (tx) => await book(tx, toRow(input, clock.now())))
+}
+
+/**
+ * The transfers that {@link bookEntry} would post now. The entry is booked and rolled back, so that a preview cannot differ from the booking.
+ *
+ * @throws {AppError} what `bookEntry` throws
+ */
+export async function previewEntry({ db, clock }: Deps, input: NewEntry): Promise<PostedTransfer[]> {
+  const preview = new Preview()
+  await db
+    .transaction(async (tx) => {
+      const { entry } = await book(tx, toRow(input, clock.now()))
+      preview.transfers = await sumTransfers(tx, entry.id)
+      throw preview
+    })
+    .catch((error: unknown) => {
+      if (error !== preview) throw error
+    })
+  return preview.transfers
+}
+
+/** Thrown to roll back what was only looked at. */
+class Preview extends Error {
+  transfers: PostedTransfer[] = []
+}
+
+async function book(tx: Tx, row: EntryRow): Promise<BookedEntry> {
+  if (!(await insertEntry(tx, row))) return await replay(tx, row)
+  const { postings, finish } = await toPostings(tx, row)
+  await postAll(tx, postings)
+  finish()
+  return { entry: row, isReplay: false }
 }
 
 function toRow(input: NewEntry, now: Date): EntryRow {
-  const { type, idempotencyKey, merchantId, acquirer, amount, reference = null, description, by, manual } = input
+  const { type, idempotencyKey, merchantId, acquirer, amount, reference = null, description, by } = input
+  const { manual, proposalId = null } = input
   return {
     id: newUuid(),
     type,
@@ -60,14 +97,19 @@ function toRow(input: NewEntry, now: Date): EntryRow {
     reference,
     description,
     created_by: by,
-    proposal_id: manual?.proposalId ?? null,
+    proposal_id: proposalId,
     created_at: now,
   }
 }
 
 async function replay(tx: Tx, asked: EntryRow): Promise<BookedEntry> {
   const first = await findEntryByKey(tx, asked.idempotency_key)
-  assert(first, 'a key that was used has an entry')
+  if (!first) {
+    throw refuse(`Another entry at ${asked.acquirer} has this reference already.`, {
+      field: 'reference',
+      code: 'duplicate',
+    })
+  }
   const compared = ['type', 'merchant_id', 'acquirer', 'amount', 'debit', 'credit'] as const
   const fields = compared.filter((name) => first[name] !== asked[name])
   if (fields.length > 0) throw idempotencyKeyReused(fields, 'entry')
@@ -146,6 +188,11 @@ async function spendFees(tx: Tx, row: EntryRow, spending: Spending): Promise<Pla
       if (spending.left === 0) return
       throw refuse(
         `The fees are ${inReais(spending.left)} short of ${inReais(row.amount)}: \`npx guiche ledger accounts\` shows what there is to draw.`,
+        {
+          field: 'amount',
+          code: 'more_than_fees',
+          message: `The fees are ${inReais(spending.left)} short of this amount.`,
+        },
       )
     },
   }
@@ -154,20 +201,32 @@ async function spendFees(tx: Tx, row: EntryRow, spending: Spending): Promise<Pla
 function assertOwed(balances: Balances, { amount }: EntryRow): Balances {
   const owed = 0 - balances.debt
   if (amount <= owed) return balances
-  throw refuse(`The merchant owes ${inReais(owed)}, which is less than ${inReais(amount)}: nothing was written off.`)
+  throw refuse(`The merchant owes ${inReais(owed)}, which is less than ${inReais(amount)}: nothing was written off.`, {
+    field: 'amount',
+    code: 'more_than_owed',
+  })
 }
 
 /** The database refuses the same, without a sentence for the caller. */
 function assertCovered(balances: Balances, transfer: Transfer): Transfer {
   const { debit, credit, amount } = transfer
   const mayGoBelow = debit === 'acquirer' || debit === 'debt'
-  if (!mayGoBelow && balances[debit] < amount)
-    throw refuse(`${debit} has ${inReais(balances[debit])}, which is less than ${inReais(amount)}.`)
-  if (credit === 'debt' && balances.debt + amount > 0)
-    throw refuse(`The debt is ${inReais(0 - balances.debt)}, which is less than ${inReais(amount)}.`)
+  if (!mayGoBelow && balances[debit] < amount) {
+    throw refuse(`${debit} has ${inReais(balances[debit])}, which is less than ${inReais(amount)}.`, {
+      field: 'amount',
+      code: 'more_than_balance',
+    })
+  }
+  if (credit === 'debt' && balances.debt + amount > 0) {
+    throw refuse(`The debt is ${inReais(0 - balances.debt)}, which is less than ${inReais(amount)}.`, {
+      field: 'amount',
+      code: 'more_than_owed',
+    })
+  }
   return transfer
 }
 
-export function refuse(detail: string): AppError {
-  return new AppError('entry_not_possible', { detail })
+/** @param at the field to change, for whoever fills in the form */
+export function refuse(detail: string, at: Omit<FieldError, 'message'> & { message?: string }): AppError {
+  return new AppError('entry_not_possible', { detail, fields: [{ message: detail, ...at }] })
 }

@@ -1,3 +1,4 @@
+import type { ProposedAction } from '../audit/actions.ts'
 import type { Db } from '../db/sql.ts'
 import type { Clock } from '../lib/clock.ts'
 import { newUuid } from '../lib/secrets.ts'
@@ -11,42 +12,78 @@ export const manualAccounts = ['available', 'fees', 'debt', 'acquirer'] as const
 
 export type ManualAccount = (typeof manualAccounts)[number]
 
-type ManualEntry = {
-  acquirer: string
-  amount: number
-  debit: ManualAccount
-  credit: ManualAccount
-  description: string
-}
+type Amount = { acquirer: string; amount: number; description: string }
+type ManualEntry = Amount & { debit: ManualAccount; credit: ManualAccount }
+type Gift = Amount & { reference: string | null }
+
+/** Both give a merchant money without a payment: what it was paid in by, or what it no longer owes. */
+export const giftTypes = ['pay_in', 'write_off'] as const
+
+type GiftType = (typeof giftTypes)[number]
+
+/** Both persons need it. */
+const permission = 'reconciliation.decide'
 
 /** A transfer between two accounts that no event explains: one person proposes it, another approves it. */
 export const manualEntryProposal: ProposalKind = {
   name: 'entry.manual',
-  permission: 'reconciliation.decide',
-  carryOut: async (deps, { id: proposalId, merchant_id: merchantId, content, proposed_by: by }) => {
-    const { acquirer, amount, debit, credit, description } = content as ManualEntry
-    const manual = { debit, credit, proposalId }
-    const about = { merchantId, acquirer, amount, description, by }
-    return await bookEntry(deps, { type: 'manual_entry', idempotencyKey: `proposal:${proposalId}`, ...about, manual })
+  permission,
+  carryOut: async (deps, proposal) => {
+    const { debit, credit, ...rest } = proposal.content as ManualEntry
+    return await bookEntry(deps, { ...toEntry(proposal, rest), type: 'manual_entry', manual: { debit, credit } })
   },
 }
 
+/** What the dashboard books for a merchant above a threshold. */
+export const giftProposals: readonly ProposalKind[] = giftTypes.map((type) => ({
+  name: `entry.${type}`,
+  permission,
+  carryOut: async (deps, proposal) => await bookEntry(deps, { ...toEntry(proposal, proposal.content as Gift), type }),
+}))
+
+/** By the record, and not by the proposal: the same form that was sent twice is booked once, whoever approves which of its proposals. */
+export function keyOfProposed(recordId: string): string {
+  return `proposal:${recordId}`
+}
+
+function toEntry({ id, record_id: recordId, merchant_id: merchantId, proposed_by: by }: ProposalRow, content: Amount) {
+  return { ...content, idempotencyKey: keyOfProposed(recordId), merchantId, by, proposalId: id }
+}
+
+type Proposed = { merchantId: string | null; by: string; recordId?: string }
+
 /** @throws {AppError} `entry_not_possible` */
 export async function proposeEntry(
-  { db, clock }: { db: Db; clock: Clock },
-  { merchantId, by, ...content }: ManualEntry & { merchantId: string | null; by: string },
+  deps: { db: Db; clock: Clock },
+  { merchantId, by, recordId, ...content }: ManualEntry & Proposed,
 ): Promise<ProposalRow> {
-  if (content.debit === content.credit)
-    throw refuse('An entry has two accounts: one that gives and another one that gets.')
+  assertTwoAccounts(content)
+  return await keep(deps, manualEntryProposal.name, content, { merchantId, by, recordId })
+}
+
+export async function proposeGift(
+  deps: { db: Db; clock: Clock },
+  { type, merchantId, by, recordId, ...content }: Gift & Proposed & { type: GiftType },
+): Promise<ProposalRow> {
+  return await keep(deps, `entry.${type}`, content, { merchantId, by, recordId })
+}
+
+/** @throws {AppError} `entry_not_possible` */
+export function assertTwoAccounts({ debit, credit }: Pick<ManualEntry, 'debit' | 'credit'>): void {
+  if (debit !== credit) return
+  throw refuse('An entry has two accounts: one that gives and another one that gets.', {
+    field: 'credit',
+    code: 'same_account',
+  })
+}
+
+async function keep(
+  { db, clock }: { db: Db; clock: Clock },
+  kind: ProposedAction,
+  content: Amount,
+  { merchantId, by, recordId = newUuid() }: Proposed,
+): Promise<ProposalRow> {
   return await db.transaction(
-    async (tx) =>
-      await propose(tx, {
-        kind: manualEntryProposal.name,
-        merchantId,
-        recordId: newUuid(),
-        content,
-        by,
-        now: clock.now(),
-      }),
+    async (tx) => await propose(tx, { kind, merchantId, recordId, content, by, now: clock.now() }),
   )
 }

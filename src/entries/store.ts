@@ -1,5 +1,5 @@
 import { type Db, sql, type Tx } from '../db/sql.ts'
-import type { Account, EntryType } from '../ledger/accounts.ts'
+import { type Account, type EntryType, type TransferKind, toAccount } from '../ledger/accounts.ts'
 import { houseMerchantId } from '../suspense/house.ts'
 
 export type EntryRow = {
@@ -21,14 +21,14 @@ export type EntryRow = {
 const columns = sql`
   id, type, idempotency_key, merchant_id, acquirer, amount, debit, credit, reference, description, created_by, proposal_id, created_at`
 
-/** Null where the key was used already. */
+/** Null where the key was used already, or another entry at the acquirer has the reference. */
 export async function insertEntry(tx: Tx, row: EntryRow): Promise<EntryRow | null> {
   const rows = await tx.query<EntryRow>(sql`
     insert into operator_entries (${columns})
     values (
       ${row.id}, ${row.type}, ${row.idempotency_key}, ${row.merchant_id}, ${row.acquirer}, ${row.amount}, ${row.debit}, ${row.credit},
       ${row.reference}, ${row.description}, ${row.created_by}, ${row.proposal_id}, ${row.created_at})
-    on conflict (idempotency_key) do nothing returning ${columns}`)
+    on conflict do nothing returning ${columns}`)
   return rows[0] ?? null
 }
 
@@ -37,7 +37,28 @@ export async function findEntryByKey(tx: Tx, key: string): Promise<EntryRow | nu
   return rows[0] ?? null
 }
 
-export type ListedEntry = EntryRow & { client_id: string | null }
+export type PostedTransfer = {
+  kind: TransferKind
+  debit: Account
+  credit: Account
+  amount: number
+  /** Whose accounts they are in: how many merchants, or the operator's own. */
+  merchants: number
+  isOperators: boolean
+}
+
+/** The transfers of an entry, those between the same accounts together: a draw may be from the fees of many merchants. */
+export async function sumTransfers(tx: Tx, entryId: string): Promise<PostedTransfer[]> {
+  const rows = await tx.query<Omit<PostedTransfer, 'debit' | 'credit'> & { debit: string; credit: string }>(sql`
+    select kind, debit, credit, sum(amount)::bigint as amount, count(distinct merchant_id)::int as merchants,
+      merchant_id = ${houseMerchantId} as "isOperators"
+    from ledger_transfers
+    where record_id = ${entryId} and ${isEntryTransfer}
+    group by kind, debit, credit, "isOperators" order by min(id)`)
+  return rows.map((row) => ({ ...row, debit: toAccount(row.debit), credit: toAccount(row.credit) }))
+}
+
+export type ListedEntry = EntryRow & { client_id: string | null; client_name: string | null }
 
 /** The newest first. */
 export async function listEntries(
@@ -45,7 +66,7 @@ export async function listEntries(
   { merchantId, limit }: { merchantId: string | null; limit: number },
 ): Promise<ListedEntry[]> {
   return await db.query<ListedEntry>(sql`
-    select e.*, client_id from (
+    select e.*, client_id, clients.name as client_name from (
       select ${columns} from operator_entries
       where ${merchantId === null ? sql`true` : sql`merchant_id = ${merchantId}`}
       order by created_at desc, id limit ${limit}

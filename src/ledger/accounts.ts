@@ -29,6 +29,12 @@ export function acquirerOf(account: string): string | null {
   return account.startsWith(clearingPrefix) ? account.slice(clearingPrefix.length) : null
 }
 
+/** The account of a transfer, whoever holds the money. */
+export function toAccount(name: string): Account {
+  const account = fixedAccounts.find((fixed) => fixed === name)
+  return account ?? 'acquirer'
+}
+
 /** Why a transfer was made: what a statement shows and filters by. */
 export const transferKinds = [
   'payment',

@@ -180,12 +180,101 @@ describe('an entry by hand', () => {
   })
 })
 
+describe('at the dashboard', () => {
+  type Person = Awaited<ReturnType<typeof openBrowser>>
+  type Fault = { errors?: { field: string; code: string }[]; state?: string; id?: string; code?: string }
+  const people: Person[] = []
+  const keyOf = () => `dashboard-${randomUUID().replaceAll('-', '')}`
+  const form = (fields: object) => ({
+    acquirer: 'simulator',
+    description: 'a test',
+    idempotencyKey: keyOf(),
+    ...fields,
+  })
+  const send = async (fields: object, path = '', by = people[0]) =>
+    (await by?.call<Fault>(`/dashboard/api/entry${path}`, { body: form(fields) })) ?? expect.fail()
+  const faultsOf = async (fields: object) =>
+    (await send(fields, '/preview')).body.errors?.map(({ field, code }) => `${field} ${code}`)
+  const actionsOf = async (id: string) =>
+    (await cli.runJson<{ action: string }[]>(['audit', 'list', '--record', id])).map(({ action }) => action)
+
+  beforeAll(async () => {
+    for (const role of ['finance', 'finance', 'read_only']) {
+      people.push(await openBrowser(service, { email: await inviteUser(service, { role }), password }))
+    }
+  })
+
+  it('a preview shows the transfers and books nothing', async () => {
+    await payOne(service)
+    const before = await total()
+    const fields = { type: 'pay_in', clientId: client, amount: 4_000, reference: 'TED 4' }
+    expect((await send(fields, '/preview')).body).toEqual({
+      transfers: [
+        { kind: 'pay_in', debit: 'acquirer', credit: 'available', amount: 4_000, merchants: 1, isOperators: false },
+      ],
+      needsApproval: false,
+    })
+    expect(await total()).toEqual(before)
+  })
+
+  it('an entry is booked once for each form, audited, and listed', async () => {
+    const { available = 0 } = await accountsOf(merchantId)
+    const fields = { type: 'pay_in', clientId: client, amount: 4_000, reference: 'TED 4', idempotencyKey: keyOf() }
+    const { body } = await send(fields)
+    expect(body).toEqual({ state: 'booked', id: expect.any(String) })
+    expect((await send(fields)).body).toEqual(body)
+    expect(await accountsOf(merchantId)).toMatchObject({ available: available + 4_000 })
+    expect(await actionsOf(body.id ?? '')).toEqual(['entry.pay_in'])
+    const listed = await people[2]?.call('/dashboard/api/entry')
+    expect(listed?.body).toMatchObject({
+      acquirers: ['simulator'],
+      data: expect.arrayContaining([expect.objectContaining({ id: body.id, clientId: client, amount: 4_000 })]),
+    })
+  })
+
+  it('errors are at the fields', async () => {
+    expect(await faultsOf({ type: 'fee_draw', amount: 1_000_000 })).toEqual(['amount more_than_fees'])
+    expect(await faultsOf({ type: 'write_off', clientId: client, amount: 100 })).toEqual(['amount more_than_owed'])
+    expect(await faultsOf({ type: 'write_off', amount: 100 })).toEqual(['clientId required'])
+    expect(await faultsOf({ type: 'psp_fee', clientId: client, amount: 100 })).toEqual(['clientId invalid'])
+    expect(await faultsOf({ type: 'pay_in', amount: 100, acquirer: 'elsewhere' })).toEqual(['acquirer not_offered'])
+    expect(await faultsOf({ type: 'pay_in', amount: 100, reference: 'TED 4' })).toEqual(['reference duplicate'])
+    expect(await faultsOf({ type: 'manual_entry', amount: 100 })).toEqual(['debit required', 'credit required'])
+    const manual = { type: 'manual_entry', amount: 1_000_000, debit: 'fees' }
+    expect(await faultsOf({ ...manual, credit: 'fees' })).toEqual(['credit same_account'])
+    expect(await faultsOf({ ...manual, credit: 'acquirer' })).toEqual(['amount more_than_balance'])
+  })
+
+  it.each([
+    ['pay_in', { amount: 50_001, reference: 'TED 5' }],
+    ['manual_entry', { amount: 50_001, debit: 'acquirer', credit: 'available' }],
+  ])('%s of much for a merchant waits for another person, and is booked once', async (type, fields) => {
+    const { available = 0 } = await accountsOf(merchantId)
+    const wanted = { type, clientId: client, idempotencyKey: keyOf(), ...fields }
+    expect((await send(wanted, '/preview')).body).toMatchObject({ needsApproval: true })
+    const { body } = await send(wanted)
+    const again = (await send(wanted)).body
+    expect([body.state, again.state]).toEqual(['proposed', 'proposed'])
+    expect(await accountsOf(merchantId)).toMatchObject({ available })
+    const approve = async (by: Person | undefined, id = '') =>
+      await by?.call<Fault>(`/dashboard/api/proposal/${id}/approval`, { method: 'POST' })
+    expect((await approve(people[0], again.id))?.body.errors).toMatchObject([{ code: 'same_person' }])
+    // The same form that was sent again replaced its first proposal.
+    expect((await approve(people[1], body.id))?.body.errors).toMatchObject([{ code: 'not_open' }])
+    expect((await approve(people[1], again.id))?.status).toBe(200)
+    // One more after the approval: whoever approves it books nothing.
+    const late = (await send(wanted)).body
+    expect((await approve(people[1], late.id))?.status).toBe(200)
+    expect(await accountsOf(merchantId)).toMatchObject({ available: available + 50_001 })
+  })
+})
+
 it.each([
   ['another amount', sql`update operator_entries set amount = amount + 1 where type = 'fee_draw'`],
   ['another acquirer', sql`update operator_entries set acquirer = 'other' where type = 'psp_fee'`],
   [
     'no transfers',
-    sql`update operator_entries set id = ${randomUUID()} where type = 'pay_in' and merchant_id <> ${houseMerchantId}`,
+    sql`update operator_entries set id = gen_random_uuid() where type = 'pay_in' and merchant_id <> ${houseMerchantId}`,
   ],
   ['another merchant', sql`update operator_entries set merchant_id = ${randomUUID()} where type = 'manual_entry'`],
 ])('the verifier finds an entry with %s', async (_, change) => {

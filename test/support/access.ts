@@ -188,6 +188,9 @@ export const expectations: Record<string, Expected> = {
 
   'GET /dashboard/api/fee': listed('balance.read'),
   'PUT /dashboard/api/fee': house('fee.write'),
+  'GET /dashboard/api/entry': house('ledger.read'),
+  'POST /dashboard/api/entry': house('reconciliation.decide'),
+  'POST /dashboard/api/entry/preview': house('reconciliation.decide'),
   'GET /dashboard/api/ledger': house('ledger.read'),
   'GET /dashboard/api/ledger/transactions': one('balance.read', 'transaction', { query: 'id=:id', elsewhere: 200 }),
   'GET /dashboard/api/orphan': house('reconciliation.read'),

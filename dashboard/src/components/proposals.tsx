@@ -37,6 +37,8 @@ export const words = texts({
       'withdrawal.limits': 'New withdrawal limits',
       'orphan.match': 'Attribution of a payment',
       'entry.manual': 'Ledger entry by hand',
+      'entry.pay_in': 'Pay-in',
+      'entry.write_off': 'Write-off of a debt',
     } as Record<string, string>,
     for: (merchant: string) => `for ${merchant}`,
     by: (who: string, when: string) => `Proposed by ${who}, ${when}`,
@@ -64,6 +66,7 @@ export const words = texts({
       debit: 'From account',
       credit: 'To account',
       description: 'Reason',
+      reference: 'Reference at the PSP',
     } as Record<string, string>,
     none: 'no limit',
     never: 'never',
@@ -75,6 +78,8 @@ export const words = texts({
       'withdrawal.limits': 'Novos limites de saque',
       'orphan.match': 'Conciliação de um pagamento',
       'entry.manual': 'Lançamento manual',
+      'entry.pay_in': 'Aporte',
+      'entry.write_off': 'Perdão de dívida',
     },
     for: (merchant: string) => `de ${merchant}`,
     by: (who: string, when: string) => `Proposto por ${who}, ${when}`,
@@ -102,6 +107,7 @@ export const words = texts({
       debit: 'Da conta',
       credit: 'Para a conta',
       description: 'Motivo',
+      reference: 'Referência no PSP',
     },
     none: 'sem limite',
     never: 'nunca',
@@ -109,8 +115,12 @@ export const words = texts({
   },
 })
 
-/** Everything that waits for a second person; nothing is shown while nothing waits, or to whoever cannot decide. */
-export function WaitingProposals() {
+/**
+ * Everything that waits for a second person; nothing is shown while nothing waits, or to whoever cannot decide.
+ *
+ * @param kinds those whose name begins with it
+ */
+export function WaitingProposals({ kinds = '' }: { kinds?: string }) {
   const t = useText(words)
   const may = useMay()
   const proposals = useQuery({
@@ -119,11 +129,12 @@ export function WaitingProposals() {
     refetchInterval: 15_000,
     enabled: may('withdrawal.approve'),
   })
-  if (!proposals.data?.length) return null
+  const shown = proposals.data?.filter(({ kind }) => kind.startsWith(kinds)) ?? []
+  if (shown.length === 0) return null
   return (
     <Section title={t.title}>
       <Stack gap={0}>
-        {proposals.data.map((proposal) => (
+        {shown.map((proposal) => (
           <Proposal key={proposal.id} proposal={proposal} />
         ))}
       </Stack>
@@ -185,7 +196,7 @@ function Content({ of: { kind, content, recordId, clientId } }: { of: ProposalVi
   return (
     <>
       {Object.entries(content)
-        .filter(([name]) => !links || name === 'amount')
+        .filter(([name, value]) => (!links || name === 'amount') && !(name === 'reference' && value === null))
         .map(([name, value]) => (
           <Text key={name} size="sm" style={{ overflowWrap: 'anywhere' }}>
             {t.fields[name] ?? name}: <b>{show(name, value)}</b>

@@ -1,4 +1,4 @@
-import { Alert, Anchor, SimpleGrid, Skeleton, Stack, Table, Text, TextInput } from '@mantine/core'
+import { Alert, Anchor, Group, SimpleGrid, Skeleton, Stack, Table, Text, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import type { LedgerView } from '../../../../src/dashboard/ledger-routes.ts'
@@ -7,10 +7,12 @@ import { ask, guiche, withQuery } from '../../api.ts'
 import { OfClient } from '../../components/choose-client.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Page, Section } from '../../components/page.tsx'
+import { WaitingProposals } from '../../components/proposals.tsx'
 import { dayEnd, useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
 import { useClient, useMay } from '../../session.tsx'
 import { useText } from '../../text.ts'
+import { NewEntry, OperatorEntries } from './entries.tsx'
 import { FeeRules, FeesOfAll } from './fees.tsx'
 import { Statement } from './statement.tsx'
 import { words } from './text.ts'
@@ -36,7 +38,7 @@ function AllBooks() {
   if (books.isError) return <ErrorNotice error={books.error} onRetry={() => void books.refetch()} />
   const { data } = books
   return (
-    <Page title={t.title} lead={t.lead}>
+    <Page title={t.title} lead={t.lead} actions={<NewEntry client={null} />}>
       {data ? <Health books={data} /> : <Skeleton height={84} />}
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg" style={{ alignItems: 'start' }}>
         <Section title={t.together}>
@@ -55,6 +57,8 @@ function AllBooks() {
         </Text>
         {data ? <AtPsps of={data.acquirers} /> : <Skeleton height={120} />}
       </Section>
+      <WaitingProposals kinds="entry." />
+      <OperatorEntries client={null} />
       <FeesOfAll />
     </Page>
   )
@@ -183,13 +187,16 @@ function BooksOf({ client }: { client: string }) {
       title={t.title}
       lead={t.lead}
       actions={
-        <TextInput
-          type="date"
-          label={t.at}
-          value={filters.get('at')}
-          onChange={(event) => filters.set({ at: event.currentTarget.value })}
-          w={180}
-        />
+        <Group align="flex-end" gap="xs">
+          <TextInput
+            type="date"
+            label={t.at}
+            value={filters.get('at')}
+            onChange={(event) => filters.set({ at: event.currentTarget.value })}
+            w={180}
+          />
+          <NewEntry client={client} />
+        </Group>
       }
     >
       <Balance client={client} at={at} />
@@ -198,6 +205,7 @@ function BooksOf({ client }: { client: string }) {
         <FeeRules client={client} />
         {may('ledger.read') && <AccountsOf client={client} at={at} />}
       </SimpleGrid>
+      {may('ledger.read') && <OperatorEntries client={client} />}
     </Page>
   )
 }

@@ -1,0 +1,114 @@
+import { Button, Group, Modal, Skeleton, Stack, Text } from '@mantine/core'
+import { useState } from 'react'
+import type { EntriesView } from '../../../../src/dashboard/entry-routes.ts'
+import { Empty } from '../../components/empty.tsx'
+import { ErrorBoundary } from '../../components/error-boundary.tsx'
+import { ErrorNotice } from '../../components/error-notice.tsx'
+import { Section } from '../../components/page.tsx'
+import { useFormat } from '../../format.ts'
+import { useMay } from '../../session.tsx'
+import { useText } from '../../text.ts'
+import { words } from './entries-text.ts'
+import { EntryForm, useEntries } from './entry-form.tsx'
+import { words as ledgerWords } from './text.ts'
+
+/** Books an entry, for whoever may. With no client chosen, the form asks for one. */
+export function NewEntry({ client }: { client: string | null }) {
+  const t = useText(words)
+  const may = useMay()
+  const [isOpen, setOpen] = useState(false)
+  if (!may('reconciliation.decide') || !may('ledger.read')) return null
+  return (
+    <>
+      <Button onClick={() => setOpen(true)}>{t.add}</Button>
+      <Modal
+        closeButtonProps={{ 'aria-label': t.close }}
+        opened={isOpen}
+        onClose={() => setOpen(false)}
+        title={t.add}
+        closeOnClickOutside={false}
+        centered
+      >
+        <ErrorBoundary>
+          <EntryForm client={client} onClose={() => setOpen(false)} />
+        </ErrorBoundary>
+      </Modal>
+    </>
+  )
+}
+
+/** What the operator's people have booked, the newest first. */
+export function OperatorEntries({ client }: { client: string | null }) {
+  const t = useText(words)
+  const entries = useEntries(client)
+  return (
+    <Section title={t.title}>
+      <Text size="sm" c="dimmed" mb="xs">
+        {t.lead}
+      </Text>
+      {entries.isError && <ErrorNotice error={entries.error} onRetry={() => void entries.refetch()} />}
+      {entries.isPending && <Skeleton height={80} />}
+      {entries.data?.data.length === 0 && (
+        <Empty icon="ledger" title={t.none}>
+          {t.noneHint}
+        </Empty>
+      )}
+      <Stack gap={0}>
+        {entries.data?.data.map((entry) => (
+          <Listed key={entry.id} entry={entry} />
+        ))}
+      </Stack>
+      {entries.data && entries.data.data.length >= listedMax && (
+        <Text size="xs" c="dimmed" mt="xs">
+          {t.listed} <code>npx guiche ledger entries</code>
+        </Text>
+      )}
+    </Section>
+  )
+}
+
+/** As many as the service sends. */
+const listedMax = 20
+
+function Listed({
+  entry: { type, amount, clientName, acquirer, debit, credit, reference, description, createdBy, createdAt },
+}: {
+  entry: EntriesView['data'][number]
+}) {
+  const t = useText(words)
+  const names = useText(ledgerWords).accountNames
+  const format = useFormat()
+  return (
+    <Group
+      className="row"
+      py="xs"
+      justify="space-between"
+      align="flex-start"
+      wrap="nowrap"
+      gap="md"
+      component="article"
+    >
+      <div style={{ minWidth: 0 }}>
+        <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+          <b>{t.types[type][0]}</b>
+          {debit && credit && `: ${names[debit][0]} → ${names[credit][0]}`} · {clientName ?? t.operators} · {acquirer}
+        </Text>
+        <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+          {description}
+          {reference && (
+            <>
+              {' '}
+              <span className="identifier">{reference}</span>
+            </>
+          )}
+        </Text>
+        <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+          {t.by(createdBy.replace(/^\w+:/, ''), format.dateTime(createdAt))}
+        </Text>
+      </div>
+      <Text size="sm" fw={600} style={{ whiteSpace: 'nowrap' }}>
+        {format.money(amount)}
+      </Text>
+    </Group>
+  )
+}

@@ -1,0 +1,202 @@
+import { Type } from 'typebox'
+import { actingDb, toActor } from '../audit/act.ts'
+import type { Db } from '../db/sql.ts'
+import { type BookedEntry, bookEntry, type NewEntry, previewEntry } from '../entries/book.ts'
+import {
+  assertTwoAccounts,
+  giftTypes,
+  keyOfProposed,
+  type ManualAccount,
+  manualAccounts,
+  proposeEntry,
+  proposeGift,
+} from '../entries/propose.ts'
+import { type ListedEntry, listEntries, type PostedTransfer } from '../entries/store.ts'
+import { type SignedIn, userOf } from '../http/caller.ts'
+import { NoQuery, problems } from '../http/schemas.ts'
+import type { Server } from '../http/server.ts'
+import { type EntryType, entryTypes } from '../ledger/accounts.ts'
+import { findHeld } from '../ledger/clearing-store.ts'
+import type { Clock } from '../lib/clock.ts'
+import { AppError } from '../lib/errors.ts'
+import { fromTxid } from '../pix/ids.ts'
+import { ClientFilter, findSeen } from './overview-routes.ts'
+
+type Deps = {
+  db: Db
+  clock: Clock
+  acquirers: { all: readonly { name: string }[] }
+  /** Cents above which what a merchant is given takes a second person, as an attribution does. */
+  attributionApprovalAbove: number
+}
+
+/** As the table of the screen shows: older ones are for `guiche ledger entries`. */
+const shownMax = 20
+/** As at the command line. */
+const centsMax = 1e12
+const reading = { access: { permission: 'ledger.read' } } as const
+const deciding = { access: { permission: 'reconciliation.decide' } } as const
+
+const Entry = Type.Object(
+  {
+    type: Type.Enum(entryTypes),
+    clientId: ClientFilter,
+    acquirer: Type.String({ minLength: 1, maxLength: 128 }),
+    amount: Type.Integer({ minimum: 1, maximum: centsMax }),
+    reference: Type.Optional(Type.String({ minLength: 1, maxLength: 128, pattern: '^[^\\p{Cc}]+$' })),
+    description: Type.String({ minLength: 3, maxLength: 255, pattern: '^[^\\p{Cc}]+$' }),
+    debit: Type.Optional(Type.Enum(manualAccounts)),
+    credit: Type.Optional(Type.Enum(manualAccounts)),
+    /** As the dashboard makes them: its last 32 digits are the id of a proposal's record. */
+    idempotencyKey: Type.String({ pattern: '^dashboard-[0-9a-f]{32}$' }),
+  },
+  { additionalProperties: false },
+)
+
+type Body = Type.Static<typeof Entry>
+type Planned = { entry: NewEntry; manual: Accounts | null; needsApproval: boolean }
+type Accounts = { debit: ManualAccount; credit: ManualAccount }
+
+export type EntryPreview = { transfers: PostedTransfer[]; needsApproval: boolean }
+export type EntriesView = {
+  data: ReturnType<typeof toView>[]
+  /** Where money can be: the configured acquirers, and those that the ledger knows. */
+  acquirers: string[]
+  approvalAbove: number
+}
+
+/** The operator's own money: what was booked by hand, and booking more of it. The operator's alone. */
+export function registerEntryRoutes(app: Server, deps: Deps): void {
+  app.get(
+    '/dashboard/api/entry',
+    {
+      config: reading,
+      schema: {
+        hide: true,
+        querystring: Type.Object({ clientId: ClientFilter }, { additionalProperties: false }),
+        response: problems(401, 403, 404, 422),
+      },
+    },
+    async (request): Promise<EntriesView> => {
+      const merchantId = await findSeen(deps, userOf(request), request.query.clientId)
+      const [rows, acquirers] = await Promise.all([
+        listEntries(deps.db, { merchantId, limit: shownMax }),
+        findAcquirers(deps),
+      ])
+      return { data: rows.map(toView), acquirers, approvalAbove: deps.attributionApprovalAbove }
+    },
+  )
+
+  const writing = {
+    config: deciding,
+    schema: { hide: true, querystring: NoQuery, body: Entry, response: problems(401, 403, 404, 422) },
+  }
+  app.post('/dashboard/api/entry/preview', writing, async (request): Promise<EntryPreview> => {
+    const { entry, needsApproval } = await plan(deps, userOf(request), request.body)
+    return { transfers: await previewEntry(deps, entry), needsApproval }
+  })
+
+  app.post('/dashboard/api/entry', writing, async (request) => {
+    const { entry, manual, needsApproval } = await plan(deps, userOf(request), request.body)
+    if (needsApproval) {
+      // Refused now rather than when the second person approves.
+      await previewEntry(deps, entry)
+      const { id } = await proposePlanned(deps, { entry, manual }, request.body.idempotencyKey)
+      return { state: 'proposed', id }
+    }
+    const { clientId, acquirer, amount, reference = null, description } = request.body
+    const details = { acquirer, amount, reference, description, ...(clientId && { clientId }) }
+    const db = actingDb(deps, request, (done: BookedEntry) =>
+      done.isReplay
+        ? null
+        : {
+            action: `entry.${entry.type as Exclude<EntryType, 'manual_entry'>}` as const,
+            merchantId: done.entry.merchant_id,
+            recordId: done.entry.id,
+            details,
+          },
+    )
+    const { entry: booked } = await bookEntry({ ...deps, db }, entry)
+    return { state: 'booked', id: booked.id }
+  })
+}
+
+/**
+ * What a form asks for, checked as far as the accounts do not matter.
+ *
+ * @throws {AppError} `validation_failed`, `not_found`, `entry_not_possible`
+ */
+async function plan(deps: Deps, user: SignedIn, body: Body): Promise<Planned> {
+  const { type, clientId, acquirer, amount, reference, description, debit, credit, idempotencyKey } = body
+  const errors: [field: string, code: string, message: string][] = []
+  if (type === 'write_off' && clientId === undefined)
+    errors.push(['clientId', 'required', 'is required: whose debt is it?'])
+  if ((type === 'fee_draw' || type === 'psp_fee') && clientId !== undefined)
+    errors.push(['clientId', 'invalid', 'must be left out: the entry is the operator’s own'])
+  if (type === 'manual_entry' && debit === undefined) errors.push(['debit', 'required', 'is required'])
+  if (type === 'manual_entry' && credit === undefined) errors.push(['credit', 'required', 'is required'])
+  const known = await findAcquirers(deps)
+  if (!known.includes(acquirer)) errors.push(['acquirer', 'not_offered', `must be one of ${known.join(', ')}`])
+  if (errors.length > 0) {
+    throw new AppError('validation_failed', {
+      fields: errors.map(([field, code, message]) => ({ field, code, message })),
+    })
+  }
+  const merchantId = await findSeen(deps, user, clientId)
+  const manual = type === 'manual_entry' && debit && credit ? { debit, credit } : null
+  if (manual) assertTwoAccounts(manual)
+  const isGift = giftTypes.some((gift) => gift === type) && merchantId !== null
+  const needsApproval = manual !== null || (isGift && amount > deps.attributionApprovalAbove)
+  return {
+    manual,
+    needsApproval,
+    entry: {
+      type,
+      idempotencyKey: needsApproval ? keyOfProposed(toRecordId(idempotencyKey)) : idempotencyKey,
+      merchantId,
+      acquirer,
+      amount,
+      ...(reference !== undefined && !manual && { reference }),
+      description,
+      by: toActor(user),
+      // The proposal is not there yet: the preview needs its accounts, and a row for them.
+      ...(manual && { manual, proposalId: toRecordId(idempotencyKey) }),
+    },
+  }
+}
+
+async function proposePlanned(deps: Deps, { entry, manual }: Pick<Planned, 'entry' | 'manual'>, key: string) {
+  const { type, merchantId, acquirer, amount, reference = null, description, by } = entry
+  const about = { merchantId, acquirer, amount, description, by, recordId: toRecordId(key) }
+  if (manual) return await proposeEntry(deps, { ...about, ...manual })
+  const gift = giftTypes.find((one) => one === type)
+  if (!gift) throw new Error('only what gives a merchant money is proposed')
+  return await proposeGift(deps, { ...about, type: gift, reference })
+}
+
+function toRecordId(key: string): string {
+  return fromTxid(key.slice(-32)) ?? key
+}
+
+async function findAcquirers({ db, acquirers }: Deps): Promise<string[]> {
+  const held = await findHeld(db)
+  return [...new Set([...acquirers.all.map(({ name }) => name), ...held.keys()])].toSorted()
+}
+
+function toView(row: ListedEntry) {
+  return {
+    id: row.id,
+    type: row.type,
+    clientId: row.client_id,
+    clientName: row.client_name,
+    acquirer: row.acquirer,
+    amount: row.amount,
+    debit: row.debit,
+    credit: row.credit,
+    reference: row.reference,
+    description: row.description,
+    createdBy: row.created_by,
+    isApproved: row.proposal_id !== null,
+    createdAt: row.created_at.toISOString(),
+  }
+}
