@@ -68,7 +68,8 @@ export async function erasePerson(
     const payers = ids(records.transactions.filter((one) => one.is_party))
     await store.eraseCustomers(tx, { ids: customers, hashes: customers.map(() => person), now })
     await store.erasePayers(tx, { ids: payers, now })
-    await store.eraseReceivers(tx, { ids: ids(records.withdrawals), hash: person, now })
+    const receivers = ids(records.withdrawals)
+    await store.eraseReceivers(tx, { ids: receivers, hashes: receivers.map(() => person), now })
     await store.eraseHeldPayers(tx, ids(records.suspense))
     await store.eraseSnapshots(tx, { recordIds: ids(records.transactions), field: 'payer' })
     await store.eraseSnapshots(tx, { recordIds: ids(records.withdrawals), field: 'receiver' })
@@ -93,6 +94,6 @@ function stillOpen(ids: string[]): AppError {
   const named = ids.slice(0, namedMax).join(', ')
   const more = ids.length > namedMax ? ` and ${ids.length - namedMax} more` : ''
   return new AppError('erasure_not_possible', {
-    detail: `Nothing was erased: a charge, refund, payout or dispute of this person is still open (${named}${more}). Erase when these have ended: until then the data is needed.`,
+    detail: `Nothing was erased: a charge, refund, payout, dispute or discrepancy of this person is still open (${named}${more}). Erase when these have ended: until then the data is needed.`,
   })
 }

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Db } from '../db/sql.ts'
+import type { Db, Tx } from '../db/sql.ts'
 import type { Job, JobSchedule } from '../jobs/jobs.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { SecretKey } from '../lib/secrets.ts'
+import * as expiry from './expiry-store.ts'
 import { toErasedDocument } from './person.ts'
 import * as store from './store.ts'
 
@@ -14,45 +15,95 @@ const chunkRows = 500
 const pauseMs = 50
 const dayMs = 24 * 60 * 60_000
 
-/** Erases customers and payers of transactions that are older than personal data is kept. Each merchant's transactions are gone through once. */
+/**
+ * Erases persons in what is older than personal data is kept: customers and payers of transactions, receivers of withdrawals, payers of
+ * unattributed payments. A merchant's records are read from its cursor on, which stays at the oldest one that is still needed.
+ */
 export function privacyJobs({ db, clock, key, personalDataDays }: Deps): Record<string, Job> {
   return {
     'privacy.erase-old': async (_, stopping) => {
       if (personalDataDays === null) return
-      const before = new Date(clock.now().getTime() - personalDataDays * dayMs)
-      for (const { merchant_id: merchantId, erased_until } of await store.listMerchantsToErase(db, before)) {
-        for (let from = erased_until; !stopping.aborted; ) {
-          const last = await eraseSome(db, { key, merchantId, from, before, now: clock.now() })
-          if (!last) break
-          from = last
-          await sleep(pauseMs, undefined, { signal: stopping }).catch(() => {})
+      const now = clock.now()
+      const age = { before: new Date(now.getTime() - personalDataDays * dayMs), key, now }
+      for (const recordType of ['transaction', 'withdrawal'] as const)
+        for (const { merchantId, from } of await expiry.listMerchantsToErase(db, { recordType, before: age.before })) {
+          const reached = await eraseAll(db, { records: recordsOf[recordType](merchantId), from, age, stopping })
+          if (reached > from) await expiry.saveErasedUntil(db, { merchantId, recordType, until: reached })
         }
-      }
+      await eraseAll(db, { records: suspenseRecords, from: new Date(0), age, stopping })
     },
   }
 }
 
-/** The creation time of the last one; null once there is none left. Those that are still open are looked at again the next day. */
-async function eraseSome(
+type Age = { before: Date; key: SecretKey; now: Date }
+
+type Records = {
+  /** The next ones with data of persons, the oldest first, those included that are still needed. */
+  list(tx: Tx, range: { after: expiry.Place; before: Date; limit: number }): Promise<expiry.Place[]>
+  /** Erases those of these that are over and that nobody has locked; gives their ids. */
+  erase(tx: Tx, ids: string[], age: Age): Promise<string[]>
+}
+
+/** Gives the creation time of the oldest that was kept, or of the end where none was. */
+async function eraseAll(
   db: Db,
-  { key, merchantId, from, before, now }: { key: SecretKey; merchantId: string; from: Date; before: Date; now: Date },
-): Promise<Date | null> {
-  return await db.transaction(async (tx) => {
-    const rows = await store.lockExpired(tx, { merchantId, from, before, limit: chunkRows })
+  { records, from, age, stopping }: { records: Records; from: Date; age: Age; stopping: AbortSignal },
+): Promise<Date> {
+  let after: expiry.Place = { at: from, id: firstId }
+  let oldestKept: Date | null = null
+  while (!stopping.aborted) {
+    const { listed, erased } = await db.transaction(async (tx) => {
+      const places = await records.list(tx, { after, before: age.before, limit: chunkRows })
+      const ids = places.map(({ id }) => id)
+      return { listed: places, erased: new Set(await records.erase(tx, ids, age)) }
+    })
+    oldestKept ??= listed.find(({ id }) => !erased.has(id))?.at ?? null
+    const last = listed.at(-1)
+    if (!last) return oldestKept ?? age.before
+    after = last
+    await sleep(pauseMs, undefined, { signal: stopping }).catch(() => {})
+  }
+  return oldestKept ?? after.at
+}
+
+/** Before every other. */
+const firstId = '00000000-0000-0000-0000-000000000000'
+
+const transactionRecords = (merchantId: string): Records => ({
+  list: (tx, range) => expiry.listOldTransactions(tx, { merchantId, ...range }),
+  async erase(tx, expired, { before, key, now }) {
+    const rows = await expiry.lockOldTransactions(tx, { ids: expired, before })
     const ids = rows.map(({ id }) => id)
     const hashes = rows.map(({ customer_document: document }) => document && toErasedDocument(key, document))
     await store.eraseCustomers(tx, { ids, hashes, now })
     await store.erasePayers(tx, { ids, now })
     await store.eraseSnapshots(tx, { recordIds: ids, field: 'payer' })
-    const last = rows.at(-1)?.created_at ?? null
-    // Days back: one that was open then may have ended since.
-    const until = last ?? new Date(before.getTime() - reopenedDays * dayMs)
-    if (until > from) await store.saveErasedUntil(tx, merchantId, until)
-    return last
-  })
-}
+    return ids
+  },
+})
 
-/** A charge and all that may follow from it, a dispute after 80 days included, ends within so many days. */
-const reopenedDays = 180
+const withdrawalRecords = (merchantId: string): Records => ({
+  list: (tx, range) => expiry.listOldWithdrawals(tx, { merchantId, ...range }),
+  async erase(tx, expired, { before, key, now }) {
+    const rows = await expiry.lockOldWithdrawals(tx, { ids: expired, before })
+    const ids = rows.map(({ id }) => id)
+    // By the document, so that whoever has it finds the withdrawal again; a key of which no document is known has its own hash.
+    const hashes = rows.map(({ pix_key, document }) => toErasedDocument(key, document ?? pix_key))
+    await store.eraseReceivers(tx, { ids, hashes, now })
+    await store.eraseSnapshots(tx, { recordIds: ids, field: 'receiver' })
+    return ids
+  },
+})
+
+const recordsOf = { transaction: transactionRecords, withdrawal: withdrawalRecords }
+
+const suspenseRecords: Records = {
+  list: (tx, range) => expiry.listOldSuspense(tx, range),
+  async erase(tx, expired, { before }) {
+    const ids = await expiry.lockOldSuspense(tx, { ids: expired, before })
+    await store.eraseHeldPayers(tx, ids)
+    return ids
+  },
+}
 
 export const privacySchedules: Record<string, JobSchedule> = { 'privacy.erase-old': { everySeconds: 86_400 } }

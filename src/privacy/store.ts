@@ -1,4 +1,4 @@
-import { type Db, sql, type Tx } from '../db/sql.ts'
+import { type Sql, sql, type Tx } from '../db/sql.ts'
 
 /** A record with data of a person, and what of it: as the customer of the charge, or as the payer or receiver of the money. */
 export type PersonalRecord = { merchant_id: string; id: string; is_customer: boolean; is_party: boolean }
@@ -32,24 +32,49 @@ export async function findPersonal(tx: Tx, { document, hashes }: Person): Promis
 
 const idsOf = (records: PersonalRecord[]) => records.map(({ id }) => id)
 
-/** Records of these that are not over: a charge that may still be paid, a refund or payout under way, a dispute. Locks all of them. */
+/** A discrepancy that nobody has decided about needs both sides as they are. */
+const isInQuestion = (record: Sql) => sql`exists (
+  select from differences where differences.state = 'open' and ${record})`
+
+/** A charge that may still be paid, a refund or a dispute under way. */
+export const isOpenTransaction = sql`(
+  transactions.status in ('PENDING', 'PIX_QRCODE_GENERATED', 'PROCESSING_REFUND', 'BLOCKED', 'PROCESSING_INFRACTION')
+  or exists (
+    select from infractions i where i.merchant_id = transactions.merchant_id and i.transaction_id = transactions.id
+    and i.state in ('open', 'accepted'))
+  or exists (
+    select from refunds r where r.merchant_id = transactions.merchant_id and r.transaction_id = transactions.id
+    and r.status = 'PROCESSING')
+  or ${isInQuestion(sql`differences.record_id = transactions.id`)})`
+
+export const isOpenWithdrawal = sql`(
+  withdrawals.status in ('PENDING', 'PROCESSING') or ${isInQuestion(sql`differences.record_id = withdrawals.id`)})`
+
+/** A payment that is in suspense or on its way back, that the acquirer has not decided a dispute of, or whose transaction is open. */
+export const isOpenSuspense = sql`(
+  suspense_payments.status in ('held', 'returning')
+  or exists (
+    select from unattributed_disputes d
+    where d.acquirer = suspense_payments.acquirer and d.end_to_end = suspense_payments.end_to_end
+    and d.acquirer_state in ('open', 'accepted', 'unknown'))
+  or exists (
+    select from transactions
+    where transactions.id = suspense_payments.matched_transaction_id
+    and transactions.merchant_id = suspense_payments.matched_merchant_id and ${isOpenTransaction})
+  or ${isInQuestion(sql`
+    differences.acquirer = suspense_payments.acquirer and differences.reference = suspense_payments.end_to_end`)})`
+
+/** Those of these records that are still open. Locks all of them. */
 export async function lockUnfinished(tx: Tx, records: PersonalRecords): Promise<string[]> {
-  const transactions = idsOf(records.transactions)
   const rows = [
     ...(await tx.query<{ id: string; is_open: boolean }>(sql`
-      select id, status in ('PENDING', 'PIX_QRCODE_GENERATED', 'PROCESSING_REFUND', 'BLOCKED', 'PROCESSING_INFRACTION')
-        or exists (
-          select from infractions i where i.merchant_id = transactions.merchant_id and i.transaction_id = transactions.id
-          and i.state in ('open', 'accepted'))
-        or exists (
-          select from refunds r where r.merchant_id = transactions.merchant_id and r.transaction_id = transactions.id
-          and r.status = 'PROCESSING') as is_open
-      from transactions where id = any(${transactions}::uuid[]) order by id for update`)),
+      select id, ${isOpenTransaction} as is_open
+      from transactions where id = any(${idsOf(records.transactions)}::uuid[]) order by id for update`)),
     ...(await tx.query<{ id: string; is_open: boolean }>(sql`
-      select id, status in ('PENDING', 'PROCESSING') as is_open
+      select id, ${isOpenWithdrawal} as is_open
       from withdrawals where id = any(${idsOf(records.withdrawals)}::uuid[]) order by id for update`)),
     ...(await tx.query<{ id: string; is_open: boolean }>(sql`
-      select id, status in ('held', 'returning') as is_open
+      select id, ${isOpenSuspense} as is_open
       from suspense_payments where id = any(${idsOf(records.suspense)}::uuid[]) order by id for update`)),
   ]
   return rows.filter(({ is_open }) => is_open).map(({ id }) => id)
@@ -75,11 +100,12 @@ export async function erasePayers(tx: Tx, { ids, now }: { ids: string[]; now: Da
 /** A PIX key may be a document, an e-mail address or a phone number. */
 export async function eraseReceivers(
   tx: Tx,
-  { ids, hash, now }: { ids: string[]; hash: string; now: Date },
+  { ids, hashes, now }: { ids: string[]; hashes: string[]; now: Date },
 ): Promise<void> {
   await tx.query(sql`
-    update withdrawals set pix_key = ${hash}, receiver = null, metadata = null, erased_at = ${now}
-    where id = any(${ids}::uuid[])`)
+    update withdrawals set pix_key = erased.hash, receiver = null, metadata = null, erased_at = ${now}
+    from unnest(${ids}::uuid[], ${hashes}::text[]) as erased (id, hash)
+    where withdrawals.id = erased.id`)
 }
 
 export async function eraseHeldPayers(tx: Tx, ids: string[]): Promise<void> {
@@ -133,35 +159,4 @@ export async function exportPersonal(tx: Tx, records: PersonalRecords): Promise<
         from suspense_payments s
         where s.id = any(${idsOf(records.suspense)}::uuid[]) order by s.paid_at, s.id) s`),
   }
-}
-
-export type Expired = { id: string; created_at: Date; customer_document: string | null }
-
-/** A merchant's oldest transactions with data of persons that were created in time and are over, the oldest first. Locks them. */
-export async function lockExpired(
-  tx: Tx,
-  { merchantId, from, before, limit }: { merchantId: string; from: Date; before: Date; limit: number },
-): Promise<Expired[]> {
-  return await tx.query<Expired>(sql`
-    select id, created_at, customer_document from transactions
-    where merchant_id = ${merchantId} and created_at >= ${from} and created_at < ${before}
-      and (customer is not null or payer is not null)
-      and status not in ('PENDING', 'PIX_QRCODE_GENERATED', 'PROCESSING_REFUND', 'BLOCKED', 'PROCESSING_INFRACTION')
-    order by created_at, id limit ${limit} for update skip locked`)
-}
-
-export async function listMerchantsToErase(
-  db: Db,
-  before: Date,
-): Promise<{ merchant_id: string; erased_until: Date }[]> {
-  return await db.query<{ merchant_id: string; erased_until: Date }>(sql`
-    select merchant_id, coalesce(erased_until, clients.created_at - interval '1 day') as erased_until
-    from clients left join personal_data_cursors using (merchant_id)
-    where coalesce(erased_until, clients.created_at - interval '1 day') < ${before} order by merchant_id`)
-}
-
-export async function saveErasedUntil(tx: Db | Tx, merchantId: string, until: Date): Promise<void> {
-  await tx.query(sql`
-    insert into personal_data_cursors (merchant_id, erased_until) values (${merchantId}, ${until})
-    on conflict (merchant_id) do update set erased_until = excluded.erased_until`)
 }

@@ -1,14 +1,25 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { loadSecretKey } from '../../src/auth/secret-key.ts'
 import { raw, sql } from '../../src/db/sql.ts'
 import { exportPerson } from '../../src/privacy/person.ts'
 import { privacyJobs } from '../../src/privacy/retention.ts'
+import { setWithdrawalLimits } from '../../src/withdrawals/limits.ts'
 import { type CommandLine, openCommandLine } from '../support/command-line.ts'
+import { contest, decide, pollUntil } from '../support/infractions.ts'
 import { charge, payAt, untilStatus } from '../support/payments.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { findSuspenseOf, payOrphan, untilReturned } from '../support/suspense.ts'
 import { inviteUser, openBrowser, password } from '../support/users.ts'
 import { eventually } from '../support/webhooks.ts'
+import {
+  act,
+  askForWithdrawal,
+  fetchWithdrawal,
+  merchantOf,
+  untilWithdrawal,
+  withdraw,
+} from '../support/withdrawals.ts'
 
 const document = '52998224725'
 const person = {
@@ -128,35 +139,6 @@ it('leaves others as they are', async () => {
   expect((await service.call(`/transaction/${id}`)).body).toMatchObject({ customer: { name: 'Outra Pessoa' } })
 })
 
-it('is erased by age where a retention is set: what is older, and not what is open', async () => {
-  const young = await charge(service, { amount: 1100, customer: person, metadata: { order: 1 } })
-  const old = await charge(service, { amount: 1200, customer: person })
-  const open = await charge(service, { amount: 1300, customer: person })
-  expect((await payAt(service, old.uri, { payer })).status).toBe(200)
-  await untilStatus(service, old.id, 'PAID')
-  await service.db.query(sql`update clients set created_at = created_at - interval '3 years'`)
-  await service.db.query(
-    sql`update transactions set created_at = created_at - interval '2 years' where id in (${old.id}, ${open.id})`,
-  )
-  const { key } = await loadSecretKey(service.db, null)
-  const run = privacyJobs({ db: service.db, clock: { now: () => new Date() }, key, personalDataDays: 365 })[
-    'privacy.erase-old'
-  ]
-  for (let times = 0; times < 2; times += 1) await run?.({}, new AbortController().signal)
-  const customerOf = async (id: string) =>
-    (await service.call<{ customer?: object }>(`/transaction/${id}`)).body.customer !== undefined
-  expect(await Promise.all([young, old, open].map(({ id }) => customerOf(id)))).toEqual([true, false, true])
-  const found = await exportByCommand()
-  expect(found.transactions.map(({ id }) => id)).toContain(old.id)
-  // Also after SECRET_KEY was replaced.
-  const replaced = { current: randomBytes(32), former: [key.current] }
-  const again = await exportPerson(
-    { db: service.db, clock: { now: () => new Date() }, key: replaced },
-    { document, by: 'cli:test' },
-  )
-  expect((again.transactions as { id: string }[]).map(({ id }) => id)).toContain(old.id)
-})
-
 it('is exported and erased at the dashboard by an admin alone, who types the document twice', async () => {
   const someone = { ...person, name: 'Ivo Torres', document: '935.411.347-80', email: 'ivo@example.com' }
   const { id, uri } = await charge(service, { amount: 1400, customer: someone })
@@ -177,4 +159,123 @@ it('is exported and erased at the dashboard by an admin alone, who types the doc
   const erased = await post(admin, 'erasure', { document: someone.document, confirm: '93541134780' })
   expect([erased.status, erased.body]).toMatchObject([200, { transactions: 1, withdrawals: 0 }])
   expect(await placesOf('Ivo Torres')).toEqual([])
+})
+
+describe('by age, where a retention is set', () => {
+  const dayMs = 24 * 60 * 60_000
+  const retentionDays = 365
+  // What the next test creates is older than what the last one, in the future, has looked at.
+  beforeEach(async () => await service.db.query(sql`truncate personal_data_cursors`))
+
+  /** What the daily job does on a day to come. */
+  async function eraseOn(day: number) {
+    const { key } = await loadSecretKey(service.db, null)
+    const clock = { now: () => new Date(Date.now() + day * dayMs) }
+    const jobs = privacyJobs({ db: service.db, clock, key, personalDataDays: retentionDays })
+    await jobs['privacy.erase-old']?.({}, new AbortController().signal)
+    return key
+  }
+
+  it('a transaction is erased once its last change is old enough, and not while it is open', async () => {
+    const closed = await charge(service, { amount: 1200, customer: person })
+    const open = await charge(service, { amount: 1300, customer: person })
+    expect((await payAt(service, closed.uri, { payer })).status).toBe(200)
+    await untilStatus(service, closed.id, 'PAID')
+    const hasCustomer = async () =>
+      await Promise.all(
+        [closed, open].map(
+          async ({ id }) =>
+            (await service.call<{ customer?: object }>(`/transaction/${id}`)).body.customer !== undefined,
+        ),
+      )
+    await eraseOn(retentionDays - 1)
+    expect(await hasCustomer()).toEqual([true, true])
+    for (let times = 0; times < 2; times += 1) await eraseOn(retentionDays + 1)
+    expect(await hasCustomer()).toEqual([false, true])
+    expect((await exportByCommand()).transactions.map(({ id }) => id)).toContain(closed.id)
+    // However long it was open, it is erased after it has ended.
+    expect((await payAt(service, open.uri, { payer })).status).toBe(200)
+    await untilStatus(service, open.id, 'PAID')
+    const key = await eraseOn(retentionDays + 2)
+    expect(await hasCustomer()).toEqual([false, false])
+    // Also found after SECRET_KEY was replaced.
+    const replaced = { current: randomBytes(32), former: [key.current] }
+    const again = await exportPerson(
+      { db: service.db, clock: { now: () => new Date() }, key: replaced },
+      { document, by: 'cli:test' },
+    )
+    expect((again.transactions as { id: string }[]).map(({ id }) => id)).toContain(closed.id)
+  })
+
+  it('the receiver of a withdrawal is erased, with its PIX key, and not while the withdrawal is open', async () => {
+    const { uri, id } = await charge(service, { amount: 100_000 })
+    expect((await payAt(service, uri)).status).toBe(200)
+    await untilStatus(service, id, 'PAID')
+    const email = 'receiver.q@example.com'
+    const body = {
+      amount: 700,
+      pixKey: { key: email, type: 'EMAIL' },
+      metadata: { note: 'for Zuleica' },
+      idempotencyKey: 'payout-79',
+    }
+    const sent = await withdraw(service, body)
+    expect(await untilWithdrawal(service, sent, 'PROCESSED')).toHaveProperty('receiver')
+    const merchantId = await merchantOf(service)
+    await setWithdrawalLimits(service.db, { merchantId, approvalAbove: 0 })
+    const waiting = await withdraw(service, { amount: 800, pixKey: { key: document, type: 'CPF' } })
+    await setWithdrawalLimits(service.db, { merchantId, approvalAbove: null })
+    await eraseOn(retentionDays - 1)
+    expect(await placesOf(email)).toContain('public.withdrawals')
+    for (let times = 0; times < 2; times += 1) await eraseOn(retentionDays + 1)
+    for (const text of [email, 'for Zuleica']) expect([text, await placesOf(text)]).toEqual([text, []])
+    const erased = await fetchWithdrawal(service, sent)
+    expect(erased).toMatchObject({ status: 'PROCESSED', amount: 700, pixKey: { key: expect.stringMatching(/^hash:/) } })
+    expect(erased).not.toHaveProperty('receiver')
+    expect(await askForWithdrawal(service, body)).toMatchObject({ status: 201, body: { id: sent } })
+    expect(await fetchWithdrawal(service, waiting)).toMatchObject({ status: 'PENDING', pixKey: { key: document } })
+    expect((await act(service, waiting, 'cancel')).status).toBe(200)
+    await eraseOn(retentionDays + 2)
+    expect(await exportByCommand()).toMatchObject({
+      withdrawals: expect.arrayContaining([expect.objectContaining({ id: waiting })]),
+    })
+    expect((await fetchWithdrawal(service, waiting)).pixKey.key).toMatch(/^hash:/)
+  })
+
+  it('the payer of an unattributed payment is erased, and not in suspense, in dispute or with its transaction open', async () => {
+    const payerOf = async (endToEnd: string) => (await findSuspenseOf(service, endToEnd))?.payer
+    const [held, returned, disputed, attributed] = [
+      await payOrphan(service, { amount: 1_501 }),
+      await payOrphan(service, { amount: 1_502 }),
+      await payOrphan(service, { amount: 1_503 }),
+      await payOrphan(service, { amount: 1_504 }),
+    ]
+    for (const { held: one } of [returned, disputed]) await cli.runJson(['orphan', 'return', one.id])
+    await cli.runJson(['orphan', 'match', attributed.held.id, '--transaction', attributed.id])
+    const reference = await contest(service, attributed.endToEnd)
+    await pollUntil(service, attributed.id, 'BLOCKED')
+    for (const { endToEnd } of [returned, disputed]) await untilReturned(service, endToEnd)
+    // The money has gone back, and the acquirer has not said yet that the dispute is over.
+    const { id: heldId, acquirer } = disputed.held
+    await service.db.query(sql`
+      insert into unattributed_disputes (acquirer, reference, end_to_end, amount, acquirer_state, opened_at, changed_at)
+      values (${acquirer}, ${heldId}, ${disputed.endToEnd}, 1503, 'accepted', ${new Date()}, ${new Date()})`)
+    await eraseOn(retentionDays - 1)
+    expect(await payerOf(returned.endToEnd)).not.toBeNull()
+    for (let times = 0; times < 2; times += 1) await eraseOn(retentionDays + 1)
+    const kept = await Promise.all(
+      [held, returned, disputed, attributed].map(async ({ endToEnd }) => (await payerOf(endToEnd)) !== null),
+    )
+    expect(kept).toEqual([true, false, true, true])
+    await decide(service, reference, 'reject')
+    await pollUntil(service, attributed.id, 'PAID')
+    await service.db.query(
+      sql`update unattributed_disputes set acquirer_state = 'returned' where reference = ${heldId}`,
+    )
+    await eraseOn(retentionDays + 2)
+    expect(await Promise.all([disputed, attributed].map(async ({ endToEnd }) => await payerOf(endToEnd)))).toEqual([
+      null,
+      null,
+    ])
+    expect(await payerOf(held.endToEnd)).not.toBeNull()
+  })
 })
