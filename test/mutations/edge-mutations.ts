@@ -119,6 +119,27 @@ export const edgeMutations: Mutation[] = [
     caughtBy: 'test/e2e/infraction.test.ts',
   },
   {
+    name: 'a dispute that an operator entered for a part blocks no more than that part',
+    edits: [
+      edit(
+        'src/transactions/infraction.ts',
+        'Math.max(dispute.amount, Math.min(found.amount || there, there))',
+        'Math.max(dispute.amount, Math.min(dispute.amount, there))',
+      ),
+    ],
+    caughtBy: 'test/e2e/infraction.test.ts',
+  },
+  {
+    name: 'a payment leaves its disputes behind when its attribution is reversed',
+    edits: [edit('src/orphans/undo.ts', 'await clearReferences(tx, row)', '')],
+    caughtBy: 'test/e2e/orphan-undo.test.ts',
+  },
+  {
+    name: 'a list of disputes that was never read has no age',
+    edits: [edit('src/transactions/dispute-metrics.ts', '?? notOfferedAt ?? startedAt', '?? notOfferedAt')],
+    caughtBy: 'src/transactions/infraction-poll.test.ts',
+  },
+  {
     name: 'an entry that cannot be read is passed over',
     edits: [edit('src/reconciliation/run.ts', 'await keepUnreadable(deps, run, tally)', '')],
     caughtBy: 'src/reconciliation/run.test.ts',

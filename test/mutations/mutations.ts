@@ -49,8 +49,8 @@ export const mutations: Mutation[] = [
     edits: [
       edit(
         'src/transactions/settle.ts',
-        'const { amount } = one.payment',
-        'const { amount } = one.charge ?? one.payment',
+        'const { amount } = confirmed.payment',
+        'const { amount } = confirmed.charge ?? confirmed.payment',
       ),
     ],
   },
@@ -146,7 +146,9 @@ export const mutations: Mutation[] = [
   },
   {
     name: 'a payout has another id at each try',
-    edits: [edit('src/withdrawals/send.ts', 'payoutId: toTxid(id)', 'payoutId: toTxid(crypto.randomUUID())')],
+    edits: [
+      edit('src/withdrawals/send.ts', 'payoutId: toTxid(id), amount', 'payoutId: toTxid(crypto.randomUUID()), amount'),
+    ],
   },
   {
     name: 'an empty list that is answered with 404 counts as a refusal',
@@ -245,9 +247,7 @@ export const mutations: Mutation[] = [
   },
   {
     name: 'a matched payment stays in suspense as well',
-    edits: [
-      edit('src/transactions/settle.ts', 'await postAll(tx, [...matched, ...payments])', 'await postAll(tx, payments)'),
-    ],
+    edits: [edit('src/transactions/settle.ts', 'postAll(tx, [...matched, ...payments])', 'postAll(tx, payments)')],
     caughtBy: 'test/e2e/orphan-undo.test.ts',
   },
   {
