@@ -81,9 +81,13 @@ export function enforceRateLimit(limiter: RateLimiter, key: string, reply: Fasti
     .header('ratelimit', `"${limiter.name}";r=${taken.remaining};t=${taken.retryAfterSeconds}`)
   if (taken.isAllowed) return
   throw new AppError('rate_limited', {
-    detail: `More than ${limiter.limit.perSecond} requests a second were made. Wait ${taken.retryAfterSeconds} s and try again.`,
+    detail: `Too many requests: after the first ${limiter.limit.burst}, ${toRate(limiter.limit)} is allowed. Wait ${taken.retryAfterSeconds} s and try again.`,
     headers: { 'retry-after': String(taken.retryAfterSeconds) },
   })
+}
+
+function toRate({ perSecond }: RateLimit): string {
+  return perSecond > 1 ? `one every ${Math.ceil(1000 / perSecond)} ms` : `one every ${Math.ceil(1 / perSecond)} s`
 }
 
 /**

@@ -36,8 +36,8 @@ import { listUsers } from './store.ts'
 import { toUserView } from './view.ts'
 
 export type UserRoutesDeps = SessionDeps & {
-  /** Failures of one address, of one address at one person, and from where a person is known. */
-  limits: { perAddress: RateLimiter; perPerson: RateLimiter; perDevice: RateLimiter }
+  /** Failures of one address, of one address at one person, and from where a person is known; and what of a person is recorded. */
+  limits: { perAddress: RateLimiter; perPerson: RateLimiter; perDevice: RateLimiter; recorded: RateLimiter }
 }
 
 const hidden = { hide: true, querystring: NoQuery }
@@ -66,7 +66,8 @@ function registerSessionRoutes(app: Server, deps: UserRoutesDeps): void {
       const counted = { reply, isFailure: (error: unknown) => !isCodeNeeded(error) }
       const token = await countFailures(limitsOf(deps, { email, host: device.host, known }), counted, async () => {
         const isKnownDevice = known !== null
-        return await signIn(deps, { ...request.body, isKnownDevice, ...describeDevice(request) })
+        const limitSuccess = () => enforceRateLimit(deps.limits.recorded, email, reply)
+        return await signIn(deps, { ...request.body, isKnownDevice, ...describeDevice(request), limitSuccess })
       }).catch(async (error: unknown) => {
         await failures.note(error)
         throw error

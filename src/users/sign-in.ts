@@ -18,6 +18,8 @@ export type SignIn = {
   isKnownDevice: boolean
   device: string | null
   network: string | null
+  /** Called once everything was right: throws where the person has signed in too often, since each time is recorded. */
+  limitSuccess: () => void
 }
 
 /**
@@ -27,7 +29,7 @@ export type SignIn = {
  */
 export async function signIn(
   deps: SignInDeps,
-  { email, password, code, isKnownDevice, ...device }: SignIn,
+  { email, password, code, isKnownDevice, limitSuccess, ...device }: SignIn,
 ): Promise<string> {
   const user = await findUserByEmail(deps.db, email.toLowerCase())
   const isRight = await isPassword(user?.password_hash ?? null, password, { isUrgent: isKnownDevice })
@@ -36,6 +38,7 @@ export async function signIn(
     if (code === undefined) throw codeNeeded()
     if (!(await checkCode(deps, user, code))) throw failed(email, 'second')
   }
+  limitSuccess()
   const now = deps.clock.now()
   return await deps.db.transaction(async (tx) => {
     // Another password may have been chosen since, and all sessions ended that the former one gave; or a factor was turned on.

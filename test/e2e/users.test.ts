@@ -369,3 +369,40 @@ describe('what concerns security', () => {
     ])
   })
 })
+
+describe('a merchant’s people', () => {
+  it('change only so much at once and over time, since all of it is recorded; others are not held up', async () => {
+    const merchantId = await findSandboxMerchant(service)
+    const [owner, other] = [await newUser('owner', merchantId), await newUser('owner', merchantId)]
+    const invitePerson = async (by: Browser & { email: string }, role = 'developer') =>
+      await by.call('/dashboard/api/user', { method: 'POST', body: { email: `new-${by.email}`, role } })
+    const entries = async () =>
+      (await service.db.query(sql`select from audit_log where actor = ${`user:${owner.email}`}`)).length
+    const before = await entries()
+    const statuses = []
+    for (let times = 0; times < 103; times += 1) statuses.push((await invitePerson(owner)).status)
+    expect(statuses).toEqual([...Array(100).fill(201), 429, 429, 429])
+    expect(await entries()).toBe(before + 100)
+    const refused = await invitePerson(owner)
+    expect(refused.headers.get('retry-after')).toBe('5')
+    expect(refused.body).toMatchObject({ code: 'rate_limited', detail: expect.stringContaining('Wait 5 s') })
+    expect(logged).toContainEqual(
+      expect.objectContaining({
+        security: 'rate_limit.exceeded',
+        route: '/dashboard/api/user',
+        person: expect.any(String),
+      }),
+    )
+    // Reading and signing out need no entry; other people of the merchant, and of the operator, have their own allowance.
+    expect((await owner.call('/dashboard/api/user')).status).toBe(200)
+    expect((await invitePerson(other)).status).toBe(201)
+    expect((await invitePerson(await newUser('admin'), 'support')).status).toBe(201)
+    service.clock.advance(5_000)
+    expect([(await invitePerson(owner)).status, (await invitePerson(owner)).status]).toEqual([201, 429])
+    expect((await owner.call('/dashboard/api/session', { method: 'DELETE' })).status).toBe(204)
+    // Signing in is recorded as well.
+    expect((await openBrowser(service, { email: owner.email, password })).status).toBe(429)
+    service.clock.advance(5_000)
+    expect((await openBrowser(service, { email: owner.email, password })).status).toBe(200)
+  })
+})
