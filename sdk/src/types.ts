@@ -71,7 +71,7 @@ export type WithdrawalHold = 'approval' | 'duplicate'
 export type RefundStatus = 'PROCESSING' | 'REFUNDED' | 'FAILED'
 
 /** What changed the available balance. */
-export type StatementKind = 'payment' | 'fee' | 'debt_repaid' | 'refund_reserved' | 'refund_sent' | 'refund_released' | 'infraction_blocked' | 'infraction_returned' | 'infraction_released' | 'withdrawal_reserved' | 'withdrawal_sent' | 'withdrawal_released' | 'withdrawal_returned' | 'payment_held' | 'held_returned' | 'held_matched' | 'match_undone' | 'correction' | 'fees_drawn' | 'pay_in' | 'debt_written_off' | 'psp_fee' | 'manual'
+export type StatementKind = 'payment' | 'fee' | 'debt_repaid' | 'refund_reserved' | 'refund_sent' | 'refund_released' | 'fee_returned' | 'fee_return_reversed' | 'infraction_blocked' | 'infraction_returned' | 'infraction_released' | 'withdrawal_reserved' | 'withdrawal_sent' | 'withdrawal_released' | 'withdrawal_returned' | 'payment_held' | 'held_returned' | 'held_matched' | 'match_undone' | 'correction' | 'fees_drawn' | 'pay_in' | 'debt_written_off' | 'psp_fee' | 'manual'
 
 /** Where the delivery of an event stands. Waiting: behind an earlier event of its record; pending: to be tried; delivered; exhausted: all attempts failed; gone: the receiver answered 410. */
 export type DeliveryState = 'waiting' | 'pending' | 'delivered' | 'exhausted' | 'gone'

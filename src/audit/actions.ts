@@ -67,7 +67,7 @@ const detailsOf = {
   'entry.write_off.reject': details({ ...entryFields, ...decided }),
   'customer.erase': person,
   'customer.export': person,
-  'fee.set': details({ operation: Name, ...feeParts }),
+  'fee.set': details({ operation: Name, ...feeParts, returnsPaymentFee: Type.Boolean() }),
   'infraction.accept': details({ infractionId: Name }),
   'infraction.open': details({ amount: Cents, reason: Text }),
   'infraction.reject': details({ infractionId: Name }),

@@ -10,7 +10,7 @@ import { withContext } from './context.ts'
 import { print } from './print.ts'
 
 type Json = { json?: boolean }
-type Parts = { fixed?: number; basisPoints?: number; minimum?: number; maximum?: number }
+type Parts = { fixed?: number; basisPoints?: number; minimum?: number; maximum?: number; returnsPaymentFee?: boolean }
 
 const operations: FeeOperation[] = ['transaction', 'refund', 'withdrawal']
 
@@ -27,6 +27,7 @@ export function feeCommands(program: Command): void {
     .option('--basis-points <points>', 'of the amount: 99 is 0.99 %, rounded half up to a cent', toBasisPoints)
     .option('--minimum <cents>', 'at least', toCents)
     .option('--maximum <cents>', 'at most', toCents)
+    .option('--returns-payment-fee', 'of refunds: the fee of the payment is given back with them, in proportion')
     .option('--json', 'print JSON')
     .action(
       async ({ json, client, operation, ...parts }: Json & Parts & { client: string; operation: FeeOperation }) => {
@@ -34,6 +35,8 @@ export function feeCommands(program: Command): void {
           throw new Error(
             'Give what is charged: --fixed, --basis-points, --minimum or --maximum. `--fixed 0` charges nothing.',
           )
+        if (parts.returnsPaymentFee && operation !== 'refund')
+          throw new Error('--returns-payment-fee is a part of the rule for refunds: use it with --operation refund.')
         const rule = toRule(parts)
         const [set] = await withContext(async (context) => {
           const merchantId = await findMerchant(context, client)
@@ -74,9 +77,9 @@ export function feeCommands(program: Command): void {
     })
 }
 
-function toRule({ fixed = 0, basisPoints = 0, minimum = 0, maximum }: Parts): FeeRule {
+function toRule({ fixed = 0, basisPoints = 0, minimum = 0, maximum, returnsPaymentFee = false }: Parts): FeeRule {
   if (maximum !== undefined && maximum < minimum) throw new Error('--maximum must not be below --minimum.')
-  return { fixed, basis_points: basisPoints, minimum, maximum: maximum ?? null }
+  return { fixed, basis_points: basisPoints, minimum, maximum: maximum ?? null, returns_payment_fee: returnsPaymentFee }
 }
 
 function toView(rule: ListedFeeRule) {
@@ -87,6 +90,7 @@ function toView(rule: ListedFeeRule) {
     basisPoints: rule.basis_points,
     minimum: rule.minimum,
     maximum: rule.maximum,
+    returnsPaymentFee: rule.returns_payment_fee,
     validFrom: rule.valid_from,
     inForce: rule.in_force,
   }
@@ -99,6 +103,7 @@ function toShown(rule: ListedFeeRule) {
     basisPoints: `${rule.basis_points} (${(rule.basis_points / 100).toFixed(2)} %)`,
     minimum: inReais(rule.minimum),
     maximum: rule.maximum === null ? null : inReais(rule.maximum),
+    returnsPaymentFee: rule.returns_payment_fee ? 'yes' : 'no',
     inForce: rule.in_force ? 'yes' : 'no',
   }
 }

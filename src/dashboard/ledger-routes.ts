@@ -159,6 +159,7 @@ function registerFeeRoutes(app: Server, deps: Deps): void {
             basisPoints: Type.Integer({ minimum: 0, maximum: 10_000 }),
             minimum: Type.Integer({ minimum: 0, maximum: centsMax }),
             maximum: Type.Unsafe<number | null>({ type: ['integer', 'null'], minimum: 0, maximum: centsMax }),
+            returnsPaymentFee: Type.Optional(Type.Boolean()),
           },
           { additionalProperties: false },
         ),
@@ -169,10 +170,12 @@ function registerFeeRoutes(app: Server, deps: Deps): void {
       const { clientId, operation, ...parts } = request.body
       const merchantId = await findSeen(deps, userOf(request), clientId)
       assert(merchantId, 'a client that is named has a merchant')
-      const { fixed, basisPoints, minimum, maximum } = parts
+      const { fixed, basisPoints, minimum, maximum, returnsPaymentFee = false } = parts
+      if (returnsPaymentFee && operation !== 'refund')
+        throw invalid('returnsPaymentFee', 'is a part of the rule for refunds')
       if (maximum !== null && maximum < minimum) throw invalid('maximum', 'must not be below the minimum')
       const now = clock.now()
-      const rule = { fixed, basis_points: basisPoints, minimum, maximum }
+      const rule = { fixed, basis_points: basisPoints, minimum, maximum, returns_payment_fee: returnsPaymentFee }
       const about = { action: 'fee.set' as const, merchantId, recordId: merchantId, details: { operation, ...parts } }
       const rules = await actingDb(deps, request, about).transaction(async (tx) => {
         await insertFeeRule(tx, { ...rule, merchantId, operation, validFrom: now })
@@ -193,6 +196,7 @@ function toFeeView(rule: ListedFeeRule) {
     basisPoints: rule.basis_points,
     minimum: rule.minimum,
     maximum: rule.maximum,
+    returnsPaymentFee: rule.returns_payment_fee,
     validFrom: rule.valid_from.toISOString(),
     isInForce: rule.in_force,
     examples: examples.map((amount) => ({ amount, fee: computeFee(rule, amount) })),

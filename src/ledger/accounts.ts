@@ -43,6 +43,8 @@ export const transferKinds = [
   'refund_reserved',
   'refund_sent',
   'refund_released',
+  'fee_returned',
+  'fee_return_reversed',
   'infraction_blocked',
   'infraction_returned',
   'infraction_released',

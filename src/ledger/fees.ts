@@ -1,5 +1,5 @@
 import type { Db, Tx } from '../db/sql.ts'
-import { type FeeOperation, type FeeRule, findFeeRules } from './store.ts'
+import { type FeeOperation, type FeeParts, findFeeRules } from './store.ts'
 
 type Charged = { merchantId: string; amount: number }
 
@@ -25,8 +25,26 @@ export async function feesFor(
   })
 }
 
+/** What a refund costs its merchant, and what of the payment's fee comes back with it, by the rule that counts at this moment. */
+export async function refundFees(
+  db: Db | Tx,
+  {
+    merchantId,
+    amount,
+    now,
+    payment,
+  }: Charged & { now: Date; payment: { amount: number; fee: number; refunded: number } },
+): Promise<{ fee: number; feeReturned: number }> {
+  const rule = (await findFeeRules(db, [merchantId], 'refund', now)).get(merchantId)
+  if (!rule) return { fee: 0, feeReturned: 0 }
+  // A difference of shares: however many refunds there are, those of the whole payment come to exactly its fee, and fewer to no more.
+  const shareOf = (refunded: number) => Number((BigInt(payment.fee) * BigInt(refunded)) / BigInt(payment.amount))
+  const feeReturned = shareOf(payment.refunded + amount) - shareOf(payment.refunded)
+  return { fee: computeFee(rule, amount), feeReturned: rule.returns_payment_fee ? feeReturned : 0 }
+}
+
 /** Fixed part plus basis points of the amount, rounded half up to a cent, within minimum and maximum. */
-export function computeFee(rule: FeeRule, amount: number): number {
+export function computeFee(rule: FeeParts, amount: number): number {
   const share = Math.floor((amount * rule.basis_points + 5_000) / 10_000)
   const fee = Math.max(rule.minimum, rule.fixed + share)
   return rule.maximum === null ? fee : Math.min(rule.maximum, fee)

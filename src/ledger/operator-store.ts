@@ -24,7 +24,7 @@ export async function listFeeRules(
 ): Promise<ListedFeeRule[]> {
   return await db.query<ListedFeeRule>(sql`
     select * from (
-      select client_id, operation, fixed, basis_points, minimum, maximum, valid_from,
+      select client_id, operation, fixed, basis_points, minimum, maximum, returns_payment_fee, valid_from,
         valid_from <= ${now} and row_number() over (
           partition by merchant_id, operation, valid_from <= ${now} order by valid_from desc) = 1 as in_force
       from fee_rules join clients using (merchant_id)

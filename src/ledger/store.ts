@@ -273,7 +273,11 @@ function lastIds(entries: Entries, slice: { before: number | null; limit: number
 }
 
 export type FeeOperation = 'transaction' | 'refund' | 'withdrawal'
-export type FeeRule = { fixed: number; basis_points: number; minimum: number; maximum: number | null }
+export type FeeRule = FeeParts & {
+  /** Of refunds: the fee of the payment comes back with them. */
+  returns_payment_fee: boolean
+}
+export type FeeParts = { fixed: number; basis_points: number; minimum: number; maximum: number | null }
 
 /** The rules of these merchants that count at this moment; one without a rule is not in the answer. */
 export async function findFeeRules(
@@ -284,7 +288,7 @@ export async function findFeeRules(
 ): Promise<Map<string, FeeRule>> {
   const rows = await db.query<FeeRule & { merchant_id: string }>(
     sql`
-      select distinct on (merchant_id) merchant_id, fixed, basis_points, minimum, maximum from fee_rules
+      select distinct on (merchant_id) merchant_id, fixed, basis_points, minimum, maximum, returns_payment_fee from fee_rules
       where merchant_id = any(${merchantIds}::uuid[]) and operation = ${operation} and valid_from <= ${now}
       order by merchant_id, valid_from desc`,
     'find-fee-rules',
@@ -294,13 +298,15 @@ export async function findFeeRules(
 
 export async function insertFeeRule(
   tx: Tx,
-  rule: FeeRule & { merchantId: string; operation: FeeOperation; validFrom: Date },
+  rule: FeeParts & Partial<FeeRule> & { merchantId: string; operation: FeeOperation; validFrom: Date },
 ): Promise<void> {
   await tx.query(sql`
-    insert into fee_rules (merchant_id, operation, valid_from, fixed, basis_points, minimum, maximum)
-    values (${rule.merchantId}, ${rule.operation}, ${rule.validFrom}, ${rule.fixed}, ${rule.basis_points}, ${rule.minimum}, ${rule.maximum})
+    insert into fee_rules (merchant_id, operation, valid_from, fixed, basis_points, minimum, maximum, returns_payment_fee)
+    values (
+      ${rule.merchantId}, ${rule.operation}, ${rule.validFrom}, ${rule.fixed}, ${rule.basis_points}, ${rule.minimum}, ${rule.maximum},
+      ${rule.returns_payment_fee ?? false})
     on conflict (merchant_id, operation, valid_from) do update set fixed = excluded.fixed, basis_points = excluded.basis_points,
-      minimum = excluded.minimum, maximum = excluded.maximum`)
+      minimum = excluded.minimum, maximum = excluded.maximum, returns_payment_fee = excluded.returns_payment_fee`)
 }
 
 export function toBalances(rows: { account: string; balance: number }[]): Balances {

@@ -20,6 +20,33 @@ export function reserved(kind: 'refund_reserved' | 'withdrawal_reserved', amount
   return (): Transfer[] => [{ kind, debit: 'available', credit: 'reserved', amount: amount + fee }]
 }
 
+/**
+ * A refund is to leave, and the payment's fee comes back with it: from the fees that the merchant has paid, and `rest`, where those were drawn, from the
+ * operator's other money ({@link feeReturnedByHouse}).
+ */
+export function refundReserved(amount: number, fee: number, feeReturned: number, onRest: (rest: number) => void) {
+  return ({ fees }: Balances): Transfer[] => {
+    const own = upTo(fees, feeReturned)
+    onRest(feeReturned - own)
+    return [
+      { kind: 'fee_returned', debit: 'fees', credit: 'available', amount: own },
+      { kind: 'fee_returned', debit: 'acquirer', credit: 'available', amount: feeReturned - own },
+      ...reserved('refund_reserved', amount, fee)(),
+    ]
+  }
+}
+
+/** What of a returned fee the operator's own merchant pays: from its fees, and what is beyond them is its loss. */
+export function feeReturnedByHouse(amount: () => number) {
+  return ({ fees }: Balances): Transfer[] => {
+    const own = upTo(fees, amount())
+    return [
+      { kind: 'fee_returned', debit: 'fees', credit: 'acquirer', amount: own },
+      { kind: 'fee_returned', debit: 'debt', credit: 'acquirer', amount: amount() - own },
+    ]
+  }
+}
+
 /** It has left for certain. */
 export function sent(kind: 'refund_sent' | 'withdrawal_sent', amount: number, fee: number) {
   return (): Transfer[] => [
@@ -28,11 +55,20 @@ export function sent(kind: 'refund_sent' | 'withdrawal_sent', amount: number, fe
   ]
 }
 
-/** It is certain that nothing left: amount and fee are given back; what the merchant owes is filled first. */
-export function released(kind: 'refund_released' | 'withdrawal_released', amount: number, fee: number) {
+/**
+ * It is certain that nothing left: amount and fee are given back, and the payment's fee that came back with a refund is taken again; what the merchant owes
+ * is filled first.
+ */
+export function released(
+  kind: 'refund_released' | 'withdrawal_released',
+  amount: number,
+  fee: number,
+  feeReturned: number = 0,
+) {
   return (balances: Balances): Transfer[] => [
     { kind, debit: 'reserved', credit: 'available', amount: amount + fee },
-    repayDebt(balances, amount + fee),
+    { kind: 'fee_return_reversed', debit: 'available', credit: 'fees', amount: feeReturned },
+    repayDebt(balances, amount + fee - feeReturned),
   ]
 }
 

@@ -118,7 +118,7 @@ function toBooksSide(moved: Moved[], opening: number): BooksSide {
     paidOut: negated(of('withdrawal_sent', 'fees_drawn')),
     cameBack: of('withdrawal_returned'),
     // With the operator's entries, whose other side the acquirer's lists do not have.
-    corrections: of('correction', 'pay_in', 'debt_written_off', 'psp_fee', 'manual'),
+    corrections: of('correction', 'pay_in', 'debt_written_off', 'fee_returned', 'psp_fee', 'manual'),
     closing: opening + sum(moved.map(({ change }) => change)),
   }
 }

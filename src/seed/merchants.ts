@@ -1,5 +1,5 @@
 import type { Balances } from '../ledger/accounts.ts'
-import type { FeeRule } from '../ledger/store.ts'
+import type { FeeParts } from '../ledger/store.ts'
 import type { Random } from './random.ts'
 
 export type Merchant = {
@@ -13,7 +13,7 @@ export type Merchant = {
   sellsGoods: boolean
   /** In cents: half of its sales are below. */
   medianAmount: number
-  feeRule: FeeRule
+  feeRule: FeeParts
   /** As they are so far. */
   balances: Balances
   /** How many orders it has numbered. */

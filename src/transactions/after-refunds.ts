@@ -65,6 +65,7 @@ export function leftOf(
   return Math.max(0, row.amount_paid - row.amount_returned - sumOf(refunds, ...statuses))
 }
 
-function sumOf(refunds: Pick<RefundRow, 'amount' | 'status'>[], ...statuses: RefundStatus[]): number {
+/** What of a payment went back in refunds of these statuses. */
+export function sumOf(refunds: Pick<RefundRow, 'amount' | 'status'>[], ...statuses: RefundStatus[]): number {
   return refunds.filter(({ status }) => statuses.includes(status)).reduce((sum, { amount }) => sum + amount, 0)
 }

@@ -1,19 +1,19 @@
 import type { Acquirers } from '../acquirers/registry.ts'
 import type { Db } from '../db/sql.ts'
 import { assertPayoutsAllowed } from '../ledger/brake.ts'
-import { feeFor } from '../ledger/fees.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
 import { leftOf } from './after-refunds.ts'
-import { assertIsConfigured, checkRefundable, refundableUntil } from './refund.ts'
+import { assertIsConfigured, checkRefundable, feesOfRefund, refundableUntil } from './refund.ts'
 import { listRefunds } from './refund-store.ts'
 import { findTransactions } from './store.ts'
 
 export type RefundPreview = {
-  /** Cents: what is left of the payment, what would go back of it, and what that costs the merchant. */
+  /** Cents: what is left of the payment, what would go back of it, what that costs the merchant, and what it gets back of the payment's fee. */
   amountLeft: number
   amount: number
   fee: number
+  feeReturned: number
   until: Date
 }
 
@@ -36,7 +36,7 @@ export async function previewRefund(
   return {
     amountLeft: leftOf(row, refunds, 'REFUNDED'),
     amount: refunded,
-    fee: await feeFor(db, { merchantId, operation: 'refund', amount: refunded, now }),
+    ...(await feesOfRefund(db, row, { refunds, amount: refunded, now })),
     until: refundableUntil(row),
   }
 }

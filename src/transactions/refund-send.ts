@@ -135,7 +135,7 @@ async function postRefund(
   end: 'sent' | 'released',
   now: Date,
 ): Promise<void> {
-  const { amount, fee_amount: fee } = refund
+  const { amount, fee_amount: fee, fee_returned: feeReturned } = refund
   await post(tx, {
     merchantId: refund.merchant_id,
     eventKey: `refund:${refund.id}:${end}`,
@@ -143,7 +143,8 @@ async function postRefund(
     recordId: refund.id,
     acquirer,
     now,
-    transfers: end === 'sent' ? sent('refund_sent', amount, fee) : released('refund_released', amount, fee),
+    transfers:
+      end === 'sent' ? sent('refund_sent', amount, fee) : released('refund_released', amount, fee, feeReturned),
   })
 }
 

@@ -8,6 +8,8 @@ export type RefundRow = {
   transaction_id: string
   amount: number
   fee_amount: number
+  /** What of the payment's fee came back with it. */
+  fee_returned: number
   status: RefundStatus
   end_to_end: string | null
   reason: string | null
@@ -23,21 +25,29 @@ export type RefundRow = {
 
 export type NewRefund = Pick<
   RefundRow,
-  'merchant_id' | 'id' | 'transaction_id' | 'amount' | 'fee_amount' | 'reason' | 'idempotency_key' | 'created_at'
+  | 'merchant_id'
+  | 'id'
+  | 'transaction_id'
+  | 'amount'
+  | 'fee_amount'
+  | 'fee_returned'
+  | 'reason'
+  | 'idempotency_key'
+  | 'created_at'
 > & { check_at: Date }
 
 const columns = sql`
-  merchant_id, id, transaction_id, amount, fee_amount, status, end_to_end, reason, idempotency_key, error_message, created_at,
+  merchant_id, id, transaction_id, amount, fee_amount, fee_returned, status, end_to_end, reason, idempotency_key, error_message, created_at,
   finished_at, suspense_payment_id, asked_at`
 
 /** False when its idempotency key is taken. Of two at once the second waits for the first. */
 export async function insertRefund(tx: Tx, refund: NewRefund): Promise<boolean> {
   const rows = await tx.query(sql`
     insert into refunds (
-      merchant_id, id, transaction_id, amount, fee_amount, status, reason, idempotency_key, created_at, check_at)
+      merchant_id, id, transaction_id, amount, fee_amount, fee_returned, status, reason, idempotency_key, created_at, check_at)
     values (
-      ${refund.merchant_id}, ${refund.id}, ${refund.transaction_id}, ${refund.amount}, ${refund.fee_amount}, 'PROCESSING',
-      ${refund.reason}, ${refund.idempotency_key}, ${refund.created_at}, ${refund.check_at})
+      ${refund.merchant_id}, ${refund.id}, ${refund.transaction_id}, ${refund.amount}, ${refund.fee_amount},
+      ${refund.fee_returned}, 'PROCESSING', ${refund.reason}, ${refund.idempotency_key}, ${refund.created_at}, ${refund.check_at})
     on conflict (merchant_id, idempotency_key) do nothing
     returning id`)
   return rows.length === 1

@@ -3,15 +3,16 @@ import type { Db, Tx } from '../db/sql.ts'
 import { idempotencyKeyReused } from '../http/idempotency-key.ts'
 import { enqueueJob } from '../jobs/jobs.ts'
 import { assertPayoutsAllowed } from '../ledger/brake.ts'
-import { feeFor } from '../ledger/fees.ts'
-import { post } from '../ledger/post.ts'
-import { reserved } from '../ledger/transfers.ts'
+import { refundFees } from '../ledger/fees.ts'
+import { type Posting, postAll } from '../ledger/post.ts'
+import { feeReturnedByHouse, refundReserved } from '../ledger/transfers.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
 import { differingPaths } from '../lib/json.ts'
 import { newUuid } from '../lib/secrets.ts'
-import { leftOf } from './after-refunds.ts'
+import { houseMerchantId } from '../suspense/house.ts'
+import { leftOf, sumOf } from './after-refunds.ts'
 import { changeStatus } from './change.ts'
 import type { RefundInput } from './refund-schema.ts'
 import { findRefundByKey, insertRefund, listRefunds, type NewRefund, type RefundRow } from './refund-store.ts'
@@ -156,12 +157,14 @@ async function toRefund(tx: Tx, { row, refunds, amount, input, now }: ToRefund):
   const last = refunds.at(-1)
   // No two of a transaction at one moment: by their time they are told which came first.
   const createdAt = new Date(Math.max(now.getTime(), (last?.created_at.getTime() ?? 0) + 1))
+  const { fee, feeReturned } = await feesOfRefund(tx, row, { refunds, amount, now })
   return {
     merchant_id: row.merchant_id,
     id: newUuid(),
     transaction_id: row.id,
     amount,
-    fee_amount: await feeFor(tx, { merchantId: row.merchant_id, operation: 'refund', amount, now }),
+    fee_amount: fee,
+    fee_returned: feeReturned,
     reason: input.reason ?? null,
     idempotency_key: input.idempotencyKey,
     created_at: createdAt,
@@ -169,19 +172,41 @@ async function toRefund(tx: Tx, { row, refunds, amount, input, now }: ToRefund):
   }
 }
 
+/** What a refund of this amount costs now, and what of the payment's fee comes back with it. */
+export async function feesOfRefund(
+  db: Db | Tx,
+  row: Pick<LockedTransaction, 'merchant_id' | 'amount_paid' | 'fee_amount'>,
+  { refunds, amount, now }: { refunds: RefundRow[]; amount: number; now: Date },
+): Promise<{ fee: number; feeReturned: number }> {
+  assert(row.amount_paid !== null, 'what is refunded was paid')
+  const payment = { amount: row.amount_paid, fee: row.fee_amount ?? 0, refunded: sumOf(refunds, 'REFUNDED') }
+  return await refundFees(db, { merchantId: row.merchant_id, amount, now, payment })
+}
+
 async function reserve(tx: Tx, row: LockedTransaction, refund: NewRefund, now: Date): Promise<void> {
   await changeStatus(tx, row, { to: 'PROCESSING_REFUND', now, checkAt: null, set: { error_message: null } })
   const payload: SendRefundPayload = { merchantId: row.merchant_id, id: refund.id }
   await enqueueJob(tx, { name: sendRefundJob, payload })
-  await post(tx, {
-    merchantId: row.merchant_id,
-    eventKey: `refund:${refund.id}:reserved`,
-    recordType: 'refund',
-    recordId: refund.id,
+  await postAll(tx, toPostings(row, refund, now))
+}
+
+/** A fee that comes back was the merchant's, or was drawn meanwhile: then the operator's own merchant pays what is missing, which is known under the locks. */
+function toPostings(row: LockedTransaction, refund: NewRefund, now: Date): Posting[] {
+  const { id, amount, fee_amount: fee, fee_returned: feeReturned } = refund
+  const about = {
+    eventKey: `refund:${id}:reserved`,
+    recordType: 'refund' as const,
+    recordId: id,
     acquirer: row.acquirer,
     now,
-    transfers: reserved('refund_reserved', refund.amount, refund.fee_amount),
+  }
+  let rest = 0
+  const reserved = refundReserved(amount, fee, feeReturned, (missing) => {
+    rest = missing
   })
+  const ofMerchant = { ...about, merchantId: row.merchant_id, transfers: reserved }
+  if (feeReturned === 0) return [ofMerchant]
+  return [ofMerchant, { ...about, merchantId: houseMerchantId, transfers: feeReturnedByHouse(() => rest) }]
 }
 
 /** The first answer again, or a refusal when the key came with something else. */

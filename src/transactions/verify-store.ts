@@ -8,6 +8,7 @@ import {
   tableOf,
   type Window,
 } from '../ledger/among-store.ts'
+import { houseMerchantId } from '../suspense/house.ts'
 
 export type UnequalTransfer = {
   merchant_id: string
@@ -39,22 +40,76 @@ export async function findUnequalTransfers(db: Db | Tx, among: Among): Promise<U
           ('reserved', 'refund_reserved', 'available', 'reserved', r.amount + r.fee_amount, null),
           ('sent', 'refund_sent', 'reserved', 'acquirer', r.amount, 'REFUNDED'),
           ('sent', 'fee', 'reserved', 'fees', r.fee_amount, 'REFUNDED'),
-          ('released', 'refund_released', 'reserved', 'available', r.amount + r.fee_amount, 'FAILED')
+          ('reserved', 'fee_returned', 'fees', 'available', r.fee_returned, null),
+          ('released', 'refund_released', 'reserved', 'available', r.amount + r.fee_amount, 'FAILED'),
+          ('released', 'fee_return_reversed', 'available', 'fees', r.fee_returned, 'FAILED')
       ) step (event, kind, debit, credit, amount, status)
       -- What undid a match went into suspense (src/suspense/verify-store.ts).
       where step.amount > 0 and (step.status is null or step.status = r.status) and r.suspense_payment_id is null
         and ${isAmong(among, 'r.merchant_id', 'r.id')}
     ), posted as (
       -- As sums: a transfer that was added to a past event is not hidden by its like.
-      select merchant_id, record_id, event_key, kind, debit, credit, sum(amount) as amount
+      -- What the operator's own merchant pays of a returned fee is another question (findUnequalFeeReturns).
+      select merchant_id, record_id, event_key, kind, case when kind = 'fee_returned' and debit = 'acquirer' then 'fees' else debit end as debit,
+        credit, sum(amount) as amount
       from ${plainTransfers}
-      where (record_type in ('transaction', 'refund') or kind = 'payment' or kind like 'refund_%')
-        and kind not in ('debt_repaid', 'match_undone') and ${isAmong(among, 'merchant_id', 'record_id')}
-      group by merchant_id, record_id, event_key, kind, debit, credit
+      where (record_type in ('transaction', 'refund') or kind in ('payment', 'fee_returned', 'fee_return_reversed') or kind like 'refund_%')
+        and kind not in ('debt_repaid', 'match_undone') and not (kind = 'fee_returned' and credit = 'acquirer')
+        and ${isAmong(among, 'merchant_id', 'record_id')}
+      group by 1, 2, 3, 4, 5, 6
     )
     select merchant_id, record_id, event_key, kind, debit, credit, expected.amount as expected, posted.amount as posted
     from expected full join posted using (merchant_id, record_id, event_key, kind, debit, credit)
     where expected.amount is distinct from posted.amount`)
+}
+
+export type UnequalFeeReturn = {
+  merchant_id: string
+  record_id: string
+  returned: number
+  share: number
+  missing: number
+  paid: number
+}
+
+/**
+ * Refunds with which more or less of the payment's fee came back than their share of it, where any did; or of which the operator's own merchant did not
+ * pay what the merchant's fees could not.
+ */
+export async function findUnequalFeeReturns(db: Db | Tx, among: Among): Promise<UnequalFeeReturn[]> {
+  return await db.query<UnequalFeeReturn>(sql`
+    with ordered as (
+      select r.merchant_id, r.transaction_id, r.id, r.amount, r.fee_returned,
+        -- Of those before it: one runs at a time, so they had ended.
+        coalesce(sum(r.amount) filter (where r.status = 'REFUNDED') over (
+          partition by r.merchant_id, r.transaction_id order by r.created_at rows between unbounded preceding and 1 preceding), 0) as before
+      from refunds r
+      where ${isAmong(among, 'r.merchant_id', 'r.transaction_id')}
+    ), shares as (
+      select o.merchant_id, o.id, o.fee_returned,
+        div(t.fee_amount * (o.before + o.amount), t.amount_paid) - div(t.fee_amount * o.before, t.amount_paid) as share
+      from ordered o join transactions t on t.merchant_id = o.merchant_id and t.id = o.transaction_id
+      where o.fee_returned <> 0
+    ), of_merchants as (
+      select merchant_id, record_id, debit as account, sum(amount) as missing from ledger_transfers
+      where kind = 'fee_returned' and debit like 'acquirer:%' and ${isAmong(among, 'merchant_id', 'record_id')}
+      group by merchant_id, record_id, debit
+    ), of_house as (
+      select record_id, credit as account,
+        sum(case when debit in ('fees', 'debt') and event_key = 'refund:' || record_id || ':reserved' then amount end) as paid
+      from ledger_transfers
+      where kind = 'fee_returned' and credit like 'acquirer:%' and merchant_id = ${houseMerchantId}
+        and ${among === null ? sql`true` : sql`record_id in (select id from (${tableOf(among)}) touched)`}
+      group by record_id, credit
+    ), compared as (
+      select coalesce(s.merchant_id, m.merchant_id, ${houseMerchantId}::uuid) as merchant_id, coalesce(s.id, m.record_id, h.record_id) as record_id,
+        coalesce(fee_returned, 0) as returned, coalesce(share, 0) as share, coalesce(missing, 0) as missing, coalesce(paid, 0) as paid
+      from shares s
+      full join of_merchants m on m.merchant_id = s.merchant_id and m.record_id = s.id
+      full join of_house h on h.record_id = m.record_id and h.account = m.account
+    )
+    select merchant_id, record_id, returned, share::bigint as share, missing, paid from compared
+    where returned <> share or missing <> paid`)
 }
 
 export type UnequalRepayment = { merchant_id: string; record_id: string; event_key: string; repaid: number }

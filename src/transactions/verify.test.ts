@@ -110,6 +110,13 @@ it.each<[what: string, rule: string, sql: string]>([
   ],
   ['a refund of another amount', 'refund_transfers', "update refunds set amount = 301 where id = '{part}'"],
   ['a refund at another price', 'refund_transfers', "update refunds set fee_amount = 0 where id = '{part}'"],
+  ['a fee that came back', 'refund_transfers', "update refunds set fee_returned = 15 where id = '{part}'"],
+  ['a fee of which too much came back', 'fee_returned', "update refunds set fee_returned = 16 where id = '{part}'"],
+  [
+    'a fee that the operator paid for nothing',
+    'fee_returned',
+    transfer('refund:{part}:reserved', 'fee_returned', 'acquirer:simulator', 'available', 'refund', "'{part}'"),
+  ],
   ['a refund that is gone', 'refund_transfers', "delete from refunds where id = '{part}'"],
   [
     'a refund that was sent twice',

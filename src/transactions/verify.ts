@@ -4,6 +4,7 @@ import type { Breach, Verification } from '../ledger/verify.ts'
 import {
   findTouched,
   findUnequalDisputed,
+  findUnequalFeeReturns,
   findUnequalInfractions,
   findUnequalRepayments,
   findUnequalStatuses,
@@ -12,7 +13,7 @@ import {
 
 /**
  * What must hold between transactions and the ledger, at any moment, since row and transfers are of one commit: every payment, refund and
- * contest has exactly the transfers of its state, none is without its record, and the status is the one that they make.
+ * dispute has exactly the transfers of its state, none is without its record, and the status is the one that they make.
  */
 export async function findTransactionBreaches(db: Db | Tx, among: Among = null): Promise<Breach[]> {
   const transfers = (await findUnequalTransfers(db, among)).map((row) => ({
@@ -20,6 +21,12 @@ export async function findTransactionBreaches(db: Db | Tx, among: Among = null):
     merchantId: row.merchant_id,
     recordId: row.record_id,
     detail: `${row.kind} from ${row.debit} to ${row.credit} under ${row.event_key} is to be ${row.expected ?? 'none'}, and is ${row.posted ?? 'none'}`,
+  }))
+  const feeReturns = (await findUnequalFeeReturns(db, among)).map((row) => ({
+    rule: 'fee_returned',
+    merchantId: row.merchant_id,
+    recordId: row.record_id,
+    detail: `${row.returned} cents of a fee came back with a refund whose share is ${row.share}; the operator was to pay ${row.missing} and paid ${row.paid}`,
   }))
   const repayments = (await findUnequalRepayments(db, among)).map((row) => ({
     rule: 'debt_repaid',
@@ -45,7 +52,7 @@ export async function findTransactionBreaches(db: Db | Tx, among: Among = null):
     recordId: row.record_id,
     detail: `a transaction that is ${row.status} is to be ${row.expected}`,
   }))
-  return [...transfers, ...repayments, ...infractions, ...disputed, ...statuses]
+  return [...transfers, ...feeReturns, ...repayments, ...infractions, ...disputed, ...statuses]
 }
 
 export const transactionVerification: Verification = { findBreaches: findTransactionBreaches, findTouched }

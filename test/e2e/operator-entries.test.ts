@@ -4,11 +4,12 @@ import { sql } from '../../src/db/sql.ts'
 import { findEntryBreaches } from '../../src/entries/verify.ts'
 import { houseMerchantId } from '../../src/suspense/house.ts'
 import { type CommandLine, openCommandLine } from '../support/command-line.ts'
-import { payOne } from '../support/refunds.ts'
+import { askForRefund, payOne, type Refundable } from '../support/refunds.ts'
+import { addTestClient } from '../support/requests.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { inviteUser, openBrowser, password } from '../support/users.ts'
 import { eventually } from '../support/webhooks.ts'
-import { expectBooksAgree, merchantOf, transfersOf } from '../support/withdrawals.ts'
+import { balancesOf, expectBooksAgree, merchantOf, transfersOf } from '../support/withdrawals.ts'
 
 type Entry = { id: string; type: string; amount: number; isReplay: boolean; reference: string | null }
 type StatementEntry = { kind: string; amount: number; recordType: string; recordId: string }
@@ -288,4 +289,101 @@ it.each([
     .catch((error: unknown) => {
       if (error !== undo) throw error
     })
+})
+
+describe('the fee of a payment', () => {
+  /** A merchant that pays 7 of each payment, and whose refunds bring it back. */
+  const addMerchant = async () => {
+    const merchant = await addTestClient(service)
+    const [row] = await service.db.query<{ client_id: string }>(sql`
+      select client_id from clients where merchant_id = ${merchant.merchantId}`)
+    const rule = ['fee', 'set', '--client', row?.client_id ?? '', '--operation']
+    await cli.read([...rule, 'transaction', '--fixed', '7'])
+    return { ...merchant, rule: [...rule, 'refund'] }
+  }
+  type Shop = Awaited<ReturnType<typeof addMerchant>>
+  const refundOf = async ({ token }: Shop, id: string, amount?: number) => {
+    const answer = await askForRefund(service, id, amount === undefined ? {} : { amount }, { token })
+    if (answer.status !== 201) return { id: '', end: answer.body.code }
+    const isEnded = (refund: { id: string; status: string }) =>
+      refund.id === answer.body.id && refund.status !== 'PROCESSING'
+    const find = async () =>
+      (await service.call<Refundable>(`/transaction/${id}`, { token })).body.refunds.find(isEnded)
+    await eventually(async () => (await find()) !== undefined)
+    return { id: answer.body.id, end: (await find())?.status }
+  }
+
+  it('comes back with the refund where the rule says so: the only sale can be refunded whole', async () => {
+    const shop = await addMerchant()
+    const { id } = await payOne(service, 1000, shop)
+    expect((await refundOf(shop, id)).end).toBe('insufficient_balance')
+    await cli.expectFailure([...shop.rule.slice(0, -1), 'withdrawal', '--returns-payment-fee'], /--operation refund/)
+    const shown = await cli.read([...shop.rule, '--returns-payment-fee'])
+    expect(shown).toMatch(/^returnsPaymentFee +yes$/m)
+    const whole = await refundOf(shop, id)
+    expect(whole.end).toBe('REFUNDED')
+    expect(await transfersOf(service, whole.id)).toEqual([
+      'fee_returned fees>available 7',
+      'refund_reserved available>reserved 1000',
+      'refund_sent reserved>acquirer 1000',
+    ])
+    expect(await balancesOf(service, shop.merchantId)).toMatchObject({
+      available: 0,
+      fees: 0,
+      reserved: 0,
+      acquirer: 0,
+    })
+    const entries = (await service.call<{ data: StatementEntry[] }>('/statement?kind=fee_returned', shop)).body.data
+    expect(entries).toMatchObject([{ amount: 7, recordType: 'refund', recordId: whole.id, transactionId: id }])
+  })
+
+  it('comes back in whole cents, of all parts exactly once, and is charged again for what is refused', async () => {
+    const shop = await addMerchant()
+    await cli.read([...shop.rule, '--returns-payment-fee'])
+    const { id } = await payOne(service, 1000, shop)
+    const returned: number[] = []
+    for (const amount of [333, 333, 333, 1]) {
+      const part = await refundOf(shop, id, amount)
+      expect(part.end).toBe('REFUNDED')
+      returned.push(
+        ...(await transfersOf(service, part.id))
+          .flatMap((line) => /^fee_returned fees>available (\d+)$/.exec(line)?.[1] ?? [])
+          .map(Number),
+      )
+    }
+    expect(returned).toEqual([2, 2, 2, 1])
+    // Of this amount the bank refuses the return, and takes it in parts.
+    const refused = await payOne(service, 800_004, shop)
+    const failed = await refundOf(shop, refused.id)
+    expect(failed.end).toBe('FAILED')
+    expect(await transfersOf(service, failed.id)).toEqual([
+      'fee_returned fees>available 7',
+      'refund_reserved available>reserved 800004',
+      'refund_released reserved>available 800004',
+      'fee_return_reversed available>fees 7',
+    ])
+    expect(await balancesOf(service, shop.merchantId)).toMatchObject({ available: 799_997, fees: 7, reserved: 0 })
+    expect((await refundOf(shop, refused.id, 800_003)).end).toBe('REFUNDED')
+    expect((await refundOf(shop, refused.id, 1)).end).toBe('REFUNDED')
+    expect(await balancesOf(service, shop.merchantId)).toMatchObject({ available: 0, fees: 0, acquirer: 0 })
+  })
+
+  it('comes back from the operator’s own money where the fees were drawn', async () => {
+    const shop = await addMerchant()
+    await cli.read([...shop.rule, '--returns-payment-fee'])
+    const { id } = await payOne(service, 1000, shop)
+    await book('draw-fees', '--amount', String((await total()).fees), '--key', randomUUID())
+    const before = await accountsOf(houseMerchantId)
+    const { acquirers } = await total()
+    const whole = await refundOf(shop, id)
+    expect(whole.end).toBe('REFUNDED')
+    expect(await transfersOf(service, whole.id)).toEqual([
+      'fee_returned acquirer>available 7',
+      'refund_reserved available>reserved 1000',
+      'fee_returned debt>acquirer 7',
+      'refund_sent reserved>acquirer 1000',
+    ])
+    expect((await accountsOf(houseMerchantId)).debt ?? 0).toBe((before.debt ?? 0) - 7)
+    expect((await total()).acquirers).toEqual(acquirers.map((one) => ({ ...one, cents: one.cents - 1000 })))
+  })
 })

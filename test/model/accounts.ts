@@ -11,7 +11,7 @@ export function findAccountFaults(world: World, seen: Seen): string[] {
     const balances = new Map<string, number>(rows.map(({ account, balance }) => [account, balance]))
     const [available, debt] = [balances.get('available') ?? 0, balances.get('debt') ?? 0]
     const own = ofMerchant(seen, merchantId)
-    const paidIn = enteredFor(world, merchantId).held
+    const paidIn = enteredFor(world, seen, merchantId).held
     const booked = holdsByRecords(own) + paidIn
     const { known, underWay } = holdsByBank(own, seen)
     const expected: Partial<Record<Account, number>> = {
@@ -34,10 +34,10 @@ export function findAccountFaults(world: World, seen: Seen): string[] {
   return [...ofMerchants, ...findHouseFaults(world, seen)]
 }
 
-/** The operator's own accounts: nothing but entries changes them. */
-function findHouseFaults(world: World, { balances }: Seen): string[] {
-  const rows = balances.filter(({ merchant_id }) => merchant_id === houseMerchantId)
-  const { held, fees, debt } = enteredFor(world, houseMerchantId)
+/** The operator's own accounts: nothing but entries changes them, and what it covers of fees that came back. */
+function findHouseFaults(world: World, seen: Seen): string[] {
+  const rows = seen.balances.filter(({ merchant_id }) => merchant_id === houseMerchantId)
+  const { held, fees, debt } = enteredFor(world, seen, houseMerchantId)
   const nothing = { available: 0, reserved: 0, blocked: 0, suspense: 0 }
   const there = new Map(rows.map(({ account, balance }) => [account, balance]))
   return compare(houseMerchantId, there, { acquirer: 0 - held, fees, debt, ...nothing })
@@ -54,14 +54,20 @@ function compare(
   })
 }
 
-function enteredFor({ memory }: World, merchantId: string): Omit<Entered, 'merchantId'> {
-  const own = memory.entered.filter((one) => one.merchantId === merchantId)
+/** By entries of the operator, and by what it covers of fees that came back after it had drawn them. */
+function enteredFor({ memory }: World, { refunds, covers }: Seen, merchantId: string): Omit<Entered, 'merchantId'> {
+  const covered = refunds
+    .filter((one) => one.merchant_id === merchantId)
+    .map((one) => ({ held: one.covered, fees: one.covered, debt: 0 }))
+  const ofHouse = covers.map(({ debit, amount }) => ({ held: 0 - amount, fees: 0, debt: 0, [debit]: 0 - amount }))
+  const entered = memory.entered.filter((one) => one.merchantId === merchantId)
+  const own = [...entered, ...(merchantId === houseMerchantId ? ofHouse : covered)]
   return { held: sum(own, ({ held }) => held), fees: sum(own, ({ fees }) => fees), debt: sum(own, ({ debt }) => debt) }
 }
 
 /** What a merchant has paid in fees, less what entries of the operator took from them. */
 export function feesOf(world: World, seen: Seen, merchantId: string): number {
-  return feesBy(ofMerchant(seen, merchantId)) + enteredFor(world, merchantId).fees
+  return feesBy(ofMerchant(seen, merchantId)) + enteredFor(world, seen, merchantId).fees
 }
 
 type Own = Pick<Seen, 'transactions' | 'refunds' | 'infractions' | 'withdrawals'>
@@ -108,7 +114,8 @@ function blockedBy({ transactions, refunds, infractions }: Own): number {
 function feesBy({ transactions, refunds, withdrawals }: Own): number {
   return (
     sum(transactions, ({ fee_amount, amount_paid }) => (amount_paid === null ? 0 : (fee_amount ?? 0))) +
-    sum(refunds, ({ fee_amount, status }) => (status === 'REFUNDED' ? fee_amount : 0)) +
+    sum(refunds, ({ fee_amount, status }) => (status === 'REFUNDED' ? fee_amount : 0)) -
+    sum(refunds, ({ fee_returned, status }) => (status === 'FAILED' ? 0 : fee_returned)) +
     sum(withdrawals.filter(hasLeft), ({ fee_amount }) => fee_amount)
   )
 }

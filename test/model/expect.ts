@@ -1,5 +1,5 @@
 import { sql } from '../../src/db/sql.ts'
-import { type Asked, feeBy } from './memory.ts'
+import { type Asked, feeBy, feeReturnedBy } from './memory.ts'
 import { readAll, sum } from './read.ts'
 import type { World } from './world.ts'
 
@@ -31,7 +31,8 @@ export async function expectRefund(
   const amount = input.amount ?? left
   if (amount > left) return no('refund_not_possible')
   const fee = feeBy(memory.rules, merchantId, 'refund', amount, now)
-  return (await findAvailable(db, merchantId)) < amount + fee ? no('insufficient_balance') : yes
+  const returned = feeReturnedBy(memory.rules, row, { amount, before: sum(given, (one) => one.amount), at: now })
+  return (await findAvailable(db, merchantId)) + returned < amount + fee ? no('insufficient_balance') : yes
 }
 
 export async function expectWithdrawal(

@@ -1,7 +1,7 @@
 import { findBreaches } from '../../src/books.ts'
 import { findEngagedBrake } from '../../src/ledger/store.ts'
 import { findAccountFaults } from './accounts.ts'
-import { feeBy } from './memory.ts'
+import { feeBy, feeReturnedBy } from './memory.ts'
 import { readAll, type Seen, sum } from './read.ts'
 import type { World } from './world.ts'
 
@@ -58,11 +58,22 @@ function findPaymentFaults({ memory }: World, { transactions, bank }: Seen): str
 function findRefundFaults({ memory }: World, { transactions, refunds, bank }: Seen): string[] {
   const sent = bank.returns.filter(({ nature }) => nature === 'ORIGINAL')
   const endToEndOf = new Map(transactions.map(({ id, end_to_end }) => [id, end_to_end]))
+  const returnedBy = ({ transaction_id: id, amount, created_at: at }: Seen['refunds'][number]) => {
+    const payment = transactions.find((one) => one.id === id)
+    const former = refunds.filter(
+      (one) => one.transaction_id === id && one.status === 'REFUNDED' && one.created_at < at,
+    )
+    const before = sum(former, (one) => one.amount)
+    return payment ? feeReturnedBy(memory.rules, payment, { amount, before, at }) : 0
+  }
   return [
     ...refunds.flatMap((row) => {
       const there = sent.find(({ id }) => id === row.payout)
       const fee = feeBy(memory.rules, row.merchant_id, 'refund', row.amount, row.created_at)
       if (fee !== row.fee_amount) return [`refund ${row.id} has a fee of ${row.fee_amount}, not ${fee}`]
+      const returned = returnedBy(row)
+      if (returned !== row.fee_returned)
+        return [`refund ${row.id} brings ${row.fee_returned} of a fee back, not ${returned}`]
       const isDone = there?.is_settled === true && there.rejection === null
       if (row.status === 'REFUNDED' && !isDone) return [`refund ${row.id} is REFUNDED and has not left the bank`]
       if (row.status === 'FAILED' && there && !(there.is_settled && there.rejection !== null))

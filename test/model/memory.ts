@@ -18,6 +18,8 @@ export type Rule = {
   points: number
   minimum: number
   maximum: number
+  /** Of refunds: the fee of the payment comes back with them. */
+  returns: boolean
 }
 
 /** What an entry of the operator changes in the accounts of a merchant: what the bank holds, fees, and of the operator's own what it owes. */
@@ -57,10 +59,23 @@ export function createMemory(): Memory {
 
 /** The fee by the rules that the model has set, at a moment: fixed part and share, rounded half up, within minimum and maximum. */
 export function feeBy(rules: Rule[], merchantId: string, operation: Operation, amount: number, at: Date): number {
-  const rule = rules
-    .filter((one) => one.merchantId === merchantId && one.operation === operation && one.from <= at)
-    .at(-1)
+  const rule = ruleAt(rules, merchantId, operation, at)
   if (!rule) return 0
   const share = (BigInt(amount) * BigInt(rule.points) * 2n + 10_000n) / 20_000n
   return Math.min(rule.maximum, Math.max(rule.minimum, rule.fixed + Number(share)))
+}
+
+/** What of a payment's fee comes back with a refund, by the same rules: cents that are whole only of the sum of all parts. */
+export function feeReturnedBy(
+  rules: Rule[],
+  payment: { merchant_id: string; amount_paid: number | null; fee_amount: number | null },
+  { amount, before, at }: { amount: number; before: number; at: Date },
+): number {
+  if (ruleAt(rules, payment.merchant_id, 'refund', at)?.returns !== true || !payment.amount_paid) return 0
+  const [whole, fee] = [BigInt(payment.amount_paid), BigInt(payment.fee_amount ?? 0)]
+  return Number((fee * BigInt(before + amount)) / whole - (fee * BigInt(before)) / whole)
+}
+
+function ruleAt(rules: Rule[], merchantId: string, operation: Operation, at: Date): Rule | undefined {
+  return rules.filter((one) => one.merchantId === merchantId && one.operation === operation && one.from <= at).at(-1)
 }

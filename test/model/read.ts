@@ -25,6 +25,9 @@ export type RefundSeen = {
   transaction_id: string
   amount: number
   fee_amount: number
+  /** What of the payment's fee came back with it, and what of that the operator's own money covers. */
+  fee_returned: number
+  covered: number
   status: string
   created_at: Date
 }
@@ -82,7 +85,9 @@ export async function readAll(db: Db, now: Date) {
         payment_date, end_to_end, pix_uri
       from transactions order by created_at, id`),
     refunds: await db.query<RefundSeen>(sql`
-      select merchant_id, id, replace(id::text, '-', '') as payout, transaction_id, amount, fee_amount, status, created_at
+      select merchant_id, id, replace(id::text, '-', '') as payout, transaction_id, amount, fee_amount, fee_returned, status, created_at, coalesce((
+          select sum(amount) from ledger_transfers t
+          where t.record_id = refunds.id and t.merchant_id = refunds.merchant_id and t.kind = 'fee_returned' and t.debit like 'acquirer:%'), 0) as covered
       from refunds order by created_at, id`),
     infractions: await db.query<InfractionSeen>(sql`
       select merchant_id, id, transaction_id, acquirer_reference, source, amount, returned_amount, blocked_amount, state
@@ -94,6 +99,8 @@ export async function readAll(db: Db, now: Date) {
       from withdrawals w order by created_at, id`),
     balances: await db.query<{ merchant_id: string; account: Account; balance: number }>(sql`
       select merchant_id, split_part(account, ':', 1) as account, balance from ledger_accounts`),
+    covers: await db.query<{ debit: 'fees' | 'debt'; amount: number }>(sql`
+      select debit, amount from ledger_transfers where kind = 'fee_returned' and credit like 'acquirer:%'`),
     events: await db.query<{ record_id: string; count: number; last: number }>(sql`
       select record_id, count(*) as count, max(sequence) as last from events group by record_id`),
     bank: await readBank(db, now),

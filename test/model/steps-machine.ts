@@ -47,15 +47,25 @@ export const setFee: Step = async (world) => {
   const operation = random.pick(['transaction', 'refund', 'withdrawal'] as const) ?? 'transaction'
   const [fixed, points, minimum] = [random.below(60), random.below(300), random.below(40)]
   const maximum = minimum + random.below(5_000)
+  const returns = operation === 'refund' && random.percent(60)
   // No two rules of one moment, and nothing else at the moment of a rule.
   clock.advance(second)
   const from = clock.now()
   await db.transaction(async (tx) => {
-    const rule = { merchantId, operation, validFrom: from, fixed, basis_points: points, minimum, maximum }
+    const rule = {
+      merchantId,
+      operation,
+      validFrom: from,
+      fixed,
+      basis_points: points,
+      minimum,
+      maximum,
+      returns_payment_fee: returns,
+    }
     await insertFeeRule(tx, rule)
   })
-  memory.rules.push({ merchantId, operation, from, fixed, points, minimum, maximum })
-  return `fee of a ${operation}: ${fixed} + ${points} points, ${minimum} to ${maximum}`
+  memory.rules.push({ merchantId, operation, from, fixed, points, minimum, maximum, returns })
+  return `fee of a ${operation}: ${fixed} + ${points} points, ${minimum} to ${maximum}${returns ? ', and that of the payment comes back' : ''}`
 }
 
 export const stopMoney: Step = async (world) => {

@@ -3,6 +3,23 @@ import { edit, type Mutation, severalAcquirersTest, twoPersonsTest } from './mut
 /** Faults beside the path of a payment: the operator's money, disputes, strict requests, personal data, and the second person. */
 export const edgeMutations: Mutation[] = [
   {
+    name: 'parts of a refund bring their shares of the fee back rounded, whatever came back before',
+    edits: [
+      edit('src/ledger/fees.ts', 'shareOf(payment.refunded + amount) - shareOf(payment.refunded)', 'shareOf(amount)'),
+    ],
+    caughtBy: 'test/e2e/operator-entries.test.ts',
+  },
+  {
+    name: 'a refund that is refused keeps the fee that came back with it',
+    edits: [
+      edit(
+        'src/transactions/refund-send.ts',
+        "released('refund_released', amount, fee, feeReturned)",
+        "released('refund_released', amount, fee)",
+      ),
+    ],
+  },
+  {
     name: 'a database of simulated money serves real acquirers',
     edits: [edit('src/environment.ts', 'if (known === environment) return', 'if (known) return')],
     caughtBy: 'src/environment.test.ts',

@@ -55,8 +55,13 @@ export async function payOne(
   return { id, endToEnd: paid.body.endToEndId }
 }
 
-export async function setFixedFee(service: TestService, operation: FeeOperation, fixed: number): Promise<void> {
-  const rule = { operation, fixed, basis_points: 0, minimum: 0, maximum: null, validFrom: service.clock.now() }
+export async function setFixedFee(
+  service: TestService,
+  operation: FeeOperation,
+  fixed: number,
+  more: { returns_payment_fee?: boolean } = {},
+): Promise<void> {
+  const rule = { operation, fixed, basis_points: 0, minimum: 0, maximum: null, validFrom: service.clock.now(), ...more }
   const merchantId = await merchantOf(service)
   await service.db.transaction(async (tx) => await insertFeeRule(tx, { ...rule, merchantId }))
 }

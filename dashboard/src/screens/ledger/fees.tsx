@@ -1,4 +1,4 @@
-import { Anchor, Button, Group, NumberInput, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core'
+import { Anchor, Button, Checkbox, Group, NumberInput, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
@@ -15,11 +15,11 @@ import { useMay } from '../../session.tsx'
 import { useLanguage, useText } from '../../text.ts'
 import { words } from './text.ts'
 
-type Rule = Pick<FeeView, 'fixed' | 'basisPoints' | 'minimum' | 'maximum'>
+type Rule = Pick<FeeView, 'fixed' | 'basisPoints' | 'minimum' | 'maximum' | 'returnsPaymentFee'>
 type Operation = FeeView['operation']
 
 const operations: Operation[] = ['transaction', 'refund', 'withdrawal']
-const nothing: Rule = { fixed: 0, basisPoints: 0, minimum: 0, maximum: null }
+const nothing: Rule = { fixed: 0, basisPoints: 0, minimum: 0, maximum: null, returnsPaymentFee: false }
 
 function useFees(clientId: string | null, isAll = false) {
   return useQuery({
@@ -165,11 +165,13 @@ function ChangeRule({
   const [percent, setPercent] = useState<number | string>(rule.basisPoints / 100)
   const [minimum, setMinimum] = useState<number | null>(rule.minimum)
   const [maximum, setMaximum] = useState(rule.maximum)
+  const [returnsPaymentFee, setReturnsPaymentFee] = useState(rule.returnsPaymentFee)
   const next: Rule = {
     fixed: fixed ?? 0,
     basisPoints: typeof percent === 'number' ? Math.round(percent * 100) : 0,
     minimum: minimum ?? 0,
     maximum,
+    returnsPaymentFee,
   }
   const save = useMutation({
     mutationFn: async () => await ask('PUT', '/fee', { clientId: client, operation, ...next }),
@@ -214,6 +216,14 @@ function ChangeRule({
           error={faults.maximum}
         />
       </SimpleGrid>
+      {operation === 'refund' && (
+        <Checkbox
+          label={t.returnsPaymentFee}
+          description={t.returnsPaymentFeeLead}
+          checked={returnsPaymentFee}
+          onChange={(event) => setReturnsPaymentFee(event.currentTarget.checked)}
+        />
+      )}
       <Text size="sm">
         <SetLead what={what} rule={next} />
       </Text>
@@ -235,7 +245,7 @@ function RuleInWords({ rule }: { rule: Rule }) {
 
 /** `R$ 0.10 + 0.99%, at least R$ 0.20, at most R$ 5.00`. */
 function inWords(rule: Rule, t: ReturnType<typeof useText<(typeof words)['en']>>, format: Format): string {
-  const { fixed, basisPoints, minimum, maximum } = rule
+  const { fixed, basisPoints, minimum, maximum, returnsPaymentFee } = rule
   const parts = [
     fixed > 0 ? format.money(fixed) : '',
     basisPoints > 0 ? format.share(basisPoints / 10_000) : '',
@@ -244,6 +254,7 @@ function inWords(rule: Rule, t: ReturnType<typeof useText<(typeof words)['en']>>
     parts.join(' + ') || (minimum === 0 ? t.nothing : ''),
     minimum > 0 ? t.atLeast(format.money(minimum)) : '',
     maximum === null ? '' : t.atMost(format.money(maximum)),
+    returnsPaymentFee ? t.withPaymentFee : '',
   ]
     .filter((part) => part !== '')
     .join(', ')

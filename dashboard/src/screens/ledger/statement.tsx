@@ -24,6 +24,8 @@ const kinds: Kind[] = [
   'fee',
   'refund_reserved',
   'refund_released',
+  'fee_returned',
+  'fee_return_reversed',
   'withdrawal_reserved',
   'withdrawal_released',
   'withdrawal_returned',

@@ -27,6 +27,7 @@ const words = texts({
     payer: 'the payer',
     leaves: (amount: string, fee: string) => `${amount} leave the balance: the amount, and a fee of ${fee}.`,
     noFee: (amount: string) => `${amount} leave the balance. There is no fee.`,
+    feeReturned: (fee: string) => `${fee} of the payment fee come back with it.`,
     stays: (amount: string) => `${amount} of the payment are kept.`,
     final: 'It cannot be called back.',
     confirm: (amount: string) => `Refund ${amount}`,
@@ -43,6 +44,7 @@ const words = texts({
     payer: 'quem pagou',
     leaves: (amount: string, fee: string) => `${amount} saem do saldo: o valor e uma tarifa de ${fee}.`,
     noFee: (amount: string) => `${amount} saem do saldo. Não há tarifa.`,
+    feeReturned: (fee: string) => `${fee} da tarifa do pagamento voltam para o saldo.`,
     stays: (amount: string) => `${amount} do pagamento ficam.`,
     final: 'Não é possível desfazer.',
     confirm: (amount: string) => `Devolver ${amount}`,
@@ -171,6 +173,7 @@ function Dialog({
             {shown.fee > 0
               ? t.leaves(format.money(amount + shown.fee), format.money(shown.fee))
               : t.noFee(format.money(amount))}
+            {shown.feeReturned > 0 ? ` ${t.feeReturned(format.money(shown.feeReturned))}` : ''}
             {amount < whole.amountLeft ? ` ${t.stays(format.money(whole.amountLeft - amount))}` : ''}
           </Text>
           <Text size="sm">{t.final}</Text>
