@@ -1,8 +1,9 @@
 import type { Payment, PaymentReturn } from '../acquirers/acquirer.ts'
 import type { Tx } from '../db/sql.ts'
+import { toTxid } from '../pix/ids.ts'
 import { returnUnderMed, settleDisputes } from './infraction-steps.ts'
 import { insertReturn, listReturns, type ReturnRow } from './infraction-store.ts'
-import { listRefunds } from './refund-store.ts'
+import { listRefunds, type RefundRow } from './refund-store.ts'
 import type { SettleDeps } from './settle.ts'
 import { type LockedTransaction, lockTransaction } from './store.ts'
 
@@ -22,11 +23,12 @@ export async function bookReturns(
 ): Promise<LockedTransaction> {
   const returns = returnsUnderMed(payment)
   if (returns.length === 0 || row.end_to_end !== payment.endToEndId) return row
-  const booked = await listReturns(tx, row)
-  const amount = sumOf(returns) - sumOf(booked.filter(({ infraction_id: dispute }) => dispute !== null))
+  const [booked, refunds] = [await listReturns(tx, row), await listRefunds(tx, row)]
+  const underMed = booked.filter(({ infraction_id: dispute }) => dispute !== null)
+  const amount = sumOf(returns) - sumOf(underMed) - correctedOf({ payment, booked, refunds })
   if (amount <= 0) return row
   // Its match to this transaction was undone: it is in suspense again, and suspense handles its returns.
-  if ((await listRefunds(tx, row)).some(({ suspense_payment_id: undone }) => undone !== null)) return row
+  if (refunds.some(({ suspense_payment_id: undone }) => undone !== null)) return row
   const parts = share(amount, returns, { booked, payment, now })
   const [first] = parts
   const reference = first ? `${payment.endToEndId}/${first.reference}` : null
@@ -34,6 +36,27 @@ export async function bookReturns(
   let current = taken.row
   for (const part of parts) current = await insertReturn(tx, current, { ...part, infraction_id: taken.disputeId }, now)
   return await settleDisputes(tx, current, now)
+}
+
+/**
+ * As much of the returns under MED as an operator has corrected already, when the acquirer called them its own: what was corrected, and no other
+ * return accounts for any more.
+ */
+function correctedOf({
+  payment,
+  booked,
+  refunds,
+}: {
+  payment: Payment
+  booked: ReturnRow[]
+  refunds: Pick<RefundRow, 'id'>[]
+}): number {
+  const corrected = sumOf(booked.filter(({ infraction_id: dispute }) => dispute === null))
+  const ours = new Set(refunds.map(({ id }) => toTxid(id)))
+  const others = payment.returns.filter(
+    ({ id, isDone, nature }) => isDone && !nature.startsWith('MED') && !ours.has(id.toLowerCase()),
+  )
+  return Math.max(0, corrected - sumOf(others))
 }
 
 /** The same where the payment is at hand. */

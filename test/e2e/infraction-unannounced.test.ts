@@ -1,9 +1,15 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
+import { confirmDifference } from '../../src/reconciliation/decide.ts'
+import { reconcile } from '../../src/reconciliation/run.ts'
+import { listDifferences } from '../../src/reconciliation/store.ts'
 import { decideInfraction } from '../../src/transactions/infraction.ts'
+import { checkReturns } from '../../src/transactions/infraction-poll.ts'
+import { settleDepsWith } from '../support/acquirer.ts'
 import { contest, decide, fetchDisputed, infractionsOf, pollUntil, returnUnannounced } from '../support/infractions.ts'
-import { eventsOf, statusesOf, untilStatus } from '../support/payments.ts'
+import { eventsOf, openQuietBank, type QuietBank, statusesOf, untilStatus } from '../support/payments.ts'
 import {
   askForRefund,
   drain,
@@ -17,7 +23,7 @@ import {
 } from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/webhooks.ts'
-import { balancesOf, countMoney, expectBooksAgree, refusal } from '../support/withdrawals.ts'
+import { balancesOf, countMoney, expectBooksAgree, merchantOf, refusal } from '../support/withdrawals.ts'
 
 const bought = ['PENDING', 'PIX_QRCODE_GENERATED', 'PAID']
 
@@ -159,6 +165,45 @@ describe('a return under MED without a warning, told by callback', () => {
     expect(await infractionsOf(service, id)).toEqual([{ state: 'returned', amount: 1000 }])
   })
 
+  it('of what an operator has corrected already, being taken for the bank’s own, is not booked again', async () => {
+    const { id, endToEnd } = await payOne(service)
+    await forgeReturn(endToEnd, 400, 'ORIGINAL')
+    const bank = await openQuietBank(service)
+    const corrected = await countMoney(service, async () => await correctReturn(bank, endToEnd))
+    expect(corrected).toEqual({ available: -400, acquirer: 400 })
+    expect(await fetchDisputed(service, id)).toMatchObject({ status: 'PAID', amountReturned: 400 })
+    await service.db.query(sql`update simulator.returns set nature = 'MED_FRAUDE' where end_to_end_id = ${endToEnd}`)
+    const renamed = await countMoney(
+      service,
+      async () => await checkReturns(settleDepsWith(service, bank.handle), await keyOf(id)),
+    )
+    expect(renamed).toEqual({})
+    // What goes back after it is another return.
+    const more = await countMoney(service, async () => {
+      await returnUnannounced(service, endToEnd, 250)
+      await eventually(async () => (await fetchDisputed(service, id)).amountReturned === 650)
+    })
+    expect(more).toEqual({ available: -250, acquirer: 250 })
+    await bank.close()
+  })
+
+  const keyOf = async (id: string) => ({ merchantId: await merchantOf(service), id })
+
+  /** An operator confirms what the comparison with the bank's list proposes about the returns of a payment. */
+  async function correctReturn(bank: QuietBank, endToEnd: string): Promise<void> {
+    const deps = settleDepsWith(service, bank.handle)
+    const [acquirer] = deps.acquirers.all
+    if (!acquirer) throw new Error('there is one')
+    const from = new Date(service.clock.now().getTime() - 60_000)
+    // No longer a matter of time.
+    service.clock.advance(20 * 60_000)
+    await reconcile(deps, { acquirer, kind: 'manual', window: { from, to: service.clock.now() } })
+    const open = await listDifferences(service.db, { acquirer: acquirer.name, isOpen: true, limit: 100 })
+    const found = open.find(({ reference }) => reference === endToEnd)
+    expect(found).toMatchObject({ class: 'return', proposal: { action: 'correct', cents: -400 } })
+    await confirmDifference(deps, { id: found?.id ?? '', by: 'cli:maria', records: service.db })
+  }
+
   // The last one: it moves the clock by months.
   it('a return of a payment from days or months ago is booked from the list of returns', async () => {
     const payments = [await payOne(service), await payOne(service), await payOne(service)] as const
@@ -180,11 +225,11 @@ describe('a return under MED without a warning, told by callback', () => {
   })
 
   /** A bank that returns more than there is: the simulator would not. */
-  async function forgeReturn(endToEnd: string, amount: number): Promise<void> {
+  async function forgeReturn(endToEnd: string, amount: number, nature = 'MED_FRAUDE'): Promise<void> {
     await service.db.query(sql`
       insert into simulator.returns (end_to_end_id, id, return_id, amount, nature, requested_at, settles_at)
-      values (${endToEnd}, 'forged', 'D0908935620260302150000000000000', ${amount}, 'MED_FRAUDE', ${service.clock.now()},
-        ${service.clock.now()})`)
+      values (${endToEnd}, 'forged', ${`D${randomUUID().replaceAll('-', '').slice(1)}`}, ${amount}, ${nature},
+        ${service.clock.now()}, ${service.clock.now()})`)
   }
 })
 

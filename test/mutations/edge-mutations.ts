@@ -152,6 +152,11 @@ export const edgeMutations: Mutation[] = [
     caughtBy: 'test/e2e/orphan-undo.test.ts',
   },
   {
+    name: 'a return that an operator has corrected is booked again once it is under MED',
+    edits: [edit('src/transactions/returns.ts', ' - correctedOf({ payment, booked, refunds })', '')],
+    caughtBy: 'test/e2e/infraction-unannounced.test.ts',
+  },
+  {
     name: 'a list of disputes that was never read has no age',
     edits: [edit('src/transactions/dispute-metrics.ts', '?? notOfferedAt ?? startedAt', '?? notOfferedAt')],
     caughtBy: 'src/transactions/infraction-poll.test.ts',
