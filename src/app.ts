@@ -7,6 +7,7 @@ import { guardRoutes } from './auth/guard.ts'
 import { createKeyRing } from './auth/keys.ts'
 import { createProvider } from './auth/provider.ts'
 import { registerAuthRoutes } from './auth/routes.ts'
+import { scopeDescriptions } from './auth/scopes.ts'
 import { createTokenVerifier, rememberVerified } from './auth/token.ts'
 import { createNoticeWriter, type ReceiveDeps } from './callbacks/receive.ts'
 import { registerCallbackRoutes } from './callbacks/routes.ts'
@@ -85,7 +86,7 @@ export async function createApp(deps: AppDeps): Promise<Server> {
     shareConnections: shared?.shareConnections,
   })
   compileAtFirstUse(app)
-  await registerOpenApi(app, deps.version)
+  await registerOpenApi(app, { version: deps.version, scopes: scopeDescriptions })
   app.addSchema({ $id: 'Problem', ...ProblemView })
 
   refuseUnknownFields(app)

@@ -12,6 +12,18 @@ export const scopes = [
 
 export type Scope = (typeof scopes)[number]
 
+/** As the API's page shows them. */
+export const scopeDescriptions: Record<Scope, string> = {
+  'transaction.read': 'Read transactions',
+  'transaction.write': 'Create transactions',
+  'refund.write': 'Refund transactions',
+  'withdrawal.read': 'Read withdrawals',
+  'withdrawal.write': 'Create, confirm and cancel withdrawals',
+  'balance.read': 'Read the balance and the statement',
+  'webhook.read': 'Read events and webhook deliveries',
+  'webhook.write': 'Send webhooks again',
+}
+
 /** Reads scopes separated by spaces (OAuth) or commas (the service interface). Null when one of them is none of ours. */
 export function parseScopes(text: string): Scope[] | null {
   const named = text.split(/[\s,]+/).filter((name) => name !== '')

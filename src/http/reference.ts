@@ -21,8 +21,15 @@ signed webhook when it is paid.
 const referencePolicy =
   "default-src 'self'; img-src 'self' data:; font-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
-/** Collects the routes' schemas into OpenAPI 3.1. Must be registered before the routes. */
-export async function registerOpenApi(app: Server, version: string): Promise<void> {
+/**
+ * Collects the routes' schemas into OpenAPI 3.1. Must be registered before the routes.
+ *
+ * @param scopes each with a description
+ */
+export async function registerOpenApi(
+  app: Server,
+  { version, scopes }: { version: string; scopes: Record<string, string> },
+): Promise<void> {
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
@@ -39,6 +46,12 @@ export async function registerOpenApi(app: Server, version: string): Promise<voi
       ],
       components: {
         securitySchemes: {
+          oauth2: {
+            type: 'oauth2',
+            description:
+              'The client id and secret: the token is fetched from /auth/token. With no scope chosen it has all scopes of the client.',
+            flows: { clientCredentials: { tokenUrl: '/auth/token', scopes } },
+          },
           bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'Access token from /auth/token' },
         },
       },
@@ -47,7 +60,8 @@ export async function registerOpenApi(app: Server, version: string): Promise<voi
     // What each route declares for the guard is what the document says of it: the two cannot differ.
     transform: ({ schema, url, route }) => {
       const access = route.config?.access
-      const security = access && 'scope' in access ? [{ bearer: [access.scope] }] : []
+      const named = access && 'scope' in access ? [access.scope] : null
+      const security: Record<string, string[]>[] = named ? [{ oauth2: named }, { bearer: named }] : []
       const scope = access && 'scope' in access ? `Scope: \`${access.scope}\`.` : ''
       return {
         url,
@@ -82,7 +96,8 @@ export async function registerReference(app: Server, { documentLimit }: { docume
         docExpansion: 'list',
         defaultModelsExpandDepth: -1,
         displayRequestDuration: true,
-        persistAuthorization: true,
+        // The page would keep the client secret in the browser's storage.
+        persistAuthorization: false,
       },
       theme: { title: 'Guichê API' },
     })

@@ -37,6 +37,37 @@ describe.skipIf(chromiumPath === null)('the guide', () => {
     await one.close()
   })
 
+  it('has an API page that gets its token with a client id and secret', { timeout: 120_000 }, async () => {
+    const { page, complaints, close } = await visit(browser)
+    page.setDefaultTimeout(60_000)
+    await page.goto(`${service.baseUrl}/docs`)
+    await page.getByRole('button', { name: 'Authorize' }).click()
+    const form = page.locator('.auth-container').filter({ hasText: 'clientCredentials' })
+    await form.getByLabel('client_id:').fill(service.sandbox.clientId)
+    await form.getByLabel('client_secret:').fill('not the secret')
+    await form.locator('button.authorize').click()
+    await form
+      .getByText(/invalid_client|Unauthorized/)
+      .first()
+      .waitFor()
+    await form.getByLabel('client_secret:').fill(service.sandbox.clientSecret)
+    await form.locator('button.authorize').click()
+    await form.getByRole('button', { name: 'Remove authorization' }).waitFor()
+    await form.getByRole('button', { name: 'Close' }).click()
+    const balance = page.locator('#operations-Balance-get_balance')
+    await balance
+      .getByRole('button', { name: /balance/ })
+      .first()
+      .click()
+    await balance.getByRole('button', { name: 'Try it out' }).click()
+    await balance.getByRole('button', { name: 'Execute' }).click()
+    await balance.locator('.live-responses-table').getByText('"available": 0').waitFor()
+    // Nothing of the credentials outlives the page.
+    expect(await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }))).toBe('{}')
+    expect(complaints).toEqual([])
+    await close()
+  })
+
   it('is nowhere wider than a phone', { timeout: 120_000 }, async () => {
     const { page, close } = await visit(browser, { width: 390 })
     const folder = resolve('dist/guide')

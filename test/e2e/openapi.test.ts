@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isScope } from '../../src/auth/scopes.ts'
+import { isScope, scopes } from '../../src/auth/scopes.ts'
 import { addOurFormats } from '../../src/http/formats.ts'
 import { describeApi } from '../../src/openapi.ts'
 import { decodeBrCode } from '../../src/pix/brcode.ts'
@@ -66,6 +66,12 @@ describe('the OpenAPI document', () => {
     expect(statuses('GET /withdrawal')).toEqual(expect.arrayContaining([200, 401, 403, 422, 500]))
   })
 
+  it('has the token endpoint as the OAuth2 client credentials flow, with every scope', () => {
+    const { oauth2 } = document.components.securitySchemes
+    expect(oauth2).toMatchObject({ type: 'oauth2', flows: { clientCredentials: { tokenUrl: '/auth/token' } } })
+    expect(Object.keys(oauth2?.flows?.clientCredentials.scopes ?? {})).toEqual([...scopes])
+  })
+
   it('allows nothing for free: a pattern of JSON Schema is one that compiles', () => {
     for (const { node, path } of find(document, (candidate) => typeof candidate.pattern === 'string')) {
       expect(() => new RegExp(String(node.pattern), 'u'), path).not.toThrow()
@@ -98,9 +104,8 @@ describe.each(operations.map((operation) => [`${operation.method} ${operation.pa
         expect(operation.security).toEqual([])
         return
       }
-      expect(operation.security).toHaveLength(1)
-      const [scope, ...others] = operation.security?.[0]?.bearer ?? []
-      expect(others).toEqual([])
+      const [scope] = operation.security?.[0]?.oauth2 ?? []
+      expect(operation.security).toEqual([{ oauth2: [scope] }, { bearer: [scope] }])
       expect(isScope(scope ?? '')).toBe(true)
       expect(operation.description).toContain(`\`${scope}\``)
       expect(Object.keys(operation.responses)).toEqual(expect.arrayContaining(['401', '403']))

@@ -7,7 +7,7 @@ type OperationSource = {
   summary?: string
   description?: string
   tags?: string[]
-  security?: { bearer: string[] }[]
+  security?: Record<string, string[]>[]
   parameters?: Parameter[]
   requestBody?: { content: Content; required?: boolean }
   responses: Record<string, { description: string; content?: Content }>
@@ -19,7 +19,10 @@ export type ApiDocument = {
   info: Json
   tags: { name: string }[]
   paths: Record<string, Record<string, OperationSource>>
-  components: { schemas: Record<string, Json> }
+  components: {
+    schemas: Record<string, Json>
+    securitySchemes: Record<string, { type: string; flows?: { clientCredentials: { scopes: Json } } }>
+  }
 }
 
 export type Operation = OperationSource & { method: string; path: string; source: OperationSource }
