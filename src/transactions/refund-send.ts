@@ -108,7 +108,7 @@ async function book(deps: SettleDeps, refund: RefundRow, outcome: Certain): Prom
     const isFirst = await finishRefund(tx, refund, {
       status: isDone ? 'REFUNDED' : 'FAILED',
       endToEnd: isDone ? outcome.endToEndId : null,
-      errorMessage: isDone ? null : outcome.reason,
+      errorMessage: isDone ? null : toErrorMessage(outcome),
       refusedRequest: outcome.refusedRequest ?? null,
       at: now,
     })
@@ -119,6 +119,14 @@ async function book(deps: SettleDeps, refund: RefundRow, outcome: Certain): Prom
     await settleDisputes(tx, row, now)
   })
   deps.nudgeDeliveries()
+}
+
+/**
+ * A refund is not repeated automatically, whatever refused it: it has one id at the acquirer, by which lost answers, the bank's lists and callbacks find it.
+ * Its money is free again, and the merchant decides.
+ */
+function toErrorMessage({ reason, isPassing }: Extract<Certain, { outcome: 'refused' }>): string {
+  return isPassing ? `${reason} This may pass: request the refund again, with a new idempotencyKey.` : reason
 }
 
 async function giveBack(tx: Tx, row: LockedTransaction, refund: RefundRow, now: Date): Promise<void> {

@@ -366,6 +366,18 @@ describe('the acquirer', () => {
     })
   })
 
+  it('could not carry it out at that moment: the message says that it may be requested again', async () => {
+    const { id, endToEnd } = await payOne(service, 800_002)
+    const refundId = await refund(service, id)
+    await untilSent(service, refundId)
+    await service.db.query(sql`
+      update simulator.returns set rejection = 'AB03', settles_at = ${service.clock.now()} where end_to_end_id = ${endToEnd}`)
+    service.clock.advance(60_000)
+    await service.runJob('transactions.check')
+    await untilRefund(service, id, refundId, 'FAILED')
+    expect((await fetchRefundable(service, id)).errorMessage).toMatch(/AB03.*request the refund again/)
+  })
+
   it('takes long: the money stays set aside until it is certain', async () => {
     const { id } = await payOne(service, 800_002)
     const before = await balancesOf(service)
