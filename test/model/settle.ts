@@ -31,6 +31,10 @@ export async function settleAllOpen(world: World): Promise<string[]> {
   await world.revive()
   world.setLosses(0)
   await releaseMoney(world)
+  world.clock.advance(minute)
+  await tellAll(world)
+  await workUntilQuiet(world)
+  const unblocked = findUnblocked(await readAll(world.db, world.clock.now()))
   await decideContests(world)
   for (const pause of pauses) {
     world.clock.advance(pause)
@@ -41,7 +45,26 @@ export async function settleAllOpen(world: World): Promise<string[]> {
   // One that was opened again at the PSP may be read in the last pauses only, and wait for a return of the rest that nobody makes.
   await endDisputes(world)
   await workUntilQuiet(world)
-  return [...(await findFaults(world)), ...findOpen(await readAll(world.db, world.clock.now()))]
+  return [...unblocked, ...(await findFaults(world)), ...findOpen(await readAll(world.db, world.clock.now()))]
+}
+
+/** Whatever happened before, what the bank disputes now is known here, and as much of it as is left. What an operator has ended is the operator's. */
+function findUnblocked({ transactions, refunds, infractions, bank }: Seen): string[] {
+  return bank.contests.flatMap((contest) => {
+    const row = transactions.find(({ end_to_end }) => end_to_end === contest.end_to_end_id)
+    if (contest.state !== 'open' || !row) return []
+    const known = infractions.find(({ acquirer_reference }) => acquirer_reference === contest.id)
+    if (!known) return [`the dispute ${contest.id} of transaction ${row.id} is not known`]
+    if (known.state !== 'open' && known.state !== 'accepted') return []
+    const of = <One extends { transaction_id: string }>(all: One[]) =>
+      all.filter((one) => one.transaction_id === row.id)
+    const refunded = sum(of(refunds), ({ status, amount }) => (status === 'REFUNDED' ? amount : 0))
+    const elsewhere = sum(of(infractions), (one) => (one.id === known.id ? 0 : one.returned_amount))
+    const expected = Math.min(contest.amount, (row.amount_paid ?? 0) - refunded - elsewhere)
+    return known.amount >= expected
+      ? []
+      : [`of the dispute ${contest.id} of ${expected} cents only ${known.amount} are known`]
+  })
 }
 
 /** The bank decides what it has open; what only the operator had heard of came to nothing. */

@@ -65,6 +65,9 @@ export function pickPaid({ random }: World, transactions: TransactionSeen[]): Tr
   return random.pick(random.percent(85) ? transactions.filter(isPaid) : transactions)
 }
 
+/** More than that no request may name. */
+const withdrawalMax = 10_000_000
+
 export const withdraw: Step = async (world, mode) => {
   const { random, memory } = world
   const merchantId = random.pick(world.merchants) ?? ''
@@ -72,7 +75,9 @@ export const withdraw: Step = async (world, mode) => {
   const all = available - feeBy(memory.rules, merchantId, 'withdrawal', available, world.clock.now())
   // All that there is: a dispute after it becomes a debt.
   const isAll = all > 0 && random.percent(12)
-  const amount = isAll ? all : (random.pick(random.percent(30) ? oddPayouts : payoutAmounts) ?? 10)
+  const amount = isAll
+    ? Math.min(all, withdrawalMax)
+    : (random.pick(random.percent(30) ? oddPayouts : payoutAmounts) ?? 10)
   const key = random.pick(pixKeys) ?? pixKeys[0]
   const pixKey = { key, type: key.includes('@') ? ('EMAIL' as const) : ('EVP' as const) }
   const input = { amount, method: 'PIX' as const, pixKey, idempotencyKey: randomUUID() }
