@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { ActionName } from '../audit/actions.ts'
-import { decideInfraction, type InfractionDeps, openInfraction } from '../transactions/infraction.ts'
+import { type Decision, decideInfraction, type InfractionDeps, openInfraction } from '../transactions/infraction.ts'
 import { findOwners } from '../transactions/owner-store.ts'
 import { recorded } from './actor.ts'
 import { toCentsAboveZero, toId, toReason } from './arguments.ts'
@@ -37,9 +37,10 @@ export function infractionCommands(program: Command): void {
     .command('accept')
     .description('the payer is right: it stays blocked until the acquirer tells of the return')
     .requiredOption('--transaction <id>', 'which payment', toId)
+    .option(...whichDispute)
     .option('--json', 'print JSON')
-    .action(async ({ json, transaction }: Json & Of) => {
-      const id = await enter(program, { transaction, decision: 'accept' })
+    .action(async ({ json, transaction, dispute }: Json & Of & { dispute?: string }) => {
+      const id = await enter(program, { transaction, infractionId: dispute, decision: 'accept' })
       print(
         { id, transactionId: transaction, state: 'accepted' },
         { json, note: 'The amount stays blocked until the acquirer tells that it went back.' },
@@ -50,9 +51,10 @@ export function infractionCommands(program: Command): void {
     .command('reject')
     .description('the payer is not right: what was blocked is released')
     .requiredOption('--transaction <id>', 'which payment', toId)
+    .option(...whichDispute)
     .option('--json', 'print JSON')
-    .action(async ({ json, transaction }: Json & Of) => {
-      const id = await enter(program, { transaction, decision: 'reject' })
+    .action(async ({ json, transaction, dispute }: Json & Of & { dispute?: string }) => {
+      const id = await enter(program, { transaction, infractionId: dispute, decision: 'reject' })
       print(
         { id, transactionId: transaction, state: 'rejected' },
         { json, note: 'What was blocked is in the balance again.' },
@@ -60,14 +62,17 @@ export function infractionCommands(program: Command): void {
     })
 }
 
+const whichDispute = ['--dispute <id>', 'which of several disputes of it; without it they are listed', toId] as const
+
 async function enter(
   program: Command,
-  { transaction, decision }: Of & { decision: 'accept' | 'reject' },
+  { transaction, infractionId, decision }: Of & Omit<Decision, 'transactionId'>,
 ): Promise<string> {
+  const named = infractionId === undefined ? {} : { infractionId }
   const { id } = await act(
     program,
-    { transaction, action: `infraction.${decision}` },
-    async (deps) => await decideInfraction(deps, { transactionId: transaction, decision }),
+    { transaction, action: `infraction.${decision}`, details: named },
+    async (deps) => await decideInfraction(deps, { transactionId: transaction, ...named, decision }),
   )
   return id
 }

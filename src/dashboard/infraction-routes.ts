@@ -8,7 +8,7 @@ import type { Server } from '../http/server.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
 import { listUnattributedDisputes, toDisputeView, type UnattributedDispute } from '../suspense/dispute-store.ts'
-import { decideInfraction, openInfraction } from '../transactions/infraction.ts'
+import { analysisEndsAt, decideInfraction, openInfraction } from '../transactions/infraction.ts'
 import { type ListedInfraction, listContests } from '../transactions/infraction-store.ts'
 import { findOwners } from '../transactions/owner-store.ts'
 import { previewRefund } from '../transactions/refund-preview.ts'
@@ -19,7 +19,6 @@ type Deps = { db: Db; clock: Clock; acquirers: Acquirers; nudgeDeliveries: () =>
 const perPage = 20
 const dayMs = 24 * 60 * 60_000
 /** Of the Central Bank's MED: the banks analyse a dispute for seven days, and then have 96 hours to return the money. */
-const analysisMs = 7 * dayMs
 const inAllMs = 11 * dayMs
 
 const TransactionId = Type.String({ format: 'uuid-any' })
@@ -178,7 +177,7 @@ function toView(row: ListedInfraction) {
     /** The acquirer reported it; else an operator entered it by hand. */
     isToldByAcquirer: row.source !== 'operator' || row.acquirer_reference !== null,
     openedAt: row.opened_at.toISOString(),
-    analysisEndsAt: (row.deadline_at ?? new Date(opened + analysisMs)).toISOString(),
+    analysisEndsAt: analysisEndsAt(row).toISOString(),
     endsAt: new Date(opened + inAllMs).toISOString(),
     decidedAt: row.decided_at?.toISOString() ?? null,
     finishedAt: row.finished_at?.toISOString() ?? null,

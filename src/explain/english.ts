@@ -33,7 +33,7 @@ function createTexts(now: Date): Texts {
     refunded_in_part: ({ amount }) => `${inReais(amount)} of it went back to the payer.`,
     refund_failed: ({ amount, reason }) =>
       `The last refund, of ${inReais(amount)}, was refused: ${withStop(reason ?? 'no reason was given')}`,
-    dispute_closed: () => 'A contest of it came to nothing.',
+    dispute_closed: () => 'A dispute of it was rejected or canceled.',
     refund_unknown: ({ amount, at }) =>
       `a refund of ${inReais(amount)} was asked for at ${time(at)}, and what became of it is not known yet.`,
     refund_under_way: () => 'a refund is under way.',
@@ -42,12 +42,13 @@ function createTexts(now: Date): Texts {
     attribution_reversed: ({ amount, suspensePaymentId }) =>
       `the payment was not for this transaction: its ${inReais(amount)} went back into suspense; see \`npx guiche orphan show ${suspensePaymentId}\`.`,
     disputed: ({ amount, since }) =>
-      `the payer's bank contests ${inReaisOr(amount)}${since ? `, since ${time(since)}` : ''}; it is blocked until that is decided.`,
+      `the payer's bank disputes ${inReaisOr(amount)}${since ? `, since ${time(since)}` : ''}; it is blocked until the dispute is decided.`,
     decide_dispute: ({ transactionId }) =>
-      `Where the acquirer does not tell how: \`npx guiche infraction accept | reject --transaction ${transactionId}\`.`,
+      `If the acquirer does not report the decision: \`npx guiche infraction accept | reject --transaction ${transactionId}\`.`,
     dispute_accepted: ({ amount }) =>
-      `the contest of ${inReaisOr(amount)} was accepted; it stays blocked until the acquirer tells that the money went back.`,
-    dispute_returned: ({ amount }) => `${inReaisOr(amount)} went back to the payer after a contest. This is final.`,
+      `the dispute of ${inReaisOr(amount)} was accepted; it stays blocked until the acquirer reports that the money went back.`,
+    dispute_returned: ({ amount }) => `${inReaisOr(amount)} went back to the payer after a dispute.`,
+    dispute_left: ({ amount }) => `The remaining ${inReais(amount)} can still be refunded or disputed.`,
     paid_again: ({ amount, acquirer, endToEnd, status, error }) => {
       const what = `It was paid once more, with ${inReais(amount)} at ${acquirer} (${endToEnd})`
       if (status === 'returned') return `${what}: that went back to the payer.`

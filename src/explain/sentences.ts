@@ -28,6 +28,8 @@ export type SentenceData<Moment = Date> = {
   decide_dispute: { transactionId: string }
   dispute_accepted: { amount: number | null }
   dispute_returned: { amount: number | null }
+  /** What of the payment neither went back under a dispute nor was refunded. */
+  dispute_left: { amount: number }
   paid_again: {
     amount: number
     acquirer: string

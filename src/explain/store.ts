@@ -86,6 +86,8 @@ export async function listRefundRecords(db: Db, { merchantId, id }: Key): Promis
 export type InfractionRecord = {
   id: string
   amount: number
+  /** What went back to the payer under it. */
+  returned_amount: number
   state: 'open' | 'accepted' | 'returned' | 'rejected' | 'canceled'
   opened_at: Date
   decided_at: Date | null
@@ -94,7 +96,7 @@ export type InfractionRecord = {
 
 export async function listInfractionRecords(db: Db, { merchantId, id }: Key): Promise<InfractionRecord[]> {
   return await db.query(sql`
-    select id, amount, state, opened_at, decided_at, finished_at from infractions
+    select id, amount, returned_amount, state, opened_at, decided_at, finished_at from infractions
     where merchant_id = ${merchantId} and transaction_id = ${id} order by opened_at, id`)
 }
 

@@ -87,7 +87,7 @@ function refund(more: Partial<RefundRecord> = {}): RefundRecord {
 }
 
 function contest(more: Partial<InfractionRecord> = {}): InfractionRecord {
-  const open = { state: 'open' as const, decided_at: null, finished_at: null }
+  const open = { state: 'open' as const, returned_amount: 0, decided_at: null, finished_at: null }
   return { id: randomUUID(), amount: 2590, opened_at: at('11:40:00'), ...open, ...more }
 }
 
@@ -140,7 +140,7 @@ describe('a transaction that is', () => {
       refund({ status: 'FAILED', amount: 500, error_message: 'Saldo insuficiente' }),
     ]
     expect(ofTransaction(paid, { refunds, infractions: [contest({ state: 'rejected' })] })).toBe(
-      `PAID: R$ 25,90 arrived at 11:30:00. R$ 10,00 of it went back to the payer. The last refund, of R$ 5,00, was refused: Saldo insuficiente. A contest of it came to nothing. ${told}`,
+      `PAID: R$ 25,90 arrived at 11:30:00. R$ 10,00 of it went back to the payer. The last refund, of R$ 5,00, was refused: Saldo insuficiente. A dispute of it was rejected or canceled. ${told}`,
     )
   })
 
@@ -176,16 +176,25 @@ describe('a transaction that is', () => {
   })
 
   it('REFUNDED, BLOCKED, PROCESSING_INFRACTION and INFRACTION: tells where the money is', () => {
-    const of = (status: TransactionRecord['status']) =>
-      ofTransaction({ ...paid, status }, { infractions: [contest()] }).replace(` ${told}`, '')
+    const of = (status: TransactionRecord['status'], ...disputes: Partial<InfractionRecord>[]) =>
+      ofTransaction({ ...paid, status }, { infractions: disputes.map(contest) }).replace(` ${told}`, '')
     expect(of('REFUNDED')).toBe('REFUNDED: all of the R$ 25,90 went back to the payer.')
-    expect(of('BLOCKED')).toBe(
-      `BLOCKED: the payer's bank contests R$ 25,90, since 11:40:00; it is blocked until that is decided. Where the acquirer does not tell how: \`npx guiche infraction accept | reject --transaction ${id}\`.`,
+    expect(of('BLOCKED', {})).toBe(
+      `BLOCKED: the payer's bank disputes R$ 25,90, since 11:40:00; it is blocked until the dispute is decided. If the acquirer does not report the decision: \`npx guiche infraction accept | reject --transaction ${id}\`.`,
     )
-    expect(of('PROCESSING_INFRACTION')).toBe(
-      'PROCESSING_INFRACTION: the contest of R$ 25,90 was accepted; it stays blocked until the acquirer tells that the money went back.',
+    const returned = { state: 'returned', amount: 1000, returned_amount: 1000 } as const
+    expect(of('BLOCKED', returned, { amount: 500 }, { amount: 300 })).toContain(
+      "the payer's bank disputes R$ 8,00, since",
     )
-    expect(of('INFRACTION')).toBe('INFRACTION: R$ 25,90 went back to the payer after a contest. This is final.')
+    expect(of('PROCESSING_INFRACTION', { state: 'accepted' }, { state: 'rejected', amount: 100 })).toBe(
+      'PROCESSING_INFRACTION: the dispute of R$ 25,90 was accepted; it stays blocked until the acquirer reports that the money went back.',
+    )
+    expect(of('INFRACTION', { state: 'returned', returned_amount: 2590 })).toBe(
+      'INFRACTION: R$ 25,90 went back to the payer after a dispute.',
+    )
+    expect(of('INFRACTION', returned)).toBe(
+      'INFRACTION: R$ 10,00 went back to the payer after a dispute. The remaining R$ 15,90 can still be refunded or disputed.',
+    )
   })
 })
 

@@ -95,19 +95,27 @@ function describeReversal({ record, refunds }: TransactionFacts): Sentence[] | n
   return [say('attribution_reversed', { amount: record.amount_paid ?? 0, suspensePaymentId: id })]
 }
 
-function describeContest({ record, infractions }: TransactionFacts): Sentence[] {
-  const contest = infractions.at(-1)
-  const amount = contest?.amount ?? null
+/** A payment may have several disputes, and each may be about a part of it. */
+function describeContest({ record, infractions, refunds }: TransactionFacts): Sentence[] {
+  const inDispute = (state: 'open' | 'accepted') => {
+    const disputes = infractions.filter((one) => one.state === state)
+    const amount = disputes.reduce((sum, one) => sum + one.amount - one.returned_amount, 0)
+    return { amount: disputes.length === 0 ? null : amount, since: disputes[0]?.opened_at ?? null }
+  }
   switch (record.status) {
     case 'BLOCKED':
-      return [
-        say('disputed', { amount, since: contest?.opened_at ?? null }),
-        say('decide_dispute', { transactionId: record.id }),
-      ]
+      return [say('disputed', inDispute('open')), say('decide_dispute', { transactionId: record.id })]
     case 'PROCESSING_INFRACTION':
-      return [say('dispute_accepted', { amount })]
-    default:
-      return [say('dispute_returned', { amount })]
+      return [say('dispute_accepted', { amount: inDispute('accepted').amount })]
+    default: {
+      const returned = infractions.reduce((sum, one) => sum + one.returned_amount, 0)
+      const refunded = sumOf(refunds.filter(({ status }) => status === 'REFUNDED'))
+      const left = (record.amount_paid ?? 0) - returned - refunded
+      return [
+        say('dispute_returned', { amount: returned === 0 ? null : returned }),
+        ...(left > 0 ? [say('dispute_left', { amount: left })] : []),
+      ]
+    }
   }
 }
 

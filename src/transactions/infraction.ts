@@ -3,6 +3,7 @@ import type { Db, Tx } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
+import { inReais } from '../lib/money.ts'
 import { takeDisputesOf } from '../suspense/dispute-store.ts'
 import { leftOf } from './after-refunds.ts'
 import {
@@ -81,8 +82,10 @@ export async function decideInfraction(
     if (!row) throw unknown()
     const undecided = (await listInfractions(tx, row)).filter(isUndecided)
     if (infractionId === undefined && undecided.length > 1)
-      throw refuse(`The transaction has ${undecided.length} disputes: name the one that is decided.`)
+      throw refuse(`The transaction has several disputes: name the one that is decided.\n${listed(undecided)}`)
     const dispute = undecided.find((one) => infractionId === undefined || one.id === infractionId)
+    if (!dispute && undecided.length > 0)
+      throw refuse(`The transaction has no such dispute that is to be decided, but these:\n${listed(undecided)}`)
     if (!dispute) throw refuse('The transaction has no dispute that is to be decided.')
     const now = deps.clock.now()
     if (decision === 'reject') {
@@ -96,6 +99,27 @@ export async function decideInfraction(
   })
   deps.nudgeDeliveries()
   return { id }
+}
+
+/** One a line, so that a person can copy the id. */
+function listed(disputes: InfractionRow[]): string {
+  const lines = disputes.map((dispute) => {
+    const { id, amount, returned_amount: returned, state, reason } = dispute
+    const parts = [
+      inReais(amount) + (returned > 0 ? `, of which ${inReais(returned)} went back` : ''),
+      ...(state === 'accepted' ? ['accepted'] : [`decided until ${analysisEndsAt(dispute).toISOString()}`]),
+      ...(reason === null ? [] : [reason]),
+    ]
+    return `${id}  ${parts.join(' · ')}`
+  })
+  return lines.join('\n')
+}
+
+const analysisMs = 7 * 24 * 60 * 60_000
+
+/** The Central Bank gives the banks seven days to decide a dispute, where the acquirer names no deadline. */
+export function analysisEndsAt({ deadline_at, opened_at }: Pick<InfractionRow, 'deadline_at' | 'opened_at'>): Date {
+  return deadline_at ?? new Date(opened_at.getTime() + analysisMs)
 }
 
 type Reported = { merchantId: string; id: string; found: InfractionFound; payment: Payment }

@@ -292,11 +292,11 @@ describe('guiche infraction', () => {
     await cli.expectFailure([...open, '--amount', '3001'], /amount must be from 1 to the 3000 cents/)
     expect(await cli.read([...open, '--reason', 'not the payer', '--as', 'joao'])).toMatch(/^state +open$/m)
     expect(await balances()).toMatchObject({ available: before.available - 3000, blocked: 3000 })
-    expect((await explain(id)).summary).toMatch(/^BLOCKED: the payer's bank contests R\$ 30,00, since /)
+    expect((await explain(id)).summary).toMatch(/^BLOCKED: the payer's bank disputes R\$ 30,00, since /)
     expect(await cli.runJson(['infraction', 'reject', '--transaction', id])).toMatchObject({ state: 'rejected' })
     expect(await balances()).toMatchObject({ available: before.available, blocked: 0 })
     const { summary, timeline } = await explain(id)
-    expect(summary).toContain('A contest of it came to nothing.')
+    expect(summary).toContain('A dispute of it was rejected or canceled.')
     expect(timeline.filter(({ kind }) => kind === 'contest').map(({ what }) => what)).toEqual([
       'of R$ 30,00 opened',
       'of R$ 30,00 rejected',
@@ -312,10 +312,26 @@ describe('guiche infraction', () => {
     await cli.runJson(['infraction', 'open', '--transaction', id, '--amount', '500'])
     expect(await cli.runJson(['infraction', 'accept', '--transaction', id])).toMatchObject({ state: 'accepted' })
     expect((await explain(id)).summary).toContain(
-      'PROCESSING_INFRACTION: the contest of R$ 5,00 was accepted; it stays blocked',
+      'PROCESSING_INFRACTION: the dispute of R$ 5,00 was accepted; it stays blocked',
     )
     await cli.expectFailure(['infraction', 'accept', '--transaction', id], /accepted already/)
     expect((await auditOf(id)).map(({ action }) => action)).toEqual(['infraction.open', 'infraction.accept'])
+  })
+
+  it('decides one of several disputes by its id, and lists them without it', async () => {
+    const id = await pay(900)
+    const open = async (...of: string[]) =>
+      (await cli.runJson<{ id: string }>(['infraction', 'open', '--transaction', id, ...of])).id
+    const [first, second] = [await open('--amount', '500', '--reason', 'first'), await open('--amount', '300')]
+    const reject = ['infraction', 'reject', '--transaction', id]
+    const deadline = String.raw`decided until \d{4}-\d\d-\d\dT[\d:.]+Z`
+    const list = new RegExp(`${first} +R\\$ 5,00 · ${deadline} · first\n${second} +R\\$ 3,00 · ${deadline}`)
+    await cli.expectFailure(reject, list)
+    await cli.expectFailure([...reject, '--dispute', randomUUID()], list)
+    expect(await cli.runJson([...reject, '--dispute', second])).toMatchObject({ id: second, state: 'rejected' })
+    expect(await cli.runJson(['infraction', 'accept', '--transaction', id])).toMatchObject({ id: first })
+    const decided = (await auditOf(id)).filter(({ action }) => action === 'infraction.reject')
+    expect(decided).toMatchObject([{ details: { infractionId: second } }])
   })
 
   it('says what there is not', async () => {

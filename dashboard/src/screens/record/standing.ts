@@ -83,6 +83,7 @@ function inEnglish({ money, time, dateTime, isToday }: Format): Written {
     dispute_accepted: ({ amount }) =>
       `The dispute of ${amountOr(amount)} was accepted. It stays blocked until the bank reports that it was returned.`,
     dispute_returned: ({ amount }) => `Returned to the payer after a dispute: ${amountOr(amount)}.`,
+    dispute_left: ({ amount }) => `The remaining ${money(amount)} can still be refunded or disputed.`,
     paid_again: ({ amount, acquirer, endToEnd, status, error }) => {
       const what = `It was paid a second time: ${money(amount)} at ${acquirer} (${endToEnd})`
       if (status === 'returned') return `${what}, returned to the payer.`
@@ -172,6 +173,7 @@ function inPortuguese({ money, time, dateTime, isToday }: Format): Written {
     dispute_accepted: ({ amount }) =>
       `A contestação de ${amountOr(amount)} foi aceita. O valor fica bloqueado até o banco informar que foi devolvido.`,
     dispute_returned: ({ amount }) => `Devolvido ao pagador após contestação: ${amountOr(amount)}.`,
+    dispute_left: ({ amount }) => `Os ${money(amount)} restantes ainda podem ser devolvidos ou contestados.`,
     paid_again: ({ amount, acquirer, endToEnd, status, error }) => {
       const what = `Foi paga uma segunda vez: ${money(amount)} no ${acquirer} (${endToEnd})`
       if (status === 'returned') return `${what}, devolvidos ao pagador.`
