@@ -92,9 +92,9 @@ export type Config = Readonly<{
   trustedProxies: string[]
   /** Others than this machine may reach the service: directly, or through a proxy. */
   isPublic: boolean
-  /** Null: /metrics is open on this machine, and closed where the service is public. */
   /** Roles whose people may do nothing before they have a second factor. */
   requireSecondFactor: readonly string[]
+  /** Null: /metrics is open on this machine, and closed where the service is public. */
   metricsToken: string | null
   logLevel: string
   logFormat: 'json' | 'pretty'

@@ -4,6 +4,7 @@ import { type Config, readConfig } from './config.ts'
 import { createLog } from './log.ts'
 import type { Service } from './service.ts'
 import { joinSiblings, onStop, siblingArgument, tellParent } from './siblings.ts'
+import { isOldNode, welcome } from './welcome.ts'
 
 /** A stop that takes longer than this is cut short: nothing is lost, since whatever was acknowledged is committed. */
 const stopMaxMs = 30_000
@@ -41,7 +42,8 @@ async function serve(): Promise<void> {
     stopOnSignals(service.stop, log)
     const isTerminal = config.logFormat === 'pretty'
     // Where logs are collected, only what is shown once interrupts them.
-    if (isTerminal || service.newSandbox || service.firstAdminUrl) print(welcome(service, config))
+    if (isTerminal || service.newSandbox || service.firstAdminUrl)
+      print(welcome(service, { ...config, isTerminal: process.stdout.isTTY }))
     if (!isTerminal) {
       const node = { node: process.version, ...(isOldNode() && { recommended: 'Node.js 24' }) }
       log.info({ baseUrl: service.baseUrl, processes: config.processes, ...node }, 'Guichê is ready')
@@ -109,34 +111,6 @@ function explain(error: Error): string {
   if (hint) return `${error.message}\n${hint}`
   // Our own sentences say what to do; the rest needs its stack.
   return error.name === 'Error' || error.name === 'ConfigError' ? `${error.message}${cause}` : `${error.stack}${cause}`
-}
-
-/** What a person needs after a start, as the last thing on the screen: where to go, whose money it is, and what is shown only once. */
-function welcome({ baseUrl, acquirers, isSimulated, newSandbox, firstAdminUrl }: Service, { dataDir }: Config): string {
-  const rows: [name: string, value: string][] = []
-  const add = (name: string, value: string, note?: string) =>
-    rows.push([name, value], ...(note ? [['', `(${note})`] as [string, string]] : []))
-  add('Dashboard', `${baseUrl}/dashboard/`)
-  if (firstAdminUrl) add('First admin', firstAdminUrl, 'works once, within three days')
-  add('Guide', `${baseUrl}/guide/`)
-  add('API reference', `${baseUrl}/docs`)
-  add(acquirers.length > 1 ? 'Acquirers' : 'Acquirer', acquirers.join(', '))
-  const file = `${dataDir}/sandbox.json`
-  if (newSandbox) {
-    add('client_id', newSandbox.clientId)
-    add('client_secret', newSandbox.clientSecret)
-    add('webhook secret', newSandbox.webhookSecret, `shown once, kept in ${file}`)
-    add('Try it', 'README.md, “The sixty-second loop”')
-  } else if (isSimulated && existsSync(file)) add('Sandbox client', `in ${file}`)
-  if (isOldNode()) add('Node.js', `${process.version} works; 24 is recommended`)
-  const money = isSimulated ? ' with a simulated Pix network: no real money moves' : ''
-  const table = rows.map(([name, value]) => `    ${name.padEnd(16)}${value}\n`).join('')
-  return `\n  Guichê runs at ${baseUrl}${money}.\n\n${table}\n`
-}
-
-/** Past its end of life; it works all the same. */
-function isOldNode(): boolean {
-  return Number(process.versions.node.split('.')[0]) < 22
 }
 
 function print(text: string): void {

@@ -32,6 +32,7 @@ const ranks: string[][] = [
     'service.ts',
     'siblings.ts',
     'version.ts',
+    'welcome.ts',
   ],
   ['seed'],
   ['cli'],

@@ -1,7 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import { Counter, Histogram, type Registry } from 'prom-client'
 
-/** One line in the log and one observation per answered request: the route's pattern, never the address, whose query may hold an e-mail. */
+/** Pages and their files: the dashboard without its API, the guide and the reference. One page is dozens of them. */
+const isFile = (route: string) => /^\/(?:dashboard(?!\/api\/)|guide|docs)(?:\/|$)/.test(route)
+
+/** One line in the log (of files at `debug`, unless they fail) and one observation per answered request: the route's pattern, never the address, whose query may hold an e-mail. */
 export function observeRequests(app: FastifyInstance, registry: Registry): void {
   const duration = new Histogram({
     name: 'http_request_duration_seconds',
@@ -32,7 +35,8 @@ export function observeRequests(app: FastifyInstance, registry: Registry): void 
     durationOf(method, route, reply.statusCode).observe(reply.elapsedTime / 1000)
     if (reply.statusCode >= 500) failures.inc({ method, route })
     const ms = Math.round(reply.elapsedTime * 10) / 10
-    log.info({ requestId: request.id, method, route, status: reply.statusCode, ms }, 'answered')
+    const level = reply.statusCode < 400 && isFile(route) ? 'debug' : 'info'
+    log[level]({ requestId: request.id, method, route, status: reply.statusCode, ms }, 'answered')
     done()
   })
 }

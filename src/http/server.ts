@@ -301,7 +301,8 @@ function answerUnknownRoutes(app: Server): void {
   const refuse = (request: FastifyRequest) => {
     const path = request.url.split('?', 1)[0] ?? ''
     const allowed = [...new Set(routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))]
-    if (allowed.length === 0) {
+    // A route that is there and does not find what it is for, such as a file, is no matter of its method.
+    if (allowed.length === 0 || allowed.includes(request.method)) {
       const suggestion = suggestAddress(path, [...documented])
       throw new AppError('not_found', {
         detail: `There is nothing at this address${suggestion || '.'} /docs lists all.`,

@@ -2,23 +2,32 @@ import { Secret, TOTP } from 'otpauth'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
 import { startTestService, type TestService } from '../support/service.ts'
-import { acceptInvitation, type Browser, inviteUser, openBrowser, password } from '../support/users.ts'
+import {
+  acceptInvitation,
+  type Browser,
+  findSandboxMerchant,
+  inviteUser,
+  openBrowser,
+  password,
+} from '../support/users.ts'
+import { eventually } from '../support/webhooks.ts'
 
 type Person = Browser & { email: string; id: string }
 type Session = { id: string; device: string | null; network: string | null; isCurrent: boolean }
 
 let service: TestService
+const logged: Record<string, unknown>[] = []
 beforeAll(async () => {
   // So that a request says which address it comes from.
   const environment = { TRUST_PROXY: '127.0.0.1', REQUIRE_SECOND_FACTOR: 'read_only' }
-  service = await startTestService({ environment })
+  service = await startTestService({ environment, onLog: (line) => logged.push(line) })
 })
 afterAll(async () => await service.stop())
 // So that tries of one test take nothing from the next.
 beforeEach(() => service.clock.advance(60 * 60_000))
 
-async function newPerson(role = 'support'): Promise<Person> {
-  const email = await inviteUser(service, { role })
+async function newPerson(role = 'support', merchantId: string | null = null): Promise<Person> {
+  const email = await inviteUser(service, { role, merchantId })
   const browser = await openBrowser(service, { email, password })
   const session = await browser.call<{ user: { id: string } }>('/dashboard/api/session')
   return { ...browser, email, id: session.body.user.id }
@@ -253,5 +262,56 @@ describe('one’s own sessions', () => {
     const user = await newPerson()
     const left = await user.call('/dashboard/api/session', { method: 'DELETE' })
     expect(left.headers.get('clear-site-data')).toBe('"cache"')
+  })
+})
+
+it('logs what people and programs request, and no line for each file of the dashboard, the guide or the reference', async () => {
+  const get = async (path: string) => await service.call(path, { token: null })
+  const page = await get('/dashboard/')
+  const [asset = ''] = page.text.match(/assets\/[\w.-]+\.js/) ?? []
+  logged.length = 0
+  for (const path of ['/dashboard', `/dashboard/${asset}`, '/guide/', '/docs', '/dashboard/icon.svg'])
+    expect([path, (await get(path)).status]).toEqual([path, 200])
+  expect((await get('/dashboard/assets/nothing.js')).status).toBe(404)
+  expect((await get('/dashboard/api/session')).status).toBe(401)
+  const answered = () => logged.filter(({ msg }) => msg === 'answered').map(({ route }) => route)
+  await eventually(() => answered().length >= 2)
+  expect(answered().toSorted()).toEqual(['/dashboard/api/session', 'unknown'])
+})
+
+describe('a merchant’s people', () => {
+  it('change only so much at once and over time, since all of it is recorded; others are not held up', async () => {
+    const merchantId = await findSandboxMerchant(service)
+    const [owner, other] = [await newPerson('owner', merchantId), await newPerson('owner', merchantId)]
+    const invitePerson = async (by: Browser & { email: string }, role = 'developer') =>
+      await by.call('/dashboard/api/user', { method: 'POST', body: { email: `new-${by.email}`, role } })
+    const entries = async () =>
+      (await service.db.query(sql`select from audit_log where actor = ${`user:${owner.email}`}`)).length
+    const before = await entries()
+    const statuses = []
+    for (let times = 0; times < 103; times += 1) statuses.push((await invitePerson(owner)).status)
+    // Of a hundred, signing in was one.
+    expect(statuses).toEqual([...Array(99).fill(201), 429, 429, 429, 429])
+    expect(await entries()).toBe(before + 99)
+    const refused = await invitePerson(owner)
+    expect(refused.headers.get('retry-after')).toBe('5')
+    expect(refused.body).toMatchObject({ code: 'rate_limited', detail: expect.stringContaining('Wait 5 s') })
+    expect(logged).toContainEqual(
+      expect.objectContaining({
+        security: 'rate_limit.exceeded',
+        route: '/dashboard/api/user',
+        person: expect.any(String),
+      }),
+    )
+    // Reading and signing out need no entry; other people of the merchant, and of the operator, have their own allowance.
+    expect((await owner.call('/dashboard/api/user')).status).toBe(200)
+    expect((await invitePerson(other)).status).toBe(201)
+    expect((await invitePerson(await newPerson('admin'), 'support')).status).toBe(201)
+    service.clock.advance(5_000)
+    expect([(await invitePerson(owner)).status, (await invitePerson(owner)).status]).toEqual([201, 429])
+    expect((await owner.call('/dashboard/api/session', { method: 'DELETE' })).status).toBe(204)
+    expect((await openBrowser(service, { email: owner.email, password })).status).toBe(429)
+    service.clock.advance(5_000)
+    expect((await openBrowser(service, { email: owner.email, password })).status).toBe(200)
   })
 })
