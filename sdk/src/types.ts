@@ -348,8 +348,10 @@ export interface StatementEntry {
   recordType: 'transaction' | 'refund' | 'infraction' | 'withdrawal' | 'suspense' | 'correction' | 'fee_draw' | 'pay_in' | 'write_off' | 'psp_fee' | 'manual_entry'
   /** Identifier of what it was booked for. */
   recordId: string
-  /** The transaction that has it: GET /transaction/{id} shows the refund or the dispute. */
+  /** The transaction that has it: GET /transaction/{id} shows the refund, the dispute or what was corrected. */
   transactionId: string | null
+  /** What it is, where recordId has nothing to look up: an entry of the operator (pay_in, manual_entry) or a correction. Null for all others. */
+  description: string | null
   /** When it was booked. */
   createdAt: string
 }

@@ -56,7 +56,11 @@ export function entryCommands(program: Command, ledger: Command): void {
     return one
       .option('--acquirer <name>', 'at which PSP the money is; needed where there are several')
       .requiredOption('--amount <cents>', 'how much', toCents)
-      .requiredOption('--description <text>', 'what it is, for whoever reads the ledger later', toReason)
+      .requiredOption(
+        '--description <text>',
+        'what it is: your people read it, and with --client the merchant, in its statement',
+        toReason,
+      )
       .option('--key <key>', 'the same key again books nothing a second time')
       .option('--json', 'print JSON')
   }

@@ -1,6 +1,7 @@
 import type { Db } from '../db/sql.ts'
 import { type Column, writeCsv } from '../http/csv.ts'
 import { listStatementBefore, type StatementFilters, type StatementRow } from './store.ts'
+import { describeEntry } from './view.ts'
 
 const rowsAtOnce = 1000
 
@@ -12,6 +13,8 @@ const columns: Column<StatementRow>[] = [
   ['balance_cents', (row) => row.balance],
   ['record_type', (row) => row.record_type],
   ['record_id', (row) => row.record_id],
+  ['transaction_id', (row) => row.transaction_id],
+  ['description', describeEntry],
 ]
 
 /** All entries of a statement as CSV, the last booked first, piece by piece. */

@@ -40,8 +40,12 @@ export const StatementEntryView = Type.Object({
   recordId: Uuid('Identifier of what it was booked for'),
   transactionId: Nullable(
     'string',
-    'The transaction that has it: GET /transaction/{id} shows the refund or the dispute',
+    'The transaction that has it: GET /transaction/{id} shows the refund, the dispute or what was corrected',
     'uuid',
+  ),
+  description: Nullable(
+    'string',
+    'What it is, where recordId has nothing to look up: an entry of the operator (pay_in, manual_entry) or a correction. Null for all others',
   ),
   createdAt: DateTime('When it was booked'),
 })

@@ -179,6 +179,11 @@ export type StatementRow = {
   record_id: string
   /** The transaction of what it was booked for; null where it has none. */
   transaction_id: string | null
+  /** Of an entry of the operator: what it says that it is. */
+  entry_description: string | null
+  /** Of a correction: what of the acquirer's list differed from the ledger. */
+  corrected_subject: 'payment' | 'return' | 'payout' | null
+  corrected_reference: string | null
   created_at: Date
 }
 
@@ -249,7 +254,18 @@ const statementColumns = sql`
     when 'infraction' then (
       select transaction_id from infractions
       where infractions.merchant_id = ledger_transfers.merchant_id and infractions.id = ledger_transfers.record_id)
-  end as transaction_id, created_at`
+    when 'correction' then (
+      select id from transactions
+      where transactions.merchant_id = ledger_transfers.merchant_id and transactions.id = (
+        select differences.record_id from differences where differences.id = ledger_transfers.record_id))
+  end as transaction_id,
+  case when record_type in ('pay_in', 'write_off', 'manual_entry') then (
+    select description from operator_entries where operator_entries.id = ledger_transfers.record_id) end as entry_description,
+  case when record_type = 'correction' then (
+    select subject from differences where differences.id = ledger_transfers.record_id) end as corrected_subject,
+  case when record_type = 'correction' then (
+    select reference from differences where differences.id = ledger_transfers.record_id) end as corrected_reference,
+  created_at`
 
 /** A transfer has the account on one side or on the other, and each side has an index with all that a filter asks for. */
 type Entries = (side: 'debit' | 'credit') => Sql

@@ -17,6 +17,14 @@ export function toStatementEntryView(row: StatementRow) {
     recordType: row.record_type,
     recordId: row.record_id,
     transactionId: row.transaction_id,
+    description: describeEntry(row),
     createdAt: row.created_at.toISOString(),
   }
+}
+
+/** What an entry is that has no record to be looked up: an entry of the operator, or a correction. Null for all others. */
+export function describeEntry(row: StatementRow): string | null {
+  const { entry_description: description, corrected_subject: subject, corrected_reference: reference } = row
+  if (subject === null) return description
+  return `The operator corrected the balance: the acquirer's list and the ledger differed about the ${subject} ${reference}.`
 }

@@ -154,7 +154,9 @@ describe('the statement', () => {
     expect(csv.headers.get('content-type')).toContain('text/csv')
     const lines = csv.text.trimEnd().split('\r\n')
     expect(lines).toHaveLength(whole.total + 1)
-    expect(lines[0]).toBe('id,created_at,kind,amount_cents,balance_cents,record_type,record_id')
+    expect(lines[0]).toBe(
+      'id,created_at,kind,amount_cents,balance_cents,record_type,record_id,transaction_id,description',
+    )
   })
 
   it('wants the scope for it', async () => {

@@ -137,7 +137,7 @@ describe('a merchant that owes', () => {
     const entries = (await statement()).filter(({ recordId }) => recordId === id)
     expect(entries).toMatchObject([
       { kind: 'debt_repaid', amount: -500, recordType: 'pay_in' },
-      { kind: 'pay_in', amount: 700, recordType: 'pay_in' },
+      { kind: 'pay_in', amount: 700, recordType: 'pay_in', description: 'a test' },
     ])
   })
 

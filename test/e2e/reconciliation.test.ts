@@ -7,7 +7,7 @@ import { sql } from '../../src/db/sql.ts'
 import { dayBefore, dayOf, windowOf } from '../../src/reconciliation/days.ts'
 import { manualClock } from '../support/clock.ts'
 import { type CommandLine, openCommandLine } from '../support/command-line.ts'
-import { payOne } from '../support/refunds.ts'
+import { askForRefund, payOne } from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
 type Difference = { id: string; class: string; reference: string; state: string; decidedBy: string | null }
@@ -20,6 +20,7 @@ let service: TestService
 let cli: CommandLine
 let folder: string
 let [changed, gone] = ['', '']
+let right: { id: string; endToEnd: string }
 
 beforeAll(async () => {
   service = await startTestService({
@@ -28,7 +29,7 @@ beforeAll(async () => {
   })
   cli = await openCommandLine(service)
   folder = await mkdtemp(join(tmpdir(), 'guiche-close-'))
-  await payOne(service, 5000)
+  right = await payOne(service, 5000)
   changed = (await payOne(service, 2000)).endToEnd
   gone = (await payOne(service, 3000)).endToEnd
   // The bank's own books, as if it had made a mistake.
@@ -41,6 +42,14 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
+type Entry = { recordId: string; amount: number; transactionId: string | null; description: string | null }
+/** What the merchant reads of a record in its statement. */
+const entriesOf = async (id: string) => {
+  const { data } = (await service.call<{ data: Entry[] }>('/statement?kind=correction')).body
+  return data
+    .filter(({ recordId }) => recordId === id)
+    .map(({ amount, transactionId, description }) => ({ amount, transactionId, description }))
+}
 const listOpen = async () => await cli.runJson<Difference[]>(['reconcile', 'list', '--open'])
 
 describe('guiche reconcile', () => {
@@ -81,6 +90,32 @@ describe('guiche reconcile', () => {
     expect(actions).toMatch(/cli:maria +reconcile\.confirm .*class=amount .*cents=-100/)
     expect(await findBreaches(service.db)).toEqual([])
     await cli.expectFailure(['reconcile', '--acquirer', 'nobody'], /no acquirer nobody. There are simulator/)
+    expect(await entriesOf(find('amount'))).toEqual([
+      {
+        amount: -100,
+        transactionId: expect.any(String),
+        description: expect.stringContaining(`differed about the payment ${changed}`),
+      },
+    ])
+  })
+
+  it('shows a return that the bank made by itself on the transaction, once it is confirmed', async () => {
+    await service.db.query(sql`
+      insert into simulator.returns (end_to_end_id, id, return_id, amount, nature, requested_at, settles_at)
+      values (${right.endToEnd}, 'ofthebank', 'D0909000020260302150000000000777', 700, 'ORIGINAL', ${noon}, ${noon})`)
+    await cli.read(['reconcile', '--from', day, '--to', day])
+    const [found] = await listOpen()
+    expect(found).toMatchObject({ class: 'return' })
+    await cli.read(['--as', 'maria', 'reconcile', 'confirm', found?.id ?? ''])
+    expect((await service.call(`/transaction/${right.id}`)).body).toMatchObject({
+      status: 'PAID',
+      amountReturned: 700,
+      returns: [{ amount: 700, disputeId: null }],
+    })
+    expect(await entriesOf(found?.id ?? '')).toMatchObject([{ amount: -700, transactionId: right.id }])
+    const refund = await askForRefund(service, right.id, { amount: 4301 })
+    expect([refund.status, refund.body.amountLeft]).toEqual([422, 4300])
+    expect(await findBreaches(service.db)).toEqual([])
   })
 })
 

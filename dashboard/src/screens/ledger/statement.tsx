@@ -171,9 +171,19 @@ function Amount({ of: amount }: { of: number }) {
   )
 }
 
-function EntryName({ entry: { kind, id }, href }: { entry: StatementEntry; href: string | null }) {
+function EntryName({ entry: { kind, id, description }, href }: { entry: StatementEntry; href: string | null }) {
   const t = useText(words)
-  if (href === null) return <Text size="sm">{t.kinds[kind]}</Text>
+  if (href === null)
+    return (
+      <Text size="sm" title={description ?? undefined}>
+        {t.kinds[kind]}
+        {description && (
+          <Text size="xs" c="dimmed" component="span" display="block">
+            {description}
+          </Text>
+        )}
+      </Text>
+    )
   return (
     <Anchor component={Link} href={href} size="sm" aria-label={`${t.kinds[kind]}, ${t.entry(String(id))}`}>
       {t.kinds[kind]}
