@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import type pg from 'pg'
-import { createBatch } from '../src/lib/batch.ts'
+import { createBatcher } from '../src/lib/batch.ts'
 import type { Clock } from '../src/lib/clock.ts'
 import { tellReceiver } from './callbacks.ts'
 import { decideInfraction, openInfraction, returnUnannounced } from './contest.ts'
@@ -207,5 +207,12 @@ async function answer(network: Network, controls: Controls, request: HttpRequest
  * others: where all of a shop's connections wait for charges, none would come, and what piled up in a pause would stay piled up.
  */
 function batched<Item, Result>(run: (items: Item[]) => Promise<Result[]>): (item: Item) => Promise<Result> {
-  return createBatch({ run, itemsMax: 128, flightsMax: 1, besideMin: 8, restMs: 2, isolates: () => false })
+  return createBatcher({
+    run,
+    maxBatchSize: 128,
+    maxConcurrency: 1,
+    minConcurrentBatch: 8,
+    lingerMs: 2,
+    retryIndividually: () => false,
+  })
 }

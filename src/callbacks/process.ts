@@ -1,5 +1,5 @@
 import { type Db, mayBeOneRowsFault } from '../db/sql.ts'
-import { createBatch } from '../lib/batch.ts'
+import { createBatcher } from '../lib/batch.ts'
 import { fromTxid } from '../pix/ids.ts'
 import { checkReturns } from '../transactions/infraction-poll.ts'
 import type { Owner } from '../transactions/owner-store.ts'
@@ -28,7 +28,7 @@ const strangersPauseMs = 1_000
 const batchNoticesMax = 128
 const batchesMax = 2
 /** Nobody waits for these. */
-const restMs = 10
+const lingerMs = 10
 
 export type ProcessDeps = SettleDeps & {
   /** Writes what a look at a notice has come to. */
@@ -58,12 +58,12 @@ export async function processNotice(deps: ProcessDeps, notice: InboxRow): Promis
 
 /** One commit for all looks that end while another commit is under way. */
 export function createLookWriter(db: Db): ProcessDeps['writeLook'] {
-  return createBatch({
-    itemsMax: batchNoticesMax,
-    flightsMax: batchesMax,
-    besideMin: batchNoticesMax,
-    restMs,
-    isolates: mayBeOneRowsFault,
+  return createBatcher({
+    maxBatchSize: batchNoticesMax,
+    maxConcurrency: batchesMax,
+    minConcurrentBatch: batchNoticesMax,
+    lingerMs,
+    retryIndividually: mayBeOneRowsFault,
     run: async (looks: NoticeLook[]) => {
       await updateNotices(db, looks)
       return looks.map(() => null)

@@ -1,6 +1,6 @@
 import type { CallbackNotice } from '../acquirers/acquirer.ts'
 import { type Db, mayBeOneRowsFault } from '../db/sql.ts'
-import { createBatch } from '../lib/batch.ts'
+import { createBatcher } from '../lib/batch.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type InboxRow, insertNotices, type NewNotice } from './store.ts'
 
@@ -12,8 +12,8 @@ export const leaseMs = 10_000
 /** Callbacks in one commit, and commits under way at once. Most callbacks tell of one payment. */
 const batchCallbacksMax = 128
 const batchesMax = 2
-const besideCallbacksMin = 16
-const restMs = 3
+const minConcurrentBatch = 16
+const lingerMs = 3
 /** Of one callback in one commit: one that tells of thousands would else keep all that are told meanwhile waiting. */
 const partMax = 500
 
@@ -37,12 +37,12 @@ export async function receiveCallback(
 
 /** One commit for all callbacks that arrive while another commit is under way. */
 export function createNoticeWriter({ db, clock }: { db: Db; clock: Clock }): ReceiveDeps['keepNotices'] {
-  return createBatch({
-    itemsMax: batchCallbacksMax,
-    flightsMax: batchesMax,
-    besideMin: besideCallbacksMin,
-    restMs,
-    isolates: mayBeOneRowsFault,
+  return createBatcher({
+    maxBatchSize: batchCallbacksMax,
+    maxConcurrency: batchesMax,
+    minConcurrentBatch,
+    lingerMs,
+    retryIndividually: mayBeOneRowsFault,
     run: async (callbacks: NewNotice[][]) => {
       const now = clock.now()
       const leaseUntil = new Date(now.getTime() + leaseMs)

@@ -1,116 +1,118 @@
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it, vi } from 'vitest'
-import { createBatch } from './batch.ts'
+import { createBatcher } from './batch.ts'
 
-/** A `run` whose flights land when told, and that keeps what was aboard. */
-function createAirport() {
-  const flights: { items: number[]; land: (error?: Error) => void }[] = []
+/** A `run` that keeps its batches, each of which ends when the test says so. */
+function createRuns() {
+  const batches: { items: number[]; finish: (error?: Error) => void }[] = []
   const run = (items: number[]) =>
     new Promise<string[]>((resolve, reject) => {
-      const land = (error?: Error) => (error === undefined ? resolve(items.map((item) => `#${item}`)) : reject(error))
-      flights.push({ items, land })
+      const finish = (error?: Error) => (error === undefined ? resolve(items.map((item) => `#${item}`)) : reject(error))
+      batches.push({ items, finish })
     })
-  return { flights, run }
+  return { batches, run }
 }
 
-describe('a batch', () => {
-  it('takes the items of one turn together and gives each its own result', async () => {
-    const { flights, run } = createAirport()
-    const add = createBatch({ run, itemsMax: 10, flightsMax: 1 })
+describe('a batcher', () => {
+  it('batches the items of one turn and returns each its own result', async () => {
+    const { batches, run } = createRuns()
+    const add = createBatcher({ run, maxBatchSize: 10, maxConcurrency: 1 })
     const results = Promise.all([add(1), add(2), add(3)])
     await turn()
-    flights[0]?.land()
+    batches[0]?.finish()
     expect(await results).toEqual(['#1', '#2', '#3'])
-    expect(flights.map(({ items }) => items)).toEqual([[1, 2, 3]])
+    expect(batches.map(({ items }) => items)).toEqual([[1, 2, 3]])
   })
 
-  it('leaves in the midst of a turn once it is half full, and takes the rest of the turn together', async () => {
-    const { flights, run } = createAirport()
-    const add = createBatch({ run, itemsMax: 6, flightsMax: 2, besideMin: 2 })
+  it('starts within a turn once a batch is half full, and batches the rest of the turn', async () => {
+    const { batches, run } = createRuns()
+    const add = createBatcher({ run, maxBatchSize: 6, maxConcurrency: 2, minConcurrentBatch: 2 })
     const results = [1, 2, 3].map(add)
-    expect(flights.map(({ items }) => items)).toEqual([[1, 2, 3]])
+    expect(batches.map(({ items }) => items)).toEqual([[1, 2, 3]])
     results.push(add(4), add(5))
-    expect(flights).toHaveLength(1)
+    expect(batches).toHaveLength(1)
     await turn()
-    expect(flights.map(({ items }) => items)).toEqual([
+    expect(batches.map(({ items }) => items)).toEqual([
       [1, 2, 3],
       [4, 5],
     ])
-    for (const { land } of flights) land()
+    for (const { finish } of batches) finish()
     expect(await Promise.all(results)).toEqual(['#1', '#2', '#3', '#4', '#5'])
   })
 
-  it('keeps items that come while all flights are busy for the next one', async () => {
-    const { flights, run } = createAirport()
-    const add = createBatch({ run, itemsMax: 10, flightsMax: 1 })
+  it('keeps items that come at the maximum concurrency for the next batch', async () => {
+    const { batches, run } = createRuns()
+    const add = createBatcher({ run, maxBatchSize: 10, maxConcurrency: 1 })
     const first = add(1)
     await turn()
     const later = Promise.all([add(2), add(3)])
     await turn()
-    expect(flights).toHaveLength(1)
-    flights[0]?.land()
+    expect(batches).toHaveLength(1)
+    batches[0]?.finish()
     expect(await first).toBe('#1')
-    await vi.waitFor(() => expect(flights[1]?.items).toEqual([2, 3]))
-    flights[1]?.land()
+    await vi.waitFor(() => expect(batches[1]?.items).toEqual([2, 3]))
+    batches[1]?.finish()
     expect(await later).toEqual(['#2', '#3'])
   })
 
-  it('lets one more flight leave beside others only when it is well filled, and at once when there is none', async () => {
-    const { flights, run } = createAirport()
-    const add = createBatch({ run, itemsMax: 10, flightsMax: 2, besideMin: 3 })
+  it('starts a concurrent batch only with enough items, and at once when none runs', async () => {
+    const { batches, run } = createRuns()
+    const add = createBatcher({ run, maxBatchSize: 10, maxConcurrency: 2, minConcurrentBatch: 3 })
     const results = [add(1)]
     await turn()
     results.push(add(2), add(3))
     await turn()
     await turn()
-    expect(flights.map(({ items }) => items)).toEqual([[1]])
+    expect(batches.map(({ items }) => items)).toEqual([[1]])
     results.push(add(4))
     await turn()
     await turn()
-    expect(flights.map(({ items }) => items)).toEqual([[1], [2, 3, 4]])
+    expect(batches.map(({ items }) => items)).toEqual([[1], [2, 3, 4]])
     results.push(add(5))
-    flights[0]?.land()
-    flights[1]?.land()
-    await vi.waitFor(() => expect(flights[2]?.items).toEqual([5]))
-    flights[2]?.land()
+    batches[0]?.finish()
+    batches[1]?.finish()
+    await vi.waitFor(() => expect(batches[2]?.items).toEqual([5]))
+    batches[2]?.finish()
     expect(await Promise.all(results)).toEqual(['#1', '#2', '#3', '#4', '#5'])
   })
 
-  it('has those wait for more who came meanwhile, where they are few, and who comes alone for nobody', async () => {
-    const { flights, run } = createAirport()
-    const add = createBatch({ run, itemsMax: 10, flightsMax: 1, besideMin: 3, restMs: 50 })
+  it('lets items that come while a batch runs linger for more if they are few, and starts a single item at once', async () => {
+    const { batches, run } = createRuns()
+    const add = createBatcher({ run, maxBatchSize: 10, maxConcurrency: 2, minConcurrentBatch: 3, lingerMs: 5_000 })
     const alone = async (item: number) => {
       const result = add(item)
       await turn()
-      flights.at(-1)?.land()
-      const landed = await result
+      batches.at(-1)?.finish()
+      const finished = await result
       await turn()
-      return landed
+      return finished
     }
-    // Each leaves in the turn in which it comes.
+    // Each starts in the turn in which it comes.
     expect([await alone(1), await alone(2)]).toEqual(['#1', '#2'])
 
     const first = add(3)
     await turn()
     const second = add(4)
-    flights[2]?.land()
+    batches[2]?.finish()
     await first
     const third = add(5)
     await turn()
-    expect(flights).toHaveLength(3)
-    await vi.waitFor(() => expect(flights[3]?.items).toEqual([4, 5]))
-    flights[3]?.land()
-    expect(await Promise.all([second, third])).toEqual(['#4', '#5'])
+    expect(batches).toHaveLength(3)
+    // Three are enough for a batch of their own.
+    const fourth = add(6)
+    await vi.waitFor(() => expect(batches[3]?.items).toEqual([4, 5, 6]))
+    batches[3]?.finish()
+    expect(await Promise.all([second, third, fourth])).toEqual(['#4', '#5', '#6'])
   })
 
-  it('has those who came meanwhile wait as long as the flight took, for that is how busy it is', async () => {
-    const departures: number[] = []
-    const add = createBatch<number, number>({
-      itemsMax: 10,
-      flightsMax: 1,
-      restMs: 1,
+  it('lingers as long as the batch before took, within bounds', async () => {
+    const starts: number[] = []
+    const add = createBatcher<number, number>({
+      maxBatchSize: 10,
+      maxConcurrency: 1,
+      lingerMs: 1,
       run: async (items) => {
-        departures.push(performance.now())
+        starts.push(performance.now())
         await sleep(20)
         return items
       },
@@ -119,41 +121,41 @@ describe('a batch', () => {
     await turn()
     const second = add(2)
     await first
-    const landedAt = performance.now()
+    const finishedAt = performance.now()
     await second
-    expect((departures[1] ?? 0) - landedAt).toBeGreaterThan(15)
+    expect((starts[1] ?? 0) - finishedAt).toBeGreaterThan(15)
   })
 
-  it('never carries more than itemsMax, nor flies more than flightsMax at once', async () => {
+  it('never exceeds maxBatchSize or maxConcurrency', async () => {
     let now = 0
-    let flightsSeen = 0
+    let concurrencySeen = 0
     let itemsSeen = 0
-    const add = createBatch<number, number>({
+    const add = createBatcher<number, number>({
       run: async (items) => {
         now += 1
-        flightsSeen = Math.max(flightsSeen, now)
+        concurrencySeen = Math.max(concurrencySeen, now)
         itemsSeen = Math.max(itemsSeen, items.length)
         await turn()
         now -= 1
         return items.map((item) => item * 2)
       },
-      itemsMax: 7,
-      flightsMax: 2,
+      maxBatchSize: 7,
+      maxConcurrency: 2,
     })
     const items = Array.from({ length: 1000 }, (_, index) => index)
     expect(await Promise.all(items.map(add))).toEqual(items.map((item) => item * 2))
-    expect({ flightsSeen, itemsSeen }).toEqual({ flightsSeen: 2, itemsSeen: 7 })
+    expect({ concurrencySeen, itemsSeen }).toEqual({ concurrencySeen: 2, itemsSeen: 7 })
   })
 
-  it('sorts a batch, and still gives every caller its own', async () => {
+  it('sorts a batch, and still returns every caller its own result', async () => {
     const seen: number[][] = []
-    const add = createBatch<number, string>({
+    const add = createBatcher<number, string>({
       run: async (items) => {
         seen.push(items)
         return items.map((item) => `#${item}`)
       },
-      itemsMax: 10,
-      flightsMax: 1,
+      maxBatchSize: 10,
+      maxConcurrency: 1,
       sort: (a, b) => a - b,
     })
     expect(await Promise.all([add(3), add(1), add(2)])).toEqual(['#3', '#1', '#2'])
@@ -161,13 +163,13 @@ describe('a batch', () => {
   })
 
   it('lets a bad item fail alone', async () => {
-    const add = createBatch<number, number>({
+    const add = createBatcher<number, number>({
       run: async (items) => {
         if (items.includes(2)) throw new Error('two is bad')
         return items
       },
-      itemsMax: 10,
-      flightsMax: 1,
+      maxBatchSize: 10,
+      maxConcurrency: 1,
     })
     const settled = await Promise.allSettled([add(1), add(2), add(3)])
     expect(settled).toEqual([
@@ -178,24 +180,24 @@ describe('a batch', () => {
     expect(await add(4)).toBe(4)
   })
 
-  it('does not repeat an error that is no item’s fault', async () => {
+  it('does not retry after an error that no item caused', async () => {
     let runs = 0
-    const add = createBatch<number, number>({
+    const add = createBatcher<number, number>({
       run: async () => {
         runs += 1
         throw new Error('connection lost')
       },
-      itemsMax: 10,
-      flightsMax: 1,
-      isolates: () => false,
+      maxBatchSize: 10,
+      maxConcurrency: 1,
+      retryIndividually: () => false,
     })
     const settled = await Promise.allSettled([add(1), add(2)])
     expect(settled.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
     expect(runs).toBe(1)
   })
 
-  it('takes too few results for a fault, and leaves nobody waiting', async () => {
-    const add = createBatch<number, number>({ run: async () => [], itemsMax: 10, flightsMax: 1 })
+  it('rejects all items when `run` returns too few results', async () => {
+    const add = createBatcher<number, number>({ run: async () => [], maxBatchSize: 10, maxConcurrency: 1 })
     const settled = await Promise.allSettled([add(1), add(2)])
     expect(settled.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
   })

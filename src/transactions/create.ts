@@ -2,7 +2,7 @@ import type { Acquirers } from '../acquirers/registry.ts'
 import { type Db, mayBeOneRowsFault, type Tx } from '../db/sql.ts'
 import { idempotencyKeyReused } from '../http/idempotency-key.ts'
 import { assert } from '../lib/assert.ts'
-import { createBatch } from '../lib/batch.ts'
+import { createBatcher } from '../lib/batch.ts'
 import type { Clock } from '../lib/clock.ts'
 import { compare } from '../lib/compare.ts'
 import { AppError } from '../lib/errors.ts'
@@ -32,8 +32,8 @@ const askAgainMs = 5_000
 /** Rows in one commit, and commits under way at once: measured best for throughput, and an idle service waits for nothing. */
 const batchRowsMax = 64
 const batchesMax = 2
-const besideRowsMin = 16
-const restMs = 3
+const minConcurrentBatch = 16
+const lingerMs = 3
 
 export type CreateDeps = {
   db: Db
@@ -95,12 +95,12 @@ async function drawMeanwhile(row: NewTransaction): Promise<TransactionCreatedWir
 
 /** One commit for all transactions that arrive while another commit is under way. */
 export function createTransactionWriter(db: Db): (transaction: NewTransaction) => Promise<boolean> {
-  return createBatch({
-    itemsMax: batchRowsMax,
-    flightsMax: batchesMax,
-    besideMin: besideRowsMin,
-    restMs,
-    isolates: mayBeOneRowsFault,
+  return createBatcher({
+    maxBatchSize: batchRowsMax,
+    maxConcurrency: batchesMax,
+    minConcurrentBatch,
+    lingerMs,
+    retryIndividually: mayBeOneRowsFault,
     sort: byKey,
     run: async (transactions: NewTransaction[]) => await insertAll(db, transactions),
   })

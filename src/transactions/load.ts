@@ -1,6 +1,6 @@
 import type { Db } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
-import { createBatch } from '../lib/batch.ts'
+import { createBatcher } from '../lib/batch.ts'
 import type { RecordMoment } from '../webhooks/payload.ts'
 import { atSnapshot } from './change.ts'
 import type { TransactionWire } from './schema.ts'
@@ -10,17 +10,17 @@ import { toTransactionView } from './view.ts'
 /** Read in one statement, and statements under way at once. */
 const batchReadsMax = 64
 const batchesMax = 2
-const besideMin = 16
+const minConcurrentBatch = 16
 
 export type TransactionReader = (key: { merchantId: string; recordId: string }) => Promise<TransactionRow | null>
 
 /** One statement for all that is asked for while another is under way. Null where the merchant has no such transaction. */
 export function createTransactionReader(db: Db): TransactionReader {
-  return createBatch({
-    itemsMax: batchReadsMax,
-    flightsMax: batchesMax,
-    besideMin,
-    isolates: () => false,
+  return createBatcher({
+    maxBatchSize: batchReadsMax,
+    maxConcurrency: batchesMax,
+    minConcurrentBatch,
+    retryIndividually: () => false,
     run: async (keys: Parameters<TransactionReader>[0][]) => {
       const rows = new Map((await findTransactions(db, keys)).map((row) => [row.id, row]))
       return keys.map(({ merchantId, recordId }) => {

@@ -13,7 +13,7 @@ import { type Posting, postAll } from '../ledger/post.ts'
 import { paid } from '../ledger/transfers.ts'
 import { assert } from '../lib/assert.ts'
 import { together } from '../lib/at-once.ts'
-import { createBatch } from '../lib/batch.ts'
+import { createBatcher } from '../lib/batch.ts'
 import type { Clock } from '../lib/clock.ts'
 import { compare } from '../lib/compare.ts'
 import { fromTxid, toTxid } from '../pix/ids.ts'
@@ -30,8 +30,8 @@ import { bookingGate, holdSurplus } from './suspend.ts'
 /** Payments in one commit, and commits under way at once: a second one asks the database while the first waits for the disk. */
 const batchPaymentsMax = 64
 const batchesMax = 2
-const besideMin = 16
-const restMs = 5
+const minConcurrentBatch = 16
+const lingerMs = 5
 /** Reading is no commit: it goes in larger parts. */
 const batchReadsMax = 256
 
@@ -168,22 +168,22 @@ type Confirmed = Pick<Found, 'charge' | 'payment'> & {
 
 export function createSettlement({ db, clock }: { db: Db; clock: Clock }): Settlement {
   return {
-    findOwner: createBatch({
-      itemsMax: batchReadsMax,
-      flightsMax: batchesMax,
-      besideMin,
-      restMs,
+    findOwner: createBatcher({
+      maxBatchSize: batchReadsMax,
+      maxConcurrency: batchesMax,
+      minConcurrentBatch,
+      lingerMs,
       run: async (ids: string[]) => {
         const owners = new Map((await findOwners(db, ids)).map((owner) => [owner.id, owner]))
         return ids.map((id) => owners.get(id) ?? null)
       },
     }),
-    bookPayment: createBatch({
-      itemsMax: batchPaymentsMax,
-      flightsMax: batchesMax,
-      besideMin,
-      restMs,
-      isolates: mayBeOneRowsFault,
+    bookPayment: createBatcher({
+      maxBatchSize: batchPaymentsMax,
+      maxConcurrency: batchesMax,
+      minConcurrentBatch,
+      lingerMs,
+      retryIndividually: mayBeOneRowsFault,
       run: async (payments: Confirmed[]) => await bookPayments(db, clock, payments),
     }),
   }

@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { Agent } from 'undici'
 import { type Db, mayBeOneRowsFault } from '../db/sql.ts'
-import { createBatch } from '../lib/batch.ts'
+import { createBatcher } from '../lib/batch.ts'
 import { createBell } from '../lib/bell.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { SecretKey } from '../lib/secrets.ts'
@@ -87,7 +87,7 @@ const restMs = 5
 const restsPerLook = 2
 const restMsMax = 25
 /** Nobody waits for a booking, but for the next event of the record. Where so many wait they are enough. */
-const bookingRestMs = 30
+const bookingLingerMs = 30
 const bookingsMin = 64
 
 /** After a look at all receivers that came to the end, those that are known are looked at for ten times as long as it took, and no longer than this. */
@@ -108,13 +108,13 @@ export function startDeliveries(deps: Deps): Deliveries {
   const dialler = options.dialler ?? createDialler({ allowPrivate: deps.allowPrivate })
   const sender = createSender({ dialler, deadlineMs: options.deadlineMs, now: () => clock.now() })
   const metrics = deps.metrics && createMetrics({ registry: deps.metrics, db, clock })
-  const book = createBatch<AttemptResult, null>({
+  const book = createBatcher<AttemptResult, null>({
     run: (attempts) => bookAttempts(db, attempts),
-    itemsMax: 128,
-    flightsMax: 1,
-    isolates: mayBeOneRowsFault,
-    restMs: bookingRestMs,
-    besideMin: bookingsMin,
+    maxBatchSize: 128,
+    maxConcurrency: 1,
+    retryIndividually: mayBeOneRowsFault,
+    lingerMs: bookingLingerMs,
+    minConcurrentBatch: bookingsMin,
   })
   const ready = new Map<string, Ready[]>()
   const inFlight = new Set<Promise<void>>()
