@@ -53,7 +53,7 @@ export type AppDeps = {
   /** Null unless the acquirer is the simulator. */
   sandbox: Sandbox | null
   /** Called after a commit that enqueued a webhook. */
-  nudgeDeliveries: () => void
+  wakeDeliveries: () => void
   /** Called with notices of callbacks that were kept. */
   workOn: ReceiveDeps['workOn']
 }

@@ -43,7 +43,7 @@ export async function describeApi(): Promise<object> {
       personality: nobody,
       serve: null,
     },
-    nudgeDeliveries: () => {},
+    wakeDeliveries: () => {},
     workOn: () => {},
   })
   await app.ready()

@@ -100,7 +100,7 @@ export async function startService({
       ...deps,
       shared: siblings,
       sandbox: network.sandbox,
-      nudgeDeliveries: () => worker?.nudgeDeliveries(),
+      wakeDeliveries: () => worker?.wakeDeliveries(),
       workOn: (notices) => worker?.workOn(notices),
     })
     // With all rights, and for pretended money only.

@@ -42,7 +42,7 @@ export type WorkerDeps = {
   orphanMatchThreshold: number | null
 }
 
-export type Worker = { nudgeDeliveries(): void; workOn: ReceiveDeps['workOn']; stop(): Promise<void> }
+export type Worker = { wakeDeliveries(): void; workOn: ReceiveDeps['workOn']; stop(): Promise<void> }
 
 /** All that goes on without a request: jobs and deliveries of webhooks. Any number of processes may run one each. */
 export async function startWorker(deps: WorkerDeps): Promise<Worker> {
@@ -54,7 +54,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     await releaseAllLeases(tx, now)
   })
   let deliveries: Deliveries | null = null
-  const settleDeps = { ...deps, settlement: createSettlement(deps), nudgeDeliveries: () => deliveries?.nudge() }
+  const settleDeps = { ...deps, settlement: createSettlement(deps), wakeDeliveries: () => deliveries?.wake() }
   const jobs = await startJobs({
     db,
     log,
@@ -100,7 +100,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   observeDisputes(deps)
   observeReconciliation({ db, registry })
   return {
-    nudgeDeliveries: () => started.nudge(),
+    wakeDeliveries: () => started.wake(),
     workOn: inbox.workOn,
     async stop() {
       await Promise.all([jobs.stop(), inbox.stop(), started.stop()])

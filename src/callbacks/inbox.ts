@@ -1,4 +1,4 @@
-import { createBell } from '../lib/bell.ts'
+import { createSignal } from '../lib/signal.ts'
 import { type ProcessDeps, processNotice } from './process.ts'
 import { leaseMs, toKey } from './receive.ts'
 import { claimNotices, type InboxRow, updateNotices } from './store.ts'
@@ -31,7 +31,7 @@ export function startInbox(deps: ProcessDeps): Inbox {
   const { db, clock, log } = deps
   const waiting: InboxRow[] = []
   const atWork = new Map<string, Promise<void>>()
-  const bell = createBell()
+  const signal = createSignal()
   let hasMore = false
   let lookedAt = Number.NEGATIVE_INFINITY
   let isStopping = false
@@ -41,7 +41,7 @@ export function startInbox(deps: ProcessDeps): Inbox {
     workOn,
     async stop() {
       isStopping = true
-      bell.ring()
+      signal.notify()
       await running
       await giveBack(waiting.splice(0))
       await Promise.all(atWork.values())
@@ -75,7 +75,7 @@ export function startInbox(deps: ProcessDeps): Inbox {
     } finally {
       atWork.delete(key)
       begin()
-      if (hasMore && waiting.length === 0) bell.ring()
+      if (hasMore && waiting.length === 0) signal.notify()
     }
   }
 
@@ -83,9 +83,9 @@ export function startInbox(deps: ProcessDeps): Inbox {
     while (!isStopping) {
       await look().catch(async (error: unknown) => {
         log.error({ err: error }, 'callbacks could not be looked for')
-        await bell.wait(faultPauseMs)
+        await signal.wait(faultPauseMs)
       })
-      await bell.wait(lookEveryMs)
+      await signal.wait(lookEveryMs)
     }
   }
 

@@ -86,8 +86,8 @@ async function act<Result>(
     const [owner] = await findOwners(context.db, [transaction])
     if (!owner) throw new Error(`There is no transaction ${transaction}.`)
     const about = { ...action, merchantId: owner.merchant_id, recordId: transaction }
-    // The service finds the event to deliver by itself: nobody is to be nudged here.
-    const deps = { ...context, db: recorded(program, context, about), nudgeDeliveries: () => {} }
+    // The service finds the event to deliver on its own: no loop has to be woken here.
+    const deps = { ...context, db: recorded(program, context, about), wakeDeliveries: () => {} }
     return await operate(deps, owner.merchant_id)
   })
 }

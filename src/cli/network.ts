@@ -19,8 +19,8 @@ export async function withAcquirers<Result>(work: (context: Context & SettleDeps
         network.routes,
       )
       const settlement = createSettlement(context)
-      // The service finds the events to deliver by itself: nobody is to be nudged here.
-      return await work({ ...context, log, acquirers, settlement, nudgeDeliveries: () => {} })
+      // The service finds the events to deliver on its own: no loop has to be woken here.
+      return await work({ ...context, log, acquirers, settlement, wakeDeliveries: () => {} })
     } finally {
       await network.close()
     }

@@ -78,7 +78,7 @@ export function orphanCommands(program: Command): void {
     .action(async (id: string, { json, transaction }: Json & { transaction: string }) => {
       const action = { action: 'orphan.match' as const, details: { transactionId: transaction }, isDone: hasMatched }
       await act(program, id, action, async (context) => {
-        const deps: MatchDeps = { ...context, settlement: createSettlement(context), nudgeDeliveries: () => {} }
+        const deps: MatchDeps = { ...context, settlement: createSettlement(context), wakeDeliveries: () => {} }
         return await matchPayment(deps, { id, transactionId: transaction })
       })
       print(
@@ -94,7 +94,7 @@ export function orphanCommands(program: Command): void {
     .option('--json', 'print JSON')
     .action(async (id: string, { json }: Json) => {
       const { transactionId } = await act(program, id, { action: 'orphan.undo' }, async (context) => {
-        return await undoMatch({ ...context, nudgeDeliveries: () => {} }, id)
+        return await undoMatch({ ...context, wakeDeliveries: () => {} }, id)
       })
       print(
         { id, status: 'held', transactionId },

@@ -44,7 +44,7 @@ export function proposalCommands(program: Command): void {
     .action(async (id: string, { json }: Json) => {
       await withContext(async (context) => {
         const kind = await findKind(context, id)
-        await approveProposal({ ...context, nudgeDeliveries: () => {} }, kind, { id, by: actorOf(program) })
+        await approveProposal({ ...context, wakeDeliveries: () => {} }, kind, { id, by: actorOf(program) })
       })
       print({ id, state: 'approved' }, { json, note: 'It is done.' })
     })

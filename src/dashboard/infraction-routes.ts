@@ -14,7 +14,7 @@ import { findOwners } from '../transactions/owner-store.ts'
 import { previewRefund } from '../transactions/refund-preview.ts'
 import { ClientFilter, findSeen } from './overview-routes.ts'
 
-type Deps = { db: Db; clock: Clock; acquirers: Acquirers; nudgeDeliveries: () => void }
+type Deps = { db: Db; clock: Clock; acquirers: Acquirers; wakeDeliveries: () => void }
 
 const perPage = 20
 const dayMs = 24 * 60 * 60_000

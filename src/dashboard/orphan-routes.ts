@@ -25,7 +25,7 @@ type Deps = {
   clock: Clock
   /** Cents above which an attribution takes a second person. */
   attributionApprovalAbove: number
-  nudgeDeliveries: () => void
+  wakeDeliveries: () => void
 }
 
 const perPage = 20
@@ -87,7 +87,7 @@ function registerReading(app: Server, deps: Deps): void {
 }
 
 function registerDecisions(app: Server, deps: Deps): void {
-  const { clock, nudgeDeliveries } = deps
+  const { clock, wakeDeliveries } = deps
   const bare = { hide: true, params: Params, querystring: NoQuery, response: problems(401, 403, 404, 422, 503) }
   app.post(
     '/dashboard/api/orphan/:id/match',
@@ -106,7 +106,7 @@ function registerDecisions(app: Server, deps: Deps): void {
       const about = { action: 'orphan.match' as const, details: { transactionId } }
       const db = await recordedDb(deps, request, id, about, hasMatched)
       const settlement = createSettlement({ db, clock })
-      await matchPayment({ db, settlement, nudgeDeliveries }, { id, transactionId })
+      await matchPayment({ db, settlement, wakeDeliveries }, { id, transactionId })
       return await look(deps, id, user)
     },
   )

@@ -14,7 +14,7 @@ import { findObstacle, type Obstacle } from '../proposals/second-person.ts'
 import { findProposal, type ListedProposal, listOpenProposals } from '../proposals/store.ts'
 import { type ClientName, findClientNames } from './orphan-store.ts'
 
-type Deps = { db: Db; clock: Clock; nudgeDeliveries: () => void }
+type Deps = { db: Db; clock: Clock; wakeDeliveries: () => void }
 
 /** Proposals wait for days, not for weeks: more than these are not looked through by anybody. */
 const shownMax = 100

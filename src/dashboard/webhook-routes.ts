@@ -23,7 +23,7 @@ import { toDeliveryView } from '../webhooks/view.ts'
 import { loadWithdrawalMoments } from '../withdrawals/load.ts'
 import { ClientFilter, findSeen } from './overview-routes.ts'
 
-type Deps = { db: Db; clock: Clock; nudgeDeliveries: () => void }
+type Deps = { db: Db; clock: Clock; wakeDeliveries: () => void }
 
 const perPage = 20
 const healthMs = 24 * 60 * 60_000
@@ -170,7 +170,7 @@ function registerResending(app: Server, deps: Deps): void {
           : { action: 'webhook.resend-many', merchantId, recordId: resendId, details: { from, until, states, count } },
       )
       const done = await resendMany(acting, { ...period, resendId, now: clock.now() })
-      deps.nudgeDeliveries()
+      deps.wakeDeliveries()
       return { resendId, count: done.count }
     },
   )

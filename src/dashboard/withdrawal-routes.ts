@@ -22,7 +22,7 @@ import type { WithdrawalRow } from '../withdrawals/store.ts'
 import { ClientFilter, findSeen } from './overview-routes.ts'
 import { listProposals, type ProposalView } from './proposal-routes.ts'
 
-type Deps = { db: Db; clock: Clock; nudgeDeliveries: () => void }
+type Deps = { db: Db; clock: Clock; wakeDeliveries: () => void }
 
 const perPage = 20
 /** As far as any amount of ours goes, sums included: 10 billion reais. */
@@ -141,7 +141,7 @@ function registerDecisions(app: Server, deps: Deps): void {
       const { reason } = request.body
       const db = actingDb<WithdrawalRow>(deps, request, (row) => about('withdrawal.reject', row, { reason }))
       const { status } = await rejectWithdrawal({ ...deps, db }, { id, reason })
-      deps.nudgeDeliveries()
+      deps.wakeDeliveries()
       return { id, status }
     },
   )

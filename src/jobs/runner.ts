@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger as Log } from 'pino'
 import type { Db } from '../db/sql.ts'
-import { createBell } from '../lib/bell.ts'
+import { createSignal } from '../lib/signal.ts'
 import { holdInstanceLock } from './instances.ts'
 import type { Job } from './jobs.ts'
 import { type ClaimedJob, claimJobs, deleteJob, postponeJob, releaseJobs } from './store.ts'
@@ -39,15 +39,15 @@ const retryPauseMaxSeconds = 60
  */
 export function startQueueRunner({ db, log, jobs, recurring, stopping }: Options): QueueRunner {
   const instance = `guiche-${randomUUID()}`
-  const bell = createBell()
-  const lock = holdInstanceLock(db, { instance, log, onNewJob: bell.ring })
+  const signal = createSignal()
+  const lock = holdInstanceLock(db, { instance, log, onNewJob: signal.notify })
   const names = Object.keys(jobs)
   const inHand = new Map<number, Promise<void>>()
   // After an error nobody knows what the database did: jobs may be claimed that we do not know of.
   let isInDoubt = false
   const stopped = new Promise<void>((resolve) => {
     const stop = () => {
-      bell.ring()
+      signal.notify()
       resolve()
     }
     if (stopping.aborted) stop()
@@ -75,7 +75,7 @@ export function startQueueRunner({ db, log, jobs, recurring, stopping }: Options
         await sleep(faultPauseMs, undefined, { signal: stopping }).catch(() => {})
         return false
       })
-      if (!hasMore) await bell.wait(lookEveryMs)
+      if (!hasMore) await signal.wait(lookEveryMs)
     }
   }
 
@@ -92,7 +92,7 @@ export function startQueueRunner({ db, log, jobs, recurring, stopping }: Options
     for (const job of claimed) {
       const work = runJob(job).finally(() => {
         inHand.delete(job.id)
-        bell.ring()
+        signal.notify()
       })
       inHand.set(job.id, work)
     }

@@ -16,7 +16,7 @@ export type OrphanDeps = {
   log: Logger
   /** The score from which an orphan is matched by itself; null: never. */
   orphanMatchThreshold: number | null
-  nudgeDeliveries: () => void
+  wakeDeliveries: () => void
 }
 
 /** Each is a search through the charges of three days. */
@@ -58,7 +58,7 @@ async function matchIfClear(deps: OrphanDeps, orphan: SuspenseRow, threshold: nu
 }
 
 async function match(
-  { db, clock, nudgeDeliveries }: OrphanDeps,
+  { db, clock, wakeDeliveries }: OrphanDeps,
   orphan: SuspenseRow,
   { merchant_id: merchantId, id: transactionId, score }: { merchant_id: string; id: string; score: number },
 ): Promise<void> {
@@ -73,5 +73,5 @@ async function match(
   }
   const recorded = recordedDb(db, (done) => (hasMatched(done) ? action : null))
   const settlement = createSettlement({ db: recorded, clock })
-  await matchPayment({ db: recorded, settlement, nudgeDeliveries }, { id: orphan.id, transactionId })
+  await matchPayment({ db: recorded, settlement, wakeDeliveries }, { id: orphan.id, transactionId })
 }

@@ -16,7 +16,7 @@ import { findTransaction, type TransactionRow } from '../transactions/store.ts'
 export type MatchDeps = {
   db: Db
   settlement: Pick<Settlement, 'bookPayment'>
-  nudgeDeliveries: () => void
+  wakeDeliveries: () => void
 }
 
 /**
@@ -26,7 +26,7 @@ export type MatchDeps = {
  * @throws {AppError} `not_found`, or `suspense_not_possible` with the reason
  */
 export async function matchPayment(
-  { db, settlement, nudgeDeliveries }: MatchDeps,
+  { db, settlement, wakeDeliveries }: MatchDeps,
   { id, transactionId }: { id: string; transactionId: string },
 ): Promise<{ payment: SuspenseRow; transaction: TransactionRow }> {
   const { payment, transaction } = await findMatchable(db, { id, transactionId })
@@ -46,7 +46,7 @@ export async function matchPayment(
     charge: null,
   })
   if (booked !== 'settled') throw refuse('One of the two has changed meanwhile. Look at both, and try again.')
-  nudgeDeliveries()
+  wakeDeliveries()
   return { payment, transaction }
 }
 

@@ -17,7 +17,7 @@ import { updateMatchUndone } from './store.ts'
 /** What the merchant reads of the refund that undoes a match. */
 const undoneReason = 'The payment was not for this transaction'
 
-export type UndoDeps = { db: Db; clock: Clock; nudgeDeliveries: () => void }
+export type UndoDeps = { db: Db; clock: Clock; wakeDeliveries: () => void }
 
 /**
  * Undoes a match (docs/decisions/0011): in one commit the payment is held again, and its transaction is REFUNDED by a refund whose money went
@@ -26,7 +26,7 @@ export type UndoDeps = { db: Db; clock: Clock; nudgeDeliveries: () => void }
  * @throws {AppError} `not_found`, or `suspense_not_possible` with the reason
  */
 export async function undoMatch(
-  { db, clock, nudgeDeliveries }: UndoDeps,
+  { db, clock, wakeDeliveries }: UndoDeps,
   id: string,
 ): Promise<{ payment: SuspenseRow; transactionId: string }> {
   const found = await findSuspense(db, id)
@@ -40,7 +40,7 @@ export async function undoMatch(
     if (payment?.matched_transaction_id !== transactionId) throw refuse('It was undone meanwhile.')
     await undo(tx, row, payment, clock.now())
   })
-  nudgeDeliveries()
+  wakeDeliveries()
   return { payment: found, transactionId }
 }
 

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Db } from '../db/sql.ts'
-import { createBell } from '../lib/bell.ts'
 import type { Clock } from '../lib/clock.ts'
+import { createSignal } from '../lib/signal.ts'
 import { isOpen, type PageState, pageState } from './state.ts'
 import { findStandings, type StandingRow } from './store.ts'
 
@@ -31,7 +31,7 @@ export function createWatch(
 ): Watch {
   const watchers = new Set<Watcher>()
   const hosts = new Map<string, number>()
-  const bell = createBell()
+  const signal = createSignal()
   let isStopped = false
   let isLooking = false
   let looking = Promise.resolve()
@@ -47,7 +47,7 @@ export function createWatch(
       } catch (error) {
         log.error({ err: error }, 'payment pages were not told')
       }
-      await bell.wait(lookEveryMs)
+      await signal.wait(lookEveryMs)
     }
     isLooking = false
   }
@@ -75,7 +75,7 @@ export function createWatch(
     async stop() {
       isStopped = true
       for (const watcher of watchers) end(watcher)
-      bell.ring()
+      signal.notify()
       await looking
     },
   }

@@ -7,7 +7,7 @@ import { AppError } from '../lib/errors.ts'
 import { findObstacle } from './second-person.ts'
 import { findProposal, lockProposal, type ProposalRow, updateProposal } from './store.ts'
 
-export type CarryOutDeps = { db: Db; clock: Clock; nudgeDeliveries: () => void }
+export type CarryOutDeps = { db: Db; clock: Clock; wakeDeliveries: () => void }
 
 /** Something that one person proposes and another approves. */
 export type ProposalKind = {

@@ -20,7 +20,7 @@ const ids: Record<string, string> = { house: houseMerchantId }
 beforeAll(async () => {
   service = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
   await setFixedFee(service, 'transaction', 30)
-  const deps = { ...service, settlement: createSettlement(service), nudgeDeliveries: () => {} }
+  const deps = { ...service, settlement: createSettlement(service), wakeDeliveries: () => {} }
   ids.held = (await payOrphan(service)).held.id
   const matched = await payOrphan(service)
   await matchPayment(deps, { id: matched.held.id, transactionId: matched.id })

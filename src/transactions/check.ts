@@ -126,7 +126,7 @@ async function changeIfStill(deps: SettleDeps, row: TransactionRow, change: Chan
     const locked = await lockTransaction(tx, row.merchant_id, row.id)
     if (locked?.status === row.status) await changeStatus(tx, locked, { ...change, now: deps.clock.now() })
   })
-  deps.nudgeDeliveries()
+  deps.wakeDeliveries()
 }
 
 /** The longer it lasts, the longer the pauses: a tenth of the age, within bounds. */

@@ -123,7 +123,7 @@ describe('the id of a request with a key', () => {
       key,
       acquirers: createRegistry([silentBank]),
       insertTransaction: async ({ id }: NewTransaction) => ids.push(id) === 1,
-      nudgeDeliveries: () => {},
+      wakeDeliveries: () => {},
     }
     const smallest = {
       amount: 2590,

@@ -42,7 +42,7 @@ export type CreateDeps = {
   acquirers: Acquirers
   /** False when the transaction stands already, under its idempotency key or id. */
   insertTransaction: (transaction: NewTransaction) => Promise<boolean>
-  nudgeDeliveries: () => void
+  wakeDeliveries: () => void
 }
 
 /** The row, and the answer that is made of it, are those of the first request with its key. */
@@ -81,7 +81,7 @@ export async function createTransaction(
     assert(first, 'what a request met is there')
     return replay(first, content)
   }
-  if (row.webhook_url !== null) deps.nudgeDeliveries()
+  if (row.webhook_url !== null) deps.wakeDeliveries()
   if (view === null) throw withoutCode(row)
   return { row, view, isReplay: false }
 }

@@ -23,7 +23,7 @@ import { bookReturns } from './returns.ts'
 import type { SettleDeps } from './settle.ts'
 import { type LockedTransaction, lockTransaction } from './store.ts'
 
-export type InfractionDeps = { db: Db; clock: Clock; nudgeDeliveries: () => void }
+export type InfractionDeps = { db: Db; clock: Clock; wakeDeliveries: () => void }
 
 /**
  * Enters a dispute (MED) that the operator heard of: blocks the payment, or as much of it as is named.
@@ -48,7 +48,7 @@ export async function openInfraction(
     const opening = { amount, reason: input.reason ?? null, acquirer_reference: null, openedAt: now, told: null }
     return await openDispute(tx, row, { ...opening, source: 'operator' }, now)
   })
-  deps.nudgeDeliveries()
+  deps.wakeDeliveries()
   return { id }
 }
 
@@ -97,7 +97,7 @@ export async function decideInfraction(
     await acceptDispute(tx, row, dispute, now)
     return dispute.id
   })
-  deps.nudgeDeliveries()
+  deps.wakeDeliveries()
   return { id }
 }
 
@@ -129,7 +129,7 @@ type Reported = { merchantId: string; id: string; found: InfractionFound; paymen
  * transaction was paid by.
  */
 export async function followInfraction(
-  deps: Pick<SettleDeps, 'db' | 'clock' | 'nudgeDeliveries'>,
+  deps: Pick<SettleDeps, 'db' | 'clock' | 'wakeDeliveries'>,
   { merchantId, id, found, payment }: Reported,
 ): Promise<boolean> {
   const isFollowed = await deps.db.transaction(async (tx) => {
@@ -144,7 +144,7 @@ export async function followInfraction(
     await followDispute(tx, current, { found, payment }, now)
     return true
   })
-  deps.nudgeDeliveries()
+  deps.wakeDeliveries()
   return isFollowed
 }
 

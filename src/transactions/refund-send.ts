@@ -118,7 +118,7 @@ async function book(deps: SettleDeps, refund: RefundRow, outcome: Certain): Prom
     // While the payment is disputed the status is the dispute's, which takes hold of what it had spared for a refund that was refused.
     await settleDisputes(tx, row, now)
   })
-  deps.nudgeDeliveries()
+  deps.wakeDeliveries()
 }
 
 /**

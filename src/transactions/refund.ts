@@ -28,7 +28,7 @@ const firstCheckMs = 60_000
 export const sendRefundJob = 'transactions.refund'
 export type SendRefundPayload = { merchantId: string; id: string }
 
-export type RefundDeps = { db: Db; clock: Clock; acquirers: Pick<Acquirers, 'get'>; nudgeDeliveries: () => void }
+export type RefundDeps = { db: Db; clock: Clock; acquirers: Pick<Acquirers, 'get'>; wakeDeliveries: () => void }
 
 export type AskedRefund = { refund: NewRefund | RefundRow; isReplay: boolean }
 
@@ -73,7 +73,7 @@ export async function refundTransaction(
     assert(winner, 'what a request met is there')
     return await replay(tx, winner, row, input)
   })
-  if (!asked.isReplay) deps.nudgeDeliveries()
+  if (!asked.isReplay) deps.wakeDeliveries()
   return asked
 }
 

@@ -69,7 +69,7 @@ export async function settleReturns(
     const row = await lockTransaction(tx, merchantId, id)
     if (row) await bookReturns(tx, row, payment, deps.clock.now())
   })
-  deps.nudgeDeliveries()
+  deps.wakeDeliveries()
 }
 
 /**

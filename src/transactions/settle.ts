@@ -41,7 +41,7 @@ export type SettleDeps = {
   acquirers: Acquirers
   log: Logger
   settlement: Settlement
-  nudgeDeliveries: () => void
+  wakeDeliveries: () => void
 }
 
 /** What of settling many callers share, so that payments which are confirmed at the same time are one commit. */
@@ -93,7 +93,7 @@ export async function settleOwned(deps: SettleDeps, owner: Owner, told?: Told): 
   const confirmed = { ...found, merchantId, id }
   const booked = await deps.settlement.bookPayment(confirmed)
   assert(booked, 'a transaction to settle exists')
-  if (booked === 'settled') deps.nudgeDeliveries()
+  if (booked === 'settled') deps.wakeDeliveries()
   if (booked === 'surplus') {
     await holdSurplus(deps, confirmed)
     await followReturns(deps, found)

@@ -319,7 +319,7 @@ describe('a resend', () => {
     const eventId = receiver.received[0]?.event.id ?? ''
     const { merchantId } = bench.merchant
     expect(await resendDelivery(bench.database.db, { merchantId, eventId, now: clock.now() })).toBe('pending')
-    worker.nudge()
+    worker.wake()
     await receiver.until(2)
     await untilAttempts(2)
     expect(receiver.received[1]?.body).toBe(receiver.received[0]?.body)

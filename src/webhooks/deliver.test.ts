@@ -62,7 +62,7 @@ describe('a delivery', () => {
     const worker = work({ pollMs: hour })
     for (let count = 1; count <= 5; count += 1) {
       await enqueue(receiver.url)
-      worker.nudge()
+      worker.wake()
       await until('delivered', count)
     }
   })

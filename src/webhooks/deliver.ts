@@ -4,9 +4,9 @@ import type { Registry } from 'prom-client'
 import type { Agent } from 'undici'
 import { type Db, mayBeOneRowsFault } from '../db/sql.ts'
 import { createBatcher } from '../lib/batch.ts'
-import { createBell } from '../lib/bell.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { SecretKey } from '../lib/secrets.ts'
+import { createSignal } from '../lib/signal.ts'
 import { type Answer, createSender } from './attempt.ts'
 import { createBudget, perReceiverMax, totalMax } from './budget.ts'
 import { createDialler } from './dial.ts'
@@ -27,7 +27,7 @@ import { signDelivery } from './sign.ts'
 
 export type Deliveries = {
   /** Something was enqueued and committed: look now instead of at the next poll. */
-  nudge(): void
+  wake(): void
   /** Claims nothing more, gives attempts in flight a few seconds, and gives back the rest. */
   stop(): Promise<void>
 }
@@ -118,21 +118,21 @@ export function startDeliveries(deps: Deps): Deliveries {
   })
   const ready = new Map<string, Ready[]>()
   const inFlight = new Set<Promise<void>>()
-  const bell = createBell()
+  const signal = createSignal()
   let isStopping = false
   let afterReceiver = ''
-  // What stands before that has not been looked at since the bell rang.
+  // A scan of all receivers is under way: those before `afterReceiver` were not scanned since the last notify().
   let isAmid = false
   let lookAtAllAt = 0
-  // Whatever rang may have been for a receiver that is not known.
+  // The last notify() may have been for a receiver that is not among the known ones.
   let owesLookAtAll = false
   const running = run()
 
   return {
-    nudge: () => bell.ring(),
+    wake: () => signal.notify(),
     stop: async () => {
       isStopping = true
-      bell.ring()
+      signal.notify()
       await running
       await letGo(() => true).catch((error: unknown) => {
         log.error({ err: error }, 'Webhook deliveries were not given back: they are taken up when their lease lapses')
@@ -149,21 +149,21 @@ export function startDeliveries(deps: Deps): Deliveries {
       const startedAt = performance.now()
       const hasMore = await round().catch(async (error: unknown) => {
         log.error({ err: error }, 'Webhook deliveries could not be claimed')
-        await bell.wait(faultPauseMs)
+        await signal.wait(faultPauseMs)
         return false
       })
       const longRestMs = Math.min((performance.now() - startedAt) * restsPerLook, restMsMax)
       await sleep(hasMore ? restMs : Math.max(restMs, longRestMs))
       if (hasMore) continue
       const untilAllMs = owesLookAtAll ? Math.max(0, lookAtAllAt - performance.now()) : options.pollMs
-      await bell.wait(Math.min(untilAllMs, options.pollMs))
+      await signal.wait(Math.min(untilAllMs, options.pollMs))
       isAmid = afterReceiver !== ''
     }
   }
 
   /**
    * One claim and the start of what it gave. True when there may be more that it did not come to. The receivers that it did
-   * come to have what they may have, until an attempt is booked or an event is committed, and either rings.
+   * come to have what they may have, until an attempt is recorded or an event is committed; both notify.
    */
   async function round(): Promise<boolean> {
     await letGo(isStale)
@@ -306,7 +306,7 @@ export function startDeliveries(deps: Deps): Deliveries {
     } finally {
       // After the commit: so what is in hand, and not yet written, stays bounded as well.
       budget.give(receiver)
-      bell.ring()
+      signal.notify()
     }
   }
 

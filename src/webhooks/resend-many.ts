@@ -22,7 +22,7 @@ export async function previewResend(db: Db, period: Period): Promise<ResendPrevi
 
 /**
  * Delivers a period's events again, each once however often this is asked for with the same id: due now, each with a schedule of its own,
- * those of one record in order. The caller nudges the worker after it.
+ * those of one record in order. The caller wakes the worker after it.
  *
  * @throws {AppError} `validation_failed` when they are more than {@link resendMax}
  */

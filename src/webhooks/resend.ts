@@ -3,7 +3,7 @@ import { findDeliveryRecord, lockRecordDeliveries, updateToResend } from './read
 
 /**
  * Delivers an event again, whatever became of it before: due now, with a schedule of its own. Gives its state, or
- * null when the merchant has no such delivery. The caller nudges the worker after it.
+ * null when the merchant has no such delivery. The caller wakes the worker after it.
  */
 export function resendDelivery(
   db: Db,

@@ -11,7 +11,7 @@ import { resendDelivery } from './resend.ts'
 import { DeliveryList, EventList, ListDeliveriesQuery, ListEventsQuery, ResendParams, ResendView } from './schema.ts'
 import { toDeliveryView, toEventView } from './view.ts'
 
-type Deps = { db: Db; clock: Clock; nudgeDeliveries: () => void }
+type Deps = { db: Db; clock: Clock; wakeDeliveries: () => void }
 
 export function registerWebhookRoutes(app: Server, deps: Deps): void {
   app.get(
@@ -71,7 +71,7 @@ export function registerWebhookRoutes(app: Server, deps: Deps): void {
       )
       const state = await resendDelivery(db, { merchantId, eventId, now: deps.clock.now() })
       if (state === null) throw new AppError('not_found', { detail: 'There is no delivery of an event with this id.' })
-      deps.nudgeDeliveries()
+      deps.wakeDeliveries()
       return { eventId, state }
     },
   )

@@ -11,7 +11,7 @@ import { lockWithdrawal, type WithdrawalRow } from './store.ts'
  * @throws {AppError} `not_found`, or `withdrawal_not_possible` once it is PROCESSING or settled
  */
 export async function cancelWithdrawal(
-  deps: { db: Db; clock: Clock; nudgeDeliveries: () => void },
+  deps: { db: Db; clock: Clock; wakeDeliveries: () => void },
   { merchantId, id }: { merchantId: string; id: string },
 ): Promise<WithdrawalRow> {
   const canceled = await deps.db.transaction(async (tx) => {
@@ -21,6 +21,6 @@ export async function cancelWithdrawal(
     if (row.status !== 'PENDING') throw notPending(row.status)
     return await changeStatus(tx, row, { to: 'CANCELED', now: deps.clock.now(), checkAt: null, set: {} })
   })
-  deps.nudgeDeliveries()
+  deps.wakeDeliveries()
   return canceled
 }

@@ -39,7 +39,7 @@ beforeAll(async () => {
     manner: { offers: { payouts: true, infractions: true } },
   })
   const acquirers = createRegistry([acquirer])
-  deps = { db: database.db, clock, acquirers, log: pino({ level: 'silent' }), nudgeDeliveries: () => {} }
+  deps = { db: database.db, clock, acquirers, log: pino({ level: 'silent' }), wakeDeliveries: () => {} }
   await database.db.transaction(async (tx) => {
     const transfers = () => [
       { kind: 'correction' as const, debit: 'acquirer' as const, credit: 'available' as const, amount: 1_000_000 },

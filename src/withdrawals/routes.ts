@@ -31,7 +31,7 @@ import {
 import { findWithdrawal, type WithdrawalRow } from './store.ts'
 import { toWithdrawalCreatedView, toWithdrawalView } from './view.ts'
 
-export type WithdrawalRoutesDeps = CreateWithdrawalDeps & { nudgeDeliveries: () => void; baseUrl: string }
+export type WithdrawalRoutesDeps = CreateWithdrawalDeps & { wakeDeliveries: () => void; baseUrl: string }
 
 export function registerWithdrawalRoutes(app: Server, deps: WithdrawalRoutesDeps): void {
   app.post(

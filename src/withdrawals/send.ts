@@ -25,7 +25,7 @@ export async function sendWithdrawal(
 ): Promise<void> {
   const row = await deps.db.transaction(async (tx) => await begin(deps, tx, { merchantId, id }))
   if (row === null) return
-  deps.nudgeDeliveries()
+  deps.wakeDeliveries()
   await askToSend(deps, { row, firstAskedAt: null })
 }
 

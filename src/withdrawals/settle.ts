@@ -15,7 +15,7 @@ export type SettleWithdrawalDeps = {
   clock: Clock
   acquirers: Acquirers
   log: Logger
-  nudgeDeliveries: () => void
+  wakeDeliveries: () => void
 }
 
 /** changed: something was booked now; settled: its outcome is known and nothing is new; open: not known yet. */
@@ -48,7 +48,7 @@ export async function book(
     )
   }
   if (after !== before) {
-    deps.nudgeDeliveries()
+    deps.wakeDeliveries()
     return 'changed'
   }
   return after.status === 'PENDING' || after.status === 'PROCESSING' ? 'open' : 'settled'

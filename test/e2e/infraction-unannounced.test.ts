@@ -306,7 +306,7 @@ describe('at a bank that calls nobody', () => {
     const { id, endToEnd } = await payOne(service)
     const reference = await contest(service, endToEnd)
     await pollUntil(service, id, 'BLOCKED')
-    const deps = { db: service.db, clock: service.clock, nudgeDeliveries: () => {} }
+    const deps = { db: service.db, clock: service.clock, wakeDeliveries: () => {} }
     await decideInfraction(deps, { transactionId: id, decision: 'reject' })
     service.clock.advance(60_000)
     await decide(service, reference, 'accept')

@@ -311,7 +311,7 @@ describe('a dispute that is accepted', () => {
 })
 
 describe('the operator', () => {
-  const deps = () => ({ db: service.db, clock: service.clock, nudgeDeliveries: () => {} })
+  const deps = () => ({ db: service.db, clock: service.clock, wakeDeliveries: () => {} })
   const open = async (transactionId: string, more: { amount?: number; reason?: string; merchantId?: string } = {}) =>
     await openInfraction(deps(), { merchantId: await merchantOf(service), transactionId, ...more })
 

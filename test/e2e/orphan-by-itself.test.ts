@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterEach(async () => await expectBooksAgree(service))
 afterAll(async () => await service.stop())
 
-const deps = () => ({ ...service, settlement: createSettlement(service), nudgeDeliveries: () => {} })
+const deps = () => ({ ...service, settlement: createSettlement(service), wakeDeliveries: () => {} })
 /** What the worker does about orphans, with this threshold. */
 async function lookAtOrphans(orphanMatchThreshold: number | null): Promise<void> {
   const jobs = matchJobs({ ...deps(), log: pino({ level: 'silent' }), orphanMatchThreshold })

@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterEach(async () => await expectBooksAgree(service))
 afterAll(async () => await service.stop())
 
-const deps = () => ({ ...service, settlement: createSettlement(service), nudgeDeliveries: () => {} })
+const deps = () => ({ ...service, settlement: createSettlement(service), wakeDeliveries: () => {} })
 const match = async (id: string, transactionId: string) => await matchPayment(deps(), { id, transactionId })
 const undo = async (id: string) => await undoMatch(deps(), id)
 

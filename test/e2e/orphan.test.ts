@@ -28,7 +28,7 @@ afterAll(async () => {
   await service.stop()
 })
 
-const deps = () => ({ ...service, settlement: createSettlement(service), nudgeDeliveries: () => {} })
+const deps = () => ({ ...service, settlement: createSettlement(service), wakeDeliveries: () => {} })
 const auditOf = async (id: string) =>
   (await cli.runJson<{ action: string }[]>(['audit', 'list', '--record', id])).map(({ action }) => action)
 

@@ -83,7 +83,7 @@ async function createGateway({ trusted, metrics = new Registry() }: { trusted: s
     version: '0',
     shared: null,
     sandbox: null,
-    nudgeDeliveries: () => {},
+    wakeDeliveries: () => {},
     workOn: () => {},
   })
 }

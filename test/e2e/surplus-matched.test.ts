@@ -32,7 +32,7 @@ async function matchSecond(): Promise<{ named: string; paid: string; second: str
     return held !== undefined
   })
   const { id: paid } = await charge(service, { amount })
-  const deps = { ...service, settlement: createSettlement(service), nudgeDeliveries: () => {} }
+  const deps = { ...service, settlement: createSettlement(service), wakeDeliveries: () => {} }
   await matchPayment(deps, { id: held?.id ?? '', transactionId: paid })
   return { named, paid, second: held?.end_to_end ?? '' }
 }

@@ -135,7 +135,7 @@ function startProcess({ db: whole, bank, clock, key, isRemote }: Place): Process
     key,
     acquirers: createRegistry([acquirer]),
     log: keepErrors(errors),
-    nudgeDeliveries: () => {},
+    wakeDeliveries: () => {},
     insertTransaction: createTransactionWriter(db),
     settlement: createSettlement({ db, clock }),
     keepNotices: createNoticeWriter({ db, clock }),

@@ -31,6 +31,6 @@ export function settleDepsWith(
     acquirers: createRegistry([acquirer]),
     log,
     settlement: createSettlement(service),
-    nudgeDeliveries: () => {},
+    wakeDeliveries: () => {},
   }
 }

@@ -176,7 +176,7 @@ export async function openGateway(psps: Psp[], { clock, routes = [], successorOf
     retention: config.retention,
     orphanMatchThreshold: config.orphanMatchThreshold,
   })
-  const app = await createApp({ ...deps, nudgeDeliveries: worker.nudgeDeliveries, workOn: worker.workOn })
+  const app = await createApp({ ...deps, wakeDeliveries: worker.wakeDeliveries, workOn: worker.workOn })
   const client = successorOf?.client ?? (await addClient(database, { clock, key }))
   const token = await app.inject({
     method: 'POST',

@@ -42,6 +42,6 @@ export function reconcilingWith(options: {
     acquirers: createRegistry([acquirer]),
     key: { current: Buffer.alloc(32, 7), former: [] } satisfies SecretKey,
     settlement: createSettlement({ db, clock }),
-    nudgeDeliveries: () => {},
+    wakeDeliveries: () => {},
   }
 }
