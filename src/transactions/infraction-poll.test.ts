@@ -34,13 +34,14 @@ const listing = (...infracoes: object[]): HttpResponse => {
 }
 
 /** An acquirer of its own whose list of disputes is answered as a test says, with what is logged and measured of it. */
-function reading(name: string) {
+function reading(name: string, change: (path: string, answer: HttpResponse) => HttpResponse = (_, same) => same) {
   const logged: { level: number; msg: string; reason?: string }[] = []
   const log = pino({}, { write: (line: string) => void logged.push(JSON.parse(line)) })
   let answer = unavailable
   const deps = settleDepsWith(
     service,
-    async (request) => (request.path.endsWith('/infracoes') ? answer : await bank.handle(request)),
+    async (request) =>
+      request.path.endsWith('/infracoes') ? answer : change(request.path, await bank.handle(request)),
     { log, name, manner: { offers: { infractions: true } } },
   )
   const registry = new Registry()
@@ -89,6 +90,35 @@ it('an entry of it that cannot be read is an error, and the other disputes are b
     { level: 50, msg: listError, reason: 'The acquirer’s list of infracoes has 1 that cannot be read' },
   ])
   expect(await fetchDisputed(service, id)).toMatchObject({ status: 'BLOCKED', disputes: [{ amountBlocked: 1000 }] })
+})
+
+it('a dispute that the acquirer calls returned keeps the rest blocked while a return of it is under way', async () => {
+  const { id, endToEnd } = await payOne(service)
+  const at = service.clock.now().toISOString()
+  const dispute = { idInfracao: randomUUID(), endToEndId: endToEnd, valor: '10.00', criadoEm: at }
+  const toReturn = (n: number, valor: string, status: string) => {
+    const rtrId = `D${randomUUID().replaceAll('-', '').slice(1)}`
+    return { id: `med${n}`, rtrId, valor, natureza: 'MED_FRAUDE', status, horario: { solicitacao: at } }
+  }
+  let devolucoes = [toReturn(1, '4.00', 'DEVOLVIDO'), toReturn(2, '6.00', 'EM_PROCESSAMENTO')]
+  const psp = reading('simulator', (path, answer) =>
+    path.endsWith(`/pix/${endToEnd}`)
+      ? { ...answer, body: JSON.stringify({ ...JSON.parse(answer.body), devolucoes }) }
+      : answer,
+  )
+  await psp.poll(listing({ ...dispute, status: 'DEVOLVIDA' }))
+  expect(await fetchDisputed(service, id)).toMatchObject({
+    status: 'PROCESSING_INFRACTION',
+    disputes: [{ amountReturned: 400, amountBlocked: 600 }],
+  })
+  // It came to nothing: the rest is the merchant's again.
+  devolucoes = devolucoes.slice(0, 1)
+  service.clock.advance(30_000)
+  await psp.poll(listing({ ...dispute, status: 'DEVOLVIDA' }))
+  expect(await fetchDisputed(service, id)).toMatchObject({
+    status: 'INFRACTION',
+    disputes: [{ amountReturned: 400, amountBlocked: 0, status: 'RETURNED' }],
+  })
 })
 
 it('where the acquirer has switched its list off nobody is warned, and it is asked again after an hour', async () => {

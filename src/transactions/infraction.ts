@@ -135,6 +135,8 @@ export async function followInfraction(
   const isFollowed = await deps.db.transaction(async (tx) => {
     const row = await lockTransaction(tx, merchantId, id)
     if (row?.end_to_end !== found.endToEndId) return false
+    // Its attribution was reversed while this waited for the lock: the payment has left, and takes its disputes along.
+    if ((await listRefunds(tx, row)).some(({ suspense_payment_id: undone }) => undone !== null)) return false
     const { acquirer } = row
     const now = deps.clock.now()
     const kept = await takeDisputesOf(tx, { acquirer, endToEndId: found.endToEndId })
@@ -165,9 +167,14 @@ export async function followDispute(
   const ends = endOf(found.state)
   const current = await readDispute(tx, returned, dispute.id)
   if (!ends || !isUndecided(current)) return returned
-  // "Returned" is said of money that the payment does not show as returned yet: it stays blocked until it does.
-  if (ends === 'returned' && current.returned_amount === 0) return returned
+  // "Returned" is said of money that the payment does not show as returned yet, or not all of it: it stays blocked until it does.
+  if (ends === 'returned' && (current.returned_amount === 0 || isUnderWay(payment))) return returned
   return await endDispute(tx, returned, current, ends, now)
+}
+
+/** A return under MED that the payment shows and that is not done. Where the payment was not read nothing is known of it. */
+function isUnderWay(payment: Payment | null): boolean {
+  return payment?.returns.some(({ isDone, nature }) => !isDone && nature.startsWith('MED')) ?? true
 }
 
 function endOf(state: InfractionFound['state']): 'returned' | 'rejected' | 'canceled' | null {

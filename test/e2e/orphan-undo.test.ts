@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
+import { cents } from '../../src/lib/money.ts'
 import { matchPayment } from '../../src/orphans/match.ts'
 import { undoMatch } from '../../src/orphans/undo.ts'
 import { returnHeld } from '../../src/suspense/send-back.ts'
+import { followInfraction } from '../../src/transactions/infraction.ts'
 import { createSettlement } from '../../src/transactions/settle.ts'
 import { contest, decide, infractionsOf, pollUntil } from '../support/infractions.ts'
 import { charge, eventsOf, fetchTransaction, payAt, statusesOf, untilStatus } from '../support/payments.ts'
@@ -11,7 +13,14 @@ import { fetchRefundable, payOne, refund, returnsOf, setFixedFee, untilRefund } 
 import { startTestService, type TestService } from '../support/service.ts'
 import { findSuspenseOf, houseBalances, payOrphan, untilReturned } from '../support/suspense.ts'
 import { eventually } from '../support/webhooks.ts'
-import { balancesOf, countMoney, expectBooksAgree, untilWithdrawal, withdraw } from '../support/withdrawals.ts'
+import {
+  balancesOf,
+  countMoney,
+  expectBooksAgree,
+  merchantOf,
+  untilWithdrawal,
+  withdraw,
+} from '../support/withdrawals.ts'
 
 let service: TestService
 beforeAll(async () => {
@@ -159,6 +168,20 @@ it('a dispute that is reopened after the attribution was reversed follows the pa
   await decide(service, reference, 'reject')
   await pollUntil(service, wrong.id, 'PAID')
   await undo(held.id)
+  // A reading that found the payment at its former transaction, and waited for the lock meanwhile.
+  const late = {
+    reference,
+    endToEndId: endToEnd,
+    amount: cents(1000),
+    reason: null,
+    status: 'REJEITADA',
+    deadline: null,
+  }
+  const found = { ...late, state: 'rejected', openedAt: service.clock.now() } as const
+  const { paid_at: paidAt } = held
+  const payment = { endToEndId: endToEnd, txid: null, amount: cents(1000), paidAt, payer: null, returns: [], fee: null }
+  const former = { merchantId: await merchantOf(service), id: wrong.id }
+  expect(await followInfraction(deps(), { ...former, found, payment })).toBe(false)
   await match(held.id, right)
   await service.db.query(sql`
     update simulator.infractions set state = 'open', changed_at = ${service.clock.now()} where id = ${reference}`)

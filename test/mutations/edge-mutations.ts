@@ -152,6 +152,17 @@ export const edgeMutations: Mutation[] = [
     caughtBy: 'test/e2e/orphan-undo.test.ts',
   },
   {
+    name: 'what is blocked is released while a return of it is under way',
+    edits: [
+      edit(
+        'src/transactions/infraction.ts',
+        '(current.returned_amount === 0 || isUnderWay(payment))',
+        'current.returned_amount === 0',
+      ),
+    ],
+    caughtBy: 'src/transactions/infraction-poll.test.ts',
+  },
+  {
     name: 'a return that an operator has corrected is booked again once it is under MED',
     edits: [edit('src/transactions/returns.ts', ' - correctedOf({ payment, booked, refunds })', '')],
     caughtBy: 'test/e2e/infraction-unannounced.test.ts',

@@ -118,7 +118,7 @@ export const mutations: Mutation[] = [
   {
     name: 'a return under MED is booked as often as it is told of',
     edits: [
-      edit('src/transactions/returns.ts', 'sumOf(returns) - sumOf(booked.', 'sumOf(returns) - 0 * sumOf(booked.'),
+      edit('src/transactions/returns.ts', 'sumOf(returns) - sumOf(underMed)', 'sumOf(returns) - 0 * sumOf(underMed)'),
     ],
   },
   {
