@@ -20,7 +20,7 @@ import type { Clock } from './lib/clock.ts'
 import { createPace } from './lib/pace.ts'
 import { dayOf } from './reconciliation/days.ts'
 import { correctionVerification } from './reconciliation/verify.ts'
-import { verifySignedAudit } from './reconciliation/verify-audit.ts'
+import { verifySignedAudit, verifySignedTransfers } from './reconciliation/verify-audit.ts'
 import { suspenseVerification } from './suspense/verify.ts'
 import { transactionVerification } from './transactions/verify.ts'
 import { withdrawalVerification } from './withdrawals/verify.ts'
@@ -63,6 +63,7 @@ export async function findBreaches(db: Db, stopping?: AbortSignal): Promise<Brea
   return await workLong(db, { stopping, readOnly: true }, async (tx) => {
     const found = await findLedgerBreaches(tx)
     for (const { findBreaches } of verifications) found.push(...(await findBreaches(tx)))
+    found.push(...(await verifySignedTransfers(tx)))
     found.push(...(await findAuditBreaches(tx)))
     return found
   })

@@ -1,6 +1,7 @@
 import type { JWK } from 'jose'
 import { type Db, sql, type Tx } from '../db/sql.ts'
 import { clearingAccount } from '../ledger/accounts.ts'
+import { assert } from '../lib/assert.ts'
 import type { Window } from './days.ts'
 
 export type StatementRow = {
@@ -106,4 +107,28 @@ export async function sumDated(
       where payment_date >= ${from} and payment_date < ${to} and acquirer = ${acquirer} and match_undone_at is null
     ) dated`)
   return rows[0] ?? { count: 0, sum: 0, lateCount: 0, lateSum: 0 }
+}
+
+/** How many transfers there are, and a hash over every column of each. */
+export type TransfersHash = { count: number; sha256: string }
+
+/**
+ * Over the transfers that were booked in a window, in the order of merchant and id: each is hashed, then those of a merchant, then those of all. Computed
+ * where the rows are, so that a million takes seconds.
+ */
+export async function hashTransfers(db: Db | Tx, { from, to }: Window): Promise<TransfersHash> {
+  const [row] = await db.query<TransfersHash>(sql`
+    with hashed as (
+      select merchant_id, id, sha256(convert_to(concat_ws(chr(10),
+        merchant_id, id, event_key, position, kind, debit, credit, amount, debit_balance, credit_balance, record_type, record_id,
+        (extract(epoch from created_at) * 1000)::bigint), 'UTF8')) as hash
+      from ledger_transfers where created_at >= ${from} and created_at < ${to}
+    ), of_merchants as (
+      select merchant_id, count(*) as count, sha256(string_agg(hash, ''::bytea order by id)) as hash from hashed group by merchant_id
+    )
+    select coalesce(sum(count), 0)::bigint as count,
+      encode(sha256(coalesce(string_agg(hash, ''::bytea order by merchant_id), ''::bytea)), 'hex') as sha256
+    from of_merchants`)
+  assert(row, 'an aggregate has a row')
+  return row
 }

@@ -14,7 +14,7 @@ import { findStatement } from './close-store.ts'
 import { confirmDifference } from './decide.ts'
 import { publicStatementKeys, verifyStatement } from './sign.ts'
 import { listDifferences } from './store.ts'
-import { verifySignedAudit } from './verify-audit.ts'
+import { verifySignedAudit, verifySignedTransfers } from './verify-audit.ts'
 
 const { day } = generatedDay
 
@@ -143,6 +143,57 @@ it('signs where the audit log is, so that one which is rewritten as a whole is f
     throw new Error('undone')
   })
   await expect(undone).rejects.toThrow('undone')
+})
+
+it('signs a hash over the transfers of the day, so that one which is changed, added or deleted since is found', async () => {
+  const { statement } = await close()
+  const [booked] = await database.db.query<{ count: number }>(sql`
+    select count(*) as count from ledger_transfers
+    where created_at >= ${generatedDay.from} and created_at < ${generatedDay.to}`)
+  expect(statement.transfers).toEqual({ count: booked?.count, sha256: expect.stringMatching(/^[0-9a-f]{64}$/) })
+  expect(await verifySignedTransfers(database.db)).toEqual([])
+  const ofDay = sql`created_at >= ${generatedDay.from} and created_at < ${generatedDay.to}`
+  const one = sql`(merchant_id, id) in (select merchant_id, id from ledger_transfers where ${ofDay} order by id limit 1)`
+  for (const change of [
+    sql`update ledger_transfers set amount = amount + 1 where ${one}`,
+    sql`update ledger_transfers set created_at = created_at + interval '2 days' where ${one}`,
+    sql`delete from ledger_transfers where ${one}`,
+    sql`
+      insert into ledger_transfers (merchant_id, event_key, position, kind, debit, credit, amount, debit_balance, credit_balance, record_type,
+        record_id, created_at)
+      select merchant_id, 'added', 0, kind, debit, credit, amount, debit_balance, credit_balance, record_type, record_id, created_at
+      from ledger_transfers where ${one}`,
+  ]) {
+    const undone = database.db.transaction(async (tx) => {
+      // As only the owner of the table can.
+      await tx.query(raw('grant update, delete on ledger_transfers to current_user'))
+      await tx.query(change)
+      expect(await verifySignedTransfers(tx)).toMatchObject([
+        { rule: 'signed_day', detail: expect.stringContaining(`transfers of ${day} `) },
+      ])
+      throw new Error('undone')
+    })
+    await expect(undone).rejects.toThrow('undone')
+  }
+})
+
+it('holds the transfers of a day against its last version: who knows why they differ closes the day again', async () => {
+  await close()
+  await database.db.query(sql`
+    insert into ledger_transfers (merchant_id, event_key, position, kind, debit, credit, amount, debit_balance, credit_balance, record_type,
+      record_id, created_at)
+    select merchant_id, 'added', 0, kind, debit, credit, amount, debit_balance, credit_balance, record_type, record_id, created_at
+    from ledger_transfers where created_at >= ${generatedDay.from} and created_at < ${generatedDay.to} limit 1`)
+  expect((await verifySignedTransfers(database.db)).map(({ rule }) => rule)).toEqual(['signed_day'])
+  expect((await close()).statement.version).toBe(2)
+  expect(await verifySignedTransfers(database.db)).toEqual([])
+})
+
+it('signs no transfers of a day that is hardly over, and all of them when it is closed again', async () => {
+  clock.set(new Date(generatedDay.to.getTime() + 60_000))
+  expect((await close()).statement.transfers).toBeNull()
+  clock.set(new Date(generatedDay.to.getTime() + 60 * 60_000))
+  expect((await close()).statement).toMatchObject({ version: 2, transfers: { sha256: expect.any(String) } })
 })
 
 it('is verified while the first day closes, which makes the key', async () => {

@@ -5,7 +5,15 @@ import { workLong } from '../db/long-work.ts'
 import type { Tx } from '../db/sql.ts'
 import { canonicalJson } from '../lib/json.ts'
 import type { SecretKey } from '../lib/secrets.ts'
-import { findStatement, insertStatement, lockClosing, type StatementRow, sumDated, sumMoved } from './close-store.ts'
+import {
+  findStatement,
+  hashTransfers,
+  insertStatement,
+  lockClosing,
+  type StatementRow,
+  sumDated,
+  sumMoved,
+} from './close-store.ts'
 import { assertDayIsOver, dayBefore, windowOf } from './days.ts'
 import { type ReconcileDeps, type RunResult, reconcile } from './run.ts'
 import { signStatement } from './sign.ts'
@@ -13,6 +21,12 @@ import { type Amount, type Content, changesSince, type Statement, toContent } fr
 import { listDifferencesOf } from './store.ts'
 
 export type CloseDeps = ReconcileDeps & { key: SecretKey }
+
+/**
+ * What was booked in a day may be committed a little after it, or by a machine whose clock is behind: until then nothing is signed of the day's transfers.
+ * Far longer than any booking takes.
+ */
+const bookedMs = 15 * 60_000
 
 export type Closed =
   | {
@@ -43,7 +57,7 @@ export async function closeDay(
   const content = await workLong(
     deps.db,
     { stopping: more.stopping, readOnly: true },
-    async (tx) => await describe(tx, { day, run }),
+    async (tx) => await describe(tx, { day, run, now: deps.clock.now() }),
   )
   return await deps.db.transaction(async (tx) => {
     await lockClosing(tx, acquirer.name)
@@ -51,7 +65,7 @@ export async function closeDay(
   })
 }
 
-async function describe(tx: Tx, { day, run }: { day: string; run: RunResult }): Promise<Content> {
+async function describe(tx: Tx, { day, run, now }: { day: string; run: RunResult; now: Date }): Promise<Content> {
   const { acquirer, window, runId, totals } = run
   const dayBeforeRow = await findStatement(tx, { acquirer, day: dayBefore(day) })
   const before = dayBeforeRow && readStatement(dayBeforeRow)
@@ -63,8 +77,9 @@ async function describe(tx: Tx, { day, run }: { day: string; run: RunResult }): 
   const opening = { books, acquirer: before?.acquirerSays.closing ?? books }
   const moved = await sumMoved(tx, { acquirer, ...window })
   const dated = await sumDated(tx, { acquirer, ...window, since: window.to })
+  const transfers = now.getTime() - window.to.getTime() < bookedMs ? null : await hashTransfers(tx, window)
   const differences = await listDifferencesOf(tx, { acquirer, runId, ...window })
-  return toContent({ acquirer, day, window, moved, opening, totals, dated, differences })
+  return toContent({ acquirer, day, window, moved, opening, totals, dated, transfers, differences })
 }
 
 async function sign(

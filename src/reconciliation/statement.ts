@@ -1,5 +1,5 @@
 import type { Proposal, Side } from './classes.ts'
-import type { Booked, Moved } from './close-store.ts'
+import type { Booked, Moved, TransfersHash } from './close-store.ts'
 import type { Window } from './days.ts'
 import { timeZone } from './days.ts'
 import type { Listing } from './pairs-store.ts'
@@ -54,6 +54,8 @@ export type Content = {
   acquirerSays: AcquirerSide
   /** Payments that the acquirer dates in this day and the books have by now, whenever they were booked. */
   dated: Amount
+  /** Of all transfers that the ledger has of the day, whosever and with whichever acquirer. Null: it was closed too soon after the day's end to be sure of them. */
+  transfers: TransfersHash | null
   differences: StatementDifference[]
 }
 
@@ -85,10 +87,21 @@ type Input = {
   opening: { books: number; acquirer: number }
   totals: Listing[]
   dated: Booked
+  transfers: TransfersHash | null
   differences: DifferenceRow[]
 }
 
-export function toContent({ acquirer, day, window, moved, opening, totals, dated, differences }: Input): Content {
+export function toContent({
+  acquirer,
+  day,
+  window,
+  moved,
+  opening,
+  totals,
+  dated,
+  transfers,
+  differences,
+}: Input): Content {
   return {
     type: 'guiche-day-statement',
     acquirer,
@@ -99,6 +112,7 @@ export function toContent({ acquirer, day, window, moved, opening, totals, dated
     books: toBooksSide(moved, opening.books),
     acquirerSays: toAcquirerSide(totals, opening.acquirer),
     dated: { count: dated.count, sum: dated.sum },
+    transfers,
     differences: differences.map(toStatementDifference),
   }
 }

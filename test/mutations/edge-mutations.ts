@@ -3,6 +3,13 @@ import { edit, type Mutation, severalAcquirersTest, twoPersonsTest } from './mut
 /** Faults beside the path of a payment: the operator's money, disputes, strict requests, personal data, and the second person. */
 export const edgeMutations: Mutation[] = [
   {
+    name: 'the hash over the transfers of a day leaves their amounts out',
+    edits: [
+      edit('src/reconciliation/close-store.ts', 'debit, credit, amount, debit_balance', 'debit, credit, debit_balance'),
+    ],
+    caughtBy: 'src/reconciliation/close.test.ts',
+  },
+  {
     name: 'parts of a refund bring their shares of the fee back rounded, whatever came back before',
     edits: [
       edit('src/ledger/fees.ts', 'shareOf(payment.refunded + amount) - shareOf(payment.refunded)', 'shareOf(amount)'),
