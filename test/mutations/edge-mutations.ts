@@ -170,6 +170,17 @@ export const edgeMutations: Mutation[] = [
     caughtBy: 'src/transactions/infraction-poll.test.ts',
   },
   {
+    name: 'a dispute is entered where its payment has left',
+    edits: [
+      edit(
+        'src/transactions/infraction.ts',
+        'if ((await listRefunds(tx, row)).some(({ suspense_payment_id: undone }) => undone !== null)) return false',
+        '',
+      ),
+    ],
+    caughtBy: 'test/e2e/orphan-undo.test.ts',
+  },
+  {
     name: 'a return that an operator has corrected is booked again once it is under MED',
     edits: [edit('src/transactions/returns.ts', ' - correctedOf({ payment, booked, refunds })', '')],
     caughtBy: 'test/e2e/infraction-unannounced.test.ts',
