@@ -198,7 +198,7 @@ export async function insertCharges(pool: pg.Pool, charges: ChargeRow[]): Promis
 }
 
 /**
- * By their ids, with the payments that name them. How many there are of either PostgreSQL does not see, as with `givenFew`: it plans this once, and by
+ * By their ids, with the payments that name them. How many there are of either PostgreSQL does not see, as with `smallRowsParam`: it plans this once, and by
  * indexes, whatever it believes of tables that were just filled.
  */
 export async function findCharges(pool: pg.Pool, ids: string[]): Promise<Map<string, ChargeWithPixes>> {
@@ -207,8 +207,8 @@ export async function findCharges(pool: pg.Pool, ids: string[]): Promise<Map<str
     text: `
       select charge.id, charge.txid as charge_txid, charge.amount::text as charge_amount, charge.expires_in, charge.created_at,
         charge.base_url, charge.details::text as details, ${pixColumns}
-      from (select * from unnest((select $1::uuid[])) given (id) limit (select null::bigint)) given
-      cross join lateral (select * from simulator.charges where charges.id = given.id limit 1) charge
+      from (select * from unnest((select $1::uuid[])) input (id) limit (select null::bigint)) input
+      cross join lateral (select * from simulator.charges where charges.id = input.id limit 1) charge
       left join lateral (
         select * from simulator.pix where pix.charge_id = charge.id and pix.names_charge limit (select null::bigint)
       ) pix on true

@@ -1,5 +1,5 @@
 import type { CallbackNotice } from '../acquirers/acquirer.ts'
-import { givenRows } from '../db/given.ts'
+import { rowsParam } from '../db/rows-param.ts'
 import { type Db, sql, type Tx } from '../db/sql.ts'
 
 export type InboxState = 'received' | 'settled' | 'unconfirmed' | 'unmatched'
@@ -20,7 +20,7 @@ const openColumns = sql`inbox.acquirer, inbox.event_key, inbox.end_to_end, inbox
 
 export type NewNotice = CallbackNotice & { acquirer: string }
 
-const givenNotices = givenRows<NewNotice>({
+const noticesParam = rowsParam<NewNotice>({
   acquirer: 'text',
   eventKey: 'text',
   endToEndId: 'text',
@@ -42,7 +42,7 @@ export async function insertNotices(
       insert into callback_inbox as inbox (acquirer, event_key, end_to_end, txid, received_at, state, look_at)
       select distinct on (acquirer, "eventKey")
         acquirer, "eventKey", "endToEndId", coalesce("payoutId", txid), ${now}::timestamptz, 'received', ${leaseUntil}::timestamptz
-      from ${givenNotices(notices)}
+      from ${noticesParam(notices)}
       order by acquirer, "eventKey"
       on conflict (acquirer, event_key) do update
         set txid = excluded.txid, state = 'received', finished_at = null, look_at = excluded.look_at, looks = 0, last_error = null
@@ -76,7 +76,7 @@ export type NoticeLook = Pick<InboxRow, 'acquirer' | 'event_key' | 'looks'> & {
   last_error: string | null
 }
 
-const givenLooks = givenRows<NoticeLook>({
+const looksParam = rowsParam<NoticeLook>({
   acquirer: 'text',
   event_key: 'text',
   looks: 'integer',
@@ -93,16 +93,16 @@ const givenLooks = givenRows<NoticeLook>({
 export async function updateNotices(db: Db, looks: NoticeLook[]): Promise<void> {
   await db.query(
     sql`
-      with given as (
-        select given.* from (select set_config('synchronous_commit', 'off', true)) unhurried, ${givenLooks(looks)}
+      with input as (
+        select input.* from (select set_config('synchronous_commit', 'off', true)) async_commit, ${looksParam(looks)}
       ), locked as (
-        select inbox.acquirer, inbox.event_key from callback_inbox inbox join given using (acquirer, event_key)
+        select inbox.acquirer, inbox.event_key from callback_inbox inbox join input using (acquirer, event_key)
         where inbox.state = 'received' order by inbox.acquirer, inbox.event_key for no key update of inbox
       )
       update callback_inbox inbox
-      set state = given.state, finished_at = given.finished_at, look_at = given.look_at, looks = given.looks,
-        last_error = given.last_error
-      from locked join given using (acquirer, event_key)
+      set state = input.state, finished_at = input.finished_at, look_at = input.look_at, looks = input.looks,
+        last_error = input.last_error
+      from locked join input using (acquirer, event_key)
       where inbox.acquirer = locked.acquirer and inbox.event_key = locked.event_key`,
     'update-notices',
   )

@@ -10,8 +10,8 @@ export async function insertExchanges(db: Db | Tx, exchanges: Exchange[]): Promi
     sql`
     insert into acquirer_exchanges (at, acquirer, operation, record_id, end_to_end, outcome, error, duration_ms)
     select at, acquirer, operation, "recordId", "endToEndId", outcome, error, "durationMs"
-    from (select set_config('synchronous_commit', 'off', true)) unhurried,
-      json_to_recordset(${JSON.stringify(exchanges)}::json) as given (
+    from (select set_config('synchronous_commit', 'off', true)) async_commit,
+      json_to_recordset(${JSON.stringify(exchanges)}::json) as input (
         at timestamptz, acquirer text, operation text, "recordId" uuid, "endToEndId" text, outcome text, error text,
         "durationMs" integer)`,
     'insert-exchanges',

@@ -1,4 +1,4 @@
-import { givenRows } from '../db/given.ts'
+import { rowsParam } from '../db/rows-param.ts'
 import { empty, raw, type Sql, sql } from '../db/sql.ts'
 
 export type RecordKey = { merchantId: string; id: string }
@@ -9,17 +9,17 @@ export type Among = RecordKey[] | null
 /** From a moment on and before another; null: whatever is later, also what a clock that is fast has dated in the future. */
 export type Window = { from: Date; to: Date | null }
 
-const given = givenRows<RecordKey>({ merchantId: 'uuid', id: 'uuid' })
+const keysParam = rowsParam<RecordKey>({ merchantId: 'uuid', id: 'uuid' })
 
 /** Whether a row is of one of the records, by the columns with their merchant and their id. */
 export function isAmong(among: Among, merchantId: string, id: string): Sql {
   if (among === null) return sql`true`
-  return sql`(${raw(merchantId)}, ${raw(id)}) in (select "merchantId", id from ${given(among)})`
+  return sql`(${raw(merchantId)}, ${raw(id)}) in (select "merchantId", id from ${keysParam(among)})`
 }
 
 /** The records as a table `merchant_id`, `id`. */
 export function tableOf(records: RecordKey[]): Sql {
-  return sql`select "merchantId" as merchant_id, id from ${given(records)}`
+  return sql`select "merchantId" as merchant_id, id from ${keysParam(records)}`
 }
 
 export function isWithin(window: Window, column: string): Sql {

@@ -1,5 +1,5 @@
-import { givenRows } from '../db/given.ts'
 import { runList } from '../db/page.ts'
+import { rowsParam } from '../db/rows-param.ts'
 import { type Db, empty, raw, type Sql, sql, type Tx } from '../db/sql.ts'
 import type { Page, Slice } from '../http/page.ts'
 import { assert } from '../lib/assert.ts'
@@ -44,7 +44,7 @@ export async function lockBalances(
   )
   await tx.query(sql`
     insert into ledger_accounts (merchant_id, account)
-    select distinct merchant_id, account from ${givenBalances([...fixed, ...clearing])} order by merchant_id, account
+    select distinct merchant_id, account from ${balancesParam([...fixed, ...clearing])} order by merchant_id, account
     on conflict do nothing`)
   return toLocked(await tx.query<AccountRow>(lockStatement(merchantIds), 'lock-balances'))
 }
@@ -67,7 +67,7 @@ export type TransferToInsert = Pick<Transfer, 'kind' | 'amount'> &
     creditBalance: number
   }
 
-const givenTransfers = givenRows<TransferToInsert & { place: number }>({
+const transfersParam = rowsParam<TransferToInsert & { place: number }>({
   place: 'integer',
   merchantId: 'uuid',
   eventKey: 'text',
@@ -83,7 +83,7 @@ const givenTransfers = givenRows<TransferToInsert & { place: number }>({
   now: 'timestamptz',
 })
 
-const givenBalances = givenRows<AccountRow>({ merchant_id: 'uuid', account: 'text', balance: 'bigint' })
+const balancesParam = rowsParam<AccountRow>({ merchant_id: 'uuid', account: 'text', balance: 'bigint' })
 
 /**
  * Writes transfers and the balances that the last of them left; under the lock of the accounts, in the order given. Never dated before the
@@ -95,7 +95,7 @@ export async function insertTransfers(tx: Tx, transfers: TransferToInsert[]): Pr
   await tx.query(
     sql`
       with transfer as (
-        select * from ${givenTransfers(rows)}
+        select * from ${transfersParam(rows)}
       ), last as (
         select "merchantId", (
           select created_at from ledger_transfers where merchant_id = "merchantId" order by id desc limit 1) as created_at
@@ -109,8 +109,8 @@ export async function insertTransfers(tx: Tx, transfers: TransferToInsert[]): Pr
         from transfer join last using ("merchantId")
         order by place
       )
-      update ledger_accounts set balance = given.balance from ${givenBalances(balancesAfter(transfers))}
-      where ledger_accounts.merchant_id = given.merchant_id and ledger_accounts.account = given.account`,
+      update ledger_accounts set balance = input.balance from ${balancesParam(balancesAfter(transfers))}
+      where ledger_accounts.merchant_id = input.merchant_id and ledger_accounts.account = input.account`,
     'insert-transfers',
   )
 }

@@ -1,4 +1,4 @@
-import { givenRows } from '../db/given.ts'
+import { rowsParam } from '../db/rows-param.ts'
 import { type Db, type Sql, sql } from '../db/sql.ts'
 import type { Subject } from './classes.ts'
 import type { Pair } from './compare.ts'
@@ -39,7 +39,7 @@ function paidTransactionsNamed(runId: string, subject: Subject): Sql {
     )`
 }
 
-const givenListed = givenRows<Listed>({
+const listedParam = rowsParam<Listed>({
   subject: 'text',
   key: 'text',
   namedId: 'uuid',
@@ -56,7 +56,7 @@ export async function insertListed(db: Db, runId: string, listed: Listed[]): Pro
   await db.query(sql`
     insert into reconciliation_pairs (
       run_id, subject, key, named_id, paid_at, there_amount, there_med, there_at, there_state, there_fee)
-    select ${runId}::uuid, subject, key, "namedId", "paidAt", amount, med, at, state, fee from ${givenListed(listed)}
+    select ${runId}::uuid, subject, key, "namedId", "paidAt", amount, med, at, state, fee from ${listedParam(listed)}
     on conflict (run_id, subject, key) do update set there_amount = excluded.there_amount, there_med = excluded.there_med,
       there_at = excluded.there_at, there_state = excluded.there_state, there_fee = excluded.there_fee`)
 }

@@ -1,4 +1,4 @@
-import { givenRows } from '../db/given.ts'
+import { rowsParam } from '../db/rows-param.ts'
 import { type Db, empty, sql, type Tx } from '../db/sql.ts'
 import type { DifferenceClass, Found, Proposal, Side, Subject } from './classes.ts'
 import type { Window } from './days.ts'
@@ -85,7 +85,7 @@ export async function lockDifferences(tx: Tx, acquirer: string): Promise<void> {
   await tx.query(sql`select pg_advisory_xact_lock(hashtextextended(${`reconciliation ${acquirer}`}, 0))`)
 }
 
-const givenNames = givenRows<Pick<Found, 'class' | 'subject' | 'reference'>>({
+const namesParam = rowsParam<Pick<Found, 'class' | 'subject' | 'reference'>>({
   class: 'text',
   subject: 'text',
   reference: 'text',
@@ -96,13 +96,13 @@ export async function findLatest(tx: Tx, acquirer: string, found: Found[]): Prom
   return await tx.query<DifferenceRow>(sql`
     select distinct on (class, subject, reference) ${columns} from differences
     where acquirer = ${acquirer} and (class, subject, reference) in (
-      select given.class, given.subject, given.reference from ${givenNames(found)})
+      select input.class, input.subject, input.reference from ${namesParam(found)})
     order by class, subject, reference, sequence desc`)
 }
 
 export type ToSave = Omit<DifferenceRow, 'decided_at' | 'decided_by' | 'reason'>
 
-const given = givenRows<ToSave>({
+const discrepanciesParam = rowsParam<ToSave>({
   id: 'uuid',
   acquirer: 'text',
   class: 'text',
@@ -129,7 +129,7 @@ export async function saveDifferences(tx: Tx, rows: ToSave[]): Promise<void> {
       found_at)
     select id, acquirer, class, subject, reference, sequence, merchant_id, record_id, at, is_timing, nullif(there::text, 'null')::jsonb,
       nullif(here::text, 'null')::jsonb, proposal::jsonb, state, run_id, found_at
-    from ${given(rows)}
+    from ${discrepanciesParam(rows)}
     on conflict (acquirer, subject, class, reference, sequence) do update set merchant_id = excluded.merchant_id,
       record_id = excluded.record_id, at = excluded.at, is_timing = excluded.is_timing, there = excluded.there, here = excluded.here,
       proposal = excluded.proposal, state = excluded.state, run_id = excluded.run_id`)
@@ -138,7 +138,7 @@ export async function saveDifferences(tx: Tx, rows: ToSave[]): Promise<void> {
 /** What a complete run has seen all of. */
 export type Seen = Window & { subject: Subject }
 
-const givenSeen = givenRows<Seen>({ subject: 'text', from: 'timestamptz', to: 'timestamptz' })
+const seenParam = rowsParam<Seen>({ subject: 'text', from: 'timestamptz', to: 'timestamptz' })
 
 /** What a complete run did not find again is there no more, unless another run has found it meanwhile. */
 export async function resolveUnseen(
@@ -153,9 +153,9 @@ export async function resolveUnseen(
 ): Promise<number> {
   const rows = await tx.query(sql`
     update differences set state = 'resolved', decided_at = ${now}
-    from ${givenSeen(seen)}
+    from ${seenParam(seen)}
     where differences.acquirer = ${acquirer} and differences.state = 'open' and not is_timing and run_id <> ${runId}
-      and differences.subject = given.subject and at >= given."from" and at < given."to"
+      and differences.subject = input.subject and at >= input."from" and at < input."to"
       and not exists (
         select from reconciliation_runs other
         -- One that has not ended after a day was cut short.

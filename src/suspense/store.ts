@@ -1,4 +1,4 @@
-import { givenRows } from '../db/given.ts'
+import { rowsParam } from '../db/rows-param.ts'
 import { type Db, sql, type Tx } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
 import type { AccountHolder } from '../pix/holder.ts'
@@ -36,7 +36,7 @@ const columns = sql`
   matched_transaction_id, return_id, return_amount, return_end_to_end, return_asked_at, taken_amount, statuses, status_dates, status,
   error_message, check_at`
 
-const given = givenRows<SuspenseRow>({
+const paymentsParam = rowsParam<SuspenseRow>({
   merchant_id: 'uuid',
   id: 'uuid',
   kind: 'text',
@@ -64,7 +64,7 @@ export async function insertSuspense(tx: Tx, rows: SuspenseRow[]): Promise<Set<s
       taken_amount, statuses, status_dates, check_at)
     select merchant_id, id, kind, acquirer, end_to_end, txid, amount, paid_at, payer, receiver, transaction_id, return_id, return_amount,
       taken_amount, statuses::text[], status_dates::timestamptz[], check_at
-    from ${given(rows)} order by acquirer, end_to_end
+    from ${paymentsParam(rows)} order by acquirer, end_to_end
     on conflict (acquirer, end_to_end) do nothing
     returning id`)
   return new Set(inserted.map(({ id }) => id))
@@ -99,7 +99,7 @@ export async function lockSuspense(tx: Tx, merchantId: string, id: string): Prom
   return rows[0] ?? null
 }
 
-const givenKeys = givenRows<{ acquirer: string; endToEndId: string }>({ acquirer: 'text', endToEndId: 'text' })
+const keysParam = rowsParam<{ acquirer: string; endToEndId: string }>({ acquirer: 'text', endToEndId: 'text' })
 
 /** Those of these payments that are or were in suspense, locked in one order for everyone. */
 export async function lockSuspenseOf(
@@ -108,7 +108,7 @@ export async function lockSuspenseOf(
 ): Promise<SuspenseRow[]> {
   return await tx.query<SuspenseRow>(sql`
     select ${columns} from suspense_payments
-    where (acquirer, end_to_end) in (select given.acquirer, "endToEndId" from ${givenKeys(payments)})
+    where (acquirer, end_to_end) in (select input.acquirer, "endToEndId" from ${keysParam(payments)})
     order by acquirer, end_to_end for no key update`)
 }
 
@@ -192,7 +192,7 @@ export async function updateReturnAsked(
   return rows.length === 1
 }
 
-const givenReturned = givenRows<{ endToEndId: string; returned: number }>({ endToEndId: 'text', returned: 'bigint' })
+const returnedParam = rowsParam<{ endToEndId: string; returned: number }>({ endToEndId: 'text', returned: 'bigint' })
 
 /** Of these payments those in suspense of which more went back than is booked. */
 export async function listBehind(
@@ -201,8 +201,8 @@ export async function listBehind(
   payments: { endToEndId: string; returned: number }[],
 ): Promise<string[]> {
   const rows = await db.query<{ endToEndId: string }>(sql`
-    select given."endToEndId" from ${givenReturned(payments)}
-    join suspense_payments held on held.acquirer = ${acquirer} and held.end_to_end = given."endToEndId"
-    where held.status in ('held', 'returning') and held.taken_amount < given.returned`)
+    select input."endToEndId" from ${returnedParam(payments)}
+    join suspense_payments held on held.acquirer = ${acquirer} and held.end_to_end = input."endToEndId"
+    where held.status in ('held', 'returning') and held.taken_amount < input.returned`)
   return rows.map(({ endToEndId }) => endToEndId)
 }

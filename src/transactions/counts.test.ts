@@ -49,7 +49,7 @@ async function insert(run: Pick<Db, 'query'>, count: number): Promise<void> {
       id, merchant_id, acquirer, amount, is_info_product, pix_expiration_seconds, pix_uri, pix_expires_at, created_at, statuses, status_dates)
     select id, merchant_id, 'simulator', 100, true, 60, 'uri', created_at, created_at, array['PENDING', 'PIX_QRCODE_GENERATED'],
       array[created_at, created_at]
-    from json_to_recordset(${JSON.stringify(rows)}::json) as given (id uuid, merchant_id uuid, created_at timestamptz)`)
+    from json_to_recordset(${JSON.stringify(rows)}::json) as input (id uuid, merchant_id uuid, created_at timestamptz)`)
 }
 
 const moves = ['FAILED', 'PAID', 'PAID>BLOCKED', 'PAID>PROCESSING_REFUND>REFUNDED']
@@ -150,7 +150,7 @@ it('adds one row of changes per day and status, however many transactions a stat
     insert into transactions (
       id, merchant_id, acquirer, amount, is_info_product, pix_expiration_seconds, created_at, statuses, status_dates)
     select id, ${merchant}, 'simulator', 100, true, 60, created_at, array['PENDING'], array[created_at]
-    from json_to_recordset(${JSON.stringify(rows)}::json) as given (id uuid, created_at timestamptz)`)
+    from json_to_recordset(${JSON.stringify(rows)}::json) as input (id uuid, created_at timestamptz)`)
   const changes = sql`select day::text, status, change, amount from transaction_count_changes`
   expect(await db.query(changes)).toEqual([{ day: '2026-03-01', status: 'PENDING', change: 50, amount: 5_000 }])
   // What moves nothing to another status changes no count.

@@ -1,4 +1,4 @@
-import { givenFew } from '../db/given.ts'
+import { smallRowsParam } from '../db/rows-param.ts'
 import { type Db, type Sql, sql, type Tx } from '../db/sql.ts'
 import type { LockedTransaction } from './store.ts'
 
@@ -11,7 +11,7 @@ export async function findOwners(db: Db, ids: string[]): Promise<Owner[]> {
   return await db.query<Owner>(selectByIds(ids, ownerColumns), 'find-owners')
 }
 
-const givenIds = givenFew<{ id: string }>({ id: 'uuid' })
+const idsParam = smallRowsParam<{ id: string }>({ id: 'uuid' })
 
 /**
  * Of transactions of which nothing but the id is known. Each is looked up by itself: asked for `id = any(…)`, PostgreSQL reads the whole
@@ -19,8 +19,8 @@ const givenIds = givenFew<{ id: string }>({ id: 'uuid' })
  */
 export function selectByIds(ids: string[], columns: Sql): Sql {
   return sql`
-    select found.* from ${givenIds(ids.map((id) => ({ id })))},
-      lateral (select ${columns} from transactions where id = given.id limit 1) as found`
+    select found.* from ${idsParam(ids.map((id) => ({ id })))},
+      lateral (select ${columns} from transactions where id = input.id limit 1) as found`
 }
 
 /** Whose payment it is, where all that is known is an endToEndId. */
@@ -37,7 +37,7 @@ export async function listPaidBy(db: Db, endToEndIds: string[]): Promise<Owner[]
 /** The same of several, each of which is the caller's alone until the commit. Give them in one order for everyone. */
 export async function lockPaidBy(tx: Tx, endToEndIds: string[]): Promise<Owner[]> {
   await tx.query(sql`
-    select pg_advisory_xact_lock(hashtextextended(given, 0)) from unnest(${endToEndIds}::text[]) as given`)
+    select pg_advisory_xact_lock(hashtextextended(input, 0)) from unnest(${endToEndIds}::text[]) as input`)
   return await tx.query<Owner>(selectPaidBy(endToEndIds))
 }
 

@@ -47,7 +47,7 @@ describe('the table of moves', () => {
     ]
     const rows = await database.db.query<{ allowed: boolean }>(sql`
       select transaction_moves_are_allowed(array(select json_array_elements_text(statuses))) as allowed
-      from json_array_elements(${JSON.stringify(histories)}::json) with ordinality as given (statuses, place) order by place`)
+      from json_array_elements(${JSON.stringify(histories)}::json) with ordinality as input (statuses, place) order by place`)
     expect(rows.map(({ allowed }) => allowed)).toEqual(histories.map(isAllowed))
   })
 

@@ -1,4 +1,4 @@
-import { givenFew, givenRows } from '../db/given.ts'
+import { rowsParam, smallRowsParam } from '../db/rows-param.ts'
 import { type Db, sql, type Tx } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
 import type { AccountHolder } from '../pix/holder.ts'
@@ -107,7 +107,7 @@ export const transactionColumns = sql`${lockedColumns}, ${shownDisputes},
   amount, idempotency_key, external_code, is_info_product, customer, seller, address, items, metadata, pix_expiration_seconds,
   created_at, case when end_to_end is null then '[]'::json else ${shownRefunds} end as refunds`
 
-const given = givenRows<NewTransaction>({
+const transactionsParam = rowsParam<NewTransaction>({
   id: 'uuid',
   merchant_id: 'uuid',
   acquirer: 'text',
@@ -160,7 +160,7 @@ export async function insertTransactions(
           customer, seller, address, items, metadata, customer_search_name, customer_search_email, customer_document, customer_landline_digits,
           customer_mobile_digits, pix_expiration_seconds, pix_uri, pix_expires_at, created_at, statuses::text[],
           status_dates::timestamptz[], error_message, check_at
-        from ${given(transactions)}
+        from ${transactionsParam(transactions)}
         on conflict do nothing
         returning id, merchant_id
       ), ${firstEvents(events)}
@@ -178,7 +178,7 @@ export async function findTransaction(db: Db | Tx, merchantId: string, id: strin
   return rows[0] ?? null
 }
 
-const givenMoments = givenFew<{ merchantId: string; recordId: string }>({ merchantId: 'uuid', recordId: 'uuid' })
+const momentsParam = smallRowsParam<{ merchantId: string; recordId: string }>({ merchantId: 'uuid', recordId: 'uuid' })
 
 export async function findTransactions(
   db: Db,
@@ -187,7 +187,7 @@ export async function findTransactions(
   return await db.query<TransactionRow>(
     sql`
     select ${transactionColumns} from transactions
-    where (id, merchant_id) in (select "recordId", "merchantId" from ${givenMoments(keys)})`,
+    where (id, merchant_id) in (select "recordId", "merchantId" from ${momentsParam(keys)})`,
     'find-transactions',
   )
 }
@@ -212,7 +212,7 @@ export async function lockTransaction(tx: Tx, merchantId: string, id: string): P
   return row ?? null
 }
 
-const givenKeys = givenFew<{ merchantId: string; id: string }>({ merchantId: 'uuid', id: 'uuid' })
+const keysParam = smallRowsParam<{ merchantId: string; id: string }>({ merchantId: 'uuid', id: 'uuid' })
 
 /**
  * In one order for everyone. Without their refunds: a statement that waited for a lock sees the row as it is by now, but other tables as
@@ -225,14 +225,14 @@ export async function lockTransactions(
   return await tx.query<LockedTransaction>(
     sql`
       select ${lockedColumns} from transactions
-      where (id, merchant_id) in (select given.id, "merchantId" from ${givenKeys(keys)})
+      where (id, merchant_id) in (select input.id, "merchantId" from ${keysParam(keys)})
       order by id, merchant_id for no key update`,
     'lock-transactions',
   )
 }
 
 type Payment = { merchantId: string; id: string; acquirer: string; endToEndId: string }
-const givenPayments = givenFew<Payment>({ merchantId: 'uuid', id: 'uuid', acquirer: 'text', endToEndId: 'text' })
+const paymentsParam = smallRowsParam<Payment>({ merchantId: 'uuid', id: 'uuid', acquirer: 'text', endToEndId: 'text' })
 
 /** The same for those that were paid. `held`: which of all these payments are or were in suspense; null is none. */
 export async function lockToBePaid(
@@ -241,12 +241,12 @@ export async function lockToBePaid(
 ): Promise<(LockedTransaction & { held: string[] | null })[]> {
   return await tx.query<LockedTransaction & { held: string[] | null }>(
     sql`
-      with given as materialized (select * from ${givenPayments(payments)})
+      with input as materialized (select * from ${paymentsParam(payments)})
       select ${lockedColumns}, (
         select array_agg(end_to_end) from suspense_payments
-        where (acquirer, end_to_end) in (select given.acquirer, "endToEndId" from given)) as held
+        where (acquirer, end_to_end) in (select input.acquirer, "endToEndId" from input)) as held
       from transactions
-      where (id, merchant_id) in (select given.id, "merchantId" from given)
+      where (id, merchant_id) in (select input.id, "merchantId" from input)
       order by id, merchant_id for no key update of transactions`,
     'lock-to-be-paid',
   )
@@ -261,10 +261,10 @@ export type Change = {
   set: Partial<Changeable & OtherAcquirers>
 }
 
-type GivenChange = Omit<LockedTransaction, 'status' | 'statuses' | 'status_dates' | 'amount_returned'> &
+type ChangeRow = Omit<LockedTransaction, 'status' | 'statuses' | 'status_dates' | 'amount_returned'> &
   Pick<Change, 'to' | 'at' | 'checkAt'> & { place: number; from: TransactionStatus; isPaid: boolean }
 
-const givenChanges = givenFew<GivenChange>({
+const changesParam = smallRowsParam<ChangeRow>({
   place: 'integer',
   id: 'uuid',
   merchant_id: 'uuid',
@@ -289,18 +289,18 @@ const givenChanges = givenFew<GivenChange>({
 
 /** Writes new statuses, and gives the rows as they are then, in the order of the changes. Each must be locked and be as `row` says. */
 export async function updateTransactions(tx: Tx, changes: Change[]): Promise<ChangedTransaction[]> {
-  const given = changes.map(({ row, to, at, checkAt, set }, place) => {
+  const rows = changes.map(({ row, to, at, checkAt, set }, place) => {
     return { ...row, ...set, place, from: row.status, isPaid: row.end_to_end !== null, to, at, checkAt }
   })
   const updated = await tx.query<{ place: number } & Pick<Changeable, Listed>>(
     sql`
       update transactions set
-        statuses = statuses || given."to", status_dates = status_dates || given.at, acquirer = given.acquirer,
-        other_acquirers = given.other_acquirers::text[], pix_uri = given.pix_uri, pix_expires_at = given.pix_expires_at, amount_paid = given.amount_paid, payment_date = given.payment_date,
-        end_to_end = given.end_to_end, payer = given.payer, receiver = given.receiver, fee_amount = given.fee_amount,
-        infraction_date = given.infraction_date, error_message = given.error_message, check_at = given."checkAt"
-      from ${givenChanges(given)}
-      where transactions.id = given.id and transactions.merchant_id = given.merchant_id and status = given."from"
+        statuses = statuses || input."to", status_dates = status_dates || input.at, acquirer = input.acquirer,
+        other_acquirers = input.other_acquirers::text[], pix_uri = input.pix_uri, pix_expires_at = input.pix_expires_at, amount_paid = input.amount_paid, payment_date = input.payment_date,
+        end_to_end = input.end_to_end, payer = input.payer, receiver = input.receiver, fee_amount = input.fee_amount,
+        infraction_date = input.infraction_date, error_message = input.error_message, check_at = input."checkAt"
+      from ${changesParam(rows)}
+      where transactions.id = input.id and transactions.merchant_id = input.merchant_id and status = input."from"
       returning place, case when "isPaid" then ${shownRefunds} else '[]'::json end as refunds, ${shownDisputes}`,
     'update-transactions',
   )

@@ -1,4 +1,4 @@
-import { givenFew, givenRows } from '../db/given.ts'
+import { rowsParam, smallRowsParam } from '../db/rows-param.ts'
 import { type Db, raw, sql, type Tx } from '../db/sql.ts'
 
 export type Claimed = Lease & {
@@ -35,7 +35,7 @@ type WholeClaim = Claim & {
 export const claimedMax = 64
 const claimedMaxText = raw(String(claimedMax))
 
-const givenLoads = givenRows<Load>({ receiver: 'text', held: 'integer', room: 'integer', clearUntil: 'timestamptz' })
+const loadsParam = rowsParam<Load>({ receiver: 'text', held: 'integer', room: 'integer', clearUntil: 'timestamptz' })
 
 /**
  * Leases what is due. It walks from receiver to receiver through the index (a skip scan), and takes of each what it has room for: a
@@ -62,11 +62,11 @@ export async function claimDue(
     ), load as (
       -- Of many receivers few of each are enough to choose from.
       select
-        walk.receiver, coalesce(given.held, 0) as held,
-        least(coalesce(given.room, ${claim.start}), ${claim.start} + 2 * ${claim.limit} / count(*) over ()) as room,
+        walk.receiver, coalesce(input.held, 0) as held,
+        least(coalesce(input.room, ${claim.start}), ${claim.start} + 2 * ${claim.limit} / count(*) over ()) as room,
         walk.first_at as since
       from walk
-      left join ${givenLoads(claim.loads)} on given.receiver = walk.receiver
+      left join ${loadsParam(claim.loads)} on input.receiver = walk.receiver
       where walk.first_at <= ${claim.now}
     ), ${claimOfLoad(claim)}
     select (select receiver from walk where place = ${claim.receiversMax}) as "lastReceiver", ${claimedColumns}
@@ -85,7 +85,7 @@ export async function claimDueOf(db: Db | Tx, claim: Claim): Promise<{ claimed: 
   const rows = await db.query<MaybeClaimed & { found: number }>(
     sql`
     with load as (
-      select receiver, held, room, coalesce("clearUntil", '-infinity') as since from ${givenLoads(claim.loads)}
+      select receiver, held, room, coalesce("clearUntil", '-infinity') as since from ${loadsParam(claim.loads)}
     ), ${claimOfLoad(claim)}
     select (select count(*) from due) as found, ${claimedColumns}
     ${fromClaimed}`,
@@ -140,11 +140,11 @@ const claimedColumns = raw(`
 
 /** The commit does not wait for the disk: a lease that is lost in a crash of PostgreSQL leaves the delivery due. */
 const fromClaimed = raw(`
-    from (select set_config('synchronous_commit', 'off', true)) unhurried
+    from (select set_config('synchronous_commit', 'off', true)) async_commit
     left join claimed c on true
     left join events e on e.merchant_id = c.merchant_id and e.record_id = c.record_id and e.sequence = c.sequence`)
 
-const givenLeases = givenRows<Lease>({
+const leasesParam = rowsParam<Lease>({
   merchantId: 'uuid',
   recordId: 'uuid',
   eventId: 'uuid',
@@ -156,10 +156,10 @@ export async function releaseLeases(db: Db, { leases, now }: { leases: Lease[]; 
   await db.query(
     sql`
     with locked as (
-      select d.merchant_id, d.record_id, d.event_id, d.leased_until = given."leasedUntil" as is_ours
-      from ${givenLeases(leases)}
+      select d.merchant_id, d.record_id, d.event_id, d.leased_until = input."leasedUntil" as is_ours
+      from ${leasesParam(leases)}
       join webhook_deliveries d
-        on d.merchant_id = given."merchantId" and d.record_id = given."recordId" and d.event_id = given."eventId"
+        on d.merchant_id = input."merchantId" and d.record_id = input."recordId" and d.event_id = input."eventId"
       order by d.merchant_id, d.record_id, d.sequence
       for no key update of d
     )
@@ -183,7 +183,7 @@ export type AttemptResult = Lease & {
   retryAfter: Date | null
 }
 
-const givenResults = givenFew<AttemptResult>({
+const resultsParam = smallRowsParam<AttemptResult>({
   merchantId: 'uuid',
   recordId: 'uuid',
   eventId: 'uuid',
@@ -211,11 +211,11 @@ export async function insertAttempts(tx: Tx, results: AttemptResult[]): Promise<
     sql`
     with locked as (
       select
-        given.*, d.leased_until = given."leasedUntil" as is_ours,
-        d.attempts_before <> given."attemptsBefore" and given.state in ('pending', 'exhausted') as is_anew
-      from ${givenResults(results)}
+        input.*, d.leased_until = input."leasedUntil" as is_ours,
+        d.attempts_before <> input."attemptsBefore" and input.state in ('pending', 'exhausted') as is_anew
+      from ${resultsParam(results)}
       join webhook_deliveries d
-        on d.merchant_id = given."merchantId" and d.record_id = given."recordId" and d.event_id = given."eventId"
+        on d.merchant_id = input."merchantId" and d.record_id = input."recordId" and d.event_id = input."eventId"
       order by d.merchant_id, d.record_id, d.sequence
       for no key update of d
     ), attempted as (
@@ -235,14 +235,14 @@ export async function insertAttempts(tx: Tx, results: AttemptResult[]): Promise<
     )
     insert into webhook_attempts (merchant_id, event_id, number, started_at, duration_ms, status, error)
     select merchant_id, event_id, attempts, "startedAt", "durationMs", status, error
-    from (select set_config('synchronous_commit', 'off', true)) unhurried, attempted`,
+    from (select set_config('synchronous_commit', 'off', true)) async_commit, attempted`,
     'insert-attempts',
   )
 }
 
 type RecordKey = { merchantId: string; recordId: string }
 
-const givenRecords = givenRows<RecordKey>({ merchantId: 'uuid', recordId: 'uuid' })
+const recordsParam = rowsParam<RecordKey>({ merchantId: 'uuid', recordId: 'uuid' })
 
 /**
  * Lets the next one of each record go. A statement of its own, after the lock: an event that was enqueued while we waited
@@ -258,7 +258,7 @@ export async function promoteWaiting(tx: Tx, { records, now }: { records: Record
     from (
       select distinct on (u.merchant_id, u.record_id) u.merchant_id, u.record_id, u.event_id, u.state
       from webhook_deliveries u
-      join ${givenRecords(records)} on u.merchant_id = given."merchantId" and u.record_id = given."recordId"
+      join ${recordsParam(records)} on u.merchant_id = input."merchantId" and u.record_id = input."recordId"
       where u.state in ('waiting', 'pending')
       order by u.merchant_id, u.record_id, u.sequence
     ) first

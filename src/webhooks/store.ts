@@ -1,4 +1,4 @@
-import { givenFew, givenRows } from '../db/given.ts'
+import { rowsParam, smallRowsParam } from '../db/rows-param.ts'
 import { type Db, type Sql, sql, type Tx } from '../db/sql.ts'
 
 // ——— Secrets
@@ -67,7 +67,7 @@ type EventRow = {
   snapshot: object | null
 }
 
-const givenEvents = givenRows<EventRow>({
+const eventsParam = rowsParam<EventRow>({
   merchantId: 'uuid',
   id: 'uuid',
   type: 'text',
@@ -80,11 +80,11 @@ const givenEvents = givenRows<EventRow>({
 
 const eventsFrom = (rows: EventRow[]) => sql`
   insert into events (merchant_id, id, type, record_type, record_id, sequence, occurred_at, snapshot)
-  select "merchantId", given.id, type, "recordType", "recordId", sequence, "occurredAt", snapshot from ${givenEvents(rows)}`
+  select "merchantId", input.id, type, "recordType", "recordId", sequence, "occurredAt", snapshot from ${eventsParam(rows)}`
 
 type DeliveryRow = EventRow & { url: string; receiver: string; state: string }
 
-const givenDeliveries = givenRows<DeliveryRow>({
+const deliveriesParam = rowsParam<DeliveryRow>({
   merchantId: 'uuid',
   id: 'uuid',
   recordId: 'uuid',
@@ -98,8 +98,8 @@ const givenDeliveries = givenRows<DeliveryRow>({
 const deliveriesFrom = (rows: DeliveryRow[]) => sql`
   insert into webhook_deliveries
     (merchant_id, event_id, record_id, sequence, url, receiver, state, next_attempt_at, created_at)
-  select "merchantId", given.id, "recordId", sequence, url, receiver, state, "occurredAt", "occurredAt"
-  from ${givenDeliveries(rows)}`
+  select "merchantId", input.id, "recordId", sequence, url, receiver, state, "occurredAt", "occurredAt"
+  from ${deliveriesParam(rows)}`
 
 export async function insertEvents(tx: Tx, rows: EventRow[]): Promise<void> {
   await tx.query(eventsFrom(rows), 'insert-events')
@@ -111,13 +111,13 @@ export async function insertDeliveries(tx: Tx, rows: DeliveryRow[]): Promise<voi
 
 /** Parts of a statement that inserts records, for those of them that it returns as `born`. */
 export function insertOfBorn(events: EventRow[], deliveries: DeliveryRow[]): Sql {
-  const isBorn = sql`join born on born.id = given."recordId" and born.merchant_id = given."merchantId"`
+  const isBorn = sql`join born on born.id = input."recordId" and born.merchant_id = input."merchantId"`
   return sql`
     first_events as (${eventsFrom(events)} ${isBorn}),
     first_deliveries as (${deliveriesFrom(deliveries)} ${isBorn})`
 }
 
-const givenRecords = givenFew<EventRow>({ merchantId: 'uuid', recordId: 'uuid', occurredAt: 'timestamptz' })
+const recordsParam = smallRowsParam<EventRow>({ merchantId: 'uuid', recordId: 'uuid', occurredAt: 'timestamptz' })
 
 /**
  * Locks what is still to be delivered of these records, and gives the records that have any. One of them that failed
@@ -130,7 +130,7 @@ export async function lockUnfinished(tx: Tx, rows: EventRow[]): Promise<string[]
     sql`
       with record as (
         select "merchantId" as merchant_id, "recordId" as record_id, max("occurredAt") as now
-        from ${givenRecords(rows)}
+        from ${recordsParam(rows)}
         group by 1, 2
       ), unfinished as (
         select d.merchant_id, d.event_id, d.record_id, record.now

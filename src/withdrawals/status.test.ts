@@ -28,7 +28,7 @@ it('has one table in code and database for any history', async () => {
   const histories = fc.sample(fc.array(status, { minLength: 1, maxLength: 6 }), 1000)
   const rows = await database.db.query<{ allowed: boolean }>(sql`
     select withdrawal_moves_are_allowed(array(select json_array_elements_text(statuses))) as allowed
-    from json_array_elements(${JSON.stringify(histories)}::json) with ordinality as given (statuses, place) order by place`)
+    from json_array_elements(${JSON.stringify(histories)}::json) with ordinality as input (statuses, place) order by place`)
   expect(rows.map(({ allowed }) => allowed)).toEqual(histories.map(isAllowed))
 })
 

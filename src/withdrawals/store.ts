@@ -85,7 +85,7 @@ export async function findWithdrawals(
     select ${withdrawalColumns} from withdrawals
     where (id, merchant_id) in (
       select "recordId", "merchantId"
-      from json_to_recordset(${JSON.stringify(keys)}::json) as given ("recordId" uuid, "merchantId" uuid))`)
+      from json_to_recordset(${JSON.stringify(keys)}::json) as input ("recordId" uuid, "merchantId" uuid))`)
 }
 
 export async function findWithdrawalByKey(

@@ -2,7 +2,7 @@ import { assert } from '../lib/assert.ts'
 import { Sql } from './sql.ts'
 
 /**
- * Types of columns that rows may be given in, as PostgreSQL names them. Arrays go as their text, to be cast where they are used:
+ * Column types, by PostgreSQL's names. Arrays are sent as text and cast where they are used:
  * `unnest` would flatten them.
  */
 const types = {
@@ -20,37 +20,37 @@ const types = {
 type Columns<Row> = { [Name in keyof Row]?: keyof typeof types }
 
 /**
- * Many rows as parameters of one statement: `from ${given(rows)}` reads them as a table `given` with the columns of this table. An array per
- * column, in PostgreSQL's binary form: of rows with 26 columns a quarter of what JSON costs on both sides.
+ * Many rows as parameters of one statement: `from ${rowsParam(columns)(rows)}` reads them as a table `input` with these columns. One array per
+ * column, in PostgreSQL's binary form: for rows with 26 columns, a quarter of what JSON costs on both sides.
  */
-export function givenRows<Row>(columns: Columns<Row>): (rows: Row[]) => Sql {
-  return given(columns, plain)
+export function rowsParam<Row>(columns: Columns<Row>): (rows: Row[]) => Sql {
+  return toParam(columns, plain)
 }
 
 /**
- * The same for a statement that runs often, of a few rows each time. Where PostgreSQL sees how many are given it plans a statement with a name
- * anew for each number, 0.3 ms each time; what a subquery gives it does not see, and it keeps its plan. For a limit that it does not know (there is none) it
- * expects a tenth of those ten: so it takes an index for each row, even where it plans while the table is still empty.
+ * The same for a prepared statement that runs often with few rows. If PostgreSQL knows the number of rows, it plans the statement again for each
+ * number, 0.3 ms each time. It does not know what a subquery returns, so it keeps its plan. For a limit whose value it does not know (here: no
+ * limit) it expects a tenth of the ten rows it assumes of `unnest`: so it uses an index per row, even when it plans while the table is empty.
  */
-export function givenFew<Row>(columns: Columns<Row>): (rows: Row[]) => Sql {
-  return given(columns, {
+export function smallRowsParam<Row>(columns: Columns<Row>): (rows: Row[]) => Sql {
+  return toParam(columns, {
     first: '(select * from unnest((select ',
     between: '), (select ',
     last: '))',
-    limit: ' limit (select null::bigint)) as given',
+    limit: ' limit (select null::bigint)) as input',
   })
 }
 
 const plain = { first: 'unnest(', between: ', ', last: ')', limit: '' }
 
-function given<Row>(columns: Columns<Row>, { first, between, last, limit }: typeof plain): (rows: Row[]) => Sql {
+function toParam<Row>(columns: Columns<Row>, { first, between, last, limit }: typeof plain): (rows: Row[]) => Sql {
   const entries = Object.entries(columns) as [keyof Row & string, keyof typeof types][]
   const casts = entries.map(([, type]) => `::${type.endsWith('[]') ? 'text' : type}[]`)
   const names = entries.map(([name]) => `"${name}"`).join(', ')
   const strings = [
     first,
     ...casts.slice(0, -1).map((cast) => cast + between),
-    `${casts.at(-1)}${last} as given (${names})${limit}`,
+    `${casts.at(-1)}${last} as input (${names})${limit}`,
   ]
   return (rows) => {
     const arrays = entries.map(([name, type]) => toBinaryArray(rows, name, types[type]))
@@ -113,7 +113,7 @@ function writeBigint(value: unknown, at: number): number {
 const epochMs = 946_684_800_000
 
 function writeTimestamp(value: unknown, at: number): number {
-  assert(value instanceof Date && !Number.isNaN(value.getTime()), 'a timestamp is given as a Date')
+  assert(value instanceof Date && !Number.isNaN(value.getTime()), 'a timestamp is a Date')
   const microseconds = (value.getTime() - epochMs) * 1000
   // Of the years 1714 to 2285. What others tell us may lie outside, and is theirs to mean.
   if (Number.isSafeInteger(microseconds)) return writeInt64(microseconds, at)
@@ -158,7 +158,7 @@ for (const [value, digit] of [...'0123456789abcdef'].entries()) {
 
 /** Of plain words and dates only, which need no quoting. */
 function toArrayText(value: unknown): string {
-  assert(Array.isArray(value), 'an array is given as one')
+  assert(Array.isArray(value), 'an array column is an array')
   return `{${value.map((item) => (item instanceof Date ? toMoment(item) : toPlainWord(item))).join(',')}}`
 }
 

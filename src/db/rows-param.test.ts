@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
-import { givenFew, givenRows } from './given.ts'
+import { rowsParam, smallRowsParam } from './rows-param.ts'
 import { sql } from './sql.ts'
 
 type Row = {
@@ -16,7 +16,7 @@ type Row = {
   dates: Date[]
 }
 
-const given = givenRows<Row>({
+const toParam = rowsParam<Row>({
   id: 'uuid',
   name: 'text',
   details: 'json',
@@ -35,7 +35,7 @@ beforeAll(async () => {
 })
 afterAll(() => database.drop())
 
-describe('rows that are given to a statement', () => {
+describe('rows as a parameter', () => {
   it('arrive as they were, at the edges of every type', async () => {
     const rows: Row[] = [
       {
@@ -72,11 +72,11 @@ describe('rows that are given to a statement', () => {
     '9999-12-31T23:59:59.999Z',
   ])('may be of %s', async (moment) => {
     const [row] = await database.db.query<{ at: string }>(sql`
-        select to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as at from ${given([{ ...plain, at: new Date(moment) }])}`)
+        select to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as at from ${toParam([{ ...plain, at: new Date(moment) }])}`)
     expect(row).toEqual({ at: moment })
   })
 
-  it('have the UUIDs that they were given, in either case', async () => {
+  it('keep their UUIDs, in either case', async () => {
     const ids = Array.from({ length: 50 }, () => randomUUID())
     const rows = [...ids, ...ids.map((id) => id.toUpperCase())].map((id) => ({ ...plain, id }))
     expect((await read(rows)).map(({ id }) => id)).toEqual([...ids, ...ids])
@@ -110,14 +110,14 @@ describe('rows that are given to a statement', () => {
     ['a word that would need quotes', { words: ['a,b'] }],
     ['a word that would be null', { words: ['NULL'] }],
   ])('are refused with %s', (_name, wrong) => {
-    expect(() => given([{ ...plain, ...wrong }])).toThrow()
+    expect(() => toParam([{ ...plain, ...wrong }])).toThrow()
   })
 })
 
 describe('a statement of a few rows', () => {
   it.each([
-    ['is planned once', givenFew, 5],
-    ['is planned for each number where the planner sees it', givenRows, 30],
+    ['is planned once', smallRowsParam, 5],
+    ['is planned for each number where the planner sees it', rowsParam, 30],
   ])('%s', async (_name, givenBy, planned) => {
     const { db } = database
     const few = givenBy<{ id: string }>({ id: 'uuid' })
@@ -128,7 +128,7 @@ describe('a statement of a few rows', () => {
       await tx.query(sql`analyze things`)
       for (let time = 0; time < 30; time += 1) {
         const ids = Array.from({ length: 1 + (time % 3) }, () => ({ id: randomUUID() }))
-        await tx.query(sql`select * from things where id in (select given.id from ${few(ids)})`, name)
+        await tx.query(sql`select * from things where id in (select input.id from ${few(ids)})`, name)
       }
       const [plans] = await tx.query<{ custom: number }>(
         sql`select custom_plans as custom from pg_prepared_statements where name = ${name}`,
@@ -156,7 +156,7 @@ async function read(rows: Row[]): Promise<Row[]> {
   return await database.db.query<Row>(
     sql`
       select id, name, details, "isNew", count, amount, at, words::text[] as words, dates::timestamptz[] as dates
-      from ${given(rows)}`,
-    'given-rows-of-a-test',
+      from ${toParam(rows)}`,
+    'rows-param-test',
   )
 }
