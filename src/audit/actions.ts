@@ -39,6 +39,7 @@ const limits = {
   duplicateWindowSeconds: Count,
 }
 const manualEntry = { acquirer: Name, amount: Cents, debit: Name, credit: Name, description: Text }
+const settlement = { endToEndId: orNull(Name), reason: Text }
 const attribution = { transactionId: Name, amount: Cents }
 
 /**
@@ -116,6 +117,9 @@ const detailsOf = {
   'withdrawal.limits.propose': details(limits),
   'withdrawal.limits.reject': details({ ...limits, ...decided }),
   'withdrawal.reject': reason,
+  'withdrawal.settle': details({ ...settlement, ...decided }),
+  'withdrawal.settle.propose': details(settlement),
+  'withdrawal.settle.reject': details({ ...settlement, ...decided }),
 } satisfies Record<string, TObject>
 
 export type ActionName = keyof typeof detailsOf

@@ -7,8 +7,9 @@ import { defaultLimits, type Limits, setWithdrawalLimits } from '../withdrawals/
 import { findLimits } from '../withdrawals/limits-store.ts'
 import { listForOperator, type OperatorRow } from '../withdrawals/operator-store.ts'
 import { rejectWithdrawal } from '../withdrawals/reject.ts'
+import { proposeSettlement } from '../withdrawals/settle-by-hand.ts'
 import { findOwner, type WithdrawalRow } from '../withdrawals/store.ts'
-import { actionOf, recorded } from './actor.ts'
+import { actionOf, actorOf, recorded } from './actor.ts'
 import { toId, toLimit, toReason, toRowCount, toThreshold, toWindowSeconds } from './arguments.ts'
 import { findMerchant } from './client.ts'
 import { type Context, withContext } from './context.ts'
@@ -67,6 +68,27 @@ export function withdrawalCommands(program: Command): void {
     })
 
   withdrawal
+    .command('settle')
+    .argument('<id>', 'of the withdrawal', toId)
+    .description('propose what became of a payout that the acquirer cannot be asked about; another person approves it')
+    .option('--sent <endToEndId>', 'the PSP’s account statement has the payout, under this id')
+    .option('--not-sent', 'the PSP’s account statement does not have it: amount and fee are released')
+    .requiredOption('--reason <reason>', 'what you saw there; the merchant reads it if nothing was sent', toReason)
+    .option('--json', 'print JSON')
+    .action(async (id: string, { json, sent, notSent, reason }: Json & SeenThere) => {
+      if ((sent === undefined) === (notSent === undefined))
+        throw new Error('Give either --sent <endToEndId> or --not-sent, as the PSP’s account statement shows it.')
+      const seen = { endToEndId: sent ?? null, reason }
+      const proposal = await withContext(
+        async (context) => await proposeSettlement(context, { id, seen, by: actorOf(program) }),
+      )
+      print(
+        { id: proposal.id, withdrawalId: id, state: 'open', ...seen },
+        { json, note: `Another person approves it: \`npx guiche proposal approve ${proposal.id}\`.` },
+      )
+    })
+
+  withdrawal
     .command('limits')
     .description('set or show what a client may withdraw; what is not named stays as it is')
     .requiredOption('--client <client-id>', 'the client whose limits these are')
@@ -104,6 +126,8 @@ function toChangedLimits({ duplicateWindowSeconds, ...given }: GivenLimits): Par
   const limits = Object.entries(given).map(([name, limit]) => [name, limit === 'none' ? null : limit])
   return { ...Object.fromEntries(limits), ...(duplicateWindowSeconds !== undefined && { duplicateWindowSeconds }) }
 }
+
+type SeenThere = { sent?: string; notSent?: boolean; reason: string }
 
 type Decision = { id: string; action: ActionName; details?: Record<string, unknown> }
 

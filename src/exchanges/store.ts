@@ -30,7 +30,7 @@ export type ExchangeRow = {
 
 /** Those about some records, and those about a payment by itself, the last ones in order. */
 export async function listExchanges(
-  db: Db,
+  db: Db | Tx,
   { recordIds, endToEnd, limit }: { recordIds: string[]; endToEnd: string | null; limit: number },
 ): Promise<ExchangeRow[]> {
   const rows = await db.query<ExchangeRow>(sql`

@@ -59,3 +59,9 @@ function randomText(length: number): string {
   }
   return text
 }
+
+/** When the payment was made, to the minute, of an id that {@link isEndToEndId} accepts. */
+export function timeOfEndToEndId(id: string): Date {
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0] = (END_TO_END_ID.exec(id) ?? []).slice(1).map(Number)
+  return new Date(Date.UTC(year, month - 1, day, hour, minute))
+}

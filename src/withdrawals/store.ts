@@ -223,3 +223,9 @@ export async function claimDueWithdrawals(
       where check_at <= ${now} and status = any (${[...statuses]}) order by check_at limit ${limit} for update skip locked)
     returning ${withdrawalColumns}`)
 }
+
+/** Whether a withdrawal of anybody was sent under this id. Rarely asked, so that no index is kept for it. */
+export async function isEndToEndKnown(tx: Tx, endToEndId: string): Promise<boolean> {
+  const rows = await tx.query(sql`select from withdrawals where end_to_end = ${endToEndId} limit 1`)
+  return rows.length > 0
+}

@@ -1,6 +1,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { type Exchange, recordExchanges } from '../../src/acquirers/record.ts'
 import { findBreaches } from '../../src/books.ts'
 import { sql } from '../../src/db/sql.ts'
+import { insertExchanges } from '../../src/exchanges/store.ts'
+import { newEndToEndId } from '../../src/pix/ids.ts'
+import { approveProposal } from '../../src/proposals/decide.ts'
+import { proposeSettlement, settlementProposal } from '../../src/withdrawals/settle-by-hand.ts'
 import { manualClock } from '../support/clock.ts'
 import { type Gateway, type Mood, openGateway, openPsp, type Psp, setMood } from '../support/gateway.ts'
 import { eventually } from '../support/webhooks.ts'
@@ -16,9 +21,12 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
   const clock = manualClock()
   let psp: Psp
   let gateway: Gateway
+  /** What the acquirer was asked, as the service records it. */
+  const exchanges: Exchange[] = []
   beforeAll(async () => {
     psp = await openPsp(name, clock, { payoutApi: name })
-    gateway = await openGateway([psp], { clock })
+    const recorded = recordExchanges(psp.acquirer, { clock, write: (exchange) => void exchanges.push(exchange) })
+    gateway = await openGateway([{ ...psp, acquirer: recorded }], { clock })
     const { body } = await gateway.create({ amount: 10_000_000 })
     await gateway.tell(psp, await psp.pay(body.id))
     await gateway.until(body.id, 'PAID')
@@ -158,6 +166,48 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
     for (let looks = 0; looks < 5; looks++) await look(10 * 60_000)
     expect(isAsked(moneyOut.inter)).toBe(0)
     expect((await get(id)).status).toBe('PROCESSING')
+  })
+
+  it.runIf(name === 'inter')('are settled by two persons when nobody can be asked any more', async () => {
+    const propose = async (id: string, endToEndId: string | null, by = 'cli:ana') =>
+      await proposeSettlement(
+        { db: gateway.db, clock },
+        { id, by, seen: { endToEndId, reason: 'not in the statement' } },
+      )
+    const approve = async (id: string, by: string) => {
+      const deps = { db: gateway.db, clock, wakeDeliveries: () => {} }
+      return await approveProposal(deps, settlementProposal, { id, by })
+    }
+    const lost = async () => {
+      setMood(psp, 'lost', moneyOut.inter)
+      const id = await withdraw()
+      await untilAsked(moneyOut.inter)
+      psp.asked = []
+      setMood(psp, 'refuses', moneyOut.inter)
+      await look()
+      return id
+    }
+    const available = await gateway.available()
+    const [sent, unsent] = [await lost(), await lost()]
+    const endToEndId = newEndToEndId({ ispb: '00416968', at: clock.now() })
+    await expect(propose(unsent, null)).rejects.toThrow(/still asks the acquirer/)
+    clock.advance(2 * 60 * 60_000)
+    await expect(propose(unsent, null)).rejects.toThrow(/still asks the acquirer/)
+    await look()
+    await insertExchanges(gateway.db, exchanges)
+    const before = newEndToEndId({ ispb: '00416968', at: new Date(clock.now().getTime() - 24 * 60 * 60_000) })
+    for (const other of ['E1', before]) await expect(propose(sent, other)).rejects.toThrow(/endToEndId must be/)
+    const proposals = { sent: (await propose(sent, endToEndId)).id, unsent: (await propose(unsent, null)).id }
+    await expect(approve(proposals.sent, 'cli:ana')).rejects.toThrow(/another person/)
+    expect(await get(sent)).toMatchObject({ status: 'PROCESSING' })
+    await approve(proposals.sent, 'cli:rui')
+    await approve(proposals.unsent, 'cli:rui')
+    await expect(approve(proposals.unsent, 'cli:rui')).rejects.toThrow(/nothing is left to decide/)
+    expect(await get(sent)).toMatchObject({ status: 'PROCESSED', endToEnd: endToEndId })
+    expect(await get(unsent)).toMatchObject({ status: 'FAILED', errorMessage: 'not in the statement' })
+    await expect(propose(sent, null)).rejects.toThrow(/is PROCESSED/)
+    expect(await gateway.available()).toBe(available - 1_000)
+    setMood(psp, 'well')
   })
 
   it.runIf(name === 'sicoob')('have one name, though beginning them is tried more than once', async () => {

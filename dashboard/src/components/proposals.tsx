@@ -37,6 +37,7 @@ export const words = texts({
       'withdrawal.limits': 'New withdrawal limits',
       'orphan.match': 'Attribution of a payment',
       'entry.manual': 'Ledger entry by hand',
+      'withdrawal.settle': 'Outcome of a withdrawal',
       'entry.pay_in': 'Pay-in',
       'entry.write_off': 'Write-off of a debt',
     } as Record<string, string>,
@@ -67,7 +68,11 @@ export const words = texts({
       credit: 'To account',
       description: 'Reason',
       reference: 'Reference at the PSP',
+      endToEndId: 'Sent with endToEndId',
+      reason: 'Reason',
     } as Record<string, string>,
+    notSent: 'not sent, the money is released',
+    withdrawal: 'the withdrawal',
     none: 'no limit',
     never: 'never',
     seconds: (count: string) => `${count} s`,
@@ -78,6 +83,7 @@ export const words = texts({
       'withdrawal.limits': 'Novos limites de saque',
       'orphan.match': 'Conciliação de um pagamento',
       'entry.manual': 'Lançamento manual',
+      'withdrawal.settle': 'Resultado de um saque',
       'entry.pay_in': 'Aporte',
       'entry.write_off': 'Perdão de dívida',
     },
@@ -108,7 +114,11 @@ export const words = texts({
       credit: 'Para a conta',
       description: 'Motivo',
       reference: 'Referência no PSP',
+      endToEndId: 'Enviado com o endToEndId',
+      reason: 'Motivo',
     },
+    notSent: 'não enviado, o valor é liberado',
+    withdrawal: 'o saque',
     none: 'sem limite',
     never: 'nunca',
     seconds: (count: string) => `${count} s`,
@@ -186,6 +196,7 @@ function Content({ of: { kind, content, recordId, clientId } }: { of: ProposalVi
   const ledger = useText(ledgerWords)
   const format = useFormat()
   const show = (name: string, value: unknown) => {
+    if (value === null && name === 'endToEndId') return t.notSent
     if (value === null) return name.endsWith('pprovalAbove') ? t.never : t.none
     if (name === 'duplicateWindowSeconds') return t.seconds(format.number(Number(value)))
     if (typeof value === 'number') return format.money(value)
@@ -202,6 +213,15 @@ function Content({ of: { kind, content, recordId, clientId } }: { of: ProposalVi
             {t.fields[name] ?? name}: <b>{show(name, value)}</b>
           </Text>
         ))}
+      {kind === 'withdrawal.settle' && (
+        <Anchor
+          component={Link}
+          size="sm"
+          href={`/withdrawals/${recordId}${clientId === null ? '' : `?${new URLSearchParams({ client: clientId })}`}`}
+        >
+          {t.withdrawal}
+        </Anchor>
+      )}
       {links && (
         <Text size="sm">
           <Anchor component={Link} href={`/reconciliation/held/${recordId}`}>

@@ -1,6 +1,7 @@
 import type { NextStep, Sentence, SentenceData } from '../../../../src/explain/sentences.ts'
 import type { Format } from '../../format.ts'
 import type { Language } from '../../text.ts'
+import { writeAttemptErrorPt } from '../webhooks/text.ts'
 
 type Said = Sentence<string>
 type Written = { [Code in keyof SentenceData]: (data: SentenceData<string>[Code]) => string }
@@ -129,7 +130,7 @@ function inPortuguese({ money, time, dateTime, isToday }: Format): Written {
   const at = (moment: string) => (isToday(moment) ? `às ${time(moment)}` : `em ${dateTime(moment)}`)
   const until = (moment: string) => (isToday(moment) ? `as ${time(moment)}` : dateTime(moment))
   const amountOr = (amount: number | null) => (amount === null ? 'o pagamento' : money(amount))
-  const answer = answerOf('o receptor respondeu', 'o receptor não respondeu')
+  const answer = answerOf('o receptor respondeu', 'o receptor não respondeu', writeAttemptErrorPt)
   const steps: Record<NextStep, string> = {
     check_charge: 'Próxima consulta ao adquirente',
     check_expired_charge: 'Última consulta ao adquirente',
@@ -230,10 +231,12 @@ export function toReason(reason: string | null): string | null {
   return reason === null ? null : (reasons[reason] ?? reason)
 }
 
-function answerOf(answered: string, silent: string) {
+function answerOf(answered: string, silent: string, write: (error: string) => string = (error) => error) {
   return ({ httpStatus, error }: { httpStatus: number | null; error: string | null }) => {
     if (httpStatus !== null) return `${answered} HTTP ${httpStatus}`
-    return error === null ? silent : error.charAt(0).toLowerCase() + error.slice(1)
+    if (error === null) return silent
+    const written = write(error)
+    return written.charAt(0).toLowerCase() + written.slice(1)
   }
 }
 

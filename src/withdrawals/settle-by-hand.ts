@@ -1,0 +1,112 @@
+import type { Db, Tx } from '../db/sql.ts'
+import { listExchanges } from '../exchanges/store.ts'
+import { assert } from '../lib/assert.ts'
+import type { Clock } from '../lib/clock.ts'
+import { isEndToEndId, timeOfEndToEndId } from '../pix/ids.ts'
+import type { ProposalKind } from '../proposals/decide.ts'
+import { propose } from '../proposals/propose.ts'
+import type { ProposalRow } from '../proposals/store.ts'
+import { changeStatus } from './change.ts'
+import { nextReturnLook } from './postpone.ts'
+import { notPossible, unknownWithdrawal } from './refusals.ts'
+import { findOwner, findWithdrawal, isEndToEndKnown, lockWithdrawal, type WithdrawalRow } from './store.ts'
+
+/** What a person read in the PSP's account statement: the endToEndId of the payout, or null where it is not there. */
+export type Seen = { endToEndId: string | null; reason: string }
+
+const hourMs = 60 * 60_000
+/** No acquirer repeats a request for a payout for longer than an hour. What it says later that only a person can find out stays so. */
+const repeatedMs = hourMs
+/** By then a request that was repeated last is in the PSP's statement, if the PSP took it. */
+const openMsMin = 2 * hourMs
+/** How far the PSP's clock may be behind ours. */
+const clockSkewMs = 5 * 60_000
+
+/** The outcome of a payout that the acquirer cannot be asked about any more, which another person has to approve. */
+export const settlementProposal: ProposalKind = {
+  name: 'withdrawal.settle',
+  permission: 'withdrawal.approve',
+  carryOut: async ({ db, clock, wakeDeliveries }, { record_id: id, merchant_id: merchantId, content }) => {
+    assert(merchantId, 'a withdrawal is of a merchant')
+    await db.transaction(async (tx) => {
+      const row = await lockWithdrawal(tx, merchantId, id)
+      if (!row) throw unknownWithdrawal()
+      const now = clock.now()
+      const seen = content as Seen
+      await assertSettleable(tx, row, { seen, now })
+      return await settleAs(tx, row, { seen, now })
+    })
+    wakeDeliveries()
+  },
+}
+
+/**
+ * Proposes what became of a payout whose answer was lost at a PSP that cannot be asked again (Banco Inter). Nothing changes before another person
+ * has approved it.
+ *
+ * @param by who proposes, as the audit log names people
+ * @throws {AppError} `not_found`, or `withdrawal_not_possible` while the service may still find out by itself, or the endToEndId cannot be its
+ */
+export async function proposeSettlement(
+  { db, clock }: { db: Db; clock: Clock },
+  { id, seen, by }: { id: string; seen: Seen; by: string },
+): Promise<ProposalRow> {
+  return await db.transaction(async (tx) => {
+    const owner = await findOwner(tx, id)
+    const row = owner && (await findWithdrawal(tx, owner.merchant_id, id))
+    if (!row) throw unknownWithdrawal()
+    const now = clock.now()
+    await assertSettleable(tx, row, { seen, now })
+    const { merchant_id: merchantId } = row
+    return await propose(tx, { kind: settlementProposal.name, merchantId, recordId: id, content: seen, by, now })
+  })
+}
+
+async function assertSettleable(tx: Tx, row: WithdrawalRow, { seen, now }: { seen: Seen; now: Date }): Promise<void> {
+  const since = row.status_dates.at(-1)
+  if (row.status !== 'PROCESSING' || !since) {
+    throw notPossible({
+      field: 'status',
+      code: 'not_processing',
+      message: `is ${row.status}, and only the outcome of a PROCESSING withdrawal can be entered`,
+    })
+  }
+  const exchanges = await listExchanges(tx, { recordIds: [row.id], endToEnd: null, limit: 50 })
+  const last = exchanges.findLast(({ operation }) => operation === 'sendPayout')
+  const isLost = last?.error === 'NeedsPerson' && last.at.getTime() - since.getTime() > repeatedMs
+  const isOld = now.getTime() - since.getTime() >= openMsMin
+  if (row.acquirer_reference !== null || !isLost || !isOld) {
+    throw notPossible({
+      field: 'status',
+      code: 'still_asked',
+      message:
+        'is PROCESSING and the service still asks the acquirer what became of it. A person enters the outcome only two hours after it was sent, and only where the acquirer cannot be asked any more',
+    })
+  }
+  const { endToEndId } = seen
+  if (endToEndId === null) return
+  const at = isEndToEndId(endToEndId) ? timeOfEndToEndId(endToEndId) : null
+  const isPossible = at !== null && at.getTime() >= row.created_at.getTime() - clockSkewMs && at <= now
+  if (!isPossible) {
+    throw notPossible({
+      field: 'endToEndId',
+      code: 'invalid',
+      message: 'must be an E with 31 characters, of a payment that was made after the withdrawal was created',
+    })
+  }
+  if (await isEndToEndKnown(tx, endToEndId)) {
+    throw notPossible({ field: 'endToEndId', code: 'duplicate', message: 'is that of another withdrawal' })
+  }
+}
+
+async function settleAs(
+  tx: Tx,
+  row: WithdrawalRow,
+  { seen: { endToEndId, reason }, now }: { seen: Seen; now: Date },
+): Promise<WithdrawalRow> {
+  if (endToEndId === null)
+    return await changeStatus(tx, row, { to: 'FAILED', now, checkAt: null, set: { error_message: reason } })
+  const at = timeOfEndToEndId(endToEndId)
+  const set = { amount_withdrawn: row.amount, processed_date: at, end_to_end: endToEndId }
+  return await changeStatus(tx, row, { to: 'PROCESSED', now, checkAt: nextReturnLook(at, now), set })
+}
