@@ -298,7 +298,7 @@ describe('state', () => {
     expect(await simulator.pay({ uri })).toMatchObject({ ok: false, code: 'already_paid' })
   })
 
-  it('keeps open charges payable, at the location they were born with, when the address changes', async () => {
+  it('keeps open charges payable, at their original location, when the address changes', async () => {
     const txid = newTxid()
     const uri = await simulator.charge(txid)
     const moved = await start('https://pix.shop.example')

@@ -40,7 +40,7 @@ async function toOneReceiver({ card, service, merchants, rounds, isFull, say }: 
               merchantId,
               recordType: 'transaction' as const,
               recordId: id,
-              // Its birth was the first.
+              // Its creation was the first.
               sequence: 1 + round,
               status: 'PIX_QRCODE_GENERATED',
               occurredAt: new Date(),

@@ -25,7 +25,7 @@ export async function paid(bench: Bench): Promise<void> {
     const count = paymentsPerSecond * seconds
     const all = warmUp + count
     const { ids, payments } = await createCharges({ port: service.port, merchants, count: all, webhookUrls: shop.urls })
-    // Their births are told first, so that nothing waits behind them.
+    // Their creation events are delivered first, so that nothing waits behind them.
     await shop.worker.ask({ task: 'read', waitFor: all, waitMs })
     const pay = async (from: number, to: number) =>
       await shop.worker.ask({

@@ -24,7 +24,7 @@ type WithdrawalEventOf<Status extends WithdrawalStatus> = Envelope<
   Withdrawal & { status: Status }
 >
 
-// Each status by itself, so that `type` tells which it is. Being born PENDING is no change.
+// Each status by itself, so that `type` tells which it is. Creation as PENDING sends no event.
 type EachTransaction<Status> = Status extends TransactionStatus ? TransactionEventOf<Status> : never
 type EachWithdrawal<Status> = Status extends WithdrawalStatus ? WithdrawalEventOf<Status> : never
 

@@ -24,7 +24,7 @@ export type Inbox = {
 }
 
 /**
- * Works on the inbox of callbacks. A notice is born in the hands of the process that kept it, and goes from memory straight to work: it
+ * Works on the inbox of callbacks. The process that stores a notice leases it at once and works on it from memory: it
  * costs the queue nothing. Whatever is not done when its lease is over is anybody's.
  */
 export function startInbox(deps: ProcessDeps): Inbox {

@@ -21,18 +21,22 @@ beforeAll(async () => {
 })
 afterAll(async () => await service.stop())
 
-const births: TransactionStatus[][] = [['PENDING', 'PIX_QRCODE_GENERATED'], ['PENDING'], ['PENDING', 'FAILED']]
+const initialStatuses: TransactionStatus[][] = [['PENDING', 'PIX_QRCODE_GENERATED'], ['PENDING'], ['PENDING', 'FAILED']]
 
 describe('an event', () => {
   it('holds what GET answered at its moment, however much later it is delivered', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.constantFrom(...births), fc.array(fc.nat(), { maxLength: 8 }), async (statuses, choices) => {
-        const id = await bear(statuses)
-        const answered = statuses.length > 1 ? [await get(id)] : []
-        for (const choice of choices) if (await change(id, choice)) answered.push(await get(id))
-        // All of them at the end, as after a day without a receiver, and in any order.
-        expect(await loadMoments(id)).toEqual(answered)
-      }),
+      fc.asyncProperty(
+        fc.constantFrom(...initialStatuses),
+        fc.array(fc.nat(), { maxLength: 8 }),
+        async (statuses, choices) => {
+          const id = await bear(statuses)
+          const answered = statuses.length > 1 ? [await get(id)] : []
+          for (const choice of choices) if (await change(id, choice)) answered.push(await get(id))
+          // All of them at the end, as after a day without a receiver, and in any order.
+          expect(await loadMoments(id)).toEqual(answered)
+        },
+      ),
       { numRuns: 60 },
     )
   })
@@ -85,11 +89,11 @@ it('changes nothing when anything of its commit fails', async () => {
   expect([await get(id), await loadMoments(id)]).toEqual(before)
 })
 
-/** A transaction as it is born: with a code, with an unknown outcome, or refused. */
+/** A new transaction: with a code, with an unknown outcome, or refused. */
 async function bear(statuses: TransactionStatus[]): Promise<string> {
   const now = service.clock.now()
   const hasCode = statuses.includes('PIX_QRCODE_GENERATED')
-  const birth: NewTransaction = {
+  const created: NewTransaction = {
     id: newUuid(),
     merchant_id: merchantId,
     acquirer: 'simulator',
@@ -131,8 +135,8 @@ async function bear(statuses: TransactionStatus[]): Promise<string> {
     customer_landline_digits: null,
     customer_mobile_digits: null,
   }
-  await createTransactionWriter(service.db)(birth)
-  return birth.id
+  await createTransactionWriter(service.db)(created)
+  return created.id
 }
 
 /** Makes one of the moves that are allowed now; false when there is none. */

@@ -57,7 +57,7 @@ export async function changeStatuses(tx: Tx, moves: Move[]): Promise<ChangedTran
   return changed
 }
 
-/** The event of a transaction's last status change. They count from 1: being born PENDING is no change. */
+/** The event of a transaction's last status change. They count from 1: creation as PENDING sends no event. */
 export function toEvent(row: ChangedTransaction | NewTransaction, snapshot: object | null): NewEvent {
   const status = row.statuses.at(-1)
   const occurredAt = row.status_dates.at(-1)
@@ -100,15 +100,15 @@ export function toSnapshot(row: Changeable): Changeable {
   }
 }
 
-/** The row as it was when the event with this snapshot was written; null is the snapshot of a birth with a code. */
+/** The row as it was when the event with this snapshot was written; null: it was just created, with a code. */
 export function atSnapshot(row: TransactionRow, snapshot: unknown): TransactionRow {
-  const then = snapshot === null ? atBirth(row) : fromSnapshot(snapshot as Wire<Changeable>)
+  const then = snapshot === null ? initialOf(row) : fromSnapshot(snapshot as Wire<Changeable>)
   const status = then.statuses?.at(-1)
   assert(status, 'a snapshot has a history')
   return { ...row, ...then, status }
 }
 
-function atBirth(row: TransactionRow): Partial<Changeable> {
+function initialOf(row: TransactionRow): Partial<Changeable> {
   return {
     // Nobody else was asked at first: whoever stands there was put there when the money came to another.
     acquirer: row.other_acquirers[0] ?? row.acquirer,

@@ -21,7 +21,7 @@ afterAll(() => database.drop())
 const now = new Date('2026-11-21T12:00:00.000Z')
 const merchantId = randomUUID()
 
-function birth(set: Partial<NewTransaction> = {}): NewTransaction {
+function newRow(set: Partial<NewTransaction> = {}): NewTransaction {
   return {
     id: randomUUID(),
     merchant_id: merchantId,
@@ -68,7 +68,7 @@ it.each([
   ['cannot be written into a statement', { amount: 2 ** 53 }],
 ])('lets a row that %s fail alone, of all that share its commit', async (_name, bad) => {
   const insert = createTransactionWriter(database.db)
-  const rows = [birth(), birth(), birth(bad), birth(), birth()]
+  const rows = [newRow(), newRow(), newRow(bad), newRow(), newRow()]
   const results = await Promise.allSettled(rows.map(insert))
   expect(results.map((result) => (result.status === 'fulfilled' ? result.value : 'failed'))).toEqual([
     ...[true, true, 'failed', true, true],
@@ -78,8 +78,8 @@ it.each([
 
 it('inserts one of several that are the same, or have the same key, and tells of it once', async () => {
   const insert = createTransactionWriter(database.db)
-  const same = birth({ idempotency_key: 'same' })
-  const rows = [same, { ...same }, birth({ idempotency_key: 'same' }), birth({ idempotency_key: 'other' })]
+  const same = newRow({ idempotency_key: 'same' })
+  const rows = [same, { ...same }, newRow({ idempotency_key: 'same' }), newRow({ idempotency_key: 'other' })]
   const results = await Promise.all(rows.map(insert))
   expect(results.filter(Boolean)).toHaveLength(2)
   expect(results[3]).toBe(true)
@@ -91,7 +91,7 @@ it('inserts one of several that are the same, or have the same key, and tells of
 it('tells of nothing where nothing has changed yet, or where nobody wants to know', async () => {
   const insert = createTransactionWriter(database.db)
   const pending = { pix_uri: null, pix_expires_at: null }
-  const rows = [birth({ ...pending, statuses: ['PENDING'], status_dates: [now] }), birth({ webhook_url: null })]
+  const rows = [newRow({ ...pending, statuses: ['PENDING'], status_dates: [now] }), newRow({ webhook_url: null })]
   expect(await Promise.all(rows.map(insert))).toEqual([true, true])
   expect(await told(rows)).toEqual([
     [0, 0],

@@ -124,7 +124,7 @@ async function insertAll(db: Db | Tx, transactions: NewTransaction[]): Promise<b
   return transactions.map(({ id }) => inserted.delete(id))
 }
 
-/** Nearly all are: what such a one was at its birth can be told from what it is later. */
+/** Most rows need no snapshot: their initial state can be derived from the current row. */
 function isPlain({ pix_uri, other_acquirers }: NewTransaction): boolean {
   return pix_uri !== null && other_acquirers.length === 0
 }

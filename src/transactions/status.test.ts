@@ -32,8 +32,8 @@ describe('the table of moves', () => {
     expect(await insert([...path, to])).toBe(mayMove(from, to) ? null : 'transactions_moves_allowed')
   })
 
-  it.each(transactionStatuses)('lets a transaction be born PENDING only: %s', async (born) => {
-    expect(await insert([born])).toBe(born === 'PENDING' ? null : 'transactions_moves_allowed')
+  it.each(transactionStatuses)('lets a transaction be created PENDING only: %s', async (initial) => {
+    expect(await insert([initial])).toBe(initial === 'PENDING' ? null : 'transactions_moves_allowed')
   })
 
   it('is the same in code and database for any history', async () => {

@@ -29,8 +29,8 @@ type StoredAddress = {
   country: string
 }
 
-/** What a transaction is born with and keeps. */
-type Birth = {
+/** What a transaction has from its creation and keeps. */
+type CreatedFields = {
   id: string
   merchant_id: string
   amount: number
@@ -72,7 +72,7 @@ export type Changeable = {
 }
 
 /** A transaction under its lock: whose it is, and what of it changes. */
-export type LockedTransaction = Pick<Birth, 'id' | 'merchant_id' | 'webhook_url'> &
+export type LockedTransaction = Pick<CreatedFields, 'id' | 'merchant_id' | 'webhook_url'> &
   OtherAcquirers &
   Omit<Changeable, Listed> & { status: TransactionStatus }
 
@@ -85,9 +85,9 @@ type OtherAcquirers = { other_acquirers: string[] }
 /** After a change of its status. */
 export type ChangedTransaction = LockedTransaction & Pick<Changeable, Listed>
 
-export type TransactionRow = Birth & ChangedTransaction
+export type TransactionRow = CreatedFields & ChangedTransaction
 
-export type NewTransaction = Birth &
+export type NewTransaction = CreatedFields &
   OtherAcquirers &
   Pick<Changeable, 'acquirer' | 'pix_uri' | 'pix_expires_at' | 'statuses' | 'status_dates' | 'error_message'> & {
     check_at: Date | null
@@ -138,7 +138,7 @@ const transactionsParam = rowsParam<NewTransaction>({
 })
 
 /**
- * Inserts any number of transactions and the events of their births in one statement, hence in one commit, and returns the ids of those
+ * Inserts any number of transactions and the events of their creation in one statement, hence in one commit, and returns the ids of those
  * that are new. One that is missing there met its idempotency key or id: it stands already. Give them sorted by merchant and key, or
  * two statements may deadlock.
  */
@@ -149,7 +149,7 @@ export async function insertTransactions(
 ): Promise<Set<string>> {
   const rows = await db.query<{ id: string }>(
     sql`
-      with born as (
+      with inserted as (
         insert into transactions (
           id, merchant_id, acquirer, other_acquirers, amount, idempotency_key, external_code, webhook_url, is_info_product, customer,
           seller, address, items, metadata, customer_search_name, customer_search_email, customer_document, customer_landline_digits,
@@ -164,7 +164,7 @@ export async function insertTransactions(
         on conflict do nothing
         returning id, merchant_id
       ), ${firstEvents(events)}
-      select id from born`,
+      select id from inserted`,
     'insert-transactions',
   )
   return new Set(rows.map((row) => row.id))

@@ -48,7 +48,7 @@ function toRefundsView({ refunds, amount_returned, disputes, returns }: Transact
   }
 }
 
-/** The answer to a refund: made of what it is born with, so a replay gives the same bytes. */
+/** The answer to a refund: made of its initial fields, so a replay returns the same bytes. */
 export function toRefundCreatedView(refund: Pick<RefundRow, 'id' | 'transaction_id' | 'amount'>) {
   return {
     id: refund.id,
@@ -61,7 +61,7 @@ export function toRefundCreatedView(refund: Pick<RefundRow, 'id' | 'transaction_
 
 export type TransactionCreatedWire = ReturnType<typeof toTransactionCreatedView>
 
-/** The answer to a create: made of what a transaction is born with, so a replay gives the same bytes. */
+/** The answer to a create: made of its initial fields, so a replay returns the same bytes. */
 export function toTransactionCreatedView(row: NewTransaction | TransactionRow) {
   const pixResponse = toPixResponseView(row)
   assert(pixResponse, 'a transaction that was created has a code')

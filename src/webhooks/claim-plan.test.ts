@@ -15,14 +15,14 @@ afterAll(async () => await database.drop())
 
 async function enqueuePile(): Promise<void> {
   await database.db.query(sql`
-    with born as (
+    with inserted as (
       insert into events (merchant_id, id, type, record_type, record_id, sequence, occurred_at)
       select ${randomUUID()}, gen_random_uuid(), 'transaction.paid', 'transaction', gen_random_uuid(), 1, now()
       from generate_series(1, ${due}::integer)
       returning *
     )
     insert into webhook_deliveries (merchant_id, event_id, record_id, sequence, url, receiver, state, next_attempt_at, created_at)
-    select merchant_id, id, record_id, sequence, ${receiver}, ${receiver}, 'pending', occurred_at, occurred_at from born`)
+    select merchant_id, id, record_id, sequence, ${receiver}, ${receiver}, 'pending', occurred_at, occurred_at from inserted`)
 }
 
 it('a claim reads little of a pile, by a plan that was made while nothing was there', async () => {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Sql, Tx } from '../db/sql.ts'
 import { together } from '../lib/at-once.ts'
 import { compare } from '../lib/compare.ts'
-import { insertDeliveries, insertEvents, insertOfBorn, lockUnfinished } from './store.ts'
+import { insertDeliveries, insertEvents, insertForInserted, lockUnfinished } from './store.ts'
 
 export type RecordType = 'transaction' | 'withdrawal'
 
@@ -16,7 +16,7 @@ export type NewEvent = {
   /** As the record has it, in upper case. */
   status: string
   occurredAt: Date
-  /** The record's changeable members as they are after the change; null where they are as it was born with them. */
+  /** The record's changeable members as they are after the change; null where they still have their initial values. */
   snapshot: object | null
   webhookUrl: string | null
 }
@@ -45,14 +45,14 @@ export async function enqueueEvents(tx: Tx, events: NewEvent[]): Promise<void> {
 
 /**
  * The same for records that the statement itself inserts, and so in one commit without a round trip more: further parts of its `with`,
- * after one named `born` that returns `id` and `merchant_id` of the records which are new. Nothing is before a first event.
+ * after one named `inserted` that returns `id` and `merchant_id` of the records which are new. Nothing is before a first event.
  */
 export function firstEvents(events: NewEvent[]): Sql {
   const rows = events.map(toRow)
   const deliveries = rows.flatMap((row) =>
     row.webhookUrl === null ? [] : [{ ...row, ...splitUrl(row.webhookUrl), state: 'pending' }],
   )
-  return insertOfBorn(rows, deliveries)
+  return insertForInserted(rows, deliveries)
 }
 
 /** The scheme, host and port of a URL: what shares a budget of connections. */

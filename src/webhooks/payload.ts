@@ -1,7 +1,7 @@
 import { assert } from '../lib/assert.ts'
 import type { RecordType } from './outbox.ts'
 
-/** What an event's record was at that moment. Null members are those the record was born with. */
+/** What an event's record was at that moment. Null stands for the initial values. */
 export type RecordMoment = { merchantId: string; recordId: string; snapshot: unknown }
 
 /**

@@ -109,12 +109,12 @@ export async function insertDeliveries(tx: Tx, rows: DeliveryRow[]): Promise<voi
   await tx.query(deliveriesFrom(rows), 'insert-deliveries')
 }
 
-/** Parts of a statement that inserts records, for those of them that it returns as `born`. */
-export function insertOfBorn(events: EventRow[], deliveries: DeliveryRow[]): Sql {
-  const isBorn = sql`join born on born.id = input."recordId" and born.merchant_id = input."merchantId"`
+/** Parts of a statement that inserts records, for those of them that it returns as `inserted`. */
+export function insertForInserted(events: EventRow[], deliveries: DeliveryRow[]): Sql {
+  const isInserted = sql`join inserted on inserted.id = input."recordId" and inserted.merchant_id = input."merchantId"`
   return sql`
-    first_events as (${eventsFrom(events)} ${isBorn}),
-    first_deliveries as (${deliveriesFrom(deliveries)} ${isBorn})`
+    first_events as (${eventsFrom(events)} ${isInserted}),
+    first_deliveries as (${deliveriesFrom(deliveries)} ${isInserted})`
 }
 
 const recordsParam = smallRowsParam<EventRow>({ merchantId: 'uuid', recordId: 'uuid', occurredAt: 'timestamptz' })

@@ -61,7 +61,7 @@ async function postMoney(tx: Tx, row: WithdrawalRow, money: Money, now: Date): P
 
 type Money = { event: string; transfers: (balances: Balances) => Transfer[] }
 
-/** What reaching a status does to the money. It was set aside when the withdrawal was born. */
+/** What reaching a status does to the money. It was set aside when the withdrawal was created. */
 function moneyOf({ status, amount, fee_amount }: WithdrawalRow, returnedAmount: number): Money | null {
   const fee = fee_amount ?? 0
   switch (status) {
@@ -80,7 +80,7 @@ function moneyOf({ status, amount, fee_amount }: WithdrawalRow, returnedAmount: 
   }
 }
 
-/** The event of a withdrawal's last status change. They count from 1: being born PENDING is no change. */
+/** The event of a withdrawal's last status change. They count from 1: creation as PENDING sends no event. */
 function toEvent(row: WithdrawalRow): NewEvent {
   const occurredAt = row.status_dates.at(-1)
   assert(occurredAt, 'a withdrawal has a history')

@@ -20,8 +20,8 @@ it.each(pairs)('moves in code and database alike: from %s to %s', async (from, t
   expect(await insert([...path, to])).toBe(withdrawalMoves[from].includes(to) ? null : 'withdrawals_moves_allowed')
 })
 
-it.each(withdrawalStatuses)('is born PENDING only: %s', async (born) => {
-  expect(await insert([born])).toBe(born === 'PENDING' ? null : 'withdrawals_moves_allowed')
+it.each(withdrawalStatuses)('is created PENDING only: %s', async (initial) => {
+  expect(await insert([initial])).toBe(initial === 'PENDING' ? null : 'withdrawals_moves_allowed')
 })
 
 it('has one table in code and database for any history', async () => {

@@ -5,8 +5,8 @@ import { fromTxid, toTxid } from '../pix/ids.ts'
 import type { PixKeyType } from '../pix/key.ts'
 import type { WithdrawalHold, WithdrawalStatus } from './status.ts'
 
-/** What a withdrawal is born with and keeps. */
-type Birth = {
+/** What a withdrawal has from its creation and keeps. */
+type CreatedFields = {
   id: string
   merchant_id: string
   acquirer: string
@@ -39,7 +39,7 @@ export type Changeable = {
   receiver: AccountHolder | null
 }
 
-export type WithdrawalRow = Birth &
+export type WithdrawalRow = CreatedFields &
   Changeable & {
     status: WithdrawalStatus
     hold: WithdrawalHold | null
@@ -49,8 +49,8 @@ export type WithdrawalRow = Birth &
     acquirer_reference: string | null
   }
 
-/** It is born PENDING, and waits for what `hold_at_birth` says. */
-export type NewWithdrawal = Birth & { check_at: Date | null }
+/** It is created PENDING, and waits for what `hold_at_birth` says. */
+export type NewWithdrawal = CreatedFields & { check_at: Date | null }
 
 export const withdrawalColumns = sql`
   id, merchant_id, acquirer, amount, fee_amount, idempotency_key, external_code, webhook_url, pix_key, pix_key_type, metadata,

@@ -28,7 +28,7 @@ export function toWithdrawalView(row: WithdrawalRow): WithdrawalWire {
   }
 }
 
-/** The answer to a create: made of what a withdrawal is born with, so a replay gives the same bytes. */
+/** The answer to a create: made of its initial fields, so a replay returns the same bytes. */
 export function toWithdrawalCreatedView(row: WithdrawalRow) {
   return {
     id: row.id,

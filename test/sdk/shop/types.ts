@@ -63,7 +63,7 @@ export type Pinned = [
   Expect<Equal<Awaited<ReturnType<List<Transaction>['all']>>, Transaction[]>>,
   Expect<Equal<Extract<ErrorCode, 'idempotency_key_reused'>, 'idempotency_key_reused'>>,
   Expect<Equal<Extract<WebhookEventType, 'withdrawal.processed'>, 'withdrawal.processed'>>,
-  // Being born is no event.
+  // Creation sends no event.
   Expect<Equal<Extract<WebhookEventType, `${string}.pending`>, never>>,
 ]
 
