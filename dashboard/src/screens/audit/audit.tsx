@@ -81,7 +81,7 @@ export default function Audit() {
               </Text>
             ),
           },
-          { name: t.what, cell: ({ action }) => <Code style={{ overflowWrap: 'anywhere' }}>{action}</Code> },
+          { name: t.what, cell: ({ action }) => <Code style={{ whiteSpace: 'nowrap' }}>{action}</Code> },
           {
             name: t.details,
             isMinor: true,
