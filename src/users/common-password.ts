@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { packageFolder } from '../db/migrate.ts'
 
@@ -34,9 +35,37 @@ const leet: Record<string, string> = {
 }
 
 let common: Set<string> | null = null
+let leaked: Set<number> | null = null
+
+/** Of each hash: enough that one password in 25 million is refused by mistake. */
+const leakedHashBytes = 5
 
 /** @param own words that a guesser knows of this person and this service: they count like a single character */
 export function isCommonPassword(password: string, own: readonly string[]): boolean {
+  return isLeakedPassword(password) || isMadeOfCommonParts(password, own)
+}
+
+/**
+ * Whether it is among the million most common passwords of leaked ones ("10 million password list", in SecLists, MIT). The file has the 44,000 of 12
+ * characters and more: of each, in lower case, the first bytes of its SHA-256, so that it shows nobody's password.
+ */
+function isLeakedPassword(password: string): boolean {
+  leaked ??= readLeaked()
+  return leaked.has(toLeakedHash(createHash('sha256').update(password.normalize('NFKC').toLowerCase()).digest()))
+}
+
+function readLeaked(): Set<number> {
+  const bytes = readFileSync(`${packageFolder()}/src/users/leaked-passwords.bin`)
+  const hashes = new Set<number>()
+  for (let at = 0; at < bytes.length; at += leakedHashBytes) hashes.add(toLeakedHash(bytes.subarray(at)))
+  return hashes
+}
+
+function toLeakedHash(bytes: Buffer): number {
+  return bytes.readUIntBE(0, leakedHashBytes)
+}
+
+function isMadeOfCommonParts(password: string, own: readonly string[]): boolean {
   // The longest that is looked at: what is longer is no common password, and the work grows with the square.
   const text = password.normalize('NFKC').toLowerCase().slice(0, 64)
   return (

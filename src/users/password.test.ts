@@ -37,6 +37,9 @@ it.each([
   'pedro.alves-and-more-of-it',
   '1qaz2wsx3edc',
   'asdfghjklasdfghjkl',
+  'Mailcreated5240',
+  'ghhh47hj7649',
+  'POLNIYPIZDEC0211',
 ])('refuses %s, which is guessed first', (password) => {
   expect(findPasswordFault('password', password, person)).toMatchObject({ code: 'too_easy' })
 })
