@@ -138,12 +138,18 @@ export function heldAgain(amount: number) {
   return (): Transfer[] => [{ kind: 'match_undone', debit: 'acquirer', credit: 'suspense', amount }]
 }
 
-/** The payment was not for this: the fee is given back, and the amount goes from what is there or as a debt. */
-export function paidUndone(amount: number, fee: number) {
+/**
+ * The payment was not for this transaction: the fee comes back, as in {@link refundReserved}, and the amount goes from what is available or as a
+ * debt.
+ */
+export function paidUndone(amount: number, fee: number, onRest: (rest: number) => void) {
   return (balances: Balances): Transfer[] => {
+    const own = upTo(balances.fees, fee)
+    onRest(fee - own)
     const there = upTo(balances.available + fee, amount)
     return [
-      { kind: 'match_undone', debit: 'fees', credit: 'available', amount: fee },
+      { kind: 'match_undone', debit: 'fees', credit: 'available', amount: own },
+      { kind: 'fee_returned', debit: 'acquirer', credit: 'available', amount: fee - own },
       { kind: 'match_undone', debit: 'available', credit: 'acquirer', amount: there },
       { kind: 'match_undone', debit: 'debt', credit: 'acquirer', amount: amount - there },
     ]

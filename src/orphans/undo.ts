@@ -1,10 +1,11 @@
 import type { Db, Tx } from '../db/sql.ts'
 import { postAll } from '../ledger/post.ts'
-import { paidUndone } from '../ledger/transfers.ts'
+import { feeReturnedByHouse, paidUndone } from '../ledger/transfers.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
 import { newUuid } from '../lib/secrets.ts'
+import { houseMerchantId } from '../suspense/house.ts'
 import { returnToSuspense } from '../suspense/match.ts'
 import { unknownHeld } from '../suspense/send-back.ts'
 import { findSuspense, lockSuspense, type SuspenseRow } from '../suspense/store.ts'
@@ -68,17 +69,22 @@ async function undo(tx: Tx, row: LockedTransaction, payment: SuspenseRow, now: D
   await settleDisputes(tx, row, now)
   await clearReferences(tx, row)
   await updateMatchUndone(tx, { merchantId, transactionId, now })
+  const undone = {
+    eventKey: `refund:${refundId}:undone`,
+    recordType: 'refund' as const,
+    recordId: refundId,
+    acquirer: payment.acquirer,
+    now,
+  }
+  let rest = 0
+  const transfers = paidUndone(amount, row.fee_amount ?? 0, (missing) => {
+    rest = missing
+  })
   await postAll(tx, [
     await returnToSuspense(tx, payment, now),
-    {
-      merchantId,
-      eventKey: `refund:${refundId}:undone`,
-      recordType: 'refund',
-      recordId: refundId,
-      acquirer: payment.acquirer,
-      now,
-      transfers: paidUndone(amount, row.fee_amount ?? 0),
-    },
+    { ...undone, merchantId, transfers },
+    // The operator has drawn the fee meanwhile: its own merchant pays what is missing.
+    { ...undone, merchantId: houseMerchantId, transfers: feeReturnedByHouse(() => rest) },
   ])
 }
 

@@ -67,11 +67,13 @@ export async function findUnequalUndoings(db: Db | Tx, among: Among): Promise<Un
     with sums as (
       select merchant_id, record_id,
         coalesce(sum(amount) filter (where debit in ('available', 'debt') and credit = 'acquirer'), 0) as undone,
-        coalesce(sum(amount) filter (where debit = 'fees' and credit = 'available'), 0) as fee,
-        bool_and(event_key = 'refund:' || record_id || ':undone' and (debit, credit) in (
-          ('fees', 'available'), ('available', 'acquirer'), ('debt', 'acquirer'))) as is_shaped
+        coalesce(sum(amount) filter (where debit in ('fees', 'acquirer') and credit = 'available'), 0) as fee,
+        bool_and(event_key = 'refund:' || record_id || ':undone' and (kind, debit, credit) in (
+          ('match_undone', 'fees', 'available'), ('fee_returned', 'acquirer', 'available'),
+          ('match_undone', 'available', 'acquirer'), ('match_undone', 'debt', 'acquirer'))) as is_shaped
       from ${plainTransfers}
-      where kind = 'match_undone' and record_type = 'refund' and ${isAmong(among, 'merchant_id', 'record_id')}
+      where record_type = 'refund' and (kind = 'match_undone' or (kind = 'fee_returned' and event_key like '%:undone' and credit = 'available'))
+        and ${isAmong(among, 'merchant_id', 'record_id')}
       group by merchant_id, record_id
     ), undoings as (
       select r.merchant_id, r.id as record_id, r.amount, t.fee_amount

@@ -54,7 +54,8 @@ export async function findUnequalTransfers(db: Db | Tx, among: Among): Promise<U
         credit, sum(amount) as amount
       from ${plainTransfers}
       where (record_type in ('transaction', 'refund') or kind in ('payment', 'fee_returned', 'fee_return_reversed') or kind like 'refund_%')
-        and kind not in ('debt_repaid', 'match_undone') and not (kind = 'fee_returned' and credit = 'acquirer')
+        and kind not in ('debt_repaid', 'match_undone')
+        and not (kind = 'fee_returned' and (credit = 'acquirer' or event_key like '%:undone'))
         and ${isAmong(among, 'merchant_id', 'record_id')}
       group by 1, 2, 3, 4, 5, 6
     )
@@ -96,7 +97,7 @@ export async function findUnequalFeeReturns(db: Db | Tx, among: Among): Promise<
       group by merchant_id, record_id, debit
     ), of_house as (
       select record_id, credit as account,
-        sum(case when debit in ('fees', 'debt') and event_key = 'refund:' || record_id || ':reserved' then amount end) as paid
+        sum(case when debit in ('fees', 'debt') and event_key in ('refund:' || record_id || ':reserved', 'refund:' || record_id || ':undone') then amount end) as paid
       from ledger_transfers
       where kind = 'fee_returned' and credit like 'acquirer:%' and merchant_id = ${houseMerchantId}
         and ${among === null ? sql`true` : sql`record_id in (select id from (${tableOf(among)}) touched)`}

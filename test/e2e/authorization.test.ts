@@ -29,7 +29,11 @@ async function listRoutes(): Promise<Route[]> {
   const { body } = await service.call<{ paths: Record<string, Record<string, Operation>> }>('/openapi.json')
   return Object.entries(body.paths).flatMap(([path, operations]) =>
     Object.entries(operations).flatMap(([method, { security }]) =>
-      (security?.[0]?.bearer ?? []).map((scope) => ({ method: method.toUpperCase(), path, scope })),
+      (security?.flatMap(({ bearer }) => bearer ?? []) ?? []).map((scope) => ({
+        method: method.toUpperCase(),
+        path,
+        scope,
+      })),
     ),
   )
 }

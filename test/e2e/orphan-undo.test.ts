@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
+import { bookEntry } from '../../src/entries/book.ts'
 import { cents } from '../../src/lib/money.ts'
 import { matchPayment } from '../../src/orphans/match.ts'
 import { undoMatch } from '../../src/orphans/undo.ts'
@@ -88,6 +89,25 @@ describe('a match', () => {
     await expect(undo(held.id)).rejects.toThrow(/matched to no transaction/)
     await returnHeld(service, held.id)
     await untilReturned(service, endToEnd)
+  })
+
+  it('is undone after the operator drew the fee, which then comes from the operator’s own money', async () => {
+    const merchant = await balancesOf(service)
+    const { id, held } = await payOrphan(service)
+    await match(held.id, id)
+    const { fees } = await balancesOf(service)
+    const about = {
+      acquirer: 'simulator',
+      amount: fees,
+      idempotencyKey: randomUUID(),
+      description: 'a test',
+      by: 'cli:test',
+    }
+    await bookEntry(service, { type: 'fee_draw', merchantId: null, ...about })
+    const house = await houseBalances(service)
+    expect(await undo(held.id)).toMatchObject({ transactionId: id })
+    expect(await balancesOf(service)).toMatchObject({ available: merchant.available, fees: 0 })
+    expect((await houseBalances(service)).debt).toBe(house.debt - 30)
   })
 
   it('that is undone when the money is spent is a debt, which the next payment fills', async () => {
