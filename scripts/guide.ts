@@ -148,7 +148,7 @@ function writeSearch(drafts: Draft[]): string {
   return `window.guide = ${JSON.stringify(entries).replaceAll('<', '\\u003c')}\n`
 }
 
-/** Makes it anew where something that it is made of is newer; true if so. A program without its documents goes without. */
+/** Makes it again if one of its sources is newer; true if so. A program without its documents goes without. */
 export async function buildGuide({ root, into }: { root: string; into: string }): Promise<boolean> {
   const made = join(into, 'index.html')
   if (!existsSync(join(root, site, 'pages.json'))) return false

@@ -62,7 +62,7 @@ const names: [name: string, place: string, description: string][] = [
   ['RefundCreated', 'POST /transaction/{id}/refund 201', 'The answer to a refund that was asked for.'],
   ['CreateWithdrawalBody', 'POST /withdrawal body', 'What the service takes to create a withdrawal.'],
   ['WithdrawalCreated', 'POST /withdrawal 201', 'The answer to a withdrawal that was asked for.'],
-  ['Resent', 'POST /webhook/delivery/{eventId}/resend 200', 'A delivery that begins anew.'],
+  ['Resent', 'POST /webhook/delivery/{eventId}/resend 200', 'A delivery whose schedule starts again.'],
   [
     'SandboxPayer',
     'POST /sandbox/payment body payer',

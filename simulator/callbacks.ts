@@ -16,7 +16,7 @@ type Told = { endToEndId: string; txid?: string }
 /**
  * Tells the receiver of one Pix, if a callback is registered. Never throws: what fails is only logged.
  *
- * @param behaviours what goes amiss; by the bank's character where nothing was decided before
+ * @param behaviours what goes wrong; by the bank's character where nothing was decided before
  */
 export async function tellReceiver(network: Network, pix: Told, behaviours?: Behaviour[]): Promise<void> {
   try {

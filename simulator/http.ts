@@ -8,7 +8,7 @@ export type HttpRequest = {
   query: Record<string, string>
   headers: Record<string, string>
   body: string | undefined
-  /** Whose it is, where a socket tells. */
+  /** The owner, where a socket names one. */
   address?: string
 }
 

@@ -52,7 +52,7 @@ export function issueToken(deps: Deps & { tokenLimit: TokenLimit }, request: Htt
 
 type Token = { expiresAt: number; scopes: string[] }
 
-// More than are in use at once: whoever fills it begins anew.
+// More than are in use at once. When it is full it is emptied.
 const tokensMax = 1000
 
 /**

@@ -20,7 +20,7 @@ export type PayInput = {
   /** Pays this amount instead of the charge's, so that a shop can see what a differing amount looks like. */
   amount?: Cents
   payer?: PayerInput
-  /** What shall go amiss, or that nothing shall; without it, what the amount or the bank's character asks for. */
+  /** What is to go wrong, or that nothing is; without it, what the amount or the bank's character asks for. */
   behaviour?: Behaviour | 'honest'
 }
 

@@ -77,7 +77,7 @@ describe('the folder', () => {
       expect((await stat(path)).mode & 0o077).toBe(0)
   })
 
-  it('has what is about to expire, or does not name a host, made anew under the same authority', async () => {
+  it('has what is about to expire, or does not name a host, made again under the same authority', async () => {
     const other = join(folder, 'other')
     const first = await openTlsFolder(other, { hosts, now: new Date() })
     const wider = await openTlsFolder(other, { hosts: [...hosts, 'psp.test'], now: new Date() })

@@ -173,7 +173,7 @@ type Reading = { total: number; next: { page: number; pageSize: number; after: P
 
 /**
  * Who reads page after page is told at each what was counted at the first, and goes on after the last row of the one before: to count 20,000
- * anew for each hundred, or to pass over all that was read, takes longer than all the rest.
+ * again for each hundred, or to skip all that was read, takes longer than all the rest.
  */
 function createPixReader(pool: pg.Pool): Network['readPix'] {
   const readings = new Map<string, Reading>()

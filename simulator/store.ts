@@ -95,7 +95,7 @@ const schema = `
     add column if not exists is_second boolean not null default false,
     -- When this PSP shows it: at once where it is null.
     add column if not exists shown_at timestamptz(3),
-    -- What the payer's bank or this one did amiss.
+    -- What the payer's bank or this one did wrong.
     add column if not exists behaviours text[] not null default '{}';
   create index if not exists pix_charge_id on simulator.pix (charge_id);
   -- A charge is paid once, unless a bank goes astray.

@@ -31,7 +31,7 @@ const names = {
 }
 
 /**
- * The certificates in this folder, made where they are missing. The server's and the client's are made anew under the same
+ * The certificates in this folder, made where they are missing. The server's and the client's are made again under the same
  * authority 30 days before they expire, the server's also for a host that it does not name yet.
  */
 export async function openTlsFolder(

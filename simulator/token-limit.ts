@@ -7,7 +7,7 @@ export type TokenLimit = {
 }
 
 const windowMs = 60_000
-// More than ask for tokens here at once: whoever fills it begins anew.
+// More than ask for tokens here at once. When it is full it is emptied.
 const addressesMax = 10_000
 
 /** So many in each minute from the first on. Null is no limit. */

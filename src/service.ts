@@ -119,7 +119,7 @@ export async function startService({
     await saveSetting(db, baseUrlSetting, baseUrl)
     await warnOfUnconfigured(deps)
     const newSandbox = network.sandbox && (await takeSandboxToShow({ db, dataDir: config.dataDir }))
-    // Only the last invitation is good: that of the process whose it is shown.
+    // Only the last invitation is valid: the one of the process that shows it.
     const firstAdminUrl =
       siblings && !siblings.isFirst ? null : await inviteFirstAdmin(db, { now: clock.now(), baseUrl })
     const served = acquirers.all.map(({ name }) => name)

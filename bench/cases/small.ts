@@ -7,7 +7,7 @@ import { type Bench, measure, toRow } from '../bench.ts'
 import { median, type Row } from '../card.ts'
 import { toRequest } from '../load/job.ts'
 
-/** A token, the hash of whose secret is compared and which is signed anew each time. */
+/** A token, the hash of whose secret is compared and which is signed each time. */
 export async function token({ card, service, merchants, rounds, seconds, say }: Bench): Promise<void> {
   const requests = merchants.map(({ clientId, clientSecret }) =>
     toRequest({

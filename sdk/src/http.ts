@@ -123,7 +123,7 @@ async function sendOnce<Result>(
   const { signal, timeoutMs = settings.timeoutMs } = options
   signal?.throwIfAborted()
   const requestId = newKey()
-  // Before anything is caught: what is wrong with these is the caller's to mend, and nothing to try again.
+  // Before anything is caught: what is wrong with these is for the caller to fix, and not to retry.
   const url = toUrl(settings, call)
   const headers = toHeaders(call, { token, requestId })
   const body = toBody(call)

@@ -541,7 +541,7 @@ export interface WithdrawalCreated {
   hold?: WithdrawalHold
 }
 
-/** A delivery that begins anew. */
+/** A delivery whose schedule starts again. */
 export interface Resent {
   /** Identifier of the event. */
   eventId: string
@@ -572,7 +572,7 @@ export interface SandboxPayment {
   /** Cents, to pay another amount than the code asks for; 1 to 999999999999. */
   amount?: number
   payer?: SandboxPayer
-  /** What goes amiss with it; honest: nothing, whatever the character of the bank. */
+  /** What goes wrong with it; honest: nothing, whatever the character of the bank. */
   behaviour?: 'honest' | 'without_txid' | 'slow' | 'late' | 'twice' | 'other_amount' | 'other_payer' | 'returned' | 'contested' | 'callback_never' | 'callback_twice' | 'callback_late' | 'callback_forged'
 }
 

@@ -32,7 +32,7 @@ export function createPersonality({ name, seed, traits }: Character): Personalit
 }
 
 /**
- * What goes amiss with a payment: what was asked for alone, else what the amount of the charge asks for alone, else what the bank's
+ * What goes wrong with a payment: what was asked for alone, else what the amount of the charge asks for alone, else what the bank's
  * character makes of it, which may be several.
  */
 export function fateOf(

@@ -1,7 +1,7 @@
 import { type Cents, cents } from '../../src/lib/money.ts'
 
 /**
- * What can go amiss with a payment, each by an amount of its own: a charge of R$ 7,000.01 is paid without its txid, one of 7,000.02 slowly and
+ * What can go wrong with a payment, each by an amount of its own: a charge of R$ 7,000.01 is paid without its txid, one of 7,000.02 slowly and
  * so on. The same words name a trait of a personality.
  */
 export const behaviourAmounts = {

@@ -72,7 +72,7 @@ it('reads together who is asked for again and again, and forgets the others', as
   expect(asked.slice(3)).toEqual([['one', 'two'], ['three']])
 })
 
-it('tells within half a second of a client that was shut out, whoever it was read along with', async () => {
+it('knows within half a second that a client was revoked, whichever clients it was read with', async () => {
   await namesOf(names)
   await namesOf(names)
   await database.db.transaction(async (tx) => await expireClientSecrets(tx, merchantIds[1] ?? '', new Date(0)))
@@ -82,7 +82,7 @@ it('tells within half a second of a client that was shut out, whoever it was rea
   expect(directory.find('three')).toMatchObject({ name: 'three', has_secret: true })
 })
 
-it('gives nobody out of old knowledge while there is no database, and asks anew', async () => {
+it('returns no stale client while there is no database, and asks again', async () => {
   await namesOf(names)
   await namesOf(names)
   vi.advanceTimersByTime(ageMs)

@@ -132,7 +132,7 @@ function toCaller(claims: TokenClaims, client: KnownClient | null, scope: string
       about: { clientId: claims.clientId },
     })
   }
-  // Where a provider makes the tokens, a client that is shut out here may well have a new one.
+  // Where a provider makes the tokens, a client that is revoked here may well have a new one.
   if (!client.has_secret || claims.issuedAt < notBeforeOf(client)) throw refuse('token_revoked')
   const has = (scopes: string[]) => scopes.includes(scope)
   if (!has(client.scopes) || (claims.scopes && !has(claims.scopes))) {

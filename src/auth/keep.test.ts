@@ -34,7 +34,7 @@ it('reads once for ten minutes, and once for all who ask at the same time', asyn
   expect(await kept.get()).toBe(2)
 })
 
-it('reads anew when it is asked to, though not within five seconds of the last time', async () => {
+it('reads again on request, though not within five seconds of the last time', async () => {
   const { kept, readings } = source()
   await kept.get()
   expect(await kept.renew()).toBe(1)

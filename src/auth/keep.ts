@@ -8,13 +8,13 @@ const staleMaxMs = 24 * 60 * 60_000
 export type Kept<Value> = {
   /** What is known, read again when it is older than ten minutes. */
   get(): Promise<Value>
-  /** Read anew, unless that was done within the pause. */
+  /** Reads again, unless that was done within the pause. */
   renew(): Promise<Value>
 }
 
 /**
  * A value that is read elsewhere and kept. When it cannot be read, what was known goes on being used for a day: a provider that is
- * down shuts out nobody who has a token. While it does not answer, one asker waits for it and the others do not.
+ * down refuses nobody who has a token. While it does not answer, one asker waits for it and the others do not.
  */
 export function keep<Value>(read: () => Promise<Value>): Kept<Value> {
   let known: { value: Value; readAt: number } | null = null

@@ -20,8 +20,7 @@ export function orphanJobs(deps: SettleDeps): Record<string, Job> {
     [orphanJob]: async (payload) => {
       const found = await findOutOfOrphan(deps, Value.Parse(ToldPayload, payload))
       // It is in the acquirer's list: it will be there.
-      if (found === 'early' || found === 'unconfirmed')
-        throw new AcquirerUnavailable('it is not certain yet whose it is')
+      if (found === 'early' || found === 'unconfirmed') throw new AcquirerUnavailable('its owner is not certain yet')
     },
   }
 }

@@ -30,7 +30,7 @@ const noticesParam = rowsParam<NewNotice>({
 
 /**
  * Keeps what is new of callbacks and returns it, in hand of the caller until the lease ends. A repeated event is there already; told
- * again after it came to nothing, it is looked at anew, since the acquirer seems to know better by now.
+ * again after it came to nothing, it is checked again, since the acquirer seems to know better by now.
  */
 export async function insertNotices(
   db: Db,

@@ -75,7 +75,7 @@ export function ledgerCommands(program: Command): void {
             json,
             shown: { released: 'withdrawals and refunds', 'stopped since': brake.engaged_at, because: brake.reason },
             note: force
-              ? 'If the books still do not agree, the service stops money again when it looks at every cent next, within five minutes: mend them.'
+              ? 'If the books still do not agree, the service freezes payouts again when it verifies the ledger next, within five minutes: fix them.'
               : 'What waited goes out by itself within some minutes; nothing need be restarted.',
           },
         )
@@ -108,7 +108,7 @@ function refuseRelease(brake: BrakeRow, breaches: Breach[]): string {
   return [
     `The books still do not agree, so nothing is released. Stopped since ${brake.engaged_at.toISOString()}: ${brake.reason}`,
     listBreaches(breaches),
-    'Mend them first (corrections are more transfers), or release with --force.',
+    'Fix them first (corrections are further transfers), or release with --force.',
   ].join('\n')
 }
 

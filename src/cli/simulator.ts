@@ -46,7 +46,7 @@ export function simulatorCommands(program: Command): void {
     .description('play the payer of a code, at the simulator that runs on this DATA_DIR')
     .option('--amount <cents>', 'pay another amount than the code asks for', toCentsAboveZero)
     .addOption(
-      new Option('--behaviour <name>', 'what goes amiss with it (docs/sandbox.md)').choices(['honest', ...behaviours]),
+      new Option('--behaviour <name>', 'what goes wrong with it (docs/sandbox.md)').choices(['honest', ...behaviours]),
     )
     .action(async (uri: string, { amount, behaviour }: { amount?: number; behaviour?: string }) => {
       const { payAtSimulator } = await import('./simulator-pay.ts')

@@ -107,7 +107,7 @@ describe('a data folder', () => {
     await expect(start()).rejects.toThrow(/made by PostgreSQL 17 and this Guichê brings 18/)
   })
 
-  it('is begun anew when the first start was cut in the middle', async () => {
+  it('starts again when the first start was interrupted', async () => {
     await mkdir(`${dataDir}/postgres.new-cut/base`, { recursive: true })
     expect(await query(await start(), 'select 1 as one')).toEqual([{ one: 1 }])
     expect(existsSync(`${dataDir}/postgres.new-cut`)).toBe(false)

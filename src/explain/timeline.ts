@@ -112,7 +112,7 @@ function toCallbackEntries({ notices }: Facts): TimelineEntry[] {
     received: '',
     settled: 'settled: the acquirer confirmed it',
     unconfirmed: 'came to nothing: the acquirer did not confirm it',
-    unmatched: 'came to nothing: whose it is did not become known',
+    unmatched: 'had no effect: its owner did not become known',
   }
   return notices.flatMap(({ acquirer, end_to_end: endToEnd, state, received_at, finished_at }) => {
     const data = { acquirer, endToEnd, state }

@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
 
-/** As many keys as are remembered at once: past that the longest unused one starts anew, with a full bucket. */
+/** As many keys as are remembered at once: past that the key that was unused for longest is forgotten, and starts with a full bucket. */
 const keysMax = 100_000
 
 export type RateLimit = { perSecond: number; burst: number }

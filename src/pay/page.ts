@@ -23,7 +23,7 @@ function hashOf(text: string): string {
   return `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 }
 
-/** A browser without scripts loads the page anew as often as this, while something may change. */
+/** A browser without scripts reloads the page this often, while something may change. */
 const refreshSeconds = 10
 
 type Shown = { payment: PaymentRow; language: Language; now: Date; isPretended: boolean }

@@ -163,7 +163,7 @@ async function settleReturn(deps: SettleDeps, { acquirer, endToEndId, merchantId
 
 function notThere({ acquirer, reference }: Pick<DifferenceRow, 'acquirer' | 'reference'>): AppError {
   return refuse(
-    `${acquirer} does not say so of ${reference} when it is asked for by itself, so nothing was booked. Try again later; \`npx guiche reconcile\` compares anew.`,
+    `${acquirer} does not say so of ${reference} when it is asked for by itself, so nothing was booked. Try again later; \`npx guiche reconcile\` compares again.`,
   )
 }
 

@@ -46,7 +46,7 @@ export async function assertStillDiffers(deps: ReconcileDeps, difference: Differ
     const found = pair ? compare(pair, rules).find((one) => one.class === difference.class) : undefined
     if (found && canonicalJson(found.proposal) === canonicalJson(difference.proposal)) return
     throw new AppError('difference_not_possible', {
-      detail: `${name} and the books say something else of ${key} by now, so nothing was posted. \`npx guiche reconcile\` compares anew; then look at it again.`,
+      detail: `${name} and the books say something else of ${key} by now, so nothing was posted. \`npx guiche reconcile\` compares again; then look at it again.`,
     })
   } finally {
     await deletePairs(deps.db, { runId, before: new Date(0) })

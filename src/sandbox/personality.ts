@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 
-/** What can go amiss with a payment at the simulated bank. */
+/** What can go wrong with a payment at the simulated bank. */
 export const behaviours = [
   'without_txid',
   'slow',

@@ -16,7 +16,7 @@ export type SandboxPayment = {
   uri: string
   amount?: number
   payer?: object
-  /** What shall go amiss, or that nothing shall; without it, what the amount or the bank's character asks for. */
+  /** What is to go wrong, or that nothing is; without it, what the amount or the bank's character asks for. */
   behaviour?: SandboxBehaviour | 'honest'
 }
 export type SandboxOutcome = { ok: true; endToEndId: string } | { ok: false; code: string; message: string }
@@ -46,7 +46,7 @@ const PaymentBody = Type.Object(
     payer: Type.Optional(PayerInput),
     behaviour: Type.Optional(
       Type.Enum(['honest', ...behaviours], {
-        description: 'What goes amiss with it; honest: nothing, whatever the character of the bank',
+        description: 'What goes wrong with it; honest: nothing, whatever the character of the bank',
       }),
     ),
   },

@@ -158,7 +158,7 @@ it('adds one row of changes per day and status, however many transactions a stat
   expect(await db.query(changes)).toHaveLength(1)
 })
 
-it('counts what is deleted, and begins anew when the table is emptied', async () => {
+it('counts deletions, and starts from zero when the table is truncated', async () => {
   const isGone = async (how: Promise<unknown>) => {
     await how
     const { told, counted } = await compare({})

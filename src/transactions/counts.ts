@@ -9,7 +9,7 @@ import { type CountCorrection, correctCounts, listMerchants } from './count-stor
 /** Pauses between two merchants, as a multiple of what the last one took: it is in no hurry, and payments are. */
 const pauseFactor = 9
 
-/** Every merchant is counted anew so often, and not at each start of a process: it reads the whole table. */
+/** Every merchant is counted again this often, and not at each start of a process: it reads the whole table. */
 const verifyEveryMs = 24 * 60 * 60_000
 /** When the last run came to its end, in whatever process. */
 const verifiedSetting = 'counts_verified'

@@ -169,7 +169,7 @@ async function isKeptAsEnded({ db }: SettleDeps, { acquirer }: Reading, found: I
   return kept?.acquirer_status === found.status
 }
 
-/** The payment says whose it is, and what of it was really returned. */
+/** The payment names the owner, and how much of it was really returned. */
 async function book(deps: SettleDeps, acquirer: Acquirer, found: InfractionFound): Promise<void> {
   const { endToEndId } = found
   const keep = async () => {

@@ -71,7 +71,7 @@ export type Changeable = {
   returns: ShownReturn[]
 }
 
-/** A transaction under its lock: whose it is, and what of it changes. */
+/** A transaction under its lock: its owner, and the fields that change. */
 export type LockedTransaction = Pick<CreatedFields, 'id' | 'merchant_id' | 'webhook_url'> &
   OtherAcquirers &
   Omit<Changeable, Listed> & { status: TransactionStatus }

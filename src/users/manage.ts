@@ -17,7 +17,7 @@ import {
 export type Managed = { id: string; ofMerchant: string | null }
 
 /**
- * Another role, or shut out, or let in again. Whoever is shut out is so at once, and who may invite nobody any more has invited nobody.
+ * Another role, disabled, or enabled again. A disabled person loses access at once, and the open invitations of a person who may no longer invite end.
  *
  * @throws {AppError} `not_found`; `user_not_possible` where nobody would be left who may invite others
  */

@@ -1,7 +1,7 @@
 import { type Db, empty, sql, type Tx } from '../db/sql.ts'
 import type { Role } from './roles.ts'
 
-/** A session with whose it is, and the merchant's names where it is a merchant's. */
+/** A session with its person, and the merchant's names if the person is a merchant's. */
 export type SessionRow = {
   user_id: string
   seen_at: Date

@@ -160,7 +160,7 @@ export type InvitationFound = InvitationRow & {
   needs_code: boolean
 }
 
-/** An invitation that is still good: not while its user is shut out. */
+/** An invitation that is still valid: not while its user is disabled. */
 export async function findInvitation(db: Db | Tx, tokenHash: Buffer, now: Date): Promise<InvitationFound | null> {
   const [row] = await db.query<InvitationFound>(sql`
     select invitations.id, user_id, invitations.email, invitations.merchant_id, invitations.role, invited_by, expires_at,

@@ -51,7 +51,7 @@ describe('the order of a record', () => {
     expect((await deliveries())[0]?.attempts.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5])
   })
 
-  it('begins anew as well when the newer event comes while the earlier one is in flight', async () => {
+  it('starts again as well when the newer event comes while the earlier one is in flight', async () => {
     await setUp()
     const answers: (() => void)[] = []
     const receiver = await receive((response) => answers.push(() => response.writeHead(500).end()))

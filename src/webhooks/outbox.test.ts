@@ -145,7 +145,7 @@ describe('an event that is committed while the one before it is being booked', (
   })
 })
 
-describe('a schedule that begins anew while a failure is being booked', () => {
+describe('a schedule that starts again while a failure is being recorded', () => {
   it('is what counts, though the booking read the row before it waited for the lock', async () => {
     const [first, second] = pair()
     await commitEvents(database.db, first)

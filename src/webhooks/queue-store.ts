@@ -201,7 +201,7 @@ const resultsParam = smallRowsParam<AttemptResult>({
 
 /**
  * Books attempts, under locks that are taken in the order in which the outbox takes them. A result whose lease has lapsed meanwhile
- * changes nothing. Where the schedule began anew while the attempt was in flight (a newer event of the record came) a failure
+ * changes nothing. If the schedule started again while the attempt was in flight (a newer event of the record came) a failure
  * means: again, at once. That is read from the locked row, which is as it is now even if the lock was waited for.
  * The commit does not wait for the disk: what is lost in a crash of PostgreSQL is tried again, under the id that the receiver knows.
  * Records are named beside events: while the table is empty one index seems as good as another, and that of records would give all of a merchant's.

@@ -121,7 +121,7 @@ const recordsParam = smallRowsParam<EventRow>({ merchantId: 'uuid', recordId: 'u
 
 /**
  * Locks what is still to be delivered of these records, and gives the records that have any. One of them that failed
- * before begins its schedule anew, now: the newer event would else wait for hours behind it. One in a worker's hands
+ * before starts its schedule again, now: otherwise the newer event would wait behind it for hours. One in a worker's hands
  * gets the same when that attempt fails.
  */
 export async function lockUnfinished(tx: Tx, rows: EventRow[]): Promise<string[]> {

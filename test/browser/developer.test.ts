@@ -170,7 +170,7 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     expect(await page.getByText('withdrawal.write').count()).toBe(0)
     await page.getByRole('button', { name: 'Refuse tokens and secrets' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Refuse tokens and secrets' }).click()
-    await page.getByText('shut out', { exact: true }).waitFor()
+    await page.getByText('revoked', { exact: true }).waitFor()
     expect(complaints).toEqual([])
     await close()
   })

@@ -129,7 +129,7 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
     await close()
   })
 
-  it('needs no script: the code is there to scan and to select, and the page comes anew by itself', async () => {
+  it('needs no script: the code is there to scan and to select, and the page reloads itself', async () => {
     const { uri, url, id } = await make()
     const context = await browser.newContext({
       javaScriptEnabled: false,

@@ -15,7 +15,7 @@ import { fetchToken, startTestService, type TestService } from '../support/servi
 import { inviteUser, signIn } from '../support/users.ts'
 import { fund, withdraw } from '../support/withdrawals.ts'
 
-/** Where they are kept: `GUICHE_PICTURES=docs/pictures` makes those of the guide anew. */
+/** Where they are kept: `GUICHE_PICTURES=docs/pictures` makes those of the guide again. */
 const folder = process.env.GUICHE_PICTURES
 
 const bytesMax = 120_000

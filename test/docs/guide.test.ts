@@ -68,7 +68,7 @@ it('loads nothing from elsewhere, and has no style or script within its pages', 
   }
 })
 
-it('is made anew only where something that it is made of has changed', async () => {
+it('is made again only if one of its sources has changed', async () => {
   const into = join(copy, 'dist/guide')
   expect(await buildGuide({ root: copy, into })).toBe(true)
   const before = await stat(join(into, 'index.html'))

@@ -79,7 +79,7 @@ it('roles have every permission', () => {
   ] as const) {
     const [head = '', ...rows] = table(roles, isOperator)
     const at = lines.indexOf(head)
-    // To mend it, put what is expected here in the place of the table.
+    // To fix it, replace the table with what is expected here.
     expect(lines.slice(at + 2, lines.indexOf('', at))).toEqual(rows)
   }
 })

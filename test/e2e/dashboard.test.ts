@@ -76,7 +76,7 @@ describe('a record', () => {
 })
 
 describe('a client', () => {
-  it('is made, given another secret, other scopes, and shut out, each with a trace', async () => {
+  it('is made, given another secret and other scopes, and revoked, each in the audit log', async () => {
     const admin = await browserOf('admin')
     const made = await admin.call('/dashboard/api/client', {
       method: 'POST',

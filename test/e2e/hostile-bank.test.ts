@@ -133,7 +133,7 @@ describe(`${count} payments through a hostile bank (seed ${seed})`, () => {
     patienceMs,
   )
 
-  it('had enough go amiss to prove something', async () => {
+  it('had enough go wrong to prove something', async () => {
     const { madeUp, swapped } = countForged(bank.claims, truth)
     const happened = truth.payments.flatMap((payment) => payment.behaviours)
     for (const behaviour of behaviours) {

@@ -17,7 +17,7 @@ const operations = listOperations(document)
 const publicPaths = ['/.well-known/jwks.json', '/auth/token', '/health/live', '/health/ready', '/metrics']
 
 describe('the OpenAPI document', () => {
-  it('is the one in docs/: `npm run openapi` writes it anew', () => {
+  it('is the one in docs/: `npm run openapi` writes it', () => {
     expect(JSON.parse(readFileSync('docs/openapi.json', 'utf8'))).toEqual(document)
   })
 

@@ -135,7 +135,7 @@ it('starts all of them again when none is left', async () => {
   expect(await shop?.create()).toBe(201)
 }, 300_000)
 
-it('gives one that was started anew its share of connections that clients keep', async () => {
+it('gives a restarted process its share of the connections that clients keep', async () => {
   const house = await open()
   const { lines } = house.running
   const shops = connect(house, 24)

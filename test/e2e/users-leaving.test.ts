@@ -38,7 +38,7 @@ async function linkFrom(admin: Person, email: string): Promise<string> {
   return tokenOf(answer.body.url)
 }
 
-it('who is shut out, or may invite nobody any more, has left no link behind that lets anybody in', async () => {
+it('a person who is disabled, or may no longer invite, leaves no valid link behind', async () => {
   const admin = await newUser('admin')
   const [fired, moved, kept] = [await newUser('admin'), await newUser('admin'), await newUser('admin')]
   const links = [
@@ -52,7 +52,7 @@ it('who is shut out, or may invite nobody any more, has left no link behind that
   expect(await Promise.all(links.map(shown))).toEqual([404, 404, 200])
 })
 
-it('a link for another password is not good while its user is shut out', async () => {
+it('a link for another password is not valid while its user is disabled', async () => {
   const [admin, other] = [await newUser('admin'), await newUser('support')]
   const reset = await admin.call<{ url: string }>(`/dashboard/api/user/${other.id}/reset`, { method: 'POST', body: {} })
   const token = tokenOf(reset.body.url)
@@ -84,7 +84,7 @@ it('a sign-in with the former password ends with it, though it had been right a 
     return row?.waits ?? false
   }
   let signing: Promise<number> | undefined
-  // As a password is chosen anew: the commit ends all sessions that there are.
+  // As when a new password is chosen: the commit ends all sessions.
   await service.db.transaction(async (tx) => {
     await tx.query(sql`update users set password_hash = password_hash || 'x' where id = ${id}`)
     await tx.query(sql`delete from sessions where user_id = ${id}`)

@@ -89,7 +89,7 @@ describe('an invitation', () => {
 })
 
 describe('a sign-in', () => {
-  it('gives the same answer for an unknown person, a wrong password and somebody shut out', async () => {
+  it('gives the same answer for an unknown person, a wrong password and a disabled person', async () => {
     const { email } = await newUser('support')
     await service.db.query(sql`update users set disabled_at = now() where email = ${email}`)
     const answers = []
@@ -164,7 +164,7 @@ describe('a session', () => {
     expect((await first.call('/dashboard/api/session')).status).toBe(200)
   })
 
-  it('of somebody who was shut out ends at once', async () => {
+  it('of a person who was disabled ends at once', async () => {
     const [admin, other] = [await newUser('admin'), await newUser('support')]
     const list = await admin.call<{ data: { id: string; email: string }[] }>('/dashboard/api/user')
     const id = list.body.data.find(({ email }) => email === other.email)?.id

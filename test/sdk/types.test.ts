@@ -5,7 +5,7 @@ import { userAgent } from '../../sdk/src/http.ts'
 
 const document = JSON.parse(readFileSync('docs/openapi.json', 'utf8'))
 
-it('are those of docs/openapi.json: `npm run sdk:types` writes them anew', () => {
+it('are those of docs/openapi.json: `npm run sdk:types` writes them', () => {
   expect(writeSdkTypes(document)).toBe(readFileSync('sdk/src/types.ts', 'utf8'))
 })
 

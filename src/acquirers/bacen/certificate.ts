@@ -75,7 +75,7 @@ function readPfx(path: string, passphrase: string | undefined): Own {
 function explainPfx(path: string, message: string): string {
   if (/mac verify failure/.test(message)) return `the passphrase does not open ${path}: set tls.passphrase to its own`
   if (/unsupported/i.test(message))
-    return `${path} is locked in an old way (RC2 or 3DES) that is not read any more: write it anew with \`openssl pkcs12 -legacy -in old.pfx -nodes -out all.pem\` and \`openssl pkcs12 -export -in all.pem -out new.pfx\``
+    return `${path} is locked in an old way (RC2 or 3DES) that is not read any more: write it again with \`openssl pkcs12 -legacy -in old.pfx -nodes -out all.pem\` and \`openssl pkcs12 -export -in all.pem -out new.pfx\``
   return `${path} is no PFX file (PKCS #12): for PEM files set tls.certFile and tls.keyFile`
 }
 

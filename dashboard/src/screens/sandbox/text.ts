@@ -16,7 +16,7 @@ export const words = texts({
     code: 'Copy and paste code',
     codeHint: 'Of this service: paste it, or choose one above.',
     otherAmount: 'Another amount than it asks for',
-    behaviour: 'What goes amiss',
+    behaviour: 'What goes wrong',
     asBank: 'What the bank’s character brings',
     payNow: 'Pay',
     paid: 'The bank has taken the payment.',
@@ -67,7 +67,7 @@ export const words = texts({
       hostile: 'Hostile',
     } as Record<string, string>,
     characterHints: {
-      honest: 'Nothing goes amiss. So it begins.',
+      honest: 'Nothing goes wrong. This is the default.',
       forgetful: 'It drops txids, callbacks and answers.',
       late: 'Payments, callbacks and answers come, but not in time.',
       careless: 'Its customers pay twice, other amounts, from other accounts.',
