@@ -3,8 +3,8 @@ import { pathToFileURL } from 'node:url'
 import { errors } from '../src/lib/errors.ts'
 
 /**
- * Writes the types of the SDK from docs/openapi.json, each shape once and under a name that people can read: what a generator for any
- * document cannot know. A keyword that it does not understand stops it, so that no type says less than the document.
+ * Writes the types of the SDK from docs/openapi.json, each shape once and under a readable name. A generic generator
+ * cannot know those names. An unknown keyword stops it, so that no type omits a part of the document.
  */
 
 type Schema = { [keyword: string]: unknown }
@@ -18,7 +18,10 @@ type Document = {
   components: { schemas: Record<string, Schema> }
 }
 
-/** `POST /transaction body`, `GET /transaction query`, `GET /balance 200`; then members, `[]` being those of a list. */
+/**
+ * `POST /transaction body`, `GET /transaction query`, `GET /balance 200`; then field names. `[]` means the items of a
+ * list.
+ */
 const names: [name: string, place: string, description: string][] = [
   ['TransactionStatus', 'GET /transaction/{id} 200 status', 'Where a transaction stands.'],
   ['WithdrawalStatus', 'GET /withdrawal/{id} 200 status', 'Where a withdrawal stands.'],
@@ -90,9 +93,9 @@ const names: [name: string, place: string, description: string][] = [
   ['Problem', 'Problem', 'The body of an error (RFC 9457).'],
 ]
 
-const header = `// Written by \`npm run sdk:types\` from docs/openapi.json and the service's table of errors. Change those, not this.
+const header = `// Written by \`npm run sdk:types\` from docs/openapi.json and the service's table of errors. Edit those, not this file.
 
-/** Every \`code\` that the service answers with. A newer service may have more: keep a branch for those. */
+/** Every error \`code\` of the service. A newer service may have more: handle unknown codes too. */
 export type ErrorCode =
 ${Object.keys(errors)
   .map((code) => `  | '${code}'`)
@@ -100,14 +103,14 @@ ${Object.keys(errors)
 
 /** A page of a list. */
 export interface Page<Entry> {
-  /** Items in all. */
+  /** Number of items on all pages. */
   total: number
   totalPages: number
-  /** From 1. */
+  /** Counts from 1. */
   currentPage: number
   perPage: number
   data: Entry[]
-  /** Give it as \`cursor\` for the next page; null at the end. */
+  /** Send it as \`cursor\` to get the next page. Null on the last page. */
   nextCursor: string | null
 }
 `
@@ -117,7 +120,7 @@ export function writeSdkTypes(document: Document): string {
     const schema = findSchema(document, place)
     return { name, description, schema, text: toText(schema, new Map()) }
   })
-  // A shape that has a name is called by it wherever it stands.
+  // A shape that has a name is written as that name everywhere.
   const known = new Map(found.map(({ name, text }) => [text, name]))
   const declared = found.map(({ name, description, schema, text }) => {
     const others = new Map([...known].filter(([, other]) => other !== name))
@@ -151,7 +154,7 @@ function descend(schema: Schema | undefined, members: string[], place: string): 
   return end
 }
 
-/** The parameters as the members of one object. */
+/** The parameters as the fields of one object. */
 function queryOf(operation: Operation): Schema {
   const parameters = (operation.parameters ?? []).filter((parameter) => parameter.in === 'query')
   const properties = parameters.map(({ name, description, schema }) => [
@@ -162,7 +165,7 @@ function queryOf(operation: Operation): Schema {
   return { type: 'object', properties: Object.fromEntries(properties), required }
 }
 
-/** What a type can say, or a comment does. The others are conditions that the service checks. */
+/** Keywords that a type or a comment can express. The others are conditions that the service checks. */
 const understood = [
   ...['type', 'enum', 'const', 'properties', 'required', 'items', 'additionalProperties', 'description', 'default'],
   ...['minimum', 'maximum', 'minLength', 'maxLength', 'minItems', 'maxItems', 'uniqueItems', 'format'],
@@ -172,7 +175,7 @@ const understood = [
 function toText(schema: Schema, known: Map<string, string>, indent: string | null = null): string {
   for (const keyword of Object.keys(schema))
     if (!understood.includes(keyword)) throw new Error(`What does ${keyword} mean for a type?`)
-  // With its members' comments only where it is written out: shapes are compared without.
+  // With the fields' comments only where the shape is written out: shapes are compared without comments.
   const bare = indent === null ? '' : toText(schema, new Map())
   const name = known.get(bare)
   if (name !== undefined) return name
@@ -213,7 +216,7 @@ function toLiteral(value: unknown): string {
   return typeof value === 'string' ? `'${value}'` : String(value)
 }
 
-/** What a member is, and its limits: nobody should have to look them up. */
+/** The description of a field and its limits, so that nobody has to look them up. */
 function describe(schema: Schema): string {
   const from = schema.minimum ?? schema.minLength
   const to = schema.maximum ?? schema.maxLength

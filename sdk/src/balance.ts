@@ -2,7 +2,7 @@ import type { Client } from './client.ts'
 import type { RequestOptions } from './http.ts'
 import type { Balance, BalanceQuery } from './types.ts'
 
-/** What there is. */
+/** The balance of the merchant. */
 export class Balances {
   readonly #client: Client
 
@@ -10,7 +10,7 @@ export class Balances {
     this.#client = client
   }
 
-  /** In cents: available, reserved, blocked and owed; now, or as it was `at` a past moment. */
+  /** The balance now, or as it was `at` a past time: available, reserved, blocked and owed, in cents. */
   get(query?: BalanceQuery, options?: RequestOptions): Promise<Balance> {
     return this.#client.get('/balance', options, query)
   }

@@ -13,13 +13,13 @@ import { List } from './list.ts'
 import { isTokenRefused, type Tokens } from './token.ts'
 import type { Page } from './types.ts'
 
-/** What the resources are made of: calls with a token. */
+/** What the resources are built on: calls with an access token. */
 export type Client = {
   get<Result>(path: string, options: RequestOptions | undefined, query?: object): Promise<Result>
-  /** Not tried again unless it `isRepeatable` or has an idempotency key. */
+  /** Retried only if the call `isRepeatable` or has an idempotency key. */
   post<Result>(path: string, options: RequestOptions | undefined, sent?: Sent): Promise<Result>
   list<Entry>(path: string, filters: object | undefined, options: RequestOptions | undefined): List<Entry>
-  /** All that fit, as CSV; its body is read by the caller. */
+  /** All matching records as CSV. The caller reads the body. */
   exportCsv(path: string, filters: object | undefined, options: RequestOptions | undefined): Promise<Response>
 }
 
@@ -35,7 +35,7 @@ export function createClient(settings: Settings, tokens: Tokens): Client {
     try {
       return await send(settings, call, { token, read, options })
     } catch (error) {
-      // Refused before it was carried out: with another token, anything may be sent again.
+      // The request was refused before it was carried out, so any request may be sent again with a new token.
       if (!isTokenRefused(error)) throw error
       tokens.drop(token)
       return await send(settings, call, { token: await getToken(call, options), read, options })
@@ -46,7 +46,8 @@ export function createClient(settings: Settings, tokens: Tokens): Client {
     try {
       return await unlessAborted(tokens.get(), signal)
     } catch (error) {
-      // It was thrown to all that waited for this token; each is told its own key, since an earlier try may have been carried out.
+      // One token error goes to every call that waited for the token. Each call gets its own idempotency key, since an
+      // earlier try of it may have been carried out.
       if (!(error instanceof GuicheError) || call.idempotencyKey === undefined) throw error
       const Class = error.constructor as typeof GuicheError
       throw new Class({ ...error, idempotencyKey: call.idempotencyKey, cause: error.cause })
@@ -65,23 +66,26 @@ export function createClient(settings: Settings, tokens: Tokens): Client {
   return client
 }
 
-/** Filters that say who somebody is. */
+/** Filters that identify a person. */
 const personal = ['customerName', 'customerEmail', 'customerDocument', 'customerPhone', 'pixKey']
 
-/** Filters are in the address, unless one says who somebody is: servers and proxies log addresses. */
+/** Filters go into the query string, except those that identify a person: servers and proxies log URLs. */
 function toListCall(path: string, filters: object = {}): Call {
   const isPersonal = Object.entries(filters).some(([name, value]) => personal.includes(name) && value !== undefined)
   if (!isPersonal) return { method: 'GET', path, query: filters, isRepeatable: true }
   return { method: 'POST', path: `${path}/search`, body: toSearch(filters), isRepeatable: true }
 }
 
-/** An id as part of a path. What has other characters is none, and could name another address. */
+/** An id as a path segment. Anything with other characters is not an id and could change the path. */
 export function toSegment(id: string): string {
   if (typeof id === 'string' && /^[\w-]{1,64}$/.test(id)) return id
   throw new TypeError('The id of a record is needed: letters, digits and hyphens.')
 }
 
-/** An input with its idempotency key: the caller's, or one made for this call alone, so that its tries are one request. */
+/**
+ * An input with its idempotency key. If the caller gave none, one is made for this call, so that all its tries are one
+ * request.
+ */
 export function withKey<Input extends { idempotencyKey?: string | undefined }>(
   input: Input,
 ): { body: Input & { idempotencyKey: string }; idempotencyKey: string } {

@@ -1,18 +1,18 @@
 import type { ErrorCode, FieldError } from './types.ts'
 
-/** What has no answer of the service behind it, or none that it could have given. */
+/** Errors that the SDK finds itself: the service sent no answer, or one that Guichê cannot have sent. */
 export type SdkErrorCode =
   /** No answer: the service could not be reached, or the connection broke. */
   | 'connection_failed'
   /** No answer within `timeoutMs`. */
   | 'timeout'
-  /** An answer that is none of Guichê's, of a proxy for instance. */
+  /** An answer that is not from Guichê, but from a proxy for instance. */
   | 'unexpected_answer'
   /** The token endpoint refused the credentials. */
   | 'invalid_client'
-  /** A webhook that is not to be trusted. */
+  /** A webhook that cannot be trusted. */
   | 'webhook_not_verified'
-  /** What `waitFor` waited for did not come in time. */
+  /** The condition that `waitFor` waited for was not met in time. */
   | 'wait_timed_out'
 
 type Facts = {
@@ -28,8 +28,9 @@ type Facts = {
 }
 
 /**
- * Everything that the SDK throws, but for a `TypeError` or `RangeError` when it is called wrongly and the reason of an `AbortSignal` that
- * you aborted. The message says what happened and what to do; it never holds a secret or a token.
+ * Every error that the SDK throws. Two exceptions: a `TypeError` or `RangeError` when you call it with wrong arguments,
+ * and the reason of an `AbortSignal` that you aborted. The message says what happened and what to do; it never contains
+ * a secret or a token.
  *
  * @example
  * ```ts
@@ -43,19 +44,19 @@ type Facts = {
  */
 export class GuicheError extends Error {
   override readonly name: string = 'GuicheError'
-  /** Stable, in snake case: what to compare with. */
+  /** Stable, in snake case. Compare this, not the message. */
   readonly code: ErrorCode | SdkErrorCode | (string & {})
-  /** What happened and what to do next, in a sentence. */
+  /** What happened and what to do next, in one sentence. */
   readonly detail: string
   /** HTTP status; undefined when there was no answer. */
   readonly status: number | undefined
-  /** Give it to the operator, who finds the request in the log by it. */
+  /** Give this to the operator, who finds the request in the log with it. */
   readonly requestId: string | undefined
-  /** Seconds to wait before another try, where the service said so. */
+  /** Seconds to wait before the next try, if the service said so. */
   readonly retryAfterSeconds: number | undefined
-  /** Every fault of the request at once, when that is what is wrong. */
+  /** Every error of the request's fields at once, if the request was invalid; else empty. */
   readonly errors: readonly FieldError[]
-  /** The key that the request carried: repeat it with this one, and it is carried out once. */
+  /** The idempotency key of the request. Repeat the request with this key, and it is carried out only once. */
   readonly idempotencyKey: string | undefined
 
   constructor({ code, detail, status, requestId, retryAfterSeconds, errors = [], idempotencyKey, cause }: Facts) {
@@ -71,10 +72,10 @@ export class GuicheError extends Error {
   }
 }
 
-/** A log of a request with a hundred faults stays readable. */
+/** Keeps the log readable when a request has a hundred errors. */
 const faultsShownMax = 5
 
-/** The service's sentence names the first fault alone; who reads only the message is told of the others too. */
+/** `detail` names the first error only. The message lists the others too, for a reader who sees nothing else. */
 function describe(detail: string, errors: readonly FieldError[]): string {
   if (errors.length < 2) return detail
   const shown = errors.slice(0, faultsShownMax).map(({ field, message }) => `${field || 'The body'} ${message}.`)
@@ -87,12 +88,12 @@ export class ValidationError extends GuicheError {
   override readonly name = 'ValidationError'
 }
 
-/** 422: the idempotency key was used for a request with another content. Take a new key for a new record. */
+/** 422: the idempotency key was already used for a request with different content. Use a new key for a new record. */
 export class IdempotencyKeyReusedError extends GuicheError {
   override readonly name = 'IdempotencyKeyReusedError'
 }
 
-/** 422: the bank or PSP refused. Nothing was charged; `detail` has its reason. */
+/** 422: the PSP refused the request. Nothing was charged; `detail` has the PSP's reason. */
 export class AcquirerRefusedError extends GuicheError {
   override readonly name = 'AcquirerRefusedError'
   /** The transaction that failed. */
@@ -109,33 +110,33 @@ export class InsufficientBalanceError extends GuicheError {
   override readonly name = 'InsufficientBalanceError'
 }
 
-/** 401: the credentials or the token are not good. The SDK has tried a new token already. */
+/** 401: the credentials or the token are not valid. The SDK has already tried a new token. */
 export class AuthenticationError extends GuicheError {
   override readonly name = 'AuthenticationError'
 }
 
-/** 403: the client lacks a scope, which the operator can grant, or is not registered. */
+/** 403: the client lacks a scope, which the operator can grant, or it is not registered. */
 export class PermissionError extends GuicheError {
   override readonly name = 'PermissionError'
 }
 
-/** 404: there is none with this id, or it is another client's. */
+/** 404: no record has this id, or it belongs to another client. */
 export class NotFoundError extends GuicheError {
   override readonly name = 'NotFoundError'
 }
 
-/** 429: more requests than the service takes, after the SDK has waited and tried again. */
+/** 429: more requests than the service accepts, after the SDK has waited and retried. */
 export class RateLimitedError extends GuicheError {
   override readonly name = 'RateLimitedError'
 }
 
 /**
- * 500 `acquirer_unavailable`: the bank did not answer in time, so the outcome is not known yet. The transaction is kept and will be settled
- * either way: fetch it by `transactionId`, or repeat the request with `idempotencyKey`.
+ * 500 `acquirer_unavailable`: the PSP did not answer in time, so the outcome is not known yet. The transaction is kept
+ * and its outcome will be found: fetch it by `transactionId`, or repeat the request with `idempotencyKey`.
  */
 export class AcquirerUnavailableError extends GuicheError {
   override readonly name = 'AcquirerUnavailableError'
-  /** The transaction whose outcome is open. */
+  /** The transaction whose outcome is not known yet. */
   readonly transactionId: string | undefined
 
   constructor(facts: Facts) {
@@ -144,20 +145,20 @@ export class AcquirerUnavailableError extends GuicheError {
   }
 }
 
-/** 5xx: the service, or what stands before it, failed. */
+/** 5xx: the service, or a proxy in front of it, failed. */
 export class ServerError extends GuicheError {
   override readonly name = 'ServerError'
 }
 
 /**
- * There was no answer: `code` is `connection_failed` or `timeout`, `cause` what the platform said. Whether the request was carried out is not
- * known; repeated with the same `idempotencyKey` it is carried out once.
+ * No answer: `code` is `connection_failed` or `timeout`, and `cause` is the platform's error. It is not known whether
+ * the request was carried out. Repeated with the same `idempotencyKey`, it is carried out only once.
  */
 export class ConnectionError extends GuicheError {
   override readonly name = 'ConnectionError'
 }
 
-/** A webhook that is not to be trusted: answer it 400 or 401, and do nothing else. */
+/** A webhook that cannot be trusted: answer 400 or 401, and do nothing else. */
 export class WebhookVerificationError extends GuicheError {
   override readonly name = 'WebhookVerificationError'
 }
@@ -180,7 +181,7 @@ const classesByStatus: Record<number, typeof GuicheError> = {
 
 type Answered = { status: number; headers: Headers; body: string; idempotencyKey: string | undefined }
 
-/** The error that an answer stands for, whoever gave it. */
+/** The error for an error response, whoever sent it. */
 export function toError({ status, headers, body, idempotencyKey }: Answered): GuicheError {
   const members = parseMembers(body)
   const { code, detail, errors, transactionId, error, error_description: description } = members
@@ -193,7 +194,8 @@ export function toError({ status, headers, body, idempotencyKey }: Answered): Gu
     transactionId: text(transactionId),
     errors: Array.isArray(errors) ? errors.filter(isFieldError) : [],
   }
-  // The problems of all routes (RFC 9457); the token endpoint's (RFC 6749); else whatever stands before the service.
+  // Guichê's routes send problems (RFC 9457), the token endpoint OAuth errors (RFC 6749). Anything else is from a
+  // proxy.
   const named = text(code) ?? text(error)
   const said = text(detail) ?? text(description)
   const Class = classes[named ?? ''] ?? classesByStatus[status] ?? (status >= 500 ? ServerError : GuicheError)
@@ -201,18 +203,18 @@ export function toError({ status, headers, body, idempotencyKey }: Answered): Gu
   return new Class({ ...facts, code: 'unexpected_answer', detail: unexpected(status) })
 }
 
-/** The error for an answer that has no error in it and is still none of Guichê's. */
+/** The error for an answer that contains no error but is not Guichê's either. */
 export function unexpectedAnswer(status: number, idempotencyKey?: string): GuicheError {
   return new GuicheError({ code: 'unexpected_answer', detail: unexpected(status), status, idempotencyKey })
 }
 
 function unexpected(status: number): string {
   if (status === 0 || (status >= 300 && status < 400))
-    return 'The service answered with a redirect, which is not followed with credentials. Give the final address as baseUrl.'
-  return `The answer is not one of Guichê's. Does baseUrl name the service, and does what stands before it work?`
+    return 'The service answered with a redirect, and the SDK does not send credentials to another address. Set baseUrl to the final address.'
+  return `The answer is not from Guichê. Check baseUrl, and any proxy in front of the service.`
 }
 
-/** Seconds, or a date of HTTP; undefined when neither. */
+/** Reads a number of seconds or an HTTP date. Undefined if it is neither. */
 function readRetryAfter(header: string | null): number | undefined {
   if (!header) return undefined
   const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - Date.now()) / 1000

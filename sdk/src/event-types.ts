@@ -1,16 +1,16 @@
 import type { Transaction, TransactionStatus, Withdrawal, WithdrawalStatus } from './types.ts'
 
-/** What every webhook has, whatever it tells of. */
+/** Fields that every webhook has. */
 type Envelope<Type extends string, Data> = {
-  /** `webhook-id` of its delivery. The same event can come twice: it has the same id. */
+  /** The id of the event, equal to the header `webhook-id`. The same event can arrive twice, with the same id. */
   id: string
   /** What happened. */
   type: Type
   /** When it happened. */
   timestamp: string
   /**
-   * The record as a fetch answered at that moment, and `sequence`, which counts its changes from 1: an event that is not above the last
-   * one you saw of this record is stale.
+   * The record as a fetch returned it at that time, and `sequence`, which counts the record's changes from 1. An event
+   * is stale if its `sequence` is not above the last one that you saw of this record.
    */
   data: Data & { sequence: number }
 }
@@ -24,7 +24,7 @@ type WithdrawalEventOf<Status extends WithdrawalStatus> = Envelope<
   Withdrawal & { status: Status }
 >
 
-// Each status by itself, so that `type` tells which it is. Creation as PENDING sends no event.
+// One event type for each status, so that `type` narrows the status. Creation as PENDING sends no event.
 type EachTransaction<Status> = Status extends TransactionStatus ? TransactionEventOf<Status> : never
 type EachWithdrawal<Status> = Status extends WithdrawalStatus ? WithdrawalEventOf<Status> : never
 
@@ -34,7 +34,7 @@ export type TransactionEvent = EachTransaction<Exclude<TransactionStatus, 'PENDI
 /** A change of a withdrawal: `event.type === 'withdrawal.processed'` says which, and narrows `event.data`. */
 export type WithdrawalEvent = EachWithdrawal<Exclude<WithdrawalStatus, 'PENDING'>>
 
-/** What a webhook tells. A newer service may have more types: answer those with 2xx too. */
+/** Any event of a webhook. A newer service may have more types: answer those with 2xx too. */
 export type WebhookEvent = TransactionEvent | WithdrawalEvent
 
 /** Such as `transaction.paid`. */

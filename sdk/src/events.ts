@@ -3,7 +3,7 @@ import type { RequestOptions } from './http.ts'
 import type { List } from './list.ts'
 import type { Delivery, DeliveryFilters, EventFilters, EventSummary, Resent } from './types.ts'
 
-/** Every change of a status. */
+/** Status changes of transactions and withdrawals. */
 export class Events {
   readonly #client: Client
 
@@ -17,7 +17,7 @@ export class Events {
   }
 }
 
-/** How webhooks were delivered. */
+/** Webhook deliveries and their attempts. */
 export class Deliveries {
   readonly #client: Client
 
@@ -30,7 +30,10 @@ export class Deliveries {
     return this.#client.list('/webhook/delivery', filters, options)
   }
 
-  /** Delivers an event again, with all its attempts. Not tried again by the SDK: each call may deliver once more. */
+  /**
+   * Delivers an event again, with the full series of attempts. The SDK does not retry this call: each call may deliver
+   * once more.
+   */
   resend(eventId: string, options?: RequestOptions): Promise<Resent> {
     return this.#client.post(`/webhook/delivery/${toSegment(eventId)}/resend`, options)
   }

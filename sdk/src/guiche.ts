@@ -8,31 +8,31 @@ import { createTokens, useTokens } from './token.ts'
 import { Transactions } from './transactions.ts'
 import { Withdrawals } from './withdrawals.ts'
 
-/** How to reach the service, and as whom. */
+/** The address of the service, and the credentials for it. */
 export type GuicheOptions = {
-  /** Where the service is, such as `https://pix.example.com`. */
+  /** The address of the service, such as `https://pix.example.com`. */
   baseUrl: string
-  /** For one try, in milliseconds; 30 seconds by default. */
+  /** Time limit of one try, in milliseconds. 30,000 by default. */
   timeoutMs?: number
   /**
-   * How often a call is tried again where that is safe: after no answer, 429, 500, 502, 503 or 504, with pauses that grow. 4 by default, which is
-   * some six seconds; 0 turns it off.
+   * How many times a call is retried where that is safe: after no answer, 408, 429, 500, 502, 503 or 504, with growing
+   * pauses. 4 by default, about six seconds in all. 0 disables retries.
    */
   maxRetries?: number
-  /** In place of the platform's own `fetch`: to log requests, or to go through a proxy. */
+  /** Used instead of the platform's `fetch`: to log requests, or to use a proxy. */
   fetch?: typeof globalThis.fetch
 } & (
   | {
-      /** As `npx guiche client create` gave it, or `data/sandbox.json` has it. */
+      /** As `npx guiche client create` printed it, or from `data/sandbox.json`. */
       clientId: string
-      /** Belongs on a server, never in a page or an app. */
+      /** Keep it on a server, never in a page or an app. */
       clientSecret: string
       accessToken?: never
     }
   | {
       clientId?: never
       clientSecret?: never
-      /** Gives an access token that you got elsewhere, at each call; null sends none. */
+      /** Called for each request, for an access token that you got elsewhere. `null` sends no token. */
       accessToken: () => string | null | Promise<string | null>
     }
 )
@@ -57,15 +57,18 @@ export class Guiche {
   readonly transactions: Transactions
   /** Paying out by PIX. Scopes: `withdrawal.read`, `withdrawal.write`. */
   readonly withdrawals: Withdrawals
-  /** What there is, now or at a past moment. Scope: `balance.read`. */
+  /** The balance, now or at a past time. Scope: `balance.read`. */
   readonly balance: Balances
-  /** What changed the available balance. Scope: `balance.read`. */
+  /** Everything that changed the available balance. Scope: `balance.read`. */
   readonly statement: Statement
-  /** Every change of a status. Scope: `webhook.read`. */
+  /** Status changes of transactions and withdrawals. Scope: `webhook.read`. */
   readonly events: Events
-  /** How webhooks were delivered, and delivering them again. Scopes: `webhook.read`, `webhook.write`. */
+  /** Webhook deliveries, and delivering an event again. Scopes: `webhook.read`, `webhook.write`. */
   readonly deliveries: Deliveries
-  /** The other side of the counter, while the acquirer is the simulator: payers, their banks and receivers of withdrawals. */
+  /**
+   * Controls of the simulated PIX network, if the acquirer is the simulator: payers, their banks and receivers of
+   * withdrawals.
+   */
   readonly sandbox: Sandbox
 
   constructor(options: GuicheOptions) {
@@ -73,7 +76,7 @@ export class Guiche {
       baseUrl: readBaseUrl(options.baseUrl),
       timeoutMs: options.timeoutMs ?? timeoutMsDefault,
       maxRetries: options.maxRetries ?? maxRetriesDefault,
-      // Called as a function: browsers refuse one that is called as a member of something else.
+      // Called as a plain function: browsers refuse a `fetch` that is called as a method of another object.
       fetch: options.fetch ?? ((...request) => fetch(...request)),
     }
     const client = createClient(settings, tokensOf(settings, options))
@@ -90,12 +93,12 @@ export class Guiche {
 function tokensOf(settings: Settings, { clientId, clientSecret, accessToken }: GuicheOptions) {
   if (accessToken) return useTokens(accessToken)
   if (clientId && clientSecret) return createTokens(settings, { clientId, clientSecret })
-  throw new TypeError('Guiche needs clientId and clientSecret, or accessToken. Is an environment variable not set?')
+  throw new TypeError('Guiche needs clientId and clientSecret, or accessToken. Is an environment variable missing?')
 }
 
 function readBaseUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null
-  // Not shown: it may have a password in it.
+  // The message does not show the URL, which may contain a password.
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash)
     throw new TypeError('baseUrl must be an http or https address without credentials, such as https://pix.example.com')
   return url.href.replace(/\/+$/, '')

@@ -1,24 +1,27 @@
 import { ConnectionError, GuicheError, RateLimitedError, toError, unexpectedAnswer } from './errors.ts'
 
-/** What each method takes as its last argument. */
+/** Every method takes these options as its last argument. */
 export type RequestOptions = {
-  /** Aborts the call, its pauses and its tries; the call then throws the signal's reason. */
+  /** Aborts the call, its pauses and its retries. The call then throws the signal's reason. */
   signal?: AbortSignal | undefined
-  /** For one try, in milliseconds; that of the client by default. */
+  /** Time limit of one try, in milliseconds. The client's `timeoutMs` by default. */
   timeoutMs?: number | undefined
-  /** How often it is tried again, where that is safe; that of the client by default. */
+  /** How many times the call is retried where that is safe. The client's `maxRetries` by default. */
   maxRetries?: number | undefined
 }
 
 export type Call = {
   method: 'GET' | 'POST'
-  /** Joined to baseUrl; what of it is not ours has been checked. */
+  /** Appended to baseUrl. Parts from the caller have been checked. */
   path: string
   query?: object | undefined
-  /** Sent as JSON; a form is sent as one. */
+  /** Sent as JSON, or as a form if it is one. */
   body?: object | undefined
   idempotencyKey?: string | undefined
-  /** Whether sending it twice does what sending it once does: GETs do, and what has an idempotency key. */
+  /**
+   * True if sending the call twice has the same effect as sending it once: true for GETs and calls with an idempotency
+   * key.
+   */
   isRepeatable: boolean
   accept?: 'text/csv'
 }
@@ -30,22 +33,24 @@ export type Settings = {
   fetch: typeof globalThis.fetch
 }
 
-/** Gives an answer of success; `read` says what of it is needed, while the time of the try runs. */
+/** Reads what the caller needs from a successful response, within the time limit of the try. */
 export type Read<Result> = (response: Response) => Promise<Result>
 
 const firstPauseMs = 500
 const longestPauseMs = 8_000
-/** A service that asks for more patience than this is told to the caller instead. */
+/** If the service asks for a longer wait, the caller gets the error instead. */
 const retryAfterMaxSeconds = 60
-/** A timer that is set to more ends at once. */
+/** A longer timer fires immediately. */
 export const timerMaxMs = 2 ** 31 - 1
 
-/** 408 to 504: refused before it was carried out, or of unknown outcome. */
+/** 408 to 504: the request was refused before it was carried out, or its outcome is unknown. */
 const repeatedStatuses = [408, 500, 502, 503, 504]
 
 export const userAgent = 'guiche-sdk/0.1.0'
 
-/** Sends a call, again where that is safe and may help, and gives what `read` makes of its answer of success. */
+/**
+ * Sends a call, retries it where that is safe and may help, and returns what `read` makes of the successful response.
+ */
 export async function send<Result>(
   settings: Settings,
   call: Call,
@@ -63,12 +68,14 @@ export async function send<Result>(
   }
 }
 
-/** 128 bits of chance, for an idempotency key or a request's id. Not `crypto.randomUUID`, which a page without https has not. */
+/**
+ * 128 random bits, for an idempotency key or a request id. `crypto.randomUUID` does not exist on pages without HTTPS.
+ */
 export function newKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
-/** Waits for something shared, unless this caller's own signal says to go. */
+/** Waits for a shared promise, unless this caller's own signal aborts. */
 export async function unlessAborted<Value>(promise: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
   if (!signal) return await promise
   let stop = () => {}
@@ -86,15 +93,18 @@ export async function unlessAborted<Value>(promise: Promise<Value>, signal: Abor
 
 function mayRepeat(call: Call, error: unknown): boolean {
   if (!(error instanceof GuicheError) || (error.retryAfterSeconds ?? 0) > retryAfterMaxSeconds) return false
-  // Refused before anything was done, so even what must not be sent twice may be.
+  // Refused before anything was done, so that any request may be sent again.
   if (error instanceof RateLimitedError) return true
   if (!call.isRepeatable) return false
-  // The operator has stopped what leaves: it takes a person to let it go.
+  // Payouts are frozen until a person ends the freeze.
   if (error.code === 'payouts_stopped') return false
   return error instanceof ConnectionError || repeatedStatuses.includes(error.status ?? 0)
 }
 
-/** What the service asks for; else twice as long each time. Not all at the same moment: what failed for one failed for many. */
+/**
+ * The pause that the service asks for; else twice the previous one, with jitter, since what failed for one client
+ * failed for many.
+ */
 function pauseMs(error: unknown, retry: number): number {
   const asked = error instanceof GuicheError ? error.retryAfterSeconds : undefined
   if (asked !== undefined) return asked * 1000 + Math.random() * 100
@@ -123,7 +133,7 @@ async function sendOnce<Result>(
   const { signal, timeoutMs = settings.timeoutMs } = options
   signal?.throwIfAborted()
   const requestId = newKey()
-  // Before anything is caught: what is wrong with these is for the caller to fix, and not to retry.
+  // Outside the `try`: the caller has to fix an invalid address. A retry would not help.
   const url = toUrl(settings, call)
   const headers = toHeaders(call, { token, requestId })
   const body = toBody(call)
@@ -142,7 +152,7 @@ async function sendOnce<Result>(
     const response = await settings.fetch(url, {
       method: call.method,
       headers,
-      // A redirect would take the credentials along.
+      // Following a redirect would send the credentials along.
       redirect: 'manual',
       signal: controller.signal,
       ...(body !== undefined && { body }),
@@ -160,7 +170,7 @@ async function sendOnce<Result>(
     throw toConnectionError(call, { cause: error, requestId, timeoutMs: isLate ? timeoutMs : null })
   } finally {
     clearTimeout(timer)
-    // An export is read after this, and can still be aborted.
+    // An export is read after this, and the caller can still abort it.
     if (!call.accept) signal?.removeEventListener('abort', abort)
   }
 }
@@ -182,19 +192,19 @@ function toUrl({ baseUrl }: Settings, { path, query }: Call): string {
   return `${baseUrl}${path}${search && `?${search}`}`
 }
 
-/** What is set of some filters. As JSON it is the body of a search, with dates in ISO 8601. */
+/** The filters that are set, as the JSON body of a search. Dates are in ISO 8601. */
 export function toSearch(filters: object): object {
   return Object.fromEntries(
     Object.entries(filters).filter(([name, value]) => {
-      // Left out, an empty list would show everything to a caller who wants nothing.
+      // Without this check an empty list would be left out, and a caller who asks for nothing would get everything.
       if (Array.isArray(value) && value.length === 0)
-        throw new TypeError(`${name} is an empty list. Leave it out to filter by nothing.`)
+        throw new TypeError(`${name} is an empty list. Leave it out to disable the filter.`)
       return value !== undefined && value !== null
     }),
   )
 }
 
-/** Lists are repeated and dates written in ISO 8601. */
+/** Lists become repeated parameters, and dates ISO 8601. */
 function toQuery(filters: object): URLSearchParams {
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(toSearch(filters)))
@@ -222,12 +232,14 @@ type Lost = { cause: unknown; requestId: string; timeoutMs: number | null }
 
 function toConnectionError(call: Call, { cause, requestId, timeoutMs }: Lost): ConnectionError {
   const what =
-    timeoutMs === null ? 'The service could not be reached, or broke off' : `No answer within ${timeoutMs} ms`
+    timeoutMs === null
+      ? 'The service could not be reached, or the connection broke'
+      : `No answer within ${timeoutMs} ms`
   const next = !call.isRepeatable
-    ? 'Whether it was carried out is not known: look before you repeat it.'
+    ? 'It is not known whether the request was carried out. Check before you repeat it.'
     : call.idempotencyKey === undefined
-      ? 'Is baseUrl right, and does the service run?'
-      : 'Whether it was carried out is not known: repeat it with the same idempotencyKey, and it is carried out once.'
+      ? 'Is baseUrl right, and is the service running?'
+      : 'It is not known whether the request was carried out. Repeat it with the same idempotencyKey: it is carried out only once.'
   return new ConnectionError({
     code: timeoutMs === null ? 'connection_failed' : 'timeout',
     detail: `${what} (${call.method} ${call.path}). ${next}`,

@@ -2,7 +2,7 @@ import type { Page } from './types.ts'
 
 type Asked = { page?: number | undefined; perPage?: number | undefined; cursor?: string | undefined }
 
-/** As many as the service gives at once: reading on takes the fewest requests. */
+/** The service's maximum, so that reading all pages takes the fewest requests. */
 const perPageMax = 100
 const allMax = 10_000
 
@@ -25,12 +25,15 @@ export class List<Entry> implements AsyncIterable<Entry> {
     this.#asked = asked
   }
 
-  /** One page, the first unless `page` or `cursor` was given, with the exact `total` and the `nextCursor`; 20 items unless `perPage` was. */
+  /**
+   * One page: the first, unless you gave `page` or `cursor`. 20 items, unless you gave `perPage`. It has the exact
+   * `total` and the `nextCursor`.
+   */
   page(): Promise<Page<Entry>> {
     return this.#fetch({})
   }
 
-  /** Page after page, from the one that was asked for to the end; 100 items each unless `perPage` was given. */
+  /** Page after page to the end, from the requested one. 100 items each, unless you gave `perPage`. */
   async *pages(): AsyncGenerator<Page<Entry>, void, undefined> {
     const perPage = this.#asked.perPage ?? perPageMax
     for (let more: Asked = { perPage }; ; ) {
@@ -41,7 +44,7 @@ export class List<Entry> implements AsyncIterable<Entry> {
     }
   }
 
-  /** Item after item, over all pages. A `break` asks for no more. */
+  /** Item after item, over all pages. After a `break` no further page is requested. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Entry, void, undefined> {
     for await (const page of this.pages()) yield* page.data
   }

@@ -1,4 +1,4 @@
-/** Cents as people in Brazil read them: `formatBRL(123456)` is `R$ 1.234,56`. */
+/** Formats cents as people in Brazil read them: `formatBRL(123456)` is `R$ 1.234,56`. */
 export function formatBRL(cents: number): string {
   if (!Number.isSafeInteger(cents)) throw new RangeError('An amount is an integer of cents.')
   const digits = String(Math.abs(cents)).padStart(3, '0')
@@ -7,9 +7,10 @@ export function formatBRL(cents: number): string {
 }
 
 /**
- * Reais to cents: `toCents(25.9)` is 2590. To be used where an amount comes as reais, since `19.99 * 100` is not 1999.
+ * Converts reais to cents: `toCents(25.9)` is 2590. Use it for amounts in reais: `19.99 * 100` is not 1999 in floating
+ * point.
  *
- * @throws {RangeError} when there are fractions of a cent
+ * @throws {RangeError} if the amount has fractions of a cent
  */
 export function toCents(reais: number): number {
   const cents = Math.round(reais * 100)

@@ -12,8 +12,8 @@ import type {
 } from './types.ts'
 
 /**
- * The simulated PIX network. No real money moves, and it exists only while the acquirer is the simulator: elsewhere each method throws
- * `not_found`. Nothing here is tried again by itself: a payment made twice is two payments.
+ * The simulated PIX network. No real money moves. It exists only while the acquirer is the simulator: elsewhere each
+ * method throws `not_found`. The SDK retries none of these calls: a payment made twice is two payments.
  */
 export class Sandbox {
   readonly #client: Client
@@ -23,20 +23,23 @@ export class Sandbox {
   }
 
   /**
-   * Pays a QR code as a payer's bank does; `amount` pays another amount than it asks for.
+   * Pays a QR code as a payer's bank does. `amount`, in cents, pays another amount than the code asks for.
    *
-   * @throws {GuicheError} `payment_refused`: expired, paid already, or no code at all
+   * @throws {GuicheError} `payment_refused`: the code has expired, is paid already, or is not a code
    */
   pay(payment: SandboxPayment, options?: RequestOptions): Promise<SandboxPaid> {
     return this.#client.post('/sandbox/payment', options, { body: payment })
   }
 
-  /** Has the payer contest a payment (MED), by its `endToEnd`; the answer has the `reference` to decide on. */
+  /**
+   * Opens a dispute (MED) by the payer of a payment, named by its `endToEnd`. The answer has the `reference` for
+   * `decide`.
+   */
   contest(infraction: SandboxInfraction, options?: RequestOptions): Promise<SandboxContested> {
     return this.#client.post('/sandbox/infraction', options, { body: infraction })
   }
 
-  /** Decides a contest: accepted, the money goes back to the payer; rejected or canceled, it stays. */
+  /** Decides a dispute. Accepted, the money goes back to the payer; rejected or canceled, it stays. */
   decide(
     reference: string,
     decision: 'accept' | 'reject' | 'cancel',
@@ -45,22 +48,25 @@ export class Sandbox {
     return this.#client.post(`/sandbox/infraction/${toSegment(reference)}/${decision}`, options)
   }
 
-  /** Has the payer's bank return a payment under MED without a word before. */
+  /** The payer's bank returns a payment under MED without announcing it. */
   returnPayment(input: SandboxReturn, options?: RequestOptions): Promise<SandboxPaid> {
     return this.#client.post('/sandbox/return', options, { body: input })
   }
 
-  /** Has the receiver of a withdrawal send it back, or `amount` cents of it. */
+  /** The receiver of a withdrawal sends it back, or `amount` cents of it. */
   returnWithdrawal(id: string, input: SandboxWithdrawalReturn = {}, options?: RequestOptions): Promise<SandboxPaid> {
     return this.#client.post(`/sandbox/withdrawal/${toSegment(id)}/return`, options, { body: input })
   }
 
-  /** The character of the simulated bank. */
+  /** The fault profile of the simulated bank. */
   personality(options?: RequestOptions): Promise<SandboxPersonality> {
     return this.#client.get('/sandbox/personality', options)
   }
 
-  /** Gives the simulated bank another character from now on, for every client of the service; `{ name: 'honest' }` is the first one. */
+  /**
+   * Changes the fault profile of the simulated bank, for every client of the service. `{ name: 'honest' }` restores the
+   * initial one.
+   */
   setPersonality(input: SandboxPersonalityInput, options?: RequestOptions): Promise<SandboxPersonality> {
     return this.#client.post('/sandbox/personality', options, { body: input })
   }

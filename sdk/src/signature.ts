@@ -1,16 +1,17 @@
-// What signing and verifying share. Nothing public is declared with it: compilers before TypeScript 5.7 do not know such bytes.
+// Shared by signing and verifying. No public type uses it: compilers before TypeScript 5.7 do not know
+// `Uint8Array<ArrayBuffer>`.
 
-/** Not every platform's types name it. */
+/** Some platforms' types do not declare `CryptoKey`. */
 type HmacKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>
 
 const secretPrefix = 'whsec_'
 
-/** Makes a key of a `whsec_…` secret, for signing and verifying. */
+/** Imports a `whsec_…` secret as a key for signing and verifying. */
 export async function importSecret(secret: string): Promise<HmacKey> {
   const bytes = secret?.startsWith?.(secretPrefix) ? fromBase64(secret.slice(secretPrefix.length)) : null
-  // Not shown: a secret must not get into a log.
+  // The message does not show the secret, which must not get into a log.
   if (!bytes || bytes.length === 0)
-    throw new TypeError('A webhook secret is "whsec_" and base64. Is an environment variable not set?')
+    throw new TypeError('A webhook secret is "whsec_" and base64. Is an environment variable missing?')
   return await crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign', 'verify'])
 }
 
@@ -29,7 +30,7 @@ export function concat(head: Uint8Array, tail: Uint8Array): Uint8Array<ArrayBuff
   return whole
 }
 
-/** Null when it is none. */
+/** Null if the text is not base64. */
 export function fromBase64(text: string): Uint8Array<ArrayBuffer> | null {
   try {
     return Uint8Array.from(atob(text), (character) => character.charCodeAt(0))

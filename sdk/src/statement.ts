@@ -3,7 +3,7 @@ import type { RequestOptions } from './http.ts'
 import type { List } from './list.ts'
 import type { StatementEntry, StatementFilters } from './types.ts'
 
-/** What changed the available balance. */
+/** Everything that changed the available balance. */
 export class Statement {
   readonly #client: Client
 
@@ -16,7 +16,10 @@ export class Statement {
     return this.#client.list('/statement', filters, options)
   }
 
-  /** All that fit as CSV (RFC 4180), amounts in cents. The body of the answer comes as you read it: `await answer.text()`, or pipe `answer.body`. */
+  /**
+   * All matching entries as CSV (RFC 4180), amounts in cents. The body arrives as you read it: `await answer.text()`,
+   * or pipe `answer.body`.
+   */
   export(filters?: Omit<StatementFilters, 'page' | 'perPage' | 'cursor'>, options?: RequestOptions): Promise<Response> {
     return this.#client.exportCsv('/statement', filters, options)
   }

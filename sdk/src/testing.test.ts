@@ -10,7 +10,7 @@ const secret = `whsec_${btoa('a secret of twenty-four.')}`
 const document = JSON.parse(readFileSync('docs/openapi.json', 'utf8'))
 const schemaOf = (path: string) => document.paths[path].get.responses['200'].content['application/json'].schema
 
-it.each(['transaction', 'withdrawal'])('makes up events of each status of a %s, as the API has them', (record) => {
+it.each(['transaction', 'withdrawal'])('makes events of each status of a %s, as the API sends them', (record) => {
   const schema = schemaOf(`/${record}/{id}`)
   const ajv = new Ajv2020({ strict: false, allErrors: true })
   addFormats.default(ajv)
@@ -27,12 +27,12 @@ it.each(['transaction', 'withdrawal'])('makes up events of each status of a %s, 
   }
 })
 
-it('makes up what the test says of it, and what follows from that', () => {
+it('makes a record with the fields that the test sets, and those that follow from them', () => {
   const { data } = createTestEvent('transaction.paid', { amount: 100, id: 'mine', sequence: 9 })
   expect(data).toMatchObject({ id: 'mine', amountPaid: 100, sequence: 9 })
 })
 
-it('receives: 204 and kept what verifies, 401 what does not', async () => {
+it('answers 204 to webhooks that verify and keeps them, and 401 to others', async () => {
   const receiver = await createWebhookReceiver({ secret })
   try {
     const event = createTestEvent('withdrawal.processed')

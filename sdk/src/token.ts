@@ -1,20 +1,23 @@
 import { AuthenticationError, unexpectedAnswer } from './errors.ts'
 import { type Call, readJson, type Settings, send } from './http.ts'
 
-/** Where access tokens come from. */
+/** The source of access tokens. */
 export type Tokens = {
-  /** One that is good, as far as is known; null where none is sent. */
+  /** A token that is valid as far as is known. Null if none is sent. */
   get(): Promise<string | null>
-  /** The service refused it: the next `get` gives another, where there is one. */
+  /** Called after the service refused the token: the next `get` returns another, if there is one. */
   drop(token: string | null): void
 }
 
 type Grant = { access_token?: unknown; expires_in_sec?: unknown }
 
-/** A token is renewed so long before it ends, or a tenth of its life, whichever is shorter: a request takes a while to arrive. */
+/**
+ * A token is renewed this long before it expires, or a tenth of its lifetime before, whichever is shorter: a request
+ * takes time to arrive.
+ */
 const renewBeforeMs = 30_000
 
-/** Tokens for a client's credentials: one request at a time, however many calls wait for it. */
+/** Tokens for a client's credentials. All calls that wait for a token share one request. */
 export function createTokens(settings: Settings, client: { clientId: string; clientSecret: string }): Tokens {
   let held: { token: string; renewAt: number } | undefined
   let pending: Promise<string> | undefined
@@ -35,20 +38,22 @@ export function createTokens(settings: Settings, client: { clientId: string; cli
       return await pending
     },
     drop(token) {
-      // Not the newer one that another call has fetched meanwhile.
+      // Another call may have fetched a newer token in the meantime. Keep that one.
       if (held?.token === token) held = undefined
     },
   }
 }
 
-/** Tokens that the caller gets elsewhere, from a provider of its own for instance. */
+/** Tokens that the caller gets elsewhere, from its own identity provider for instance. */
 export function useTokens(getToken: () => string | null | Promise<string | null>): Tokens {
   return {
     async get() {
       const token = await getToken()
-      // Here, since what the platform says of a header has the header in it.
+      // Checked here, because the platform's own error for an invalid header contains the header.
       if (token !== null && !/^[\w.~+/-]+=*$/.test(token))
-        throw new TypeError('accessToken gave what is no token. Give it alone, without "Bearer".')
+        throw new TypeError(
+          'accessToken returned something that is not a token. Return the token alone, without "Bearer".',
+        )
       return token
     },
     drop() {},
@@ -67,18 +72,18 @@ async function fetchToken(
       client_secret: clientSecret,
       grant_type: 'client_credentials',
     }),
-    // One token more or less does nothing.
+    // An extra token has no effect.
     isRepeatable: true,
   }
-  // Without any caller's signal: others may be waiting for the same token.
+  // No caller's signal is passed: other calls may wait for the same token.
   const grant = await send<Grant>(settings, call, { token: null, read: readJson(call), options: {} })
   const { access_token: token, expires_in_sec: lifetimeSeconds } = grant
-  // Not `expires_in`, which is a moment here, not a lifetime.
+  // Not `expires_in`: in this API it is a point in time, not a lifetime.
   if (typeof token !== 'string' || typeof lifetimeSeconds !== 'number') throw unexpectedAnswer(200)
   return { token, lifetimeMs: lifetimeSeconds * 1000 }
 }
 
-/** Whether another token may help. */
+/** True if a new token may help. */
 export function isTokenRefused(error: unknown): boolean {
   return error instanceof AuthenticationError && /^(?:token_|invalid_token)/.test(error.code)
 }

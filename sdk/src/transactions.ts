@@ -15,14 +15,14 @@ import type {
 } from './types.ts'
 import { type WaitOptions, waitUntil } from './wait.ts'
 
-/** What a transaction is created from; `amount`, in cents, is all that must be there. */
+/** Input of a transaction. Only `amount`, in cents, is required. */
 export type CreateTransaction = Omit<CreateTransactionBody, 'paymentMethod' | 'pix'> &
   Partial<Pick<CreateTransactionBody, 'paymentMethod' | 'pix'>>
 
-/** What a refund is created from. */
+/** Input of a refund. */
 export type CreateRefund = Omit<RefundBody, 'idempotencyKey'> & Partial<Pick<RefundBody, 'idempotencyKey'>>
 
-/** Charging by PIX. */
+/** PIX charges. */
 export class Transactions {
   readonly #client: Client
 
@@ -31,14 +31,14 @@ export class Transactions {
   }
 
   /**
-   * Creates a transaction and gives its QR code, as text and image.
+   * Creates a transaction and returns its QR code, as text and image.
    *
-   * Safe to be tried again: give an `idempotencyKey` of your own, such as the order and its try, so that it is also safe over a restart of
-   * yours; else one is made for this call.
+   * Safe to retry. Give your own `idempotencyKey`, such as order number and try, so that it is also safe if your
+   * process restarts; else the SDK makes one for this call.
    *
-   * @throws {ValidationError} with every fault at once
-   * @throws {AcquirerRefusedError} the bank refused the charge
-   * @throws {AcquirerUnavailableError} the bank does not answer: the outcome is open, not failed
+   * @throws {ValidationError} with every error at once
+   * @throws {AcquirerRefusedError} the PSP refused the charge
+   * @throws {AcquirerUnavailableError} the PSP did not answer: the outcome is unknown, not failed
    * @example
    * ```ts
    * const { id, pixResponse } = await guiche.transactions.create({
@@ -65,10 +65,10 @@ export class Transactions {
   }
 
   /**
-   * Asks, with growing pauses, until the transaction has a status or is as you say, and gives it as it then is. For scripts and tests; a shop
-   * gives a `webhookUrl` and is told.
+   * Polls with growing pauses until the transaction has a status or meets your condition, and returns it as it is then.
+   * For scripts and tests; a shop sets `webhookUrl` and receives events instead.
    *
-   * @throws {GuicheError} `wait_timed_out` after `timeoutMs`, 30 seconds by default, with the status that it last had
+   * @throws {GuicheError} `wait_timed_out` after `timeoutMs`, 30,000 milliseconds by default, with the last status
    * @example
    * ```ts
    * const { endToEnd } = await guiche.transactions.waitFor(id, 'PAID', { timeoutMs: 10_000 })
@@ -89,8 +89,8 @@ export class Transactions {
   }
 
   /**
-   * The page to send the customer to: it shows code and amount, nothing of the customer, and turns to "paid" by itself. Always the same
-   * for a transaction.
+   * The page to send the customer to. It shows the code and the amount, nothing about the customer, and turns to "paid"
+   * automatically. A transaction always has the same link.
    *
    * @throws {NotFoundError}
    */
@@ -113,7 +113,8 @@ export class Transactions {
   }
 
   /**
-   * All that fit as CSV (RFC 4180), amounts in cents. The body of the answer comes as you read it: `await answer.text()`, or pipe `answer.body`.
+   * All matching transactions as CSV (RFC 4180), amounts in cents. The body arrives as you read it: `await
+   * answer.text()`, or pipe `answer.body`.
    */
   export(
     filters?: Omit<TransactionFilters, 'page' | 'perPage' | 'cursor'>,
@@ -123,9 +124,10 @@ export class Transactions {
   }
 
   /**
-   * Gives the payer back all that is left, or `amount` cents, within 90 days. How it ends shows in the transaction and its events.
+   * Refunds the payer, within 90 days of the payment: `amount` cents, or all that is left. The outcome shows in the
+   * transaction and its events.
    *
-   * Safe to be tried again, like `create`.
+   * Safe to retry, like `create`.
    *
    * @throws {GuicheError} `refund_not_possible`, `insufficient_balance` or `payouts_stopped`
    */
@@ -133,7 +135,7 @@ export class Transactions {
     return this.#client.post(`/transaction/${toSegment(id)}/refund`, options, withKey(input))
   }
 
-  /** The changes of one transaction, newest first. */
+  /** Status changes of one transaction, newest first. */
   events(id: string, filters?: EventFilters, options?: RequestOptions): List<EventSummary> {
     return this.#client.list(`/transaction/${toSegment(id)}/event`, filters, options)
   }

@@ -1,6 +1,6 @@
-// Written by `npm run sdk:types` from docs/openapi.json and the service's table of errors. Change those, not this.
+// Written by `npm run sdk:types` from docs/openapi.json and the service's table of errors. Edit those, not this file.
 
-/** Every `code` that the service answers with. A newer service may have more: keep a branch for those. */
+/** Every error `code` of the service. A newer service may have more: handle unknown codes too. */
 export type ErrorCode =
   | 'validation_failed'
   | 'malformed_json'
@@ -47,14 +47,14 @@ export type ErrorCode =
 
 /** A page of a list. */
 export interface Page<Entry> {
-  /** Items in all. */
+  /** Number of items on all pages. */
   total: number
   totalPages: number
-  /** From 1. */
+  /** Counts from 1. */
   currentPage: number
   perPage: number
   data: Entry[]
-  /** Give it as `cursor` for the next page; null at the end. */
+  /** Send it as `cursor` to get the next page. Null on the last page. */
   nextCursor: string | null
 }
 

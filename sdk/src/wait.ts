@@ -1,9 +1,9 @@
 import { GuicheError } from './errors.ts'
 import { pause, timerMaxMs } from './http.ts'
 
-/** How long to wait, and what ends the wait before. */
+/** The limits of a wait. */
 export type WaitOptions = {
-  /** For the whole wait, in milliseconds: 30,000 by default. */
+  /** Time limit of the whole wait, in milliseconds. 30,000 by default. */
   timeoutMs?: number | undefined
   /** Aborts the wait, which then throws the signal's reason. */
   signal?: AbortSignal | undefined
@@ -11,18 +11,18 @@ export type WaitOptions = {
 
 type Wait<Found> = {
   fits: (found: Found) => boolean
-  /** What is the case instead, without a full stop; `undefined` when nothing was learned. */
+  /** The current state, without a full stop. `last` is `undefined` if nothing was fetched yet. */
   describe: (last: Found | undefined) => string
   options: WaitOptions
 }
 
 const waitMsDefault = 30_000
-/** What is simulated settles within this; a person takes longer, and is asked about less and less often. */
+/** Simulated payments settle within this time. People take longer, so the pauses grow. */
 const firstPauseMs = 100
 const longestPauseMs = 5_000
 
 /**
- * Looks until what it sees fits.
+ * Polls until the record fits.
  *
  * @throws {GuicheError} `wait_timed_out`
  */
@@ -32,12 +32,12 @@ export async function waitUntil<Found>(
 ): Promise<Found> {
   signal?.throwIfAborted()
   let last: Found | undefined
-  // One signal ends a look and a pause alike, with the reason to throw.
+  // One signal ends a poll and a pause alike, with the reason to throw.
   const controller = new AbortController()
   const abort = () => controller.abort(signal?.reason)
   signal?.addEventListener('abort', abort, { once: true })
   const giveUp = () => {
-    const detail = `${describe(last)}, after ${timeoutMs} ms. Wait longer, or look again later.`
+    const detail = `${describe(last)}, after ${timeoutMs} ms. Wait longer, or check again later.`
     controller.abort(new GuicheError({ code: 'wait_timed_out', detail }))
   }
   const timer = setTimeout(giveUp, Math.min(timeoutMs, timerMaxMs))

@@ -2,28 +2,29 @@ import { WebhookVerificationError } from './errors.ts'
 import type { WebhookEvent } from './event-types.ts'
 import { concat, fromBase64, importSecret, toBytes } from './signature.ts'
 
-/** As they came: of a `Request`, or of Node's `request.headers`. */
+/** The headers as received: of a `Request`, or Node's `request.headers`. */
 export type WebhookHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>
 
 export type VerifyOptions = {
-  /** How far from now the delivery may have been signed; 300 by default, as Standard Webhooks has it. */
+  /** How many seconds the signature's time may differ from now. 300 by default, as in Standard Webhooks. */
   toleranceSeconds?: number
-  /** The moment to compare with; now by default. For tests. */
+  /** The time to compare with. Now by default. For tests. */
   now?: Date
 }
 
 const toleranceSecondsDefault = 300
-/** A rotation has two. Each costs an HMAC of the body, and anybody may send us some. */
+/** A change of secrets has two signatures. Each costs an HMAC of the body, and anybody may send many. */
 const signaturesMax = 8
 
 /**
- * Verifies that a webhook is Guichê's and fresh (Standard Webhooks), and gives its event.
+ * Verifies that a webhook is from Guichê and recent (Standard Webhooks), and returns its event.
  *
- * @param secrets the `whsec_…` secret of your client; both while you change from one to another
- * @param headers as they came
- * @param rawBody the bytes as they came, or their text: a body that was parsed and written again has another signature
- * @throws {WebhookVerificationError} when it is not to be trusted: answer 400 or 401
- * @throws {TypeError} when a secret or the body is not what it must be, which no sender can cause
+ * @param secrets your client's `whsec_…` secret; both during a change of secrets
+ * @param headers as received
+ * @param rawBody the bytes as received, or their text: a body that was parsed and serialized again has another
+ * signature
+ * @throws {WebhookVerificationError} if it cannot be trusted: answer 400 or 401
+ * @throws {TypeError} if a secret is invalid or the body is not raw, which no sender can cause
  * @example
  * ```ts
  * export async function POST(request: Request) {
@@ -48,18 +49,18 @@ export async function verifyWebhook(
   if (!/^\d{1,12}$/.test(seconds)) throw refuse('webhook-timestamp is not a number of seconds.')
   if (Math.abs(now.getTime() / 1000 - Number(seconds)) > toleranceSeconds)
     throw refuse(
-      `It was signed more than ${toleranceSeconds} seconds away from now. Is the clock of this machine right?`,
+      `The signature's time is more than ${toleranceSeconds} seconds from now. Is the clock of this machine right?`,
     )
 
   const signed = concat(toBytes(`${id}.${seconds}.`), body)
   const signatures = readSignatures(readHeader(headers, 'webhook-signature'))
-  // Each pair, and in constant time: how long it takes says nothing about which one nearly matched.
+  // Compares every pair in constant time: the duration reveals nothing about a near match.
   const matches = await Promise.all(
     keys.flatMap((key) => signatures.map((signature) => crypto.subtle.verify('HMAC', key, signature, signed))),
   )
   if (!matches.includes(true))
     throw refuse(
-      'No signature matches. Is it the secret of this client, and the body as it came, not parsed and written again?',
+      'No signature matches. Is this the secret of the client, and is the body raw, not parsed and serialized again?',
     )
   return parseEvent(body)
 }
@@ -67,11 +68,11 @@ export async function verifyWebhook(
 function readHeader(headers: WebhookHeaders, name: string): string {
   const value = isHeaders(headers) ? headers.get(name) : findMember(headers, name)
   const text = typeof value === 'string' ? value : value?.[0]
-  if (!text) throw refuse(`The header ${name} is missing. Did it come from Guichê, and are all headers passed on?`)
+  if (!text) throw refuse(`The header ${name} is missing. Is the request from Guichê, and are all headers passed on?`)
   return text
 }
 
-/** By what it can do: some platforms have more than one class of this name. */
+/** Checks for a method, not the class: some platforms have more than one class named `Headers`. */
 function isHeaders(headers: WebhookHeaders): headers is Headers {
   return typeof headers.get === 'function'
 }
@@ -80,7 +81,7 @@ function findMember(headers: Readonly<Record<string, string | readonly string[] 
   return headers[name] ?? Object.entries(headers).find(([other]) => other.toLowerCase() === name)?.[1]
 }
 
-/** Those of version 1, as bytes; others are for others. */
+/** Signatures of version 1, as bytes. Other versions are ignored. */
 function readSignatures(header: string): Uint8Array<ArrayBuffer>[] {
   const ours = header.split(' ').filter((signature) => signature.startsWith('v1,'))
   return ours.slice(0, signaturesMax).flatMap((signature) => fromBase64(signature.slice(3)) ?? [])
@@ -91,9 +92,9 @@ function parseEvent(body: Uint8Array): WebhookEvent {
     const event = JSON.parse(new TextDecoder().decode(body))
     if (typeof event.type === 'string' && typeof event.data === 'object' && event.data !== null) return event
   } catch {
-    // Told below.
+    // The error is thrown below.
   }
-  throw refuse('It is signed, but is no event.')
+  throw refuse('The body is signed, but it is not an event.')
 }
 
 function refuse(detail: string): WebhookVerificationError {

@@ -10,11 +10,11 @@ import type {
   WithdrawalFilters,
 } from './types.ts'
 
-/** What a withdrawal is created from: an amount in cents and a PIX key. */
+/** Input of a withdrawal: an amount in cents and a PIX key. */
 export type CreateWithdrawal = Omit<CreateWithdrawalBody, 'method' | 'idempotencyKey'> &
   Partial<Pick<CreateWithdrawalBody, 'method' | 'idempotencyKey'>>
 
-/** Paying out by PIX. */
+/** PIX payouts. */
 export class Withdrawals {
   readonly #client: Client
 
@@ -23,10 +23,11 @@ export class Withdrawals {
   }
 
   /**
-   * Sends money to a PIX key; amount and fee are set aside at once. `hold` in the answer says that it waits for somebody.
+   * Sends money to a PIX key. Amount and fee are reserved immediately. `hold` in the answer says whether it is pending
+   * review, and why.
    *
-   * Safe to be tried again: give an `idempotencyKey` of your own, such as the payout and its try, so that it is also safe over a restart of
-   * yours; else one is made for this call.
+   * Safe to retry. Give your own `idempotencyKey`, such as payout number and try, so that it is also safe if your
+   * process restarts; else the SDK makes one for this call.
    *
    * @throws {InsufficientBalanceError} the available balance does not cover amount and fee
    * @throws {GuicheError} `withdrawal_not_possible`: beyond a limit, which `errors` names; `payouts_stopped`
@@ -58,7 +59,10 @@ export class Withdrawals {
     return this.#client.list('/withdrawal', filters, options)
   }
 
-  /** All that fit as CSV (RFC 4180), amounts in cents. The body of the answer comes as you read it: `await answer.text()`, or pipe `answer.body`. */
+  /**
+   * All matching withdrawals as CSV (RFC 4180), amounts in cents. The body arrives as you read it: `await
+   * answer.text()`, or pipe `answer.body`.
+   */
   export(
     filters?: Omit<WithdrawalFilters, 'page' | 'perPage' | 'cursor'>,
     options?: RequestOptions,
@@ -67,7 +71,7 @@ export class Withdrawals {
   }
 
   /**
-   * Cancels one of which nothing was sent yet. Canceled already, it answers the same.
+   * Cancels a withdrawal that was not sent yet. If it is canceled already, the answer is the same.
    *
    * @throws {GuicheError} `withdrawal_not_possible` once it is PROCESSING or has ended
    */
@@ -76,15 +80,16 @@ export class Withdrawals {
   }
 
   /**
-   * Says that one is meant which is held because it looks like a duplicate (`hold: 'duplicate'`): it is then sent, or waits for the operator.
+   * Confirms a withdrawal that is pending review because it looks like a duplicate (`hold: 'duplicate'`). It is then
+   * sent, or waits for the operator.
    *
-   * @throws {GuicheError} `withdrawal_not_possible` when it was never held as a duplicate, or has ended
+   * @throws {GuicheError} `withdrawal_not_possible` if it was never pending review as a duplicate, or has ended
    */
   confirm(id: string, options?: RequestOptions): Promise<Withdrawal> {
     return this.#client.post(`/withdrawal/${toSegment(id)}/confirm`, options, { isRepeatable: true })
   }
 
-  /** The changes of one withdrawal, newest first. */
+  /** Status changes of one withdrawal, newest first. */
   events(id: string, filters?: EventFilters, options?: RequestOptions): List<EventSummary> {
     return this.#client.list(`/withdrawal/${toSegment(id)}/event`, filters, options)
   }

@@ -74,7 +74,7 @@ describe('a call that is safe to repeat', () => {
     const error = await failure(guiche.transactions.create({ amount: 1000 }, { maxRetries: 1 }))
     expect(error).toBeInstanceOf(ConnectionError)
     expect(error).toMatchObject({ code: 'connection_failed', cause: expect.any(TypeError), status: undefined })
-    expect(error.message).toMatch(/repeat it with the same idempotencyKey/)
+    expect(error.message).toMatch(/Repeat it with the same idempotencyKey/)
     const { idempotencyKey } = error
     expect(idempotencyKey).toMatch(/^[0-9a-f]{32}$/)
     const again = await guiche.transactions.create({ amount: 1000, idempotencyKey })
@@ -133,7 +133,7 @@ describe('a call that is not safe to repeat', () => {
     line.plan('POST /sandbox/payment', 'lose-answer')
     const error = await failure(guiche.sandbox.pay({ uri: pixResponse.uri }))
     expect(error).toMatchObject({ code: 'connection_failed', idempotencyKey: undefined })
-    expect(error.message).toMatch(/look before you repeat it/)
+    expect(error.message).toMatch(/Check before you repeat it/)
     expect(line.count('POST /sandbox/payment')).toBe(1)
     line.plan('POST /webhook/delivery', { status: 503 })
     expect(await failure(guiche.deliveries.resend('an-event'))).toMatchObject({ status: 503 })

@@ -39,7 +39,7 @@ describe('waiting for a transaction', () => {
     const error = await failure(guiche.transactions.waitFor(id, 'PAID', { timeoutMs: 3_000 }))
     expect(error).toMatchObject({
       code: 'wait_timed_out',
-      detail: `Transaction ${id} is PIX_QRCODE_GENERATED, not PAID, after 3000 ms. Wait longer, or look again later.`,
+      detail: `Transaction ${id} is PIX_QRCODE_GENERATED, not PAID, after 3000 ms. Wait longer, or check again later.`,
     })
     expect(line.count(`GET /transaction/${id}`)).toBeLessThanOrEqual(8)
   })

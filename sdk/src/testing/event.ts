@@ -2,7 +2,7 @@ import type { WebhookEventOf, WebhookEventType } from '../event-types.ts'
 import type { AccountHolder, Transaction, TransactionStatus, Withdrawal, WithdrawalStatus } from '../types.ts'
 
 /**
- * An event as Guichê would send it, of a record made up for this; `data` says what of it matters to the test.
+ * An event as Guichê would send it, of a made-up record. `data` sets the fields that matter to the test.
  *
  * @example
  * ```ts
@@ -25,14 +25,14 @@ export function createTestEvent<Type extends WebhookEventType>(
     timestamp: now.toISOString(),
     data: { ...made, sequence: made.statusHistory.length - 1, ...data },
   }
-  // What was made for the status that the type names.
+  // The record was made for the status that the type names.
   return event as unknown as WebhookEventOf<Type>
 }
 
 type Made = { now: Date; amount?: number }
 
 const amountDefault = 2590
-/** Before these, nothing has been paid. */
+/** Statuses before a payment. */
 const unpaid: readonly TransactionStatus[] = ['PENDING', 'PIX_QRCODE_GENERATED', 'FAILED']
 const returned: readonly TransactionStatus[] = ['REFUNDED', 'INFRACTION']
 
@@ -88,7 +88,7 @@ function makeWithdrawal(status: WithdrawalStatus, { now, amount = amountDefault 
   }
 }
 
-/** Statuses a second apart, up to the current one. */
+/** Statuses one second apart, up to the current one. */
 function history<Status extends string>(statuses: Status[], now: Date) {
   const at = (index: number) => new Date(now.getTime() - (statuses.length - 1 - index) * 1000).toISOString()
   const last = statuses.length - 1

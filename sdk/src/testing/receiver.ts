@@ -8,15 +8,17 @@ export type WaitOptions = {
   timeoutMs?: number
 }
 
-/** A shop's receiver: it answers 204 to what verifies, and 401 to what does not. */
+/** A shop's receiver. It answers 204 to webhooks that verify, and 401 to others. */
 export type WebhookReceiver = {
   /** Give this as `webhookUrl`. */
   url: string
-  /** What verified, as it came. The same event can be there twice. */
+  /** Webhooks that verified, in the order of arrival. The same event can be there twice. */
   events: WebhookEvent[]
-  /** What did not. */
+  /** Errors of the webhooks that did not verify. */
   refused: WebhookVerificationError[]
-  /** The first event of this type that fits, of those that came or are to come. Fails when there is none in time. */
+  /**
+   * The first event of this type that fits, received already or within the time limit. Rejects if none arrives in time.
+   */
   waitFor<Type extends WebhookEventType>(
     type: Type,
     fits?: (event: WebhookEventOf<Type>) => boolean,
@@ -26,18 +28,19 @@ export type WebhookReceiver = {
 }
 
 type Options = {
-  /** The `whsec_…` secret of the client, or both while one is changed for another. */
+  /** The client's `whsec_…` secret, or both during a change of secrets. */
   secret: string | readonly string[]
-  /** Any free one by default. */
+  /** Any free port by default. */
   port?: number
-  /** 300 by default; `Infinity` where the service has a clock of its own. */
+  /** How old a signature may be. 300 by default; use `Infinity` if the service has a test clock. */
   toleranceSeconds?: number
 }
 
 const waitMsDefault = 30_000
 
 /**
- * Starts a receiver on the loopback address, which verifies webhooks and keeps them for a test to look at. It does not keep a process alive.
+ * Starts a receiver on the loopback address. It verifies webhooks and keeps them for the test. It does not keep the
+ * process alive.
  *
  * @example
  * ```ts
@@ -79,7 +82,7 @@ export async function createWebhookReceiver({
     server.once('error', failed)
     server.listen(port, '127.0.0.1', done)
   })
-  // A test that forgets to close it still ends.
+  // A test that forgets to close the receiver still ends.
   server.unref()
   const address = server.address()
   const actualPort = typeof address === 'object' && address ? address.port : port

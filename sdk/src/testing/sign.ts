@@ -2,9 +2,9 @@ import type { WebhookEvent } from '../event-types.ts'
 import { concat, importSecret, toBytes } from '../signature.ts'
 
 export type SignOptions = {
-  /** `webhook-id`; that of the event by default. */
+  /** `webhook-id`. The event's id by default. */
   id?: string
-  /** When it was signed; now by default. */
+  /** The time of the signature. Now by default. */
   timestamp?: Date
 }
 
@@ -20,7 +20,8 @@ export type SignedWebhook = {
 }
 
 /**
- * Signs an event, or any text, as Guichê signs its webhooks; with two secrets as it does while one is changed for another.
+ * Signs an event, or any text, as Guichê signs its webhooks. Two secrets give two signatures, as during a change of
+ * secrets.
  *
  * @example
  * ```ts
