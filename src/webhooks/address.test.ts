@@ -15,7 +15,7 @@ const addresses: Record<Kind, string[]> = {
     '2606:4700:4700::1111',
     '2001:4860:4860::8888',
     '2a00:1450:4001:800::200e',
-    // Public addresses in another form.
+    // Public addresses in another notation.
     '::ffff:8.8.8.8',
     '64:ff9b::808:808',
   ],
@@ -80,7 +80,7 @@ const addresses: Record<Kind, string[]> = {
     'fe80::1%eth0',
     'fec0::1',
     'ff02::1',
-    // Not addresses, though something lenient would read them.
+    // Not addresses, though a lenient parser accepts them.
     '127.1',
     '0177.0.0.1',
     '2130706433',
@@ -90,12 +90,12 @@ const addresses: Record<Kind, string[]> = {
   ],
 }
 
-describe('what an address is', () => {
+describe('the kind of an address', () => {
   for (const kind of ['public', 'private', 'forbidden'] as const) {
     it.each(addresses[kind])(`calls %s ${kind}`, (address) => expect(kindOfAddress(address)).toBe(kind))
   }
 
-  it('says the same of an IPv4 address whichever IPv6 form wraps it', () => {
+  it('classifies an IPv4 address the same whichever IPv6 form wraps it', () => {
     fc.assert(
       fc.property(fc.ipV4(), (address) => {
         const kind = kindOfAddress(address)
@@ -129,7 +129,7 @@ describe('what an address is', () => {
   })
 })
 
-describe('what a name says', () => {
+describe('the kind of a host name', () => {
   it.each([
     ['shop.example', 'public'],
     ['a.b.shop.com.br', 'public'],
@@ -164,14 +164,14 @@ describe('webhook URLs', () => {
     'https://localhost/hook',
     'http://receiver:8080/hook',
     'https://10.0.0.5/',
-    // An address has no top-level domain, however public it is.
+    // An address has no top-level domain, even when it is public.
     'https://1.1.1.1/',
     'https://[2606:4700:4700::1111]/',
     'https://shop.example:25/',
     'https://shop.example:1023/',
     'http://[::1]:4000/',
     'http://host.docker.internal/hook',
-    // What a URL parser makes of these is 127.0.0.1.
+    // A URL parser reads these as 127.0.0.1.
     'https://2130706433/',
     'https://0x7f.1/',
     'https://127.1/',
@@ -213,22 +213,22 @@ describe('webhook URLs', () => {
     expect(checkWebhookUrl(url, { allowPrivate: false })).toBeNull()
     expect(checkWebhookUrl(url, { allowPrivate: true })).toBeNull()
   })
-  it.each(onlyPrivate)('accepts %s with private hosts allowed, and refuses it else', (url) => {
+  it.each(onlyPrivate)('accepts %s with private hosts allowed, and rejects it otherwise', (url) => {
     expect(checkWebhookUrl(url, { allowPrivate: false })).toMatch(/^must /)
     expect(checkWebhookUrl(url, { allowPrivate: true })).toBeNull()
   })
-  it.each(nowhere)('always refuses %j', (url) => {
+  it.each(nowhere)('always rejects %j', (url) => {
     expect(checkWebhookUrl(url, { allowPrivate: false })).toMatch(/^must /)
     expect(checkWebhookUrl(url, { allowPrivate: true })).toMatch(/^must /)
   })
 
-  it('accepts 2048 characters and not one more', () => {
+  it('accepts 2048 characters and rejects 2049', () => {
     const url = 'https://shop.example/'.padEnd(2048, 'a')
     expect(checkWebhookUrl(url, { allowPrivate: false })).toBeNull()
     expect(checkWebhookUrl(`${url}a`, { allowPrivate: false })).toMatch(/2048/)
   })
 
-  it('never throws, and never accepts what URL cannot read', () => {
+  it('never throws, and never accepts what the URL parser rejects', () => {
     fc.assert(
       fc.property(
         fc.oneof(

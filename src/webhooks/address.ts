@@ -4,15 +4,15 @@ import ipaddr from 'ipaddr.js'
 const urlLengthMax = 2048
 
 /**
- * `public`: anyone may have us call it. `private`: only with `WEBHOOK_ALLOW_PRIVATE`. `forbidden`: never, because nothing
- * there can be a shop's receiver: cloud metadata, multicast, documentation, addresses that wrap another one.
+ * `public`: any merchant may use it. `private`: only with `WEBHOOK_ALLOW_PRIVATE`. `forbidden`: never, because no
+ * merchant's receiver can be there: cloud metadata, multicast, documentation, addresses that wrap another one.
  */
 export type Kind = 'public' | 'private' | 'forbidden'
 
-/** Why a webhook URL cannot be accepted, as a sentence that continues "webhookUrl …"; null when it can. */
+/** Returns why a webhook URL is rejected, as a phrase that continues "webhookUrl …", or null when it is accepted. */
 export function checkWebhookUrl(text: string, { allowPrivate }: { allowPrivate: boolean }): string | null {
   if (text.length > urlLengthMax) return `must be at most ${urlLengthMax} characters`
-  // URL would quietly drop tabs and line ends and turn a backslash into a slash.
+  // The URL parser silently drops tabs and line ends and turns a backslash into a slash.
   if (/[\s\\\p{Cc}]/u.test(text)) return 'must be a valid URL'
   const authority = /^https?:\/\/([^/?#]+)/i.exec(text)?.[1]
   if (authority === undefined)
@@ -31,7 +31,10 @@ export function checkWebhookUrl(text: string, { allowPrivate }: { allowPrivate: 
   return null
 }
 
-/** Below 1024 there are mail, shells and file shares, and of the web 443 alone: no shop's receiver is there, and much that others could have us call. */
+/**
+ * Ports below 1024 belong to mail, shells and file shares; of the web's ports only 443 is there. No merchant's
+ * receiver uses another one, and attackers could make Guichê call those services.
+ */
 function isPublicPort(port: string): boolean {
   return port === '' || port === '443' || Number(port) >= 1024
 }
@@ -44,7 +47,9 @@ export function toHost(hostname: string): string {
 /** Names that by convention never leave a machine or a network. */
 const privateSuffixes = new Set(['localhost', 'local', 'internal', 'test', 'lan', 'home.arpa'])
 
-/** What a host's name alone says. A public name may still lead to a private address: that is checked when dialling. */
+/**
+ * Classifies a host by its name alone. A public name may still resolve to a private address: the dialler checks that.
+ */
 export function kindOfHost(host: string): Kind {
   if (isIP(host)) return kindOfAddress(host)
   const labels = host.split('.')
@@ -57,16 +62,16 @@ export function kindOfHost(host: string): Kind {
   return /^(?:[a-z]{2,63}|xn--[a-z0-9-]+)$/i.test(topLevel) ? 'public' : 'forbidden'
 }
 
-/** What an address is, by tables of our own: ipaddr.js calls `::7f00:1` and `168.63.129.16` ordinary unicast. */
+/** Classifies an address by our own tables, because ipaddr.js calls `::7f00:1` and `168.63.129.16` ordinary unicast. */
 export function kindOfAddress(text: string): Kind {
-  // isIP is strict; ipaddr.js alone would read "0177.1" as well. An address with a zone is link-local.
+  // isIP is strict; ipaddr.js alone also accepts "0177.1". An address with a zone is link-local.
   if (!isIP(text) || text.includes('%')) return 'forbidden'
   if (isIP(text) === 4) return kindOfIPv4(ipaddr.IPv4.parse(text))
-  // In the form of the standard first: ipaddr.js takes `::127.0.0.1` for the mapped `::ffff:127.0.0.1`, a socket does not.
+  // Normalise first: ipaddr.js takes `::127.0.0.1` for the mapped `::ffff:127.0.0.1`, but a socket does not.
   return kindOfIPv6(ipaddr.IPv6.parse(toHost(new URL(`http://[${text}]`).hostname)))
 }
 
-// IANA's IPv4 special-purpose registry, and what clouds have put in between.
+// IANA's IPv4 special-purpose registry, plus the addresses that cloud providers use for metadata.
 const metadataV4 = cidrsV4('169.254.0.0/16', '168.63.129.16/32', '100.100.100.200/32', '192.0.0.0/24')
 const privateV4 = cidrsV4('10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16')
 const forbiddenV4 = cidrsV4(
@@ -89,10 +94,10 @@ function kindOfIPv4(address: ipaddr.IPv4): Kind {
   return privateV4.some(isIn) ? 'private' : 'public'
 }
 
-// Of IPv6 only 2000::/3 is given out, so this is a list of what is allowed, with holes.
+// IANA allocates only 2000::/3 of IPv6, so this is an allow list with exceptions.
 const publicV6 = cidrsV6('2000::/3')
 const forbiddenV6 = cidrsV6(
-  // IETF protocols, Teredo and ORCHID among them; documentation, twice; 6to4; the end of the 6bone.
+  // IETF protocols, including Teredo and ORCHID; two documentation ranges; 6to4; the former 6bone.
   '2001::/23',
   '2001:db8::/32',
   '2002::/16',
@@ -104,7 +109,8 @@ const forbiddenV6 = cidrsV6(
   'fd20:ce::/32',
 )
 const privateV6 = cidrsV6('::1/128', 'fc00::/7')
-// NAT64 with its well-known prefix: how a machine with IPv6 alone reaches an IPv4 receiver. ::ffff:0:0/96 is IPv4 itself.
+// NAT64 with its well-known prefix: a machine with only IPv6 reaches an IPv4 receiver this way. ::ffff:0:0/96 is IPv4
+// itself.
 const wrappingV6 = cidrsV6('64:ff9b::/96', '::ffff:0:0/96')
 
 function kindOfIPv6(address: ipaddr.IPv6): Kind {

@@ -3,15 +3,15 @@ import { parseRetryAfter } from './schedule.ts'
 
 const userAgent = 'Guiche-Webhooks/1'
 
-/** What is read of an answer's body, and for how long: only so that the connection can be used again. */
+/** The body of a response is read only up to this size and time, so that its connection can be reused. */
 const bodyMaxBytes = 16 * 1024
 const bodyMaxMs = 1_000
 
 export type Answer = {
-  /** `hung`: not answered within the deadline. `stopped`: given up by us, and not to be counted. */
+  /** `hung`: no response within the deadline. `stopped`: we cancelled the attempt, so it does not count. */
   outcome: 'success' | 'gone' | 'refused' | 'unreachable' | 'hung' | 'stopped'
   status: number | null
-  /** One of a few sentences of ours, never the peer's words: it is shown to merchants and logged. */
+  /** One of our fixed sentences, never the receiver's words: it is shown to merchants and logged. */
   error: string | null
   retryAfter: Date | null
   durationMs: number
@@ -20,22 +20,23 @@ export type Answer = {
 type Ending = Omit<Answer, 'durationMs'>
 
 export type Sender = {
-  /** Makes one attempt over the network. Never rejects: whatever happens is an answer. */
+  /** Makes one attempt over the network. Never rejects: every outcome is an `Answer`. */
   send(request: { url: string; headers: Record<string, string>; body: Buffer }): Promise<Answer>
-  /** The process can wait no longer: all attempts under way end as `stopped`. */
+  /** Ends all attempts in flight as `stopped`, when the process cannot wait any longer. */
   stop(): void
 }
 
 type Options = {
   dialler: Agent
-  /** For everything: name, connection, request and the head of the answer. */
+  /** For the whole attempt: name resolution, connection, request and response headers. */
   deadlineMs: number
   now: () => Date
 }
 
 /**
- * Sends by undici's `dispatch`, with one handler and one timer per attempt: its `request` would make a stream, a signal and their
- * listeners for each. A response that comes to its end gives its connection back; any other is closed with it.
+ * Sends with undici's `dispatch`, with one handler and one timer per attempt: undici's `request` creates a stream, a
+ * signal and their listeners for each. A response that is read to its end returns its connection to the pool; any
+ * other closes it.
  */
 export function createSender({ dialler, deadlineMs, now }: Options): Sender {
   const underWay = new Set<() => void>()
@@ -60,12 +61,12 @@ export function createSender({ dialler, deadlineMs, now }: Options): Sender {
               method: 'POST',
               headers: { ...headers, 'content-type': 'application/json', 'user-agent': userAgent },
               body,
-              // Ours is for everything.
+              // Our own deadline covers the whole attempt.
               headersTimeout: 0,
               bodyTimeout: 0,
             },
             {
-              // When the connection is made, which may be too late.
+              // Called when the connection is open, which may be after the deadline.
               onRequestStart(started) {
                 controller = started
                 if (!underWay.has(stop)) started.abort(brokenOff)
@@ -83,7 +84,8 @@ export function createSender({ dialler, deadlineMs, now }: Options): Sender {
                 clearTimeout(timer)
                 timer = setTimeout(() => breakOff(head), bodyMaxMs)
               },
-              // The status has said it all. A body that is long, slow or breaks off changes nothing: the connection is closed.
+              // The status decides the outcome. A body that is long, slow or cut short changes nothing: we close the
+              // connection.
               onResponseData(_, chunk) {
                 bodyBytes += chunk.length
                 if (answer && bodyBytes > bodyMaxBytes) breakOff(answer)

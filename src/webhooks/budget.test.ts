@@ -18,7 +18,10 @@ function answer(budget: Budget, receiver: string, how: Answer): void {
   budget.give(receiver)
 }
 
-/** How many connections the receiver may have at once, and how many deliveries more may be claimed for it beside one. */
+/**
+ * How many connections the receiver may have at once, and how many more deliveries may be claimed for it while one is
+ * held.
+ */
 function standing(answers: Answer[]): { window: number; room: number | undefined } {
   const budget = create()
   for (const one of answers) answer(budget, 'a', one)
@@ -30,14 +33,14 @@ function standing(answers: Answer[]): { window: number; room: number | undefined
 }
 
 describe('the budget', () => {
-  it('starts a receiver with four, and shrinks to one when it hangs, by halves', () => {
+  it('starts a receiver with four connections, and halves them down to one when it hangs', () => {
     expect(standing([])).toEqual({ window: 4, room: 3 })
     expect(standing([hung])).toEqual({ window: 2, room: 1 })
     expect(standing([hung, hung])).toEqual({ window: 1, room: 0 })
     expect(standing([hung, hung, hung, hung])).toEqual({ window: 1, room: 0 })
   })
 
-  it('recovers by one for each quick answer', () => {
+  it('recovers by one for each quick response', () => {
     expect(standing([hung, hung, quick, quick])).toEqual({ window: 3, room: 2 })
   })
 
@@ -45,11 +48,11 @@ describe('the budget', () => {
     expect(standing([slow, slow, slow])).toEqual({ window: 4, room: 3 })
   })
 
-  it('grows with quick answers to the limit', () => {
+  it('grows with quick responses up to the limit', () => {
     expect(standing(Array.from({ length: 50 }, () => quick))).toEqual({ window: 16, room: 15 })
   })
 
-  it('holds more ready than there are connections for a receiver that answers at once, and not for one that stopped to', () => {
+  it('claims more than the connections for a receiver that responds at once, until it slows down', () => {
     expect(standing([swift])).toEqual({ window: 5, room: 19 })
     expect(standing([swift, quick])).toEqual({ window: 6, room: 5 })
     const budget = create()
@@ -59,7 +62,7 @@ describe('the budget', () => {
     expect(budget.loads()).toEqual([{ receiver: 'a', held: 1, room: 4, clearUntil: null }])
   })
 
-  it('lists who has something in hand, and who is remembered to be unlike a newcomer', () => {
+  it('lists receivers with deliveries held, and remembered ones that differ from a new one', () => {
     const budget = create()
     answer(budget, 'quick', quick)
     answer(budget, 'hung', hung)
@@ -85,14 +88,14 @@ describe('the budget', () => {
     expect(budget.free()).toBe(256)
   })
 
-  it('knows one that it remembers when there is something for it again', () => {
+  it('restores the window of a remembered receiver', () => {
     const budget = create()
     for (const _ of Array.from({ length: 12 })) answer(budget, 'a', quick)
     budget.take('a')
     expect(budget.loads()).toEqual([{ receiver: 'a', held: 1, room: 15, clearUntil: null }])
   })
 
-  it('remembers until when a receiver is clear, unless something older is found, for as long as it remembers the receiver', () => {
+  it('remembers until when a receiver has nothing due, unless an older delivery is found', () => {
     const budget = createBudget({ perReceiverMax: 32, totalMax: 512 })
     const until = new Date()
     budget.clear('nobody', until)

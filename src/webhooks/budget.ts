@@ -1,28 +1,38 @@
 import type { Load } from './queue-store.ts'
 
-/** Requests to one receiver at once at most: enough for 1,600 deliveries a second at 20 ms each, as it takes when all hands are full. */
+/**
+ * Most concurrent requests to one receiver: enough for 1,600 deliveries a second at 20 ms each, the response time of
+ * a fully loaded receiver.
+ */
 export const perReceiverMax = 32
 
-/** What one process may have in hand: bodies of some kilobytes, and for those under way sockets, about 50 kB each with TLS. */
+/**
+ * Most deliveries that one process holds: their bodies take a few kilobytes each, and the sockets of those in flight
+ * about 50 kB each with TLS.
+ */
 export const totalMax = 512
 
 /**
- * A receiver begins with this much and gains one for each quick answer. Without a slow start sixteen receivers that hang, of
- * which the service knows nothing yet, would hold all connections for the length of a time-out.
+ * A receiver starts with this window and gains one for each quick response. Without a slow start, sixteen hanging
+ * receivers that the process does not know yet would hold all connections until the time-out.
  */
 const startWindow = 4
 
-/** Receivers that are remembered though nothing is in hand for them: those that hang, and those that were quick. A claim carries them. */
+/**
+ * Most receivers remembered while nothing is held for them: those that hang, and those that were quick. Every claim
+ * sends them to the database.
+ */
 const hangingMax = 1_000
 const quickMax = 100
 
-/** A failure as quick as this holds nobody up either, so it counts as well. */
+/** A failure this quick blocks nobody either, so it grows the window as well. */
 const quickMs = 1_000
 const slowMs = 5_000
 
 /**
- * For a receiver that answers as soon as this, more is held ready than it has connections: the next is then at hand when one answers,
- * and the database is asked for many at a time. What is ready waits for 0.3 s at most.
+ * For a receiver that responds this quickly, the process claims more deliveries than the receiver has connections:
+ * the next one is ready when a connection becomes free, and each query claims many. A claimed delivery waits 0.3 s at
+ * most.
  */
 const swiftMs = 100
 const depthOfSwift = 4
@@ -30,23 +40,24 @@ const depthOfSwift = 4
 type Line = { held: number; underWay: number; window: number; isSwift: boolean; clearUntil: Date | null }
 
 /**
- * Shares what a process can do among receivers, so that one that hangs, or one with a hundred thousand deliveries due, delays no
- * other: a receiver's window halves with each time-out, down to one, and grows with each quick answer. What was claimed for it is
- * held until it is booked, and under way from the request to the answer.
+ * Shares the capacity of one process among receivers. A receiver that hangs, or one with a hundred thousand
+ * deliveries due, delays no other: its window halves with each time-out, down to one, and grows with each quick
+ * response. A delivery is held from its claim until its attempt is recorded, and under way from the request to the
+ * response.
  */
 export function createBudget(limits: { perReceiverMax: number; totalMax: number }) {
   const lines = new Map<string, Line>()
-  // Nothing in hand, longest so first.
+  // Receivers with nothing held, the one that has been so for longest first.
   const hanging = new Map<string, Line>()
   const quick = new Map<string, Line>()
   const start = Math.min(startWindow, limits.perReceiverMax)
   let total = 0
 
   return {
-    /** What a receiver that is not among {@link loads} may be given. */
+    /** The initial window of a receiver that is not among {@link loads}. */
     start,
     free: () => limits.totalMax - total,
-    /** The receivers that may not simply be given `start`. */
+    /** The receivers whose window may differ from `start`. */
     loads(): Load[] {
       return [...lines, ...hanging, ...quick].map(([receiver, { held, window, isSwift, clearUntil }]) => ({
         receiver,
@@ -55,12 +66,12 @@ export function createBudget(limits: { perReceiverMax: number; totalMax: number 
         clearUntil,
       }))
     },
-    /** Nothing of before that moment is due to the receiver any more. */
+    /** Records that nothing from before `until` is due to the receiver any more. */
     clear(receiver: string, until: Date): void {
       const line = known(receiver)
       if (line) line.clearUntil = until
     },
-    /** Something of that moment was due to it. */
+    /** Records that a delivery from this moment was due to the receiver after all. */
     find(receiver: string, at: Date): void {
       const line = known(receiver)
       if (line?.clearUntil && line.clearUntil > at) line.clearUntil = null
@@ -70,14 +81,14 @@ export function createBudget(limits: { perReceiverMax: number; totalMax: number 
       line.held += 1
       total += 1
     },
-    /** Lets one more be under way, if the receiver may have it. */
+    /** Starts one more request, if the receiver's window allows it. */
     begin(receiver: string): boolean {
       const line = lineOf(receiver)
       if (line.underWay >= line.window) return false
       line.underWay += 1
       return true
     },
-    /** `hung` is a receiver that did not answer at all in the time it had. */
+    /** `hung`: the receiver did not respond before the deadline. */
     end(receiver: string, { durationMs, hung }: { durationMs: number; hung: boolean }): void {
       const line = lineOf(receiver)
       line.underWay -= 1
@@ -85,7 +96,7 @@ export function createBudget(limits: { perReceiverMax: number; totalMax: number 
       if (durationMs <= quickMs) line.window = Math.min(limits.perReceiverMax, line.window + 1)
       if (durationMs >= slowMs || hung) line.window = Math.max(hung ? 1 : start, Math.floor(line.window / 2))
     },
-    /** What was held ready for the receiver could not be begun in time. */
+    /** Deliveries that were claimed ahead for the receiver could not start in time. */
     stall(receiver: string): void {
       lineOf(receiver).isSwift = false
     },

@@ -25,11 +25,11 @@ async function enqueuePile(): Promise<void> {
     select merchant_id, id, record_id, sequence, ${receiver}, ${receiver}, 'pending', occurred_at, occurred_at from inserted`)
 }
 
-it('a claim reads little of a pile, by a plan that was made while nothing was there', async () => {
+it('a claim reads few rows of a large backlog, even with a plan made for an empty table', async () => {
   const now = new Date(Date.now() + 60_000)
   const leasedUntil = new Date(now.getTime() + 60_000)
   const claim = { now, leasedUntil, receiversMax: 100, start: claimedMax, loads: [], limit: claimedMax }
-  // One transaction is one connection, which keeps its plan.
+  // A transaction uses one connection, which keeps its plan.
   await database.db.transaction(async (tx) => {
     const claimAll = async () => (await claimDue(tx, { ...claim, afterReceiver: '' })).claimed
     for (let time = 0; time < 10; time += 1) expect(await claimAll()).toEqual([])

@@ -14,7 +14,7 @@ const bench = deliveryBench()
 const { clock, setUp, work, receive, inTurn, enqueue, deliveries, until, untilAttempts, states } = bench
 
 describe('the order of a record', () => {
-  it('is kept: the next event leaves only when the one before it has arrived', async () => {
+  it('is kept: the next event is sent only when the one before it was delivered', async () => {
     await setUp()
     const receiver = await inTurn(500)
     const recordId = randomUUID()
@@ -32,7 +32,7 @@ describe('the order of a record', () => {
     expect(receiver.received.map(({ event }) => event.data.sequence)).toEqual([1, 1, 2])
   })
 
-  it('does not make a newer event wait for hours: the earlier one is tried again at once, on a new schedule', async () => {
+  it('does not make a newer event wait for hours: it restarts the schedule of the earlier one', async () => {
     await setUp()
     const statuses = [500, 500, 500, 500]
     const receiver = await inTurn(...statuses)
@@ -51,7 +51,7 @@ describe('the order of a record', () => {
     expect((await deliveries())[0]?.attempts.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5])
   })
 
-  it('starts again as well when the newer event comes while the earlier one is in flight', async () => {
+  it('restarts the schedule also when the newer event comes while the earlier one is in flight', async () => {
     await setUp()
     const answers: (() => void)[] = []
     const receiver = await receive((response) => answers.push(() => response.writeHead(500).end()))
@@ -66,14 +66,14 @@ describe('the order of a record', () => {
     await enqueue(receiver.url, { recordId, sequence: 2, status: 'PAID' })
     expect(receiver.requests()).toBe(2)
     answers[1]?.()
-    // Again at once, and not after the 30 s that a second failure would cost.
+    // Again at once, and not after the 30 s that would follow a second failure.
     await receiver.until(3)
     answers[2]?.()
     await untilAttempts(3)
     expect((await deliveries())[0]?.next_attempt_at).toEqual(new Date(clock.now().getTime() + 30 * second))
   })
 
-  it('does not override what the receiver asked for with Retry-After', async () => {
+  it('does not override the Retry-After of the receiver', async () => {
     await setUp()
     const receiver = await receive((response) => response.writeHead(429, { 'retry-after': '600' }).end())
     const recordId = randomUUID()
@@ -84,7 +84,7 @@ describe('the order of a record', () => {
     expect((await deliveries())[0]?.next_attempt_at).toEqual(new Date(clock.now().getTime() + 10 * minute))
   })
 
-  it('holds when an event is committed just as the one before it is delivered', async () => {
+  it('is kept when an event is committed just as the one before it is delivered', async () => {
     await setUp()
     const receiver = await receive()
     work()
@@ -102,7 +102,7 @@ describe('the order of a record', () => {
   })
 })
 
-it('are not tried to be booked one by one when none of them can be', async () => {
+it('are not recorded one by one when none of them can be recorded', async () => {
   await setUp()
   const { db } = bench.database
   let transactions = 0
@@ -124,13 +124,13 @@ it('are not tried to be booked one by one when none of them can be', async () =>
 })
 
 describe('receivers', () => {
-  it('that hang, with much due, delay no other and hold few connections', async () => {
+  it('that hang with a large backlog delay no other and hold few connections', async () => {
     await setUp()
     const hanging = await Promise.all(Array.from({ length: 3 }, () => receive(() => {})))
     const prompt = await receive()
     const events = hanging.flatMap(({ url }) => Array.from({ length: 200 }, () => url))
     await Promise.all(events.map((url) => enqueue(url)))
-    // They hang for longer than this test takes: who waited for them would never come.
+    // They hang for longer than this test runs: a worker that waited for them would never deliver.
     work({ totalMax: 20, deadlineMs: 3_600 * second, leaseMs: 3_700 * second })
     await eventually(() => hanging.every((one) => one.requests() > 0))
     await Promise.all(Array.from({ length: 50 }, () => enqueue(prompt.url)))
@@ -138,7 +138,7 @@ describe('receivers', () => {
     for (const one of hanging) expect(one.requests()).toBeLessThanOrEqual(4)
   })
 
-  it('that are many are all served, a window of them at a time', async () => {
+  it('are all served when there are many, one window at a time', async () => {
     await setUp()
     const receivers = await Promise.all(Array.from({ length: 12 }, () => receive()))
     for (const { url } of receivers) for (let i = 0; i < 5; i += 1) await enqueue(url)
@@ -147,10 +147,10 @@ describe('receivers', () => {
   })
 })
 
-describe('what is ready ahead of a receiver’s connections', () => {
+describe('deliveries claimed ahead of a receiver’s connections', () => {
   const ahead = { perReceiverMax: 5, deadlineMs: 60_000, leaseMs: 120_000, startMaxMs: 60_000 }
 
-  it('is begun as soon as one answers, while the database is not asked', async () => {
+  it('start as soon as a response arrives, without a query', async () => {
     await setUp()
     const { receiver, answerAll } = await inHand()
     work(ahead)
@@ -166,7 +166,7 @@ describe('what is ready ahead of a receiver’s connections', () => {
     await eventually(async () => (await states()).delivered === 13)
   })
 
-  it('is given back when the receiver no longer answers, and no more is claimed ahead for it', async () => {
+  it('are released when the receiver no longer responds, and no more are claimed ahead for it', async () => {
     await setUp()
     const { receiver, answerAll } = await inHand()
     work({ ...ahead, startMaxMs: 400 })
@@ -183,7 +183,7 @@ describe('what is ready ahead of a receiver’s connections', () => {
     expect(receiver.requests()).toBe(13)
   })
 
-  it('is given back when the worker stops, uncounted', async () => {
+  it('are released when the worker stops, and count no attempt', async () => {
     await setUp()
     const { receiver, answerAll } = await inHand()
     const worker = work({ ...ahead, graceMs: 10 })
@@ -193,7 +193,7 @@ describe('what is ready ahead of a receiver’s connections', () => {
     expect((await deliveries()).filter(({ attempts }) => attempts.length > 0)).toHaveLength(1)
   })
 
-  /** A receiver that answers when it is told. */
+  /** A receiver that responds only when the test says so. */
   async function inHand() {
     const answers: (() => void)[] = []
     const receiver = await receive((response) => answers.push(() => response.writeHead(204).end()))
@@ -203,7 +203,7 @@ describe('what is ready ahead of a receiver’s connections', () => {
     return { receiver, answerAll }
   }
 
-  /** One quick answer, and then twelve: five are under way and seven ready. */
+  /** One quick response, and then twelve deliveries: five are in flight and seven are claimed ahead. */
   async function fill(receiver: TestReceiver, answerAll: () => void): Promise<void> {
     await enqueue(receiver.url)
     await receiver.until(1)
@@ -223,7 +223,7 @@ describe('what is ready ahead of a receiver’s connections', () => {
 })
 
 describe('workers', () => {
-  it('two on one database deliver each thing once', async () => {
+  it('deliver each event once when two share a database', async () => {
     await setUp()
     const receiver = await receive()
     await Promise.all(Array.from({ length: 300 }, () => enqueue(receiver.url)))
@@ -234,7 +234,7 @@ describe('workers', () => {
     expect(new Set(receiver.received.map(({ event }) => event.id)).size).toBe(300)
   })
 
-  it('that die let go when their lease ends, and what they had is delivered by another', async () => {
+  it('that die lose their lease, and another worker delivers what they held', async () => {
     await setUp()
     const receiver = await receive()
     await enqueue(receiver.url)
@@ -251,7 +251,7 @@ describe('workers', () => {
     await receiver.until(1)
   })
 
-  it('that stop give back what they could not finish, uncounted, and it is delivered by another', async () => {
+  it('that stop release what they could not finish, uncounted, and another worker delivers it', async () => {
     await setUp()
     let isOpen = false
     const receiver = await receive((response) => isOpen && response.writeHead(204).end())
@@ -266,7 +266,7 @@ describe('workers', () => {
     await until('delivered')
   })
 
-  it('that stop let an attempt in flight come to its end', async () => {
+  it('that stop let an attempt in flight finish', async () => {
     await setUp()
     const receiver = await receive((response) => setTimeout(() => response.writeHead(204).end(), 100))
     await enqueue(receiver.url)
@@ -276,7 +276,7 @@ describe('workers', () => {
     expect((await deliveries())[0]?.state).toBe('delivered')
   })
 
-  it('count what they did and what is due', async () => {
+  it('report metrics of attempts and of the backlog', async () => {
     await setUp()
     const registry = new Registry()
     const receiver = await inTurn(500)
@@ -292,7 +292,7 @@ describe('workers', () => {
   })
 })
 
-it('finds what is committed long after it occurred, for a receiver that had nothing left from that time', async () => {
+it('find an event committed long after it occurred, for a receiver that had nothing left from that time', async () => {
   await setUp()
   const receiver = await receive()
   work()
@@ -310,7 +310,7 @@ it('finds what is committed long after it occurred, for a receiver that had noth
 })
 
 describe('a resend', () => {
-  it('delivers again what was delivered, with the same id and bytes, and goes on counting attempts', async () => {
+  it('repeats a delivered event with the same id and bytes, and continues the count of attempts', async () => {
     await setUp()
     const receiver = await receive()
     await enqueue(receiver.url)
@@ -325,7 +325,7 @@ describe('a resend', () => {
     expect(receiver.received[1]?.body).toBe(receiver.received[0]?.body)
   })
 
-  it('gives an exhausted one the whole schedule again', async () => {
+  it('gives an exhausted delivery the whole schedule again', async () => {
     await setUp()
     const receiver = await receive((response) => response.writeHead(500).end())
     await enqueue(receiver.url)
@@ -340,7 +340,7 @@ describe('a resend', () => {
     expect(delivery?.next_attempt_at).toEqual(new Date(clock.now().getTime() + 5 * second))
   })
 
-  it('is false for another client’s event and for none', async () => {
+  it('is false for an event of another client and for an unknown one', async () => {
     await setUp()
     const receiver = await receive()
     await enqueue(receiver.url)

@@ -55,10 +55,11 @@ describe('a delivery', () => {
     }
   })
 
-  it('is sent at once when a commit announces it', async () => {
+  it('is sent at once when a commit notifies the worker', async () => {
     await setUp()
     const receiver = await receive()
-    // It polls too seldom for this test. When it has recorded an attempt it looks once more, which may find the next event, so there are several.
+    // The worker polls too seldom for this test. After it records an attempt it checks once more, which may find the
+    // next event: hence several.
     const worker = work({ pollMs: hour })
     for (let count = 1; count <= 5; count += 1) {
       await enqueue(receiver.url)
@@ -67,7 +68,7 @@ describe('a delivery', () => {
     }
   })
 
-  it('is found by polling when nobody announces it', async () => {
+  it('is found by polling without a notification', async () => {
     await setUp()
     const receiver = await receive()
     work({ pollMs: 10 })
@@ -77,7 +78,7 @@ describe('a delivery', () => {
     }
   })
 
-  it('is repeated by the schedule with the same bytes, and ends exhausted after twelve attempts', async () => {
+  it('is repeated on schedule with the same bytes, and is exhausted after twelve attempts', async () => {
     await setUp()
     const receiver = await receive((response) => response.writeHead(500).end('no'))
     await enqueue(receiver.url, { snapshot: { b: 1, a: 'ã' } })
@@ -103,7 +104,7 @@ describe('a delivery', () => {
   it.each([
     ['seconds', () => '3600'],
     ['a date', () => new Date(clock.now().getTime() + hour).toUTCString()],
-  ])('is put off by Retry-After in %s', async (_, header) => {
+  ])('is postponed by Retry-After in %s', async (_, header) => {
     await setUp()
     clock.set(new Date(Math.ceil(Date.now() / 1000) * 1000))
     const receiver = await receive((response) => response.writeHead(503, { 'retry-after': header() }).end())
@@ -133,7 +134,7 @@ describe('a delivery', () => {
     expect(elsewhere.requests()).toBe(0)
   })
 
-  it('fails without an answer in time, and when the connection breaks or is refused', async () => {
+  it('fails without a response in time, and when the connection breaks or is refused', async () => {
     await setUp()
     const hanging = await receive(() => {})
     const breaking = await receive((response) => response.destroy())
@@ -148,7 +149,7 @@ describe('a delivery', () => {
     expect(errors.get(closed.url)).toBe('The connection was refused')
   })
 
-  it('fails when the head of the answer trickles beyond the deadline', async () => {
+  it('fails when the response headers trickle in beyond the deadline', async () => {
     await setUp()
     const receiver = await receive((response) => {
       const timer = setInterval(() => response.writeProcessing(), 20)
@@ -160,7 +161,7 @@ describe('a delivery', () => {
     expect((await deliveries())[0]).toMatchObject({ state: 'pending', last_error: 'No answer in time' })
   })
 
-  it('succeeds however long the body of the answer is, and reads little of it', async () => {
+  it('succeeds however long the response body is, and reads little of it', async () => {
     await setUp()
     let sent = 0
     const receiver = await receive((response) => {
@@ -181,7 +182,7 @@ describe('a delivery', () => {
     expect(sent).toBeLessThan(20_000_000)
   })
 
-  it('is refused where the address may not be called', async () => {
+  it('is refused when the address may not be called', async () => {
     await setUp()
     const receiver = await receive()
     await enqueue(receiver.url)
@@ -193,7 +194,7 @@ describe('a delivery', () => {
     expect(receiver.requests()).toBe(0)
   })
 
-  it('whose payload cannot be built holds up no other, and is not counted as tried', async () => {
+  it('whose payload cannot be built delays no other, and counts no attempt', async () => {
     await setUp()
     const receiver = await receive()
     const broken = randomUUID()

@@ -26,9 +26,9 @@ import { findSigningSecrets } from './secrets.ts'
 import { signDelivery } from './sign.ts'
 
 export type Deliveries = {
-  /** Something was enqueued and committed: look now instead of at the next poll. */
+  /** An event was enqueued and committed: check now instead of at the next poll. */
   wake(): void
-  /** Claims nothing more, gives attempts in flight a few seconds, and gives back the rest. */
+  /** Claims nothing more, gives attempts in flight a few seconds, and releases the rest. */
   stop(): Promise<void>
 }
 
@@ -44,19 +44,19 @@ type Deps = {
 }
 
 type Options = {
-  /** How soon what another process enqueued, or what came due, is seen. */
+  /** Events that another process enqueued, and deliveries that became due, are seen within this time. */
   pollMs: number
-  /** For one attempt as a whole. */
+  /** For one whole attempt. */
   deadlineMs: number
-  /** The deadline, and time to build, to begin and to book. After it the worker counts as dead. */
+  /** The deadline, plus time to build, start and record the attempt. After it the worker counts as dead. */
   leaseMs: number
-  /** A claim older than this is not begun any more: it might outlive its lease. */
+  /** A claim older than this is not started: it might outlive its lease. */
   startMaxMs: number
-  /** How long attempts in flight may go on after stop(). */
+  /** How long attempts in flight may continue after stop(). */
   graceMs: number
   perReceiverMax: number
   totalMax: number
-  /** Receivers looked at by one claim; two index probes each. */
+  /** Receivers that one claim scans, with two index probes each. */
   receiversMax: number
   random: () => number
   dialler: Agent | null
@@ -75,29 +75,41 @@ const defaults: Options = {
   dialler: null,
 }
 
-/** A pause after the database failed, so that its return is not met by a storm. */
+/** Pause after a database error, so that the workers do not all return at the same moment. */
 const faultPauseMs = 1_000
 
 /**
- * A rest after each claim, in which more come together. To one receiver, 5 ms cost least: 225 µs of CPU per delivery here and in PostgreSQL, against
- * 272 at 2 ms and 237 at 10.
+ * Pause after each claim, in which more deliveries become due and share the next one. For one receiver 5 ms cost
+ * least: 225 µs of CPU per delivery in Guichê and PostgreSQL, against 272 at 2 ms and 237 at 10.
  */
 const restMs = 5
-/** Where a claim gave little, the rest is twice as long as it took, up to this: it takes long where there is much else to do. */
+/**
+ * After a claim that found little, the pause is twice as long as the claim took, up to `restMsMax`: a claim takes
+ * long on a busy machine.
+ */
 const restsPerLook = 2
 const restMsMax = 25
-/** Nobody waits for a booking, but for the next event of the record. Where so many wait they are enough. */
+/**
+ * Only the next event of the same record waits for an attempt to be recorded. As soon as `bookingsMin` wait, they are
+ * written.
+ */
 const bookingLingerMs = 30
 const bookingsMin = 64
 
-/** After a look at all receivers that came to the end, those that are known are looked at for ten times as long as it took, and no longer than this. */
+/**
+ * After a complete scan of all receivers, only the known ones are scanned for ten times as long as that scan took,
+ * and for `lookAtAllMaxMs` at most.
+ */
 const restsPerLookAtAll = 10
 const lookAtAllMaxMs = 5_000
 
-/** An event may be committed so long after it occurred; what is later still is found by the look at all. */
+/**
+ * An event may be committed this long after it occurred. The scan of all receivers finds one that is committed even
+ * later.
+ */
 const lateCommitMs = 2_000
 
-/** Claimed, built, and begun as soon as its receiver has a connection free. */
+/** Claimed and built. It starts as soon as its receiver has a free connection. */
 type Ready = { delivery: Claimed; body: Buffer; secrets: string[]; claimedAt: number }
 
 /** Starts the delivery worker. Any number of them, in any number of processes, share one database. */
@@ -135,7 +147,10 @@ export function startDeliveries(deps: Deps): Deliveries {
       signal.notify()
       await running
       await letGo(() => true).catch((error: unknown) => {
-        log.error({ err: error }, 'Webhook deliveries were not given back: they are taken up when their lease lapses')
+        log.error(
+          { err: error },
+          'Webhook deliveries were not released: they are claimed again when their lease expires',
+        )
       })
       await Promise.race([Promise.all(inFlight), sleep(options.graceMs, undefined, { ref: false })])
       sender.stop()
@@ -162,8 +177,9 @@ export function startDeliveries(deps: Deps): Deliveries {
   }
 
   /**
-   * One claim and the start of what it gave. True when there may be more that it did not come to. The receivers that it did
-   * come to have what they may have, until an attempt is recorded or an event is committed; both notify.
+   * Claims once and starts what it claimed. Returns true when there may be more that the claim did not reach. The
+   * receivers that it reached hold as much as they may, until an attempt is recorded or an event is committed; both
+   * notify.
    */
   async function round(): Promise<boolean> {
     await letGo(isStale)
@@ -199,11 +215,11 @@ export function startDeliveries(deps: Deps): Deliveries {
     return wasAmid
   }
 
-  /** In between: what has just become due is nearly always for one of them. */
+  /** Runs between two full scans: a delivery that has just become due is nearly always for a known receiver. */
   async function lookAtKnown(limit: number, known: Load[]): Promise<boolean> {
     const claimedAt = performance.now()
     const { now, leasedUntil } = lease()
-    // Of many receivers few of each are enough to choose from.
+    // With many receivers, a few deliveries of each are enough to choose from.
     const roomMax = budget.start + Math.ceil((2 * limit) / known.length)
     const loads = known.map((load) => ({ ...load, room: Math.min(load.room, roomMax) }))
     const { claimed, isAll } = await claimDueOf(db, { now, leasedUntil, loads, limit })
@@ -228,7 +244,7 @@ export function startDeliveries(deps: Deps): Deliveries {
     const [secretsOf, bodies] = await Promise.all([
       findSigningSecrets(db, { key, merchantIds, now: clock.now() }),
       buildBodies(deps.loadRecords, claimed, ({ merchantId, eventId }, error) => {
-        // Not an attempt, because it is our fault: it is claimed again when its lease lapses.
+        // Not an attempt, because the error is ours: it is claimed again when its lease expires.
         log.error({ merchantId, eventId, err: error }, 'The payload of a webhook could not be built')
       }),
     ])
@@ -254,7 +270,7 @@ export function startDeliveries(deps: Deps): Deliveries {
     return performance.now() - claimedAt > options.startMaxMs
   }
 
-  /** Begins what is ready for a receiver, for as long as it may have another connection. */
+  /** Starts the receiver's ready deliveries while it may have another connection. */
   function begin(receiver: string): void {
     const line = ready.get(receiver)
     if (!line) return
@@ -269,7 +285,10 @@ export function startDeliveries(deps: Deps): Deliveries {
     if (line.length === 0) ready.delete(receiver)
   }
 
-  /** Gives back what is ready and not to be begun: its receiver became slow, or we stop. Another worker may take it at once. */
+  /**
+   * Releases ready deliveries that will not start, because their receiver became slow or the worker stops. Another
+   * worker may claim them at once.
+   */
   async function letGo(which: (one: Ready) => boolean): Promise<void> {
     const leases: Claimed[] = []
     for (const [receiver, line] of ready) {
@@ -292,7 +311,7 @@ export function startDeliveries(deps: Deps): Deliveries {
     const headers = signDelivery({ secrets, id: eventId, timestamp: startedAt, body })
     const answer = await sender.send({ url, headers, body })
     budget.end(receiver, { durationMs: answer.durationMs, hung: answer.outcome === 'hung' })
-    // Not before undici has taken its connection back, or it would open another.
+    // Not before undici has taken its connection back, or it opens another.
     setImmediate(() => begin(receiver))
     try {
       if (answer.outcome === 'stopped') return await releaseLeases(db, { leases: [delivery], now: clock.now() })
@@ -301,16 +320,20 @@ export function startDeliveries(deps: Deps): Deliveries {
       tell(delivery, answer, result.state)
       await book(result)
     } catch (error) {
-      // Delivered or not, it is not booked: it will be tried again, and its id tells the receiver that it is the same.
-      log.error({ merchantId, eventId, err: error }, 'A webhook was not booked')
+      // Delivered or not, the attempt is not recorded, so it is repeated. The receiver recognises the repeat by its
+      // id.
+      log.error({ merchantId, eventId, err: error }, 'A webhook delivery attempt could not be recorded')
     } finally {
-      // After the commit: so what is in hand, and not yet written, stays bounded as well.
+      // After the commit, so that the attempts that wait to be written are limited as well.
       budget.give(receiver)
       signal.notify()
     }
   }
 
-  /** Failures only; successes are counted. A receiver is scheme, host and port: its path and query may hold secrets. */
+  /**
+   * Logs failures only; metrics count the successes. A receiver is scheme, host and port: the path and query may hold
+   * secrets.
+   */
   function tell(delivery: Claimed, { status, error, durationMs }: Answer, state: string): void {
     if (state === 'delivered') return
     const { merchantId, eventId, receiver } = delivery

@@ -5,7 +5,7 @@ import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createDialler } from './dial.ts'
 
-// Self-signed for shop.test alone, until 2126. It protects nothing.
+// A self-signed certificate for shop.test alone, valid until 2126. It protects nothing.
 const key = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgotEVxsmVv2tqV39v
 9qJ1zeV0aIuNy5qQozoJoLgNo3ihRANCAAQC7VjIhags/ig/eBRfUO+In3pEggWi
@@ -39,15 +39,15 @@ describe('the dialler', () => {
     ['a literal', 'http://127.0.0.1', [], 'PRIVATE_ADDRESS_REFUSED'],
     ['an IPv6 literal', 'http://[::1]', [], 'PRIVATE_ADDRESS_REFUSED'],
     ['a literal written as a number', 'https://2130706433', [], 'PRIVATE_ADDRESS_REFUSED'],
-    ['a name that leads home', 'https://shop.example', ['127.0.0.1'], 'PRIVATE_ADDRESS_REFUSED'],
+    ['a name that resolves to loopback', 'https://shop.example', ['127.0.0.1'], 'PRIVATE_ADDRESS_REFUSED'],
     [
-      'a name that leads home by IPv6',
+      'a name that resolves to loopback over IPv6',
       'https://shop.example',
       ['::1', '::ffff:127.0.0.1', '::7f00:1'],
       'PRIVATE_ADDRESS_REFUSED',
     ],
     [
-      'a name that leads to a cloud’s metadata',
+      'a name that resolves to cloud metadata',
       'https://shop.example',
       ['169.254.169.254', 'fd00:ec2::254'],
       'ADDRESS_REFUSED',
@@ -69,7 +69,7 @@ describe('the dialler', () => {
     }
   })
 
-  it('resolves once and dials that very address: a second answer of the name server changes nothing', async () => {
+  it('resolves once and dials that address: a second answer of the name server changes nothing', async () => {
     let asked = 0
     const resolve = async () => {
       asked += 1
@@ -82,7 +82,7 @@ describe('the dialler', () => {
     await dialler.close()
   })
 
-  it('passes over addresses that may not be called and tries the next when one cannot be reached', async () => {
+  it('skips forbidden addresses and tries the next one when an address cannot be reached', async () => {
     const dialler = createDialler({
       allowPrivate: true,
       resolve: async () => ['169.254.169.254', '127.0.0.9', '127.0.0.1'],
@@ -107,7 +107,7 @@ describe('the dialler', () => {
     redirecting.close()
   })
 
-  it('proves the name by TLS though it dials an address', async () => {
+  it('verifies the name by TLS although it dials an address', async () => {
     const names: unknown[] = []
     const secure = createTlsServer({ key, cert }, (_, response) => response.end()).on('secureConnection', (socket) => {
       names.push(socket.servername)

@@ -5,20 +5,20 @@ import { callbackify } from 'node:util'
 import { Agent, buildConnector } from 'undici'
 import { kindOfAddress, kindOfHost, toHost } from './address.ts'
 
-/** For one address, TLS included. A receiver gets three of its addresses tried within a delivery's 15 s. */
+/** Per address, including TLS. Up to three addresses of a receiver are tried within the 15 s of a delivery. */
 const connectTimeoutMs = 4_000
 const addressesMax = 3
 
-/** A connection is kept this long for the next delivery. Longer, and receivers close it just as we write to it. */
+/** How long a connection is kept for the next delivery. Any longer, and receivers close it just as we write to it. */
 const keepAliveMs = 1_000
 
 const headersMaxBytes = 16 * 1024
 
-/** Why nothing was dialled: the receiver's address is not one that may be. */
+/** Nothing was dialled, because the receiver's address is not allowed. */
 export class AddressRefused extends Error {
   readonly code: 'ADDRESS_REFUSED' | 'PRIVATE_ADDRESS_REFUSED'
 
-  /** Whether it is one that the operator may allow. */
+  /** `isPrivate`: the operator may allow this address. */
   constructor(message: string, { isPrivate = false } = {}) {
     super(message)
     this.code = isPrivate ? 'PRIVATE_ADDRESS_REFUSED' : 'ADDRESS_REFUSED'
@@ -30,16 +30,16 @@ export type Resolve = (host: string) => Promise<string[]>
 type Options = { allowPrivate: boolean; resolve?: Resolve; tls?: ConnectionOptions }
 
 /**
- * Connections to webhook receivers. The address that is checked is the address that is dialled: a name is resolved here,
- * once, and the socket is opened to the result, so that a name server which answers differently the second time (DNS
- * rebinding) gains nothing. TLS still proves the name. undici never shows an address literal to a `lookup` hook: hence
- * a connector. Redirects are not followed: this dispatcher has nothing that would.
+ * Connections to webhook receivers. The address that is checked is the address that is dialled: the name is resolved
+ * once, here, and the socket is opened to the result. A name server that answers differently the second time (DNS
+ * rebinding) gains nothing. TLS still verifies the name. undici never passes an address literal to a `lookup` hook:
+ * hence a connector. Redirects are not followed: this dispatcher has no interceptor for them.
  */
 export function createDialler({ allowPrivate, resolve = createResolve(allowPrivate), tls = {} }: Options): Agent {
   const open = buildConnector({ ...tls, timeout: connectTimeoutMs })
   const withCallback = callbackify(dial)
   return new Agent({
-    // No limit of its own: the budget is the limit, and two queues would hide one another.
+    // No limit here: the budget is the limit, and a second queue would hide the first.
     connections: null,
     pipelining: 1,
     keepAliveTimeout: keepAliveMs,
@@ -80,8 +80,8 @@ export function createDialler({ allowPrivate, resolve = createResolve(allowPriva
 }
 
 /**
- * Names are asked of the name server directly. `lookup` goes through Node's four threads, where four names whose
- * servers do not answer would hold up every delivery; it is kept for names of the own network, which a hosts file may know.
+ * Queries the name server directly. `lookup` uses Node's four threads, so four names whose servers do not respond
+ * would block every delivery. It is kept for names of the operator's own network, which a hosts file may define.
  */
 function createResolve(allowPrivate: boolean): Resolve {
   const resolver = new Resolver({ timeout: 1_500, tries: 2 })

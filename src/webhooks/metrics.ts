@@ -6,7 +6,7 @@ import { findBacklog } from './queue-store.ts'
 
 export type DeliveryMetrics = { observe(answer: Answer): void }
 
-/** Attempts by outcome, how long they took, and the backlog, which is counted only when it is asked for. */
+/** Attempts by outcome, their duration, and the backlog, which is counted only at a scrape. */
 export function createMetrics({ registry, db, clock }: { registry: Registry; db: Db; clock: Clock }): DeliveryMetrics {
   const registers = [registry]
   const attempts = new Counter({
@@ -24,13 +24,13 @@ export function createMetrics({ registry, db, clock }: { registry: Registry; db:
   const age = new Gauge({
     name: 'guiche_webhook_deliveries_oldest_due_seconds',
     aggregator: 'max',
-    help: 'For how long the oldest webhook delivery that is due has been due',
+    help: 'How long the oldest due webhook delivery has been due',
     registers,
   })
   new Gauge({
     name: 'guiche_webhook_deliveries_due',
     aggregator: 'max',
-    help: 'Webhook deliveries that are due and in nobody’s hands',
+    help: 'Webhook deliveries that are due and not leased by a worker',
     registers,
     async collect() {
       const now = clock.now()

@@ -28,7 +28,7 @@ const slice = { page: 1, perPage: 100, after: null }
 const all = () => listDeliveries(database.db, merchantId, {}, slice)
 
 describe('enqueueing events', () => {
-  it('writes an event and, where there is a URL, a delivery that is due at once', async () => {
+  it('writes an event and, if there is a URL, a delivery that is due at once', async () => {
     const [one, other] = [
       event({ status: 'PIX_QRCODE_GENERATED' }),
       event({ recordType: 'withdrawal', webhookUrl: null }),
@@ -51,21 +51,21 @@ describe('enqueueing events', () => {
     expect(row).toEqual({ receiver: 'https://shop.example:8443' })
   })
 
-  it('gives each event an id of its own, a UUID v4', async () => {
+  it('gives each event its own id, a UUID v4', async () => {
     await commitEvents(database.db, ...Array.from({ length: 50 }, () => event()))
     const { items: events } = await listEvents(database.db, merchantId, {}, slice)
     expect(new Set(events.map(({ id }) => id)).size).toBe(50)
     for (const { id } of events) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-/)
   })
 
-  it('keeps a snapshot in the order of its members, and null as null', async () => {
+  it('keeps the field order of a snapshot, and null as null', async () => {
     await commitEvents(database.db, event({ snapshot: { z: 1, a: { c: 'ã', b: null } } }), event({ snapshot: null }))
     const rows = await database.db.query<{ text: string | null }>(sql`
       select snapshot::text as text from events order by snapshot is null`)
     expect(rows.map(({ text }) => text)).toEqual(['{"z":1,"a":{"c":"ã","b":null}}', null])
   })
 
-  it('is undone with the transaction that called it', async () => {
+  it('is rolled back with the transaction that called it', async () => {
     const failing = database.db.transaction(async (tx) => {
       await enqueueEvents(tx, [event()])
       throw new Error('the change failed')
@@ -80,7 +80,7 @@ describe('enqueueing events', () => {
     await expect(commitEvents(database.db, one)).rejects.toMatchObject({ constraint: 'events_pkey' })
   })
 
-  it('takes none at all', () => commitEvents(database.db))
+  it('accepts an empty list', () => commitEvents(database.db))
 
   it('never deadlocks with other batches and with workers over the same records, whatever their order', async () => {
     const records = Array.from({ length: 20 }, (): string => randomUUID())
@@ -94,7 +94,7 @@ describe('enqueueing events', () => {
     let isOver = false
     let worked = 0
     const writers = Array.from({ length: 2 }, async (_, half) => {
-      // Each writer has half of each pair of records, so that batches overlap in what they lock through the workers.
+      // Each writer owns half of each pair of records, so that batches overlap in what they lock through the workers.
       const own = records.filter((_, index) => index % 2 === half)
       for (let round = 0; round < 40; round += 1) {
         await commitEvents(database.db, ...(round % 2 ? own : own.toReversed()).map(next))
@@ -113,8 +113,8 @@ describe('enqueueing events', () => {
   })
 })
 
-describe('an event that is committed while the one before it is being booked', () => {
-  it('is due at once when the booking came first', async () => {
+describe('an event committed while the attempt of the one before it is being recorded', () => {
+  it('is due at once when the attempt was recorded first', async () => {
     const [first, second] = pair()
     await commitEvents(database.db, first)
     const claimed = await claim()
@@ -130,7 +130,7 @@ describe('an event that is committed while the one before it is being booked', (
     expect(await statesInOrder()).toEqual(['delivered', 'pending'])
   })
 
-  it('is let go by the booking when the event came first', async () => {
+  it('becomes due when the attempt is recorded after it', async () => {
     const [first, second] = pair()
     await commitEvents(database.db, first)
     const claimed = await claim()
@@ -145,8 +145,8 @@ describe('an event that is committed while the one before it is being booked', (
   })
 })
 
-describe('a schedule that starts again while a failure is being recorded', () => {
-  it('is what counts, though the booking read the row before it waited for the lock', async () => {
+describe('a schedule that restarts while a failure is being recorded', () => {
+  it('prevails, although the recording statement read the row before it waited for the lock', async () => {
     const [first, second] = pair()
     await commitEvents(database.db, first)
     await bookAttempts(database.db, (await claim()).map(failed))
@@ -164,8 +164,8 @@ describe('a schedule that starts again while a failure is being recorded', () =>
   })
 })
 
-describe('a booking whose lease has lapsed', () => {
-  it('changes nothing when another worker has the delivery in hand', async () => {
+describe('an attempt whose lease has expired', () => {
+  it('changes nothing when another worker holds the delivery', async () => {
     await commitEvents(database.db, event())
     const slow = await claim()
     const [other] = await claim(new Date(now.getTime() + 20_000))
@@ -184,7 +184,7 @@ async function statesInOrder(): Promise<string[]> {
   return (await all()).items.sort((a, b) => a.sequence - b.sequence).map(({ state }) => state)
 }
 
-/** Until the other connection has begun to wait for the lock. */
+/** Waits until the other connection waits for the lock. */
 async function untilLockAwaited(): Promise<void> {
   await eventually(async () => {
     const waiting = await database.db.query(sql`
@@ -204,13 +204,13 @@ function delivered(claimed: Claimed): AttemptResult {
   return { ...claimed, ...attempt, state: 'delivered', nextAttemptAt: now, retryAfter: null }
 }
 
-/** Its next attempt, by its schedule, is after five seconds. */
+/** A failed attempt; the schedule puts the next one after five seconds. */
 function failed(claimed: Claimed): AttemptResult {
   const nextAttemptAt = new Date(now.getTime() + 5_000)
   return { ...delivered(claimed), status: 500, state: 'pending', nextAttemptAt }
 }
 
-/** A worker without a network: what it claims is delivered. */
+/** A worker without a network: everything it claims counts as delivered. */
 async function deliverSome(): Promise<number> {
   const claimed = await claim()
   if (claimed.length > 0) await bookAttempts(database.db, claimed.map(delivered))

@@ -13,24 +13,25 @@ export type NewEvent = {
   recordId: string
   /** Counts the record's status changes, from 1. */
   sequence: number
-  /** As the record has it, in upper case. */
+  /** The record's status, in upper case. */
   status: string
   occurredAt: Date
-  /** The record's changeable members as they are after the change; null where they still have their initial values. */
+  /** The record's mutable fields as they are after the change; null while they still have their initial values. */
   snapshot: object | null
   webhookUrl: string | null
 }
 
 /**
- * Commits events with the change that caused them, and a delivery of each that has somewhere to go. Call it inside the
- * transaction that holds the records' locks: a record's events must be enqueued in the order of their sequence.
+ * Commits events together with the change that caused them, and a delivery for each event that has a webhook URL.
+ * Call it in the transaction that holds the records' locks: the events of a record must be enqueued in the order of
+ * their sequence.
  */
 export async function enqueueEvents(tx: Tx, events: NewEvent[]): Promise<void> {
   if (events.length === 0) return
   const rows = events.map(toRow).sort(byRecord)
   const due = rows.filter((row) => row.webhookUrl !== null)
-  // Whether an earlier one is under way is asked under its lock. Without it a worker that finishes that one at this
-  // moment would not see the new row, and nobody would ever let it go.
+  // Checks under its lock whether an earlier delivery is unfinished. Without the lock, a worker that finishes it at
+  // this moment would not see the new row, and nobody would ever promote it from `waiting`.
   const followers = due.filter((row) => row.sequence > 1)
   const [, unfinished] = await together(insertEvents(tx, rows), lockUnfinished(tx, followers))
   if (due.length === 0) return
@@ -44,8 +45,9 @@ export async function enqueueEvents(tx: Tx, events: NewEvent[]): Promise<void> {
 }
 
 /**
- * The same for records that the statement itself inserts, and so in one commit without a round trip more: further parts of its `with`,
- * after one named `inserted` that returns `id` and `merchant_id` of the records which are new. Nothing is before a first event.
+ * The same for records that the statement itself inserts, so that both commit without another round trip: further
+ * parts of its `with`, after a part named `inserted` that returns `id` and `merchant_id` of the new records. No event
+ * precedes a first one.
  */
 export function firstEvents(events: NewEvent[]): Sql {
   const rows = events.map(toRow)
@@ -55,7 +57,7 @@ export function firstEvents(events: NewEvent[]): Sql {
   return insertForInserted(rows, deliveries)
 }
 
-/** The scheme, host and port of a URL: what shares a budget of connections. */
+/** Splits off the scheme, host and port of a URL: deliveries with the same ones share a connection budget. */
 function splitUrl(url: string): { url: string; receiver: string } {
   return { url, receiver: new URL(url).origin }
 }
@@ -64,7 +66,7 @@ function toRow(event: NewEvent) {
   return { ...event, id: randomUUID(), type: `${event.recordType}.${event.status.toLowerCase()}` }
 }
 
-/** Rows in one order for everyone: two batches in opposite order deadlock. */
+/** Everyone locks rows in the same order: two batches in opposite order would deadlock. */
 function byRecord(a: NewEvent, b: NewEvent): number {
   return compare(a.merchantId, b.merchantId) || compare(a.recordId, b.recordId) || a.sequence - b.sequence
 }

@@ -1,12 +1,13 @@
 import { assert } from '../lib/assert.ts'
 import type { RecordType } from './outbox.ts'
 
-/** What an event's record was at that moment. Null stands for the initial values. */
+/** What the record was when the event occurred. A null snapshot means the initial values. */
 export type RecordMoment = { merchantId: string; recordId: string; snapshot: unknown }
 
 /**
- * Rebuilds, in the order asked for, what the GET of each record answered at that moment. Given by the wiring, because
- * webhooks know no feature. The same moment must always give the same members in the same order: a retry repeats its bytes.
+ * Rebuilds, in the order of the input, what the GET of each record returned at that moment. The wiring passes it in,
+ * because webhooks depend on no feature. The same moment must always give the same fields in the same order: a retry
+ * repeats its bytes.
  */
 export type LoadRecords = Partial<Record<RecordType, (moments: RecordMoment[]) => Promise<unknown[]>>>
 
@@ -18,7 +19,10 @@ export type EventToSend = RecordMoment & {
   occurredAt: Date
 }
 
-/** The bodies of deliveries, in their order; null for one that cannot be built, whose cause is told to `onError`. */
+/**
+ * Builds the bodies of deliveries, in their order. One that cannot be built is null, and `onError` receives the
+ * cause.
+ */
 export async function buildBodies(
   loadRecords: LoadRecords,
   events: EventToSend[],
@@ -29,7 +33,7 @@ export async function buildBodies(
     const ofType = events.filter((event) => event.recordType === recordType)
     if (ofType.length === 0) continue
     await build(ofType).catch(async () => {
-      // One that cannot be built must not hold up the others: each by itself.
+      // One body that cannot be built must not delay the others: build them one by one.
       for (const event of ofType) await build([event]).catch((error: unknown) => onError(event, error))
     })
   }

@@ -8,13 +8,13 @@ import { claimDue, claimDueOf, insertAttempts, type Load, promoteWaiting } from 
 const bench = deliveryBench()
 const url = 'https://shop.example/hook'
 
-/** Whether the commit of a transaction will wait for the disk. */
+/** Whether the commit of this transaction will wait for the disk. */
 async function waitsForDisk(tx: Tx): Promise<boolean> {
   const [row] = await tx.query<{ setting: string }>(sql`select current_setting('synchronous_commit') as setting`)
   return row?.setting === 'on'
 }
 
-it('waits for no disk to claim, nor to book an attempt, unless that lets the next event of the record go', async () => {
+it('does not wait for the disk to claim or to record an attempt, unless that releases the next event', async () => {
   await bench.setUp()
   const { merchantId } = bench.merchant
   const recordId = randomUUID()
@@ -57,7 +57,7 @@ it('waits for no disk to claim, nor to book an attempt, unless that lets the nex
   expect(await claimAndBook('delivered')).toBe(false)
 })
 
-it('claims for given receivers alone, as many as each may have, from where it is not known to be clear', async () => {
+it('claims for the listed receivers alone, up to the room of each, from its clear point on', async () => {
   await bench.setUp()
   const { merchantId } = bench.merchant
   const now = bench.clock.now()
@@ -86,7 +86,7 @@ it('claims for given receivers alone, as many as each may have, from where it is
   const lockOf = sql`select from webhook_deliveries where receiver = ${one} and next_attempt_at = ${at(1)} for update`
   await bench.database.db.transaction(async (tx) => {
     await tx.query(lockOf)
-    // What is locked is neither taken nor forgotten.
+    // A locked row is neither taken nor forgotten.
     expect(await claim([ofOne])).toEqual([])
   })
   expect(await claim([ofOne, ofOther])).toEqual([`${one} 1`, `${other} 1`, 'all'])

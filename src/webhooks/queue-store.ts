@@ -2,7 +2,7 @@ import { rowsParam, smallRowsParam } from '../db/rows-param.ts'
 import { type Db, raw, sql, type Tx } from '../db/sql.ts'
 
 export type Claimed = Lease & {
-  /** Since when it was due. */
+  /** Since when it has been due. */
   dueAt: Date
   sequence: number
   url: string
@@ -15,32 +15,38 @@ export type Claimed = Lease & {
   snapshot: unknown
 }
 
-/** Until when a worker has a delivery in hand. Who comes back later than that changes nothing. */
+/** A worker holds a delivery until `leasedUntil`. A result that comes later changes nothing. */
 export type Lease = { merchantId: string; recordId: string; eventId: string; leasedUntil: Date }
 
-/** What a receiver has in hand and may have more; `clearUntil`: nothing of before that is due to it any more, as far as is known. */
+/**
+ * How many deliveries a receiver holds and how many more it may have. `clearUntil`: as far as is known, nothing from
+ * before that moment is due to it any more.
+ */
 export type Load = { receiver: string; held: number; room: number; clearUntil: Date | null }
 
 type Claim = { now: Date; leasedUntil: Date; loads: Load[]; limit: number }
 
 type WholeClaim = Claim & {
-  /** Receivers are looked at in order of their names, from the one after this, and so many of them. */
+  /** Receivers are scanned in the order of their names, `receiversMax` of them, from the first after this one. */
   afterReceiver: string
   receiversMax: number
-  /** How many a receiver may be given, if it is not among the loads. */
+  /** How many deliveries a receiver that is not among the loads may have. */
   start: number
 }
 
-/** Deliveries of one claim at most. Written into the statement: for a limit that it does not know the planner expects a tenth of the table. */
+/**
+ * Most deliveries of one claim. It is a literal in the statement: for an unknown limit the planner expects a tenth of
+ * the table.
+ */
 export const claimedMax = 64
 const claimedMaxText = raw(String(claimedMax))
 
 const loadsParam = rowsParam<Load>({ receiver: 'text', held: 'integer', room: 'integer', clearUntil: 'timestamptz' })
 
 /**
- * Leases what is due. It walks from receiver to receiver through the index (a skip scan), and takes of each what it has room for: a
- * receiver with 100,000 due costs as much as one with sixteen. Whoever has least in hand comes first.
- * Also gives the last receiver it looked at, or null when it came to the end.
+ * Leases what is due. It steps from receiver to receiver through the index (a skip scan) and takes from each as many
+ * as it has room for: a receiver with 100,000 due costs as much as one with sixteen. Receivers that hold least come
+ * first. Also returns the last receiver scanned, or null when the scan reached the end.
  */
 export async function claimDue(
   db: Db | Tx,
@@ -60,7 +66,7 @@ export async function claimDue(
       ) next
       where walk.place < ${claim.receiversMax}
     ), load as (
-      -- Of many receivers few of each are enough to choose from.
+      -- With many receivers, a few deliveries of each are enough to choose from.
       select
         walk.receiver, coalesce(input.held, 0) as held,
         least(coalesce(input.room, ${claim.start}), ${claim.start} + 2 * ${claim.limit} / count(*) over ()) as room,
@@ -77,9 +83,10 @@ export async function claimDue(
 }
 
 /**
- * Leases what is due to the given receivers alone, from where each is not known to be clear. What was delivered stays in the index for as long as anybody
- * reads an older state of the database, a backup say, and {@link claimDue} passes over all of it each time. `isAll` says that nothing that was found was
- * left: neither locked by somebody else nor beyond the limit.
+ * Leases what is due to the listed receivers alone, from the moment up to which each is known to be clear. While
+ * anybody reads an older snapshot of the database (a backup, for example), delivered rows stay in the index, and
+ * {@link claimDue} skips all of them each time. `isAll`: everything that was found was claimed; nothing was locked by
+ * another worker or beyond the limit.
  */
 export async function claimDueOf(db: Db | Tx, claim: Claim): Promise<{ claimed: Claimed[]; isAll: boolean }> {
   const rows = await db.query<MaybeClaimed & { found: number }>(
@@ -95,7 +102,7 @@ export async function claimDueOf(db: Db | Tx, claim: Claim): Promise<{ claimed: 
   return { claimed, isAll: rows[0]?.found === claimed.length }
 }
 
-/** One row comes also where nothing was claimed, for what else it says. */
+/** A claim of nothing still returns one row, for its other columns. */
 type MaybeClaimed = Claimed | { eventId: null }
 
 function isClaimed<Row extends MaybeClaimed>(row: Row): row is Row & Claimed {
@@ -103,8 +110,8 @@ function isClaimed<Row extends MaybeClaimed>(row: Row): row is Row & Claimed {
 }
 
 /**
- * What is chosen is found again by its place in the table: a plan that was made while nothing was due would look for it among all that is
- * due, 64 times in 10,000.
+ * A chosen row is found again by its physical place (ctid): a plan that was made while nothing was due would search
+ * all due rows for it, 64 times in 10,000.
  */
 const claimOfLoad = ({ now, leasedUntil, limit }: Claim) => sql`
     due as (
@@ -138,7 +145,7 @@ const claimedColumns = raw(`
       c.sequence, c.url, c.receiver, c.attempts, c.attempts_before as "attemptsBefore",
       e.type, e.record_type as "recordType", e.occurred_at as "occurredAt", e.snapshot`)
 
-/** The commit does not wait for the disk: a lease that is lost in a crash of PostgreSQL leaves the delivery due. */
+/** The commit does not wait for the disk: if a crash of PostgreSQL loses a lease, the delivery is simply due again. */
 const fromClaimed = raw(`
     from (select set_config('synchronous_commit', 'off', true)) async_commit
     left join claimed c on true
@@ -151,7 +158,7 @@ const leasesParam = rowsParam<Lease>({
   leasedUntil: 'timestamptz',
 })
 
-/** Gives back what was claimed and not tried. Locked first, in the order in which the outbox does. */
+/** Releases leases that were not tried. Rows are locked first, in the order in which the outbox locks them. */
 export async function releaseLeases(db: Db, { leases, now }: { leases: Lease[]; now: Date }): Promise<void> {
   await db.query(
     sql`
@@ -200,11 +207,13 @@ const resultsParam = smallRowsParam<AttemptResult>({
 })
 
 /**
- * Books attempts, under locks that are taken in the order in which the outbox takes them. A result whose lease has lapsed meanwhile
- * changes nothing. If the schedule started again while the attempt was in flight (a newer event of the record came) a failure
- * means: again, at once. That is read from the locked row, which is as it is now even if the lock was waited for.
- * The commit does not wait for the disk: what is lost in a crash of PostgreSQL is tried again, under the id that the receiver knows.
- * Records are named beside events: while the table is empty one index seems as good as another, and that of records would give all of a merchant's.
+ * Records attempts, under locks that are taken in the order in which the outbox takes them. A result whose lease has
+ * expired changes nothing. If a newer event of the record restarted the schedule while the attempt was in flight, a
+ * failure means: try again at once. That is read from the locked row, which is current even if the statement waited
+ * for the lock. The commit does not wait for the disk: an attempt that a crash of PostgreSQL loses is repeated, with
+ * an id that the receiver already knows.
+ * The join names the record as well as the event: while the table is empty both indexes look equally good to the
+ * planner, and the one on the merchant would return all of the merchant's rows.
  */
 export async function insertAttempts(tx: Tx, results: AttemptResult[]): Promise<void> {
   await tx.query(
@@ -245,9 +254,9 @@ type RecordKey = { merchantId: string; recordId: string }
 const recordsParam = rowsParam<RecordKey>({ merchantId: 'uuid', recordId: 'uuid' })
 
 /**
- * Lets the next one of each record go. A statement of its own, after the lock: an event that was enqueued while we waited
- * for the lock is seen by this one only. Where there is one, the commit waits for the disk as it would by itself: once the next
- * event has left, the one before it is not to come again.
+ * Makes the next delivery of each record due. This is a separate statement after the lock, because only a new
+ * statement sees an event that was enqueued while we waited for the lock. If there is such an event, the commit waits
+ * for the disk as usual: once the next event has been sent, the one before it must not be sent again.
  */
 export async function promoteWaiting(tx: Tx, { records, now }: { records: RecordKey[]; now: Date }): Promise<void> {
   if (records.length === 0) return
@@ -268,7 +277,7 @@ export async function promoteWaiting(tx: Tx, { records, now }: { records: Record
   )
 }
 
-/** Lets go of all that dead workers had in hand. Only where no worker is alive. */
+/** Releases everything that dead workers held. Call it only when no worker is alive. */
 export async function releaseAllLeases(tx: Tx, now: Date): Promise<void> {
   await tx.query(sql`
     update webhook_deliveries set leased_until = null, next_attempt_at = ${now}

@@ -7,7 +7,7 @@ import type { DeliveryFilters, DeliveryState } from './read-store.ts'
 import { listDeliveries, listEvents } from './read-store.ts'
 import { countToResend, findResendProgress } from './resend-store.ts'
 
-// What PostgreSQL reads for a list: 20,000 events with their deliveries, half of them of one merchant.
+// What PostgreSQL reads for a list: 20,000 events with their deliveries, half of them for one merchant.
 const merchant = randomUUID()
 const record = randomUUID()
 const listed = 10_000
@@ -38,7 +38,7 @@ const deliveries = async (filters: DeliveryFilters) =>
 it.each<[string, DeliveryFilters, number]>([
   ['of a record', { recordId: record }, 5],
   ['of one event', { eventId: randomUUID() }, 0],
-  ['that gave up', { state: 'exhausted' }, 20],
+  ['that were given up', { state: 'exhausted' }, 20],
   ['that are due', { state: 'pending' }, 20],
   ...(['waiting', 'gone'] satisfies DeliveryState[]).map((state): [string, DeliveryFilters, number] => [
     `that are ${state}`,
@@ -53,7 +53,7 @@ it.each<[string, DeliveryFilters, number]>([
   expect(found.plan.rows).toBeLessThanOrEqual(100)
 })
 
-it('a page of all deliveries reads its rows alone, and counts by an index', async () => {
+it('a page of all deliveries reads only its own rows, and counts with an index', async () => {
   const found = await deliveries({})
   expect(found.total).toBe(listed)
   expect(found.items).toHaveLength(20)
@@ -61,7 +61,7 @@ it('a page of all deliveries reads its rows alone, and counts by an index', asyn
   expect(found.plan.heapFetches).toBe(0)
 })
 
-it('a page of what was delivered counts the few that were not, and the rest by an index', async () => {
+it('a page of delivered ones counts with an index, and subtracts the few undelivered', async () => {
   const found = await deliveries({ state: 'delivered' })
   expect(found.total).toBe(listed - 40)
   expect(found.items).toHaveLength(20)
@@ -71,7 +71,7 @@ it('a page of what was delivered counts the few that were not, and the rest by a
   expect(found.plan.indexes).toContain('webhook_deliveries_due')
 })
 
-it('a page of all events reads its rows alone, and counts by an index', async () => {
+it('a page of all events reads only its own rows, and counts with an index', async () => {
   const found = await withPlan(database.db, async (db) => await listEvents(db, merchant, {}, slice))
   expect(found.total).toBe(listed)
   expect(found.items).toHaveLength(20)
@@ -79,7 +79,7 @@ it('a page of all events reads its rows alone, and counts by an index', async ()
   expect(found.plan.heapFetches).toBe(0)
 })
 
-it('a page of a type or a period reads by the newest, and counts only so far', async () => {
+it('a page of a type or a period reads newest first, and stops counting at the limit', async () => {
   const from = new Date('2026-02-02T00:00:00Z')
   const found = await deliveries({ type: 'transaction.paid', from })
   expect(found.total).toBeGreaterThan(listed / 2)
@@ -91,7 +91,7 @@ it('a page of a type or a period reads by the newest, and counts only so far', a
   expect(none.plan.rows).toBeLessThanOrEqual(100)
 })
 
-it('what was not delivered is found by an index in however long a period, and so is what was sent again', async () => {
+it('an index finds undelivered and resent events in a period of any length', async () => {
   const period = { merchantId: merchant, from: new Date('2020-01-01'), until: new Date('2030-01-01') }
   const some = async () =>
     await withPlan(database.db, async (db) => ({

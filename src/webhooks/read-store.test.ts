@@ -31,7 +31,7 @@ afterAll(() => database.drop())
 const slice = (page: number, perPage: number): Slice => ({ page, perPage, after: null })
 
 describe('a list of events', () => {
-  it('is newest first, page by page, with an exact total, and a merchant’s own', async () => {
+  it('has the merchant’s own events, newest first, page by page, with an exact total', async () => {
     const pages = await Promise.all([1, 2, 3].map((page) => listEvents(database.db, merchantId, {}, slice(page, 4))))
     expect(pages.map(({ items, total }) => [items.length, total])).toEqual([
       [4, 6],
@@ -41,7 +41,7 @@ describe('a list of events', () => {
     expect(pages[0]?.items.map(({ sequence }) => sequence)).toEqual([5, 4, 3, 2])
   })
 
-  it('may be of one record', async () => {
+  it('can be filtered by record', async () => {
     const { items, total } = await listEvents(database.db, merchantId, { recordId }, slice(1, 2))
     expect(total).toBe(5)
     expect(items.map(({ sequence, delivery }) => [sequence, delivery])).toEqual([
@@ -72,7 +72,7 @@ describe('a list of deliveries', () => {
     ])
   })
 
-  it('may be of one record or one state, and is a merchant’s own', async () => {
+  it('has the merchant’s own deliveries, and can be filtered by record and by state', async () => {
     const ask = (filters: DeliveryFilters, whose = merchantId) =>
       listDeliveries(database.db, whose, filters, slice(1, 3))
     expect((await ask({ recordId })).items.map(({ sequence }) => sequence)).toEqual([5, 4, 3])

@@ -18,7 +18,7 @@ export type EventRow = {
   delivery: DeliveryState | null
 }
 
-/** A merchant's events, newest first, or those of one record. */
+/** Lists a merchant's events, newest first; optionally those of one record. */
 export async function listEvents(
   db: Db,
   merchantId: string,
@@ -48,7 +48,7 @@ export type AttemptRow = {
 }
 
 export type DeliveryRow = {
-  /** The event's. */
+  /** The event's id. */
   id: string
   type: string
   record_id: string
@@ -61,7 +61,7 @@ export type DeliveryRow = {
   last_error: string | null
   created_at: Date
   finished_at: Date | null
-  /** All of them, in order; a resend goes on counting. */
+  /** All attempts, in order; a resend continues the numbering. */
   attempts: AttemptRow[]
 }
 
@@ -70,16 +70,16 @@ export type DeliveryFilters = {
   eventId?: string | undefined
   state?: DeliveryState | undefined
   type?: string | undefined
-  /** Of events from then on. */
+  /** Only deliveries of events from this moment on. */
   from?: Date | undefined
-  /** Of events until then. */
+  /** Only deliveries of events up to this moment. */
   until?: Date | undefined
 }
 
-/** No index knows how many there are of a type or a period: they are counted as far as this. */
+/** No index counts the deliveries of a type or a period: counting stops here. */
 export const deliveriesCountedMax = 10_000
 
-/** A merchant's deliveries with their attempts, newest first; those of one record, one event or one state, of a type, of a period. */
+/** Lists a merchant's deliveries with their attempts, newest first; filters: record, event, state, type, period. */
 export async function listDeliveries(
   db: Db,
   merchantId: string,
@@ -88,8 +88,9 @@ export async function listDeliveries(
 ): Promise<Page<DeliveryRow>> {
   const { recordId, eventId, state, type, from, until } = filters
   const ofState = state === undefined ? empty : sql`and state = ${state}`
-  // Few are of a record, or are not delivered, and indexes know which. The others lie as their events do, whose time they bear: by the
-  // events' index of the newest 0.1 ms for a page of 200,000, where sorting them took 160.
+  // Only a few deliveries belong to one record or are undelivered, and indexes find them. The others have the order
+  // and time of their events: the events' index gives the newest page of 200,000 in 0.1 ms, where sorting them took
+  // 160 ms.
   const isNarrow = recordId !== undefined || eventId !== undefined || (state !== undefined && state !== 'delivered')
   const joined = isNarrow
     ? sql`webhook_deliveries d
@@ -127,14 +128,14 @@ export async function listDeliveries(
 }
 
 /**
- * All of a merchant's deliveries, or those that were delivered: all but the few that were not, since no index tells which were, and to have
- * one would cost each of them a write.
+ * Counts all of a merchant's deliveries, or the delivered ones: all minus the few that are not delivered. No index
+ * marks the delivered ones, because it would cost a write for each of them.
  */
 function countMany(merchantId: string, state: DeliveryState | undefined): Sql {
   const count = (which: Sql) =>
     sql`(select count(*) from webhook_deliveries where merchant_id = ${merchantId} ${which})`
   if (state === undefined) return count(empty)
-  // As the partial indexes have them.
+  // The conditions of the partial indexes.
   return sql`
     ${count(empty)} - ${count(sql`and state in ('waiting', 'exhausted', 'gone')`)} - ${count(sql`and state = 'pending'`)}`
 }
@@ -175,7 +176,10 @@ export async function lockRecordDeliveries(
     for no key update`)
 }
 
-/** Due now and with all attempts before it, unless an earlier one of its record is under way or a worker has it in hand. */
+/**
+ * Makes it due now with all attempts ahead of it, unless an earlier delivery of its record is unfinished or a worker
+ * holds it.
+ */
 export async function updateToResend(
   tx: Tx,
   { merchantId, eventId, now }: { merchantId: string; eventId: string; now: Date },

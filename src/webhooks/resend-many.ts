@@ -13,7 +13,7 @@ import { lockClient } from './store.ts'
 
 export type ResendPreview = { total: number; isTooMany: boolean; receivers: { receiver: string; count: number }[] }
 
-/** What {@link resendMany} would send now, by receiver. */
+/** Counts what {@link resendMany} would send now, by receiver. */
 export async function previewResend(db: Db, period: Period): Promise<ResendPreview> {
   const receivers = await countToResend(db, period)
   const total = receivers.reduce((sum, { count }) => sum + count, 0)
@@ -21,10 +21,9 @@ export async function previewResend(db: Db, period: Period): Promise<ResendPrevi
 }
 
 /**
- * Delivers a period's events again, each once however often this is asked for with the same id: due now, each with a schedule of its own,
- * those of one record in order. The caller wakes the worker after it.
- *
- * @throws {AppError} `validation_failed` when they are more than {@link resendMax}
+ * Delivers the events of a period again, once per `resendId` even if it is called several times. Each is due now with
+ * its own schedule; events of one record keep their order. The caller then wakes the worker.
+ * | @throws {AppError} `validation_failed` when there are more than {@link resendMax}
  */
 export async function resendMany(
   db: Db,
@@ -32,7 +31,7 @@ export async function resendMany(
 ): Promise<{ count: number; receivers: number; isReplay: boolean }> {
   return await db.transaction(async (tx) => {
     const { merchantId, states } = period
-    // Two of the same id come one after the other, and the second finds what the first did.
+    // Two calls with the same id run one after the other, and the second finds what the first did.
     await lockClient(tx, merchantId)
     const before = await findResendProgress(tx, { merchantId, resendId })
     if (before.asked > 0) return { count: before.asked, receivers: 0, isReplay: true }

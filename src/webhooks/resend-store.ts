@@ -1,20 +1,24 @@
 import { type Db, join, raw, type Sql, sql, type Tx } from '../db/sql.ts'
 import type { DeliveryState } from './read-store.ts'
 
-/** What can be sent again together: what waits for an earlier one of its record comes by itself. */
+/**
+ * States that a bulk resend accepts. A delivery that is `waiting` follows the earlier one of its record
+ * automatically.
+ */
 export const resendStates = ['exhausted', 'gone', 'pending', 'delivered'] as const satisfies DeliveryState[]
 export type ResendState = (typeof resendStates)[number]
 
-/** Deliveries of a merchant's events between two moments, both included, as they are now. */
+/** Deliveries of a merchant's events between two moments, both included, by their current state. */
 export type Period = { merchantId: string; from: Date; until: Date; states: ResendState[] }
 
-/** At once: 18,000 were locked for 1.5 s on a busy machine. */
+/** Most deliveries in one resend: 18,000 were locked for 1.5 s on a busy machine. */
 export const resendMax = 20_000
 
-/** One more than may be sent, to tell that there are more. */
+/** Selects one more than may be sent, so that the caller sees when there are more. */
 function ofPeriod(period: Period): Sql {
   const { merchantId, from, until, states } = period
-  // State by state, each written out, as the partial indexes have them. What was delivered lies as its events do, whose time it bears.
+  // One part per state, each written out to match the partial indexes. Delivered rows have the order and time of
+  // their events.
   const parts = states.map((state) =>
     state === 'delivered'
       ? sql`
@@ -40,7 +44,7 @@ export async function findToResend(tx: Tx, period: Period): Promise<{ eventId: s
     select event_id as "eventId", record_id as "recordId" from (${ofPeriod(period)}) chosen`)
 }
 
-/** All deliveries of these records, in the order in which the outbox and the worker lock them. */
+/** Locks all deliveries of these records, in the order in which the outbox and the worker lock them. */
 export async function lockDeliveriesOf(
   tx: Tx,
   { merchantId, recordIds }: { merchantId: string; recordIds: string[] },
@@ -55,8 +59,9 @@ export async function lockDeliveriesOf(
 type Chosen = { merchantId: string; eventIds: string[]; states: ResendState[]; resendId: string; now: Date }
 
 /**
- * Due now and with all attempts before them, the first of each record; those behind it wait for it. Those of this resend already, and those
- * that have moved on since they were found, stay as they are.
+ * Makes the first delivery of each record due now, with all attempts ahead of it; the later ones wait for it.
+ * Deliveries that this resend already includes, and those whose state changed since they were found, stay as they
+ * are.
  */
 export async function updateToResendMany(tx: Tx, chosen: Chosen): Promise<{ count: number; receivers: number }> {
   const { merchantId, now } = chosen
@@ -91,7 +96,7 @@ export async function updateToResendMany(tx: Tx, chosen: Chosen): Promise<{ coun
 
 export type ResendProgress = { asked: number; delivered: number; waiting: number; failing: number; givenUp: number }
 
-/** How far a resend has come: of those that it asked for and that no later one took over. */
+/** The progress of a resend, over the deliveries that it requested and that no later resend took over. */
 export async function findResendProgress(
   db: Db | Tx,
   { merchantId, resendId }: { merchantId: string; resendId: string },
@@ -110,20 +115,20 @@ export async function findResendProgress(
 export type ReceiverHealth = {
   /** Scheme, host and port. */
   receiver: string
-  /** Of the newest {@link newestMax} deliveries of the last day. */
+  /** Among the newest {@link newestMax} deliveries of the last day. */
   delivered: number
   givenUp: number
-  /** All that is to be delivered yet. */
+  /** All that is still to be delivered. */
   waiting: number
-  /** Of these, those that were tried already. */
+  /** Those of `waiting` that were tried already. */
   failing: number
   oldestWaitingAt: Date | null
 }
 
-/** Enough to see how a receiver does, and read in 30 ms. */
+/** Enough to judge a receiver, and read in 30 ms. */
 const newestMax = 5_000
 
-/** How each of a merchant's receivers does. */
+/** The health of each of a merchant's receivers. */
 export async function listReceivers(
   db: Db,
   { merchantId, since }: { merchantId: string; since: Date },
@@ -141,7 +146,7 @@ export async function listReceivers(
         count(*) filter (where state in ('exhausted', 'gone')) as given_up
       from newest group by receiver
     ), open as (
-      -- Apart, as the partial indexes have them.
+      -- Two branches, to match the partial indexes.
       select ${columns} from webhook_deliveries where merchant_id = ${merchantId} and state = 'pending'
       union all
       select ${columns} from webhook_deliveries where merchant_id = ${merchantId} and state = 'waiting'
@@ -160,22 +165,22 @@ export async function listReceivers(
 export type MerchantDeliveries = {
   clientId: string
   name: string
-  /** Still to be delivered, and not tried yet. */
+  /** Still to be delivered, not tried yet. */
   waiting: number
-  /** Still to be delivered, after an attempt that failed. */
+  /** Still to be delivered, after a failed attempt. */
   failing: number
-  /** Of events since then. */
+  /** Given up, of events since that moment. */
   givenUp: number
-  /** By which those that were given up are found; null where none was. */
+  /** The state that finds the deliveries given up; null when there are none. */
   givenUpState: 'exhausted' | 'gone' | null
   oldestWaitingAt: Date | null
 }
 
-/** The merchants whose deliveries have not all arrived, the worst first; counted as {@link listReceivers} counts them. */
+/** The merchants with undelivered events, the worst first, counted like {@link listReceivers}. */
 export async function listUndelivered(db: Db, { since }: { since: Date }): Promise<MerchantDeliveries[]> {
   return await db.query(sql`
     with undelivered as (
-      -- Apart, as the partial indexes have them.
+      -- Two branches, to match the partial indexes.
       select merchant_id, state, attempts > attempts_before as was_tried, created_at from webhook_deliveries where state = 'pending'
       union all
       select merchant_id, state, false, created_at from webhook_deliveries
@@ -197,7 +202,7 @@ export async function listUndelivered(db: Db, { since }: { since: Date }): Promi
     order by failing + given_up desc, waiting desc, name, client_id`)
 }
 
-/** One event as it is built for its delivery; null where the merchant has none of this id. */
+/** Reads one event with what its delivery is built from; null when the merchant has no event with this id. */
 export async function findEventToShow(
   db: Db,
   { merchantId, eventId }: { merchantId: string; eventId: string },

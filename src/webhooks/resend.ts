@@ -2,8 +2,8 @@ import type { Db } from '../db/sql.ts'
 import { findDeliveryRecord, lockRecordDeliveries, updateToResend } from './read-store.ts'
 
 /**
- * Delivers an event again, whatever became of it before: due now, with a schedule of its own. Gives its state, or
- * null when the merchant has no such delivery. The caller wakes the worker after it.
+ * Delivers an event again, whatever its state: due now, with its own schedule. Returns its new state, or null when
+ * the merchant has no such delivery. The caller then wakes the worker.
  */
 export function resendDelivery(
   db: Db,

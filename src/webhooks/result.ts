@@ -6,7 +6,7 @@ import { nextAttempt } from './schedule.ts'
 
 type When = { startedAt: Date; finishedAt: Date; random: number }
 
-/** What an answer makes of a delivery: done, tried again at some time, or given up. */
+/** Turns a response into the next state of the delivery: delivered, tried again later, or given up. */
 export function toResult(delivery: Claimed, answer: Answer, { startedAt, finishedAt, random }: When): AttemptResult {
   const made = delivery.attempts + 1 - delivery.attemptsBefore
   const next = nextAttempt({ made, now: finishedAt, retryAfter: answer.retryAfter, random })
@@ -33,7 +33,10 @@ function stateAfter({ outcome }: Answer, next: Date | null): AttemptResult['stat
   return next === null ? 'exhausted' : 'pending'
 }
 
-/** Writes attempts and what became of their deliveries in one commit, and lets the next of each record go. */
+/**
+ * Records attempts and the new states of their deliveries in one commit, and makes the next delivery of each record
+ * due.
+ */
 export function bookAttempts(db: Db, attempts: AttemptResult[]): Promise<null[]> {
   return db.transaction(async (tx) => {
     const finished = attempts.filter(({ state }) => state !== 'pending')

@@ -20,7 +20,7 @@ export function registerWebhookRoutes(app: Server, deps: Deps): void {
       config: { access: { scope: 'webhook.read' } },
       schema: {
         summary: 'List events',
-        description: 'Every change of a status, newest first.',
+        description: 'Every status change, newest first.',
         tags: ['Events'],
         querystring: ListEventsQuery,
         response: { 200: EventList, ...problems(401, 403, 422, 500) },
@@ -37,7 +37,7 @@ export function registerWebhookRoutes(app: Server, deps: Deps): void {
     {
       config: { access: { scope: 'webhook.read' } },
       schema: {
-        summary: 'List deliveries of webhooks, with their attempts',
+        summary: 'List webhook deliveries with their attempts',
         tags: ['Events'],
         querystring: ListDeliveriesQuery,
         response: { 200: DeliveryList, ...problems(401, 403, 422, 500) },
@@ -56,7 +56,7 @@ export function registerWebhookRoutes(app: Server, deps: Deps): void {
       config: { access: { scope: 'webhook.write' } },
       schema: {
         summary: 'Deliver an event again',
-        description: 'Due now, with all attempts before it, whatever became of it so far.',
+        description: 'It is due now with a full schedule of attempts, whatever its state.',
         tags: ['Events'],
         params: ResendParams,
         querystring: NoQuery,
@@ -70,7 +70,7 @@ export function registerWebhookRoutes(app: Server, deps: Deps): void {
         state === null ? null : { action: 'webhook.resend', merchantId, recordId: eventId },
       )
       const state = await resendDelivery(db, { merchantId, eventId, now: deps.clock.now() })
-      if (state === null) throw new AppError('not_found', { detail: 'There is no delivery of an event with this id.' })
+      if (state === null) throw new AppError('not_found', { detail: 'No delivery exists for an event with this id.' })
       deps.wakeDeliveries()
       return { eventId, state }
     },

@@ -15,7 +15,7 @@ describe('the schedule', () => {
     expect(nextAttempt({ made: 12, now, retryAfter: null, random: 0.5 })).toBeNull()
   })
 
-  it('strays from a wait by a fifth at most', () => {
+  it('varies each wait by at most a fifth', () => {
     const random = fc.double({ min: 0, max: 1, noNaN: true })
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 11 }), random, (made, random) => {
@@ -28,7 +28,7 @@ describe('the schedule', () => {
     )
   })
 
-  it('is put off by Retry-After and never brought forward', () => {
+  it('is postponed by Retry-After and never brought forward', () => {
     const later = new Date(now.getTime() + 60_000)
     expect(nextAttempt({ made: 1, now, retryAfter: later, random: 0.5 })).toEqual(later)
     expect(nextAttempt({ made: 6, now, retryAfter: later, random: 0.5 })).toEqual(new Date(now.getTime() + 3_600_000))
@@ -48,7 +48,7 @@ describe('Retry-After', () => {
   ])('reads %j', (header, ms) => expect(parseRetryAfter(header, now)).toEqual(new Date(now.getTime() + ms)))
 
   it.each([undefined, '', '0', '-5', '1.5', 'soon', 'Mon, nonsense', 'Mon, 02 Mar 2026 14:00:00 GMT'])(
-    'makes nothing of %j',
+    'ignores %j',
     (header) => expect(parseRetryAfter(header, now)).toBeNull(),
   )
 })

@@ -2,7 +2,7 @@ const second = 1000
 const minute = 60 * second
 const hour = 60 * minute
 
-/** The waits between attempts; the first attempt is made at once. After the last one a delivery is exhausted. */
+/** The waits between attempts; the first attempt is made at once. After the last one the delivery is exhausted. */
 export const waitsMs = [
   5 * second,
   30 * second,
@@ -17,25 +17,28 @@ export const waitsMs = [
   24 * hour,
 ]
 
-/** Part of a wait that is left to chance, either way, so that what failed together does not come back together. */
+/**
+ * The share of a wait that is random, in both directions, so that deliveries that failed together are not repeated
+ * together.
+ */
 export const jitter = 0.2
 
-/** How long a receiver may ask us to stay away. */
+/** The longest delay that a receiver can request. */
 export const retryAfterMaxMs = 24 * hour
 
 type Failure = {
-  /** Attempts made on this schedule, the one that just failed included. */
+  /** Attempts made on this schedule, including the one that just failed. */
   made: number
   now: Date
-  /** What the receiver asked for, see {@link parseRetryAfter}. */
+  /** The delay that the receiver requested, see {@link parseRetryAfter}. */
   retryAfter: Date | null
-  /** From 0 to 1. */
+  /** Between 0 and 1. */
   random: number
 }
 
 /**
- * When to try again, or null after the last attempt. `Retry-After` puts an attempt off and never brings it forward: a
- * receiver that always answers `Retry-After: 0` would else use up all of its attempts within a second.
+ * When to try again, or null after the last attempt. `Retry-After` postpones an attempt and never brings it forward:
+ * otherwise a receiver that always sends `Retry-After: 0` would use up all attempts within a second.
  */
 export function nextAttempt({ made, now, retryAfter, random }: Failure): Date | null {
   const wait = waitsMs[made - 1]

@@ -8,7 +8,7 @@ export const EventView = Type.Object({
   type: Type.String({ description: 'Such as transaction.paid' }),
   recordType: Type.Enum(['transaction', 'withdrawal']),
   recordId: Uuid('Identifier of the transaction or withdrawal'),
-  sequence: Type.Integer({ description: "Counts the record's changes, from 1" }),
+  sequence: Type.Integer({ description: 'Number of this status change of the record, from 1' }),
   createdAt: DateTime('When it happened'),
   delivery: Nullable('string', 'State of its delivery; null when the record has no webhook URL'),
 })
@@ -27,7 +27,7 @@ export const DeliveryView = Type.Object({
       'waiting: behind an earlier event of its record; pending: to be tried; delivered; exhausted: all attempts failed; gone: the receiver answered 410',
   }),
   nextAttemptAt: Nullable('string', 'When it is tried next', 'date-time'),
-  lastStatus: Nullable('integer', 'HTTP status of the last answer'),
+  lastStatus: Nullable('integer', 'HTTP status of the last response'),
   lastError: Nullable('string', 'Why the last attempt failed'),
   createdAt: DateTime('When the event happened'),
   finishedAt: Nullable('string', 'When it was delivered or given up', 'date-time'),
@@ -36,8 +36,8 @@ export const DeliveryView = Type.Object({
       number: Type.Integer(),
       startedAt: DateTime('Start of the attempt'),
       durationInMilliseconds: Type.Integer(),
-      status: Nullable('integer', 'HTTP status of the answer; null when there was none'),
-      error: Nullable('string', 'Why it failed'),
+      status: Nullable('integer', 'HTTP status of the response; null when there was none'),
+      error: Nullable('string', 'Why the attempt failed'),
     }),
   ),
 })
@@ -47,8 +47,10 @@ export const DeliveryList = Envelope(DeliveryView)
 export const ListDeliveriesQuery = Type.Object(
   {
     state: Type.Optional(Type.Enum([...deliveryStates])),
-    recordId: Type.Optional(Type.String({ format: 'uuid-any', description: 'Those of one transaction or withdrawal' })),
-    eventId: Type.Optional(Type.String({ format: 'uuid-any', description: 'That of one event' })),
+    recordId: Type.Optional(
+      Type.String({ format: 'uuid-any', description: 'Only deliveries of this transaction or withdrawal' }),
+    ),
+    eventId: Type.Optional(Type.String({ format: 'uuid-any', description: 'Only the delivery of this event' })),
     ...PageQuery,
   },
   { additionalProperties: false },

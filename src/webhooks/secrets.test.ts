@@ -20,7 +20,7 @@ async function alive(merchantId: string, at: Date): Promise<string[]> {
 }
 
 describe('webhook secrets', () => {
-  it('are 32 bytes as Standard Webhooks writes them, and not readable in the database', async () => {
+  it('are 32 bytes in the format of Standard Webhooks, and encrypted in the database', async () => {
     const { merchantId, secret } = await createTestMerchant(database.db, { key, now })
     expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
     const rows = await database.db.query<{ sealed: Buffer }>(sql`select sealed from webhook_secrets`)
@@ -28,7 +28,7 @@ describe('webhook secrets', () => {
     expect(await alive(merchantId, now)).toEqual([secret])
   })
 
-  it('sign two at a time during a rotation, the newer first, and the former ends with the overlap', async () => {
+  it('sign two at a time during a rotation, the newer first, until the overlap ends', async () => {
     const { merchantId, secret: first } = await createTestMerchant(database.db, { key, now })
     const second = await rotateWebhookSecret(database.db, { key, merchantId, now: later(1000) })
     expect(await alive(merchantId, later(1000))).toEqual([second, first])
@@ -36,7 +36,7 @@ describe('webhook secrets', () => {
     expect(await alive(merchantId, later(1000 + overlapMs))).toEqual([second])
   })
 
-  it('are never more than two, and never without the newest, however often and at once they are rotated', async () => {
+  it('are never more than two and include the newest, even when rotated often and concurrently', async () => {
     const { merchantId } = await createTestMerchant(database.db, { key, now })
     const made = await Promise.all(
       Array.from({ length: 6 }, () => rotateWebhookSecret(database.db, { key, merchantId, now })),
@@ -56,7 +56,7 @@ describe('webhook secrets', () => {
     expect(await alive(other.merchantId, now)).toEqual([other.secret])
   })
 
-  it('that cannot be read are passed over, and nobody else is the worse for it', async () => {
+  it('that cannot be decrypted are skipped, and affect nobody else', async () => {
     const [one, other] = [
       await createTestMerchant(database.db, { key: testSecretKey(), now }),
       await createTestMerchant(database.db, { key, now }),

@@ -4,12 +4,15 @@ import { type SecretKey, seal, unseal } from '../lib/secrets.ts'
 import { secretPrefix } from './sign.ts'
 import { endWebhookSecrets, insertWebhookSecret, listLiveSecrets, lockClient } from './store.ts'
 
-/** How long the former secret goes on signing after a rotation: a working day to bring the new one to every receiver. */
+/**
+ * How long the former secret still signs after a rotation: enough for a working day to install the new one at every
+ * receiver.
+ */
 export const overlapMs = 24 * 60 * 60 * 1000
 
 type Input = { key: SecretKey; merchantId: string; now: Date }
 
-/** A client's first webhook secret. The plaintext is returned this once; the database holds it sealed. */
+/** Creates a client's first webhook secret. The plaintext is returned only here; the database holds it encrypted. */
 export async function createWebhookSecret(db: Db | Tx, { key, merchantId, now }: Input): Promise<string> {
   const secret = secretPrefix + randomBytes(32).toString('base64')
   const sealed = seal(key, 'webhook-secret', secret)
@@ -18,12 +21,12 @@ export async function createWebhookSecret(db: Db | Tx, { key, merchantId, now }:
 }
 
 /**
- * A new secret; the one before it goes on signing beside it for the overlap, and any still older one ends now: at most
- * two are alive, so that a `webhook-signature` stays short and a leaked secret cannot be kept alive by rotating often.
+ * Creates a new secret. The one before it also signs for the length of the overlap, and any older one ends now: at
+ * most two are active, so that `webhook-signature` stays short and rotating often cannot keep a leaked secret active.
  */
 export function rotateWebhookSecret(db: Db, input: Input & { overlapMs?: number }): Promise<string> {
   return db.transaction(async (tx) => {
-    // The client's row is the lock: two rotations at once would else leave three secrets alive.
+    // The client's row is the lock: otherwise two concurrent rotations would leave three active secrets.
     await lockClient(tx, input.merchantId)
     const until = new Date(input.now.getTime() + (input.overlapMs ?? overlapMs))
     await endWebhookSecrets(tx, { merchantId: input.merchantId, now: input.now, until })
@@ -31,7 +34,7 @@ export function rotateWebhookSecret(db: Db, input: Input & { overlapMs?: number 
   })
 }
 
-/** The secrets that sign now, newest first, by merchant. One statement for any number of merchants. */
+/** Returns the secrets that sign now, newest first, by merchant. One statement for any number of merchants. */
 export async function findSigningSecrets(
   db: Db | Tx,
   { key, merchantIds, now }: { key: SecretKey; merchantIds: string[]; now: Date },
@@ -44,11 +47,14 @@ export async function findSigningSecrets(
   return found
 }
 
-/** What was unsealed before: a claim asks for the same few secrets again and again, and unsealing takes 10 µs. */
+/** Cache of decrypted secrets: claims need the same few secrets again and again, and decrypting one takes 10 µs. */
 const unsealed = new WeakMap<SecretKey, Map<string, string>>()
 const unsealedMax = 1_000
 
-/** A secret that was damaged, or sealed under another key, is its client's trouble and must not stop anyone else's deliveries. */
+/**
+ * A secret that is damaged, or encrypted with another key, affects its own client and must not stop anyone else's
+ * deliveries.
+ */
 function tryUnseal(key: SecretKey, sealed: Buffer): string | null {
   const known = unsealed.get(key) ?? new Map<string, string>()
   unsealed.set(key, known)

@@ -21,7 +21,7 @@ describe('signatures', () => {
     expect(signed['webhook-signature']).toBe('v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=')
   })
 
-  it('are accepted by the official verifier with either live secret', () => {
+  it('are accepted by the official verifier with either active secret', () => {
     expect(new Webhook(one).verify(body, headers)).toEqual(JSON.parse(body))
     expect(new Webhook(two).verify(body, headers)).toEqual(JSON.parse(body))
     expect(() => new Webhook(secret()).verify(body, headers)).toThrow()

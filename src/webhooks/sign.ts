@@ -3,8 +3,8 @@ import { createHmac } from 'node:crypto'
 export const secretPrefix = 'whsec_'
 
 /**
- * The headers that prove a delivery is ours, as Standard Webhooks 1.0 has them. One signature per live secret, so that
- * a receiver may switch to a new secret at any moment of a rotation.
+ * The headers that prove that Guichê sent a delivery, as in Standard Webhooks 1.0. One signature per active secret,
+ * so that a receiver can switch to the new secret at any moment of a rotation.
  */
 export function signDelivery({ secrets, id, timestamp, body }: Signable): Record<SignatureHeader, string> {
   const seconds = String(Math.floor(timestamp.getTime() / 1000))

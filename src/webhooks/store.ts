@@ -16,7 +16,7 @@ export async function lockClient(tx: Tx, merchantId: string): Promise<void> {
   await tx.query(sql`select from clients where merchant_id = ${merchantId} for no key update`)
 }
 
-/** The current secret lives on until the given moment; one that was already on its way out ends now. */
+/** The current secret stays valid until the given moment; one that was already ending ends now. */
 export async function endWebhookSecrets(
   tx: Tx,
   { merchantId, now, until }: { merchantId: string; now: Date; until: Date },
@@ -42,7 +42,7 @@ export function listLiveSecrets(
   )
 }
 
-/** When each secret that signs was made and ends, the newest first. */
+/** When each signing secret was created and when it ends, newest first. */
 export async function listSecretsSigning(
   db: Db,
   merchantId: string,
@@ -109,7 +109,7 @@ export async function insertDeliveries(tx: Tx, rows: DeliveryRow[]): Promise<voi
   await tx.query(deliveriesFrom(rows), 'insert-deliveries')
 }
 
-/** Parts of a statement that inserts records, for those of them that it returns as `inserted`. */
+/** Further parts of a statement that inserts records, for those of them that it returns as `inserted`. */
 export function insertForInserted(events: EventRow[], deliveries: DeliveryRow[]): Sql {
   const isInserted = sql`join inserted on inserted.id = input."recordId" and inserted.merchant_id = input."merchantId"`
   return sql`
@@ -120,9 +120,9 @@ export function insertForInserted(events: EventRow[], deliveries: DeliveryRow[])
 const recordsParam = smallRowsParam<EventRow>({ merchantId: 'uuid', recordId: 'uuid', occurredAt: 'timestamptz' })
 
 /**
- * Locks what is still to be delivered of these records, and gives the records that have any. One of them that failed
- * before starts its schedule again, now: otherwise the newer event would wait behind it for hours. One in a worker's hands
- * gets the same when that attempt fails.
+ * Locks the unfinished deliveries of these records, and returns the records that have any. One that failed before
+ * restarts its schedule now: otherwise the newer event would wait behind it for hours. One that a worker holds
+ * restarts when that attempt fails.
  */
 export async function lockUnfinished(tx: Tx, rows: EventRow[]): Promise<string[]> {
   if (rows.length === 0) return []

@@ -1,6 +1,6 @@
 import type { DeliveryRow, EventRow } from './read-store.ts'
 
-/** An event as its list shows it. */
+/** An event as listed by the API. */
 export function toEventView(row: EventRow) {
   return {
     id: row.id,
