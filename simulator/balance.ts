@@ -3,8 +3,8 @@ import type { Network } from './network.ts'
 import { sumAccount } from './store.ts'
 
 /**
- * `GET /v2/gn/saldo?bloqueios=true`, as Efí's documentation and its SDKs have it: `saldo` is what may be used, and what is blocked comes on top.
- * Without `bloqueios=true` only the first is told.
+ * `GET /v2/gn/saldo?bloqueios=true`, as in Efí's documentation and SDKs: `saldo` is what may be used, and blocked money
+ * is not part of it. Without `bloqueios=true` only `saldo` is returned.
  */
 export async function getBalance(network: Network, query: Record<string, string>): Promise<HttpResponse> {
   const { held, med } = await readAccount(network)
@@ -13,7 +13,7 @@ export async function getBalance(network: Network, query: Record<string, string>
   return json(200, { saldo, bloqueios: { judicial: '0.00', med: write(med), total: write(med) } })
 }
 
-/** `GET /banking/v2/saldo` of Inter: numbers, and three kinds of blocks of which none is named MED. */
+/** `GET /banking/v2/saldo` of Inter: numbers, and three kinds of blocks. None of them is named MED. */
 export async function getInterBalance(network: Network): Promise<HttpResponse> {
   const { held, med } = await readAccount(network)
   return json(200, {

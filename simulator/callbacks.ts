@@ -3,20 +3,20 @@ import { forge } from './personality/forge.ts'
 import type { Behaviour } from './personality/traits.ts'
 import { findWebhook } from './store.ts'
 
-/** Under which the address for callbacks about payouts is kept, where it is one of its own. */
+/** The key of the callback address for payouts, at a PSP with a separate address for them. */
 export const payoutWebhookKey = 'payouts'
 
-// Short: who misses all three finds the payment in the list, as with any PSP.
+// Short: a receiver that misses all three finds the payment in the list, as with any PSP.
 const pausesMs = [0, 250, 1000]
-/** A callback that comes late comes within so long. */
+/** A late callback arrives within this time. */
 const lateMs = 1500
 
 type Told = { endToEndId: string; txid?: string }
 
 /**
- * Tells the receiver of one Pix, if a callback is registered. Never throws: what fails is only logged.
+ * Sends the receiver a callback about one Pix, if an address is registered. Never throws: failures are only logged.
  *
- * @param behaviours what goes wrong; by the bank's character where nothing was decided before
+ * @param behaviours what goes wrong; without it, the bank's fault profile decides
  */
 export async function tellReceiver(network: Network, pix: Told, behaviours?: Behaviour[]): Promise<void> {
   try {
@@ -29,7 +29,7 @@ export async function tellReceiver(network: Network, pix: Told, behaviours?: Beh
     if (has('callback_late') && !(await waited(network, lateMs * personality.draw('pause', pix.endToEndId)))) return
     const forged = has('callback_forged') ? await forge(network, pix) : []
     const post = async (entries: object[]) => await postUntilAccepted(network, `${webhook.url}/pix`, { pix: entries })
-    // The forged ones are quicker, and come once more in the company of the true one.
+    // Forged callbacks arrive before the real one, and once more together with it.
     if (forged.length > 0) await post(forged)
     const isAccepted = await post([...forged, pix])
     if (has('callback_twice')) await post([pix, pix])
@@ -39,7 +39,7 @@ export async function tellReceiver(network: Network, pix: Told, behaviours?: Beh
   }
 }
 
-/** Tells of a payout where the PSP has an address of its own for that. Never throws. */
+/** Sends a callback about a payout, at a PSP with a separate address for them. Never throws. */
 export async function tellPayoutWebhook(
   network: Network,
   endToEndId: string,
@@ -56,7 +56,7 @@ export async function tellPayoutWebhook(
   }
 }
 
-/** True also when the simulator closed meanwhile: nothing was given up then. */
+/** True also if the simulator closed in the meantime: nothing was given up then. */
 async function postUntilAccepted(network: Network, url: string, body: unknown): Promise<boolean> {
   for (const pauseMs of pausesMs) {
     if (pauseMs > 0 && !(await waited(network, pauseMs))) return true

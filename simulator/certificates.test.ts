@@ -18,19 +18,19 @@ beforeAll(async () => {
 })
 
 describe('a certificate', () => {
-  it('is signed by its authority, for its key, its names and its time', () => {
+  it('has its authority’s signature, its key, its names and its validity', () => {
     const [ca, made] = [new X509Certificate(authority.certificate), new X509Certificate(server.certificate)]
     expect(made.checkIssued(ca) && made.verify(ca.publicKey) && ca.verify(ca.publicKey)).toBe(true)
     expect([ca.ca, made.ca]).toEqual([true, false])
     expect(made.checkPrivateKey(createPrivateKey(server.key))).toBe(true)
     expect([made.checkHost('localhost'), made.checkIP('127.0.0.1'), made.checkIP('::1')]).not.toContain(undefined)
     expect(made.checkHost('example.com')).toBeUndefined()
-    // Certificates know seconds only.
+    // Certificates have a resolution of one second.
     expect(new Date(made.validTo).getTime()).toBe(Math.floor(validTo.getTime() / 1000) * 1000)
     expect(made.subject).toBe('O=Guiche simulator\nCN=localhost')
   })
 
-  it('has a number of its own', () => {
+  it('has a unique serial number', () => {
     expect(new X509Certificate(client.certificate).serialNumber).not.toBe(
       new X509Certificate(server.certificate).serialNumber,
     )
@@ -38,7 +38,7 @@ describe('a certificate', () => {
 })
 
 describe('a handshake', () => {
-  it('recognizes both sides, with PEM and with PFX', async () => {
+  it('authenticates both sides, with PEM and with PFX', async () => {
     const passphrase = newPassphrase()
     const pfx = toPfx(client, { authority, passphrase })
     expect(await shake({ cert: client.certificate, key: client.key })).toBe('A shop')
@@ -46,7 +46,7 @@ describe('a handshake', () => {
     await expect(shake({ pfx, passphrase: 'another' })).rejects.toThrow()
   })
 
-  it('is refused to a certificate of another authority, and to one that has expired', async () => {
+  it('fails with a certificate of another authority and with an expired one', async () => {
     const foreign = await makeAuthority({ commonName: 'A PSP', validFrom, validTo })
     const stranger = await issueCertificate(foreign, { commonName: 'A shop', use: 'client', validFrom, validTo })
     const expired = await issueCertificate(authority, {
@@ -61,7 +61,7 @@ describe('a handshake', () => {
   })
 })
 
-/** The name that the server read of the client. */
+/** The client's name as the server read it. */
 async function shake(identity: object): Promise<string> {
   const listener = createServer({
     cert: server.certificate,

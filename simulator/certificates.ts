@@ -3,24 +3,24 @@ import { isIP } from 'node:net'
 import { promisify } from 'node:util'
 import forge from 'node-forge'
 
-/** A certificate and the key that it is for, both as PEM. */
+/** A certificate and its private key, both as PEM. */
 export type Identity = { certificate: string; key: string }
 
 export type CertificateInput = {
   commonName: string
-  /** What it is shown for. A PSP's own is shown to its clients, and to the receivers of its callbacks. */
+  /** The use of the certificate. A PSP shows its own to its clients and to the receivers of its callbacks. */
   use: 'server' | 'client' | 'both'
-  /** Names and addresses that a server is reached under. */
+  /** Names and addresses of the server. */
   hosts?: string[]
   validFrom: Date
   validTo: Date
 }
 
-// ASCII: the library writes other characters of an issuer's name twice encoded.
+// ASCII only: the library encodes other characters of an issuer's name twice.
 const organization = 'Guiche simulator'
 const passphraseBytes = 15
 
-/** Who signs the certificates of one simulated PSP. Another one's are foreign to it. */
+/** The authority that signs the certificates of one simulated PSP. Another PSP's certificates are foreign to it. */
 export async function makeAuthority(
   input: Pick<CertificateInput, 'commonName' | 'validFrom' | 'validTo'>,
 ): Promise<Identity> {
@@ -28,7 +28,9 @@ export async function makeAuthority(
   return { key, certificate: sign({ ...input, key, issuer: null, extensions: authorityExtensions }) }
 }
 
-/** A key, and a certificate for it that the authority signs. `validTo` may lie in the past, for tests of what has expired. */
+/**
+ * A key and a certificate that the authority signs. `validTo` may be in the past, for tests of expired certificates.
+ */
 export async function issueCertificate(authority: Identity, input: CertificateInput): Promise<Identity> {
   const key = await newKey()
   const extensions = [
@@ -40,14 +42,14 @@ export async function issueCertificate(authority: Identity, input: CertificateIn
   return { key, certificate: sign({ ...input, key, issuer: authority, extensions }) }
 }
 
-/** PKCS#12, as PSPs hand certificates out: the identity with the authority's certificate behind a passphrase. */
+/** PKCS#12, as PSPs issue certificates: the identity and the authority's certificate, encrypted with a passphrase. */
 export function toPfx(
   identity: Identity,
   { authority, passphrase }: { authority: Identity; passphrase: string },
 ): Buffer {
   const chain = [identity.certificate, authority.certificate].map((pem) => forge.pki.certificateFromPem(pem))
   const key = forge.pki.privateKeyFromPem(identity.key)
-  // AES: OpenSSL 3, and Node.js with it, reads the older RC2 and 3DES only on demand.
+  // AES: OpenSSL 3, which Node.js uses, reads the older RC2 and 3DES only on demand.
   const asn1 = forge.pkcs12.toPkcs12Asn1(key, chain, passphrase, { algorithm: 'aes256', friendlyName: 'guiche' })
   return Buffer.from(forge.asn1.toDer(asn1).getBytes(), 'binary')
 }
@@ -61,7 +63,7 @@ const authorityExtensions = [
   { name: 'keyUsage', keyCertSign: true, cRLSign: true, critical: true },
 ]
 
-/** RSA, because that is what PSPs hand out and what PKCS#12 of every age holds. */
+/** RSA, because PSPs issue RSA and PKCS#12 of any age supports it. */
 async function newKey(): Promise<string> {
   const { privateKey } = await promisify(generateKeyPair)('rsa', { modulusLength: 2048 })
   return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
@@ -72,14 +74,14 @@ function sign(input: {
   validFrom: Date
   validTo: Date
   key: string
-  /** Null: it signs itself. */
+  /** Null for a self-signed certificate. */
   issuer: Identity | null
   extensions: object[]
 }): string {
   const certificate = forge.pki.createCertificate()
   const publicKey = createPublicKey(input.key).export({ type: 'spki', format: 'pem' }).toString()
   certificate.publicKey = forge.pki.publicKeyFromPem(publicKey)
-  // A positive number: the first bit of its first byte is not set.
+  // The first bit must not be set, so that the serial number is positive.
   certificate.serialNumber = `01${randomBytes(15).toString('hex')}`
   certificate.validity.notBefore = input.validFrom
   certificate.validity.notAfter = input.validTo
@@ -101,7 +103,7 @@ function sign(input: {
   return forge.pki.certificateToPem(certificate)
 }
 
-// The types of names in a certificate: 2 is a name, 7 an address.
+// The types of names in a certificate: 2 is a DNS name, 7 an IP address.
 function toAltName(host: string): { type: number; value?: string; ip?: string } {
   return isIP(host) === 0 ? { type: 2, value: host } : { type: 7, ip: host }
 }

@@ -11,12 +11,12 @@ import { merchantCity, merchantName, receiverKey } from './receiver-account.ts'
 import type { ChargeRow, ChargeWithPixes } from './store.ts'
 import { type ChargeRequest, isRecord, isTxid, parseChargeRequest } from './validate.ts'
 
-/** A charge of R$ 42,204.22 is refused, so that a shop can see what a refusal looks like. */
+/** A charge of R$ 42,204.22 is refused, so that a merchant can test a refusal. */
 export const refusedAmount = cents(4_220_422)
 /**
- * A charge of R$ 50,405.04 is created, but the answer to the request that created it comes only after
- * {@link lateAnswerMs}, longer than any client waits: its outcome is unknown until it is asked for. Any further request
- * about it is answered at once.
+ * A charge of R$ 50,405.04 is created, but the answer to the creating request is sent only after {@link lateAnswerMs},
+ * longer than any client waits: its outcome is unknown until the client queries it. Later requests for it are answered
+ * immediately.
  */
 export const lateAmount = cents(5_040_504)
 export const lateAnswerMs = 30_000
@@ -25,7 +25,7 @@ const expiresInSecondsDefault = 86_400
 
 const toCode = createDynamicEncoder({ merchantName, merchantCity })
 
-/** `PUT /cob/{txid}`: the same charge for the same content, however often. */
+/** `PUT /cob/{txid}` is idempotent: the same content gives the same charge. */
 export async function putCharge(network: Network, txid: string, request: HttpRequest): Promise<HttpResponse> {
   if (!isTxid(txid)) return invalidCharge([{ razao: 'O txid não respeita o schema.', propriedade: 'txid' }])
   const body = parseChargeRequest(parseJson(request.body), receiverKey)
@@ -42,7 +42,7 @@ export async function putCharge(network: Network, txid: string, request: HttpReq
     return problem('ServicoIndisponivel', 'O simulador foi encerrado.')
   }
   const existing = await network.findCharge(charge.id)
-  assert(existing, 'a charge that was there is gone')
+  assert(existing, 'an existing charge was deleted')
   if (network.quirks.repeatedCharge === 'refused') {
     return problem('CobDuplicada', 'O campo txid informado já foi utilizado em outra cobrança.')
   }
@@ -52,7 +52,7 @@ export async function putCharge(network: Network, txid: string, request: HttpReq
   ])
 }
 
-/** `GET /cob/{txid}`. An expired charge stays ATIVA, as it does at every PSP known. */
+/** `GET /cob/{txid}`. An expired charge stays ATIVA, as at every known PSP. */
 export async function getCharge(network: Network, txid: string, request: HttpRequest): Promise<HttpResponse> {
   if ((request.query.revisao ?? '0') !== '0') {
     const razao = 'O parâmetro revisao corresponde a uma revisão inexistente.'
@@ -63,7 +63,7 @@ export async function getCharge(network: Network, txid: string, request: HttpReq
   return json(200, toCob(charge, network.clock.now()))
 }
 
-/** What the answer to a charge and the payload at its location have in common. */
+/** Fields that the answer to a charge and the payload at its location share. */
 export function toCobBase(charge: ChargeRow, { isPaid }: { isPaid: boolean }) {
   const base = {
     calendario: { criacao: charge.createdAt.toISOString(), expiracao: charge.expiresInSeconds },
@@ -73,12 +73,12 @@ export function toCobBase(charge: ChargeRow, { isPaid }: { isPaid: boolean }) {
     valor: { original: toReais(cents(charge.amount)) },
     chave: receiverKey,
   }
-  // Nearly all have none.
+  // Most charges have none.
   if (charge.details === null) return base
   const details: unknown = JSON.parse(charge.details)
   assert(isRecord(details), 'the details of a charge are an object')
   const { modalidadeAlteracao, ...others } = details
-  // Left out of the answer where it is undefined.
+  // Undefined fields are left out of the answer.
   return { ...base, valor: { ...base.valor, modalidadeAlteracao }, ...others }
 }
 
@@ -95,7 +95,7 @@ function toRow(network: Network, txid: string, body: ChargeRequest): ChargeRow {
   assert(amount, 'the amount of a charge was checked')
   const { devedor, solicitacaoPagador, infoAdicionais } = body
   const { modalidadeAlteracao } = body.valor
-  // What is undefined is left out.
+  // Undefined fields are left out.
   const details = JSON.stringify({ modalidadeAlteracao, devedor, solicitacaoPagador, infoAdicionais })
   return {
     id: toChargeId(network, txid),

@@ -43,7 +43,7 @@ const statusOf = async (id: string) => {
 }
 
 describe('an infraction', () => {
-  it('is opened for the whole payment, and told of in the list', async () => {
+  it('is opened for the whole payment, and appears in the list', async () => {
     const endToEndId = await paid('12.34')
     const id = idOf(await simulator.openInfraction({ endToEndId }))
     const toTime = (at: number) => `${new Date(at).toISOString().slice(0, 19)}Z`
@@ -66,7 +66,7 @@ describe('an infraction', () => {
     expect(await returnsOf(endToEndId)).toBeUndefined()
   })
 
-  it('is accepted, and the money goes back a moment later', async () => {
+  it('returns the money a moment after its acceptance', async () => {
     await simulator.ask('PUT', `/webhook/${receiverKey}`, { body: { webhookUrl: 'http://x.example' } })
     const endToEndId = await paid('10.00')
     const id = idOf(await simulator.openInfraction({ endToEndId, amount: cents(400), reason: 'operational_failure' }))
@@ -113,7 +113,7 @@ describe('an infraction', () => {
   it.each([
     ['reject', 'REJEITADA'],
     ['cancel', 'CANCELADA_EFI'],
-  ] as const)('leaves the money where it is on %s, and another may be opened', async (decision, status) => {
+  ] as const)('leaves the money in the account on %s, and another dispute may be opened', async (decision, status) => {
     const endToEndId = await paid()
     const id = idOf(await simulator.openInfraction({ endToEndId }))
     expect(await simulator.openInfraction({ endToEndId })).toMatchObject({ code: 'already_open' })
@@ -123,7 +123,7 @@ describe('an infraction', () => {
     expect(await simulator.openInfraction({ endToEndId })).toMatchObject({ ok: true })
   })
 
-  it('takes only what is not returned yet, and never more than all', async () => {
+  it('takes only what is not returned yet, and never more than the whole payment', async () => {
     const endToEndId = await paid('10.00')
     const id = idOf(await simulator.openInfraction({ endToEndId }))
     await simulator.ask('PUT', `/pix/${endToEndId}/devolucao/a`, { body: { valor: '7.00' } })
@@ -138,7 +138,7 @@ describe('an infraction', () => {
     expect(await statusOf(more)).toBe('ABERTA')
   })
 
-  it('is decided once by ten at once', async () => {
+  it('is decided once by ten concurrent decisions', async () => {
     const endToEndId = await paid()
     const reference = idOf(await simulator.openInfraction({ endToEndId }))
     const all = await Promise.all(
@@ -160,7 +160,7 @@ describe('an infraction', () => {
     expect(await open({})).toMatchObject({ code: 'too_late' })
   })
 
-  it('is listed page by page, and only between two times', async () => {
+  it('is listed in pages, and only between two times', async () => {
     simulator.clock.advance(200 * day)
     for (let index = 0; index < 5; index++) idOf(await simulator.openInfraction({ endToEndId: await paid() }))
     const pages = await Promise.all(
@@ -197,7 +197,7 @@ describe('an unannounced return', () => {
     expect(refund.body).toMatchObject({ status: 400, violacoes: [{ razao: expect.stringContaining('AM09') }] })
   })
 
-  it('is refused for more than is left, and for a payment that is not there', async () => {
+  it('is refused for more than is left, and for an unknown payment', async () => {
     const endToEndId = await paid('10.00')
     expect(await simulator.returnUnannounced({ endToEndId, amount: cents(1001) })).toMatchObject({
       code: 'amount_invalid',

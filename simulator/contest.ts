@@ -22,18 +22,21 @@ export type InfractionInput = {
   endToEndId: string
   /** The whole payment by default. */
   amount?: Cents
-  /** Fraud by default. It is told by the nature of the return. */
+  /** Fraud by default. It determines the nature of the return. */
   reason?: InfractionReason
 }
 
 export type InfractionDecision = { reference: string; decision: 'accept' | 'reject' | 'cancel' }
 
-/** By the rules of MED, a payer contests within 80 days. */
+/** MED allows a payer to dispute a payment within 80 days. */
 export const contestWindowDays = 80
-/** Between the acceptance of a contest and the money's leaving, by the clock, so that a reader can see the state between. */
+/**
+ * The delay between the acceptance of a dispute and the return, by the clock, so that a client can observe the state in
+ * between.
+ */
 export const returnAfterAcceptanceMs = 1000
 
-/** Plays the payer's bank, which contests a payment, now or later. The answer's id is the contest's. */
+/** Acts as the payer's bank, which disputes a payment, now or later. The result's id is the dispute's. */
 export function openInfraction(
   network: Network,
   input: InfractionInput,
@@ -53,7 +56,10 @@ export function openInfraction(
   })
 }
 
-/** Decides an open contest, by its own id or by the payment's. Accepted, as much of the amount as the payment still has goes back to the payer. */
+/**
+ * Decides an open dispute, by its own id or by the payment's. If accepted, as much of the amount as the payment still
+ * has goes back to the payer.
+ */
 export async function decideInfraction(
   network: Network,
   { reference, decision }: InfractionDecision,
@@ -75,7 +81,10 @@ export async function decideInfraction(
   return { ok: true, id }
 }
 
-/** A return under MED with nothing told before it, as at a PSP that speaks only the standard. The answer's id is the return's. */
+/**
+ * A return under MED without a dispute before it, as at a PSP that offers only the standard. The result's id is the
+ * return's.
+ */
 export async function returnUnannounced(
   network: Network,
   { endToEndId, amount }: { endToEndId: string; amount?: Cents },
@@ -109,7 +118,7 @@ async function accept(client: pg.PoolClient, infraction: InfractionRow, at: Date
   return insertOwnReturn(client, { endToEndId, amount, nature: natures[reason], at, settlesAt })
 }
 
-/** A return that this PSP makes by itself. */
+/** A return that this PSP makes on its own. */
 export async function insertOwnReturn(
   client: pg.PoolClient,
   input: { endToEndId: string; amount: number; nature: ReturnNature; at: Date; settlesAt: Date },
@@ -117,7 +126,7 @@ export async function insertOwnReturn(
   const { at, settlesAt, ...others } = input
   const row: ReturnRow = {
     ...others,
-    // The PSP made it, so the id is the PSP's.
+    // The PSP chose this id, because it made the return.
     id: randomUUID().replaceAll('-', ''),
     returnId: newReturnId({ ispb: receiverAccount.bankAccount.ispb, at }),
     description: null,

@@ -1,15 +1,15 @@
-/** What became of something that a test or a developer has the network do. */
+/** The outcome of a control that a test or a developer used. */
 export type ControlOutcome = { ok: true; id: string } | { ok: false; code: ControlRefusal; message: string }
 
 const messages = {
   payment_unknown: 'There is no payment with this end-to-end id.',
   payout_unknown: 'There is no payout with this id that has reached its receiver.',
   infraction_unknown: 'There is no dispute with this reference, and no open one of a payment with this end-to-end id.',
-  amount_invalid: 'The amount is more than there is, or nothing.',
-  nothing_left: 'All of the money was returned before.',
-  too_late: 'A payment can be contested within 80 days only.',
-  already_open: 'The payment is contested already, and it is not decided.',
-  not_open: 'The infraction is decided already.',
+  amount_invalid: 'The amount is zero, or more than is left.',
+  nothing_left: 'All of the money was returned already.',
+  too_late: 'A payment can be disputed within 80 days only.',
+  already_open: 'The payment has an open dispute already.',
+  not_open: 'The dispute is decided already.',
 }
 
 export type ControlRefusal = keyof typeof messages

@@ -3,7 +3,7 @@ import type { ReturnRow } from './returns-store.ts'
 import { stateOf } from './settlement.ts'
 import { spiCodes } from './spi-codes.ts'
 
-/** The standard's Devolucao, as it stands at this time; with none, as it was taken. */
+/** The standard's Devolucao as it is at `now`. With null, as it was when it was accepted. */
 export function toDevolucao(row: ReturnRow, now: Date | null) {
   const state = now ? stateOf(row, now) : 'processing'
   return {

@@ -44,12 +44,12 @@ describe.each(names)('%s', (name) => {
   const charges = (rest: string) => `${manners[name].charges}/cob/${rest}`
   const pix = (rest: string) => `${manners[name].pix}/${rest}`
 
-  it('gives a token to who asks as it wants to be asked', async () => {
+  it('issues a token to a client that asks in this PSP’s way', async () => {
     const answer = await askToken(psp, manners[name])
     expect(answer).toMatchObject({ status: 200, body: { token_type: 'Bearer', expires_in: expect.any(Number) } })
   })
 
-  it('gives none to a stranger, to another way of asking, or elsewhere', async () => {
+  it('issues none for wrong credentials, for another way of asking, or at another path', async () => {
     const { token } = manners[name]
     const others = Object.values(manners).filter(({ token: { path } }) => path !== token.path)
     for (const other of others) expect((await askToken(psp, other)).body).not.toHaveProperty('access_token')
@@ -64,7 +64,7 @@ describe.each(names)('%s', (name) => {
     expect((await askToken(psp, { ...manners[name], token: anonymous })).status).toBeGreaterThanOrEqual(400)
   })
 
-  it('makes, shows and lists a charge that is paid, and returns a part', async () => {
+  it('creates, shows and lists a charge that is paid, and returns a part', async () => {
     const made = await ask('PUT', charges(txid), cob('12.00'))
     expect(made.status).toBe(['bb', 'santander'].includes(name) ? 200 : 201)
     const { location, txid: told } = made.body
@@ -90,7 +90,7 @@ describe.each(names)('%s', (name) => {
     )
   })
 
-  it('has payouts and infractions only where the PSP has', async () => {
+  it('has payouts and infractions only if the PSP has them', async () => {
     const has = name === 'generic' || name === 'efi'
     const sent = await ask('PUT', `/v3/gn/pix/p${count}`, payout())
     expect(sent.status).toBe(has ? 201 : 404)
@@ -123,7 +123,7 @@ describe.each(names)('%s', (name) => {
     expect(told?.body).toMatchObject(name === 'inter' ? [{ txid }] : { pix: [{ txid }] })
   })
 
-  it('says no in its own words', async () => {
+  it('refuses in its own format', async () => {
     const unknown = await ask('GET', charges('0'.repeat(32)))
     const nobody = await fetched(psp, {
       method: 'GET',
@@ -157,7 +157,7 @@ describe('quirks', () => {
     expect((await asked(psp, manner, 'GET', path)).body).toMatchObject({ status: 'ATIVA' })
   })
 
-  it('refuse the repeat of a charge elsewhere as the standard would', async () => {
+  it('refuse the repeat of a charge at other PSPs as the standard does', async () => {
     const psp = await openPsp(database.db.pool, 'sicredi', ['repeatedCharge=refused'])
     const path = `/api/v3/cob/${txidOf(++count)}`
     expect((await asked(psp, manners.sicredi, 'PUT', path, cob())).status).toBe(201)
@@ -166,7 +166,7 @@ describe('quirks', () => {
     await psp.close()
   })
 
-  it('tell Efí’s fee in the callback of a payment only, and nothing of who paid', async () => {
+  it('report Efí’s fee only in the callback of a payment, and nothing about the payer', async () => {
     const headers = { 'x-skip-mtls-checking': 'true' }
     const address = { webhookUrl: 'https://guiche.test/efi/fees' }
     await asked(at('efi'), manners.efi, 'PUT', `/v2/webhook/${receiverKey}`, address, headers)
@@ -183,7 +183,7 @@ describe('quirks', () => {
     expect((await paidAt('inter', '100.00')).componentesValor).toEqual({ original: { valor: '100.00' } })
   })
 
-  it('show a sent Pix at Efí as it is documented: the receiver’s CPF masked, and no reason of a rejection', async () => {
+  it('show a sent Pix at Efí as documented: the receiver’s CPF masked, and no reason of a rejection', async () => {
     const send = async (id: string, valor: string) => {
       const body = { valor, pagador: { chave: receiverKey }, favorecido: { chave: '52998224725' } }
       expect((await asked(at('efi'), manners.efi, 'PUT', `/v3/gn/pix/${id}`, body)).status).toBe(201)
@@ -198,7 +198,7 @@ describe('quirks', () => {
     expect(await send(`m${++count}`, '9000.05')).not.toHaveProperty('gnExtras')
   })
 
-  it('register an address at Efí that takes any call, for who says so', async () => {
+  it('register an address at Efí that accepts any call, if the client asks to skip the mTLS check', async () => {
     const path = `/v2/webhook/${receiverKey}`
     const headers = { 'x-skip-mtls-checking': 'true' }
     const answer = await asked(
@@ -212,7 +212,7 @@ describe('quirks', () => {
     expect(answer.status).toBe(201)
   })
 
-  it('want Banco do Brasil’s key, Sicoob’s client and Itaú’s with each request', async () => {
+  it('require the keys of Banco do Brasil, Sicoob and Itaú with each request', async () => {
     const path = `/cob/${txidOf(1)}`
     const without = { query: undefined, headers: undefined }
     expect(await asked(at('bb'), { ...manners.bb, ...without }, 'GET', `/pix/v2${path}`)).toMatchObject({
@@ -226,7 +226,7 @@ describe('quirks', () => {
     expect((await asked(at('itau'), wrong, 'GET', itau)).status).toBe(400)
   })
 
-  it('refuse milliseconds at Santander, and a long time at Banco do Brasil', async () => {
+  it('refuse milliseconds at Santander, and a long period at Banco do Brasil', async () => {
     const precise = 'inicio=2026-01-01T00:00:00.000Z&fim=2026-01-02T00:00:00.000Z'
     expect(await asked(at('santander'), manners.santander, 'GET', `/api/v1/pix?${precise}`)).toMatchObject({
       status: 400,
@@ -249,7 +249,7 @@ describe('quirks', () => {
     })
   })
 
-  it('name the code brcode and leave nulls at Sicoob, and tell but the location at Santander', async () => {
+  it('name the code brcode and keep nulls at Sicoob, and return only the location at Santander', async () => {
     const sicoob = await asked(at('sicoob'), manners.sicoob, 'PUT', `/pix/api/v2/cob/${txidOf(++count)}`, cob())
     expect(sicoob.body).toMatchObject({ brcode: expect.stringMatching(/^0002/), devedor: null, pix: null })
     expect(sicoob.body).not.toHaveProperty('pixCopiaECola')
@@ -270,7 +270,7 @@ describe('quirks', () => {
     expect((await asked(at('inter'), manners.inter, 'PUT', `/pix/v2/webhook/${receiverKey}`, open)).status).toBe(400)
   })
 
-  it('keep an address from asking for too many tokens at Sicredi', async () => {
+  it('limit the token requests of one address at Sicredi', async () => {
     const psp = await openPsp(database.db.pool, 'sicredi', ['tokensPerMinute=2'])
     const statuses = [1, 2, 3].map(async () => (await askToken(psp, manners.sicredi)).status)
     expect((await Promise.all(statuses)).toSorted()).toEqual([200, 200, 429])
@@ -279,7 +279,7 @@ describe('quirks', () => {
     await psp.close()
   })
 
-  it('grant fewer scopes than were asked for, and refuse what they stand for', async () => {
+  it('grant fewer scopes than requested, and refuse requests that need the others', async () => {
     const psp = await openPsp(database.db.pool, 'sicredi', ['deniedScopes=webhook.write,pix.write'])
     expect((await askToken(psp, manners.sicredi)).body.scope).toBe('cob.read cob.write pix.read webhook.read')
     const path = `/api/v2/webhook/${receiverKey}`
@@ -288,14 +288,14 @@ describe('quirks', () => {
     await psp.close()
   })
 
-  it('take the grant in the query at Santander only', async () => {
+  it('accept the grant in the query at Santander only', async () => {
     const inQuery = { ...manners.inter.token, query: 'grant_type=client_credentials' }
     const body = inQuery.body.replace('grant_type=client_credentials&', '')
     const refused = await askToken(at('inter'), { ...manners.inter, token: { ...inQuery, body } })
     expect(refused).toMatchObject({ status: 400, body: { error: 'unsupported_grant_type' } })
   })
 
-  it('want a scope named where the PSP does', async () => {
+  it('require a scope if the PSP does', async () => {
     for (const name of ['bb', 'sicredi', 'sicoob', 'inter'] as const) {
       const { token } = manners[name]
       const unnamed = { ...manners[name], token: { ...token, body: token.body.replace(`&${scope}`, '') } }
@@ -303,7 +303,7 @@ describe('quirks', () => {
     }
   })
 
-  it('are switched one by one: the case of a txid, and a callback without suffix', async () => {
+  it('can be set one by one: the case of a txid, and a callback without suffix', async () => {
     const psp = await openPsp(database.db.pool, 'generic', ['txidCase=upper', 'hasPixSuffix=false'])
     await asked(psp, manners.generic, 'PUT', `/webhook/${receiverKey}`, { webhookUrl: 'https://guiche.test/bare' })
     const txid = txidOf(0xabcdef00 + ++count)
@@ -317,7 +317,7 @@ describe('quirks', () => {
     await psp.close()
   })
 
-  it('are refused when they are none, with what would be right', () => {
+  it('are refused when invalid, with the valid values', () => {
     const plain = quirksOf('generic')
     expect(() => changeQuirks(plain, ['colour=red'])).toThrow(/payer=account\|person\|none/)
     expect(() => changeQuirks(plain, ['payer=all'])).toThrow('payer=account|person|none')
@@ -333,7 +333,7 @@ describe('quirks', () => {
 })
 
 describe('the controls', () => {
-  it('open to the control token, in any dialect', async () => {
+  it('accept the control token, in any dialect', async () => {
     const psp = at('sicoob')
     const made = await asked(psp, manners.sicoob, 'PUT', `/pix/api/v2/cob/${txidOf(++count)}`, cob())
     const body = JSON.stringify({ uri: made.body.brcode })
@@ -342,7 +342,7 @@ describe('the controls', () => {
     expect((await fetched(psp, { ...request, headers: { authorization: 'Bearer another' } })).status).toBe(401)
     const paid = await fetched(psp, { ...request, headers: { authorization: `Bearer ${controlToken}` } })
     expect(paid).toMatchObject({ status: 200, body: { endToEndId: expect.any(String) } })
-    // It is no token of the PSP.
+    // It is not a token of the PSP.
     const headers = { authorization: `Bearer ${controlToken}`, client_id: clientId }
     expect((await fetched(psp, { method: 'GET', path: `/pix/api/v2/cob/${txidOf(count)}`, headers })).status).toBe(401)
   })

@@ -1,10 +1,10 @@
 import { plain, type Quirks } from './quirks.ts'
 
 /*
- * What is known of each PSP, in 2026, as a difference from the standard. Sources, each read there:
+ * Known differences of each PSP from the standard, in 2026. Sources:
  * [ACBr] the ACBrPIXCD sources (frones/ACBr, Fontes/ACBrPIXCD, with their change log), a client in wide use in Brazil;
  * [Efí] dev.efipay.com.br, API Pix; [Inter] developers.inter.co, API Pix v2; [BB] developers.bb.com.br, API Pix v2.
- * "Not confirmed" is what is told by clients or from memory, and was not found in either.
+ * "Not confirmed" means: reported by clients or recalled from memory, but found in no source.
  */
 const differences = {
   generic: {},
@@ -23,7 +23,7 @@ const differences = {
     // [Efí]: gnExtras.tarifa, in the callbacks of an account whose configuration asks for it; 1.19 % is the list price.
     // Its gnExtras.pagador, masked, is not imitated.
     feeBasisPoints: 119,
-    // [Efí], [Efí-SDK]: the types of both questions about sent Pix.
+    // [Efí], [Efí-SDK]: the types of both queries for sent Pix.
     hasMaskedPayouts: true,
     payer: 'none',
   },
@@ -36,9 +36,9 @@ const differences = {
     isScopeRequired: true,
     // [BB]: ten minutes.
     tokenLifetimeSeconds: 600,
-    // [ACBr], [BB]. How its absence is answered is not confirmed.
+    // [ACBr], [BB]. The answer to a request without it is not confirmed.
     requiredQuery: 'gw-dev-app-key',
-    // Told by clients, not confirmed.
+    // Reported by clients, not confirmed.
     listDaysMax: 5,
     // [ACBr]: both shapes, with examples.
     errors: 'list',
@@ -65,9 +65,9 @@ const differences = {
     tokenLifetimeSeconds: 300,
     // [Itaú-OpenAPI]: on every operation. The correlation headers are optional, and UUIDs.
     requiredHeader: 'x-itau-apikey',
-    // That a 422 stands within violacoes.razao is told; its exact text is not confirmed.
+    // A 422 inside violacoes.razao is reported by clients; its exact text is not confirmed.
     errors: 'wrapped',
-    // Told by clients, not confirmed.
+    // Reported by clients, not confirmed.
     repeatedWebhook: 'refused',
     payer: 'none',
     hasPayouts: false,
@@ -76,13 +76,13 @@ const differences = {
   },
 
   sicredi: {
-    // That charges have a version of their own is not confirmed: [ACBr] has v2 for all.
+    // Not confirmed: charges have a version of their own. [ACBr] has v2 for all.
     chargesPath: '/api/v3',
     pixPath: '/api/v2',
     tokenBody: 'form',
     // [ACBr]
     isScopeRequired: true,
-    // That there is a limit is told; its height is not.
+    // Clients report a limit; the number is not confirmed.
     tokensPerMinute: 30,
     // [ACBr], 2023-02.
     returnStatus: '200',
@@ -93,7 +93,7 @@ const differences = {
   },
 
   sicoob: {
-    // [ACBr]: a Keycloak; the id alone, the certificate is the secret.
+    // [ACBr]: a Keycloak. Only the id is sent; the certificate is the secret.
     tokenPath: '/auth/realms/cooperado/protocol/openid-connect/token',
     chargesPath: '/pix/api/v2',
     pixPath: '/pix/api/v2',
@@ -138,7 +138,7 @@ const differences = {
   santander: {
     chargesPath: '/api/v1',
     pixPath: '/api/v1',
-    // [ACBr]: the grant stands in the query there, id and secret in the form.
+    // [ACBr]: the grant is in the query, id and secret in the form.
     tokenClient: 'body',
     tokenBody: 'form',
     tokenGrant: 'query_too',
@@ -148,7 +148,7 @@ const differences = {
     chargeStatus: '200',
     // [ACBr], 2023-03.
     acceptsMilliseconds: false,
-    // Told by clients, not confirmed.
+    // Reported by clients, not confirmed.
     code: 'location',
     payer: 'none',
     hasPayouts: false,
@@ -157,7 +157,7 @@ const differences = {
   },
 
   bradesco: {
-    // [ACBr]. That it answers a charge with a due date with 200 too, has nothing to act on here: there are none.
+    // [ACBr]. It also answers a charge with a due date with 200, but the simulator has no such charges.
     tokenPath: '/auth/server/oauth/token',
     chargesPath: '/v2',
     pixPath: '/v2',

@@ -1,20 +1,20 @@
 import { type HttpRequest, type HttpResponse, problem } from './http.ts'
 
 /**
- * What goes wrong: the answer is lost before or after the request took effect, the PSP fails before it, or it refuses, or says that it has
- * nothing of the kind, whatever is so.
+ * What goes wrong with a request: the answer is lost before or after it took effect, the PSP fails first, the PSP
+ * refuses it, or the PSP answers "not found" although the record exists.
  */
 export type Disturbance = 'none' | 'time_out_before' | 'time_out_after' | 'error_500' | 'refused' | 'not_found'
 
 /**
- * Decides for each request; called once, in the order in which they arrive, so that a test may count or draw lots. One that takes its time
- * delays the answer.
+ * Decides the fault of each request. Called once per request in the order of arrival, so that a test may count or draw.
+ * A slow one delays the answer.
  */
 export type Disturb = (request: HttpRequest) => Disturbance | Promise<Disturbance>
 
 /**
- * Answers with what is decided. A time-out is answered at once, with 504, as a gateway before the PSP would have it after
- * its patience: to the client as unknown as silence, and a thousand of them take no time.
+ * Answers as decided. A time-out is answered immediately with 504, as a gateway in front of the PSP would after its own
+ * time limit. For the client the outcome is as unknown as without an answer, and a thousand of them take no time.
  */
 export async function disturbed(disturbance: Disturbance, answer: () => Promise<HttpResponse>): Promise<HttpResponse> {
   if (disturbance === 'time_out_before') return timedOut()
@@ -25,7 +25,7 @@ export async function disturbed(disturbance: Disturbance, answer: () => Promise<
   return disturbance === 'time_out_after' ? timedOut() : answered
 }
 
-/** As unknown to who asked as silence. */
+/** The client knows as little as without any answer. */
 export function timedOut(): HttpResponse {
   return problem('TempoEsgotado', 'O serviço não respondeu a tempo.')
 }

@@ -12,7 +12,7 @@ const interBalancePath = '/banking/v2/saldo'
 const sicoobBalancePath = '/conta-corrente/v4/saldo'
 const infractionPaths = /^\/v2\/gn\/infracoes(\/|$)/
 
-/** What a request lacks that this PSP wants of each. Null when nothing does. */
+/** The error for a request that lacks what this PSP requires of each request. Null if it is complete. */
 export function findFault(quirks: Quirks, { query, headers }: HttpRequest): HttpResponse | null {
   const { requiredQuery, requiredHeader } = quirks
   if (requiredQuery !== null && query[requiredQuery] !== simulatorAppKey)
@@ -39,7 +39,7 @@ export function findFault(quirks: Quirks, { query, headers }: HttpRequest): Http
   )
 }
 
-/** Where the standard has what this PSP has at this path; null where it has nothing. */
+/** The standard's path for a path of this PSP. Null if the PSP has no such path. */
 export function toStandardPath(quirks: Quirks, path: string): string | null {
   if (payoutPaths.test(path)) return quirks.hasPayouts && quirks.payouts === 'efi' ? path : null
   if (interPaths.test(path)) return quirks.hasPayouts && quirks.payouts === 'inter' ? path : null
@@ -60,7 +60,7 @@ function isUnder(path: string, prefix: string, resource: string): boolean {
   return path.length === end || path[end] === '/'
 }
 
-/** The scope without which a request to this place of the standard is refused. */
+/** The scope that a request to this path of the standard requires. */
 export function toScope(method: string, path: string): string {
   if (payoutPaths.test(path)) return method === 'GET' ? 'gn.pix.send.read' : 'gn.pix.send'
   const right = method === 'GET' ? 'read' : 'write'

@@ -1,6 +1,6 @@
 /**
- * A request and its answer as plain data, so that one function serves both in place of a socket and behind one.
- * Header names are in lower case; `path` has no query and is not decoded.
+ * A request and its answer as plain data, so that one function serves tests directly and a socket. Header names are in
+ * lower case; `path` has no query and is not decoded.
  */
 export type HttpRequest = {
   method: string
@@ -8,7 +8,7 @@ export type HttpRequest = {
   query: Record<string, string>
   headers: Record<string, string>
   body: string | undefined
-  /** The owner, where a socket names one. */
+  /** The client's address, if the request came over a socket. */
   address?: string
 }
 
@@ -16,7 +16,7 @@ export type HttpResponse = { status: number; headers: Record<string, string>; bo
 
 export type Violation = { razao: string; propriedade: string }
 
-/** The errors of the Central Bank's API Pix that this PSP knows: its names, the status and the title of each. */
+/** The errors of the Central Bank's API Pix that this PSP uses: name, status and title. */
 const problems = {
   RequisicaoInvalida: { status: 400, title: 'Requisição inválida.' },
   NaoAutenticado: { status: 401, title: 'Token de acesso ausente, inválido ou expirado.' },
@@ -47,8 +47,8 @@ const problems = {
 
 export type ProblemName = keyof typeof problems
 
-// The standard has one name for a charge that a location shows no more, and lets the status say whether for ever; it has none for
-// a charge that is there already.
+// The standard has one name for a charge that its location no longer shows, and the status says whether that is final.
+// It has none for a charge that exists already.
 const standardNames: Partial<Record<ProblemName, string>> = { CobPayloadRemovido: 'CobPayloadNaoEncontrado' }
 
 export function json(status: number, value: unknown): HttpResponse {
@@ -70,7 +70,7 @@ export function problem(name: ProblemName, detail: string, violacoes: Violation[
   }
 }
 
-/** Undefined for what is not JSON. */
+/** Undefined if the text is not JSON. */
 export function parseJson(text: string | undefined): unknown {
   if (text === undefined) return undefined
   try {

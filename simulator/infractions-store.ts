@@ -1,9 +1,9 @@
 import type pg from 'pg'
 
-/** A contest of a payment under MED. */
+/** A dispute (MED) of a payment. */
 export type InfractionRow = {
   id: string
-  /** The number under which people speak of it. */
+  /** The number that people quote. */
   protocol: number
   endToEndId: string
   amount: number
@@ -11,11 +11,11 @@ export type InfractionRow = {
   state: InfractionState
   openedAt: Date
   changedAt: Date
-  /** When the money goes back, once it is accepted. */
+  /** When the money goes back, once the dispute is accepted. */
   returnSettlesAt: Date | null
 }
 
-/** With when the payment came that is disputed. */
+/** With the time of the disputed payment. */
 export type ListedInfraction = InfractionRow & { paidAt: Date }
 
 export type InfractionReason = 'fraud' | 'operational_failure'
@@ -49,7 +49,7 @@ export async function hasOpenInfraction(client: pg.PoolClient, endToEndId: strin
   return rowCount !== 0
 }
 
-/** The one that is open of a payment, by its id; null for none. */
+/** The open dispute of a payment, by the payment's id. Null if there is none. */
 export async function findOpenInfraction(pool: pg.Pool, endToEndId: string, now: Date): Promise<string | null> {
   const { rows } = await pool.query<{ id: string }>({
     text: `
@@ -78,7 +78,7 @@ export async function updateInfraction(
   })
 }
 
-// One may be kept before it is opened.
+// A dispute may be stored before its opening time.
 const filtered = `
   opened_at <= $3 and case $4 when 'opened' then opened_at when 'changed' then changed_at else paid_at end between $1 and $2`
 

@@ -6,12 +6,13 @@ import { parsePage, toParameters } from './page.ts'
 import type { Quirks } from './quirks.ts'
 import { receiverAccount, receiverKey } from './receiver-account.ts'
 
-/** Efí names the last day of its analysis. Seven days are the Central Bank's rule. */
+/** Efí returns the last day of its analysis. Seven days are the Central Bank's rule. */
 const analysisMs = 7 * 86_400_000
 
 /**
- * `GET /v2/gn/infracoes?inicio&fim`, written from Efí's documentation ("Listar infrações MED") and the types of its own SDK (sdk-node-apis-efi,
- * `medList`): fields, states and errors are theirs. An accepted dispute stays ACEITA: its return shows in the payment only.
+ * `GET /v2/gn/infracoes?inicio&fim`, written from Efí's documentation ("Listar infrações MED") and the types of its SDK
+ * (sdk-node-apis-efi, `medList`): fields, states and errors are Efí's. An accepted dispute stays ACEITA: only the
+ * payment shows its return.
  */
 export async function getInfractions(network: Network, quirks: Quirks, request: HttpRequest): Promise<HttpResponse> {
   if (quirks.isInfractionListOff) return switchedOff()
@@ -53,7 +54,7 @@ function toInfracao(row: ListedInfraction) {
   }
 }
 
-/** In whole seconds, as the documentation's examples are. */
+/** In whole seconds, as in the documentation's examples. */
 function toTime(date: Date): string {
   return `${date.toISOString().slice(0, 19)}Z`
 }

@@ -6,19 +6,19 @@ const prefix = '/qr/v2/'
 const tokenLength = 22
 
 /**
- * The id under which a charge is kept: a keyed hash of its txid. So a location tells nothing of the txid, as on the real
- * network, and yet one index serves both to find a charge and to refuse a second one.
+ * The id under which a charge is stored: a keyed hash of its txid. A location reveals nothing of the txid, as on the
+ * real network, and one index serves both to find a charge and to refuse a second one.
  */
 export function toChargeId(network: Pick<Network, 'secrets'>, txid: string): string {
   return createHmac('sha256', network.secrets.locationKey).update(txid).digest('hex').slice(0, 32)
 }
 
-/** Where the payload of a charge is, without scheme: what its BR Code holds. */
+/** The address of a charge's payload, without scheme, as in its BR Code. */
 export function toLocation(charge: { baseUrl: string; id: string }): string {
   return `${withoutScheme(charge.baseUrl)}${prefix}${Buffer.from(charge.id, 'hex').toString('base64url')}`
 }
 
-/** `/qr/v2/…` → the charge's id; null for any other path. */
+/** The charge's id in a path `/qr/v2/…`. Null for any other path. */
 export function readLocationPath(path: string): string | null {
   const token = path.startsWith(prefix) ? path.slice(prefix.length) : ''
   if (token.length !== tokenLength) return null
@@ -26,7 +26,10 @@ export function readLocationPath(path: string): string | null {
   return bytes.toString('base64url') === token ? bytes.toString('hex') : null
 }
 
-/** The base URL of this network that a location lies under, and the path from there; null for another's location. */
+/**
+ * The base URL of this network that contains the location, and the path below it. Null for a location of another
+ * network.
+ */
 export function resolveLocation(location: string, baseUrls: string[]): { baseUrl: string; path: string } | null {
   for (const baseUrl of baseUrls) {
     const base = withoutScheme(baseUrl)
@@ -39,7 +42,7 @@ export function toKeysUrl(baseUrl: string): string {
   return `${baseUrl}/qr/jwks.json`
 }
 
-/** Takes the slash off the end. Throws when no BR Code could hold a location under this address. */
+/** Removes a final slash. Throws if no BR Code could contain a location under this address. */
 export function parseBaseUrl(text: string): string {
   const baseUrl = text.replace(/\/+$/, '')
   const length = withoutScheme(baseUrl).length

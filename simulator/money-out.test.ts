@@ -36,7 +36,7 @@ const payout = (valor: unknown = '5.00', more: object = {}) => ({
 const told = () => simulator.callbacks.map(({ body }) => body)
 
 describe('a return', () => {
-  it('is answered, read and shown with the Pix as the standard has it', async () => {
+  it('is created, fetched and shown with the Pix as in the standard', async () => {
     const { txid, endToEndId } = await paid()
     const path = `/pix/${endToEndId}/devolucao/${newId()}`
     const now = simulator.clock.now().toISOString()
@@ -59,7 +59,7 @@ describe('a return', () => {
     await expect.poll(told).toContainEqual({ pix: [pix] })
   })
 
-  it('filters the list of Pix', async () => {
+  it('is a filter of the list of Pix', async () => {
     simulator.clock.advance(3_600_000)
     const [returned, kept] = [await paid(), await paid()]
     await simulator.ask('PUT', `/pix/${returned.endToEndId}/devolucao/${newId()}`, { body: { valor: '1.00' } })
@@ -83,14 +83,14 @@ describe('a return', () => {
     [{ valor: '1.00', descricao: 'x'.repeat(141) }, 'devolucao.descricao'],
     [{ valor: '1.00', descricao: '\u0000' }, 'devolucao.descricao'],
     [{ valor: '10.01' }, 'devolucao.valor'],
-  ])('of %j is refused', async (body, propriedade) => {
+  ])('with %j is refused', async (body, propriedade) => {
     const { endToEndId } = await paid()
     const answer = await simulator.ask('PUT', `/pix/${endToEndId}/devolucao/${newId()}`, { body })
     expect(answer).toMatchObject({ status: 400, body: { type: expect.stringMatching(/PixDevolucaoInvalida$/) } })
     expect(answer.body.violacoes).toContainEqual(expect.objectContaining({ propriedade }))
   })
 
-  it('has an id of up to 35 letters and digits, once for each Pix', async () => {
+  it('has an id of up to 35 letters and digits, unique for each Pix', async () => {
     const { endToEndId } = await paid()
     const put = (id: string, body: object = { valor: '1.00' }, pix = endToEndId) =>
       simulator.ask('PUT', `/pix/${pix}/devolucao/${id}`, { body })
@@ -103,7 +103,7 @@ describe('a return', () => {
     expect((await simulator.ask('GET', `/pix/${endToEndId}/devolucao/none`)).status).toBe(404)
   })
 
-  it('that was rejected leaves the money for another', async () => {
+  it('leaves the money for another return when it was rejected', async () => {
     const { endToEndId } = await paid('8000.01')
     const put = (valor: string) => simulator.ask('PUT', `/pix/${endToEndId}/devolucao/${newId()}`, { body: { valor } })
     await put('8000.01')
@@ -116,7 +116,7 @@ describe('a return', () => {
 })
 
 describe('a payout', () => {
-  it('is answered, read and told of as Efí does', async () => {
+  it('is answered, fetched and reported as at Efí', async () => {
     const id = newId()
     const path = `/v3/gn/pix/${id}`
     const now = simulator.clock.now().toISOString()
@@ -157,7 +157,7 @@ describe('a payout', () => {
     expect(other).toMatchObject({ status: 400, body: { violacoes: [{ propriedade: 'idEnvio' }] } })
   })
 
-  it('that is rejected is told of with its code', async () => {
+  it('is reported with its code when it is rejected', async () => {
     const id = newId()
     await simulator.ask('PUT', `/v3/gn/pix/${id}`, { body: payout('9000.03') })
     const erro = { codigo: 'AC03', origem: 'SPI', motivo: expect.stringContaining('inexistente') }
@@ -178,14 +178,14 @@ describe('a payout', () => {
     [payout('5.00', { pagador: { chave: receiverKey, infoPagador: '\u0000' } })],
     [payout('9000.90')],
     [undefined],
-  ])('of %j is refused, and not kept', async (body) => {
+  ])('with %j is refused, and not stored', async (body) => {
     const id = newId()
     expect((await simulator.ask('PUT', `/v3/gn/pix/${id}`, { body })).status).toBe(400)
     expect((await simulator.ask('GET', `/v2/gn/pix/enviados/id-envio/${id}`)).status).toBe(404)
   })
 })
 
-describe('how it ends', () => {
+describe('the outcome of outgoing money', () => {
   it('is the same after a restart', async () => {
     const { endToEndId } = await paid('8000.02')
     const [slow, rejected] = [newId(), newId()]
@@ -203,7 +203,7 @@ describe('how it ends', () => {
 })
 
 describe('a disturbance', () => {
-  it('strikes requests, before or after they took effect, and nothing else', async () => {
+  it('affects requests, before or after they took effect, and nothing else', async () => {
     const plan: Disturbance[] = []
     const seen: string[] = []
     const disturbed = await testSimulator(database.db.pool, {
@@ -228,7 +228,7 @@ describe('a disturbance', () => {
 })
 
 describe('the sandbox over HTTP', () => {
-  it('takes every control, and answers as the function does', async () => {
+  it('has every control, and answers as the function does', async () => {
     const { endToEndId } = await paid()
     const post = (control: string, body: object) => simulator.ask('POST', `/sandbox/${control}`, { body })
     const opened = await post('infraction', { endToEndId, amount: 100, reason: 'operational_failure' })
@@ -245,7 +245,7 @@ describe('the sandbox over HTTP', () => {
     expect(await post('payout-return', { payoutId: id, amount: 500 })).toMatchObject({ status: 200 })
   })
 
-  it('refuses what is none', async () => {
+  it('refuses an unknown control', async () => {
     for (const control of ['payment', 'infraction', 'decision', 'return', 'payout-return']) {
       expect((await simulator.ask('POST', `/sandbox/${control}`, { body: { endToEndId: 1 } })).status).toBe(400)
     }

@@ -11,55 +11,55 @@ import type { ChargeRow, ChargeWithPixes, NetworkSecrets, WebhookRow } from './s
 import type { TokenLimit } from './token-limit.ts'
 
 /**
- * Posts a callback and resolves with the status of the answer. Anonymous, it shows no certificate, as a PSP tries whether
- * the address wants one.
+ * Posts a callback and resolves with the status of the answer. With `isAnonymous` it shows no certificate: a PSP checks
+ * that way whether the address requires one.
  */
 export type SendCallback = (url: string, body: unknown, how?: { isAnonymous: boolean }) => Promise<number>
 
-/** As much of pino as is needed here. */
+/** The part of pino's interface that the simulator uses. */
 export type Log = { warn(data: object, message: string): void }
 
-/** What every part of a running simulator works with. */
+/** Everything that the parts of a running simulator share. */
 export type Network = {
   pool: pg.Pool
   clock: Clock
   log: Log
-  /** Where this process is reached, without a slash at the end. */
+  /** The address of this process, without a final slash. */
   baseUrl: string
   secrets: NetworkSecrets
   signer: Signer
-  /** How it behaves: honestly, unless it was told otherwise. */
+  /** Its fault profile: honest unless it was changed. */
   nature: Nature
-  // What is asked for often, by many at a time: each shares a statement with the others.
+  // Frequent operations, which share statements with concurrent ones.
   /** True when the charge is new. */
   insertCharge(row: ChargeRow): Promise<boolean>
   findCharge(id: string): Promise<ChargeWithPixes | null>
   /** Marks a charge as paid; false when it was already. */
   insertPix(pix: NewPix): Promise<boolean>
-  /** Every address under which the network has been reached: the participants' directory of this small world. */
+  /** Every address that the network has had: the directory of participants. */
   listBaseUrls(nothing: undefined): Promise<string[]>
-  /** A page of a list of Pix, and how many there are in all of them. Pages count from zero. */
+  /** One page of a list of Pix, and the total of all pages. Pages count from zero. */
   readPix(filter: PixFilter, of: { page: number; pageSize: number }): Promise<{ total: number; rows: PixRow[] }>
-  /** Where the callbacks about the receiver's key are posted. */
+  /** The address for callbacks about the receiver's key. */
   webhook: Shared<WebhookRow | null>
-  /** In what this PSP differs from the standard. */
+  /** This PSP's differences from the standard. */
   quirks: Quirks
   tokenLimit: TokenLimit
-  /** The scopes of a request's token; null where it has none that counts. */
+  /** The scopes of a request's token. Null without a valid token. */
   readScopes(request: HttpRequest): string[] | null
-  /** What the network's developer may show in place of a token of the PSP; null where there is none. */
+  /** The developer's token for the sandbox controls, accepted in place of a token of the PSP. Null if there is none. */
   controlToken: string | null
   sendCallback: SendCallback
-  /** Does something after the answer. `close` waits for it. */
+  /** Runs a task after the answer. `close` waits for it. */
   inBackground(task: () => Promise<void>): void
-  /** Aborted when the simulator closes: every pause ends at once. */
+  /** Aborted when the simulator closes, which ends every pause. */
   closing: AbortSignal
 }
 
-/** A timer takes no more than 31 bits of milliseconds: 24 days. */
+/** The longest timer: 31 bits of milliseconds, 24 days. */
 export const timerMsMax = 2 ** 31 - 1
 
-/** Waits, and resolves with false when the simulator closed meanwhile. */
+/** Waits. Resolves with false if the simulator closed in the meantime. */
 export async function waited(network: Network, ms: number): Promise<boolean> {
   try {
     await pause(ms, undefined, { signal: network.closing, ref: false })

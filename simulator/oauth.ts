@@ -6,7 +6,7 @@ import { simulatorCredentials } from './receiver-account.ts'
 import type { TokenLimit } from './token-limit.ts'
 import { isRecord } from './validate.ts'
 
-// Their places tell them within a token: a new one goes to the end.
+// A token encodes scopes by their position: append new ones at the end.
 const scopes = [
   ...['cob.read', 'cob.write', 'pix.read', 'pix.write', 'webhook.read', 'webhook.write'],
   ...['gn.pix.send', 'gn.pix.send.read', 'gn.infractions.read', 'gn.balance.read'],
@@ -17,11 +17,11 @@ const scopes = [
 type Deps = { clock: Clock; tokenKey: Buffer; quirks: Quirks }
 
 /**
- * `POST` to the place of tokens: client credentials in HTTP Basic or in the body, the grant as a form or as JSON, as the quirks
- * have it.
+ * `POST` to the token endpoint: client credentials in HTTP Basic or in the body, the grant as a form or as JSON, as the
+ * quirks say.
  *
- * A token is its expiry, its scopes and a keyed hash of both, so that every process on this database accepts a token of any
- * other and none has to store it.
+ * A token is its expiry, its scopes and a keyed hash of both. Every process on this database accepts the tokens of all
+ * others, and none stores them.
  */
 export function issueToken(deps: Deps & { tokenLimit: TokenLimit }, request: HttpRequest): HttpResponse {
   const { quirks } = deps
@@ -52,12 +52,12 @@ export function issueToken(deps: Deps & { tokenLimit: TokenLimit }, request: Htt
 
 type Token = { expiresAt: number; scopes: string[] }
 
-// More than are in use at once. When it is full it is emptied.
+// More than are in use at the same time. A full cache is emptied.
 const tokensMax = 1000
 
 /**
- * Reads the scopes of a request's token; null where it has none that counts. The signature of a token is verified once (3 µs), and its expiry
- * looked at each time.
+ * Reads the scopes of a request's token. Null without a valid token. The signature of a token is verified once (3 µs),
+ * its expiry each time.
  */
 export function createScopeReader({ clock, tokenKey }: Pick<Deps, 'clock' | 'tokenKey'>) {
   const verified = new Map<string, Token>()
@@ -84,7 +84,7 @@ export function sameText(left: string, right: string): boolean {
   return a.length === b.length && timingSafeEqual(a, b)
 }
 
-/** The members of the body, and of the query where it counts too. Null for a body of another kind than is taken. */
+/** The fields of the body, and of the query if it counts too. Null for a body of an unexpected type. */
 function readBody(quirks: Quirks, { headers, query, body }: HttpRequest): Record<string, unknown> | null {
   const isJson = headers['content-type']?.includes('json') ?? false
   if (quirks.tokenBody !== 'any' && isJson !== (quirks.tokenBody === 'json')) return null

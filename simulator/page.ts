@@ -1,10 +1,10 @@
 import type { Violation } from './http.ts'
 import { parseCount, parseDateTime } from './validate.ts'
 
-/** A page of a list between two times, as every list of API Pix asks for it. Pages count from zero. */
+/** A page of a list between two times, as in every list of API Pix. Pages count from zero. */
 export type Page = { from: Date; to: Date; page: number; pageSize: number }
 
-/** The page, or what of its parameters or of the `others` is not as it must be. */
+/** The page, or the invalid ones among its parameters and `others`. */
 export function parsePage(
   query: Record<string, string>,
   others: Record<string, boolean> = {},
@@ -25,7 +25,7 @@ export function parsePage(
   return { violacoes: faulty.map((name) => ({ razao: `O parâmetro ${name} não é válido.`, propriedade: name })) }
 }
 
-/** What an answer says of the page that it is. */
+/** The description of the page within an answer. */
 export function toParameters({ from, to, page, pageSize }: Page, total: number) {
   return {
     inicio: from.toISOString(),

@@ -23,12 +23,12 @@ afterAll(async () => {
 
 const newTxid = () => txidOf(next++)
 const merchant = { merchantName: 'LOJA', merchantCity: 'SAO PAULO' }
-// The code of the Central Bank's manual for a key alone.
+// A code with only a key, from the Central Bank's manual.
 const staticCode =
   '00020126580014br.gov.bcb.pix0136123e4567-e12b-12d1-a456-4266554400005204000053039865802BR5913Fulano de Tal6008BRASILIA62070503***63041D3D'
 
 describe('a payment', () => {
-  it('is told by the charge, by its own id and in the list', async () => {
+  it('shows in the charge, under its own id and in the list', async () => {
     const txid = newTxid()
     const outcome = await simulator.pay({ uri: await simulator.charge(txid, '25.90') })
     if (!outcome.ok) throw new Error(outcome.message)
@@ -44,7 +44,7 @@ describe('a payment', () => {
     expect((await simulator.ask('GET', '/pix', { query })).body.pix).toMatchObject([pix])
   })
 
-  it('is taken once from twenty at once', async () => {
+  it('is accepted once from twenty concurrent ones', async () => {
     const uri = await simulator.charge(newTxid())
     const outcomes = await Promise.all(Array.from({ length: 20 }, () => simulator.pay({ uri })))
     expect(outcomes.filter((outcome) => outcome.ok)).toHaveLength(1)
@@ -81,7 +81,7 @@ describe('a payment', () => {
     })
   })
 
-  it('is refused by what the payer’s bank sees', async () => {
+  it('is refused by the checks of the payer’s bank', async () => {
     const pay = async (uri: string) => {
       const outcome = await simulator.pay({ uri })
       return outcome.ok ? 'paid' : outcome.code
@@ -120,7 +120,7 @@ describe('a payment', () => {
     expect(await simulator.pay({ uri: staticCode, payer })).toMatchObject({ ok: false, code: 'payer_invalid' })
   })
 
-  it('is refused for nothing', async () => {
+  it('is refused with the amount zero', async () => {
     const uri = await simulator.charge(newTxid())
     expect(await simulator.pay({ uri, amount: cents(0) })).toMatchObject({ ok: false, code: 'amount_invalid' })
   })
@@ -135,12 +135,12 @@ describe('a payload', () => {
     return { jws, jwk: { ...(await exportJWK(publicKey)), kid, alg: 'ES256' } }
   }
 
-  it('signed with another key than the host publishes is not believed', async () => {
+  it('is refused when it is signed with another key than the host publishes', async () => {
     const { jws } = await sign(`${baseUrl}/qr/jwks.json`)
     expect(await verifyPayload(fetch, baseUrl, jws)).toBeNull()
   })
 
-  it('that names the keys of another host is not believed, whatever they say', async () => {
+  it('is refused when it names the keys of another host, even if the signature matches', async () => {
     const { jws, jwk } = await sign('http://attacker.example/qr/jwks.json')
     const answer = { status: 200, headers: {}, body: JSON.stringify({ keys: [jwk] }) }
     expect(await verifyPayload(async () => answer, baseUrl, jws)).toBeNull()
@@ -149,7 +149,7 @@ describe('a payload', () => {
     expect(await verifyPayload(async () => keys, baseUrl, honest.jws)).toEqual({})
   })
 
-  it.each(['', 'x.y.z', 'eyJhbGciOiJub25lIn0.e30.'])('that is no signed text is not believed: %j', async (jws) => {
+  it.each(['', 'x.y.z', 'eyJhbGciOiJub25lIn0.e30.'])('is refused when it is not a signed text: %j', async (jws) => {
     expect(await verifyPayload(fetch, baseUrl, jws)).toBeNull()
   })
 })
@@ -169,7 +169,7 @@ describe('a callback', () => {
     expect(simulator.callbacks).toEqual([])
   })
 
-  it('tells of the payment as the list does', async () => {
+  it('has the payment as in the list', async () => {
     await register()
     const endToEndId = await payOne()
     await expect.poll(() => simulator.callbacks).toHaveLength(1)
@@ -177,7 +177,7 @@ describe('a callback', () => {
     expect(simulator.callbacks).toEqual([{ url: 'https://shop.example/callbacks/x/pix', body: { pix: [body] } }])
   })
 
-  it('is tried three times, and then only logged', async () => {
+  it('is tried three times, and its failure is then only logged', async () => {
     await register()
     simulator.answers.push(500, new Error('no route'), 302)
     await payOne()
@@ -185,7 +185,7 @@ describe('a callback', () => {
     expect(simulator.callbacks).toHaveLength(3)
   })
 
-  it('is given up when the simulator closes', async () => {
+  it('is abandoned when the simulator closes', async () => {
     await register()
     const own = await testSimulator(database.db.pool)
     own.answers.push(500, 500)
@@ -197,7 +197,7 @@ describe('a callback', () => {
 })
 
 describe('the list of payments', () => {
-  it('comes in pages that count from zero', async () => {
+  it('has pages that count from zero', async () => {
     simulator.clock.advance(3_600_000)
     const inicio = simulator.clock.now().toISOString()
     const ids: string[] = []
@@ -258,7 +258,7 @@ describe('the list of payments', () => {
     expect(answer.body.violacoes).toContainEqual({ razao: expect.any(String), propriedade: Object.keys(query)[0] })
   })
 
-  it('knows no payment that was not made', async () => {
+  it('has no payment that was not made', async () => {
     expect((await simulator.ask('GET', `/pix/E${'1'.repeat(31)}`)).status).toBe(404)
     expect((await simulator.ask('GET', '/pix/%00')).status).toBe(404)
   })

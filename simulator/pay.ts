@@ -17,10 +17,10 @@ import { isRecord } from './validate.ts'
 export type PayInput = {
   /** The copy-and-paste code. */
   uri: string
-  /** Pays this amount instead of the charge's, so that a shop can see what a differing amount looks like. */
+  /** Pays this amount instead of the charge's, so that a merchant can test a differing amount. */
   amount?: Cents
   payer?: PayerInput
-  /** What is to go wrong, or that nothing is; without it, what the amount or the bank's character asks for. */
+  /** What goes wrong, or `honest` for nothing. Without it, the charge's amount or the bank's fault profile decides. */
   behaviour?: Behaviour | 'honest'
 }
 
@@ -38,12 +38,12 @@ export type PayRefusal =
 
 export type PayOutcome = { ok: true; endToEndId: string } | { ok: false; code: PayRefusal; message: string }
 
-/** Reads the receiver's PSP: a GET on a path of it. */
+/** Sends a GET for a path to the receiver's PSP. */
 type Fetch = (path: string) => Promise<HttpResponse>
 
 /**
- * Plays the payer's bank: reads the code, fetches the charge at its location, verifies who signed it, and pays it
- * once, unless it misbehaves. `onPaid` is told after the commit, of each Pix that came of it.
+ * Acts as the payer's bank: reads the code, fetches the charge at its location, verifies the signature and pays once,
+ * unless a fault is injected. After the commit it calls `onPaid` with each resulting Pix.
  */
 export async function pay(
   deps: { network: Network; fetch: Fetch; onPaid: (pix: NewPix) => void },
@@ -86,7 +86,7 @@ export async function pay(
 type Refused = Extract<PayOutcome, { ok: false }>
 type Readable = { ok: true; charge: Payable }
 
-/** What a bank remembers of a charge that can be read no more. Null when it was another reason that it is not paid. */
+/** The stored charge, if its location has expired or is paid but the bank pays anyway. Null for any other refusal. */
 async function recallCharge(network: Network, chargeId: string, { code }: Refused): Promise<Payable | null> {
   if (code !== 'already_paid' && code !== 'charge_expired') return null
   const charge = await network.findCharge(chargeId)
@@ -95,7 +95,7 @@ async function recallCharge(network: Network, chargeId: string, { code }: Refuse
   return { txid: charge.txid, amount: cents(charge.amount), expiresAt, isPaid: charge.pixes.length > 0 }
 }
 
-/** A bank that pays late or twice does not look whether it may. */
+/** A bank that pays late or twice ignores these refusals. */
 function isOverlooked(code: PayRefusal, behaviours: Behaviour[]): boolean {
   return behaviours.includes(code === 'charge_expired' ? 'late' : 'twice')
 }
@@ -119,8 +119,8 @@ function isPaid(answer: HttpResponse): boolean {
 }
 
 /**
- * The payload, if it is signed with a key that the location's own host publishes. Without the look at `jku` anyone
- * could sign a payload with a key of his own and name his own server.
+ * The payload, if it is signed with a key that the location's own host publishes. Without the check of `jku` anyone
+ * could sign a payload with their own key and name their own server.
  */
 export async function verifyPayload(fetch: Fetch, baseUrl: string, jws: string): Promise<unknown> {
   try {
@@ -136,11 +136,11 @@ export async function verifyPayload(fetch: Fetch, baseUrl: string, jws: string):
 
 let known = { text: '', keySet: createLocalJWKSet({ keys: [] }) }
 
-/** As a bank keeps the keys that it read, made ready once. */
+/** Imports published keys once and caches them, as a bank does. */
 function toKeySet(text: string): typeof known.keySet {
   if (known.text === text) return known.keySet
   const keys = parseJson(text)
-  if (!isKeySet(keys)) throw new Error('These are no keys')
+  if (!isKeySet(keys)) throw new Error('The document is not a key set')
   known = { text, keySet: createLocalJWKSet(keys) }
   return known.keySet
 }
@@ -149,7 +149,7 @@ function isKeySet(value: unknown): value is JSONWebKeySet {
   return isRecord(value) && Array.isArray(value.keys) && value.keys.every(isRecord)
 }
 
-/** Reads what a bank needs of a payload, and refuses by its own look what is not payable. */
+/** Reads the fields that a bank needs of a payload, and refuses what cannot be paid. */
 function readPayload(payload: unknown, now: Date): Readable | Refused {
   if (!isRecord(payload) || !isRecord(payload.valor) || !isRecord(payload.calendario)) return refused('payload_invalid')
   const { txid, status, valor, calendario } = payload

@@ -3,12 +3,12 @@ import { isInternationalName } from '../src/lib/text.ts'
 import type { AccountHolder } from '../src/pix/holder.ts'
 import { normalizePixKey } from '../src/pix/key.ts'
 
-/** As much of the payer as matters to who asks; the rest is filled in. */
+/** The fields of a payer that matter to the caller. The others have defaults. */
 export type PayerInput = Partial<Omit<AccountHolder, 'bankAccount'>> & {
   bankAccount?: Partial<AccountHolder['bankAccount']>
 }
 
-/** Who pays when nobody else is named. She does not exist; her document passes the check digits. */
+/** The default payer. She does not exist; her document passes the check digits. */
 export const defaultPayer: AccountHolder = {
   type: 'PF',
   name: 'Maria Aparecida da Silva',
@@ -17,7 +17,7 @@ export const defaultPayer: AccountHolder = {
   pix: { key: '52998224725', type: 'CPF' },
 }
 
-/** The whole account holder, the document and the key in their normal form; null when a part is not plausible. */
+/** The whole account holder, with document and key in their normal form. Null if a field is not plausible. */
 export function completePayer(input: PayerInput = {}): AccountHolder | null {
   const document = parseDocument(input.document ?? defaultPayer.document)
   const name = input.name ?? defaultPayer.name

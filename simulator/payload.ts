@@ -11,7 +11,7 @@ export const signingAlgorithm = 'ES256'
 
 export type Signer = { key: Awaited<ReturnType<typeof importJWK>>; kid: string; publicJwk: JWK }
 
-/** A new private key as JWK text, for a network that has none yet. */
+/** A new private key as JWK text, for a network without one. */
 export async function newSigningJwk(): Promise<string> {
   const { privateKey } = await generateKeyPair(signingAlgorithm, { extractable: true })
   return JSON.stringify(await exportJWK(privateKey))
@@ -26,14 +26,14 @@ export async function readSigningJwk(text: string): Promise<Signer> {
   return { key: await importJWK({ ...publicPart, d }, signingAlgorithm), kid, publicJwk }
 }
 
-/** `GET /qr/jwks.json`: what payers' banks verify payloads with. */
+/** `GET /qr/jwks.json`: the keys with which payers' banks verify payloads. */
 export function getKeys(network: Network): HttpResponse {
   return json(200, { keys: [network.signer.publicJwk] })
 }
 
 /**
- * `GET /qr/v2/…`: the charge as a payer's bank reads it, signed. A charge that cannot be paid any more is gone; the
- * standard lets a PSP choose, and `violacoes` tells here which of the two reasons it was.
+ * `GET /qr/v2/…`: the charge as a payer's bank reads it, signed. A charge that can no longer be paid is not shown. The
+ * standard leaves that to the PSP; here `violacoes` says which of the two reasons it was.
  */
 export async function getPayload(network: Network, path: string): Promise<HttpResponse> {
   const id = readLocationPath(path)

@@ -4,7 +4,7 @@ import { parsePage, toParameters } from './page.ts'
 import { countPayouts, listPayouts } from './payouts-store.ts'
 import { toSentPix } from './sent-pix.ts'
 
-/** `GET /v2/gn/pix/enviados?inicio&fim`, as Efí has it: what was asked to be sent between the two, oldest first. */
+/** `GET /v2/gn/pix/enviados?inicio&fim` of Efí: payouts requested between the two times, oldest first. */
 export async function getPayoutList(network: Network, request: HttpRequest): Promise<HttpResponse> {
   const asked = parsePage(request.query)
   if ('violacoes' in asked) {

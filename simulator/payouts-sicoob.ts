@@ -9,7 +9,7 @@ import { toSicoobPayout } from './sent-pix.ts'
 import { isEndToEndIdShape, isRecord } from './validate.ts'
 import { getPayoutWebhook, putPayoutWebhook } from './webhooks.ts'
 
-/** Sicoob's API Pix Pagamentos. Null for any other place. */
+/** Sicoob's API Pix Pagamentos. Null for any other path. */
 export function routeSicoob(
   network: Network,
   { place, last }: { place: string; last: string },
@@ -27,7 +27,7 @@ export function routeSicoob(
 
 const keyTypes = { CPF: 'CPF', CNPJ: 'CNPJ', EMAIL: 'EMAIL', PHONE: 'TELEFONE', EVP: 'EVP' } as const
 
-/** `POST /pagamentos`: who holds the key, and the id under which it may be paid. No money moves. */
+/** `POST /pagamentos`: returns the holder of the key, and the id for the confirmation. No money moves. */
 async function postStart(network: Network, request: HttpRequest): Promise<HttpResponse> {
   const body = parseJson(request.body)
   const pixKey = isRecord(body) && typeof body.chave === 'string' ? detectPixKey(body.chave) : null
@@ -46,7 +46,7 @@ async function postStart(network: Network, request: HttpRequest): Promise<HttpRe
 
 const amountShape = /^\d{1,18}(,\d{1,2})?$/
 
-/** `POST /pagamentos/confirmacao`: one payment under one id, however often. */
+/** `POST /pagamentos/confirmacao`: one payment for one id, however often it is confirmed. */
 async function postConfirmation(network: Network, request: HttpRequest): Promise<HttpResponse> {
   const body = parseJson(request.body)
   const { endToEndId, valor, meioIniciacao } = isRecord(body) ? body : {}

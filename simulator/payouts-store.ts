@@ -2,7 +2,7 @@ import type pg from 'pg'
 import type { AccountHolder } from '../src/pix/holder.ts'
 import { isSpiCode, type SpiCode } from './spi-codes.ts'
 
-/** Money that was sent to a key. `id` is its sender's. */
+/** Money sent to a key. The sender chose `id`. */
 export type PayoutRow = {
   id: string
   endToEndId: string
@@ -13,14 +13,14 @@ export type PayoutRow = {
   settlesAt: Date
   rejection: SpiCode | null
   returns: PayoutReturnRow[]
-  /** This PSP's own id of it, where it has one. */
+  /** This PSP's own id of the payout, if it has one. */
   reference?: string | null
 }
 
-/** What a receiver sent back. */
+/** Money that the receiver sent back. */
 export type PayoutReturnRow = { returnId: string; amount: number; returnedAt: Date }
 
-/** False when there is one under this id. */
+/** Resolves with false if the id exists already. */
 export async function insertPayout(pool: pg.Pool, row: PayoutRow): Promise<boolean> {
   const { rowCount } = await pool.query({
     text: `
@@ -47,7 +47,7 @@ export async function insertPayout(pool: pg.Pool, row: PayoutRow): Promise<boole
 const payoutColumns =
   'id, end_to_end_id, amount::text as amount, info, receiver, requested_at, settles_at, rejection, reference'
 
-/** Locked, where it is about to be changed. */
+/** Optionally locks the row for a change. */
 export async function findPayout(
   client: pg.Pool | pg.PoolClient,
   id: string,
@@ -62,7 +62,7 @@ export async function findPayout(
   return row ? toPayoutRow(row, (await listReturnsOf(client, [id])).get(id) ?? []) : null
 }
 
-/** By this PSP's own id of it. */
+/** By this PSP's own id of the payout. */
 export async function findPayoutByReference(pool: pg.Pool, reference: string): Promise<PayoutRow | null> {
   const { rows } = await pool.query<{ id: string }>({
     text: `select id from simulator.payouts where reference = $1`,
@@ -71,7 +71,7 @@ export async function findPayoutByReference(pool: pg.Pool, reference: string): P
   return rows[0] ? await findPayout(pool, rows[0].id) : null
 }
 
-/** Keeps a payout that was begun and moves no money yet. */
+/** Stores a payout that was started but moves no money yet. */
 export async function insertPayoutStart(
   pool: pg.Pool,
   { endToEndId, key, at }: { endToEndId: string; key: string; at: Date },
@@ -82,7 +82,7 @@ export async function insertPayoutStart(
   })
 }
 
-/** The key that a payout was begun for, or null. */
+/** The key of a started payout, or null. */
 export async function findPayoutStart(pool: pg.Pool, endToEndId: string): Promise<string | null> {
   const { rows } = await pool.query<{ pix_key: string }>({
     text: `select pix_key from simulator.payout_starts where end_to_end_id = $1`,
@@ -91,7 +91,7 @@ export async function findPayoutStart(pool: pg.Pool, endToEndId: string): Promis
   return rows[0]?.pix_key ?? null
 }
 
-// By when they were asked for.
+// By the time of the request.
 const payoutFilter = `requested_at between $1 and $2`
 
 export type PayoutFilter = { from: Date; to: Date }

@@ -15,14 +15,17 @@ import { type Settlement, slowMs, tellWhenSettled } from './settlement.ts'
 import { rejectedPayoutAmounts } from './spi-codes.ts'
 import { isOwnId, parsePayoutRequest } from './validate.ts'
 
-/** A payout of R$ 9,000.90 is refused at once. Those of 9,000.01 to 9,000.24 are rejected later: {@link rejectedPayoutAmounts}. */
+/**
+ * A payout of R$ 9,000.90 is refused immediately. Those of 9,000.01 to 9,000.24 are rejected later: {@link
+ * rejectedPayoutAmounts}.
+ */
 export const refusedPayoutAmount = cents(900_090)
 /** A payout of R$ 9,000.91 stays EM_PROCESSAMENTO for {@link slowMs} by the clock, and is then done. */
 export const slowPayoutAmount = cents(900_091)
-/** A payout of R$ 9,000.92 is done, but the answer to the request comes only after {@link lateAnswerMs}. */
+/** A payout of R$ 9,000.92 is done, but the request is answered only after {@link lateAnswerMs}. */
 export const latePayoutAmount = cents(900_092)
 
-/** `PUT /v3/gn/pix/{idEnvio}`, as Efí has it: the same payout for the same content, however often. */
+/** `PUT /v3/gn/pix/{idEnvio}` of Efí. It is idempotent: the same content gives the same payout. */
 export async function putPayout(network: Network, id: string, request: HttpRequest): Promise<HttpResponse> {
   if (!isOwnId(id)) return invalid([{ razao: 'O idEnvio não respeita o schema.', propriedade: 'idEnvio' }])
   const body = parsePayoutRequest(parseJson(request.body))
@@ -38,7 +41,7 @@ export async function putPayout(network: Network, id: string, request: HttpReque
   return await answerTaken({ network, personality }, row, json(201, toTaken(row)))
 }
 
-/** The answer to a payout that was taken: lost, or late, where its amount or the network's personality has it so. */
+/** Answers an accepted payout: lost or late, if its amount or the network's fault profile says so. */
 export async function answerTaken(
   { network, personality }: { network: Network; personality: Personality },
   { id, amount }: PayoutRow,
@@ -57,7 +60,7 @@ export async function getPayout(network: Network, id: string): Promise<HttpRespo
   return json(200, toSentPix(payout, network.clock.now()))
 }
 
-/** Tells this PSP's client of what has become of a payout. */
+/** Sends this PSP's client a callback about the outcome of a payout. */
 export function tellOfPayout(network: Network, row: Settlement & { id: string }): void {
   tellWhenSettled(network, row, async () => {
     const payout = await findPayout(network.pool, row.id)
@@ -70,7 +73,7 @@ export function tellOfPayout(network: Network, row: Settlement & { id: string })
 
 export type PayoutWish = { id: string; amount: Cents | null; key: string; info: string | null; endToEndId?: string }
 
-/** The payout that is asked for; or why it is refused, with the name that the field has at this PSP. */
+/** The requested payout, or the reason of its refusal, with the field's name at this PSP. */
 export function toPayoutRow(
   { network, personality }: { network: Network; personality: Personality },
   { id, amount, key, info, endToEndId }: PayoutWish,

@@ -6,12 +6,12 @@ import { type ReturnRecord, type ReturnRow, toReturnRow } from './returns-store.
 /** A payment as this PSP shows it. */
 export type PixRow = {
   endToEndId: string
-  /** Null when it came without one. */
+  /** Null if the Pix came without a txid. */
   txid: string | null
   amount: number
   paidAt: Date
   payer: AccountHolder
-  /** This PSP knows nothing of it before: null where it is shown at once. */
+  /** The PSP shows the payment from this time on. Null if immediately. */
   shownAt: Date | null
   returns: ReturnRow[]
 }
@@ -26,12 +26,13 @@ export type PixFilter = {
   hasReturn: boolean | null
 }
 
-/** A payment as it is made. `isSecond`: of a charge that may be paid already. */
+/** A payment as it is created. `isSecond`: the charge may be paid already. */
 export type NewPix = Omit<PixRow, 'returns'> & { chargeId: string; isSecond: boolean; behaviours: Behaviour[] }
 
 /**
- * Marks charges as paid and returns the endToEndIds of those that were not yet. Of two at once the second waits for the first and is
- * told. This commit does wait for the disk: the payer is told that the money went, and nothing of ours need ever follow.
+ * Marks charges as paid and returns the endToEndIds of those that were unpaid. Of two concurrent payments the second
+ * waits for the first and is refused. This commit waits for the disk: the payer sees the money as gone, and no later
+ * commit of the gateway might ever flush it.
  */
 export async function insertPixes(pool: pg.Pool, pixes: NewPix[]): Promise<Set<string>> {
   // Sorted, because two processes that insert the same ids in opposite order would deadlock.
@@ -64,8 +65,8 @@ export async function insertPixes(pool: pg.Pool, pixes: NewPix[]): Promise<Set<s
 }
 
 /**
- * The columns of {@link PixRecord}, of `pix` and its `charge`. Its returns are one row of JSON each, null for none: most have none, and it
- * costs no second statement.
+ * The columns of {@link PixRecord}, of `pix` and its `charge`. Its returns are one JSON column, null if there are none,
+ * which is usual. That saves a second statement.
  */
 export const pixColumns = `
   pix.end_to_end_id, pix.amount::text as amount, pix.paid_at, pix.payer, pix.shown_at,
@@ -75,7 +76,7 @@ export const pixColumns = `
 
 const pixTables = `simulator.pix join simulator.charges charge on charge.id = pix.charge_id`
 
-/** Null also before it is shown. */
+/** Null also before the PSP shows it. */
 export async function findPix(pool: pg.Pool, endToEndId: string, now: Date): Promise<PixRow | null> {
   const { rows } = await pool.query<PixRecord>({
     text: `
@@ -102,7 +103,7 @@ export async function countPix(pool: pg.Pool, filter: PixFilter): Promise<number
   return Number(rows[0]?.count)
 }
 
-/** Oldest first. After a row, where it is known, or after so many. */
+/** Oldest first: after a known row, or after an offset. */
 export async function listPix(
   pool: pg.Pool,
   filter: PixFilter,
@@ -138,7 +139,7 @@ export type PixRecord = {
   returns: ReturnRecord[] | null
 }
 
-/** The payment in a row that may have none. */
+/** The payment of a row that may contain none. */
 export function toPixRows(row: Partial<PixRecord>): PixRow[] {
   const { end_to_end_id, amount, paid_at, payer, shown_at = null, txid = null, returns = null } = row
   if (!end_to_end_id || !amount || !paid_at || !payer) return []

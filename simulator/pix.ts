@@ -16,7 +16,7 @@ export async function getPix(network: Network, endToEndId: string): Promise<Http
     : problem('PixNaoEncontrado', 'Não há Pix com o e2eid informado.')
 }
 
-/** `GET /pix?inicio&fim`: what arrived between the two, oldest first, in pages that count from zero. */
+/** `GET /pix?inicio&fim`: payments that arrived between the two times, oldest first. Pages count from zero. */
 export async function getPixList(network: Network, request: HttpRequest): Promise<HttpResponse> {
   const parsed = parseQuery(network, request.query)
   if ('violacoes' in parsed)
@@ -29,14 +29,14 @@ export async function getPixList(network: Network, request: HttpRequest): Promis
   })
 }
 
-/** This PSP itself may come to know of a payment after it was made. */
+/** This PSP may learn of a payment after it was made. */
 export function isShown({ shownAt }: PixRow, now: Date): boolean {
   return shownAt === null || shownAt <= now
 }
 
 /**
- * The standard's Pix, and beyond it `pagador` with the whole account of who paid. The standard has no payer; PSPs that
- * tell of one each do it in their own way, and this is this one's.
+ * The standard's Pix, and in addition `pagador` with the payer's whole account. The standard has no payer. PSPs that
+ * return one each do it differently; this is the simulator's way.
  */
 export function toPix(pix: PixRow, now: Date) {
   const { payer } = pix

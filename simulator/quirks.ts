@@ -1,82 +1,85 @@
 import Type, { type Static } from 'typebox'
 import { Compile } from 'typebox/compile'
 
-/** One of some texts, for what is known under a name. */
+/** A schema of named alternatives. */
 const oneOf = <Name extends string>(...names: Name[]) => Type.Enum(names)
 const orNull = <Schema extends Type.TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
 
 /**
- * In what a PSP differs from the Central Bank's API Pix. Each can be set by itself; a dialect (dialects.ts) is a set of them.
- * They act on the way in (hear.ts, oauth.ts) and on the way out (speak.ts): behind them the PSP is the same for all.
+ * A PSP's differences from the Central Bank's API Pix. Each can be set separately; a dialect (dialects.ts) is a set of
+ * them. They apply to requests (hear.ts, oauth.ts) and to responses (speak.ts). The PSP behind them is always the same.
  */
 const Quirks = Type.Object(
   {
-    // Places. A resource of the standard stands behind its prefix: /pix/v2/cob/{txid}.
+    // Paths. A resource of the standard follows its prefix: /pix/v2/cob/{txid}.
     tokenPath: Type.String({ pattern: '^/' }),
     chargesPath: Type.String({ pattern: '^(/|$)' }),
-    /** Of /pix and /webhook. */
+    /** Prefix of /pix and /webhook. */
     pixPath: Type.String({ pattern: '^(/|$)' }),
-    /** Beyond the standard, as Efí has them. */
+    /** Not in the standard, as at Efí. */
     hasPayouts: Type.Boolean(),
-    /** Whose API of payouts it is. */
+    /** The PSP whose payouts API is used. */
     payouts: oneOf('efi', 'inter', 'sicoob'),
     hasInfractions: Type.Boolean(),
-    /** How the balance of the account is told. */
+    /** The balance endpoint. */
     balance: oneOf('none', 'efi', 'inter', 'sicoob'),
-    /** Which date of a dispute `inicio` and `fim` are compared with: Efí's documentation does not say. */
+    /** The date of a dispute that `inicio` and `fim` select by: Efí's documentation does not say. */
     infractionDates: oneOf('opened', 'changed', 'paid'),
-    /** The list of disputes is answered 500, as Efí does in homologation. */
+    /** The list of disputes answers 500, as at Efí's sandbox (homologação). */
     isInfractionListOff: Type.Boolean(),
 
     // Tokens.
-    /** Where the client shows who it is: HTTP Basic, id and secret in the body, or the id alone. */
+    /** How the client authenticates: HTTP Basic, id and secret in the body, or only the id. */
     tokenClient: oneOf('basic', 'body', 'id_only'),
     tokenBody: oneOf('any', 'form', 'json'),
-    /** Where `grant_type` may stand: within the body, or in the query too. */
+    /** Where `grant_type` is accepted: only in the body, or in the query too. */
     tokenGrant: oneOf('body', 'query_too'),
     isScopeRequired: Type.Boolean(),
-    /** Scopes that are left out of a token without a word, and without which their requests are refused. */
+    /** Scopes that are silently left out of a token. Requests that need them are refused. */
     deniedScopes: Type.Array(Type.String()),
     tokenLifetimeSeconds: Type.Integer({ minimum: 1 }),
-    /** Of one address. */
+    /** Limit of one client address. */
     tokensPerMinute: orNull(Type.Integer({ minimum: 1 })),
 
-    // What each request must bring along.
+    // Required in every request.
     requiredQuery: orNull(Type.String()),
     requiredHeader: orNull(oneOf('client_id', 'x-itau-apikey')),
     acceptsMilliseconds: Type.Boolean(),
-    /** How long the time may be that a list is asked for. */
+    /** The longest period of a list, in days. */
     listDaysMax: orNull(Type.Integer({ minimum: 1 })),
 
     // Answers.
     errors: oneOf('problem', 'name', 'list', 'wrapped'),
-    /** What a list without entries is answered with: 200 and an empty list, or 404 and an error. */
+    /** The answer for a list without entries: 200 and an empty list, or 404 and an error. */
     emptyList: oneOf('200', '404'),
     chargeStatus: oneOf('201', '200'),
     returnStatus: oneOf('201', '200'),
     webhookStatus: oneOf('200', '201', '204'),
-    /** What the repeat of a charge is answered with: the charge, or a refusal. */
+    /** The answer for the repeat of a charge: the charge, or a refusal. */
     repeatedCharge: oneOf('same', 'refused'),
-    /** Where a charge tells its code, or that its location is all that it tells. */
+    /** The field of a charge that has the code; `location`: the charge has only its location. */
     code: oneOf('pixCopiaECola', 'brcode', 'location'),
-    /** Null stands where the standard leaves out. */
+    /** Fields that the standard omits are null. */
     hasNulls: Type.Boolean(),
     txidCase: oneOf('kept', 'upper'),
-    /** How much a Pix tells of who paid: the account, name and document, or nothing. */
+    /** What a Pix shows of the payer: the account, name and document, or nothing. */
     payer: oneOf('account', 'person', 'none'),
-    /** What the PSP keeps of a payment and names as `gnExtras.tarifa`, in callbacks; null: nothing. */
+    /** The PSP's fee of a payment, in basis points. Callbacks name it as `gnExtras.tarifa`. Null: no fee. */
     feeBasisPoints: orNull(Type.Integer({ minimum: 0, maximum: 10_000 })),
-    /** Whether answers about a payment name the fee as well. */
+    /** True if answers about a payment name the fee too. */
     hasListedFee: Type.Boolean(),
-    /** Sent Pix as Efí documents them: the document masked, no bank code or check digit, the reason of a rejection in callbacks only. */
+    /**
+     * Sent Pix as Efí documents them: document masked, no bank code or check digit, the reason of a rejection only in
+     * callbacks.
+     */
     hasMaskedPayouts: Type.Boolean(),
 
     // Callbacks.
-    /** What becomes of the same address for the same key a second time. */
+    /** What happens to the same address for the same key a second time. */
     repeatedWebhook: oneOf('accepted', 'refused'),
-    /** Calls the address without a certificate when it is registered, and takes it only if that is refused. */
+    /** Calls the address without a certificate when it is registered, and accepts it only if that call is refused. */
     testsWebhook: Type.Boolean(),
-    /** A webhook must be https, unless it is on this machine. */
+    /** A webhook must use https, unless it is on this machine. */
     isWebhookSecure: Type.Boolean(),
     hasPixSuffix: Type.Boolean(),
     callbackBody: oneOf('object', 'list'),
@@ -87,7 +90,7 @@ export type Quirks = Static<typeof Quirks>
 
 const quirks = Compile(Quirks)
 
-/** The PSP as it is without a dialect: the standard, with the payer's account, payouts and infractions beyond it. */
+/** The PSP without a dialect: the standard, with the payer's account, payouts and infractions added. */
 export const plain: Quirks = {
   tokenPath: '/oauth/token',
   chargesPath: '',
@@ -129,15 +132,15 @@ export const plain: Quirks = {
   callbackBody: 'object',
 }
 
-/** Changes quirks by `name=value` texts, as the command line has them. Throws an error that says what would be right. */
+/** Changes quirks by `name=value` texts of the command line. The error of an invalid one says what is valid. */
 export function changeQuirks(base: Quirks, texts: string[]): Quirks {
   const changed = { ...base, ...Object.fromEntries(texts.map(parseQuirk)) }
   if (quirks.Check(changed)) return changed
   const name = quirks.Errors(changed)[0]?.instancePath.split('/')[1] ?? ''
-  throw new Error(`The quirk ${name} cannot be that. ${describeQuirk(name)}`)
+  throw new Error(`The quirk ${name} does not accept this value. ${describeQuirk(name)}`)
 }
 
-/** The names of all, each with what it can be. */
+/** All names, each with its allowed values. */
 export function describeQuirks(): string[] {
   return Object.keys(plain).map(describeQuirk)
 }
@@ -146,7 +149,7 @@ function parseQuirk(text: string): [string, unknown] {
   const [name = '', ...rest] = text.split('=')
   const value = rest.join('=')
   if (!Object.hasOwn(plain, name) || !text.includes('='))
-    throw new Error(`There is no quirk "${text}". Write name=value; the names are:\n  ${describeQuirks().join('\n  ')}`)
+    throw new Error(`There is no quirk "${text}". Write name=value. The names are:\n  ${describeQuirks().join('\n  ')}`)
   if (name === 'deniedScopes') return [name, value.split(/[\s,]+/).filter(Boolean)]
   const kept = Reflect.get(plain, name)
   const isText = typeof kept === 'string' || name === 'requiredQuery' || name === 'requiredHeader'

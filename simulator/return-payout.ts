@@ -7,7 +7,7 @@ import { findPayout, insertPayoutReturn } from './payouts-store.ts'
 import { stateOf } from './settlement.ts'
 import { inTransaction } from './transaction.ts'
 
-/** Plays the receiver of a payout, who sends it back or a part of it. The answer's id is the return's. */
+/** Acts as the receiver of a payout who sends back all or a part of it. The result's id is the return's. */
 export async function returnPayout(
   network: Network,
   { payoutId, amount }: { payoutId: string; amount?: Cents },

@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { isSpiCode, type SpiCode } from './spi-codes.ts'
 import { inTransaction } from './transaction.ts'
 
-/** A return of a Pix that came in. `id` is its maker's, `returnId` the settlement system's. */
+/** A return of an incoming Pix. `id` is chosen by the requester, `returnId` by the settlement system. */
 export type ReturnRow = {
   endToEndId: string
   id: string
@@ -19,12 +19,12 @@ export type ReturnNature = 'ORIGINAL' | 'MED_FRAUDE' | 'MED_OPERACIONAL'
 
 export type InsertReturnOutcome = 'inserted' | 'exists' | 'pix_unknown' | 'too_late' | 'too_much'
 
-/** By the rules of the Pix system, from the settlement of the payment. MED has a limit of its own. */
+/** By the rules of the Pix system, counted from the settlement of the payment. MED has its own limit. */
 export const returnWindowDays = 90
 
 /**
- * Takes a return if the Pix still covers it. The Pix is locked first: two at once would each see the sum without the
- * other. One that was rejected counts no more.
+ * Accepts a return if the Pix still covers it. The Pix is locked first: two concurrent returns would each see the sum
+ * without the other. A rejected return no longer counts.
  */
 export function insertReturn(pool: pg.Pool, row: ReturnRow): Promise<InsertReturnOutcome> {
   return inTransaction(pool, (client) => insertReturnIn(client, row))
@@ -57,7 +57,7 @@ export async function insertReturnIn(client: pg.PoolClient, row: ReturnRow): Pro
   return 'inserted'
 }
 
-/** Locks a Pix and tells how much of it is not returned; null when there is none. */
+/** Locks a Pix and returns how much of it is not returned yet. Null if there is no such Pix. */
 export async function lockLeft(
   client: pg.PoolClient,
   { endToEndId, now }: { endToEndId: string; now: Date },
@@ -80,7 +80,7 @@ export async function lockLeft(
   return { whole, amount: whole - Number(rows[0]?.returned), paidAt: found.paid_at }
 }
 
-/** What went back of a Pix under MED since a moment: a dispute may be returned in parts. */
+/** The amount of a Pix that was returned under MED since a given time: the return of a dispute may come in parts. */
 export async function sumOfMedReturns(
   client: pg.PoolClient,
   { endToEndId, since }: { endToEndId: string; since: Date },
@@ -106,7 +106,7 @@ export async function findReturn(
   return rows[0] ? toReturnRow(rows[0].returned) : null
 }
 
-/** A row of the table as JSON: amounts are numbers in it, and times texts with their offset. */
+/** A row of the table as JSON: amounts are numbers, and times are texts with their offset. */
 export type ReturnRecord = {
   end_to_end_id: string
   id: string

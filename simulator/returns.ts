@@ -15,19 +15,19 @@ import { slowMs, tellWhenSettled } from './settlement.ts'
 import type { SpiCode } from './spi-codes.ts'
 import { isEndToEndIdShape, isOwnId, parseReturnRequest } from './validate.ts'
 
-/** A return of R$ 8,000.01 is taken, and ends NAO_REALIZADO. */
+/** A return of R$ 8,000.01 is accepted, and ends NAO_REALIZADO. */
 export const rejectedReturnAmount = cents(800_001)
 /** A return of R$ 8,000.02 stays EM_PROCESSAMENTO for {@link slowMs} by the clock, and is then done. */
 export const slowReturnAmount = cents(800_002)
-/** A return of R$ 8,000.03 is done, but the answer to the request comes only after {@link lateAnswerMs}. */
+/** A return of R$ 8,000.03 is done, but the request is answered only after {@link lateAnswerMs}. */
 export const lateReturnAmount = cents(800_003)
-/** A return of R$ 8,000.04 is refused at once. */
+/** A return of R$ 8,000.04 is refused immediately. */
 export const refusedReturnAmount = cents(800_004)
 
-/** How a rejected return is explained: the account has not the money. */
+/** The reason of a rejected return: the balance is insufficient. */
 const returnRejection: SpiCode = 'AM04'
 
-/** `PUT /pix/{e2eid}/devolucao/{id}`: the same return for the same content, however often. */
+/** `PUT /pix/{e2eid}/devolucao/{id}` is idempotent: the same content gives the same return. */
 export async function putReturn(
   network: Network,
   { endToEndId, id }: { endToEndId: string; id: string },
@@ -68,7 +68,7 @@ export async function getReturn(
   return json(200, toDevolucao(row, network.clock.now()))
 }
 
-/** Tells the receiver of the Pix, with all its returns, when this one is settled. */
+/** Sends the receiver a callback about the Pix with all its returns when this one is settled. */
 export function tellOfReturn(network: Network, row: ReturnRow): void {
   tellWhenSettled(network, row, async () => {
     const now = network.clock.now()

@@ -16,7 +16,7 @@ import { type Controls, postControl } from './sandbox.ts'
 import { speak } from './speak.ts'
 import { getWebhook, putWebhook } from './webhooks.ts'
 
-/** Answers a request to the network. Behind its dialect the PSP is the standard's. */
+/** Answers a request to the network. A dialect translates; the PSP behind it follows the standard. */
 export async function route(network: Network, controls: Controls, request: HttpRequest): Promise<HttpResponse> {
   const { method, path } = request
   const { clock, quirks, tokenLimit, secrets } = network
@@ -39,7 +39,7 @@ export async function route(network: Network, controls: Controls, request: HttpR
   return speak(quirks, { method, path: standardPath ?? '' }, answer)
 }
 
-/** Who has the token that was given to the network's developer, whatever the dialect's own tokens look like. */
+/** True for the developer's control token, whatever the dialect's own tokens look like. */
 function isController({ controlToken }: Network, { headers }: HttpRequest): boolean {
   return controlToken !== null && sameText(headers.authorization ?? '', `Bearer ${controlToken}`)
 }
@@ -56,7 +56,7 @@ function findRefusal(
   return scopes.includes(scope) ? null : problem('AcessoNegado', `O token não tem o escopo ${scope}.`)
 }
 
-/** `path` is the standard's. */
+/** `path` is in the standard's form. */
 function routePsp(network: Network, path: string, request: HttpRequest): Promise<HttpResponse> | HttpResponse {
   const { method } = request
   const segments = path.split('/').slice(1).map(decode)
@@ -71,7 +71,7 @@ function routePsp(network: Network, path: string, request: HttpRequest): Promise
   return routeMoneyOut(network, segments, request) ?? nothingHere()
 }
 
-/** Money that leaves: returns as the standard has them, payouts and infractions as Efí does. Null for any other place. */
+/** Outgoing money: returns as in the standard, payouts and infractions as at Efí. Null for any other path. */
 function routeMoneyOut(network: Network, segments: string[], request: HttpRequest): Promise<HttpResponse> | null {
   const { method } = request
   const last = segments.at(-1) ?? ''

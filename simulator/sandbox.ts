@@ -9,14 +9,14 @@ import type { CharacterInput } from './personality/nature.ts'
 import type { Character } from './personality/personality.ts'
 import { behaviours, presetNames, traitNames } from './personality/traits.ts'
 
-/** What a gateway that reaches the simulator over the network can have it do. */
+/** Controls for a gateway that reaches the simulator over the network. */
 export type Controls = {
   pay(input: PayInput): Promise<PayOutcome>
   openInfraction(input: InfractionInput): Promise<ControlOutcome>
   decideInfraction(input: InfractionDecision): Promise<ControlOutcome>
   returnUnannounced(input: { endToEndId: string; amount?: PayInput['amount'] }): Promise<ControlOutcome>
   returnPayout(input: { payoutId: string; amount?: PayInput['amount'] }): Promise<ControlOutcome>
-  /** The network's character; another one from now on, where one is given. */
+  /** Returns the network's fault profile, after changing it if an input is given. */
   personality(input?: CharacterInput): Promise<Character>
 }
 
@@ -72,7 +72,9 @@ const returnRequest = Compile(ReturnRequest)
 const payoutReturnRequest = Compile(PayoutReturnRequest)
 const personalityRequest = Compile(PersonalityRequest)
 
-/** `POST /sandbox/{control}`: each takes the input of one of the {@link Controls} as JSON. Null for a control that is none. */
+/**
+ * `POST /sandbox/{control}`: each takes the input of one of the {@link Controls} as JSON. Null for an unknown control.
+ */
 export async function postControl(
   controls: Controls,
   control: string,
@@ -105,7 +107,7 @@ async function postPayment(
   return problem('PagamentoRecusado', outcome.message, [{ razao: outcome.message, propriedade: outcome.code }])
 }
 
-/** Nothing given, nothing changes. */
+/** An empty input changes nothing. */
 async function postPersonality({ personality }: Controls, input: CharacterInput): Promise<HttpResponse> {
   return json(200, await personality(Object.keys(input).length > 0 ? input : undefined))
 }

@@ -5,8 +5,8 @@ import { stateOf } from './settlement.ts'
 import { spiCodes } from './spi-codes.ts'
 
 /**
- * A Pix that was sent, as Efí tells of it. Beyond Efí's, `contaBanco` has the account's digit, the document is not masked,
- * and the reason of a rejection stands here too and not in the callback alone.
+ * A sent Pix as Efí returns it. In addition to Efí, `contaBanco` has the account's check digit, the document is not
+ * masked, and the reason of a rejection is here too, not only in the callback.
  */
 export function toSentPix(payout: PayoutRow, now: Date) {
   const { receiver } = payout
@@ -42,7 +42,7 @@ export function toSentPix(payout: PayoutRow, now: Date) {
   }
 }
 
-/** What is told of it when it ends, or when some of it comes back. */
+/** The callback about its outcome, or about money that came back. */
 export function toSentPixCallback(payout: PayoutRow, now: Date) {
   const state = stateOf(payout, now)
   return {
@@ -78,7 +78,7 @@ function toReturned(returned: PayoutReturnRow) {
   }
 }
 
-/** What Inter (API Banking, pix-pagamento) or Sicoob (API Pix Pagamentos) posts when a payout has ended. */
+/** The body that Inter (API Banking, pix-pagamento) or Sicoob (API Pix Pagamentos) posts when a payout has ended. */
 export function toPayoutCallback(
   api: 'inter' | 'sicoob',
   payout: PayoutRow,
@@ -106,7 +106,10 @@ export function toPayoutCallback(
   return { suffix: '/lancamento', body }
 }
 
-/** `GET /banking/v2/pix/{codigoSolicitacao}`: the states are those of the API's `StatusPix`, a CPF is masked, and the account is not told. */
+/**
+ * `GET /banking/v2/pix/{codigoSolicitacao}`: the states of the API's `StatusPix`, a CPF is masked, and the account is
+ * not shown.
+ */
 export function toInterPayout(payout: PayoutRow, now: Date) {
   const { receiver, rejection, requestedAt, settlesAt } = payout
   const state = stateOf(payout, now)
@@ -124,7 +127,7 @@ export function toInterPayout(payout: PayoutRow, now: Date) {
     valor: payout.amount / 100,
     status,
     ...(state !== 'processing' && { dataHoraMovimento: `${inBrasilia(settlesAt)}-03:00` }),
-    // Without an offset, as its examples have it.
+    // Without an offset, as in Inter's examples.
     dataHoraSolicitacao: inBrasilia(requestedAt),
     chave: receiver.pix.key,
     codigoSolicitacao: payout.reference,

@@ -34,15 +34,15 @@ afterAll(async () => {
 })
 
 describe('the server', () => {
-  it('lets its client in, with PEM and with PFX', async () => {
+  it('accepts its client, with PEM and with PFX', async () => {
     const pem = { cert: await readFile(files.paths.certFile), key: await readFile(files.paths.keyFile) }
     const pfx = { pfx: await readFile(files.paths.pfxFile), passphrase: await readPassphrase() }
-    // No token: what is answered comes from the PSP itself.
+    // No token: the answer comes from the PSP itself.
     expect(await ask('/cob/x', pem)).toMatchObject({ status: 401, body: expect.stringContaining('/oauth/token') })
     expect(await ask('/cob/x', pfx)).toMatchObject({ status: 401, body: expect.stringContaining('/oauth/token') })
   })
 
-  it('refuses everything to who shows none, another authority’s, or an expired one', async () => {
+  it('refuses every request without a certificate, with another authority’s, or with an expired one', async () => {
     const foreign = await makeAuthority({ ...valid, commonName: 'Guiche simulator CA' })
     const stranger = await issueCertificate(foreign, { ...valid, commonName: 'guiche', use: 'client' })
     const past = { validFrom: new Date(Date.now() - 2 * day), validTo: new Date(Date.now() - day) }
@@ -56,7 +56,7 @@ describe('the server', () => {
     }
   })
 
-  it('refuses who resumes a session that began without a certificate', async () => {
+  it('refuses a resumed session that began without a certificate', async () => {
     const agent = new Agent({ ca: files.authority.certificate, maxCachedSessions: 10 })
     const answers = [await ask('/cob/x', { agent }), await ask('/cob/x', { agent }), await ask('/cob/x', { agent })]
     expect(answers.map(({ status }) => status)).toEqual([400, 400, 400])
@@ -70,14 +70,14 @@ describe('the server', () => {
 })
 
 describe('the folder', () => {
-  it('is made once, for its owner’s eyes', async () => {
+  it('is created once, readable only by its owner', async () => {
     const again = await openTlsFolder(join(folder, 'tls'), { hosts, now: new Date() })
     expect(again).toEqual(files)
     for (const path of [files.paths.keyFile, files.paths.pfxFile, files.paths.passphraseFile])
       expect((await stat(path)).mode & 0o077).toBe(0)
   })
 
-  it('has what is about to expire, or does not name a host, made again under the same authority', async () => {
+  it('renews certificates that expire soon or lack a host, under the same authority', async () => {
     const other = join(folder, 'other')
     const first = await openTlsFolder(other, { hosts, now: new Date() })
     const wider = await openTlsFolder(other, { hosts: [...hosts, 'psp.test'], now: new Date() })

@@ -28,7 +28,7 @@ async function authorized(): Promise<Record<string, string>> {
   return { authorization: `Bearer ${Object(await answer.json()).access_token}` }
 }
 
-it('serves the whole way from a token to a payment over HTTP', async () => {
+it('serves everything from a token to a payment over HTTP', async () => {
   const headers = await authorized()
   const put = { method: 'PUT', headers, body: JSON.stringify(cob('12.00')) }
   const created = await fetch(`${server.url}/cob/${txidOf(1)}`, put)
@@ -41,12 +41,12 @@ it('serves the whole way from a token to a payment over HTTP', async () => {
   expect(listed.pix).toMatchObject([{ endToEndId, txid: txidOf(1), valor: '12.00' }])
 })
 
-it('lets nobody pay without a token', async () => {
+it('refuses payments without a token', async () => {
   const answer = await fetch(`${server.url}/sandbox/payment`, { method: 'POST', body: '{}' })
   expect(answer.status).toBe(401)
 })
 
-it('refuses a body that is too large, and stays up', async () => {
+it('refuses a body that is too large, and keeps running', async () => {
   const headers = await authorized()
   const body = 'x'.repeat(100_000)
   const answer = await fetch(`${server.url}/cob/${txidOf(2)}`, { method: 'PUT', headers, body }).catch(() => null)
@@ -54,7 +54,7 @@ it('refuses a body that is too large, and stays up', async () => {
   expect((await fetch(`${server.url}/cob/${txidOf(2)}`, { headers })).status).toBe(404)
 })
 
-it('says when its port is taken', async () => {
+it('fails with a clear error when its port is in use', async () => {
   const port = Number(new URL(server.url).port)
   await expect(startSimulatorServer({ simulator, host: '127.0.0.1', port })).rejects.toThrow(/EADDRINUSE/)
 })

@@ -5,7 +5,7 @@ import type { Identity } from './certificates.ts'
 import { type HttpRequest, type HttpResponse, problem } from './http.ts'
 import type { Simulator } from './simulator.ts'
 
-// The largest body that means anything here is a charge with all its texts.
+// The largest useful body is a charge with all its texts.
 const bodyBytesMax = 64 * 1024
 
 const limits = { requestTimeout: 15_000, headersTimeout: 10_000 }
@@ -14,11 +14,13 @@ type Options = {
   simulator: Pick<Simulator, 'handle'>
   host: string
   port: number
-  /** Serves over TLS, and lets in whom the authority gave a certificate. The locations of charges stay open to anyone. */
+  /**
+   * Serves over TLS and requires a client certificate of the authority. The locations of charges stay open to anyone.
+   */
   tls?: { server: Identity; authority: Pick<Identity, 'certificate'> }
 }
 
-/** Serves a simulator over HTTP: for a gateway that shall reach it as it reaches a real PSP. */
+/** Serves a simulator over HTTP, for a gateway that reaches it like a real PSP. */
 export async function startSimulatorServer(options: Options): Promise<{ url: string; close(): Promise<void> }> {
   const listener = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     void serve(options.simulator, incoming, outgoing)
@@ -42,7 +44,10 @@ export async function startSimulatorServer(options: Options): Promise<{ url: str
   }
 }
 
-/** Who shows no certificate, or a wrong one, is let in as far as the HTTP server: the locations of charges are for everyone. */
+/**
+ * The TLS layer accepts a client with no certificate or a wrong one, so that the HTTP server can show everyone the
+ * locations of charges.
+ */
 function toTlsOptions({ server, authority }: NonNullable<Options['tls']>) {
   return {
     cert: server.certificate,
@@ -64,16 +69,16 @@ async function serve(simulator: Pick<Simulator, 'handle'>, incoming: IncomingMes
   send(outgoing, answer)
 }
 
-/** Why a request is not let in; null for one that is. */
+/** The reason to refuse a request, or null. */
 function findStranger({ socket, url = '' }: IncomingMessage): string | null {
   if (!(socket instanceof TLSSocket) || url.startsWith('/qr/')) return null
   const { valid_to: validTo } = socket.getPeerCertificate()
-  // Looked at too: a resumed session counts as authorized, whether it began with a certificate or not.
+  // Checked too: a resumed session counts as authorized, whether it began with a certificate or not.
   if (!validTo) return 'No required SSL certificate was sent'
   return socket.authorized && new Date(validTo) > new Date() ? null : 'The SSL certificate error'
 }
 
-/** As nginx says it, which stands before most PSPs. */
+/** Answers like nginx, which most PSPs use in front. */
 function refuse(outgoing: ServerResponse, reason: string) {
   const title = `400 ${reason}`
   const body = `<html>\r\n<head><title>${title}</title></head>\r\n<body><center><h1>400 Bad Request</h1></center>\r\n<center>${reason}</center></body>\r\n</html>\r\n`

@@ -2,16 +2,16 @@ import { type Network, timerMsMax, waited } from './network.ts'
 import type { SpiCode } from './spi-codes.ts'
 
 /**
- * How money that leaves ends. It is decided when it is asked for and kept, and shows from `settlesAt` on by the network's
- * clock: no timer is needed, and a restart changes nothing.
+ * The outcome of outgoing money. It is decided and stored with the request, and is visible from `settlesAt` on by the
+ * network's clock: no timer is needed, and it survives a restart.
  */
 export type Settlement = { settlesAt: Date; rejection: SpiCode | null }
 
 export type SettlementState = 'processing' | 'done' | 'rejected'
 
-/** How long what is slow stays in process, by the clock. */
+/** How long a slow payment stays in process, by the clock. */
 export const slowMs = 600_000
-// So that a callback comes after the answer to the request that it tells of, as it nearly always does.
+// A callback then follows the answer to its request, as it nearly always does.
 const callbackPauseMs = 50
 
 export function stateOf(settlement: Settlement, now: Date): SettlementState {
@@ -19,7 +19,9 @@ export function stateOf(settlement: Settlement, now: Date): SettlementState {
   return settlement.rejection === null ? 'done' : 'rejected'
 }
 
-/** Tells when it is settled, if this process still lives then; who is not told finds it by asking. */
+/**
+ * Calls `tell` when the money is settled, if this process still runs then. Otherwise the client finds out by a query.
+ */
 export function tellWhenSettled(network: Network, settlement: Settlement, tell: () => Promise<void>): void {
   network.inBackground(async () => {
     const inMs = Math.max(0, settlement.settlesAt.getTime() - network.clock.now().getTime())

@@ -1,10 +1,10 @@
-/** So old may be what is known of a change that another process made. */
+/** The maximum age of a cached value after another process changed it. */
 const staleMs = 1000
 
-/** What all processes on the database share, is asked for with each payment, and hardly ever changes. */
+/** A value that all processes on the database share, that each payment reads, and that hardly ever changes. */
 export type Shared<Value> = {
   current(): Promise<Value>
-  /** It was changed, here: other processes know it within {@link staleMs}. */
+  /** Sets a value that this process changed. Others see it within {@link staleMs}. */
   set(value: Value): void
 }
 
@@ -14,7 +14,7 @@ export function openShared<Value>(read: () => Promise<Value>): Shared<Value> {
   function keep(value: Promise<Value>): Promise<Value> {
     const kept = { value, readAt: performance.now() }
     known = kept
-    // Who asks next tries again.
+    // The next read tries again.
     value.catch(() => {
       if (known === kept) known = null
     })

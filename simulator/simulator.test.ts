@@ -31,7 +31,7 @@ const newTxid = () => txidOf(next++)
 const typeOf = (answer: { body: Record<string, unknown> }) => String(answer.body.type).split('/').at(-1)
 
 describe('token', () => {
-  it('is given for the right credentials, the grant as a form or as JSON', async () => {
+  it('is issued for the right credentials, with the grant as a form or as JSON', async () => {
     const answer = parse(await simulator.handle(tokenRequest()))
     expect(answer).toMatchObject({ status: 200, body: { token_type: 'Bearer', expires_in: 3600 } })
     const asJson = tokenRequest(simulatorCredentials, '{"grant_type":"client_credentials"}')
@@ -51,7 +51,7 @@ describe('token', () => {
     })
   })
 
-  it.each(['', 'Bearer ', 'Bearer 99999999999.x', 'Basic x'])('is needed: %j is not one', async (authorization) => {
+  it.each(['', 'Bearer ', 'Bearer 99999999999.x', 'Basic x'])('is required: %j is not one', async (authorization) => {
     const answer = await simulator.handle({ ...request('GET', `/cob/${txidOf(1)}`), headers: { authorization } })
     expect(answer).toMatchObject({ status: 401, headers: { 'content-type': 'application/problem+json' } })
   })
@@ -68,8 +68,8 @@ describe('token', () => {
   })
 })
 
-describe('a token that was shown', () => {
-  it('counts as it is, and changed in any place it does not', async () => {
+describe('a token in a request', () => {
+  it('is accepted unchanged, and refused when any character is changed', async () => {
     const token = String(parse(await simulator.handle(tokenRequest())).body.access_token)
     const ask = async (shown: string) =>
       (await simulator.handle({ ...request('GET', '/x'), headers: { authorization: `Bearer ${shown}` } })).status
@@ -84,7 +84,7 @@ describe('a token that was shown', () => {
 })
 
 describe('a charge', () => {
-  it('is created, and read back as it was', async () => {
+  it('is created, and read back unchanged', async () => {
     const txid = newTxid()
     const extra = {
       devedor: { cpf: '52998224725', nome: 'Maria' },
@@ -111,7 +111,7 @@ describe('a charge', () => {
     expect(await simulator.ask('GET', `/cob/${txid}`)).toEqual({ ...created, status: 200 })
   })
 
-  it('lives for a day when nothing else is said', async () => {
+  it('expires after a day by default', async () => {
     const body = { ...cob(), calendario: {} }
     expect((await simulator.ask('PUT', `/cob/${newTxid()}`, { body })).body.calendario).toMatchObject({
       expiracao: 86_400,
@@ -132,7 +132,7 @@ describe('a charge', () => {
     expect(await simulator.ask('GET', `/cob/${txid}`)).toEqual({ ...first, status: 200 })
   })
 
-  it('is created once by fifty at once', async () => {
+  it('is created once by fifty concurrent requests', async () => {
     const txid = newTxid()
     const asked = Array.from({ length: 50 }, () => simulator.ask('PUT', `/cob/${txid}`, { body: cob() }))
     const answers = await Promise.all(asked)
@@ -140,7 +140,7 @@ describe('a charge', () => {
     expect(new Set(answers.map((answer) => JSON.stringify(answer.body))).size).toBe(1)
   })
 
-  it('is kept apart from another whose txid differs in case', async () => {
+  it('is distinct from another whose txid differs only in case', async () => {
     const txid = `A${newTxid().slice(1)}`
     await simulator.charge(txid, '1.00')
     await simulator.charge(txid.toLowerCase(), '2.00')
@@ -182,7 +182,7 @@ describe('a charge', () => {
     },
   )
 
-  it('is unknown under a txid that was not used, and has no other revision', async () => {
+  it('is not found under an unused txid, and has no other revision', async () => {
     const answer = await simulator.ask('GET', `/cob/${newTxid()}`)
     expect([answer.status, typeOf(answer)]).toEqual([404, 'CobNaoEncontrado'])
     const txid = newTxid()
@@ -190,7 +190,7 @@ describe('a charge', () => {
     expect((await simulator.ask('GET', `/cob/${txid}`, { query: { revisao: '1' } })).status).toBe(400)
   })
 
-  it('is refused for the amount that is there to be refused, and leaves nothing', async () => {
+  it('is refused for the amount that triggers a refusal, and leaves nothing', async () => {
     const txid = newTxid()
     expect(await simulator.ask('PUT', `/cob/${txid}`, { body: cob('42204.22') })).toMatchObject({
       status: 400,
@@ -199,7 +199,7 @@ describe('a charge', () => {
     expect((await simulator.ask('GET', `/cob/${txid}`)).status).toBe(404)
   })
 
-  it('is created but not answered for the amount that is there to time out, until the simulator closes', async () => {
+  it('is created but not answered for the amount that triggers a time-out, until the simulator closes', async () => {
     const own = await testSimulator(database.db.pool)
     const txid = newTxid()
     let answered: number | undefined
@@ -222,7 +222,7 @@ describe('the payload at the location', () => {
     return simulator.handle(request('GET', decoded.code.location.replace('127.0.0.1:3000', '')))
   }
 
-  it('is signed with a key that the network publishes', async () => {
+  it('is signed with a published key', async () => {
     const txid = newTxid()
     const answer = await read(await simulator.charge(txid, '12.34'))
     expect(answer).toMatchObject({ status: 200, headers: { 'content-type': 'application/jose' } })
@@ -241,7 +241,7 @@ describe('the payload at the location', () => {
     })
   })
 
-  it('is not found elsewhere, and gone once the charge has expired', async () => {
+  it('is not found at another path, and is gone once the charge has expired', async () => {
     for (const path of ['/qr/v2/', '/qr/v2/x', `/qr/v2/${'a'.repeat(22)}`, `/qr/v2/${'A'.repeat(22)}`, '/qr/v2/%00']) {
       expect((await simulator.handle(request('GET', path))).status).toBe(404)
     }
@@ -298,7 +298,7 @@ describe('state', () => {
     expect(await simulator.pay({ uri })).toMatchObject({ ok: false, code: 'already_paid' })
   })
 
-  it('keeps open charges payable, at their original location, when the address changes', async () => {
+  it('keeps open charges payable at their original location when the address changes', async () => {
     const txid = newTxid()
     const uri = await simulator.charge(txid)
     const moved = await start('https://pix.shop.example')
@@ -307,7 +307,7 @@ describe('state', () => {
     expect(await moved.pay({ uri })).toMatchObject({ ok: true })
   })
 
-  it('is made once when several start at the same time on an empty database', async () => {
+  it('is created once when several start at the same time on an empty database', async () => {
     const empty = await createEmptyDatabase()
     const started = await Promise.all(Array.from({ length: 6 }, () => testSimulator(empty.db.pool)))
     const keys = await Promise.all(started.map((one) => one.handle(request('GET', '/qr/jwks.json'))))
@@ -315,7 +315,7 @@ describe('state', () => {
     await empty.drop()
   })
 
-  it.each(['ftp://x', 'no address', `https://${'x'.repeat(49)}`])('is not opened under the address %j', async (url) => {
+  it.each(['ftp://x', 'no address', `https://${'x'.repeat(49)}`])('is refused under the address %j', async (url) => {
     await expect(start(url)).rejects.toThrow(/base URL/)
   })
 

@@ -35,20 +35,20 @@ import {
 import { createTokenLimit } from './token-limit.ts'
 
 export type SimulatorOptions = {
-  /** Its state lives here, in the schema `simulator`: it outlives restarts and is shared by processes. */
+  /** Its state is in this database, in the schema `simulator`. It survives restarts, and processes share it. */
   pool: pg.Pool
   clock: Clock
-  /** Where the locations of its charges are reached: the address of whoever serves `handle`. */
+  /** The base URL of the locations of its charges: the address of the server of `handle`. */
   publicBaseUrl: string
   sendCallback: SendCallback
   log: Log
-  /** In what this PSP differs from the standard (dialects.ts). In nothing, if not given. */
+  /** This PSP's differences from the standard (dialects.ts). None by default. */
   dialect?: Partial<Quirks>
-  /** Opens the controls of the sandbox to who shows it as a bearer token, whatever the dialect's own tokens look like. */
+  /** Opens the sandbox controls to a caller with this bearer token, whatever the dialect's own tokens look like. */
   controlToken?: string
   /** Lets requests fail on their way, for tests: before or after they took effect. Callbacks and `pay` are not disturbed. */
   disturb?: Disturb
-  /** The network's character from now on. As it was, if not given: honest at first. */
+  /** The network's new fault profile. Unchanged if not given; the initial one is honest. */
   personality?: CharacterInput
 }
 
@@ -56,24 +56,24 @@ export type SimulatorOptions = {
 export type Simulator = Controls & {
   /** Answers a request to the PSP. Never rejects. */
   handle(request: HttpRequest): Promise<HttpResponse>
-  /** What has really happened, whatever the PSP tells of it. */
+  /** What really happened, whatever the PSP reports. */
   truth(): Promise<Truth>
-  /** Ends pauses and late answers, and waits for callbacks under way. The pool stays open. */
+  /** Ends pauses and late answers, and waits for running callbacks. The pool stays open. */
   close(): Promise<void>
 }
 
 /**
- * A Pix network to play with: a PSP that answers the Central Bank's API Pix, and a payer's bank. It knows nothing of
- * the gateway, and the gateway knows it only as one more PSP.
+ * A simulated Pix network: a PSP with the Central Bank's API Pix, and a payer's bank. It knows nothing of the gateway,
+ * and to the gateway it is one more PSP.
  *
- * Some amounts misbehave on purpose: of charges (charges.ts) 4220422 cents is refused, 5040504 is created but answered
- * too late, and 700001 to 700012 are paid as no charge should be (personality/traits.ts); of returns (returns.ts) 800001 to
- * 800004; of payouts 900001 to 900024 (spi-codes.ts) and 900090 to 900092 (payouts.ts). Any of it happens by itself where
- * the network has the character for it (personality/personality.ts).
+ * Some amounts cause faults: of charges (charges.ts) 4220422 cents is refused, 5040504 is created but answered too
+ * late, and 700001 to 700012 are paid in unusual ways (personality/traits.ts); of returns (returns.ts) 800001 to
+ * 800004; of payouts 900001 to 900024 (spi-codes.ts) and 900090 to 900092 (payouts.ts). A fault profile causes the same
+ * faults at random (personality/personality.ts).
  */
 export async function createSimulator(options: SimulatorOptions): Promise<Simulator> {
   const closing = new AbortController()
-  // Each callback that waits listens, and there may be thousands.
+  // Each pending callback adds a listener, and there may be thousands.
   setMaxListeners(0, closing.signal)
   const tasks = new Set<Promise<void>>()
   const network = await openNetwork(options, { closing: closing.signal, inBackground })
@@ -146,7 +146,7 @@ function openQueues(pool: pg.Pool) {
   return {
     insertCharge: batched(async (rows: ChargeRow[]) => {
       const inserted = await insertCharges(pool, rows)
-      // Of two with the same id in one batch the first is the one that made it: `delete` tells true once.
+      // If one batch contains an id twice, the first entry created it: `delete` is true only once.
       return rows.map(({ id }) => inserted.delete(id))
     }),
     findCharge: batched(async (ids: string[]) => {
@@ -166,14 +166,14 @@ function openQueues(pool: pg.Pool) {
   }
 }
 
-/** Lists that are being read, of which it is known where they go on. */
+/** Lists that are being read page by page, with the position of the next page. */
 const readingsMax = 8
 
 type Reading = { total: number; next: { page: number; pageSize: number; after: PixRow | undefined } }
 
 /**
- * Who reads page after page is told at each what was counted at the first, and goes on after the last row of the one before: to count 20,000
- * again for each hundred, or to skip all that was read, takes longer than all the rest.
+ * Later pages use the count of the first page, and continue after the last row of the previous page. Counting 20,000
+ * rows again for each hundred, or skipping all rows read, would take longer than everything else.
  */
 function createPixReader(pool: pg.Pool): Network['readPix'] {
   const readings = new Map<string, Reading>()
@@ -203,8 +203,9 @@ async function answer(network: Network, controls: Controls, request: HttpRequest
 }
 
 /**
- * PostgreSQL is asked once for all that is asked for while another statement is under way. Beyond this many it gains nothing more; and eight wait for no
- * others: where all of a shop's connections wait for charges, none would come, and what piled up in a pause would stay piled up.
+ * Collects requests while another statement runs, and sends them in one statement. Larger batches gain nothing. Eight
+ * do not wait for more: if all connections of a shop wait for charges, no more requests arrive, and a backlog from a
+ * pause would never shrink.
  */
 function batched<Item, Result>(run: (items: Item[]) => Promise<Result[]>): (item: Item) => Promise<Result> {
   return createBatcher({

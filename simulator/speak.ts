@@ -5,7 +5,7 @@ import { isRecord } from './validate.ts'
 
 type Json = Record<string, unknown>
 
-/** An answer of the standard as this PSP gives it. `path` is the standard's. */
+/** Encodes an answer of the standard as this PSP gives it. `path` is the standard's. */
 export function speak(quirks: Quirks, asked: { method: string; path: string }, answer: HttpResponse): HttpResponse {
   if (quirks === plain) return answer
   const body = parseJson(answer.body)
@@ -38,7 +38,7 @@ export function speakCallback(quirks: Quirks, url: string, body: unknown): { url
 
 const sentPixPath = '/v2/gn/pix/enviados'
 
-/** One sent Pix, or a list of them. */
+/** Masks one sent Pix, or a list of them. */
 function maskSentPix(body: Json): Json {
   if (Array.isArray(body.pix)) return { ...body, pix: body.pix.map((one) => (isRecord(one) ? maskSentPix(one) : one)) }
   const { gnExtras: _, favorecido, ...others } = body
@@ -74,7 +74,7 @@ function speakPix(quirks: Quirks, { pagador, ...pix }: Json): Json {
     ...pix,
     ...speakTxid(quirks, pix),
     ...(isRecord(pagador) && speakPayer(quirks, pagador)),
-    // A payout has a cost of its own and tells of none here.
+    // A payout has its own fee, which this PSP does not report.
     ...(quirks.feeBasisPoints !== null &&
       quirks.hasListedFee &&
       isRecord(pagador) &&
@@ -98,7 +98,7 @@ function toFee(basisPoints: number, pix: Json): Json {
   return { gnExtras: { ...Object(pix.gnExtras), tarifa: toReais(fee) } }
 }
 
-/** The problem of the standard in the PSP's own shape. */
+/** The standard's problem in the PSP's own shape. */
 function speakProblem(quirks: Quirks, asked: { method: string }, problem: Json): HttpResponse {
   const status = Number(problem.status)
   const reasons = Array.isArray(problem.violacoes) ? problem.violacoes.filter(isRecord).map(({ razao }) => razao) : []
@@ -124,7 +124,7 @@ function withProblemType(status: number, body: Json): HttpResponse {
   return { ...json(status, body), headers: { 'content-type': 'application/problem+json' } }
 }
 
-/** As Banco do Brasil's own gateway answers, before a request reaches the API. */
+/** Banco do Brasil's own gateway answers like this, before a request reaches the API. */
 function gatewayError(statusCode: number, message: string): HttpResponse {
   const error = statusCode === 401 ? 'Unauthorized' : 'Forbidden'
   return json(statusCode, { statusCode, error, message, attributes: { error: message } })
@@ -136,7 +136,7 @@ function listed(status: number, mensagem: string): HttpResponse {
   })
 }
 
-// Efí's names, where they are known.
+// Efí's names, as far as they are known.
 const names: Record<string, string> = {
   CobDuplicada: 'txid_duplicado',
   CobNaoEncontrado: 'cobranca_nao_encontrada',

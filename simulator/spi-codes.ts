@@ -1,6 +1,6 @@
 /**
- * Why the settlement system (SPI) or a participant in it rejects a payment or a return, in the words of a Brazilian PSP.
- * The order is that of {@link rejectedPayoutAmounts}.
+ * Why the settlement system (SPI) or one of its participants rejects a payment or a return, in the words of a Brazilian
+ * PSP. {@link rejectedPayoutAmounts} follows this order.
  */
 export const spiCodes = {
   AB03: 'Liquidação da transação interrompida devido a timeout no SPI.',

@@ -2,22 +2,22 @@ import { randomBytes } from 'node:crypto'
 import type pg from 'pg'
 import { type PixRecord, type PixRow, pixColumns, toPixRows } from './pix-store.ts'
 
-/** A charge as it is kept. `id` is 32 hexadecimal digits, told by its txid (see location.ts). */
+/** A stored charge. `id` is 32 hexadecimal digits, derived from its txid (see location.ts). */
 export type ChargeRow = {
   id: string
   txid: string
   amount: number
   expiresInSeconds: number
   createdAt: Date
-  /** Where the network was reached when the charge was made: a location never changes. */
+  /** The network's base URL when the charge was created: a location never changes. */
   baseUrl: string
-  /** What the request held beyond the usual, as JSON; null for most. */
+  /** Optional fields of the request, as JSON; null for most. */
   details: string | null
 }
 
 export type ChargeWithPixes = ChargeRow & { pixes: PixRow[] }
 
-/** What the network keeps to itself, made once and shared by all processes on the database. */
+/** The network's secrets, created once and shared by all processes on the database. */
 export type NetworkSecrets = { tokenKey: Buffer; locationKey: Buffer; signingJwk: string }
 
 // Any constant that nothing else in the database locks: the bytes of "simulatr".
@@ -95,7 +95,7 @@ const schema = `
     add column if not exists is_second boolean not null default false,
     -- When this PSP shows it: at once where it is null.
     add column if not exists shown_at timestamptz(3),
-    -- What the payer's bank or this one did wrong.
+    -- Faults of the payer's bank or this one.
     add column if not exists behaviours text[] not null default '{}';
   create index if not exists pix_charge_id on simulator.pix (charge_id);
   -- A charge is paid once, unless a bank goes astray.
@@ -112,9 +112,10 @@ const schema = `
 `
 
 /**
- * Makes the schema where it is missing. Several processes may start at once, and `if not exists` alone does not keep them
- * from colliding: hence the lock. It is looked for first, because a role that may not create needs no right to use it.
- * What is looked for is what was added last: a later addition goes to the end of `schema`, repeatable, and is named here.
+ * Creates the schema if it is missing. Several processes may start at the same time, and `if not exists` alone does not
+ * keep them from colliding: hence the lock. Existence is checked first, because a role without the right to create
+ * needs no right to the lock. The check uses the latest addition: append later additions to `schema`, repeatable, and
+ * name them here.
  */
 export async function ensureSchema(pool: pg.Pool): Promise<void> {
   const found = await pool.query<{ found: boolean }>(
@@ -123,17 +124,17 @@ export async function ensureSchema(pool: pg.Pool): Promise<void> {
   if (found.rows[0]?.found) return
   const client = await pool.connect()
   try {
-    // Taken before the transaction begins: within one, a process that waited would still believe that there is no schema.
+    // Taken before the transaction begins: a process that waited inside one would still see no schema.
     await client.query(`select pg_advisory_lock(${schemaLock})`)
-    // One string of several statements is one transaction.
+    // PostgreSQL runs one string of several statements as one transaction.
     await client.query(`set local client_min_messages = warning; ${schema}`)
   } finally {
-    // The lock ends with the connection, whatever happened.
+    // Closing the connection releases the lock in any case.
     client.release(true)
   }
 }
 
-/** The secrets of the network; `made` are used where none are kept yet. */
+/** The secrets of the network. `made` are stored if there are none yet. */
 export async function loadSecrets(pool: pg.Pool, signingJwk: string): Promise<NetworkSecrets> {
   const made = { token_key: newKey(), location_key: newKey(), signing_jwk: signingJwk }
   await pool.query({
@@ -163,12 +164,12 @@ export async function listBaseUrls(pool: pg.Pool): Promise<string[]> {
 }
 
 /**
- * Inserts charges and returns the ids of those that are new.
+ * Inserts charges and returns the ids of the new ones.
  *
  * The commit does not wait for the disk (`set_config` with `true` is `set local`, in the same statement). That is safe
- * here, and on a real PSP it would not be: the gateway's own transaction is committed to the same write-ahead log later,
- * and a log is flushed in order, so where the gateway's transaction is, the charge is too. Measured on two cores: 6,800
- * charges a second one after the other, 38,000 with 64 asked for at a time.
+ * here, but would not be on a real PSP: the gateway's own transaction is committed to the same write-ahead log later,
+ * and the log is flushed in order. If the gateway's transaction is on disk, the charge is too. Measured on two cores:
+ * 6,800 charges a second one after the other, 38,000 with 64 concurrent requests.
  */
 export async function insertCharges(pool: pg.Pool, charges: ChargeRow[]): Promise<Set<string>> {
   // Sorted, because two processes that insert the same ids in opposite order would deadlock.
@@ -192,14 +193,14 @@ export async function insertCharges(pool: pg.Pool, charges: ChargeRow[]): Promis
       rows.map((row) => row.details),
     ],
   })
-  // Nearly always, and then they need not be read.
+  // Usually true; then the existing ids need not be read.
   const isAll = inserted.rows.length === rows.length
   return new Set(isAll ? rows.map(({ id }) => id) : inserted.rows.map(({ id }) => id.replaceAll('-', '')))
 }
 
 /**
- * By their ids, with the payments that name them. How many there are of either PostgreSQL does not see, as with `smallRowsParam`: it plans this once, and by
- * indexes, whatever it believes of tables that were just filled.
+ * Finds charges by their ids, with the payments that name them. As with `smallRowsParam`, PostgreSQL does not see the
+ * number of rows: it plans this once and uses indexes, whatever its statistics say about tables that were just filled.
  */
 export async function findCharges(pool: pg.Pool, ids: string[]): Promise<Map<string, ChargeWithPixes>> {
   const { rows } = await pool.query<ChargeRecord & Partial<PixRecord>>({
@@ -224,7 +225,7 @@ export async function findCharges(pool: pg.Pool, ids: string[]): Promise<Map<str
   return charges
 }
 
-/** The txid of the charge after this one, in an order that nobody knows; null when it is the last. */
+/** The txid of the charge after this one, in an unpredictable order. Null after the last. */
 export async function findNextTxid(pool: pg.Pool, id: string): Promise<string | null> {
   const { rows } = await pool.query<{ txid: string }>({
     text: `select txid from simulator.charges where id > $1 order by id limit 1`,
@@ -259,7 +260,7 @@ export async function upsertWebhook(
 
 export type WebhookRow = { url: string; createdAt: Date }
 
-/** By the key that it is about. */
+/** By the receiver's key. */
 export async function findWebhook(pool: pg.Pool, chave: string): Promise<WebhookRow | null> {
   const { rows } = await pool.query<WebhookRow>({
     text: `select url, created_at as "createdAt" from simulator.webhooks where chave = $1`,
@@ -268,7 +269,7 @@ export async function findWebhook(pool: pg.Pool, chave: string): Promise<Webhook
   return rows[0] ?? null
 }
 
-// Amounts come as text, whatever the pool's own parser for int8 makes of them.
+// Amounts are read as text, independent of the pool's own parser for int8.
 type ChargeRecord = {
   id: string
   charge_txid: string
@@ -279,7 +280,7 @@ type ChargeRecord = {
   details: string | null
 }
 
-/** What the account holds now: what arrived less the PSP's fees, less what went back or out; and what of it is contested. */
+/** The account's balance: what arrived less the PSP's fees, less what went back or out; and the disputed part of it. */
 export async function sumAccount(
   pool: pg.Pool,
   { now, feeBasisPoints }: { now: Date; feeBasisPoints: number },

@@ -4,13 +4,13 @@ import { isIP } from 'node:net'
 import { join } from 'node:path'
 import { type Identity, issueCertificate, makeAuthority, newPassphrase, toPfx } from './certificates.ts'
 
-/** What a simulated PSP shows and asks for in a handshake, and what its client needs to be let in. */
+/** The certificates of a simulated PSP's TLS connections, and those that its client needs. */
 export type TlsFolder = {
   authority: Identity
-  /** The PSP's own: it serves with it, and shows it where it sends callbacks. */
+  /** The PSP's own certificate: it serves with it, and shows it when it sends callbacks. */
   server: Identity
   client: Identity
-  /** Where a client's settings point to. */
+  /** The files that a client's settings name. */
   paths: Record<'caFile' | 'certFile' | 'keyFile' | 'pfxFile' | 'passphraseFile', string>
 }
 
@@ -31,8 +31,8 @@ const names = {
 }
 
 /**
- * The certificates in this folder, made where they are missing. The server's and the client's are made again under the same
- * authority 30 days before they expire, the server's also for a host that it does not name yet.
+ * The certificates in this folder, created if missing. Those of server and client are renewed under the same authority
+ * 30 days before they expire, the server's also for a host that it does not name yet.
  */
 export async function openTlsFolder(
   folder: string,

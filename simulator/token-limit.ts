@@ -1,16 +1,16 @@
 import type { Clock } from '../src/lib/clock.ts'
 
-/** How many tokens an address has asked for. */
+/** Counts token requests per client address. */
 export type TokenLimit = {
-  /** Counts one more; false when it is too many. */
+  /** Counts one more. False if it exceeds the limit. */
   take(address: string): boolean
 }
 
 const windowMs = 60_000
-// More than ask for tokens here at once. When it is full it is emptied.
+// More than request tokens at the same time here. A full map is emptied.
 const addressesMax = 10_000
 
-/** So many in each minute from the first on. Null is no limit. */
+/** Allows this many in each minute from the first on. Null is no limit. */
 export function createTokenLimit(clock: Clock, perMinute: number | null): TokenLimit {
   const counted = new Map<string, { since: number; count: number }>()
   return {

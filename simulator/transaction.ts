@@ -1,6 +1,6 @@
 import type pg from 'pg'
 
-/** What is done within one transaction, undone together when anything of it throws. */
+/** Runs a function in one transaction, which is rolled back if the function throws. */
 export async function inTransaction<Result>(
   pool: pg.Pool,
   work: (client: pg.PoolClient) => Promise<Result>,
@@ -13,7 +13,7 @@ export async function inTransaction<Result>(
     client.release()
     return result
   } catch (error) {
-    // The connection is thrown away, and the transaction with it.
+    // Closing the connection rolls the transaction back.
     client.release(true)
     throw error
   }

@@ -19,7 +19,7 @@ const Debtor = Type.Union([
   }),
 ])
 
-/** CobSolicitada, without what this PSP does not offer: `loc` and withdrawals in cash. */
+/** CobSolicitada, without what this PSP does not offer: `loc` and cash withdrawals. */
 const ChargeRequest = Type.Object({
   calendario: Type.Object({ expiracao: Type.Optional(Type.Integer({ minimum: 1, maximum: int32Max })) }),
   devedor: Type.Optional(Debtor),
@@ -41,7 +41,7 @@ export type ChargeRequest = Static<typeof ChargeRequest>
 
 const chargeRequest = Compile(ChargeRequest)
 
-/** DevolucaoSolicitada, without RETIRADA: this PSP pays out no cash. */
+/** DevolucaoSolicitada, without RETIRADA: this PSP has no cash withdrawals. */
 const ReturnRequest = Type.Object({
   valor: Type.String({ pattern: amountPattern }),
   natureza: Type.Optional(Type.Enum(['ORIGINAL'])),
@@ -51,7 +51,7 @@ export type ReturnRequest = Static<typeof ReturnRequest>
 
 const returnRequest = Compile(ReturnRequest)
 
-/** As Efí has it, without what names an account instead of a key. */
+/** Efí's payout request, without the fields that name an account instead of a key. */
 const PayoutRequest = Type.Object({
   valor: Type.String({ pattern: amountPattern }),
   pagador: Type.Object({
@@ -68,7 +68,7 @@ export function isTxid(text: string): boolean {
   return txidPattern.test(text)
 }
 
-/** The id that a client gives a return or a payout. */
+/** The client's id of a return or a payout. */
 export function isOwnId(text: string): boolean {
   return ownIdPattern.test(text)
 }
@@ -77,7 +77,7 @@ export function isEndToEndIdShape(text: string): boolean {
   return endToEndIdPattern.test(text)
 }
 
-/** What a body breaks of the standard's rules for a charge, or the charge. */
+/** The charge, or the violations of the standard's rules in the body. */
 export function parseChargeRequest(body: unknown, receiverKey: string): ChargeRequest | Violation[] {
   if (!chargeRequest.Check(body)) return chargeRequest.Errors(body).flatMap((error) => toViolations('cob', error))
   const texts = [
@@ -95,13 +95,13 @@ export function parseChargeRequest(body: unknown, receiverKey: string): ChargeRe
   return body
 }
 
-/** What a body breaks of the standard's rules for a return, or what it asks for. */
+/** The return, or the violations of the standard's rules in the body. */
 export function parseReturnRequest(body: unknown): ReturnRequest | Violation[] {
   if (!returnRequest.Check(body)) return returnRequest.Errors(body).flatMap((error) => toViolations('devolucao', error))
   return hasControls(body.descricao) ? [controls('devolucao.descricao')] : body
 }
 
-/** What a body breaks of the rules for a payout, or what it asks for. */
+/** The payout, or the violations of the rules in the body. */
 export function parsePayoutRequest(body: unknown): PayoutRequest | Violation[] {
   if (!payoutRequest.Check(body)) return payoutRequest.Errors(body).flatMap((error) => toViolations('pix', error))
   return hasControls(body.pagador.infoPagador) ? [controls('pix.pagador.infoPagador')] : body
@@ -115,21 +115,21 @@ function controls(propriedade: string): Violation {
   return { razao: 'Um texto contém caracteres de controle.', propriedade }
 }
 
-/** An address that callbacks can be sent to, or null. */
+/** A valid callback address, or null. */
 export function parseWebhookUrl(body: unknown): string | null {
   if (!isRecord(body) || typeof body.webhookUrl !== 'string' || body.webhookUrl.length > 2048) return null
   if (!URL.canParse(body.webhookUrl)) return null
   return /^https?:$/.test(new URL(body.webhookUrl).protocol) ? body.webhookUrl : null
 }
 
-/** A date and time with its offset, as RFC 3339 has it, or null. */
+/** A date and time with its offset (RFC 3339), or null. */
 export function parseDateTime(text: string | undefined): Date | null {
   if (text === undefined || !dateTimePattern.test(text)) return null
   const date = new Date(text)
   return Number.isNaN(date.getTime()) ? null : date
 }
 
-/** A whole number in [min, max]; the default when it is absent; null when it is anything else. */
+/** A whole number in [min, max]; the default if absent; null if invalid. */
 export function parseCount(
   text: string | undefined,
   limits: { min: number; max: number; absent: number },

@@ -5,7 +5,7 @@ import { receiverAccount, receiverKey } from './receiver-account.ts'
 import { findWebhook, upsertWebhook } from './store.ts'
 import { parseWebhookUrl } from './validate.ts'
 
-/** `PUT /webhook/{chave}`: where callbacks about this key are posted, with `/pix` appended. */
+/** `PUT /webhook/{chave}`: the address for callbacks about this key. `/pix` is appended to it. */
 export async function putWebhook(network: Network, chave: string, request: HttpRequest): Promise<HttpResponse> {
   if (chave !== receiverKey) {
     const razao = 'O parâmetro chave não corresponde a uma chave DICT pertencente a este usuário recebedor.'
@@ -33,7 +33,7 @@ export async function getWebhook(network: Network, chave: string): Promise<HttpR
   return json(200, { webhookUrl, chave, cnpj: receiverAccount.document, criacao: createdAt.toISOString() })
 }
 
-/** Why this PSP does not take an address that the standard would let it take. */
+/** The reason why this PSP refuses an address that the standard allows, or null. */
 async function findRefusal(
   { quirks, webhook, sendCallback }: Network,
   { url, request }: { url: string; request: HttpRequest },
@@ -48,7 +48,7 @@ async function findRefusal(
   return null
 }
 
-/** True where a call is answered that shows no certificate: whoever knows the address could forge callbacks. */
+/** True if the address accepts a call without a certificate: anyone who knows it could forge callbacks. */
 async function isAnswered(sendCallback: Network['sendCallback'], url: string): Promise<boolean> {
   try {
     const status = await sendCallback(url, { evento: 'teste_webhook' }, { isAnonymous: true })
@@ -62,7 +62,7 @@ function isHere(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.')
 }
 
-/** Where callbacks about payouts are posted, at a PSP that has an address of its own for them. */
+/** The address for callbacks about payouts, at a PSP with a separate address for them. */
 export async function putPayoutWebhook(network: Network, request: HttpRequest, status: number): Promise<HttpResponse> {
   const url = parseWebhookUrl(parseJson(request.body))
   if (url === null) return problem('WebhookOperacaoInvalida', 'Campo webhookUrl não respeita o schema.')

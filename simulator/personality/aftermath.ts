@@ -6,12 +6,12 @@ import { slowMs } from '../settlement.ts'
 import { inTransaction } from '../transaction.ts'
 import type { Behaviour } from './traits.ts'
 
-/** A contested payment is contested so long after it arrived. */
+/** The delay of a dispute after the payment. */
 export const contestedAfterMs = 2 * 86_400_000
 
 /**
- * What follows upon a payment by itself: a return, a contest. Each is written at once and shown from its own time on, so that no timer is
- * needed and a restart changes nothing.
+ * Stores what follows a payment automatically: a return, a dispute. Each is stored immediately and visible only from
+ * its own time on. That needs no timer and survives a restart.
  */
 export async function decideAftermath(network: Network, pix: NewPix, behaviours: Behaviour[]): Promise<void> {
   const { endToEndId, paidAt } = pix

@@ -11,7 +11,7 @@ export async function saveCharacter(pool: pg.Pool, character: Character): Promis
   })
 }
 
-/** Honest, unless it was told otherwise. */
+/** The stored fault profile. Honest unless it was changed. */
 export async function findCharacter(pool: pg.Pool): Promise<Character> {
   const { rows } = await pool.query<{ value: string }>({
     text: `select value from simulator.settings where name = $1`,

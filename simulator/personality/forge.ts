@@ -3,15 +3,15 @@ import { toChargeId } from '../location.ts'
 import type { Network } from '../network.ts'
 import { findNextTxid } from '../store.ts'
 
-/** What a callback tells of one payment. */
+/** The fields of one payment in a callback. */
 type Told = { endToEndId: string; txid?: string }
 
-/** A key that is not this PSP's client's. */
+/** The key of another receiver. */
 const foreignKey = 'c2a6d1a5-0f8e-4d6c-9d1c-5d4b6a3f7e90'
 
 /**
- * What somebody who has learnt where callbacks are posted makes of a payment: one that never was; the same one for another charge; one
- * that another receiver got.
+ * Callbacks that an attacker makes of a payment when they know the callback address: a payment that does not exist, the
+ * same payment for another charge, and a payment of another receiver.
  */
 export async function forge<Pix extends Told>(network: Network, pix: Pix): Promise<object[]> {
   const madeUp = () => newEndToEndId({ ispb: pix.endToEndId.slice(1, 9), at: network.clock.now() })

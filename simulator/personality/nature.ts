@@ -5,14 +5,16 @@ import { type Character, createPersonality, honest, type Personality } from './p
 
 export type CharacterInput = Partial<Character>
 
-/** A network's character: kept beside its charges, so that it outlives restarts and all processes on the database share it. */
+/**
+ * A network's fault profile. It is stored with the charges, so that it survives restarts and all processes share it.
+ */
 export type Nature = {
   current(): Promise<Personality>
-  /** Another character from now on; in other processes within a second. */
+  /** Changes the profile now; other processes see it within a second. */
   change(input: CharacterInput): Promise<Personality>
 }
 
-/** A personality as it is told: without what it can do. */
+/** A fault profile as the interface returns it: without its functions. */
 export function toView({ name, seed, traits }: Personality): Character {
   return { name, seed, traits }
 }

@@ -52,7 +52,7 @@ const listed = async (query: Record<string, string> = {}) => {
 const told = () => simulator.callbacks.flatMap(({ body }) => (body as { pix: Entry[] }).pix)
 const truthOf = async (txid: string) => (await simulator.truth()).payments.filter(({ paysTxid }) => paysTxid === txid)
 
-describe('a fate', () => {
+describe('a draw of faults', () => {
   const everything = Object.fromEntries(traitNames.map((trait) => [trait, 0.5]))
   const keys = Array.from({ length: 2000 }, (_, index) => txidOf(index))
   const fates = (seed: number, asked: string[]) => {
@@ -60,17 +60,17 @@ describe('a fate', () => {
     return new Map(asked.map((txid) => [txid, fateOf(personality, { txid, amount: 1000, asked: undefined }).join()]))
   }
 
-  it('is the same for the same seed, in whatever order it is asked for', () => {
+  it('is the same for the same seed, in any order of draws', () => {
     const [one, other] = [fates(7, keys), fates(7, keys.toReversed())]
     for (const key of keys) expect(other.get(key)).toBe(one.get(key))
   })
 
-  it('is another for another seed', () => {
+  it('is different for another seed', () => {
     const [one, other] = [fates(7, keys), fates(8, keys)]
     expect(keys.filter((key) => one.get(key) === other.get(key)).length).toBeLessThan(20)
   })
 
-  it.each(traitNames)('of %s comes as often as it is probable, whatever else happens', (trait: Trait) => {
+  it.each(traitNames)('has %s as often as its probability says, whatever else happens', (trait: Trait) => {
     const personality = createPersonality({ name: 'honest', seed: 3, traits: { [trait]: 0.2 } })
     const struck = keys.filter((key) => personality.has(trait, key)).length
     // Six standard deviations on either side of 400.
@@ -79,12 +79,12 @@ describe('a fate', () => {
     expect(traitNames.filter((other) => other !== trait && keys.some((key) => personality.has(other, key)))).toEqual([])
   })
 
-  it('is none at all of an honest bank', () => {
+  it('has no fault for an honest bank', () => {
     const personality = createPersonality(honest)
     expect(keys.flatMap((txid) => fateOf(personality, { txid, amount: 1000, asked: undefined }))).toEqual([])
   })
 
-  it('is what was asked for, then what the amount asks for', () => {
+  it('prefers the requested behaviour, then that of the amount', () => {
     const hostile = createPersonality({ name: 'hostile', seed: 1, traits: everything })
     const [txid] = keys
     if (txid === undefined) throw new Error('no key')
@@ -95,7 +95,7 @@ describe('a fate', () => {
 })
 
 describe('a payment', () => {
-  it('without its txid is an orphan, and leaves the charge open', async () => {
+  it('without its txid cannot be attributed, and leaves the charge open', async () => {
     const { txid, endToEndId } = await paid('without_txid')
     expect(await chargeOf(txid)).toMatchObject({ status: 'ATIVA' })
     expect(await chargeOf(txid)).not.toHaveProperty('pix')
@@ -110,7 +110,7 @@ describe('a payment', () => {
     expect(await truthOf(txid)).toMatchObject([{ endToEndId, txid: null, amount: 1000, behaviours: ['without_txid'] }])
   })
 
-  it('that is slow is shown nowhere for ten minutes', async () => {
+  it('is shown nowhere for ten minutes when it is slow', async () => {
     const { txid, endToEndId, uri } = await paid('slow')
     expect((await pixOf(endToEndId)).status).toBe(404)
     expect(await chargeOf(txid)).toMatchObject({ status: 'ATIVA' })
@@ -124,7 +124,7 @@ describe('a payment', () => {
     expect(await listed({ txid })).toHaveLength(1)
   })
 
-  it('that is late comes ten minutes after the charge has expired', async () => {
+  it('arrives ten minutes after the charge expired when it is late', async () => {
     const { txid, endToEndId } = await paid('late', { expiracao: 60 })
     simulator.clock.advance(60_000 + slowMs - 1)
     expect(await listed({ txid })).toEqual([])
@@ -132,7 +132,7 @@ describe('a payment', () => {
     expect(await listed({ txid })).toMatchObject([{ endToEndId, horario: simulator.clock.now().toISOString() }])
   })
 
-  it('can be made late of a charge that has expired long ago, and by no honest bank', async () => {
+  it('can pay a charge that expired long ago, but not at an honest bank', async () => {
     const uri = await simulator.charge(txidOf(next++), '10.00', 60)
     simulator.clock.advance(60_000 + slowMs)
     expect(await simulator.pay({ uri })).toMatchObject({ code: 'charge_expired' })
@@ -141,7 +141,7 @@ describe('a payment', () => {
     expect((await pixOf(outcome.ok ? outcome.endToEndId : '')).status).toBe(200)
   })
 
-  it('is made twice, under two ids', async () => {
+  it('arrives twice, under two ids', async () => {
     const { txid } = await paid('twice')
     const { status, pix = [] } = await chargeOf(txid)
     expect(status).toBe('CONCLUIDA')
@@ -152,14 +152,14 @@ describe('a payment', () => {
     await expect.poll(() => told().length).toBe(2)
   })
 
-  it('is made once more of a charge that is paid', async () => {
+  it('can pay a charge that is already paid', async () => {
     const { txid, uri } = await paid(undefined)
     expect(await simulator.pay({ uri, behaviour: 'twice' })).toMatchObject({ ok: true })
     expect(await simulator.pay({ uri, behaviour: 'late' })).toMatchObject({ code: 'already_paid' })
     expect(await listed({ txid })).toHaveLength(2)
   })
 
-  it('is of another amount', async () => {
+  it('has another amount', async () => {
     const amounts = new Set<string | undefined>()
     for (let tries = 0; tries < 60; tries += 1) {
       const { txid } = await paid('other_amount')
@@ -168,7 +168,7 @@ describe('a payment', () => {
     expect([...amounts].toSorted()).toEqual(['10.01', '20.00', '5.00', '9.99'])
   })
 
-  it('is of another amount even where there is nothing less', async () => {
+  it('has another amount even when it cannot be smaller', async () => {
     for (let tries = 0; tries < 8; tries += 1) {
       const { txid } = await paid('other_amount', { amount: '0.01' })
       expect((await listed({ txid }))[0]?.valor).toBe('0.02')
@@ -180,7 +180,7 @@ describe('a payment', () => {
     expect(await listed({ txid })).toMatchObject([{ pagador: { cpf: '39053344705', nome: 'José Carlos Ferreira' } }])
   })
 
-  it('is sent back by the bank itself ten minutes later', async () => {
+  it('is returned by the bank ten minutes later', async () => {
     const { endToEndId, txid } = await paid('returned')
     expect((await pixOf(endToEndId)).body).not.toHaveProperty('devolucoes')
     expect(await listed({ txid, devolucaoPresente: 'true' })).toEqual([])
@@ -191,7 +191,7 @@ describe('a payment', () => {
     expect(await truthOf(txid)).toMatchObject([{ amount: 1000, returned: 1000 }])
   })
 
-  it('is contested two days later', async () => {
+  it('is disputed two days later', async () => {
     const { endToEndId } = await paid('contested')
     const contests = async () => {
       const now = simulator.clock.now().getTime()
@@ -203,7 +203,7 @@ describe('a payment', () => {
     expect(await contests()).toEqual([])
     simulator.clock.advance(1)
     expect(await contests()).toMatchObject([{ status: 'ABERTA', valor: '10.00' }])
-    // Nobody was answered its reference.
+    // No response has contained its reference.
     expect(await simulator.decideInfraction({ reference: endToEndId, decision: 'reject' })).toMatchObject({ ok: true })
     expect(await contests()).toMatchObject([{ status: 'REJEITADA' }])
     const again = await simulator.decideInfraction({ reference: endToEndId, decision: 'accept' })
@@ -212,20 +212,20 @@ describe('a payment', () => {
 })
 
 describe('a callback', () => {
-  it('never comes', async () => {
+  it('never arrives', async () => {
     const { txid } = await paid('callback_never')
-    // Another one's callback came meanwhile.
+    // Another payment's callback arrived in the meantime.
     const { endToEndId } = await paid(undefined)
     await expect.poll(told).toMatchObject([{ endToEndId }])
     expect(await listed({ txid })).toHaveLength(1)
   })
 
-  it('comes doubled', async () => {
+  it('arrives twice', async () => {
     const { endToEndId } = await paid('callback_twice')
     await expect.poll(() => told().map((pix) => pix.endToEndId)).toEqual([endToEndId, endToEndId, endToEndId])
   })
 
-  it('comes out of order', async () => {
+  it('arrives out of order', async () => {
     const made = []
     for (let tries = 0; tries < 12; tries += 1) made.push((await paid('callback_late')).txid)
     await expect.poll(() => told().length).toBe(12)
@@ -234,8 +234,8 @@ describe('a callback', () => {
     expect(order.toSorted()).toEqual(made.toSorted())
   })
 
-  it('comes in the company of forged ones', async () => {
-    // So that there is another charge to name, on either side.
+  it('arrives together with forged ones', async () => {
+    // The forged callbacks need another charge to name, on either side.
     for (const index of [0, 1, 2, 3]) await simulator.charge(txidOf(900_000 + index))
     let isSwapped = false
     for (let tries = 0; tries < 6; tries += 1) {
@@ -257,7 +257,7 @@ describe('a callback', () => {
 })
 
 describe('an answer', () => {
-  it('is lost after it took effect, once', async () => {
+  it('is lost once, after the request took effect', async () => {
     await simulator.personality({ traits: { answer_lost: 1 } })
     const txid = txidOf(next++)
     const body = { calendario: { expiracao: 60 }, valor: { original: '1.00' }, chave: receiverKey }
@@ -273,7 +273,7 @@ describe('an answer', () => {
     expect((await simulator.ask('PUT', '/v3/gn/pix/lost1', { body: payout })).status).toBe(201)
   })
 
-  it('rejects payouts and returns for every reason of the Pix system', async () => {
+  it('rejects payouts and returns with every reason code of the Pix system', async () => {
     await simulator.personality({ seed: 5, traits: { payout_rejected: 1, return_rejected: 1 } })
     const payout = { valor: '1.00', pagador: { chave: receiverKey }, favorecido: { chave: 'a@example.com' } }
     const codes = new Set<string>()
@@ -293,14 +293,14 @@ describe('an answer', () => {
 })
 
 describe('an amount', () => {
-  it.each(behaviours)('of its own has %s happen', async (behaviour) => {
+  it.each(behaviours)('triggers %s', async (behaviour) => {
     const amount = (behaviourAmounts[behaviour] / 100).toFixed(2)
     const { txid } = await paid(undefined, { amount })
     simulator.clock.advance(3_600_000 + slowMs)
     expect((await truthOf(txid))[0]?.behaviours).toEqual([behaviour])
   })
 
-  it('misbehaves by itself alone: those beside it are paid as they should', async () => {
+  it('affects only its own charge: charges of similar amounts are paid normally', async () => {
     for (const amount of ['7000.00', '7000.13']) {
       const { txid } = await paid(undefined, { amount })
       expect(await truthOf(txid)).toMatchObject([{ behaviours: [] }])
@@ -308,8 +308,8 @@ describe('an amount', () => {
   })
 })
 
-describe('a character', () => {
-  it('is kept, and shared by all processes on the database', async () => {
+describe('a fault profile', () => {
+  it('is stored, and shared by all processes on the database', async () => {
     const character = await simulator.personality({ name: 'careless', seed: 11, traits: { twice: 1 } })
     expect(character).toEqual({ name: 'careless', seed: 11, traits: { ...presets.careless, twice: 1 } })
     const later = await testSimulator(database.db.pool, { clock: simulator.clock })
@@ -320,7 +320,7 @@ describe('a character', () => {
     await later.close()
   })
 
-  it('is refused when it is none', async () => {
+  it('is refused when it is invalid', async () => {
     const ask = async (body: object) => (await simulator.ask('POST', '/sandbox/personality', { body })).status
     expect(await ask({ name: 'wicked' })).toBe(400)
     expect(await ask({ traits: { twice: 2 } })).toBe(400)
@@ -330,7 +330,7 @@ describe('a character', () => {
   })
 })
 
-it('takes a database of before', async () => {
+it('works with a database of an earlier version', async () => {
   const old = await createEmptyDatabase()
   const before = await testSimulator(old.db.pool)
   const uri = await before.charge(txidOf(1))
@@ -349,7 +349,7 @@ it('takes a database of before', async () => {
   await old.drop()
 })
 
-it('holds what has arrived, less what went back and what was paid out', async () => {
+it('is what has arrived, less what went back and what was paid out', async () => {
   const before = (await simulator.truth()).holds
   const { endToEndId } = await paid('twice')
   expect((await simulator.truth()).holds).toBe(before + 2000)

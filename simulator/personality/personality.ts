@@ -2,19 +2,23 @@ import { createHmac } from 'node:crypto'
 import { listCodes, type SpiCode } from '../spi-codes.ts'
 import { type Behaviour, behaviourOf, behaviours, type PresetName, presets, type Trait, type Traits } from './traits.ts'
 
-/** A bank's character, as it is asked for and as it is told. `traits` are added to those of the name, or take their place. */
+/** A bank's fault profile, as requested and returned. `traits` add to those of the named preset, or replace them. */
 export type Character = { name: PresetName; seed: number; traits: Traits }
 
 export type Personality = Character & {
-  /** Whether it does so with this one. The same seed and key give the same answer, whatever else was asked for before. */
+  /**
+   * True if the trait applies to the key. The same seed and key always give the same answer, whatever was drawn before.
+   */
   has(trait: Trait, key: string): boolean
-  /** A number from 0 up to 1, by the seed and the key. */
+  /** A number from 0 to below 1, derived from the seed and the key. */
   draw(what: string, key: string): number
 }
 
 export const honest: Character = { name: 'honest', seed: 1, traits: {} }
 
-/** @param character its `traits` on top of those that its name has. A `key` is the txid, or the id of a payout or return. */
+/**
+ * @param character its `traits` are added to those of its name. A `key` is the txid, or the id of a payout or return.
+ */
 export function createPersonality({ name, seed, traits }: Character): Personality {
   const all: Traits = { ...presets[name], ...traits }
   const draw = (what: string, key: string) =>
@@ -32,8 +36,8 @@ export function createPersonality({ name, seed, traits }: Character): Personalit
 }
 
 /**
- * What goes wrong with a payment: what was asked for alone, else what the amount of the charge asks for alone, else what the bank's
- * character makes of it, which may be several.
+ * What goes wrong with a payment. In this order: only the requested behaviour, only that of the charge's amount, or
+ * those of the bank's fault profile, which can be several.
  */
 export function fateOf(
   personality: Personality,
@@ -44,7 +48,7 @@ export function fateOf(
   return byAmount ? [byAmount] : behaviours.filter((behaviour) => personality.has(behaviour, txid))
 }
 
-/** Why a payout or a return is rejected, or null. Every code has its turn. */
+/** The rejection code of a payout or a return, or null. All codes take turns. */
 export function rejectionOf(
   personality: Personality,
   trait: 'payout_rejected' | 'return_rejected',

@@ -6,10 +6,10 @@ import { slowMs } from '../settlement.ts'
 import type { Personality } from './personality.ts'
 import type { Behaviour } from './traits.ts'
 
-/** What a payer's bank knows of the charge that it pays. */
+/** What a payer's bank knows of the charge. */
 export type Payable = { txid: string; amount: Cents; expiresAt: Date; isPaid: boolean }
 
-/** Who pays in place of the one who was expected. He does not exist either. */
+/** Pays instead of the expected payer. He does not exist either. */
 export const otherPayer: AccountHolder = {
   type: 'PF',
   name: 'José Carlos Ferreira',
@@ -21,8 +21,8 @@ export const otherPayer: AccountHolder = {
 type Asked = { amount?: Cents | undefined; payer: AccountHolder | null }
 
 /**
- * The Pix that come of one payment: one, as a rule. What was asked for outright (another amount, a payer) stands. One whose charge is paid
- * already can only be a second one.
+ * The Pix of one payment: usually one. An explicit amount or payer is kept. If the charge is already paid, the Pix can
+ * only be a second one.
  */
 export function planPixes(
   { now, chargeId, personality, defaultPayer }: PlanDeps,
@@ -62,5 +62,5 @@ function toOtherAmount(personality: Personality, { txid, amount }: Payable): Cen
   return cents(Math.min(amountMax, chosen > 0 ? chosen : amount + 1))
 }
 
-/** What a Pix message has room for: \d{1,10}\.\d{2}. */
+/** The maximum of a Pix message: \d{1,10}\.\d{2}. */
 export const amountMax = cents(999_999_999_999)

@@ -11,7 +11,7 @@ export type TruthRecord = {
   returned: string
 }
 
-/** Every payment that has arrived, whether it is shown or not, with what has been sent back of it. */
+/** Every payment that has arrived, whether the PSP shows it or not, with the amount returned. */
 export async function listArrived(pool: pg.Pool, now: Date): Promise<TruthRecord[]> {
   const { rows } = await pool.query<TruthRecord>({
     text: `
@@ -29,7 +29,7 @@ export async function listArrived(pool: pg.Pool, now: Date): Promise<TruthRecord
   return rows
 }
 
-/** What has left for good: payouts, less what their receivers sent back. */
+/** Money that left for good: payouts less what their receivers sent back. */
 export async function sumPaidOut(pool: pg.Pool, now: Date): Promise<number> {
   const { rows } = await pool.query<{ amount: string }>({
     text: `

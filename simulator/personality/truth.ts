@@ -1,23 +1,26 @@
 import type { Network } from '../network.ts'
 import { listArrived, sumPaidOut } from './truth-store.ts'
 
-/** A payment as it really was, whatever this PSP tells of it. */
+/** A payment as it really happened, whatever this PSP reports. */
 export type TruePayment = {
   endToEndId: string
-  /** Of the charge that was paid. */
+  /** The txid of the charge that was paid. */
   paysTxid: string
-  /** What the Pix names: null when the txid was dropped. */
+  /** The txid in the Pix: null if it was dropped. */
   txid: string | null
-  /** Of a charge that was paid before. */
+  /** True if the charge was paid before. */
   isSecond: boolean
   amount: number
   paidAt: Date
   behaviours: string[]
-  /** Cents that have been sent back, by whomever. */
+  /** Cents returned, by anyone. */
   returned: number
 }
 
-/** All that has really happened: for tests, which compare a gateway's books with it. `holds`: the balance of the account, in cents. */
+/**
+ * Everything that really happened. Tests compare a gateway's ledger with it. `holds`: the balance of the account, in
+ * cents.
+ */
 export type Truth = { payments: TruePayment[]; holds: number }
 
 export async function tellTruth({ pool, clock }: Network): Promise<Truth> {
