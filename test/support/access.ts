@@ -8,7 +8,7 @@ type Starting = {
   fastify: { addHook(name: 'onRoute', hook: (route: Registered) => void): void }
 }
 
-/** The routes of whatever is started meanwhile, as fastify has them: none can be forgotten. */
+/** The routes that fastify registers while `start` runs, so that none is missed. */
 export async function collectRoutes<Started>(
   start: () => Promise<Started>,
 ): Promise<{ started: Started; routes: Route[] }> {
@@ -20,28 +20,31 @@ export async function collectRoutes<Started>(
   const routes = registered.flatMap(({ method, url, config }) =>
     [method].flat().map((one) => ({ method: one, url, access: config?.access })),
   )
-  // Fastify answers a HEAD wherever it answers a GET, under the same access.
+  // Fastify answers HEAD on every GET route, with the same access rules.
   return { started, routes: routes.filter(({ method }) => method !== 'HEAD') }
 }
 
-/** What a route is expected to ask for; and which of a merchant's records its parameter names. */
+/** The access that a route should require, and the merchant's record that its parameter names. */
 export type Expected = {
-  /** A permission or scope; `signed in` for whoever is; `public` for everybody. */
+  /** A permission or scope; `signed in` for any signed-in person; `public` for everybody. */
   may: string
-  /** In place of the scope, for people. */
+  /** The permission of people, if it differs from the clients' scope. */
   orMay?: string
-  /** The record of a merchant that its parameters or body name: another merchant's people do not find it. */
+  /** The merchant's record that parameters or body name: another merchant's people do not find it. */
   of?: 'transaction' | 'withdrawal' | 'delivery' | 'client' | 'user' | 'resend'
   /** `:client` stands for the merchant's client id. */
   body?: object
   query?: string
-  /** What another merchant's people get in place of 404: 200 without anything of it, or 422 where the record is in no way theirs. */
+  /**
+   * The answer to another merchant's people if it is not 404: 200 without the record, or 422 if the record cannot be
+   * theirs.
+   */
   elsewhere?: 200 | 403 | 422
-  /** Merchants' people are refused whatever their role. */
+  /** Merchants' people are refused in every role. */
   isOperators?: true
-  /** It ends the session that asks, or changes the password. */
+  /** Ends the caller's session, or changes the password. */
   isOfSession?: true
-  /** Of the operator, or of the simulated bank: no merchant's records are in it. */
+  /** Belongs to the operator or the simulated bank, and contains no merchant's records. */
   isOfNoMerchant?: true
 }
 
@@ -57,7 +60,7 @@ const open: Expected = { may: 'public' }
 const period = { from: '2020-01-01T00:00:00Z', until: '2099-01-01T00:00:00Z' }
 const inPeriod = new URLSearchParams(period).toString()
 
-/** Every route of the service, by hand: one that is added without a word here fails the test. */
+/** Every route of the service, written by hand: a new route without an entry here fails the test. */
 export const expectations: Record<string, Expected> = {
   'GET /': open,
   'GET /.well-known/jwks.json': open,
@@ -145,7 +148,7 @@ export const expectations: Record<string, Expected> = {
     isOperators: true,
   },
   'POST /dashboard/api/client/:clientId/secret': one('credential.write', 'client', {
-    // A client's own secret asks for its scopes besides: dashboard-developer.test.ts.
+    // With a client's own secret it also requires the client's scopes: dashboard-developer.test.ts.
     body: { of: 'webhook', overlapHours: 0 },
   }),
   'POST /dashboard/api/client/:clientId/revocation': one('credential.write', 'client', { body: { tokensOnly: false } }),

@@ -9,7 +9,10 @@ import type { TestService } from './service.ts'
 
 type Options = { log?: Logger; name?: string; manner?: MannerOverrides }
 
-/** What another process on a service's database settles with: the same bank, reached by `send`, which a test may disturb. */
+/**
+ * The dependencies of another process on a service's database: the same bank, reached by `send`, in which a test may
+ * inject faults.
+ */
 export function settleDepsWith(
   service: TestService,
   send: Send,

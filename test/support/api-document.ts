@@ -13,7 +13,7 @@ type OperationSource = {
   responses: Record<string, { description: string; content?: Content }>
 }
 
-/** An OpenAPI 3.1 document, as far as ours goes. */
+/** The parts of an OpenAPI 3.1 document that ours uses. */
 export type ApiDocument = {
   openapi: string
   info: Json
@@ -33,7 +33,7 @@ export function listOperations(document: ApiDocument): Operation[] {
   )
 }
 
-/** A name as it stands in a JSON pointer within a URI. */
+/** A name as part of a JSON pointer within a URI. */
 export function toPointer(name: string): string {
   return encodeURIComponent(name.replaceAll('~', '~0').replaceAll('/', '~1'))
 }

@@ -5,7 +5,7 @@ import { parse } from 'yaml'
 
 const file = new URL('../../../shared/data/bacen-openapi.yaml', import.meta.url)
 
-/** False where the Central Bank's OpenAPI is not at hand: the tests that use it are then skipped. */
+/** False if the Central Bank's OpenAPI file is not available: tests that use it are then skipped. */
 export const hasBacenOpenApi = existsSync(file)
 
 export type OpenApi = {
@@ -15,7 +15,7 @@ export type OpenApi = {
   schema(name: string): ValidateFunction
 }
 
-/** The Central Bank's OpenAPI with its known faults repaired, ready to validate with. */
+/** The Central Bank's OpenAPI with its known errors repaired, ready for validation. */
 export function loadBacenOpenApi(): OpenApi {
   const document: Json = parse(readFileSync(file, 'utf8'))
   repair(document)
@@ -47,10 +47,12 @@ export function loadBacenOpenApi(): OpenApi {
   }
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: a parsed document of a shape that is not ours.
+// biome-ignore lint/suspicious/noExplicitAny: a parsed document whose shape we do not control.
 type Json = any
 
-/** Its patterns lack anchors, one has slashes in it, and some lists name members that do not exist. */
+/**
+ * Its patterns lack anchors, one pattern has slashes in it, and some `required` lists name fields that do not exist.
+ */
 function repair(node: Json) {
   if (typeof node !== 'object' || node === null) return
   if (typeof node.pattern === 'string') node.pattern = `^(?:${node.pattern.replace(/^\/\^?|\$?\/$/g, '')})$`
@@ -66,7 +68,7 @@ function at(document: Json, pointer: string): Json {
   return names.reduce((node, name) => node[name.replaceAll('~1', '/').replaceAll('~0', '~')], document)
 }
 
-/** Where a reference leads, or the pointer itself. */
+/** The target of a reference, or the pointer itself. */
 function follow(document: Json, pointer: string): string {
   const reference = at(document, pointer).$ref
   return reference ? reference.slice(1) : pointer

@@ -1,6 +1,9 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 
-/** What happens to a request on its way: passed on; lost before it arrives, or its answer after; never answered; or answered on the way. */
+/**
+ * What happens to a request: passed on; lost before it arrives; its answer lost; never answered; or answered on the
+ * way.
+ */
 export type Fate =
   | 'pass'
   | 'lose-request'
@@ -10,16 +13,16 @@ export type Fate =
 
 export type BadLine = {
   baseUrl: string
-  /** What came, as `GET /transaction?page=1`, with its headers. */
+  /** The requests received, as `GET /transaction?page=1`, with their headers. */
   requests: { line: string; headers: IncomingMessage['headers'] }[]
-  /** The fates of the next requests whose line begins so; then they pass. */
+  /** What happens to the next requests whose line begins with `start`. Later ones pass. */
   plan(start: string, ...fates: Fate[]): void
-  /** How often a line that begins so came. */
+  /** How many requests began with `start`. */
   count(start: string): number
   stop(): Promise<void>
 }
 
-/** Stands between a client and a service, as a network does. */
+/** A proxy between a client and a service that behaves like a bad network. */
 export async function openBadLine(target: string): Promise<BadLine> {
   const requests: BadLine['requests'] = []
   const plans: { start: string; fates: Fate[] }[] = []

@@ -4,10 +4,10 @@ import { source as axeSource } from 'axe-core'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { expect, inject } from 'vitest'
 
-/** Where pictures of screens are kept, for people to look at: set it, and each {@link Visit.look} leaves one there. */
+/** Folder for screenshots. If set, each {@link Visit.look} saves one there. */
 const picturesDir = process.env.GUICHE_PICTURES
 
-/** Null where there is no browser: skip visibly. */
+/** Null without a browser: skip visibly. */
 export const chromiumPath = inject('chromium')
 
 export async function openChromium(): Promise<Browser> {
@@ -23,14 +23,17 @@ export type Look = { width: 390 | 1440; theme: 'light' | 'dark' }
 export type Visit = {
   page: Page
   context: BrowserContext
-  /** What the page complained of: errors of scripts, breaches of its content security policy. */
+  /** Problems that the page reported: script errors and violations of its content security policy. */
   complaints: string[]
-  /** Checks the screen as it is for serious faults of accessibility, and that it is no wider than the window; takes its picture. */
+  /**
+   * Checks the screen for serious accessibility problems, checks that it is no wider than the window, and takes a
+   * screenshot.
+   */
   look(name: string): Promise<void>
   close(): Promise<void>
 }
 
-/** A visit by one person, with cookies of its own. */
+/** A visit by one person, with separate cookies. */
 export async function visit(
   browser: Browser,
   { width = 1440, theme = 'light', locale = 'en-US' }: Partial<Look & { locale: 'en-US' | 'pt-BR' }> = {},
@@ -45,7 +48,7 @@ export async function visit(
   const complaints: string[] = []
   page.on('pageerror', (error) => complaints.push(String(error)))
   page.on('console', (message) => {
-    // A request that was refused is no fault of the page.
+    // A refused request is not an error of the page.
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
       complaints.push(message.text())
   })
@@ -55,7 +58,7 @@ export async function visit(
     complaints,
     async look(name) {
       await page.waitForLoadState('networkidle')
-      // What is still fading in has no contrast yet.
+      // An element that is still fading in has too little contrast.
       await page.evaluate(
         async () => await Promise.allSettled(document.getAnimations().map(({ finished }) => finished)),
       )
@@ -71,11 +74,11 @@ export async function visit(
   }
 }
 
-/** R$ 12.345.678,90, which is as wide as amounts get. */
+/** R$ 12,345,678.90: the widest amounts in practice. */
 const largeAmount = 1_234_567_890
 const amounts = /amount|^(sum|opening|closing|fees|available|reserved|blocked|suspense|debt|acquirer)$/i
 
-/** From now on the dashboard gets every amount as a large one, so that a screen is seen as it is after a good year. */
+/** From now on the dashboard receives large amounts everywhere, to show screens after a good year. */
 export async function enlargeAmounts(page: Page): Promise<void> {
   const enlarge = (name: string, value: unknown) =>
     typeof value === 'number' && amounts.test(name) ? Math.sign(value || 1) * largeAmount : value
@@ -87,7 +90,7 @@ export async function enlargeAmounts(page: Page): Promise<void> {
   })
 }
 
-/** What is painted beyond the edge of its card. */
+/** Elements that extend beyond their card. */
 export async function findSpilled(page: Page): Promise<string[]> {
   return await page.evaluate(() =>
     [...document.querySelectorAll('.card')].flatMap((card) => {
@@ -103,7 +106,7 @@ export async function findSpilled(page: Page): Promise<string[]> {
   )
 }
 
-/** Serious and critical faults by axe, each with where it is. */
+/** Serious and critical axe violations, each with its place. */
 async function findFaults(page: Page): Promise<string[]> {
   await page.evaluate(axeSource)
   const found = await page.evaluate(async () => {

@@ -2,7 +2,7 @@ import type { Clock } from '../../src/lib/clock.ts'
 
 export type ManualClock = Clock & { advance(ms: number): void; set(date: Date): void }
 
-/** A clock that stands still until a test moves it. */
+/** A clock that moves only when a test moves it. */
 export function manualClock(start: Date = new Date('2026-03-02T15:00:00.000Z')): ManualClock {
   let now = start.getTime()
   return {

@@ -6,14 +6,14 @@ import { expect, inject } from 'vitest'
 
 type Ran = { code: number; stdout: string; stderr: string }
 
-/** The compiled command line, run as an operator runs it: a process of its own, on a service's database. */
+/** The compiled command line, run as an operator runs it: as a separate process, on a service's database. */
 export type CommandLine = {
   run(args: string[]): Promise<Ran>
-  /** With `--json`: nothing else is on standard output then, and nothing on standard error. */
+  /** Runs with `--json`: standard output has only the JSON, and standard error is empty. */
   runJson<Answer = Record<string, unknown>>(args: string[], code?: number): Promise<Answer>
-  /** It did what it was asked to; gives what a person reads. */
+  /** Runs a command that must succeed, and returns what it printed for people. */
   read(args: string[]): Promise<string>
-  /** It failed, and said so where errors belong, in a sentence that says what to do. */
+  /** Runs a command that must fail, with a message on standard error that says what to do. */
   expectFailure(args: string[], message: string | RegExp): Promise<void>
   stop(): Promise<void>
 }
@@ -25,7 +25,7 @@ export async function openCommandLine({
   connectionString: string
   environment?: Record<string, string>
 }): Promise<CommandLine> {
-  // A folder without a .env.
+  // A folder without a .env file.
   const cwd = await mkdtemp(join(tmpdir(), 'guiche-cli-'))
   const env = { PATH: process.env.PATH, DATABASE_URL: connectionString, ...environment }
   const main = join(inject('build'), 'src/cli/main.js')

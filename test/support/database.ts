@@ -5,12 +5,12 @@ import { connect, type Db, raw } from '../../src/db/sql.ts'
 
 export type TestDatabase = { db: Db; connectionString: string; drop(): Promise<void> }
 
-/** A database of this test's own, migrated and empty; `drop` it in `afterAll`. */
+/** A separate database for this test, migrated and empty. `drop` it in `afterAll`. */
 export function createTestDatabase(): Promise<TestDatabase> {
   return createDatabase('template guiche_template')
 }
 
-/** A database with nothing in it, for tests of what fills one. */
+/** A database without a schema, for tests of migrations. */
 export function createEmptyDatabase(): Promise<TestDatabase> {
   return createDatabase('')
 }
@@ -26,13 +26,13 @@ async function createDatabase(how: string): Promise<TestDatabase> {
     connectionString: url.href,
     drop: async () => {
       await db.pool.end()
-      // By force: a worker under test may have connections of its own.
+      // By force: a worker under test may still have connections.
       await runOnServer(`drop database ${name} with (force)`)
     },
   }
 }
 
-/** As the server's administrator: the service's own role makes no databases. */
+/** As the server's administrator: the service's role cannot create databases. */
 async function runOnServer(statement: string): Promise<void> {
   const server = connect({
     connectionString: asAdministrator(inject('postgres')),

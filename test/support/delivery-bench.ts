@@ -61,7 +61,7 @@ export function deliveryBench() {
   }
 
   async function setUp(): Promise<void> {
-    // The real time: the official verifier knows no other.
+    // The real time: the official verifier uses the system clock.
     clock.set(new Date())
     merchant = await createTestMerchant(database.db, { key, now: clock.now() })
   }
@@ -88,7 +88,7 @@ export function deliveryBench() {
     return receiver
   }
 
-  /** Answers with these statuses in turn, and with 204 after the last. */
+  /** Answers with these statuses in order, and with 204 after the last. */
   function inTurn(...statuses: number[]): Promise<TestReceiver> {
     return receive((response) => response.writeHead(statuses.shift() ?? 204).end())
   }

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 
 export type Block = { document: string; line: number; language: string; text: string }
 
-/** All that people are told: the README, and docs/. */
+/** All documentation for people: the README, and docs/. */
 export const documents = [
   'README.md',
   'sdk/README.md',
@@ -16,7 +16,7 @@ export function readDocument(document: string): string {
   return readFileSync(document, 'utf8')
 }
 
-/** The blocks between fences, in their order, also those within a list. */
+/** The fenced blocks in order, including those within lists. */
 export function blocksOf(document: string): Block[] {
   const text = readDocument(document)
   return [...text.matchAll(/^( *)```(\w*)\n(.*?)^\1```$/gms)].map(
@@ -29,13 +29,13 @@ export function blocksOf(document: string): Block[] {
   )
 }
 
-/** What stands between single backticks, tables included, outside of blocks. */
+/** Texts between single backticks outside of blocks, tables included. */
 export function inlineOf(document: string): string[] {
   const text = readDocument(document).replace(/^ *```.*?^ *```$/gms, '')
   return [...text.matchAll(/`([^`\n]+)`/g)].map(([, inside = '']) => inside.replaceAll('\\|', '|'))
 }
 
-/** The rows of the tables beneath a heading, each cell as it is written. */
+/** The rows of the tables below a heading. Cells are not interpreted. */
 export function rowsUnder(document: string, heading: string): string[][] {
   const [, section = ''] = readDocument(document).split(new RegExp(`^#+ ${heading}$`, 'm'))
   const [own = ''] = section.split(/^#/m)

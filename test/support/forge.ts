@@ -5,7 +5,7 @@ import type { TestService } from './service.ts'
 
 type Json = Record<string, unknown>
 
-/** A JWT of any header and claims, signed by whatever the function does. */
+/** A JWT with any header and claims, and the signature that the function returns. */
 export function makeJwt(header: Json, claims: Json, signer: (text: string) => Buffer): string {
   const text = [header, claims].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')
   return `${text}.${signer(text).toString('base64url')}`
@@ -27,7 +27,7 @@ export function decodePart(token: string, index: 0 | 1): Json {
   return JSON.parse(Buffer.from(token.split('.')[index] ?? '', 'base64url').toString('utf8'))
 }
 
-/** The keys of a service, as another process on its database has them. */
+/** The keys of a service, as another process on its database loads them. */
 export async function keyRingOf({ db, clock }: Pick<TestService, 'db' | 'clock'>) {
   const { key } = await loadSecretKey(db, null)
   return createKeyRing({ db, clock, key })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { ApiDocument, Json, Operation } from './api-document.ts'
 
-/** One request as it goes over the wire. */
+/** One HTTP request, ready to send. */
 export type FuzzRequest = {
   operation: Operation
   method: string
@@ -13,11 +13,11 @@ export type FuzzRequest = {
 type Options = {
   document: ApiDocument
   token: string
-  /** Values that lead somewhere, by the name of a member or parameter. */
+  /** Valid values that lead to records, by the name of a field or parameter. */
   known: Record<string, string[]>
 }
 
-/** Requests that are nearly right: made from what the document says of an operation, then spoilt in a few places. */
+/** Nearly valid requests: generated from an operation's documentation, then broken in a few places. */
 export function arbitraryRequest(operations: Operation[], options: Options): fc.Arbitrary<FuzzRequest> {
   return fc.constantFrom(...operations).chain((operation) =>
     fc
@@ -34,7 +34,7 @@ export function arbitraryRequest(operations: Operation[], options: Options): fc.
         path: path + query,
         headers: { ...(body.type !== null && { 'content-type': body.type }), ...headers },
         body: method === 'HEAD' ? null : body.text,
-        // How fast-check shows one that fails.
+        // How fast-check prints a failing request.
         [fc.toStringMethod]: () => `${method} ${path}${query} ${JSON.stringify(headers)} ${JSON.stringify(body)}`,
       })),
   )
@@ -42,7 +42,7 @@ export function arbitraryRequest(operations: Operation[], options: Options): fc.
 
 const otherMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS', 'TRACE', 'PROPFIND', 'CHARGE']
 
-/** The first, except one time in so many. */
+/** The usual value, except once in `oneIn` draws. */
 function mostly<Value>(usual: fc.Arbitrary<Value>, rare: fc.Arbitrary<Value>, oneIn: number): fc.Arbitrary<Value> {
   return fc.oneof({ weight: oneIn - 1, arbitrary: usual }, { weight: 1, arbitrary: rare })
 }
@@ -185,7 +185,7 @@ function arbitraryHeaders(operation: Operation, token: string): fc.Arbitrary<Rec
     .map(([value, more]) => ({ ...more, ...(value !== '' && { authorization: value }) }))
 }
 
-/** Values that a schema allows, the edges of its ranges among them. */
+/** Values that a schema allows, including the limits of its ranges. */
 function arbitraryOf(schema: Json, options: Options, name = ''): fc.Arbitrary<unknown> {
   const known = options.known[name]
   if (known && known.length > 0) return mostly(arbitraryUnknown(schema, options), fc.constantFrom(...known), 2)
@@ -300,7 +300,7 @@ const junkText = fc.oneof(
   fc.constant('x'.repeat(5_000)),
 )
 
-/** Stands for leaving a member out. */
+/** Marks a field that is left out. */
 const nothing = Symbol('nothing')
 
 const junk: fc.Arbitrary<unknown> = fc.oneof(
@@ -312,7 +312,7 @@ const junk: fc.Arbitrary<unknown> = fc.oneof(
   fc.anything({ maxDepth: 2, withNullPrototype: false }).map((value) => JSON.parse(writeJson(value))),
 )
 
-/** Puts junk in place of one of a value's members, or takes the member out, or adds one. */
+/** Replaces a field of a value by junk, removes it, or adds one. */
 function spoil(value: unknown, [place, replacement]: [number, unknown]): unknown {
   const places = listPlaces(value)
   const chosen = places[place % (places.length + 1)]
@@ -343,7 +343,7 @@ function writeForm(value: unknown): string {
     .join('&')
 }
 
-/** Percent-encoding that takes broken Unicode too, and now and then a stray percent sign. */
+/** Percent-encoding that accepts broken Unicode, and sometimes adds a stray percent sign. */
 function percent(text: string): string {
   if (text === '%' || text === '..') return text
   return [...Buffer.from(text, 'utf8')]

@@ -25,21 +25,21 @@ import { type TestSimulator, testSimulator } from './simulator.ts'
 import { eventually } from './webhooks.ts'
 
 /**
- * How a PSP answers. lost: it does what it is asked, and its answer never comes; down: it does nothing; silent: nothing, and nobody is told; refuses: it
- * does nothing and says no.
+ * How a PSP answers. lost: it carries out the request, and its answer never arrives; down: it does nothing and fails;
+ * silent: it does nothing and never answers; refuses: it does nothing and refuses.
  */
 export type Mood = 'well' | 'lost' | 'down' | 'silent' | 'refuses'
 
-/** A PSP of its own, on a database of its own. */
+/** A separate PSP, on a separate database. */
 export type Psp = {
   name: string
   bank: TestSimulator
   acquirer: Acquirer
   /** Decides for each request. */
   mood: (request: HttpRequest) => Mood
-  /** Every request but those for tokens: `PUT /cob/…`. */
+  /** Every request except those for tokens, such as `PUT /cob/…`. */
   asked: string[]
-  /** Pays the charge that it has for a transaction, and gives what a callback would tell. */
+  /** Pays the PSP's charge of a transaction, and returns the content of its callback. */
   pay(transactionId: string): Promise<{ endToEndId: string; txid: string }>
   /** How many payouts it has made. */
   countPayouts(): Promise<number>
@@ -48,7 +48,7 @@ export type Psp = {
 
 const noAnswer: HttpResponse = { status: 503, headers: {}, body: '' }
 
-/** Without a circuit breaker unless it is wanted: what one question came to is then of no account to the next. */
+/** The circuit breaker is off by default, so that the outcome of one request does not affect the next. */
 export async function openPsp(
   name: string,
   clock: ManualClock,
@@ -73,7 +73,7 @@ export async function openPsp(
       chave: receiverKey,
       receiver: { ...receiverAccount, name },
       isRemote: true,
-      // Longer than any test: who does not wait for it goes on by itself.
+      // Longer than any test, so that only the gateway’s own limits end a wait.
       timeoutMs: 120_000,
       clock,
       manner: { offers: { payouts: hasPayouts, infractions: true }, payoutApi, paths: { payout, payoutWebhook } },
@@ -104,7 +104,7 @@ export async function openPsp(
   return psp
 }
 
-/** How it answers requests like `PUT /cob`; all others are answered. */
+/** Sets how the PSP answers requests like `PUT /cob`. All others are answered normally. */
 export function setMood(psp: Psp, mood: Mood, what = ''): void {
   psp.mood = ({ method, path }) => (`${method} ${path}`.startsWith(what) ? mood : 'well')
 }
@@ -118,31 +118,31 @@ export type Gateway = {
   client: { clientId: string; clientSecret: string }
   database: TestDatabase
   call<Body = Record<string, unknown>>(path: string, body?: object): Promise<{ status: number; body: Body }>
-  /** Asks for a transaction of 10 reais, unless more is said. */
+  /** Creates a transaction of 10 reais by default. */
   create(more?: object): Promise<{ status: number; body: Created }>
   get(id: string): Promise<Transaction & { acquirer: string }>
   until(id: string, status: string): Promise<void>
-  /** Who was asked for its charge: whose code it has, or who holds the money, before the others. */
+  /** The acquirers that were asked for its charge, starting with the one whose code it has or that holds the money. */
   acquirersOf(id: string): Promise<string[]>
   available(): Promise<number>
   /** Posts a callback of this PSP. */
   tell(psp: Psp, ...payments: object[]): Promise<number>
-  /** Posts any body to the callback address of this PSP, with a suffix. */
+  /** Posts any body to the callback URL of this PSP, with a suffix. */
   post(psp: Psp, suffix: string, body: object): Promise<number>
   /** Runs a job of the worker now, and waits for its end. */
   runJob(name: string): Promise<void>
-  /** Leaves the database behind for a {@link Options.successorOf}. */
+  /** Stops, and keeps the database for a {@link Options.successorOf}. */
   end(): Promise<void>
   stop(): Promise<void>
 }
 
 type Options = { clock: ManualClock; routes?: RouteSettings[]; successorOf?: Gateway }
 
-/** The gateway whole, with these PSPs as its acquirers: its API without a socket, its worker, a real PostgreSQL. */
+/** The whole gateway, with these PSPs as its acquirers: its API without a socket, its worker, a real PostgreSQL. */
 export async function openGateway(psps: Psp[], { clock, routes = [], successorOf }: Options): Promise<Gateway> {
   const database = successorOf?.database ?? (await createTestDatabase())
   const { db } = database
-  // The same each time, as the client's ids are: what is derived from them is the same as well.
+  // The same key each time, like the client's ids, so that values derived from them are the same too.
   const key = parseSecretKey('A'.repeat(43))
   if (!key) throw new Error('this is a key')
   const acquirers = createRegistry(

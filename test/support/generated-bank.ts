@@ -18,11 +18,13 @@ export type BankPayout = {
   status: 'REALIZADO' | 'NAO_REALIZADO' | 'EM_PROCESSAMENTO'
 }
 
-/** A bank that says what a test has written down, over the Central Bank's API Pix: `send` is where the adapter's socket would be. */
+/**
+ * A bank that answers the Central Bank's API Pix with data that a test has set. `send` replaces the adapter's socket.
+ */
 export type GeneratedBank = {
   payments: Map<string, BankPayment>
   payouts: Map<string, BankPayout>
-  /** How often it was asked. */
+  /** The number of requests. */
   asked: number
   send: Send
 }
@@ -78,7 +80,7 @@ function toFound<Item>(item: Item | undefined, toBody: (item: Item) => object): 
 
 let sorted: { of: unknown; size: number; items: { at: Date }[] } | null = null
 
-/** By time, as banks list; kept sorted while the same list is asked for page by page. */
+/** Sorted by time, as banks list. Kept sorted while the same list is read page by page. */
 function toList<Item extends { at: Date; returns?: BankReturn[] }>(
   all: Iterable<Item>,
   query: Record<string, string>,

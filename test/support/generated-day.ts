@@ -9,7 +9,7 @@ import { holdPayments } from '../../src/suspense/hold.ts'
 import { createRandom } from '../model/random.ts'
 import { type BankPayment, type BankPayout, type GeneratedBank, generatedBank } from './generated-bank.ts'
 
-/** The fee that is agreed with the generated bank. */
+/** The fee agreed with the generated bank. */
 export const agreedFees = {
   payment: { fixed: cents(1), basisPoints: 100, minimum: cents(2), maximum: null },
   payout: null,
@@ -18,7 +18,7 @@ export const agreedFees = {
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 
-/** A friday in Brasília. */
+/** A Friday in Brasília. */
 export const generatedDay = {
   day: '2026-11-20',
   from: new Date('2026-11-20T03:00:00.000Z'),
@@ -29,13 +29,13 @@ type Row = Record<string, unknown>
 
 export type GeneratedDay = {
   bank: GeneratedBank
-  /** What was made to differ: `class reference`. */
+  /** The injected discrepancies: `class reference`. */
   expected: Set<string>
 }
 
 /**
- * A day in the books and at a bank: so many payments, returns, payouts and held ones that agree, and of each class so many that do not. By a
- * seed. The rows are written as they stand after what would have made them; the ledger is posted.
+ * A day in the ledger and at a bank: `matching` records of each kind that agree, and discrepancies of each class, derived
+ * from a seed. Rows are written in their final state; the ledger is posted.
  */
 export async function generateDay(
   db: Db,
@@ -54,7 +54,7 @@ export async function generateDay(
   const merchants = [0, 1, 2].map(() => uuid())
   let serial = 0
 
-  /** Between so many minutes after the beginning of the day and so many before its end. */
+  /** A time between so many minutes after the beginning of the day and so many before its end. */
   const within = (after: number, before: number) => {
     const start = generatedDay.from.getTime() + after * minuteMs
     return new Date(start + random.below(generatedDay.to.getTime() - before * minuteMs - start))
@@ -71,7 +71,7 @@ export async function generateDay(
   function endToEndId(at: Date): string {
     serial += 1
     const minute = at.toISOString().replace(/[-T:]/g, '').slice(0, 12)
-    // In no order: what is compared is sorted by it.
+    // Not sorted by time: the comparison sorts by it.
     return `E12345678${minute}${random
       .below(36 ** 4)
       .toString(36)
@@ -117,7 +117,7 @@ export async function generateDay(
     return { id, merchantId, txid: id.replaceAll('-', '') }
   }
 
-  /** A payment of a transaction of ours, as the books have it. */
+  /** A payment of our transaction, as the ledger has it. */
   function booked(payment: BankPayment, bookedAt: Date, last: string[] = []): Transaction {
     const { endToEndId: end_to_end, amount, at } = payment
     const createdAt = new Date('2026-10-01T00:00:00.000Z')
@@ -212,12 +212,12 @@ export async function generateDay(
   }
 
   const differs = (name: DifferenceClass, reference: string) => expected.add(`${name} ${reference}`)
-  /** Numbers 0 to below, and of those which kind of so many. */
+  /** Calls `make` with the numbers from 0 to below `count`. */
   const times = (count: number, make: (index: number) => void) => {
     for (let index = 0; index < count; index += 1) make(index)
   }
 
-  // What there is to spend, long before the day.
+  // Money for payouts, long before the day.
   const longBefore = new Date('2026-10-15T15:00:00.000Z')
   times(30, () => booked(atBank(longBefore, { amount: 10_000_000 }), longBefore))
 
@@ -239,7 +239,7 @@ export async function generateDay(
     paidOut(at, { payoutId, amount })
   })
   times(some, () => held.push(atBank(inDay())))
-  // The neighbours: a few minutes outside on both sides.
+  // Records a few minutes outside of the day, on both sides.
   times(some, (index) => {
     const awayMs = (1 + random.below(9)) * minuteMs
     const edge = index % 2 === 0 ? generatedDay.from.getTime() - awayMs : generatedDay.to.getTime() + awayMs
@@ -315,7 +315,7 @@ export async function generateDay(
       return differs('return', payment.endToEndId)
     }
     const { payment, id, amount } = refunded(at, kind === 4 ? 'PROCESSING' : 'REFUNDED', paidAt)
-    // Kind 2 is in the books alone.
+    // Kind 2 is only in the ledger.
     if (kind === 3) payment.returns.push({ id, amount: amount + 1 + random.below(100), at, nature: 'ORIGINAL' })
     if (kind === 4) payment.returns.push({ id, amount, at, nature: 'ORIGINAL' })
     return differs('return', payment.endToEndId)
@@ -326,7 +326,7 @@ export async function generateDay(
     if (kind === 0) return differs('payout', paidOut(at, { amount: 1 + random.below(5_000) }).endToEndId)
     const state = kind === 3 ? 'PROCESSING' : kind === 4 ? 'FAILED' : 'PROCESSED'
     const { payoutId, amount } = withdrawn(at, state)
-    // Kind 1 is in the books alone.
+    // Kind 1 is only in the ledger.
     if (kind === 2) paidOut(at, { payoutId, amount: amount + 1 + random.below(100) })
     if (kind > 2) paidOut(at, { payoutId, amount })
     return differs('payout', payoutId)

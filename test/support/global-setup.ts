@@ -14,11 +14,11 @@ import { findChromium } from './chromium.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Where the PostgreSQL of this run is. Its database `guiche_template` is migrated: clone it, leave it. */
+    /** The PostgreSQL of this run. Its database `guiche_template` is migrated: clone it, do not change it. */
     postgres: string
     /** The compiled program, laid out as in dist/: for tests that start a process. */
     build: string
-    /** Where a browser is, if there is one. */
+    /** The path of a browser, if there is one. */
     chromium: string | null
   }
 }
@@ -26,7 +26,10 @@ declare module 'vitest' {
 const log = pino({ level: 'silent' })
 const template = 'guiche_template'
 
-/** Once per run: the program, the SDK, the dashboard and the guide are built, and one PostgreSQL of our own is started, with a migrated database to clone. */
+/**
+ * Runs once per test run: builds the program, the SDK, the dashboard and the guide, and starts a PostgreSQL with a
+ * migrated database to clone.
+ */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = await mkdtemp(join(tmpdir(), 'guiche-test-'))
   const [build, postgres] = await Promise.all([
@@ -46,8 +49,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
 }
 
 /**
- * A folder of this run's own, so that two runs at once do not write the same files; inside dist/, where packages are found and
- * git does not look. Types are not checked: `npm run types` does that, and a test should not fail of another file's.
+ * A separate folder for this run, so that two concurrent runs do not write the same files. It is inside dist/, where
+ * packages are found and git does not look. Types are not checked: `npm run types` does that, and a test should not
+ * fail because of another file's types.
  */
 async function compile(): Promise<string> {
   const folder = resolve(`dist/test-${process.pid}`)
@@ -64,7 +68,7 @@ async function compile(): Promise<string> {
   return folder
 }
 
-/** Only what is older than its sources. */
+/** Builds only what is older than its sources. */
 async function buildWorkspaces(): Promise<void> {
   await promisify(execFile)(process.execPath, ['scripts/build.mjs', '--workspaces'])
 }

@@ -5,13 +5,13 @@ import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
 import { type Db, sql } from '../../src/db/sql.ts'
 import { smallestTransaction, type TestService } from './service.ts'
 
-/** What a callback claims. */
+/** The content of a callback. */
 export type Claim = { endToEndId: string; txid?: string; valor: string; horario: string; chave: string }
 
-/** A bank on the service's own simulated network, with a character, whose callbacks come to the service over HTTP. */
+/** A bank on the service's own simulated network, with a fault profile. Its callbacks reach the service over HTTP. */
 export type HostileBank = Simulator & {
   claims: Claim[]
-  /** No callback comes any more, however late it would. Resolves when those on their way have come. */
+  /** Stops callbacks, including late ones. Resolves when those already sent have arrived. */
   hush(): Promise<void>
 }
 
@@ -54,7 +54,7 @@ async function post(url: string, body: unknown): Promise<number> {
   return answer.statusCode
 }
 
-/** Enough at once to share commits, and few enough for the sockets of one process. */
+/** Enough concurrency to share commits, and few enough sockets for one process. */
 const lanes = 48
 
 export async function inLanes(count: number, work: (index: number) => Promise<void>): Promise<void> {
@@ -68,7 +68,10 @@ export async function inLanes(count: number, work: (index: number) => Promise<vo
   await Promise.all(Array.from({ length: lanes }, lane))
 }
 
-/** Creates transactions of different amounts. An answer that the bank lost is a 500: the service asks again by itself. */
+/**
+ * Creates transactions of different amounts. If the bank loses an answer the response is 500, and the service asks
+ * again automatically.
+ */
 export async function createMany(service: TestService, count: number): Promise<void> {
   const headers = { authorization: `Bearer ${service.token}`, 'content-type': 'application/json' }
   await inLanes(count, async (index) => {
@@ -104,11 +107,11 @@ type SuspenseBooked = {
   amount: number
   status: string
   transaction_id: string | null
-  /** By us, by the bank or under MED. */
+  /** By the service, by the bank or under MED. */
   returned: number
 }
 
-/** What the service has booked, and what its accounts hold in all. */
+/** What the service has posted, and the total balance of its accounts. */
 export type Booked = {
   transactions: TransactionBooked[]
   suspense: SuspenseBooked[]
@@ -130,14 +133,14 @@ export async function readBooked(db: Db): Promise<Booked> {
   }
 }
 
-/** What the acquirer's account holds by the books, in cents. */
+/** The balance of the acquirer's account in the ledger, in cents. */
 export function heldByBooks({ balances }: Booked): number {
   return 0 - (balances.get('acquirer') ?? 0)
 }
 
 /**
- * Compares the books with what really happened, to the cent: sentences of what differs. What the bank sent back of its own accord and told
- * nobody may be missing, as long as it is told apart from all else.
+ * Compares the ledger with what really happened, to the cent, and returns the differences as sentences. Money that the
+ * bank returned without reporting it may be missing, if it can be told apart from everything else.
  */
 export function findDisagreements(booked: Booked, { payments, holds }: Truth): string[] {
   const truth = new Map(payments.map((payment) => [payment.endToEndId, payment]))
@@ -146,7 +149,7 @@ export function findDisagreements(booked: Booked, { payments, holds }: Truth): s
   const once = new Set(all)
   const paidTxids = new Set(payments.flatMap(({ txid }) => txid ?? []))
   const txidOf = new Map(booked.transactions.map(({ id, txid }) => [id, txid]))
-  // What the bank returned of its own accord and told nobody: reconciliation finds it.
+  // Money that the bank returned without reporting it: reconciliation finds it.
   let untold = 0
   return [
     ...all.filter((id) => !truth.has(id)).map((id) => `${id} is booked and never arrived`),
@@ -177,7 +180,7 @@ export function findDisagreements(booked: Booked, { payments, holds }: Truth): s
     }),
     ...booked.transactions.flatMap(({ id, txid, status, end_to_end, amount_paid, returned }) => {
       const isPaid = end_to_end !== null
-      // What the bank sent back of its own accord is refunded once it is confirmed.
+      // Money that the bank returned is refunded once an operator confirms it.
       const isGone = status === 'REFUNDED' && returned === amount_paid
       if (paidTxids.has(txid) !== isPaid) return [`transaction ${id} is ${status}, and ${isPaid ? 'not ' : ''}paid`]
       const isSettled = isPaid ? status === 'PAID' || status === 'INFRACTION' || isGone : status === 'FAILED'
@@ -194,7 +197,10 @@ function findRepeated(ids: string[]): string[] {
   return ids.filter((id) => seen.size === seen.add(id).size)
 }
 
-/** The bank accepts every other contest and rejects the rest; a payment that is gone already leaves nothing to accept. */
+/**
+ * The bank accepts every second dispute and rejects the others. If the payment is already returned, there is nothing to
+ * accept.
+ */
 export async function decideContests(bank: HostileBank, db: Db): Promise<number> {
   const open = await db.query<{ id: string }>(sql`
     select id::text as id from simulator.infractions where state = 'open' order by opened_at, end_to_end_id`)
@@ -205,7 +211,7 @@ export async function decideContests(bank: HostileBank, db: Db): Promise<number>
   return open.length
 }
 
-/** What the service would do now by itself: callbacks to look into, and jobs. */
+/** Work that is due now: callbacks to process, and jobs. */
 export async function countDue(db: Db, now: Date): Promise<{ notices: number; jobs: number }> {
   const [row] = await db.query<{ notices: number; jobs: number }>(sql`
     select
@@ -214,7 +220,7 @@ export async function countDue(db: Db, now: Date): Promise<{ notices: number; jo
   return row ?? { notices: 0, jobs: 0 }
 }
 
-/** Looks again and again; what is done between looks takes its own time. */
+/** Polls a condition until it is true. The work between two polls takes its own time. */
 export async function until(isDone: () => Promise<boolean>, describe: () => string, patienceMs: number): Promise<void> {
   const end = Date.now() + patienceMs
   while (!(await isDone())) {
@@ -223,7 +229,7 @@ export async function until(isDone: () => Promise<boolean>, describe: () => stri
   }
 }
 
-/** How many claims name a payment that never was, another charge than it paid, or another receiver. */
+/** How many callbacks name a payment that does not exist, another charge than it paid, or another receiver. */
 export function countForged(claims: Claim[], { payments }: Truth): { madeUp: Claim[]; swapped: Claim[] } {
   const truth = new Map(payments.map((payment) => [payment.endToEndId, payment]))
   const madeUp = claims.filter(({ endToEndId }) => !truth.has(endToEndId))

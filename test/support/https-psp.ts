@@ -8,7 +8,7 @@ import { type Identity, issueCertificate, makeAuthority } from '../../simulator/
 
 const dayMs = 24 * 60 * 60_000
 
-/** Certificates for one test file: two authorities that do not know each other, and what each has signed. */
+/** Certificates for one test file: two unrelated authorities, and certificates signed by each. */
 export type TestCertificates = {
   authority: Identity
   server: Identity
@@ -52,7 +52,10 @@ export async function makeTestCertificates(now = new Date()): Promise<TestCertif
 
 export type Listener = (request: IncomingMessage, answer: ServerResponse) => void
 
-/** A server on a free port. With an identity it speaks TLS and lets in who shows a certificate of `clientAuthority` alone. */
+/**
+ * A server on a free port. With an identity it uses TLS, and accepts only clients with a certificate of
+ * `clientAuthority`.
+ */
 export async function listen(
   listener: Listener,
   tls?: { identity: Identity; clientAuthority: Identity },
@@ -87,7 +90,7 @@ export async function readRequest(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** A folder of files that a test writes, and its removal. */
+/** A folder of files that a test writes, with a function that removes it. */
 export async function makeFolder(files: Record<string, string | Buffer> = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'guiche-files-'))
   const path = (name: string) => join(folder, name)

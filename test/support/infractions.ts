@@ -3,7 +3,7 @@ import { sql } from '../../src/db/sql.ts'
 import type { TestService } from './service.ts'
 import { eventually } from './webhooks.ts'
 
-/** Plays the payer's bank: contests a payment, and gives the contest's reference. */
+/** Acts as the payer's bank: disputes a payment, and returns the reference of the dispute. */
 export async function contest(service: TestService, endToEnd: string, amount?: number): Promise<string> {
   const answer = await service.call<{ reference: string }>('/sandbox/infraction', { body: { endToEnd, amount } })
   expect(answer.status, answer.text).toBe(200)
@@ -15,13 +15,13 @@ export async function decide(service: TestService, reference: string, decision: 
   expect(answer.status, answer.text).toBe(200)
 }
 
-/** Plays the bank that returns a payment under MED without a word before. */
+/** Acts as the bank that returns a payment under MED without announcing it. */
 export async function returnUnannounced(service: TestService, endToEnd: string, amount?: number): Promise<void> {
   const answer = await service.call('/sandbox/return', { body: { endToEnd, amount } })
   expect(answer.status, answer.text).toBe(200)
 }
 
-/** Reads the acquirer's contests, as the schedule does, until a transaction is where it should be. */
+/** Polls the acquirer's disputes, as the schedule does, until a transaction has the status. */
 export async function pollUntil(service: TestService, id: string, status: string): Promise<void> {
   let now = ''
   await eventually(
@@ -35,7 +35,7 @@ export async function pollUntil(service: TestService, id: string, status: string
   )
 }
 
-/** A transaction's contests, by their state and amount. */
+/** A transaction's disputes, by state and amount. */
 export async function infractionsOf(service: TestService, id: string): Promise<{ state: string; amount: number }[]> {
   return await service.db.query(sql`
     select state, amount from infractions where transaction_id = ${id} order by opened_at, amount`)
@@ -49,7 +49,7 @@ export type Disputed = {
   returns: { endToEndRefund: string | null; amount: number; disputeId: string | null }[]
 }
 
-/** A transaction with what is disputed of it, and what went back. */
+/** A transaction with its disputed and returned amounts. */
 export async function fetchDisputed(service: TestService, id: string): Promise<Disputed> {
   return (await service.call<Disputed>(`/transaction/${id}`)).body
 }

@@ -19,7 +19,10 @@ export type TestProvider = {
 
 export const providerAudience = 'urn:guiche'
 
-/** node-oidc-provider, a certified provider of its own, on the loopback address: client credentials, access tokens as JWT (RFC 9068). */
+/**
+ * A certified provider, node-oidc-provider, on the loopback address: client credentials, access tokens as JWT (RFC
+ * 9068).
+ */
 export async function startOidcProvider(
   clients: { clientId: string; clientSecret: string; scope?: string }[],
 ): Promise<TestProvider> {
@@ -65,13 +68,13 @@ export async function startOidcProvider(
 
 export type FakeProvider = {
   issuer: string
-  /** What each path answers; a test replaces it. */
+  /** The handler of each path. A test replaces it. */
   answers: Map<string, (request: IncomingMessage, response: ServerResponse) => void>
   requests: string[]
   stop(): Promise<void>
 }
 
-/** An HTTP server that answers as it is told, for what no good provider does. */
+/** An HTTP server that answers as a test says, for what no correct provider does. */
 export async function startFakeProvider(): Promise<FakeProvider> {
   const { server, origin: issuer } = await listen()
   const answers: FakeProvider['answers'] = new Map()
@@ -92,7 +95,7 @@ export function json(status: number, body: unknown, headers: Record<string, stri
   }
 }
 
-/** A service that leaves tokens to a provider. Its clock begins at the real time, which is the provider's. */
+/** A service that accepts a provider's tokens. Its clock begins at the real time, which is the provider's. */
 export async function startServiceWithProvider(
   environment: Record<string, string>,
 ): Promise<TestService & { stop(): Promise<void> }> {

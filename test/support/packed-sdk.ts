@@ -5,18 +5,21 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 
 export type PackedSdk = {
-  /** The package as it would be published, unpacked. */
+  /** The package as published, unpacked. */
   folder: string
-  /** What npm would publish, as paths in the package. */
+  /** The files that npm would publish, as paths in the package. */
   files: string[]
-  /** An empty folder into which the packed package was installed, with no network. */
+  /** An empty folder into which the packed package was installed, without network. */
   shop: string
   remove(): Promise<void>
 }
 
 const run = promisify(execFile)
 
-/** Builds, packs and installs the SDK as a shop would get it. In a folder of its own: two runs at once do not meet in sdk/dist. */
+/**
+ * Builds, packs and installs the SDK as a shop gets it. In a separate folder, so that two concurrent runs do not share
+ * sdk/dist.
+ */
 export async function packSdk(): Promise<PackedSdk> {
   const root = await mkdtemp(join(tmpdir(), 'guiche-sdk-'))
   const [source, shop] = [join(root, 'package'), join(root, 'shop')]
@@ -24,7 +27,7 @@ export async function packSdk(): Promise<PackedSdk> {
   for (const file of ['package.json', 'README.md', 'LICENSE']) await cp(`sdk/${file}`, join(source, file))
   await compile(['-p', 'sdk/tsconfig.build.json', '--outDir', join(source, 'dist')])
 
-  // The build has been made; npm's cache and settings are none of the test's.
+  // The SDK is built already. npm's cache and settings must not affect the test.
   const npm = (cwd: string, args: string[]) =>
     run('npm', args, { cwd, env: { PATH: process.env.PATH, HOME: root, npm_config_cache: join(root, 'cache') } })
   const packed = await npm(source, ['pack', '--json', '--ignore-scripts', '--pack-destination', root])
@@ -39,14 +42,14 @@ export async function packSdk(): Promise<PackedSdk> {
   }
 }
 
-/** Compiles files of the shop as its own compiler would; throws with what the compiler says. */
+/** Compiles files of the shop with TypeScript as installed there. Throws with the compiler's output. */
 export async function compileInShop(shop: string, files: string[], platform: 'node' | 'browser' = 'node') {
   const settings = {
     compilerOptions: {
       target: 'es2022',
       module: 'nodenext',
       strict: true,
-      // The declarations of the package too.
+      // Checks the package's declarations too.
       skipLibCheck: false,
       lib: platform === 'node' ? ['es2022'] : ['es2022', 'dom', 'dom.iterable'],
       types: platform === 'node' ? ['node'] : [],
@@ -65,7 +68,7 @@ async function compile(args: string[]): Promise<void> {
   })
 }
 
-/** The blocks of TypeScript in a document, in their order. */
+/** The TypeScript blocks of a document, in order. */
 export async function readSamples(document: string): Promise<string[]> {
   return [...(await readFile(document, 'utf8')).matchAll(/^```ts\n(.*?)^```$/gms)].map(([, block = '']) => block)
 }

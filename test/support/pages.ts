@@ -12,11 +12,11 @@ export type Page<Item = Listed> = {
 }
 type Listed = { id: string; createdAt: string }
 
-/** How many records a list must hold for {@link describePages}, some of them of one moment. */
+/** How many records a list must have for {@link describePages}, some of them with the same time. */
 export const recordsOfPages = 45
 
 /**
- * What both lists have in common: pages, their order and the cursor.
+ * Tests that both lists share: pages, their order and the cursor.
  *
  * @param open a service whose client has exactly {@link recordsOfPages} records at `path`
  */
@@ -30,7 +30,7 @@ export function describePages(path: string, open: () => TestService): void {
   const listAll = async () => (await list('?perPage=100')).data
 
   describe('pages', () => {
-    it('are of twenty, from the first, unless asked for otherwise', async () => {
+    it('have twenty items, from the first page on, by default', async () => {
       const page = await list()
       expect(Object.keys(page).sort()).toEqual(['currentPage', 'data', 'nextCursor', 'perPage', 'total', 'totalPages'])
       expect(page).toMatchObject({ total: 45, totalPages: 3, currentPage: 1, perPage: 20 })
@@ -45,7 +45,7 @@ export function describePages(path: string, open: () => TestService): void {
       ['?perPage=15&page=3', 15, { totalPages: 3, currentPage: 3, perPage: 15 }],
       ['?perPage=100', 45, { totalPages: 1, perPage: 100 }],
       ['?id=00000000-0000-4000-8000-000000000000', 0, { totalPages: 0, currentPage: 1 }],
-    ])('of %s hold %i', async (query, length, expected) => {
+    ])('with %s have %i items', async (query, length, expected) => {
       const page = await list(query)
       expect(page).toMatchObject(expected)
       expect(page.data).toHaveLength(length)
@@ -67,25 +67,25 @@ export function describePages(path: string, open: () => TestService): void {
       ['?limit=5', 'limit'],
       ['?STATUS=PENDING', 'STATUS'],
       ['?status[]=PENDING', 'status[]'],
-    ])('of %s are refused', async (query, field) => {
+    ])('with %s are refused', async (query, field) => {
       expect(await refuse(query)).toEqual([field])
     })
 
-    it('are newest first, then by id', async () => {
+    it('are sorted newest first, then by id', async () => {
       const data = await listAll()
       const sorted = data.toSorted((a, b) => compare(b.createdAt, a.createdAt) || compare(b.id, a.id))
       expect(data.map(({ id }) => id)).toEqual(sorted.map(({ id }) => id))
       expect(new Set(data.map(({ createdAt }) => createdAt)).size).toBeLessThan(data.length)
     })
 
-    it('by number hold each record once', async () => {
+    it('contain each record once when requested by number', async () => {
       const pages = await Promise.all([1, 2, 3, 4, 5].map(async (page) => (await list(`?perPage=9&page=${page}`)).data))
       expect(pages.flat()).toEqual(await listAll())
     })
   })
 
   describe('the cursor', () => {
-    it.each([1, 7, 45])('leads by %i through every record once, and ends', async (perPage) => {
+    it.each([1, 7, 45])('leads in pages of %i through every record once, and ends', async (perPage) => {
       const found: Listed[] = []
       let page = await list(`?perPage=${perPage}`)
       for (let number = 1; ; number++) {
@@ -98,7 +98,7 @@ export function describePages(path: string, open: () => TestService): void {
       expect(found).toEqual(await listAll())
     })
 
-    it('keeps to the filters that come with it', async () => {
+    it('keeps the filters that it is sent with', async () => {
       const [third] = (await listAll()).slice(2)
       const filter = `&endDate=${third?.createdAt}`
       const first = await list(`?perPage=1${filter}`)
@@ -107,7 +107,7 @@ export function describePages(path: string, open: () => TestService): void {
       expect(second.total).toBe(first.total)
     })
 
-    it('belongs to its filters, in whatever order they are sent, and may change the size of its pages', async () => {
+    it('is bound to its filters in any order, but not to the page size', async () => {
       const [newest] = await listAll()
       const ended = `endDate=${newest?.createdAt}`
       const { nextCursor } = await list(`?perPage=1&${ended}&minAmount=10`)
@@ -119,12 +119,12 @@ export function describePages(path: string, open: () => TestService): void {
       }
     })
 
-    it('stands beside no page', async () => {
+    it('cannot be combined with a page number', async () => {
       const { nextCursor } = await list('?perPage=1')
       expect(await refuse(`?page=2&cursor=${nextCursor}`)).toEqual(['cursor'])
     })
 
-    it('is refused when it is none of ours', async () => {
+    it('is refused when the service did not issue it', async () => {
       const { nextCursor } = await list('?perPage=1')
       const cursor = String(nextCursor)
       const [page, time, id, name] = Buffer.from(cursor, 'base64url').toString().split('.')
@@ -156,7 +156,7 @@ export function describePages(path: string, open: () => TestService): void {
       expect(await refuse(`?cursor=${cursor}&cursor=${cursor}`)).toEqual(['cursor'])
     })
 
-    it('beyond every record leads to none', async () => {
+    it('leads to no record beyond the last one', async () => {
       const name = Buffer.from(String((await list('?perPage=1')).nextCursor), 'base64url')
         .toString()
         .split('.')

@@ -32,16 +32,16 @@ export async function chargeMany(service: TestService, count: number): Promise<C
   return await Promise.all(Array.from({ length: count }, async () => await charge(service)))
 }
 
-/** Pays at the service's own simulated bank, whose callbacks come by themselves. */
+/** Pays at the service's own simulated bank, which sends its callbacks automatically. */
 export async function payAt(service: TestService, uri: string, more: Record<string, unknown> = {}) {
   return await service.call<{ endToEndId: string; code?: string; errors?: { code: string }[] }>('/sandbox/payment', {
     body: { uri, ...more },
   })
 }
 
-/** A bank on the same simulated network that tells nobody of its payments: what it would have told is kept. */
+/** A bank on the same simulated network that sends no callbacks. Their contents are kept. */
 export type QuietBank = TestSimulator & {
-  /** Pays, and gives the payment as a callback would name it. */
+  /** Pays, and returns the payment as a callback would name it. */
   payQuietly(uri: string): Promise<Record<string, unknown> & { endToEndId: string; txid: string }>
 }
 
@@ -61,7 +61,7 @@ export async function openQuietBank(service: TestService, clock = service.clock)
   }
 }
 
-/** Posts a callback to where the acquirer was told to. */
+/** Posts a callback to the URL that was registered at the acquirer. */
 export async function tell(service: TestService, body: unknown): Promise<number> {
   return (await tellRaw(service, JSON.stringify(body))).status
 }
@@ -97,14 +97,14 @@ export function statusesOf({ statusHistory }: Transaction): string[] {
   return statusHistory.map(({ status }) => status)
 }
 
-/** What stands in the inbox of callbacks about a payment. */
+/** The state of the notice about a payment in the callback inbox. */
 export async function inboxState(service: TestService, endToEndId: string): Promise<string | null> {
   const [row] = await service.db.query<{ state: string }>(sql`
     select state from callback_inbox where event_key = ${endToEndId}`)
   return row?.state ?? null
 }
 
-/** Lets the pauses pass in which an acquirer may come to know of what a callback told. */
+/** Advances the clock over the pauses in which an acquirer may learn of a reported payment. */
 export async function untilInbox(service: TestService, endToEndId: string, state: string): Promise<void> {
   let now: string | null = null
   await eventually(

@@ -13,18 +13,18 @@ export type DistantBank = {
   simulator: Simulator
   /** The bank's own database. */
   db: Db
-  /** Decides what becomes of each request from now on. */
+  /** Decides the fault of each request from now on. */
   disturb(by: Disturb): void
-  /** Whether callbacks arrive. */
+  /** Sets whether callbacks arrive. */
   tell(isTelling: boolean): void
-  /** Posts a callback about a payout, whether or not it is true. */
+  /** Posts a callback about a payout, true or false. */
   claim(withdrawalId: string, more?: object): Promise<number>
-  /** How often a payout was asked for, and how many there are. */
+  /** How many times a payout was requested, and how many were made. */
   countPayouts(withdrawalId: string): Promise<{ asked: number; made: number }>
   stop(): Promise<void>
 }
 
-/** The service with its bank in another place, where requests and callbacks can be lost. */
+/** The service with its bank at a distance, where requests and callbacks can be lost. */
 export async function startDistantBank(): Promise<DistantBank> {
   const clock = manualClock()
   const database = await createTestDatabase()

@@ -11,18 +11,18 @@ type Node = {
   Plans?: Node[]
 }
 
-/** How PostgreSQL read what a statement asked for. */
+/** How PostgreSQL read the rows of a statement. */
 export type Plan = {
   /** The kinds of scans, such as `Index Only Scan`. */
   scans: Set<string>
   indexes: Set<string>
-  /** Rows or entries that the busiest scan has gone over, those that it passed over among them. */
+  /** Rows or entries that the busiest scan read, including those that it filtered out. */
   rows: number
-  /** Rows that had to be looked at although an index has all that was asked for. */
+  /** Rows that had to be fetched although an index has all columns of the statement. */
   heapFetches: number
 }
 
-/** Runs some work, and its first statement once more to see how it is done. */
+/** Runs some work, and then explains its first statement. */
 export async function withPlan<Result>(db: Db, work: (db: Db) => Promise<Result>): Promise<Result & { plan: Plan }> {
   let sent: Sql | undefined
   const result = await work({

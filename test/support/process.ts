@@ -10,14 +10,14 @@ import { findFreePort as findFreePortOf } from '../../src/port.ts'
 export type Line = { level: number; msg: string; [member: string]: unknown }
 
 export type ServiceProcess = {
-  /** What it prints for a person, line by line. */
+  /** Lines that it printed for people. */
   said: string[]
   pid: number
   baseUrl: string
-  /** What it logged, from level `info` on. */
+  /** Lines that it logged, from level `info` on. */
   lines: Line[]
   signal(name: NodeJS.Signals): void
-  /** Resolves with how it ended. */
+  /** Resolves with its exit code or signal. */
   ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
 }
 
@@ -25,17 +25,17 @@ type Options = {
   dataDir: string
   port: number
   databaseUrl?: string
-  /** Where it is started; the data folder, if not given. */
+  /** Its working directory. The data folder by default. */
   cwd?: string
   environment?: Record<string, string>
   /** Another build than the one under test. */
   build?: string
 }
 
-/** A start takes a few seconds, also on a busy machine. */
+/** A start takes a few seconds, and longer on a busy machine. */
 const startMaxMs = 180_000
 
-/** Starts the compiled service as a process of its own, and resolves when it is ready. */
+/** Starts the compiled service as a separate process, and resolves when it is ready. */
 export async function startServiceProcess(options: Options): Promise<ServiceProcess> {
   const child = spawnService(options)
   const lines: Line[] = []
@@ -52,7 +52,7 @@ export async function startServiceProcess(options: Options): Promise<ServiceProc
   }
 }
 
-/** Starts it and kills it so much later, ready or not. */
+/** Starts it and kills it after this time, ready or not. */
 export async function startAndKill(options: Options, afterMs: number): Promise<void> {
   const child = spawnService(options)
   for (const stream of [child.stdout, child.stderr]) stream?.resume()
@@ -64,7 +64,7 @@ export async function startAndKill(options: Options, afterMs: number): Promise<v
 
 function spawnService({ dataDir, port, databaseUrl, cwd, environment, build }: Options): ChildProcess {
   return spawn(process.execPath, [join(build ?? inject('build'), 'src/main.js')], {
-    // Nothing of this machine's own configuration.
+    // This machine's own configuration must not affect it.
     cwd: cwd ?? dataDir,
     env: {
       PATH: process.env.PATH,

@@ -14,7 +14,7 @@ export const callbacksHost = 'callbacks.example.com'
 
 export type ProxyName = 'nginx' | 'caddy'
 
-/** A proxy that is not on this machine cannot be tried. */
+/** A proxy that is not installed cannot be tested. */
 export const proxyNames: ProxyName[] = ['nginx', 'caddy']
 export function isInstalled(name: ProxyName): boolean {
   return spawnSync(name, [name === 'nginx' ? '-v' : 'version']).status === 0
@@ -25,17 +25,17 @@ const day = 24 * 60 * 60 * 1000
 
 export type Certificates = {
   folder: string
-  /** Who signed the proxy's own certificates. */
+  /** The authority of the proxy's own certificates. */
   authority: string
-  /** What a caller may show: of the PSP, from another authority, and of the PSP when it has expired. */
+  /** Client certificates: of the PSP, of another authority, and an expired one of the PSP. */
   shown: { psp: Identity; foreign: Identity; expired: Identity }
   remove(): Promise<void>
 }
 
-/** Certificates for both hosts, and a PSP's, in the files that the documented configurations name. */
+/** Certificates for both hosts and for a PSP, in the files that the documented configurations name. */
 export async function makeCertificates(): Promise<Certificates> {
   const now = Date.now()
-  // Valid by this machine's clock, and by one that a test moves.
+  // Valid for this machine's clock and for one that a test moves.
   const valid = { validFrom: new Date('2020-01-01T00:00:00Z'), validTo: new Date(now + 3650 * day) }
   const [authority, psp, other] = await Promise.all(
     ['Public', 'PSP', 'PSP'].map(async (commonName) => await makeAuthority({ commonName, ...valid })),
@@ -45,7 +45,7 @@ export async function makeCertificates(): Promise<Certificates> {
   const server = (host: string) =>
     issueCertificate(authority, { commonName: host, use: 'server', hosts: [host], ...valid })
   const folder = await mkdtemp(join(tmpdir(), 'guiche-proxies-'))
-  // nginx' workers are another user, and keep large bodies in it.
+  // nginx' workers run as another user, and store large bodies in it.
   await chmod(folder, 0o711)
   const files = { api: await server(apiHost), callbacks: await server(callbacksHost) }
   for (const [name, { certificate, key }] of Object.entries(files)) {
@@ -69,11 +69,11 @@ export type RunningProxy = { port: number; stop(): Promise<void> }
 
 type Options = {
   gatewayPort: number
-  /** As the configuration says that it may be: a call may come without a certificate. */
+  /** The configuration's option: a call may come without a certificate. */
   mayShowNone?: boolean
 }
 
-/** Runs the documented configuration, with nothing changed but ports, and the folders that it reads and writes. */
+/** Runs the documented configuration unchanged, except for ports and the folders that it reads and writes. */
 export async function startProxy(name: ProxyName, { folder }: Certificates, options: Options): Promise<RunningProxy> {
   const { gatewayPort, mayShowNone = false } = options
   const port = await findFreePort()
@@ -148,18 +148,18 @@ async function untilListening(child: ChildProcess, port: number): Promise<void> 
 
 export type Asked = {
   host?: string
-  /** Names another host in the handshake than in the request. */
+  /** A host for the handshake that differs from the request's. */
   servername?: string
   method?: string
   path: string
   headers?: Record<string, string>
   body?: string
   show?: Identity
-  /** From which of this machine's addresses. */
+  /** The local address of the connection. */
   localAddress?: string
 }
 
-/** Asks over TLS; null when the proxy ended the handshake or the connection. */
+/** Sends a request over TLS. Null if the proxy ended the handshake or the connection. */
 export async function askProxy(
   { port }: RunningProxy,
   { authority }: Certificates,

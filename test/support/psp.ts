@@ -6,7 +6,7 @@ import { startSimulatorServer } from '../../simulator/server.ts'
 import { encodeDynamicBrCode } from '../../src/pix/brcode.ts'
 import { type TestSimulator, testSimulator } from './simulator.ts'
 
-/** How each PSP documents that it is asked, written down here by itself, and not read from the simulator's tables. */
+/** The documented requests of each PSP, written here independently of the simulator's tables. */
 export type Manner = {
   token: { path: string; headers?: Record<string, string>; body: string; query?: string }
   charges: string
@@ -85,7 +85,7 @@ export type Psp = {
   close(): Promise<void>
 }
 
-/** The code of a charge, made of its location where it is not told. */
+/** The code of a charge, built from its location if the PSP does not return it. */
 export function toCode({ body }: Answer): string {
   const told = body.pixCopiaECola ?? body.brcode
   if (typeof told === 'string') return told
@@ -94,7 +94,7 @@ export function toCode({ body }: Answer): string {
 
 export const controlToken = 'a-token-for-the-developer'
 
-/** A simulator that speaks a dialect, over HTTP. */
+/** A simulator with a dialect, over HTTP. */
 export async function openPsp(pool: pg.Pool, name: DialectName, quirks: string[] = []): Promise<Psp> {
   const dialect = name === 'generic' && quirks.length === 0 ? {} : { dialect: changeQuirks(quirksOf(name), quirks) }
   const probe = { handle: async () => ({ status: 503, headers: {}, body: '' }) }
@@ -117,7 +117,7 @@ export async function askToken(psp: Psp, { token }: Manner): Promise<Answer> {
   return await fetched(psp, { method: 'POST', path, headers: token.headers, body: token.body })
 }
 
-/** Asks with a new token, as the PSP documents it. */
+/** Sends a request with a new token, as the PSP documents it. */
 export async function asked(
   psp: Psp,
   manner: { [Member in keyof Manner]: Manner[Member] | undefined } & Pick<Manner, 'token'>,

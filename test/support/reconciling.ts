@@ -13,7 +13,7 @@ import { agreedFees } from './generated-day.ts'
 
 export type Reconciling = CloseDeps & SettleDeps & { acquirer: Acquirer; clock: ManualClock }
 
-/** What compares and decides, on a database, with a bank that answers by `send`. */
+/** The functions of reconciliation, on a database, with a bank that answers by `send`. */
 export function reconcilingWith(options: {
   db: Db
   clock: ManualClock

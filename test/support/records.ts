@@ -2,7 +2,7 @@ import { type Db, raw, sql } from '../../src/db/sql.ts'
 
 type Columns = Record<string, unknown>
 
-/** Inserts one row as it stands; what it does not name is null. */
+/** Inserts one row. Columns that it does not name are null. */
 export async function insertRow(db: Db, table: string, row: Columns): Promise<void> {
   const names = raw(Object.keys(row).join(', '))
   await db.query(sql`
@@ -19,7 +19,7 @@ export async function updateRow(db: Db, table: string, id: string, row: Columns)
     where id = ${id}`)
 }
 
-/** A history through these statuses, one second and one millisecond in each. */
+/** A history of these statuses, each one second and one millisecond long. */
 export function historyColumns(createdAt: Date, statuses: readonly string[]): Columns {
   return {
     created_at: createdAt,
@@ -28,7 +28,7 @@ export function historyColumns(createdAt: Date, statuses: readonly string[]): Co
   }
 }
 
-/** How a transaction comes to each status. */
+/** The status history that leads to each status of a transaction. */
 export const transactionHistories: Record<string, readonly string[]> = {
   PENDING: ['PENDING'],
   PIX_QRCODE_GENERATED: ['PENDING', 'PIX_QRCODE_GENERATED'],
@@ -41,7 +41,7 @@ export const transactionHistories: Record<string, readonly string[]> = {
   FAILED: ['PENDING', 'FAILED'],
 }
 
-/** How a withdrawal comes to each status. */
+/** The status history that leads to each status of a withdrawal. */
 export const withdrawalHistories: Record<string, readonly string[]> = {
   PENDING: ['PENDING'],
   PROCESSING: ['PENDING', 'PROCESSING'],

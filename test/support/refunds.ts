@@ -35,7 +35,7 @@ export type RefundAnswer = Answer<
 
 type PayOptions = { token?: string; more?: Record<string, unknown> }
 
-/** A transaction that is paid, and its payment's endToEndId. */
+/** A paid transaction, and its payment's endToEndId. */
 export async function payOne(
   service: TestService,
   amount = 1000,
@@ -47,7 +47,7 @@ export async function payOne(
   const { id, pixResponse } = created.body
   const paid = await service.call<{ endToEndId: string }>('/sandbox/payment', { body: { uri: pixResponse.uri }, token })
   expect(paid.status, paid.text.slice(0, 300)).toBe(200)
-  // A simulator that tells nothing is asked.
+  // The simulator sends no callback here, so the service polls.
   await service.runJob('transactions.poll')
   await eventually(
     async () => (await service.call(`/transaction/${id}`, { token })).body.status !== 'PIX_QRCODE_GENERATED',
@@ -68,16 +68,16 @@ export async function setFixedFee(
 
 export type FaultyNetwork = {
   service: TestService
-  /** The simulated bank's own database. */
+  /** The simulated bank's separate database. */
   bank: Db
-  /** What happens to the next questions, by method and a part of the path; later ones are answered. */
+  /** Sets the faults of the next requests, by method and part of the path. Later requests are answered. */
   disturb(method: string, path: string, ...disturbances: Disturbance[]): void
-  /** How often it was asked so. */
+  /** The number of such requests. */
   asked(method: string, path: string): number
   stop(): Promise<void>
 }
 
-/** A service whose bank is a process of its own that calls nobody back, and whose answers get lost when a test says so. */
+/** A service whose bank is a separate process without callbacks. A test can make its answers get lost. */
 export async function startOnFaultyNetwork(): Promise<FaultyNetwork> {
   const clock = manualClock()
   const database = await createTestDatabase()
@@ -125,7 +125,7 @@ export async function askForRefund(
   return await service.call(`/transaction/${id}/refund`, { body: { idempotencyKey: randomUUID(), ...more }, ...call })
 }
 
-/** Asks for a refund that must be accepted, and gives its id. */
+/** Requests a refund that must be accepted, and returns its id. */
 export async function refund(service: TestService, id: string, more: Record<string, unknown> = {}): Promise<string> {
   const { status, text, body } = await askForRefund(service, id, more)
   expect(status, text.slice(0, 300)).toBe(201)
@@ -136,7 +136,7 @@ export async function fetchRefundable(service: TestService, id: string): Promise
   return (await service.call<Refundable>(`/transaction/${id}`)).body
 }
 
-/** Waits until a refund has ended or not, as it is told. */
+/** Waits until a refund has the status. */
 export async function untilRefund(
   service: TestService,
   transactionId: string,
@@ -154,7 +154,7 @@ export async function untilRefund(
   return now ?? (await fetchRefundable(service, transactionId))
 }
 
-/** Waits until a refund has arrived at the bank of this process. */
+/** Waits until the simulated bank in this process has the refund. */
 export async function untilSent(service: TestService, refundId: string): Promise<void> {
   await eventually(async () => {
     const id = refundId.replaceAll('-', '')
@@ -162,14 +162,14 @@ export async function untilSent(service: TestService, refundId: string): Promise
   })
 }
 
-/** The returns that the simulated bank made of a payment. */
+/** The simulated bank's returns of a payment. */
 export async function returnsOf(db: Db, endToEnd: string): Promise<{ id: string; amount: number; nature: string }[]> {
   return await db.query(sql`
     select id, amount, nature from simulator.returns
     where end_to_end_id = ${endToEnd} and rejection is null order by requested_at, amount`)
 }
 
-/** Takes from a merchant's available balance, as withdrawals would; or gives, when it is below zero. */
+/** Takes money from a merchant's available balance, as withdrawals would. A negative amount adds money. */
 export async function drain(service: TestService, amount: number, merchantId?: string): Promise<void> {
   if (amount === 0) return
   await correct(service, merchantId ?? (await merchantOf(service)), -amount)

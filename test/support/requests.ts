@@ -8,7 +8,7 @@ type Json = Record<string, unknown>
 
 export type Problem = { code: string; detail: string; requestId: string; errors?: { field: string; code: string }[] }
 
-/** A body in which every member of the service interface stands. */
+/** A body with every field of the service's interface. */
 export function fullTransaction(): Json {
   return {
     amount: 2590,
@@ -42,7 +42,7 @@ export function fullTransaction(): Json {
   }
 }
 
-/** The body with another value at a path such as `items[0].unitPrice`; `undefined` leaves the member out. */
+/** The body with another value at a path such as `items[0].unitPrice`. `undefined` removes the field. */
 export function withMember(body: Json, path: string, value: unknown): Json {
   const copy = structuredClone(body)
   const names = path.split(/[.[\]]+/).filter(Boolean)
@@ -56,7 +56,7 @@ export function withMember(body: Json, path: string, value: unknown): Json {
   return copy
 }
 
-/** The fields that a refusal names, each once; a test fails here when it is no refusal of a request's content. */
+/** The fields that a refusal names, each once. Fails if the answer is not a validation error. */
 export function refusedFields(answer: Answer<unknown>): string[] {
   const problem = answer.body as Problem
   expect(answer.status, answer.text.slice(0, 300)).toBe(422)

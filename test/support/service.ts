@@ -30,7 +30,10 @@ export type TestService = {
   firstAdminUrl: string | null
   /** An access token of the sandbox client. */
   token: string
-  /** Asks with the sandbox client's token, or another, or none; a `body` is sent as JSON, a `rawBody` as it is. */
+  /**
+   * Sends a request with the sandbox client's token, another one, or none. A `body` is sent as JSON, a `rawBody`
+   * unchanged.
+   */
   call<Body = Record<string, unknown>>(path: string, call?: Call): Promise<Answer<Body>>
   /** Runs a job of the worker now, as its schedule would. */
   runJob(name: string): Promise<void>
@@ -40,13 +43,16 @@ export type TestService = {
 type Options = {
   environment?: Record<string, string>
   clock?: ManualClock
-  /** Another process's database, for two services on one. Not dropped at the end. */
+  /** Another process's database, for two services on one. It is not dropped at the end. */
   database?: { db: Db; connectionString: string }
-  /** Given each line of the log. */
+  /** Called with each line of the log. */
   onLog?: (line: Record<string, unknown>) => void
 }
 
-/** The whole service on a database of its own, with a clock that the test moves. Everything real: HTTP, PostgreSQL, jobs, deliveries. */
+/**
+ * The whole service on a separate database, with a clock that the test moves. Everything is real: HTTP, PostgreSQL,
+ * jobs, deliveries.
+ */
 export async function startTestService(options: Options = {}): Promise<TestService> {
   const clock = options.clock ?? manualClock()
   const own = options.database ? null : await createTestDatabase()
@@ -56,7 +62,7 @@ export async function startTestService(options: Options = {}): Promise<TestServi
     PORT: '0',
     DATA_DIR: dataDir,
     DATABASE_URL: connectionString,
-    // Many services share the one PostgreSQL of a test run.
+    // Many services share one PostgreSQL in a test run.
     DATABASE_CONNECTIONS_MAX: '8',
     RATE_LIMIT_CREATE: '0',
     RATE_LIMIT_TOKEN: '0',
@@ -120,7 +126,7 @@ async function ask<Body>(url: string, { method, headers, body, rawBody, token }:
   return { status: answer.status, headers: answer.headers, text, body: isJson && text !== '' ? JSON.parse(text) : text }
 }
 
-/** A body that is valid with nothing more than must be. */
+/** A valid body with only the required fields. */
 export function smallestTransaction(more: Record<string, unknown> = {}): Record<string, unknown> {
   return { amount: 1000, paymentMethod: 'PIX', pix: {}, ...more }
 }

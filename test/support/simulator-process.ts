@@ -10,21 +10,21 @@ export type SimulatorProcess = {
   url: string
   /** Its DATA_DIR. */
   dataDir: string
-  /** What it printed. */
+  /** Its output. */
   said(): string
-  /** Asks it with the control token, and with the client's certificate where it wants one. */
+  /** Calls a control with the control token, and with the client's certificate if required. */
   control<Body = Record<string, unknown>>(name: string, body: object): Promise<{ status: number; body: Body }>
   signal(name: NodeJS.Signals): void
-  /** Resolves with how it ended. */
+  /** Resolves with its exit code or signal. */
   ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
-  /** Ends it, and removes its folder. */
+  /** Stops it, and removes its folder. */
   stop(): Promise<void>
 }
 
 const startMaxMs = 180_000
 const controlToken = 'a-token-for-the-developer'
 
-/** Starts the compiled `guiche simulator` as a process of its own, and resolves when it answers. */
+/** Starts the compiled `guiche simulator` as a separate process, and resolves when it answers. */
 export async function startSimulatorProcess(
   args: string[],
   { databaseUrl }: { databaseUrl?: string } = {},

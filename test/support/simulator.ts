@@ -8,16 +8,16 @@ type Asked = { status: number; headers: Record<string, string>; body: Record<str
 
 export type TestSimulator = Simulator & {
   clock: ManualClock
-  /** Every callback that was posted. */
+  /** Every callback sent. */
   callbacks: { url: string; body: unknown }[]
-  /** What the receiver of callbacks answers, one after the other; 200 when there is none left. */
+  /** The answers of the callback receiver, in order; 200 after the last. */
   answers: (number | Error)[]
-  /** What it answers to who shows no certificate. */
+  /** Its answer to a caller without a certificate. */
   toStrangers: { status: number }
   warnings: string[]
-  /** Asks with a token; the body of the answer is parsed. */
+  /** Sends a request with a token. The body of the answer is parsed. */
   ask(method: string, path: string, more?: { body?: unknown; query?: Record<string, string> }): Promise<Asked>
-  /** Makes a charge and gives its copy-and-paste code. */
+  /** Creates a charge and returns its copy-and-paste code. */
   charge(txid: string, amount?: string, expiracao?: number): Promise<string>
 }
 
@@ -28,7 +28,7 @@ type Options = Pick<Partial<SimulatorOptions>, 'dialect' | 'controlToken' | 'dis
   publicBaseUrl?: string
 }
 
-/** A simulator whose callbacks are kept instead of sent. */
+/** A simulator that stores its callbacks instead of sending them. */
 export async function testSimulator(
   pool: pg.Pool,
   { clock = manualClock(), publicBaseUrl = baseUrl, ...options }: Options = {},
@@ -97,7 +97,7 @@ export function parse(answer: HttpResponse): Asked {
   return { ...answer, body: answer.body === '' ? {} : JSON.parse(answer.body) }
 }
 
-/** A txid as ours are: 32 hexadecimal digits. */
+/** A txid like the service's: 32 hexadecimal digits. */
 export function txidOf(number: number): string {
   return number.toString(16).padStart(32, '0')
 }

@@ -8,7 +8,7 @@ import { type Charged, charge, payAt } from './payments.ts'
 import type { TestService } from './service.ts'
 import { eventually } from './webhooks.ts'
 
-/** The customer that the simulated bank's usual payer is. */
+/** The customer who is the simulated bank's default payer. */
 export const payingCustomer = {
   name: 'Maria Aparecida da Silva',
   document: '529.982.247-25',
@@ -29,7 +29,7 @@ export async function payAmiss(
   return { ...charged, endToEnd: body.endToEndId }
 }
 
-/** A payment that names no charge, in suspense. */
+/** A payment without a charge, in suspense. */
 export async function payOrphan(
   service: TestService,
   more: Record<string, unknown> = {},
@@ -57,7 +57,7 @@ export async function untilSuspense(service: TestService, endToEnd: string, stat
   return row
 }
 
-/** Lets the time come for a return to be asked about, as often as it takes. */
+/** Advances the clock to each query about a return, as often as necessary. */
 export async function untilReturned(service: TestService, endToEnd: string): Promise<SuspenseRow> {
   await eventually(async () => {
     service.clock.advance(60_000)

@@ -14,7 +14,10 @@ export type TokenRequest = {
   headers?: Record<string, string>
 }
 
-/** Asks the token endpoint as a shop's own HTTP client may: unlike fetch, this one sends a GET with a body. */
+/**
+ * Sends a request to the token endpoint as a shop's own HTTP client may. Unlike fetch, this one sends a GET with a
+ * body.
+ */
 export async function askForToken(
   { baseUrl }: { baseUrl: string },
   { method = 'POST', path = '/auth/token', form, headers = {} }: TokenRequest,
@@ -49,7 +52,7 @@ export async function askForToken(
 
 export type Shop = { merchantId: string; clientId: string; clientSecret: string; webhookSecret: string }
 
-/** One more client of the service, with all scopes unless it is told otherwise. */
+/** Creates another client of the service, with all scopes by default. */
 export async function registerShop(
   { db, clock }: Pick<TestService, 'db' | 'clock'>,
   input: { clientId?: string; scopes?: Scope[] } = {},
@@ -68,7 +71,7 @@ export function encodeForm(text: string): string {
   return new URLSearchParams({ '': text }).toString().slice(1)
 }
 
-/** RFC 6749 §5.2, and never kept by a cache. */
+/** An error as in RFC 6749 §5.2, which no cache may store. */
 export function expectRefusal(answer: TokenAnswer, status: number, error: string): void {
   expect({ status: answer.status, error: answer.body.error }).toEqual({ status, error })
   expect(Object.keys(answer.body)).toEqual(['error', 'error_description'])

@@ -1,4 +1,4 @@
-/** A text of so many characters. */
+/** A text of this length. */
 export const text = (length: number) => 'x'.repeat(length)
 const notStrings: unknown[] = [null, 7, true, ['text text'], { a: 1 }]
 const notIntegers = ['100', true, 1.5, null, -1, [100], {}]
@@ -62,7 +62,10 @@ const documents = {
   ],
 }
 
-/** What may and may not stand in each member: every row of the interface's tables. `undefined` among the refused: the member is required. */
+/**
+ * Valid and invalid values of each field: every row of the interface's tables. `undefined` among the invalid ones means
+ * that the field is required.
+ */
 const rows: { field: string; accepted: unknown[]; refused: unknown[] }[] = [
   { field: 'amount', accepted: [1, 10_000_000], refused: [undefined, 0, 10_000_001, ...notIntegers] },
   { field: 'paymentMethod', accepted: ['PIX'], refused: [undefined, 'pix', 'BOLETO', '', ...notStrings] },
@@ -182,7 +185,7 @@ const rows: { field: string; accepted: unknown[]; refused: unknown[] }[] = [
   { field: 'pix.expirationSeconds', accepted: [undefined, 60, 86_400], refused: [59, 86_401, ...notIntegers] },
 ]
 
-/** Where a field may be left out, null is the same. */
+/** For an optional field null means the same as leaving it out. */
 export const transactionFields = rows.map(({ field, accepted, refused }) =>
   accepted.includes(undefined)
     ? { field, accepted: [...accepted, null], refused: refused.filter((value) => value !== null) }

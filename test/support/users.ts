@@ -6,7 +6,10 @@ import type { Answer, TestService } from './service.ts'
 
 type Call = { method?: string; headers?: Record<string, string>; body?: unknown; csrf?: string | null }
 
-/** Somebody who is signed in, as a browser has it: the cookie with each request, the token against forgery with those that change something. */
+/**
+ * A signed-in person, as a browser: sends the cookie with each request, and the CSRF token with those that change
+ * something.
+ */
 export type Browser = {
   cookie: string
   csrfToken: string
@@ -15,13 +18,13 @@ export type Browser = {
 
 type Credentials = { email: string; password: string; code?: string }
 
-/** Signs in, and gives the answer beside the browser, which is of no use where it was refused. */
+/** Signs in, and returns the answer and the browser, which is useless if sign-in was refused. */
 export async function openBrowser(service: TestService, credentials: Credentials) {
   const answer = await service.call('/dashboard/api/session', { token: null, body: credentials })
   return { ...toBrowser(service, answer), status: answer.status, body: answer.body }
 }
 
-/** Takes an invitation up. */
+/** Accepts an invitation. */
 export async function acceptInvitation(
   service: TestService,
   token: string,
@@ -47,12 +50,12 @@ function toBrowser(service: TestService, answer: Answer): Browser {
   }
 }
 
-/** Of everybody whom a test makes. */
+/** The password of every user that a test creates. */
 export const password = 'correct horse battery staple'
 
 let made = 0
 
-/** Makes a user by an invitation, and gives the address. */
+/** Creates a user by an invitation, and returns the address. */
 export async function inviteUser(
   service: TestService,
   { role, merchantId = null }: { role: string; merchantId?: string | null },
@@ -66,7 +69,7 @@ export async function inviteUser(
   return email
 }
 
-/** Signs in at the page. */
+/** Signs in on the page. */
 export async function signIn(page: Page, service: TestService, email: string): Promise<void> {
   await page.goto(`${service.baseUrl}/dashboard`)
   await page.getByLabel('E-mail').fill(email)

@@ -4,13 +4,13 @@ import { findBookedFor } from '../../src/ledger/verify-store.ts'
 
 const always = { from: new Date(0), to: null }
 
-/** What is found by looking at what changed since ever, record by record: the same as by looking at everything. */
+/** The breaches that are found record by record among all changes: the same as those of a full verification. */
 export async function findByRecord(db: Db | Tx, verification: Verification): Promise<Breach[]> {
   const known = await findBookedFor(db, always)
   return await verification.findBreaches(db, [...known, ...(await verification.findTouched(db, always, known))])
 }
 
-/** For breaches that are found in any order. */
+/** Sorts breaches, which are found in any order. */
 export function byText(breaches: Breach[]): string[] {
   return breaches.map((breach) => JSON.stringify(breach)).toSorted()
 }

@@ -11,9 +11,9 @@ type ReceivedEvent = { id: string; type: string; timestamp: string; data: { id: 
 export type TestReceiver = {
   url: string
   received: Received[]
-  /** Requests that came in, whether or not they were read to their end. */
+  /** Received requests, whether or not they were read to the end. */
   requests(): number
-  /** Resolves when so many have been received; fails after ten seconds. */
+  /** Resolves when this many have been received. Fails after ten seconds. */
   until(count: number): Promise<void>
   stop(): Promise<void>
 }
@@ -22,14 +22,14 @@ type Answer = (response: ServerResponse, received: Received) => void
 
 const accept: Answer = (response) => response.writeHead(204).end()
 
-/** A shop's receiver on the loopback address, which answers as it is told. */
+/** A shop's receiver on the loopback address. The test sets its answers. */
 export async function startTestReceiver(answer: Answer = accept): Promise<TestReceiver> {
   const received: Received[] = []
   let requests = 0
   const server = createServer((request, response) => {
     requests += 1
     response.on('error', () => {})
-    // A sender that breaks off is part of some tests.
+    // Some tests abort the sender's connection.
     read(request, response).catch(() => response.destroy())
   })
   const read = async (request: IncomingMessage, response: ServerResponse) => {
@@ -60,13 +60,13 @@ export async function startTestReceiver(answer: Answer = accept): Promise<TestRe
   }
 }
 
-/** Longer than anything takes on a machine that is busy with other things: a test that fails here fails for another reason. */
+/** Longer than anything takes on a busy machine: a test that fails here fails for another reason. */
 const patienceMs = 90_000
 
-/** Waits until something is so, looking every few milliseconds. */
+/** Waits until a condition is true, checking every few milliseconds. */
 export async function eventually(
   isSo: () => boolean | Promise<boolean>,
-  describe: () => string = () => 'it never came about',
+  describe: () => string = () => 'the condition was never met',
 ): Promise<void> {
   const end = Date.now() + patienceMs
   while (!(await isSo())) {
@@ -83,7 +83,7 @@ export function testSecretKey(): SecretKey {
 
 export type TestMerchant = { merchantId: string; secret: string }
 
-/** A client that exists, with a webhook secret. */
+/** An existing client, with a webhook secret. */
 export async function createTestMerchant(db: Db, { key, now }: { key: SecretKey; now: Date }): Promise<TestMerchant> {
   const merchantId = randomUUID()
   await db.query(sql`

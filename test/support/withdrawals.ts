@@ -33,7 +33,7 @@ export type Withdrawal = {
 
 type Json = Record<string, unknown>
 
-/** A body that is valid, of a key and an idempotency key of its own. */
+/** A valid body, with its own key and idempotency key. */
 export function withdrawalBody(more: Json = {}): Json {
   return {
     amount: 1_000,
@@ -50,7 +50,7 @@ export async function askForWithdrawal(service: TestService, more: Json = {}, ca
   return await service.call<Withdrawal & Problem>('/withdrawal', { body: withdrawalBody(more), ...call })
 }
 
-/** Asks for a withdrawal that must be accepted, and gives its id. */
+/** Requests a withdrawal that must be accepted, and returns its id. */
 export async function withdraw(service: TestService, more: Json = {}): Promise<string> {
   const { status, text, body } = await askForWithdrawal(service, more)
   expect(status, text.slice(0, 300)).toBe(201)
@@ -77,25 +77,25 @@ export async function act(service: TestService, id: string, verb: 'cancel' | 'co
   return await service.call<Withdrawal & Problem>(`/withdrawal/${id}/${verb}`, { method: 'POST', ...call })
 }
 
-/** The code of a refusal and those of its faults. */
+/** The code of a refusal and those of its field errors. */
 export function refusal(answer: Answer<unknown>): string[] {
   const { code, errors } = answer.body as Problem
   return [code, ...(errors ?? []).map((error) => `${error.field} ${error.code}`)]
 }
 
-/** The service's sandbox client. */
+/** The merchant of the service's sandbox client. */
 export async function merchantOf(service: TestService): Promise<string> {
   const [row] = await service.db.query<{ merchant_id: string }>(sql`
     select merchant_id from clients order by created_at limit 1`)
   return row?.merchant_id ?? ''
 }
 
-/** Gives a merchant money that it may draw. */
+/** Adds money to a merchant's available balance. */
 export async function fund(service: TestService, amount: number, merchantId?: string): Promise<void> {
   await correct(service, merchantId ?? (await merchantOf(service)), amount)
 }
 
-/** Changes a merchant's available balance by a correction, as an operator confirms one of what an acquirer holds. */
+/** Changes a merchant's available balance by a correction, as if an operator confirmed a discrepancy. */
 export async function correct(service: TestService, merchantId: string, change: number): Promise<void> {
   const [recordId, runId, now] = [randomUUID(), randomUUID(), service.clock.now()]
   const [debit, credit] = change > 0 ? (['acquirer', 'available'] as const) : (['available', 'acquirer'] as const)
@@ -126,7 +126,7 @@ export async function balancesOf(service: TestService, merchantId?: string): Pro
   return await findBalances(service.db, merchantId ?? (await merchantOf(service)))
 }
 
-/** What some work did to a merchant's balances; accounts that it left alone are not named. */
+/** The changes of a merchant's balances that some work made. Unchanged accounts are left out. */
 export async function countMoney(service: TestService, work: () => Promise<void>): Promise<Partial<Balances>> {
   const before = await balancesOf(service)
   await work()
@@ -144,7 +144,7 @@ export async function transfersOf(service: TestService, id: string): Promise<str
   return rows.map(({ kind, debit, credit, amount }) => `${kind} ${debit}>${credit} ${amount}`)
 }
 
-/** How many payouts the simulated bank made under a withdrawal's id. */
+/** How many payouts the simulated bank made for a withdrawal's id. */
 export async function countPayouts(db: Db, id: string): Promise<number> {
   const rows = await db.query(sql`select from simulator.payouts where id = ${id.replaceAll('-', '')}`)
   return rows.length
@@ -158,12 +158,12 @@ export async function letMoneyGo(service: TestService): Promise<void> {
   await service.db.transaction(async (tx) => await releaseBrake(tx, { by: 'a test', now: service.clock.now() }))
 }
 
-/** That the ledger and every record agree. */
+/** Asserts that the ledger and every record agree. */
 export async function expectBooksAgree(service: TestService): Promise<void> {
   expect(await findBreaches(service.db)).toEqual([])
 }
 
-/** The service with a token that is good whenever the clock has moved past the life of the last one. */
+/** The service with a token that is renewed whenever the clock has moved beyond its lifetime. */
 export function keepSignedIn(service: TestService): TestService {
   let { token } = service
   let since = service.clock.now().getTime()
@@ -171,7 +171,7 @@ export function keepSignedIn(service: TestService): TestService {
     ...service,
     async call(path, call) {
       const now = service.clock.now().getTime()
-      // Backwards too: a token from the future is good for nothing.
+      // Backwards too: a token from the future is not valid.
       if (Math.abs(now - since) > 10 * 60_000) {
         token = await fetchToken(service.baseUrl, service.sandbox)
         since = now
@@ -192,7 +192,7 @@ export async function runToEnd(service: TestService, name: string): Promise<void
 
 const sweeps = ['withdrawals.check', 'withdrawals.returns']
 
-/** Moves the clock and has the sweeps look, until something is so. */
+/** Advances the clock and runs the sweeps until a condition is true. */
 export async function sweepUntil(service: TestService, isSo: () => Promise<boolean>, stepMs = 60_000): Promise<void> {
   for (let steps = 0; steps < 100; steps++) {
     if (await isSo()) return
