@@ -6,12 +6,12 @@ import type { RefundRow, RefundStatus } from './refund-store.ts'
 import type { TransactionStatus } from './status.ts'
 import type { LockedTransaction } from './store.ts'
 
-/** What decides about the status of a paid transaction. */
+/** What decides the status of a paid transaction. */
 export type Affairs = { refunds: RefundRow[]; disputes: InfractionRow[] }
 
 /**
- * Moves a locked transaction to where its refunds and disputes say that it belongs. A refund may end while the transaction is disputed, and then
- * shows only once the dispute is over.
+ * Moves a locked transaction to the status that its refunds and disputes imply. A refund may end while the
+ * transaction is disputed; its status shows only once the dispute is over.
  */
 export async function moveByAffairs<Row extends LockedTransaction>(
   tx: Tx,
@@ -28,8 +28,8 @@ export async function moveByAffairs<Row extends LockedTransaction>(
 }
 
 /**
- * While something is left of the payment, a dispute that is not decided has the status, an accepted one before one that is open. INFRACTION: a
- * dispute was lost, or the last of the payment went back under MED.
+ * As long as part of the payment is left, an undecided dispute decides the status, an accepted one before an open
+ * one. INFRACTION: a dispute was lost, or the last of the payment was returned under MED.
  */
 function statusBy(row: LockedTransaction, { refunds, disputes }: Affairs): TransactionStatus {
   const left = leftOf(row, refunds, 'REFUNDED')
@@ -42,20 +42,23 @@ function statusBy(row: LockedTransaction, { refunds, disputes }: Affairs): Trans
   return left === 0 ? 'REFUNDED' : 'PAID'
 }
 
-/** Nothing leads straight from a dispute to REFUNDED, nor to a decided dispute from one that never blocked. */
+/**
+ * Statuses without a direct transition: a dispute does not lead straight to REFUNDED, and a decided dispute must have
+ * been BLOCKED first.
+ */
 function wayTo(from: TransactionStatus, to: TransactionStatus): TransactionStatus | null {
   if (to === 'REFUNDED' && from !== 'PROCESSING_REFUND') return 'PROCESSING_REFUND'
   if (to === 'PROCESSING_INFRACTION' && from !== 'BLOCKED') return 'BLOCKED'
   return null
 }
 
-/** Of a refund that was refused, once the transaction rests. */
+/** The error of a refused refund, once no refund or dispute is in progress. */
 function toErrorMessage(row: LockedTransaction, to: TransactionStatus, refunds: RefundRow[]): string | null {
   if (to === 'BLOCKED' || to === 'PROCESSING_INFRACTION') return row.error_message
   return to === 'PAID' || to === 'INFRACTION' ? (refunds.at(-1)?.error_message ?? null) : null
 }
 
-/** What of a payment went back neither under MED nor in refunds of these statuses. */
+/** The part of a payment that was returned neither under MED nor in refunds of these statuses. */
 export function leftOf(
   row: Pick<LockedTransaction, 'amount_paid' | 'amount_returned'>,
   refunds: Pick<RefundRow, 'amount' | 'status'>[],
@@ -65,7 +68,7 @@ export function leftOf(
   return Math.max(0, row.amount_paid - row.amount_returned - sumOf(refunds, ...statuses))
 }
 
-/** What of a payment went back in refunds of these statuses. */
+/** The sum of refunds with these statuses. */
 export function sumOf(refunds: Pick<RefundRow, 'amount' | 'status'>[], ...statuses: RefundStatus[]): number {
   return refunds.filter(({ status }) => statuses.includes(status)).reduce((sum, { amount }) => sum + amount, 0)
 }

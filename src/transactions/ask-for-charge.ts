@@ -1,24 +1,31 @@
 import { type Acquirer, AcquirerUnavailable, type Charge, type ChargeInput } from '../acquirers/acquirer.ts'
 import { assert } from '../lib/assert.ts'
 
-/** For so long one acquirer is waited for while another one is left, and for so long all together: a shop waits for the answer. */
+/**
+ * How long one acquirer may take while another is left, and how long all may take together: the merchant's checkout
+ * is waiting for the response.
+ */
 const patienceMs = 5_000
 const budgetMs = 12_000
 
-/** What asking has come to. refused: it is certain that there is no charge; unknown: there may be one. */
+/** The result of requesting a charge. refused: certainly no charge exists; unknown: one may exist. */
 export type Outcome = { kind: 'created'; charge: Charge } | { kind: 'refused'; reason: string } | { kind: 'unknown' }
 
-/** Who answered; or, where nobody did, who was asked first. `others` were asked besides, and may have the charge as well. */
+/**
+ * The acquirer that answered, or the first one asked if none did. `others` were asked too, and may have the charge as
+ * well.
+ */
 export type Answered = { outcome: Outcome; acquirer: string; others: string[] }
 
 /**
- * Asks for a charge under our own txid: the first acquirer, and where its outcome is unknown the next one. A refusal is an answer, and
- * nobody else is asked. The code of an acquirer whose outcome was unknown is given to nobody by this request, so that a payer has one.
+ * Requests a charge under our own txid from the first acquirer, and from the next one if the outcome is unknown. A
+ * refusal is an answer: nobody else is asked. This request never hands out the code of an acquirer whose outcome was
+ * unknown, so that a payer gets only one code.
  */
 export async function askForCharge(acquirers: readonly Acquirer[], input: ChargeInput): Promise<Answered> {
   const [first, ...more] = acquirers
-  assert(first, 'there is an acquirer to ask')
-  // In this process there is nothing to wait for.
+  assert(first, 'at least one acquirer can create the charge')
+  // An acquirer in this process needs no time-out.
   if (more.length === 0 && !first.isRemote)
     return { outcome: await ask(first, input), acquirer: first.name, others: [] }
 
@@ -47,7 +54,7 @@ async function ask(acquirer: Acquirer, input: ChargeInput): Promise<Outcome> {
   }
 }
 
-/** The question goes on beyond its time, and its answer counts no more. */
+/** The request continues after its time-out, but its response is ignored. */
 function within(ms: number, answer: Promise<Outcome>): Promise<Outcome> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => resolve({ kind: 'unknown' }), ms)

@@ -14,7 +14,7 @@ import { type Changeable, lockTransaction, type NewTransaction } from './store.t
 let service: TestService
 let merchantId: string
 beforeAll(async () => {
-  // Longer than all that the clock is moved.
+  // Longer than the test moves the clock.
   service = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
   const [client] = await service.db.query<{ merchant_id: string }>(sql`select merchant_id from clients`)
   merchantId = client?.merchant_id ?? ''
@@ -24,7 +24,7 @@ afterAll(async () => await service.stop())
 const initialStatuses: TransactionStatus[][] = [['PENDING', 'PIX_QRCODE_GENERATED'], ['PENDING'], ['PENDING', 'FAILED']]
 
 describe('an event', () => {
-  it('holds what GET answered at its moment, however much later it is delivered', async () => {
+  it('contains what GET returned at its moment, however much later it is delivered', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom(...initialStatuses),
@@ -41,7 +41,7 @@ describe('an event', () => {
     )
   })
 
-  it('is counted from 1, and dated like the last entry of the history', async () => {
+  it('has a sequence from 1, and the date of the last entry of the history', async () => {
     const id = await bear(['PENDING'])
     for (const choice of [0, 0, 0]) await change(id, choice)
     const events = await service.db.query(sql`
@@ -57,7 +57,7 @@ describe('an event', () => {
   })
 })
 
-it('never lets a history run backwards, whatever the clocks of several machines say', async () => {
+it('keeps the dates of a history in order, even when the clocks of several machines differ', async () => {
   const id = await bear(['PENDING', 'PIX_QRCODE_GENERATED'])
   const before = service.clock.now()
   await move(id, 'FAILED', new Date(before.getTime() - 60_000))
@@ -70,14 +70,14 @@ it('never lets a history run backwards, whatever the clocks of several machines 
   expect(updatedAt).toBe(before.toISOString())
 })
 
-it('refuses a move that is not allowed, and leaves row, history and events as they were', async () => {
+it('refuses a forbidden transition, and leaves row, history and events unchanged', async () => {
   const id = await bear(['PENDING', 'PIX_QRCODE_GENERATED'])
   const before = [await get(id), await loadMoments(id)]
   await expect(move(id, 'REFUNDED', service.clock.now())).rejects.toThrow('may move')
   expect([await get(id), await loadMoments(id)]).toEqual(before)
 })
 
-it('changes nothing when anything of its commit fails', async () => {
+it('changes nothing when any part of its commit fails', async () => {
   const id = await bear(['PENDING', 'PIX_QRCODE_GENERATED'])
   const before = [await get(id), await loadMoments(id)]
   const failed = service.db.transaction(async (tx) => {
@@ -139,7 +139,7 @@ async function bear(statuses: TransactionStatus[]): Promise<string> {
   return created.id
 }
 
-/** Makes one of the moves that are allowed now; false when there is none. */
+/** Makes one of the transitions that are allowed now; false when there is none. */
 async function change(id: string, choice: number): Promise<boolean> {
   service.clock.advance(1 + (choice % 90_000))
   const { status } = (await get(id)) as { status: TransactionStatus }
@@ -162,7 +162,7 @@ async function move(id: string, to: TransactionStatus, now: Date): Promise<void>
   await service.db.transaction(async (tx) => {
     const row = await lockTransaction(tx, merchantId, id)
     if (!row) throw new Error('it is not there')
-    // Payment of a transaction whose code was never known brings the code.
+    // A payment also brings the code of a transaction whose code was never known.
     const code =
       to === 'PIX_QRCODE_GENERATED' || (to === 'PAID' && row.pix_uri === null)
         ? { pix_uri: `code at ${now.toISOString()}`, pix_expires_at: now }
@@ -200,7 +200,7 @@ async function get(id: string): Promise<unknown> {
   return body
 }
 
-/** What each event of a transaction says, as it goes over the wire. */
+/** The content of each event of a transaction, as it is sent. */
 async function loadMoments(id: string): Promise<unknown[]> {
   const events = await service.db.query<{ snapshot: unknown }>(sql`
     select snapshot from events where record_id = ${id} order by sequence`)

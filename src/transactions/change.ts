@@ -15,29 +15,29 @@ import {
   updateTransactions,
 } from './store.ts'
 
-/** Moves one locked transaction to another status, as {@link changeStatuses} does. */
+/** Moves one locked transaction to another status, like {@link changeStatuses}. */
 export async function changeStatus(
   tx: Tx,
   row: LockedTransaction,
   change: Omit<Move, 'row'>,
 ): Promise<ChangedTransaction> {
   const [changed] = await changeStatuses(tx, [{ ...change, row }])
-  assert(changed, 'what was changed is given back')
+  assert(changed, 'a changed transaction is returned')
   return changed
 }
 
 export type Move = Omit<Change, 'at'> & { now: Date }
 
 /**
- * Moves locked transactions to other statuses: the rows, their histories and the events, in the caller's commit. There is no other way
- * for a status to change.
+ * Moves locked transactions to other statuses: rows, histories and events, in the caller's commit. Every status
+ * change goes through here.
  */
 export async function changeStatuses(tx: Tx, moves: Move[]): Promise<ChangedTransaction[]> {
   if (moves.length === 0) return []
   const changes = moves.map(({ now, ...change }) => {
     const { row, to } = change
     assert(mayMove(row.status, to), `a transaction may move from ${row.status} to ${to}`)
-    // Clocks of several machines differ a little; a history never runs backwards.
+    // The clocks of several machines differ a little, but the dates of a history must never decrease.
     const last = row.status_dates.at(-1)
     return { ...change, at: last && last > now ? last : now }
   })
@@ -46,7 +46,7 @@ export async function changeStatuses(tx: Tx, moves: Move[]): Promise<ChangedTran
       tx,
       rows.map((row) => toEvent(row, toSnapshot(row))),
     )
-  // What was never paid has no refunds to be read: its events go on their way together with it.
+  // An unpaid transaction has no refunds to read: its events are sent in the same round trip.
   if (moves.every(({ row }) => row.end_to_end === null)) {
     const changed = changes.map((change) => toChanged(change, nothingListed))
     await together(updateTransactions(tx, changes), enqueue(changed))
@@ -74,7 +74,7 @@ export function toEvent(row: ChangedTransaction | NewTransaction, snapshot: obje
   }
 }
 
-/** What of a transaction changes, as it is now. */
+/** The mutable fields of a transaction, as they are now. */
 export function toSnapshot(row: Changeable): Changeable {
   const { acquirer, pix_uri, pix_expires_at, statuses, status_dates, amount_paid, payment_date, end_to_end } = row
   const { payer, receiver, fee_amount, infraction_date, error_message, refunds, amount_returned, disputes, returns } =
@@ -100,7 +100,10 @@ export function toSnapshot(row: Changeable): Changeable {
   }
 }
 
-/** The row as it was when the event with this snapshot was written; null: it was just created, with a code. */
+/**
+ * The row as it was when the event with this snapshot was written. A null snapshot means that it had just been
+ * created, with a code.
+ */
 export function atSnapshot(row: TransactionRow, snapshot: unknown): TransactionRow {
   const then = snapshot === null ? initialOf(row) : fromSnapshot(snapshot as Wire<Changeable>)
   const status = then.statuses?.at(-1)
@@ -110,7 +113,7 @@ export function atSnapshot(row: TransactionRow, snapshot: unknown): TransactionR
 
 function initialOf(row: TransactionRow): Partial<Changeable> {
   return {
-    // Nobody else was asked at first: whoever stands there was put there when the money came to another.
+    // At first only one acquirer was asked. Other acquirers were added when another acquirer received the money.
     acquirer: row.other_acquirers[0] ?? row.acquirer,
     statuses: row.statuses.slice(0, 2),
     status_dates: row.status_dates.slice(0, 2),
@@ -127,7 +130,7 @@ function initialOf(row: TransactionRow): Partial<Changeable> {
   }
 }
 
-/** As JSON gives it back: dates are text. */
+/** A value after a round trip through JSON: dates are text. */
 type Wire<Value> = {
   [Name in keyof Value]: Date extends Value[Name] ? string | null : Value[Name] extends Date[] ? string[] : Value[Name]
 }

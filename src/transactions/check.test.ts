@@ -16,9 +16,9 @@ afterAll(async () => {
   await service.stop()
 })
 
-it('does not take a code for expired because an older look at its transaction ended late and knew nothing', async () => {
+it('does not expire a code because an older check of its transaction ended late without a result', async () => {
   const { id } = await charge(service)
-  // As it is when the acquirer did not answer.
+  // The state of the row when the acquirer did not respond.
   await service.db.query(sql`delete from events where record_id = ${id}`)
   await service.db.query(sql`
     update transactions set statuses = array['PENDING'], status_dates = status_dates[1:1], pix_uri = null, pix_expires_at = null,
@@ -28,7 +28,7 @@ it('does not take a code for expired because an older look at its transaction en
   const asItIs = settleDepsWith(service, bank.handle)
   const late = settleDepsWith(service, async (request) => {
     if (!request.path.startsWith('/cob/')) return await bank.handle(request)
-    // Longer than the lease: another process looks, and is answered.
+    // Longer than the lease: another process checks, and gets a response.
     service.clock.advance(61_000)
     await checkDueTransactions(asItIs, never)
     expect((await fetchTransaction(service, id)).status).toBe('PIX_QRCODE_GENERATED')
@@ -42,7 +42,7 @@ it('does not take a code for expired because an older look at its transaction en
 
 const never = new AbortController().signal
 
-/** What the bank answers to a question about a charge, with other members. */
+/** The bank's response about a charge, with these fields replaced. */
 function saying(more: Record<string, unknown>) {
   return settleDepsWith(service, async (request) => {
     const answer = await bank.handle(request)
@@ -52,20 +52,20 @@ function saying(more: Record<string, unknown>) {
   })
 }
 
-it('never takes a charge for unpaid that the acquirer calls CONCLUIDA, though it shows no payment yet', async () => {
+it('never treats a CONCLUIDA charge as unpaid, even while the acquirer shows no payment', async () => {
   const { id } = await charge(service)
   const [row] = await service.db.query<{ at: Date }>(sql`select check_at as at from transactions where id = ${id}`)
   service.clock.set(row?.at ?? service.clock.now())
   await checkDueTransactions(saying({ status: 'CONCLUIDA' }), never)
   expect(await fetchTransaction(service, id)).toMatchObject({ status: 'PIX_QRCODE_GENERATED', errorMessage: null })
-  // Asked again, until it shows the payment or says otherwise.
+  // Checked again, until the acquirer shows the payment or reports another status.
   service.clock.advance(60 * 60_000)
   await checkDueTransactions(saying({ status: 'ATIVA' }), never)
   expect(await fetchTransaction(service, id)).toMatchObject({ status: 'FAILED' })
 })
 
 it.each(['REMOVIDA_PELO_PSP', 'REMOVIDA_PELO_USUARIO_RECEBEDOR'])(
-  'ends a charge that is %s when its payment page is opened, and the page shows no code any more',
+  'fails a charge that is %s when its payment page is opened, and the page shows no code any more',
   async (status) => {
     const { id } = await charge(service)
     const link = await service.call<{ url: string }>(`/transaction/${id}/payment-link`)
@@ -82,7 +82,7 @@ it.each(['REMOVIDA_PELO_PSP', 'REMOVIDA_PELO_USUARIO_RECEBEDOR'])(
   },
 )
 
-it('goes on waiting for a charge that is still there when its payment page is opened', async () => {
+it('keeps waiting for an existing charge when its payment page is opened', async () => {
   const { id } = await charge(service)
   const link = await service.call<{ url: string }>(`/transaction/${id}/payment-link`)
   service.clock.advance(2 * 60_000)

@@ -7,23 +7,31 @@ import { changeStatus } from './change.ts'
 import { moneyAt, type SettleDeps, settleTransaction } from './settle.ts'
 import { claimDueTransactions, lockTransaction, type TransactionRow, updateCheckAt } from './store.ts'
 
-/** A payer's bank may have begun before the code expired: a charge is not given up before so long after. */
+/**
+ * The payer's bank may have started the payment before the code expired: a charge fails only this long after expiry.
+ */
 export const expiryGraceMs = 5 * 60_000
 export const expiredMessage = 'PIX QR code expired'
 const removedMessage = 'The acquirer removed the charge: the PIX QR code cannot be paid any more'
-/** A charge that is paid and shows no payment is asked about for as long as it takes: after some hours once an hour. */
+/**
+ * A charge that the acquirer calls paid without showing the payment is checked until the payment shows: at most once
+ * an hour in the end.
+ */
 const completedPauseMaxMs = 60 * 60_000
 
-/** Few enough to be asked about within the lease, eight at a time, when each answer of two acquirers takes the adapter's ten seconds. */
+/**
+ * Few enough to check within the lease, eight at a time, when every request to two acquirers takes the adapter's
+ * limit of ten seconds.
+ */
 const claimedMax = 24
-/** Nobody else takes a transaction whose check is still under way. */
+/** For this long no other process takes a transaction whose check is in progress. */
 const leaseMs = 60_000
 const pauseMinMs = 5_000
 const pauseMaxMs = 5 * 60_000
 
 /**
- * Asks the acquirers about every transaction whose check is due: those whose charge has an unknown outcome, those whose code has expired, and
- * those whose payment page was opened. Runs until none is due.
+ * Checks every transaction whose check is due with its acquirers: charges with an unknown outcome, expired codes, and
+ * transactions whose payment page was opened. Runs until none is due.
  */
 export async function checkDueTransactions(deps: SettleDeps, stopping: AbortSignal): Promise<void> {
   while (!stopping.aborted) {
@@ -39,14 +47,16 @@ async function check(deps: SettleDeps, row: TransactionRow): Promise<void> {
     if (row.status === 'PENDING') await resolveCharge(deps, row)
     else await expire(deps, row)
   } catch (error) {
-    if (!isOutage(error)) deps.log.error({ err: error, transactionId: row.id }, 'a check failed and will be repeated')
+    if (!isOutage(error))
+      deps.log.error({ err: error, transactionId: row.id }, 'the check of a transaction failed and will be repeated')
     await updateCheckAt(deps.db, row, nextCheck(row, deps.clock.now()))
   }
 }
 
 /**
- * Finds out what became of a charge that no acquirer answered for: asks those again that were asked, in that order and under the same txid,
- * which creates none twice. The first with a charge gives the code; it fails when each of them says that there is none.
+ * Resolves a charge that no acquirer answered for: repeats the request to the same acquirers, in the same order and
+ * with the same txid, which creates no second charge. The first one with a charge gives the code. The transaction
+ * fails when every acquirer says that there is no charge.
  */
 async function resolveCharge(deps: SettleDeps, row: TransactionRow): Promise<void> {
   const isLate = deps.clock.now().getTime() > row.created_at.getTime() + row.pix_expiration_seconds * 1000
@@ -55,7 +65,7 @@ async function resolveCharge(deps: SettleDeps, row: TransactionRow): Promise<voi
   for (const name of [row.acquirer, ...row.other_acquirers]) {
     try {
       const acquirer = deps.acquirers.named(name)
-      // Nobody waits for this code any more: none is asked for that is not there.
+      // Nobody waits for this code any more: only look for an existing charge, do not create one.
       const answer = isLate ? await findLate(acquirer, row) : await askAgain(acquirer, row)
       if (typeof answer === 'string') none.push(answer)
       else if (answer.status === 'removed' && answer.payments.length === 0) none.push(removedMessage)
@@ -70,7 +80,7 @@ async function resolveCharge(deps: SettleDeps, row: TransactionRow): Promise<voi
   await fail(deps, row, none[0] ?? expiredMessage)
 }
 
-/** The charge, or why there is none. */
+/** Returns the charge, or the reason why there is none. */
 async function askAgain(acquirer: Acquirer, row: TransactionRow): Promise<Charge | string> {
   const answer = await acquirer.createCharge({
     txid: toTxid(row.id),
@@ -92,12 +102,12 @@ async function expire(deps: SettleDeps, row: TransactionRow): Promise<void> {
   if (settled === 'completed') {
     deps.log.error(
       { transactionId: row.id, acquirer: row.acquirer },
-      'the acquirer says that a charge was paid and does not show the payment: it is asked again; find the payment at the acquirer',
+      'the acquirer reports a charge as paid but does not show the payment: it is checked again; look the payment up at the acquirer',
     )
     await updateCheckAt(deps.db, row, nextCheck(row, now, completedPauseMaxMs))
   } else if (settled === 'unpaid' || settled === 'gone') {
     if (isExpired) await fail(deps, row, expiredMessage)
-    // Somebody has opened the payment page, which has the charge looked at.
+    // Someone opened the payment page, which triggered this check.
     else await updateCheckAt(deps.db, row, new Date((row.pix_expires_at?.getTime() ?? 0) + expiryGraceMs))
   }
 }
@@ -120,7 +130,7 @@ async function fail(deps: SettleDeps, row: TransactionRow, reason: string): Prom
 
 type Change = Pick<Parameters<typeof changeStatus>[2], 'to' | 'checkAt' | 'set'>
 
-/** Changes a transaction unless a payment or another process was faster. */
+/** Changes a transaction, unless a payment or another process changed it first. */
 async function changeIfStill(deps: SettleDeps, row: TransactionRow, change: Change): Promise<void> {
   await deps.db.transaction(async (tx) => {
     const locked = await lockTransaction(tx, row.merchant_id, row.id)
@@ -129,7 +139,7 @@ async function changeIfStill(deps: SettleDeps, row: TransactionRow, change: Chan
   deps.wakeDeliveries()
 }
 
-/** The longer it lasts, the longer the pauses: a tenth of the age, within bounds. */
+/** The pause grows with the age: a tenth of it, within bounds. */
 function nextCheck(row: TransactionRow, now: Date, maxMs = pauseMaxMs): Date {
   const since = now.getTime() - (row.pix_expires_at ?? row.created_at).getTime()
   return new Date(now.getTime() + Math.min(maxMs, Math.max(pauseMinMs, since / 10)))

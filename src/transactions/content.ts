@@ -6,8 +6,8 @@ import type { CreateTransactionInput } from './schema.ts'
 import type { TransactionRow } from './store.ts'
 
 /**
- * What a request for a transaction says, after defaults and in normal forms: documents bare. Two requests with equal content
- * ask for the same thing. Its members are named as in the request.
+ * The content of a create request after defaults and normalisation (documents without punctuation). Two requests with
+ * equal content request the same transaction. The fields are named as in the request.
  */
 export type TransactionContent = ReturnType<typeof toContent>
 
@@ -29,7 +29,7 @@ export function toContent(input: CreateTransactionInput) {
   }
 }
 
-/** The content that a stored transaction was made from. */
+/** The content from which a stored transaction was created. */
 export function contentOf(row: TransactionRow): TransactionContent {
   return {
     amount: row.amount,
@@ -48,7 +48,10 @@ export function contentOf(row: TransactionRow): TransactionContent {
   }
 }
 
-/** Two spellings of one postal code or phone ask for the same thing. What is stored, and shown, is as it came. */
+/**
+ * Two spellings of one postal code or phone number are the same content. The stored and displayed value keeps the
+ * spelling of the request.
+ */
 export function toNormalForm(content: TransactionContent) {
   const { customer, address } = content
   const digits = (phone: string | undefined) => (phone === undefined ? undefined : phoneDigits(phone))
@@ -63,9 +66,9 @@ export function toNormalForm(content: TransactionContent) {
   }
 }
 
-/** The members in which two contents differ, named as in a request. Never their values. */
+/** The names of the fields in which two contents differ, as in a request. Never their values. */
 export function differingFields(left: TransactionContent, right: TransactionContent): string[] {
-  // A document is one text there and two members here.
+  // A document is one string in the request and two fields here.
   const fields = differingPaths(toNormalForm(left), toNormalForm(right)).map((path) =>
     path.replace(/^(customer|seller)\.document\..*/, '$1.document'),
   )
@@ -74,7 +77,7 @@ export function differingFields(left: TransactionContent, right: TransactionCont
 
 type Input<Name extends keyof CreateTransactionInput> = NonNullable<CreateTransactionInput[Name]>
 
-/** Only the members that the interface names: others are ignored, not kept. */
+/** Keeps only the fields that the interface names; others are ignored. */
 function toCustomer(customer: Input<'customer'>) {
   return toStoredOrder({ ...customer, document: toDocument(customer.document) })
 }
@@ -89,7 +92,10 @@ function pickAddress(address: Input<'address'>) {
   return { zipCode, complement, number, street, neighborhood, city, state, country }
 }
 
-/** Bare. Its check digits were looked at when the request was checked: once more would cost as much as all else here. */
+/**
+ * The document without punctuation. The request validation checked its check digits: to check them again would cost
+ * as much as everything else here.
+ */
 function toDocument(text: string): TaxDocument {
   const value = text.replace(/[./-]/g, '').toUpperCase()
   const type = documentTypes[value.length]

@@ -28,7 +28,7 @@ beforeAll(async () => {
 })
 afterAll(async () => await database.drop())
 
-/** Around midnight in Brazil of some days, to the millisecond, and anywhere between. */
+/** Around midnight in Brazil on a few days, to the millisecond, and any moment in between. */
 function anyMoment(): Date {
   const midnight = Date.UTC(2026, 1, 1 + below(6), 3)
   return new Date(midnight + (below(2) === 0 ? below(5) - 2 : below(86_400_000)))
@@ -54,7 +54,7 @@ async function insert(run: Pick<Db, 'query'>, count: number): Promise<void> {
 
 const moves = ['FAILED', 'PAID', 'PAID>BLOCKED', 'PAID>PROCESSING_REFUND>REFUNDED']
 
-/** Moves some that are at their code, as one statement does with those of many merchants. */
+/** Moves some transactions that have a code, in one statement for those of many merchants. */
 async function move(run: Pick<Db, 'query'>, limit: number): Promise<void> {
   const path = moves[below(moves.length)]?.split('>') ?? []
   await run.query(sql`
@@ -73,7 +73,7 @@ function anyFilters(): CountedFilters {
   }
 }
 
-/** The total as lists tell it, and as it is: in one statement, hence of one snapshot. */
+/** The total as lists report it and as counted, in one statement and so from one snapshot. */
 async function compare(filters: CountedFilters): Promise<{ told: number; counted: number }> {
   const { startDate, endDate, statuses: some } = filters
   const [row] = await db.query<{ told: number; counted: number }>(sql`
@@ -85,7 +85,7 @@ async function compare(filters: CountedFilters): Promise<{ told: number; counted
   return row ?? { told: -1, counted: -2 }
 }
 
-it('tells the exact total at every moment while others write, take back, fold and verify', async () => {
+it('reports the exact total at every moment while others write, roll back, fold and verify', async () => {
   let writing = true
   const writers = Array.from({ length: 4 }, async () => {
     for (let round = 0; round < 60; round += 1) {
@@ -153,7 +153,7 @@ it('adds one row of changes per day and status, however many transactions a stat
     from json_to_recordset(${JSON.stringify(rows)}::json) as input (id uuid, created_at timestamptz)`)
   const changes = sql`select day::text, status, change, amount from transaction_count_changes`
   expect(await db.query(changes)).toEqual([{ day: '2026-03-01', status: 'PENDING', change: 50, amount: 5_000 }])
-  // What moves nothing to another status changes no count.
+  // An update that changes no status changes no count.
   await db.query(sql`update transactions set check_at = now() where merchant_id = ${merchant}`)
   expect(await db.query(changes)).toHaveLength(1)
 })
@@ -182,7 +182,7 @@ it('counts deletions, and starts from zero when the table is truncated', async (
   expect((await compare({})).told).toBe(before - 7)
 })
 
-it('finds what was written past the triggers, and puts it right', async () => {
+it('finds and corrects what was written without the triggers', async () => {
   const total = async () => (await listTransactions(db, merchant, {}, { page: 1, perPage: 1, after: null })).total
   const before = await total()
   await db.transaction(async (tx) => {
@@ -203,13 +203,13 @@ it('finds what was written past the triggers, and puts it right', async () => {
 })
 
 const dayMs = 86_400_000
-/** A count that is wrong, of each of these merchants. */
+/** Makes one count of each of these merchants wrong. */
 const spoil = async (...ids: string[]) =>
   await db.query(sql`
     insert into transaction_count_changes (merchant_id, day, status, change, amount)
     select merchant_id, '2026-04-01', 'PAID', 1, 100 from unnest(${ids}::uuid[]) merchant_id`)
 
-it('verifies once a day, however often a process starts', async () => {
+it('verifies once a day, even when processes start more often', async () => {
   const clock = manualClock()
   const { signal } = new AbortController()
   const errors: object[] = []
@@ -229,7 +229,7 @@ it('verifies once a day, however often a process starts', async () => {
   expect(errors).toHaveLength(2)
 })
 
-it('does not count a run that was cut short', async () => {
+it('does not count an interrupted run', async () => {
   const clock = manualClock(new Date('2026-06-01T00:00:00Z'))
   const errors: object[] = []
   const deps = { db, clock, log: { error: (data: object) => errors.push(data) } }
@@ -240,7 +240,7 @@ it('does not count a run that was cut short', async () => {
   expect(errors).toHaveLength(1)
 })
 
-it('goes on to the next merchant when one cannot be counted', async () => {
+it('continues with the next merchant when one cannot be counted', async () => {
   const [first = '', second = ''] = merchants.toSorted()
   await spoil(first, second)
   await db.query(sql`

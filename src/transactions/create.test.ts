@@ -54,7 +54,7 @@ function newRow(set: Partial<NewTransaction> = {}): NewTransaction {
   }
 }
 
-/** How many events and deliveries there are of each of these. */
+/** How many events and deliveries each of these has. */
 async function told(rows: NewTransaction[]): Promise<number[][]> {
   const found = await database.db.query<{ id: string; events: number; deliveries: number }>(sql`
     select id, (select count(*) from events where record_id = transactions.id) as events,
@@ -66,7 +66,7 @@ async function told(rows: NewTransaction[]): Promise<number[][]> {
 it.each([
   ['PostgreSQL refuses', { amount: 0 }],
   ['cannot be written into a statement', { amount: 2 ** 53 }],
-])('lets a row that %s fail alone, of all that share its commit', async (_name, bad) => {
+])('fails only the row that %s, of all that share its commit', async (_name, bad) => {
   const insert = createTransactionWriter(database.db)
   const rows = [newRow(), newRow(), newRow(bad), newRow(), newRow()]
   const results = await Promise.allSettled(rows.map(insert))
@@ -76,7 +76,7 @@ it.each([
   expect(await told(rows)).toEqual([[1, 1], [1, 1], [], [1, 1], [1, 1]])
 })
 
-it('inserts one of several that are the same, or have the same key, and tells of it once', async () => {
+it('inserts one of several equal rows, or rows with the same key, and enqueues its event once', async () => {
   const insert = createTransactionWriter(database.db)
   const same = newRow({ idempotency_key: 'same' })
   const rows = [same, { ...same }, newRow({ idempotency_key: 'same' }), newRow({ idempotency_key: 'other' })]
@@ -88,7 +88,7 @@ it('inserts one of several that are the same, or have the same key, and tells of
   expect(await Promise.all(rows.map(insert))).toEqual([false, false, false, false])
 })
 
-it('tells of nothing where nothing has changed yet, or where nobody wants to know', async () => {
+it('enqueues nothing before a status change or without a webhook URL', async () => {
   const insert = createTransactionWriter(database.db)
   const pending = { pix_uri: null, pix_expires_at: null }
   const rows = [newRow({ ...pending, statuses: ['PENDING'], status_dates: [now] }), newRow({ webhook_url: null })]
@@ -110,7 +110,7 @@ describe('the id of a request with a key', () => {
     isRemote: false,
   })
 
-  /** Of the row that is kept although the bank did not answer: the bank is asked again under it. */
+  /** The id of the row that is kept although the bank did not respond: the bank is asked again with this id. */
   async function idOf(
     input: Partial<CreateTransactionInput>,
     asked = { merchantId, clientId: 'shop' },
@@ -136,7 +136,7 @@ describe('the id of a request with a key', () => {
     return ids.join()
   }
 
-  it('is the same for every try, in whatever order the members of its metadata stand', async () => {
+  it('is the same for every retry, whatever the order of the metadata fields', async () => {
     const one = { metadata: { a: [{ b: 1, c: null }, 'x'], 2: true, 1: { d: '', e: [] } } }
     const other = { metadata: { 1: { e: [], d: '' }, a: [{ c: null, b: 1 }, 'x'], 2: true } }
     const id = await idOf(one)
@@ -144,7 +144,7 @@ describe('the id of a request with a key', () => {
     expect(await idOf(other)).toBe(id)
   })
 
-  it('is another for another merchant, key or content, and for each request without a key', async () => {
+  it('differs for another merchant, key or content, and for each request without a key', async () => {
     const customer = { name: 'Maria', document: '52998224725', email: 'm@example.com' }
     const inputs: Partial<CreateTransactionInput>[] = [
       {},

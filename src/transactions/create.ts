@@ -27,9 +27,9 @@ import {
 } from './store.ts'
 import { type TransactionCreatedWire, toTransactionCreatedView } from './view.ts'
 
-/** How soon the acquirer is asked again about a charge whose outcome is not known. */
+/** When the acquirer is asked again about a charge with an unknown outcome. */
 const askAgainMs = 5_000
-/** Rows in one commit, and commits under way at once: measured best for throughput, and an idle service waits for nothing. */
+/** Rows per commit, and commits in progress at once. Measured best for throughput; an idle service does not wait. */
 const batchRowsMax = 64
 const batchesMax = 2
 const minConcurrentBatch = 16
@@ -40,18 +40,19 @@ export type CreateDeps = {
   clock: Clock
   key: SecretKey
   acquirers: Acquirers
-  /** False when the transaction stands already, under its idempotency key or id. */
+  /** False when the transaction exists already, under its idempotency key or id. */
   insertTransaction: (transaction: NewTransaction) => Promise<boolean>
   wakeDeliveries: () => void
 }
 
-/** The row, and the answer that is made of it, are those of the first request with its key. */
+/** The row, and the response made from it, of the first request with its key. */
 export type Created = { row: NewTransaction | TransactionRow; view: TransactionCreatedWire; isReplay: boolean }
 
 /**
- * Creates a transaction: asks an acquirer for a charge under our own txid, then commits row, history and event at once.
- *
- * @throws {AppError} `idempotency_key_reused`, `acquirer_refused`, or `acquirer_unavailable` when the outcome is not known yet
+ * Creates a transaction: requests a charge from an acquirer under our own txid, then commits row, history and event
+ * together.
+ * | @throws {AppError} `idempotency_key_reused`, `acquirer_refused`, or `acquirer_unavailable` when the outcome is
+ * not known yet
  */
 export async function createTransaction(
   deps: CreateDeps,
@@ -62,7 +63,7 @@ export async function createTransaction(
   const createdAt = deps.clock.now()
   const id = toId(deps.key, merchantId, idempotencyKey, content)
   const acquirers = deps.acquirers.forCharge({ clientId, amount: content.amount, now: createdAt, id })
-  // Where asking costs a trip over the network, a key that is taken is found before.
+  // When the acquirer is remote, look for a used key first and save the request.
   if (idempotencyKey !== null && acquirers.some(({ isRemote }) => isRemote)) {
     const first = await findTransactionByKey(deps.db, merchantId, idempotencyKey)
     if (first) return replay(first, content)
@@ -75,10 +76,10 @@ export async function createTransaction(
   })
   const row = toRow({ id, merchantId, content, idempotencyKey, createdAt }, answered, deps.clock.now())
   const [isNew, view] = await Promise.all([deps.insertTransaction(row), drawMeanwhile(row)])
-  // Without a key it can only have met itself: a commit whose confirmation was lost, tried again.
+  // Without a key, a row can only conflict with itself: a commit whose confirmation was lost and that was retried.
   if (!isNew && idempotencyKey !== null) {
     const first = await findTransactionByKey(deps.db, merchantId, idempotencyKey)
-    assert(first, 'what a request met is there')
+    assert(first, 'the transaction that a request conflicts with exists')
     return replay(first, content)
   }
   if (row.webhook_url !== null) deps.wakeDeliveries()
@@ -86,14 +87,14 @@ export async function createTransaction(
   return { row, view, isReplay: false }
 }
 
-/** The answer, with its QR image, once the statement is on its way: it is drawn while PostgreSQL works. */
+/** Builds the response with its QR image after the statement was sent: it is drawn while PostgreSQL works. */
 async function drawMeanwhile(row: NewTransaction): Promise<TransactionCreatedWire | null> {
   if (row.pix_uri === null) return null
   await new Promise(setImmediate)
   return toTransactionCreatedView(row)
 }
 
-/** One commit for all transactions that arrive while another commit is under way. */
+/** Inserts all transactions that arrive during one commit with the next one. */
 export function createTransactionWriter(db: Db): (transaction: NewTransaction) => Promise<boolean> {
   return createBatcher({
     maxBatchSize: batchRowsMax,
@@ -106,13 +107,13 @@ export function createTransactionWriter(db: Db): (transaction: NewTransaction) =
   })
 }
 
-/** In a commit of its own: what a person does is recorded in it. */
+/** Inserts in a separate commit, because the audit log entry of a person's action is written in it. */
 export async function insertAlone(db: Db, transaction: NewTransaction): Promise<boolean> {
   return await db.transaction(async (tx) => (await insertAll(tx, [transaction])).includes(true))
 }
 
 async function insertAll(db: Db | Tx, transactions: NewTransaction[]): Promise<boolean[]> {
-  // Two equal requests can be in one batch: the row is inserted for the first of them only.
+  // One batch may contain two equal requests: the row is inserted for the first of them only.
   const ids = new Set<string>()
   const unique = transactions.filter(({ id }) => !ids.has(id) && ids.add(id))
   const coded = unique.filter(({ statuses }) => statuses.length > 1)
@@ -160,7 +161,7 @@ function toFate({ id, idempotencyKey, createdAt }: Asked, { outcome }: Answered,
       }
     case 'refused':
       return {
-        // A refused request uses up no key: the same key may be tried again, and would derive the same id.
+        // A refused request uses up no key: the same key may be used again, and would derive the same id.
         id: newUuid(),
         idempotency_key: null,
         pix_uri: null,
@@ -173,10 +174,13 @@ function toFate({ id, idempotencyKey, createdAt }: Asked, { outcome }: Answered,
   }
 }
 
-/** Random; or, with an idempotency key, the same for every try of the same request, so that the acquirer's charge is the same too. */
+/**
+ * A random id; or, with an idempotency key, the same id for every retry of the same request, so that the acquirer's
+ * charge is the same too.
+ */
 function toId(key: SecretKey, merchantId: string, idempotencyKey: string | null, content: TransactionContent): string {
   if (idempotencyKey === null) return newUuid()
-  // Its members stand in one order as they are, but for those of the shop's own.
+  // The order of the fields is fixed, except in the merchant's metadata.
   const normal = { ...toNormalForm(content), metadata: canonicalJson(content.metadata) }
   return newUuid(keyedHash(key, 'transaction-id', JSON.stringify([merchantId, idempotencyKey, normal])))
 }
@@ -189,7 +193,7 @@ type Asked = {
   createdAt: Date
 }
 
-/** Each member by its name: to spread one object into another takes as long as to encode the BR Code. */
+/** Every field by its name: spreading one object into another takes as long as encoding the BR Code. */
 function toRow(asked: Asked, answered: Answered, now: Date): NewTransaction {
   const { merchantId, content, createdAt } = asked
   const { customer } = content
@@ -225,10 +229,13 @@ function toRow(asked: Asked, answered: Answered, now: Date): NewTransaction {
   }
 }
 
-/** The answer that the first request with this key got, or would get by now; or a refusal when it asked for something else. */
+/**
+ * The response that the first request with this key got, or would get by now; or an error when its content was
+ * different.
+ */
 function replay(first: KeyedTransaction, content: TransactionContent): Created {
   const fields = differingFields(contentOf(first), content).filter(
-    // Of what was erased nobody can say whether it was the same.
+    // For erased fields nobody can say whether they were the same.
     (field) => first.erased_at === null || !/^(customer|address|metadata)\b/.test(field),
   )
   if (fields.length > 0) throw idempotencyKeyReused(fields, 'transaction')
@@ -240,7 +247,7 @@ function withoutCode(row: NewTransaction | TransactionRow): AppError {
   if (row.statuses.at(-1) === 'PENDING') {
     return new AppError('acquirer_unavailable', {
       detail:
-        'The acquirer did not answer in time, so it is not known yet whether the charge exists. The transaction is kept and will be settled either way: fetch it, or repeat the request with the same idempotency key.',
+        'The acquirer did not answer in time, so it is not known yet whether the charge exists. The transaction is kept and will be resolved: fetch it later, or repeat the request with the same idempotency key.',
       members: { transactionId: row.id },
     })
   }
@@ -265,7 +272,7 @@ function withNothingPaid(transaction: NewTransaction) {
   }
 }
 
-/** One order for everyone: two statements that insert the same keys in opposite order deadlock. */
+/** Everyone inserts in the same order: two statements that insert the same keys in opposite order deadlock. */
 function byKey(left: NewTransaction, right: NewTransaction): number {
   return (
     compare(left.merchant_id, right.merchant_id) ||

@@ -1,11 +1,14 @@
 import { type Db, sql } from '../db/sql.ts'
 
-/** The Central Bank gives banks seven days to decide a dispute, where the acquirer names no deadline. */
+/** The Central Bank gives banks seven days to decide a dispute. Used when the acquirer gives no deadline. */
 const analysis = sql`interval '7 days'`
 
 type Counts = { open: number; accepted: number; unknown: number; unattributed: number }
 
-/** unknown: of a status that we cannot read, among those that are open; unattributed: of payments that no transaction has. */
+/**
+ * unknown: open disputes whose status we cannot interpret; unattributed: disputes of payments that belong to no
+ * transaction.
+ */
 export async function countDisputes(db: Db): Promise<Counts> {
   const [counts] = await db.query<Counts>(sql`
     select count(*) filter (where state = 'open') as open, count(*) filter (where state = 'accepted') as accepted,

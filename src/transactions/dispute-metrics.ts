@@ -8,12 +8,15 @@ import { findListedUntil } from './store.ts'
 
 type Deps = { db: Db; clock: Clock; registry: Registry; acquirers: Pick<Acquirers, 'all'> }
 
-/** What is disputed, blocked and owed, and whether the lists of disputes are read: asked when the metrics are. */
+/**
+ * Metrics of disputed, blocked and owed money, and of the age of the acquirers' dispute lists; computed at each
+ * scrape.
+ */
 export function observeDisputes({ db, clock, registry, acquirers }: Deps): void {
   const gauge = (name: string, help: string, labelNames: string[], collect: (this: Gauge) => Promise<void>) =>
     new Gauge({ name, help, labelNames, aggregator: 'max', registers: [registry], collect })
 
-  gauge('disputes', 'Disputes (MED) that are not over, by state', ['state'], async function () {
+  gauge('disputes', 'Disputes (MED) in progress, by state', ['state'], async function () {
     const counts = await countDisputes(db)
     for (const [state, count] of Object.entries(counts)) this.set({ state }, count)
   })
@@ -39,7 +42,7 @@ export function observeDisputes({ db, clock, registry, acquirers }: Deps): void 
   const startedAt = clock.now()
   gauge(
     'disputes_list_age_seconds',
-    'Seconds since all of an acquirer’s list of disputes was last read, or since the start where it never was; absent where it lists none',
+    'Seconds since an acquirer’s whole list of disputes was last read, or since the start if it never was; absent if it offers no list',
     ['acquirer'],
     async function () {
       this.reset()
@@ -51,14 +54,17 @@ export function observeDisputes({ db, clock, registry, acquirers }: Deps): void 
   )
 }
 
-/** Null where the acquirer has switched its list off. One that was never read is as old as this process: it must not look as if all were well. */
+/**
+ * Null when the acquirer has switched its list off. A list that was never read counts from the start of this process,
+ * so that the metric does not look healthy.
+ */
 async function findUnreadSince(
   db: Db,
   acquirer: string,
   { now, startedAt }: { now: Date; startedAt: Date },
 ): Promise<Date | null> {
   const notOfferedAt = await findListedUntil(db, notOfferedCursor(acquirer))
-  // It is asked again after this time, and the answer may take a while.
+  // It is asked again after this time, and the response may take a while.
   if (notOfferedAt && now.getTime() - notOfferedAt.getTime() < 2 * notOfferedMs) return null
   return (await findListedUntil(db, disputesCursor(acquirer))) ?? notOfferedAt ?? startedAt
 }

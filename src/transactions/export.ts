@@ -19,7 +19,7 @@ const columns: Column<ExportedTransaction>[] = [
   ['error_message', (row) => row.error_message],
 ]
 
-/** All transactions that match as CSV, newest first, piece by piece. */
+/** Writes all matching transactions as CSV, newest first, in chunks. */
 export function writeTransactionsCsv(db: Db, merchantId: string, filters: TransactionFilters): AsyncGenerator<string> {
   return writeCsv(columns, walkTransactions(db, merchantId, filters))
 }

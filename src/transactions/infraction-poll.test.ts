@@ -33,7 +33,7 @@ const listing = (...infracoes: object[]): HttpResponse => {
   return { status: 200, headers: {}, body: JSON.stringify({ parametros: {}, infracoes }) }
 }
 
-/** An acquirer of its own whose list of disputes is answered as a test says, with what is logged and measured of it. */
+/** A separate acquirer whose list of disputes responds as the test says, with its logs and metrics. */
 function reading(name: string, change: (path: string, answer: HttpResponse) => HttpResponse = (_, same) => same) {
   const logged: { level: number; msg: string; reason?: string }[] = []
   const log = pino({}, { write: (line: string) => void logged.push(JSON.parse(line)) })
@@ -47,7 +47,7 @@ function reading(name: string, change: (path: string, answer: HttpResponse) => H
   const registry = new Registry()
   observeDisputes({ ...deps, registry })
   return {
-    /** What was logged meanwhile, from level `warn` on. */
+    /** Returns what was logged meanwhile, from level `warn` up. */
     async poll(next: HttpResponse) {
       answer = next
       logged.length = 0
@@ -62,7 +62,7 @@ function reading(name: string, change: (path: string, answer: HttpResponse) => H
   }
 }
 
-it('a list of disputes that cannot be read is an error each time, and its age grows, though it was never read', async () => {
+it('an unreadable list of disputes is an error each time, and its age grows although it was never read', async () => {
   const psp = reading('never-read')
   service.clock.advance(700_000)
   expect(await psp.poll(unavailable)).toEqual([{ level: 50, msg: listError, reason: 'The acquirer answered 503' }])
@@ -74,7 +74,7 @@ it('a list of disputes that cannot be read is an error each time, and its age gr
   expect(await psp.age()).toBe(60)
 })
 
-it('an entry of it that cannot be read is an error, and the other disputes are blocked all the same', async () => {
+it('an unreadable entry is an error, and the other disputes still block their payments', async () => {
   const { id, endToEnd } = await payOne(service)
   const abertura = service.clock.now().toISOString()
   const good = {
@@ -92,7 +92,7 @@ it('an entry of it that cannot be read is an error, and the other disputes are b
   expect(await fetchDisputed(service, id)).toMatchObject({ status: 'BLOCKED', disputes: [{ amountBlocked: 1000 }] })
 })
 
-it('a dispute that the acquirer calls returned keeps the rest blocked while a return of it is under way', async () => {
+it('a dispute that the acquirer calls returned keeps the rest blocked while a return is in progress', async () => {
   const { id, endToEnd } = await payOne(service)
   const at = service.clock.now().toISOString()
   const dispute = { idInfracao: randomUUID(), endToEndId: endToEnd, valor: '10.00', criadoEm: at }
@@ -111,7 +111,7 @@ it('a dispute that the acquirer calls returned keeps the rest blocked while a re
     status: 'PROCESSING_INFRACTION',
     disputes: [{ amountReturned: 400, amountBlocked: 600 }],
   })
-  // It came to nothing: the rest is the merchant's again.
+  // The return failed: the rest is available to the merchant again.
   devolucoes = devolucoes.slice(0, 1)
   service.clock.advance(30_000)
   await psp.poll(listing({ ...dispute, status: 'DEVOLVIDA' }))
@@ -121,12 +121,12 @@ it('a dispute that the acquirer calls returned keeps the rest blocked while a re
   })
 })
 
-it('where the acquirer has switched its list off nobody is warned, and it is asked again after an hour', async () => {
+it('an acquirer that switched its list off causes no warning, and is asked again after an hour', async () => {
   const psp = reading('homologation')
   service.clock.advance(700_000)
   expect(await psp.poll(switchedOff)).toEqual([])
   expect(await psp.age()).toBe(null)
-  // Not asked meanwhile: it would be an error.
+  // Not asked meanwhile: a request would fail.
   service.clock.advance(59 * 60_000)
   expect(await psp.poll(unavailable)).toEqual([])
   expect(await psp.age()).toBe(null)

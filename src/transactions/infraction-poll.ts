@@ -18,23 +18,29 @@ import { type CheckReturnsPayload, returnsUnderMed, settleReturns } from './retu
 import { type SettleDeps, settleTransaction, wasAsked } from './settle.ts'
 import { findListedUntil, findTransaction, saveListedUntil } from './store.ts'
 
-/** The job that reads what has become of disputes. */
+/** The job that polls the acquirers' lists of disputes. */
 export const readDisputesJob = 'transactions.infractions'
-/** The same of the simulator in this process, which may be asked more often: who tries disputes out waits for them. */
+/**
+ * The same for the simulator in this process, which can be polled more often, so that a person who tries disputes out
+ * does not wait.
+ */
 export const readSimulatedDisputesJob = 'transactions.simulated-infractions'
 
 /** A change may appear in the acquirer's list a little after its own time. */
 const overlapMs = 2 * 60_000
-/** How far back a whole reading goes: a dispute may be opened 80 days after a payment, and runs for 18 at most. */
+/** How far back a complete poll reads: a dispute may be opened 80 days after a payment, and takes 18 days at most. */
 const reachMs = 100 * 24 * 60 * 60_000
-/** So often all of it is read: which date a PSP compares with the range is not documented, and this finds a dispute by any. */
+/**
+ * How often the list is read completely. Which date a PSP compares with the range is not documented; a complete poll
+ * finds a dispute by any of them.
+ */
 const wholeEveryMs = 15 * 60_000
-/** Its return comes within the hour, or is found with a whole reading or a callback. */
+/** The return follows within the hour, or a complete poll or a callback finds it. */
 const awaitedMs = 60 * 60_000
-/** Where an acquirer has switched its list off, it is asked again after so long. */
+/** How long to wait before asking an acquirer that has switched its list off again. */
 export const notOfferedMs = 60 * 60_000
 
-/** Reads what has become of disputes (MED) since the last time, where acquirers list them. */
+/** Reads the changes of disputes (MED) since the last poll, from acquirers that list them. */
 export async function pollInfractions(
   deps: SettleDeps,
   stopping: AbortSignal,
@@ -44,7 +50,7 @@ export async function pollInfractions(
   await eachAtOnce(acquirers, stopping, async (acquirer) => await readDisputes(deps, acquirer, stopping))
 }
 
-/** Asks the acquirer whether it has returned a payment under MED, and books it. */
+/** Asks the acquirer whether it has returned a payment under MED, and records it. */
 export async function checkReturns(deps: SettleDeps, { merchantId, id }: CheckReturnsPayload): Promise<void> {
   const row = await findTransaction(deps.db, merchantId, id)
   if (!row?.end_to_end) return
@@ -52,7 +58,7 @@ export async function checkReturns(deps: SettleDeps, { merchantId, id }: CheckRe
   if (payment) await settleReturnsInOrder(deps, { merchantId, id, payment })
 }
 
-/** Books what a payment shows as returned under MED: after its dispute, so that no step of that is skipped. */
+/** Records the returns under MED that a payment shows, after its dispute, so that no step of the dispute is skipped. */
 export async function settleReturnsInOrder(
   deps: SettleDeps,
   { merchantId, id, payment }: CheckReturnsPayload & { payment: Payment },
@@ -81,19 +87,19 @@ async function readDisputes(deps: SettleDeps, acquirer: Acquirer, stopping: Abor
       deps.log.info({ acquirer: name, reason: error.message }, 'the acquirer lists no disputes in this environment')
       return
     }
-    // While it cannot be read, nothing new is blocked: that is money at risk, not a warning.
+    // An error, not a warning: while the list cannot be read, no new dispute is blocked and money is at risk.
     if (error instanceof AcquirerUnavailable)
       deps.log.error({ acquirer: name, reason: error.message }, 'the acquirer’s list of disputes could not be read')
     else deps.log.error({ err: error, acquirer: name }, 'the disputes of an acquirer could not be read')
   }
 }
 
-/** The cursor of an acquirer's list of disputes. */
+/** The name of the cursor of an acquirer's list of disputes. */
 export function disputesCursor(acquirer: string): string {
   return `${acquirer}:infractions`
 }
 
-/** When the acquirer last said that it lists none: kept for all processes. */
+/** The name of the cursor that records when the acquirer last said that it offers no list; shared by all processes. */
 export function notOfferedCursor(acquirer: string): string {
   return `${disputesCursor(acquirer)}:not-offered`
 }
@@ -116,13 +122,16 @@ async function read(
     if (stopping.aborted) return
     isBooked = (await follow(deps, { acquirer, isWhole, stopping }, found)) && isBooked
   }
-  // What could not be booked is read again the next time.
+  // A dispute that could not be recorded is read again at the next poll.
   if (!isBooked) return
   await saveListedUntil(deps.db, cursor, to)
   if (isWhole) await saveListedUntil(deps.db, `${cursor}:whole`, to)
 }
 
-/** Before the last reading, and before the opening of each dispute that is not over: whether the list goes by opening or by change. */
+/**
+ * Starts before the last poll and before the opening of every unfinished dispute: the list may be sorted by opening
+ * or by change.
+ */
 async function findStart({ db }: SettleDeps, acquirer: string, to: Date): Promise<Date> {
   const starts = [
     await findListedUntil(db, disputesCursor(acquirer)),
@@ -133,7 +142,7 @@ async function findStart({ db }: SettleDeps, acquirer: string, to: Date): Promis
   return new Date(Math.max(to.getTime() - reachMs, Math.min(...times)))
 }
 
-/** False when one fails of its own: it must not keep the others waiting. */
+/** Returns false when one dispute fails: it must not keep the others waiting. */
 async function follow(deps: SettleDeps, reading: Reading, found: InfractionFound): Promise<boolean> {
   try {
     const known = await findReported(deps.db, found.reference)
@@ -149,12 +158,15 @@ async function follow(deps: SettleDeps, reading: Reading, found: InfractionFound
     return true
   } catch (error) {
     if (error instanceof AcquirerUnavailable) throw error
-    deps.log.error({ err: error, reference: found.reference }, 'a dispute could not be booked and will be tried again')
+    deps.log.error(
+      { err: error, reference: found.reference },
+      'a dispute could not be recorded and will be tried again',
+    )
     return false
   }
 }
 
-/** The acquirer says something new, or its payment may show a return by now. */
+/** True when the acquirer reports something new, or the payment may show a return by now. */
 function mayHaveMoved(known: InfractionRow, found: InfractionFound, { isWhole }: Reading, now: Date): boolean {
   const isSame = known.acquirer_status === found.status && known.deadline_at?.getTime() === found.deadline?.getTime()
   if (!isSame) return true
@@ -162,14 +174,14 @@ function mayHaveMoved(known: InfractionRow, found: InfractionFound, { isWhole }:
   return isWhole || now.getTime() - (known.decided_at?.getTime() ?? 0) < awaitedMs
 }
 
-/** It came to nothing before its payment had a transaction: there is nothing to follow. */
+/** True when the dispute ended without effect before its payment had a transaction: there is nothing to follow. */
 async function isKeptAsEnded({ db }: SettleDeps, { acquirer }: Reading, found: InfractionFound): Promise<boolean> {
   if (found.state !== 'rejected' && found.state !== 'canceled') return false
   const kept = await findUnattributedDispute(db, { acquirer: acquirer.name, reference: found.reference })
   return kept?.acquirer_status === found.status
 }
 
-/** The payment names the owner, and how much of it was really returned. */
+/** The payment gives the owner, and how much was really returned. */
 async function book(deps: SettleDeps, acquirer: Acquirer, found: InfractionFound): Promise<void> {
   const { endToEndId } = found
   const keep = async () => {
@@ -177,7 +189,7 @@ async function book(deps: SettleDeps, acquirer: Acquirer, found: InfractionFound
     if (isNew)
       deps.log.warn(
         { acquirer: acquirer.name, reference: found.reference },
-        'a dispute of a payment that no transaction has',
+        'a dispute of a payment that belongs to no transaction',
       )
   }
   const suspended = await findSuspenseOf(deps.db, { acquirer: acquirer.name, endToEndId })
@@ -186,13 +198,15 @@ async function book(deps: SettleDeps, acquirer: Acquirer, found: InfractionFound
   const owner = await findOwner(deps, { endToEndId, txid: payment?.txid ?? null })
   if (!payment || !owner || !wasAsked(owner, acquirer.name)) return await keep()
   const key = { merchantId: owner.merchant_id, id: owner.id }
-  // Its callback is still on the way.
+  // The callback of the payment has not arrived yet.
   if (owner.end_to_end === null)
     await settleTransaction(deps, { ...key, told: { acquirer: acquirer.name, endToEndId } })
   if (!(await followInfraction(deps, { ...key, found, payment }))) await keep()
 }
 
-/** One that names no transaction, or one that was paid before, may have been matched to another. */
+/**
+ * A payment that names no transaction, or one that was already paid, may have been attributed to another transaction.
+ */
 async function findOwner(
   { db }: SettleDeps,
   { endToEndId, txid }: { endToEndId: string; txid: string | null },

@@ -15,22 +15,22 @@ import {
 import { listRefunds, type RefundRow } from './refund-store.ts'
 import type { LockedTransaction } from './store.ts'
 
-/** The steps of a dispute, each within the caller's commit and under the transaction's lock. */
+/** The steps of a dispute. Each runs in the caller's commit and under the transaction's lock. */
 export type Opening = Pick<InfractionRow, 'source' | 'acquirer_reference' | 'reason'> & {
-  /** Null: all that is left. */
+  /** Null: all that is left of the payment. */
   amount: number | null
   openedAt: Date
   told: Told | null
 }
 
-/** What the acquirer says of a dispute. */
+/** What the acquirer reports about a dispute. */
 export type Told = Pick<InfractionRow, 'acquirer_status' | 'acquirer_state' | 'deadline_at'>
 
 export function toTold({ status, state, deadline }: InfractionFound): Told {
   return { acquirer_status: status, acquirer_state: state, deadline_at: deadline }
 }
 
-/** Enters a dispute, and blocks what of the payment is neither gone nor on its way. */
+/** Records a dispute, and blocks the part of the payment that is still there and not being sent. */
 export async function openDispute(
   tx: Tx,
   row: LockedTransaction,
@@ -40,7 +40,8 @@ export async function openDispute(
   const left = leftOf(row, await listRefunds(tx, row), 'REFUNDED')
   const dispute = toRow(row, {
     ...opening,
-    // More than is left cannot be taken. Of a payment that is gone the dispute is entered as it was told, and blocks nothing.
+    // More than is left cannot be blocked. If the whole payment is gone, the dispute is recorded as reported, and
+    // blocks nothing.
     amount: Math.min(opening.amount || row.amount_paid || 1, left || (row.amount_paid ?? 1)),
   })
   await insertInfraction(tx, dispute)
@@ -48,7 +49,7 @@ export async function openDispute(
   return { row: await settleDisputes(tx, dated, now), id: dispute.id }
 }
 
-/** Enters a dispute that had ended before we heard of it: it never blocked anything. */
+/** Records a dispute that had ended before Guichê learned of it: it never blocked anything. */
 export async function enterEnded(
   tx: Tx,
   row: LockedTransaction,
@@ -81,7 +82,7 @@ function toRow(row: LockedTransaction, opening: Opening & { amount: number }): I
   }
 }
 
-/** The payer is right: the money will be returned. */
+/** Accepts a dispute: the payer is right, and the money will be returned. */
 export async function acceptDispute(
   tx: Tx,
   row: LockedTransaction,
@@ -89,7 +90,7 @@ export async function acceptDispute(
   now: Date,
 ): Promise<LockedTransaction> {
   await updateInfraction(tx, { ...dispute, state: 'accepted', decided_at: now })
-  // Also when all of it is gone by now: who follows the transaction sees each step.
+  // Also when all of it is gone by now, so that every step appears in the transaction's history.
   const set = {}
   const moved =
     row.status === 'BLOCKED'
@@ -99,8 +100,8 @@ export async function acceptDispute(
 }
 
 /**
- * Nothing more goes back: what is blocked is the merchant's again. A dispute that was accepted and returned in part is lost; any other came to
- * nothing, whatever went back while it was open.
+ * Ends a dispute. Nothing more is returned, and what is blocked becomes available to the merchant again. An accepted
+ * dispute that was returned in part is lost; any other has no effect, whatever was returned while it was open.
  */
 export async function endDispute(
   tx: Tx,
@@ -115,7 +116,7 @@ export async function endDispute(
   return await settleDisputes(tx, row, now)
 }
 
-/** A dispute that had ended is open again: it blocks what is left. */
+/** Reopens a dispute that had ended: it blocks what is left. */
 export async function reopenDispute(
   tx: Tx,
   row: LockedTransaction,
@@ -127,8 +128,9 @@ export async function reopenDispute(
 }
 
 /**
- * Money went back under MED: from what disputes block, the accepted ones first; what is beyond them nobody had announced, and goes from what is
- * there or as a debt. Gives the dispute of each part. The caller has written the return, and `row` knows of it.
+ * Posts money that was returned under MED. It is taken from what disputes block, the accepted ones first; anything
+ * beyond that was not announced, and is taken from the available balance or becomes a debt. Returns the dispute of
+ * each part. The caller has already written the return, and `row` includes it.
  */
 export async function returnUnderMed(
   tx: Tx,
@@ -174,12 +176,13 @@ export async function returnUnderMed(
 }
 
 /**
- * Brings a locked transaction to what its disputes, returns and refunds say: ends what is over, blocks what is disputed and there, and moves the
- * status. To be called after every change of one of them; it changes nothing where all is as it should be.
+ * Brings a locked transaction into line with its disputes, returns and refunds: ends disputes that are over, blocks
+ * what is disputed and still there, and changes the status. Call it after every change of one of them; it does
+ * nothing when everything is in line.
  */
 export async function settleDisputes(tx: Tx, row: LockedTransaction, now: Date): Promise<LockedTransaction> {
   const refunds = await listRefunds(tx, row)
-  // Only what was disputed has any.
+  // Only a transaction that was disputed has any.
   const disputes = row.infraction_date === null ? [] : await listInfractions(tx, row)
   const over = disputes.find((one) => isUndecided(one) && isOver(one, row, refunds))
   if (over?.state === 'open') return await acceptDispute(tx, row, over, now)
@@ -188,7 +191,7 @@ export async function settleDisputes(tx: Tx, row: LockedTransaction, now: Date):
   return await moveByAffairs(tx, row, { refunds, disputes }, now)
 }
 
-/** All that was disputed went back; or it was accepted, and nothing is left that could. */
+/** True when all that was disputed was returned, or when it was accepted and nothing is left to return. */
 function isOver(dispute: InfractionRow, row: LockedTransaction, refunds: RefundRow[]): boolean {
   if (dispute.returned_amount === dispute.amount) return true
   return dispute.state === 'accepted' && leftOf(row, refunds, 'REFUNDED') === 0
@@ -206,7 +209,7 @@ async function block(
     left -= target
     return { dispute, more: target - dispute.blocked_amount }
   })
-  // What one lets go another may need.
+  // Releases come first, because another dispute may need what they free.
   for (const { dispute, more } of changes.toSorted((a, b) => a.more - b.more)) {
     if (more === 0) continue
     if (more < 0) await release(tx, row, dispute, -more, now)

@@ -9,19 +9,19 @@ export type InfractionRow = {
   id: string
   transaction_id: string
   acquirer_reference: string | null
-  /** Where we learned of it; `return`: from the return itself. */
+  /** Where the dispute was learned from; `return`: from the return itself. */
   source: 'acquirer' | 'operator' | 'return'
-  /** What the acquirer last said of it, in its own word and as we read it. */
+  /** The acquirer's last status of it, in its own word and as we interpret it. */
   acquirer_status: string | null
   acquirer_state: InfractionState | 'unknown' | null
   deadline_at: Date | null
-  /** What is disputed. */
+  /** The disputed amount. */
   amount: number
-  /** What is set aside for it now. */
+  /** The amount blocked for it now. */
   blocked_amount: number
-  /** What went back under it. */
+  /** The amount returned under it. */
   returned_amount: number
-  /** How often it was posted. */
+  /** The number of its postings. */
   postings: number
   reason: string | null
   state: InfractionState
@@ -43,7 +43,7 @@ export async function insertInfraction(tx: Tx, row: InfractionRow): Promise<void
       ${row.reason}, ${row.state}, ${row.opened_at}, ${row.decided_at}, ${row.finished_at})`)
 }
 
-/** All disputes of a transaction, the oldest first. They change under the transaction's lock only. */
+/** Lists all disputes of a transaction, the oldest first. They change only under the transaction's lock. */
 export async function listInfractions(
   db: Db | Tx,
   { merchant_id, id }: { merchant_id: string; id: string },
@@ -63,8 +63,9 @@ export async function updateInfraction(tx: Tx, row: InfractionRow): Promise<void
 }
 
 /**
- * A locked transaction loses its payment: the payment takes the references of its disputes along. Reopened, a dispute is entered where the payment is
- * by then, and no two transactions of a merchant may have one reference.
+ * Called when a locked transaction loses its payment: the payment keeps the references of its disputes. A reopened
+ * dispute is recorded where the payment is by then, and no two transactions of a merchant may have the same
+ * reference.
  */
 export async function clearReferences(tx: Tx, row: LockedTransaction): Promise<void> {
   await tx.query(sql`
@@ -72,14 +73,14 @@ export async function clearReferences(tx: Tx, row: LockedTransaction): Promise<v
     where merchant_id = ${row.merchant_id} and transaction_id = ${row.id} and acquirer_reference is not null`)
 }
 
-/** Writes when a locked transaction was last disputed, and gives it as it is then. */
+/** Writes when a locked transaction was last disputed, and returns the updated row. */
 export async function updateInfractionDate<Row extends LockedTransaction>(tx: Tx, row: Row, date: Date): Promise<Row> {
   await tx.query(sql`
     update transactions set infraction_date = ${date} where id = ${row.id} and merchant_id = ${row.merchant_id}`)
   return { ...row, infraction_date: date }
 }
 
-/** A dispute that the acquirer has reported before, by its reference. */
+/** Finds a dispute that the acquirer has reported before, by its reference. */
 export async function findReported(db: Db, reference: string): Promise<InfractionRow | null> {
   const [row] = await db.query<InfractionRow>(sql`
     select ${columns} from infractions where acquirer_reference = ${reference}
@@ -97,11 +98,11 @@ export async function findOldestUndecided(db: Db, acquirer: string): Promise<Dat
   return row?.opened_at ?? null
 }
 
-/** What went back of a payment other than by our refunds. */
+/** A part of a payment that was returned other than by our refunds. */
 export type ReturnRow = {
   merchant_id: string
   transaction_id: string
-  /** The dispute under which it went back; null where it was none. */
+  /** The dispute under which it was returned; null when there was none. */
   infraction_id: string | null
   reference: string
   end_to_end: string | null
@@ -118,7 +119,7 @@ export async function listReturns(
     where merchant_id = ${merchant_id} and transaction_id = ${id} order by booked_at, id`)
 }
 
-/** Writes a return of a locked transaction, and gives the transaction as it is then. */
+/** Writes a return of a locked transaction, and returns the updated transaction. */
 export async function insertReturn<Row extends LockedTransaction>(
   tx: Tx,
   row: Row,
@@ -137,10 +138,13 @@ export async function insertReturn<Row extends LockedTransaction>(
   return { ...row, amount_returned: row.amount_returned + one.amount }
 }
 
-/** A dispute as it is among others, with its merchant. */
+/** A dispute in a list, with its merchant. */
 export type ListedInfraction = InfractionRow & { client_id: string; client_name: string }
 
-/** Disputes of one merchant or of all: those that are to be decided or returned, the oldest first; or those that have ended, the last first. */
+/**
+ * Lists disputes of one merchant or of all: those still to be decided or returned, the oldest first; or those that
+ * have ended, the latest first.
+ */
 export async function listContests(
   db: Db,
   { merchantId, isOpen, limit, offset }: { merchantId: string | null; isOpen: boolean; limit: number; offset: number },

@@ -26,9 +26,8 @@ import { type LockedTransaction, lockTransaction } from './store.ts'
 export type InfractionDeps = { db: Db; clock: Clock; wakeDeliveries: () => void }
 
 /**
- * Enters a dispute (MED) that the operator heard of: blocks the payment, or as much of it as is named.
- *
- * @throws {AppError} `not_found`, or `infraction_not_possible` with the reason
+ * Records a dispute (MED) that the operator learned of, and blocks the payment or the given part of it.
+ * | @throws {AppError} `not_found`, or `infraction_not_possible` with the reason
  */
 export async function openInfraction(
   deps: InfractionDeps,
@@ -40,10 +39,10 @@ export async function openInfraction(
     if (row.amount_paid === null)
       throw refuse(`A transaction that is ${row.status} cannot be disputed: it was not paid.`)
     const disputable = await findDisputable(tx, row)
-    if (disputable === 0) throw refuse('All of the payment went back already, or is disputed already.')
+    if (disputable === 0) throw refuse('The whole payment is already returned or disputed.')
     const amount = input.amount ?? disputable
     if (!Number.isSafeInteger(amount) || amount < 1 || amount > disputable)
-      throw refuse(`The amount must be from 1 to the ${disputable} cents that did not go back and are not disputed.`)
+      throw refuse(`The amount must be from 1 to ${disputable} cents: the part that is neither returned nor disputed.`)
     const now = deps.clock.now()
     const opening = { amount, reason: input.reason ?? null, acquirer_reference: null, openedAt: now, told: null }
     return await openDispute(tx, row, { ...opening, source: 'operator' }, now)
@@ -60,16 +59,16 @@ async function findDisputable(tx: Tx, row: LockedTransaction): Promise<number> {
 
 export type Decision = {
   transactionId: string
-  /** The dispute that was looked at. It may be left out while there is one only. */
+  /** The id of the dispute. Optional while the transaction has only one. */
   infractionId?: string
   decision: 'accept' | 'reject'
 }
 
 /**
- * What the operator, or the bank that it asked, decided about an open dispute of a transaction. Accepted, it stays blocked until the acquirer
- * reports the return; rejected, it is released. An accepted one that was returned in part is ended by `reject` as well: nothing more goes back.
- *
- * @throws {AppError} `not_found`, or `infraction_not_possible` with the reason
+ * Records what the operator, or the bank that it asked, decided about an open dispute. An accepted dispute stays
+ * blocked until the acquirer reports the return; a rejected one is released. `reject` also ends an accepted dispute
+ * that was returned in part: nothing more is returned.
+ * | @throws {AppError} `not_found`, or `infraction_not_possible` with the reason
  */
 export async function decideInfraction(
   deps: InfractionDeps,
@@ -82,18 +81,20 @@ export async function decideInfraction(
     if (!row) throw unknown()
     const undecided = (await listInfractions(tx, row)).filter(isUndecided)
     if (infractionId === undefined && undecided.length > 1)
-      throw refuse(`The transaction has several disputes: name the one that is decided.\n${listed(undecided)}`)
+      throw refuse(`The transaction has several disputes: give the id of the one to decide.\n${listed(undecided)}`)
     const dispute = undecided.find((one) => infractionId === undefined || one.id === infractionId)
     if (!dispute && undecided.length > 0)
-      throw refuse(`The transaction has no such dispute that is to be decided, but these:\n${listed(undecided)}`)
-    if (!dispute) throw refuse('The transaction has no dispute that is to be decided.')
+      throw refuse(
+        `The transaction has no undecided dispute with this id. Its undecided disputes are:\n${listed(undecided)}`,
+      )
+    if (!dispute) throw refuse('The transaction has no undecided dispute.')
     const now = deps.clock.now()
     if (decision === 'reject') {
       const isLost = dispute.state === 'accepted' && dispute.returned_amount > 0
       await endDispute(tx, row, dispute, isLost ? 'returned' : 'rejected', now)
       return dispute.id
     }
-    if (dispute.state === 'accepted') throw refuse('The dispute is accepted already, and waits for the return.')
+    if (dispute.state === 'accepted') throw refuse('The dispute is already accepted, and waits for the return.')
     await acceptDispute(tx, row, dispute, now)
     return dispute.id
   })
@@ -101,13 +102,13 @@ export async function decideInfraction(
   return { id }
 }
 
-/** One a line, so that a person can copy the id. */
+/** One per line, so that a person can copy the id. */
 function listed(disputes: InfractionRow[]): string {
   const lines = disputes.map((dispute) => {
     const { id, amount, returned_amount: returned, state, reason } = dispute
     const parts = [
-      inReais(amount) + (returned > 0 ? `, of which ${inReais(returned)} went back` : ''),
-      ...(state === 'accepted' ? ['accepted'] : [`decided until ${analysisEndsAt(dispute).toISOString()}`]),
+      inReais(amount) + (returned > 0 ? `, of which ${inReais(returned)} was returned` : ''),
+      ...(state === 'accepted' ? ['accepted'] : [`to be decided by ${analysisEndsAt(dispute).toISOString()}`]),
       ...(reason === null ? [] : [reason]),
     ]
     return `${id}  ${parts.join(' · ')}`
@@ -117,7 +118,7 @@ function listed(disputes: InfractionRow[]): string {
 
 const analysisMs = 7 * 24 * 60 * 60_000
 
-/** The Central Bank gives the banks seven days to decide a dispute, where the acquirer names no deadline. */
+/** The Central Bank gives banks seven days to decide a dispute. Used when the acquirer gives no deadline. */
 export function analysisEndsAt({ deadline_at, opened_at }: Pick<InfractionRow, 'deadline_at' | 'opened_at'>): Date {
   return deadline_at ?? new Date(opened_at.getTime() + analysisMs)
 }
@@ -125,8 +126,8 @@ export function analysisEndsAt({ deadline_at, opened_at }: Pick<InfractionRow, '
 type Reported = { merchantId: string; id: string; found: InfractionFound; payment: Payment }
 
 /**
- * Brings a transaction to where the acquirer says that its dispute is, however often it says so. False when the payment is not the one that the
- * transaction was paid by.
+ * Updates a transaction to the acquirer's report of its dispute; safe to repeat. Returns false when the disputed
+ * payment is not the one that paid the transaction.
  */
 export async function followInfraction(
   deps: Pick<SettleDeps, 'db' | 'clock' | 'wakeDeliveries'>,
@@ -135,7 +136,7 @@ export async function followInfraction(
   const isFollowed = await deps.db.transaction(async (tx) => {
     const row = await lockTransaction(tx, merchantId, id)
     if (row?.end_to_end !== found.endToEndId) return false
-    // Its attribution was reversed while this waited for the lock: the payment has left, and takes its disputes along.
+    // The attribution was reversed while this waited for the lock: the payment has left, and its disputes with it.
     if ((await listRefunds(tx, row)).some(({ suspense_payment_id: undone }) => undone !== null)) return false
     const { acquirer } = row
     const now = deps.clock.now()
@@ -150,7 +151,7 @@ export async function followInfraction(
   return isFollowed
 }
 
-/** The same within a commit, under the transaction's lock. */
+/** The same inside the caller's commit, under the transaction's lock. */
 export async function followDispute(
   tx: Tx,
   row: LockedTransaction,
@@ -159,7 +160,7 @@ export async function followDispute(
 ): Promise<LockedTransaction> {
   const book = async (from: LockedTransaction) => (payment ? await bookReturns(tx, from, payment, now) : from)
   const { row: entered, dispute } = await findOrOpen(tx, row, found, now)
-  // Whatever was thought of the dispute: what went back to the payer is gone.
+  // Whatever the state of the dispute: what was returned to the payer is gone.
   if (!isUndecided(dispute)) return await book(entered)
   const isAccepted = found.state === 'accepted' || found.state === 'returned'
   const accepted = isAccepted && dispute.state === 'open' ? await acceptDispute(tx, entered, dispute, now) : entered
@@ -167,12 +168,13 @@ export async function followDispute(
   const ends = endOf(found.state)
   const current = await readDispute(tx, returned, dispute.id)
   if (!ends || !isUndecided(current)) return returned
-  // "Returned" is said of money that the payment does not show as returned yet, or not all of it: it stays blocked until it does.
+  // The acquirer says "returned" of money that the payment does not show, or not fully, as returned yet: it stays
+  // blocked until it does.
   if (ends === 'returned' && (current.returned_amount === 0 || isUnderWay(payment))) return returned
   return await endDispute(tx, returned, current, ends, now)
 }
 
-/** A return under MED that the payment shows and that is not done. Where the payment was not read nothing is known of it. */
+/** True while the payment shows a return under MED that is not complete. An unread payment may have one. */
 function isUnderWay(payment: Payment | null): boolean {
   return payment?.returns.some(({ isDone, nature }) => !isDone && nature.startsWith('MED')) ?? true
 }
@@ -184,8 +186,8 @@ function endOf(state: InfractionFound['state']): 'returned' | 'rejected' | 'canc
 type Found = { row: LockedTransaction; dispute: InfractionRow }
 
 /**
- * The dispute under the acquirer's reference, open again where the acquirer says so; or the one that was known before the acquirer reported it,
- * from the operator or from its return; or a new one.
+ * Returns the dispute with the acquirer's reference, reopened if the acquirer says so; or the one that was known
+ * before the acquirer reported it, from the operator or from its return; or a new one.
  */
 async function findOrOpen(tx: Tx, row: LockedTransaction, found: InfractionFound, now: Date): Promise<Found> {
   const disputes = await listInfractions(tx, row)
@@ -212,8 +214,8 @@ function isEnded(found: InfractionFound): found is InfractionFound & { state: 'r
 }
 
 /**
- * Writes what the acquirer says now. A dispute that it had ended and that it calls open again is open again. Where it disputes more than was known,
- * an operator having entered a part of it, that is blocked as well.
+ * Writes what the acquirer reports now. A dispute that had ended and that the acquirer calls open again is reopened.
+ * If the acquirer disputes more than an operator had recorded, the rest is blocked as well.
  */
 async function refresh(
   tx: Tx,
@@ -225,7 +227,7 @@ async function refresh(
   const before = dispute.acquirer_state
   const isOpenThere = found.state === 'open' || found.state === 'unknown' || found.state === 'accepted'
   const isLost = dispute.state === 'returned' && found.state === 'accepted'
-  // What an operator has ended stays so until the acquirer says something else than before.
+  // A dispute that an operator ended stays ended until the acquirer reports something new.
   const isReopened = !isUndecided(dispute) && isOpenThere && !isLost && before !== found.state
   const amount = isUndecided(dispute) || isReopened ? await disputedAmount(tx, row, dispute, found) : dispute.amount
   const changed = { ...dispute, ...toTold(found), amount }
@@ -235,7 +237,10 @@ async function refresh(
   return { row: current, dispute: await readDispute(tx, current, dispute.id) }
 }
 
-/** As much as the acquirer says, as far as it is there; never less than was known, since nothing is released before the dispute is over. */
+/**
+ * The amount that the acquirer reports, as far as it is there; never less than before, because nothing is released
+ * until the dispute is over.
+ */
 async function disputedAmount(
   tx: Tx,
   row: LockedTransaction,
@@ -246,7 +251,7 @@ async function disputedAmount(
   return Math.max(dispute.amount, Math.min(found.amount || there, there))
 }
 
-/** Its return was seen before it was: that return was made under this dispute. */
+/** The return was seen before the dispute: that return was made under this dispute. */
 async function adopt(
   tx: Tx,
   row: LockedTransaction,
@@ -274,7 +279,7 @@ async function adopt(
 
 async function readDispute(tx: Tx, row: LockedTransaction, id: string): Promise<InfractionRow> {
   const dispute = (await listInfractions(tx, row)).find((one) => one.id === id)
-  assert(dispute, 'a dispute that was written is there')
+  assert(dispute, 'a dispute that was written exists')
   return dispute
 }
 

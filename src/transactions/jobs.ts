@@ -19,7 +19,7 @@ const SettlePayload = Type.Object({
 })
 const KeyPayload = Type.Object({ merchantId: Type.String(), id: Type.String() })
 
-/** What the worker runs for transactions. */
+/** The worker's jobs for transactions. */
 export function transactionJobs(deps: SettleDeps): Record<string, Job> {
   return {
     'transactions.check': async (_, stopping) => {
@@ -46,8 +46,9 @@ export const transactionSchedules: Record<string, JobSchedule> = {
   'transactions.poll-returns': { everySeconds: 300 },
   [readDisputesJob]: { everySeconds: 30 },
   [readSimulatedDisputesJob]: { everySeconds: 2 },
-  // A list adds up what is not folded yet: at 300 batches per second of one merchant 1,500 rows, a third of a millisecond.
+  // A list adds up what is not folded yet: with 300 batches per second of one merchant 1,500 rows, in a third of a
+  // millisecond.
   'transactions.fold-counts': { everySeconds: 5 },
-  // How often is asked whether it is due, once a day.
+  // How often to check whether the daily run is due.
   'transactions.verify-counts': { everySeconds: 3_600 },
 }

@@ -7,12 +7,13 @@ import { foldCounts } from './count-store.ts'
 import { listTransactions, type TransactionFilters } from './list-store.ts'
 import { findOwners, type Owner } from './owner-store.ts'
 
-// What PostgreSQL reads for a list, counted and not timed: 20,000 transactions of one merchant among as many of others.
+// What PostgreSQL reads for a list, in rows and not in time: 20,000 transactions of one merchant among as many of
+// others.
 const merchant = randomUUID()
 const listed = 20_000
 let database: TestDatabase
 let db: Db
-/** Owners of a hundred, looked up before PostgreSQL has statistics of the table. */
+/** Owners of a hundred transactions, looked up before PostgreSQL has statistics of the table. */
 let looked: { owners: Owner[]; plan: Plan }
 
 beforeAll(async () => {
@@ -54,7 +55,7 @@ async function fill(): Promise<void> {
     ) made`)
 }
 
-it('owners are looked up one by one, although PostgreSQL does not know yet that an id is one row’s', () => {
+it('owners are looked up one by one, even before PostgreSQL knows that ids are unique', () => {
   expect(looked.owners).toHaveLength(100)
   expect(looked.plan.scans).not.toContain('Seq Scan')
   expect(looked.plan.indexes).toEqual(new Set(['transactions_pkey']))
@@ -107,14 +108,14 @@ it.each<[string, TransactionFilters, number, string]>([
   expect(found.plan.rows).toBeLessThanOrEqual(100)
 })
 
-it('by dates counts only what lies between their moments and the nearest midnights', async () => {
+it('by dates counts only the rows between the dates and the nearest midnights', async () => {
   const found = await read({ startDate: at('2026-02-05T14:00:00Z'), endDate: at('2026-02-20T16:00:00Z') })
   expect(found.total).toBe(10_861)
-  // Every other minute is one: eleven hours on either side.
+  // Every other minute has one: eleven hours on either side.
   expect(found.plan.rows).toBeLessThanOrEqual(331)
 })
 
-it('by a range of amounts counts the entries that fit alone', async () => {
+it('by a range of amounts reads only the matching entries', async () => {
   const found = await read({ minAmount: 32_001, maxAmount: 50_000 })
   expect([found.total, found.items.length]).toEqual([4_000, 20])
   expect(found.plan.indexes).toContain('transactions_amount')
@@ -144,13 +145,13 @@ it.each<[string, TransactionFilters, number]>([
     select id from transactions where merchant_id = ${merchant} and status = any(${statuses})
     order by created_at desc, id desc limit 20 offset ${(page - 1) * 20}`)
   expect(found.items.map(({ id }) => id)).toEqual(rows.map(({ id }) => id))
-  // Of the page's own day there are 720.
+  // The page's own day has 720.
   expect(found.plan.rows).toBeLessThanOrEqual(741)
   expect(found.plan.heapFetches).toBe(0)
   expect(found.plan.scans).not.toContain('Seq Scan')
 })
 
-it('leads past the end of a deep list to nothing', async () => {
+it('returns nothing past the end of a deep list', async () => {
   const found = await read({}, { page: 1001 })
   expect([found.total, found.items.length, found.next]).toEqual([listed, 0, null])
 })

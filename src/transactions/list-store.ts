@@ -10,7 +10,7 @@ export type TransactionFilters = {
   endDate?: Date
   statuses?: TransactionStatus[]
   customerEmail?: string
-  /** In the form that lib/text's toSearchText gives. */
+  /** In the form that `toSearchText` of lib/text returns. */
   customerName?: string
   customerDocument?: string
   phoneDigits?: string
@@ -43,7 +43,7 @@ export async function listTransactions(
   })
 }
 
-/** A transaction as an export has it. */
+/** A transaction as exported. */
 export type ExportedTransaction = Pick<
   TransactionRow,
   | 'id'
@@ -72,7 +72,7 @@ const exportedColumns = sql`
     where refunds.merchant_id = transactions.merchant_id and refunds.transaction_id = transactions.id and refunds.status = 'REFUNDED'
   ) end as amount_refunded`
 
-/** All transactions that match, newest first, some at a time. */
+/** All matching transactions, newest first, in chunks. */
 export function walkTransactions(
   db: Db,
   merchantId: string,
@@ -82,7 +82,7 @@ export function walkTransactions(
   return walkList<ExportedTransaction>(db, { table: sql`transactions`, columns: exportedColumns, merchantId, where })
 }
 
-/** Only the filters that are there: one statement for all of them would use none of the indexes. */
+/** Only the filters that are set: one statement for all of them would use none of the indexes. */
 function toConditions(filters: TransactionFilters, merchantId: string): Sql {
   const { startDate, endDate, statuses, customerEmail, customerName, customerDocument, phoneDigits, id, endToEnd } =
     filters
@@ -92,7 +92,7 @@ function toConditions(filters: TransactionFilters, merchantId: string): Sql {
     endDate && sql`created_at <= ${endDate}`,
     statuses && sql`status = any(${statuses})`,
     customerEmail && sql`customer_search_email = ${customerEmail}`,
-    // Of a name that is but an accent nothing is left to search for: it is a part of every name.
+    // A name that consists of accents only becomes an empty search text, which matches every name.
     customerName !== undefined && sql`customer_search_name like ${`%${escapeLike(customerName)}%`}`,
     customerDocument && sql`customer_document = ${customerDocument}`,
     phoneDigits && sql`(customer_landline_digits = ${phoneDigits} or customer_mobile_digits = ${phoneDigits})`,

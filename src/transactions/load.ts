@@ -7,14 +7,17 @@ import type { TransactionWire } from './schema.ts'
 import { findTransactions, type TransactionRow } from './store.ts'
 import { toTransactionView } from './view.ts'
 
-/** Read in one statement, and statements under way at once. */
+/** Transactions read per statement, and statements in progress at once. */
 const batchReadsMax = 64
 const batchesMax = 2
 const minConcurrentBatch = 16
 
 export type TransactionReader = (key: { merchantId: string; recordId: string }) => Promise<TransactionRow | null>
 
-/** One statement for all that is asked for while another is under way. Null where the merchant has no such transaction. */
+/**
+ * Reads all transactions requested during one statement with the next one. Null when the merchant has no such
+ * transaction.
+ */
 export function createTransactionReader(db: Db): TransactionReader {
   return createBatcher({
     maxBatchSize: batchReadsMax,
@@ -24,7 +27,7 @@ export function createTransactionReader(db: Db): TransactionReader {
     run: async (keys: Parameters<TransactionReader>[0][]) => {
       const rows = new Map((await findTransactions(db, keys)).map((row) => [row.id, row]))
       return keys.map(({ merchantId, recordId }) => {
-        // An id may be written in capitals; and another merchant may have asked for the same one in this very batch.
+        // An id may be written in capitals, and another merchant may have requested the same id in this batch.
         const row = rows.get(recordId.toLowerCase())
         return row?.merchant_id === merchantId ? row : null
       })
@@ -32,7 +35,7 @@ export function createTransactionReader(db: Db): TransactionReader {
   })
 }
 
-/** What GET answered of each transaction at the moment of its event: the `data` of a webhook. */
+/** What GET returned for each transaction at the moment of its event: the `data` of a webhook. */
 export async function loadTransactionMoments(db: Db, moments: RecordMoment[]): Promise<TransactionWire[]> {
   const rows = new Map((await findTransactions(db, moments)).map((row) => [row.id, row]))
   return moments.map(({ recordId, snapshot }) => {

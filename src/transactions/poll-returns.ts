@@ -9,19 +9,23 @@ import type { SettleDeps } from './settle.ts'
 import { findReturnsReadFrom, saveReturnsReadFrom } from './store.ts'
 
 const dayMs = 24 * 60 * 60_000
-/** The Pix system returns a payment for so long. */
+/** How long the Pix system accepts returns of a payment. */
 const returnableMs = 90 * dayMs
-/** Most returns under MED come within days of the payment: these payments are read each time. */
+/** Most returns under MED come within days of the payment: payments this recent are read each time. */
 const recentMs = 3 * dayMs
-/** As much of the older ones is read each time: 50 pages of most PSPs. The next time goes on from there. */
+/** How many entries of the older ones are read each time: 50 pages of most PSPs. The next time continues from there. */
 const entriesMax = 5_000
-/** A part with fewer entries than this makes the next one twice as long: where little happens, 90 days are seven parts. */
+/**
+ * After a part with fewer entries than this, the next part covers twice the time: with little traffic, 90 days are
+ * seven parts.
+ */
 const fewEntries = 50
 const chunkMax = 100
 
 /**
- * Reads each acquirer's list of payments that have a return, and books the returns that no callback announced: what a bank took back under MED
- * must not stay available. Only the payment itself shows such a return, and the reading of new payments is past it by then.
+ * Reads each acquirer's list of payments that have a return, and records the returns that no callback announced:
+ * money that a bank took back under MED must not stay available. Only the payment itself shows such a return, and by
+ * then the polling of new payments is past it.
  */
 export async function pollReturns(deps: SettleDeps, stopping: AbortSignal): Promise<void> {
   await eachAtOnce(deps.acquirers.all, stopping, async (acquirer) => {
@@ -30,7 +34,10 @@ export async function pollReturns(deps: SettleDeps, stopping: AbortSignal): Prom
     } catch (error) {
       if (stopping.aborted) return
       if (error instanceof AcquirerUnavailable)
-        deps.log.warn({ acquirer: acquirer.name, reason: error.message }, 'the acquirer does not list its returns now')
+        deps.log.warn(
+          { acquirer: acquirer.name, reason: error.message },
+          'the acquirer’s list of returns is unavailable at the moment',
+        )
       else deps.log.error({ err: error, acquirer: acquirer.name }, 'the returns of an acquirer could not be read')
     }
   })
@@ -50,12 +57,12 @@ async function pollAcquirer(deps: SettleDeps, acquirer: Acquirer, stopping: Abor
     if (read < fewEntries) lengthMs *= 2
     else lengthMs = dayMs
     to = from
-    // Past the last part it begins with the first again.
+    // After the last part it starts again with the first.
     if (!stopping.aborted) await saveReturnsReadFrom(deps.db, acquirer.name, to > oldest ? new Date(to) : null)
   }
 }
 
-/** Gives how many entries the part had. */
+/** Returns how many entries the part had. */
 async function readPart(
   deps: SettleDeps,
   acquirer: Acquirer,
@@ -63,7 +70,7 @@ async function readPart(
   stopping: AbortSignal,
 ): Promise<number> {
   const rest = createPace(stopping)
-  // The daily run reads this list as well, and keeps what cannot be read.
+  // The daily reconciliation reads this list as well, and keeps entries that cannot be read.
   const range = { from: new Date(from), to: new Date(to), withReturns: true, putAside: () => {} }
   const chunk: Payment[] = []
   let count = 0

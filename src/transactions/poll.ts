@@ -14,18 +14,24 @@ import { findListedUntil, saveListedUntil } from './store.ts'
 export const settleJob = 'transactions.settle'
 export type SettlePayload = { merchantId: string; id: string; told: Told }
 
-/** The job that finds out about a payment that names no transaction of ours (callbacks/orphan.ts). */
+/** The job that looks up a payment that names no transaction of ours (callbacks/orphan.ts). */
 export const orphanJob = 'callbacks.orphan'
 
-/** Each reading begins so much before the end of the last one. */
+/** Each poll starts this long before the end of the last one. */
 const overlapMs = 5_000
-/** A payment may appear in the acquirer's list later than that after its own time: what was read is read once more, so much later. */
+/**
+ * A payment may appear in the acquirer's list up to this long after its own time, so every range is read again this
+ * much later.
+ */
 const lateMs = 2 * 60_000
-/** How far back the first reading goes, and one after a long stop at most. */
+/** How far back the first poll reads, and at most one after a long stop. */
 const reachMs = 7 * 24 * 60 * 60_000
 const chunkMax = 100
 
-/** Reads each acquirer's list of payments since the last time and settles those that no callback told of. One that hangs delays no other. */
+/**
+ * Reads each acquirer's list of payments since the last poll, and settles those that no callback announced. An
+ * acquirer that hangs delays no other.
+ */
 export async function pollPayments(deps: SettleDeps, stopping: AbortSignal): Promise<void> {
   await eachAtOnce(deps.acquirers.all, stopping, async (acquirer) => {
     try {
@@ -35,10 +41,13 @@ export async function pollPayments(deps: SettleDeps, stopping: AbortSignal): Pro
       if (error instanceof UnreadableAnswer)
         deps.log.error(
           { acquirer: acquirer.name, reason: error.message },
-          'payments in an acquirer’s list cannot be read: find out at the acquirer what they are',
+          'payments in an acquirer’s list cannot be read: look them up at the acquirer',
         )
       else if (error instanceof AcquirerUnavailable)
-        deps.log.warn({ acquirer: acquirer.name, reason: error.message }, 'the acquirer does not list its payments now')
+        deps.log.warn(
+          { acquirer: acquirer.name, reason: error.message },
+          'the acquirer’s list of payments is unavailable at the moment',
+        )
       else deps.log.error({ err: error, acquirer: acquirer.name }, 'the payments of an acquirer could not be read')
     }
   })
@@ -48,21 +57,24 @@ async function pollAcquirer(deps: SettleDeps, acquirer: Acquirer, stopping: Abor
   const to = deps.clock.now()
   const listedUntil = await findListedUntil(deps.db, acquirer.name)
   const from = new Date(Math.max(to.getTime() - reachMs, (listedUntil?.getTime() ?? 0) - overlapMs))
-  // What came to the account before we read it for the first time was no affair of ours.
+  // Money that arrived in the account before the first poll is none of our business.
   const poll = { acquirer, holdsOrphans: listedUntil !== null, stopping }
-  // The comparison with the list keeps it as a difference of its own (reconciliation/run.ts).
+  // The reconciliation keeps the entry as a discrepancy (reconciliation/run.ts).
   const putAside = ({ reference }: UnreadableEntry) =>
     deps.log.warn(
       { acquirer: acquirer.name, reference },
-      'a payment in an acquirer’s list cannot be read: the rest goes on',
+      'a payment in an acquirer’s list cannot be read: the others are processed',
     )
   await settleListed(deps, poll, acquirer.listPayments({ ...toLate({ from, to }), putAside }))
   await settleListed(deps, poll, acquirer.listPayments({ from, to, putAside }))
-  // Not after a stop in between: the next poll begins where this one did.
+  // Not after a stop in between: the next poll then starts where this one did.
   if (!stopping.aborted) await saveListedUntil(deps.db, acquirer.name, to)
 }
 
-/** What was read a while ago, as far as it was not since. At the usual pace it is as long as what is new. */
+/**
+ * The earlier range to read again, without what was already read again. With regular polls it is as long as the new
+ * range.
+ */
 function toLate({ from, to }: { from: Date; to: Date }): { from: Date; to: Date } {
   const until = Math.min(from.getTime(), to.getTime() - lateMs)
   return { from: new Date(from.getTime() - lateMs), to: new Date(until) }
@@ -79,16 +91,16 @@ async function settleListed(deps: SettleDeps, poll: Poll, payments: AsyncIterabl
       if (poll.stopping.aborted) return
       if (chunk.length < chunkMax) continue
       const missing = await settleMissing(deps, poll, chunk.splice(0))
-      // Nobody waits for what is only read again. Where callbacks are missing, payers do.
+      // Nothing waits for payments that are only read again. When callbacks are missing, payers wait.
       if (missing === 0) await rest()
     }
   } finally {
-    // What was read before the list broke off is settled all the same.
+    // Payments read before the list was interrupted are settled.
     await settleMissing(deps, poll, chunk)
   }
 }
 
-/** Gives how many of them were not booked. */
+/** Returns how many of them were not recorded yet. */
 async function settleMissing(deps: SettleDeps, poll: Poll, payments: Payment[]): Promise<number> {
   const ids = payments.flatMap(({ txid }) => toId(txid) ?? [])
   const owners = new Map<string, Owner>()
@@ -117,7 +129,7 @@ function toId(txid: string | null): string | null {
   return txid === null ? null : fromTxid(txid)
 }
 
-/** Each has a job of its own, as often as it is listed: that is a few times. */
+/** Each payment gets its own job every time it is listed, which is only a few times. */
 export async function findOutOfOrphans(deps: SettleDeps, acquirer: string, payments: Payment[]): Promise<void> {
   if (payments.length === 0) return
   await enqueueJobs(
@@ -135,11 +147,14 @@ async function settle(deps: SettleDeps, payload: SettlePayload): Promise<void> {
   try {
     await settleListedPayment(deps, payload)
   } catch (error) {
-    // One that fails of its own must not keep all later payments waiting: it gets a job of its own.
+    // A single payment that fails must not keep all later ones waiting: it gets its own job.
     if (error instanceof ListedOnly) deps.log.warn({ transactionId: payload.id }, error.message)
     else if (error instanceof AcquirerUnavailable) throw error
     else
-      deps.log.error({ err: error, transactionId: payload.id }, 'a payment could not be booked and will be tried again')
+      deps.log.error(
+        { err: error, transactionId: payload.id },
+        'a payment could not be recorded and will be tried again',
+      )
     await enqueueJob(deps.db, {
       name: settleJob,
       payload,
@@ -150,10 +165,9 @@ async function settle(deps: SettleDeps, payload: SettlePayload): Promise<void> {
 }
 
 /**
- * Settles what stands in an acquirer's list. One that it cannot show by itself yet may be out of the list's reach once it can: it must not
- * count as unpaid.
- *
- * @throws {AcquirerUnavailable} when it cannot be confirmed now
+ * Settles a payment of an acquirer's list. The acquirer may not return it individually yet, and by the time it does
+ * the payment may be out of the list's range: it must not count as unpaid.
+ * | @throws {AcquirerUnavailable} when it cannot be confirmed now
  */
 export async function settleListedPayment(deps: SettleDeps, payload: SettlePayload): Promise<void> {
   if ((await settleTransaction(deps, payload)) === 'unpaid') throw new ListedOnly()
@@ -161,16 +175,16 @@ export async function settleListedPayment(deps: SettleDeps, payload: SettlePaylo
 
 class ListedOnly extends AcquirerUnavailable {
   constructor() {
-    super('a payment is in the acquirer’s list and not yet to be found by itself')
+    super('a payment is in the acquirer’s list and cannot be fetched individually yet')
   }
 }
 
-/** A return that cannot be booked keeps nobody waiting either. */
+/** A return that cannot be recorded must not keep the others waiting either. */
 export async function settleReturned(deps: SettleDeps, key: CheckReturnsPayload, payment: Payment): Promise<void> {
   try {
     await settleReturnsInOrder(deps, { ...key, payment })
   } catch (error) {
-    deps.log.error({ err: error, transactionId: key.id }, 'a return could not be booked and will be tried again')
+    deps.log.error({ err: error, transactionId: key.id }, 'a return could not be recorded and will be tried again')
     await enqueueJob(deps.db, {
       name: checkReturnsJob,
       payload: key,

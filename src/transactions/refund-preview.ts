@@ -9,7 +9,10 @@ import { listRefunds } from './refund-store.ts'
 import { findTransactions } from './store.ts'
 
 export type RefundPreview = {
-  /** Cents: what is left of the payment, what would go back of it, what that costs the merchant, and what it gets back of the payment's fee. */
+  /**
+   * Cents: what is left of the payment, what would be refunded, what that costs the merchant, and how much of the
+   * payment's fee the merchant gets back.
+   */
   amountLeft: number
   amount: number
   fee: number
@@ -18,9 +21,8 @@ export type RefundPreview = {
 }
 
 /**
- * What a refund would do if it were asked for now: of what is left where no amount is named.
- *
- * @throws {AppError} `not_found`, `refund_not_possible`, `payouts_stopped`
+ * What a refund would do if it were requested now; without an amount, a refund of what is left.
+ * | @throws {AppError} `not_found`, `refund_not_possible`, `payouts_stopped`
  */
 export async function previewRefund(
   { db, clock, acquirers }: { db: Db; clock: Clock; acquirers: Pick<Acquirers, 'get'> },

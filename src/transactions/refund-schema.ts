@@ -12,7 +12,7 @@ export const RefundBody = Type.Object(
     ),
     reason: Type.Optional(Type.String({ minLength: 2, maxLength: 140 })),
     idempotencyKey: Reference(
-      'The same key and content give the same refund, however often they are sent. May come as the header Idempotency-Key',
+      'Requests with the same key and content return the same refund. May be sent as the header Idempotency-Key',
     ),
   },
   {
@@ -45,33 +45,33 @@ export const RefundCreatedView = Type.Object(
   },
 )
 
-/** A dispute (MED) as its transaction shows it. */
+/** A dispute (MED) as part of its transaction. */
 export const DisputeView = Type.Object({
   id: Uuid('Identifier'),
-  amount: Type.Integer({ description: 'Cents that are disputed' }),
-  amountReturned: Type.Integer({ description: 'Cents that went back to the payer under it' }),
-  amountBlocked: Type.Integer({ description: 'Cents that are set aside for it now' }),
+  amount: Type.Integer({ description: 'Disputed amount in cents' }),
+  amountReturned: Type.Integer({ description: 'Cents returned to the payer under it' }),
+  amountBlocked: Type.Integer({ description: 'Cents blocked for it now' }),
   status: Type.Enum(['OPEN', 'ACCEPTED', 'RETURNED', 'REJECTED', 'CANCELED']),
-  reason: Nullable('string', 'As the acquirer or the operator gave it'),
+  reason: Nullable('string', 'Reason given by the acquirer or the operator'),
   openedAt: DateTime('When it was opened'),
-  deadline: Nullable('string', 'Until when the acquirer decides, where it says so', 'date-time'),
-  finishedAt: Nullable('string', 'When it was over', 'date-time'),
+  deadline: Nullable('string', 'Deadline of the decision, if the acquirer gives one', 'date-time'),
+  finishedAt: Nullable('string', 'When it ended', 'date-time'),
 })
 
-/** What the payer got back other than by a refund, as its transaction shows it. */
+/** A part of the payment that the payer got back other than by a refund, as part of its transaction. */
 export const ReturnView = Type.Object({
   endToEndRefund: Nullable('string', 'endToEndId of the return'),
-  amount: Type.Integer({ description: 'Cents; below zero where an earlier entry was corrected' }),
-  disputeId: Nullable('string', 'The dispute under which it went back; null where the bank returned it by itself'),
-  date: DateTime('When it went back'),
+  amount: Type.Integer({ description: 'Cents; negative if it corrects an earlier entry' }),
+  disputeId: Nullable('string', 'The dispute under which it was returned; null if the bank returned it without one'),
+  date: DateTime('When it was returned'),
 })
 
-/** A refund as its transaction shows it. */
+/** A refund as part of its transaction. */
 export const RefundView = Type.Object({
   id: Uuid('Identifier'),
   amount: Type.Integer({ description: 'Cents' }),
   status: Type.Enum(['PROCESSING', 'REFUNDED', 'FAILED']),
   endToEndRefund: Nullable('string', 'endToEndId of the return'),
-  reason: Nullable('string', 'As it was given'),
-  createdAt: DateTime('When it was asked for'),
+  reason: Nullable('string', 'Reason given in the request'),
+  createdAt: DateTime('When it was requested'),
 })

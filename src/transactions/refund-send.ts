@@ -25,15 +25,15 @@ import { type CheckReturnsPayload, checkReturnsJob } from './returns.ts'
 import type { SettleDeps } from './settle.ts'
 import { findTransaction, type LockedTransaction, lockTransaction } from './store.ts'
 
-/** As for transactions: few enough to be asked about within the lease. */
+/** As for transactions: few enough to check within the lease. */
 const claimedMax = 40
 const leaseMs = 60_000
 const pauseMinMs = 5_000
 const pauseMaxMs = 5 * 60_000
 
 /**
- * Has the acquirer send a refund, and books what is certain. Its id there is our own, so that a second call sends nothing twice. What is
- * not certain stays as it is, and is asked for by {@link checkDueRefunds}.
+ * Sends a refund through the acquirer, and records the outcome if it is certain. Its id at the acquirer is our own,
+ * so a second request sends nothing twice. {@link checkDueRefunds} resolves an uncertain outcome later.
  */
 export async function sendRefund(deps: SettleDeps, key: { merchantId: string; id: string }): Promise<void> {
   const refund = await findRefund(deps.db, key.merchantId, key.id)
@@ -41,7 +41,7 @@ export async function sendRefund(deps: SettleDeps, key: { merchantId: string; id
   await resolve(deps, refund, { mayBeSent: false })
 }
 
-/** Finds out what became of every refund whose check is due. Runs until none is due. */
+/** Resolves every refund whose check is due. Runs until none is due. */
 export async function checkDueRefunds(deps: SettleDeps, stopping: AbortSignal): Promise<void> {
   while (!stopping.aborted) {
     const now = deps.clock.now()
@@ -51,12 +51,14 @@ export async function checkDueRefunds(deps: SettleDeps, stopping: AbortSignal): 
   }
 }
 
-/** The acquirer told that something happened to a transaction's refunds: what is under way is asked about at once. */
+/**
+ * The acquirer reported that something happened to a transaction's refunds: refunds in progress are checked at once.
+ */
 export async function checkRefundsOf(deps: SettleDeps, row: { merchant_id: string; id: string }): Promise<void> {
   for (const refund of await listRefunds(deps.db, row)) await resolve(deps, refund, { mayBeSent: true })
 }
 
-/** A refusal is certain unless the refund was asked for again after the request that was refused. */
+/** A refusal is certain unless the refund was requested again after the request that was refused. */
 type Answered = MoneyOut & { refusedRequest?: Date }
 type Certain = Exclude<Answered, { outcome: 'processing' }>
 
@@ -69,18 +71,18 @@ async function resolve(deps: SettleDeps, refund: RefundRow, { mayBeSent }: { may
     if (outcome.outcome === 'processing') await wait(outcome.endToEndId)
     else await book(deps, refund, outcome)
   } catch (error) {
-    // Unknown, or stopped by the brake: it waits, and what is set aside for it stays so.
+    // The outcome is unknown, or payouts are frozen: the refund waits, and its money stays reserved.
     const isExpected = isOutage(error) || (error instanceof AppError && error.code === 'payouts_stopped')
     if (!isExpected) deps.log.error({ err: error, refundId: refund.id }, 'a refund failed and will be tried again')
     await wait(null)
   }
 }
 
-/** What is sent already is found out about even while the brake keeps anything more from leaving. */
+/** A refund that was already sent is checked even while payouts are frozen. */
 async function ask(deps: SettleDeps, refund: RefundRow, mayBeSent: boolean): Promise<Answered> {
   const row = await findTransaction(deps.db, refund.merchant_id, refund.transaction_id)
   assert(row?.end_to_end, 'what is refunded was paid')
-  // Who holds the money, and nobody else.
+  // The acquirer that holds the money, and no other.
   const acquirer = deps.acquirers.named(row.acquirer)
   const name = { endToEndId: row.end_to_end, refundId: toTxid(refund.id) }
   const found = mayBeSent ? await acquirer.findRefund(name) : null
@@ -94,11 +96,11 @@ async function ask(deps: SettleDeps, refund: RefundRow, mayBeSent: boolean): Pro
   if (answer.outcome !== 'refused') return answer
   if (!mayBeUnderWay(refund.asked_at, now)) return { ...answer, refusedRequest: askedAt }
   await updateRefundAsked(deps.db, refund, askedAt, refund.asked_at)
-  // Only what it says of that very refund is certain.
+  // Only what the acquirer says about that very refund is certain.
   return (await acquirer.findRefund(name)) ?? unknown
 }
 
-/** One commit: the refund, the transaction's status, and the money gone or given back. */
+/** One commit: the refund, the transaction's status, and the money sent or given back. */
 async function book(deps: SettleDeps, refund: RefundRow, outcome: Certain): Promise<void> {
   const isDone = outcome.outcome === 'done'
   await deps.db.transaction(async (tx) => {
@@ -115,22 +117,23 @@ async function book(deps: SettleDeps, refund: RefundRow, outcome: Certain): Prom
     if (!isFirst) return
     if (isDone) await postRefund(tx, row, refund, 'sent', now)
     else await giveBack(tx, row, refund, now)
-    // While the payment is disputed the status is the dispute's, which takes hold of what it had spared for a refund that was refused.
+    // While the payment is disputed the dispute decides the status; it also blocks the money that was reserved for a
+    // refund that was refused.
     await settleDisputes(tx, row, now)
   })
   deps.wakeDeliveries()
 }
 
 /**
- * A refund is not repeated automatically, whatever refused it: it has one id at the acquirer, by which lost answers, the bank's lists and callbacks find it.
- * Its money is free again, and the merchant decides.
+ * A refused refund is never repeated automatically: it has one id at the acquirer, by which lost responses, the
+ * bank's lists and callbacks find it. Its money is available again, and the merchant decides.
  */
 function toErrorMessage({ reason, isPassing }: Extract<Certain, { outcome: 'refused' }>): string {
-  return isPassing ? `${reason} This may pass: request the refund again, with a new idempotencyKey.` : reason
+  return isPassing ? `${reason} This may be temporary: request the refund again, with a new idempotencyKey.` : reason
 }
 
 async function giveBack(tx: Tx, row: LockedTransaction, refund: RefundRow, now: Date): Promise<void> {
-  // It may have been refused because a MED took the money first: then the payment tells.
+  // It may have been refused because a MED took the money first: the payment shows that.
   const payload: CheckReturnsPayload = { merchantId: row.merchant_id, id: row.id }
   await enqueueJob(tx, { name: checkReturnsJob, payload })
   await postRefund(tx, row, refund, 'released', now)
@@ -156,7 +159,7 @@ async function postRefund(
   })
 }
 
-/** The longer it lasts, the longer the pauses: a tenth of the age, within bounds. */
+/** The pause grows with the age: a tenth of it, within bounds. */
 function nextCheck(refund: RefundRow, now: Date): Date {
   const age = now.getTime() - refund.created_at.getTime()
   return new Date(now.getTime() + Math.min(pauseMaxMs, Math.max(pauseMinMs, age / 10)))

@@ -8,7 +8,7 @@ export type RefundRow = {
   transaction_id: string
   amount: number
   fee_amount: number
-  /** What of the payment's fee came back with it. */
+  /** The part of the payment's fee that was returned with it. */
   fee_returned: number
   status: RefundStatus
   end_to_end: string | null
@@ -17,9 +17,9 @@ export type RefundRow = {
   error_message: string | null
   created_at: Date
   finished_at: Date | null
-  /** Of a match that was undone: where its money went. */
+  /** For a reversed attribution: the suspense payment that its money went to. */
   suspense_payment_id: string | null
-  /** When the acquirer was last asked for it, whatever it answered; a repeat that it refused leaves it. */
+  /** When the acquirer was last asked to send it, whatever it answered; a refused repeat does not change it. */
   asked_at: Date | null
 }
 
@@ -40,7 +40,7 @@ const columns = sql`
   merchant_id, id, transaction_id, amount, fee_amount, fee_returned, status, end_to_end, reason, idempotency_key, error_message, created_at,
   finished_at, suspense_payment_id, asked_at`
 
-/** False when its idempotency key is taken. Of two at once the second waits for the first. */
+/** Returns false when the idempotency key is taken. Of two concurrent calls the second waits for the first. */
 export async function insertRefund(tx: Tx, refund: NewRefund): Promise<boolean> {
   const rows = await tx.query(sql`
     insert into refunds (
@@ -53,7 +53,7 @@ export async function insertRefund(tx: Tx, refund: NewRefund): Promise<boolean> 
   return rows.length === 1
 }
 
-/** The record of a match that was undone: done at once, and its money went into suspense. */
+/** Records a reversed attribution: complete at once, and its money is in the suspense account. */
 export async function insertUndoing(
   tx: Tx,
   refund: Pick<
@@ -85,7 +85,7 @@ export async function findRefundByKey(
   return rows[0] ?? null
 }
 
-/** All refunds of a transaction in the order in which they were asked for. They change under the transaction's lock only. */
+/** Lists all refunds of a transaction in the order of their requests. They change only under the transaction's lock. */
 export async function listRefunds(
   db: Db | Tx,
   { merchant_id, id }: { merchant_id: string; id: string },
@@ -94,7 +94,10 @@ export async function listRefunds(
     select ${columns} from refunds where merchant_id = ${merchant_id} and transaction_id = ${id} order by created_at`)
 }
 
-/** Writes how a refund ended; false when that is known already, or when it was asked for again after the request that was refused. */
+/**
+ * Writes how a refund ended. Returns false when that is known already, or when it was requested again after the
+ * request that was refused.
+ */
 export async function finishRefund(
   tx: Tx,
   refund: { merchant_id: string; id: string },
@@ -102,7 +105,7 @@ export async function finishRefund(
     status: 'REFUNDED' | 'FAILED'
     endToEnd: string | null
     errorMessage: string | null
-    /** When the request was made that was refused; null where the end is certain whatever else was asked. */
+    /** When the refused request was made; null when the outcome is certain whatever else was requested. */
     refusedRequest: Date | null
     at: Date
   },
@@ -116,7 +119,7 @@ export async function finishRefund(
   return rows.length === 1
 }
 
-/** When a refund is looked at again, and its endToEndId as soon as it is known. */
+/** Writes when a refund is checked next, and its endToEndId as soon as it is known. */
 export async function updateRefundCheck(
   db: Db,
   refund: { merchant_id: string; id: string },
@@ -127,7 +130,10 @@ export async function updateRefundCheck(
     where merchant_id = ${refund.merchant_id} and id = ${refund.id} and status = 'PROCESSING'`)
 }
 
-/** Writes that the acquirer is about to be asked for a refund, or puts back when it was; false when somebody else asks. */
+/**
+ * Writes that the acquirer is about to be asked to send a refund, or restores the former value. Returns false when
+ * another process is asking.
+ */
 export async function updateRefundAsked(
   db: Db,
   refund: RefundRow,
@@ -142,7 +148,7 @@ export async function updateRefundAsked(
   return rows.length === 1
 }
 
-/** Takes refunds whose check is due; until the lease ends nobody else is given them. */
+/** Takes refunds whose check is due; no other process gets them until the lease ends. */
 export async function claimDueRefunds(db: Db, now: Date, leaseUntil: Date, limit: number): Promise<RefundRow[]> {
   return await db.query<RefundRow>(sql`
     update refunds set check_at = ${leaseUntil}

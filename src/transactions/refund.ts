@@ -19,9 +19,9 @@ import { findRefundByKey, insertRefund, listRefunds, type NewRefund, type Refund
 import type { TransactionStatus } from './status.ts'
 import { type LockedTransaction, lockTransaction } from './store.ts'
 
-/** The Pix system takes returns of a payment for so long. */
+/** How long the Pix system accepts returns of a payment. */
 const refundableMs = 90 * 24 * 60 * 60_000
-/** A refund whose job was lost is found by the check. */
+/** The check finds a refund whose job was lost. */
 const firstCheckMs = 60_000
 
 /** The job that sends one refund. */
@@ -32,11 +32,14 @@ export type RefundDeps = { db: Db; clock: Clock; acquirers: Pick<Acquirers, 'get
 
 export type AskedRefund = { refund: NewRefund | RefundRow; isReplay: boolean }
 
-/** Each adds to the transaction's history, which every event shows whole. No sale is returned in so many parts. Failed ones do not count. */
+/**
+ * Each refund adds to the transaction's history, and every event contains the whole history. No sale is returned in
+ * this many parts. Failed refunds do not count.
+ */
 export const refundsMax = 100
 /**
- * Failed ones add to the history too, and a program that repeats them while the bank refuses all would fill it in minutes. A person who tries
- * again does not come near these.
+ * Failed refunds add to the history too, and a program that repeats them while the bank refuses all would fill it in
+ * minutes. A person who tries again stays far below these limits.
  */
 const failuresMax = [
   { count: 10, withinMs: 60 * 60_000 },
@@ -44,10 +47,10 @@ const failuresMax = [
 ]
 
 /**
- * Takes a refund, the whole of what is left or a part of it: in one commit the refund, PROCESSING_REFUND, amount and fee set aside, and
- * the job that sends it.
- *
- * @throws {AppError} `not_found`, `refund_not_possible`, `insufficient_balance`, `idempotency_key_reused`, `payouts_stopped`
+ * Accepts a refund of what is left or of a part of it. One commit holds the refund, the status PROCESSING_REFUND, the
+ * reserved amount and fee, and the job that sends it.
+ * | @throws {AppError} `not_found`, `refund_not_possible`, `insufficient_balance`, `idempotency_key_reused`,
+ * `payouts_stopped`
  */
 export async function refundTransaction(
   deps: RefundDeps,
@@ -68,9 +71,9 @@ export async function refundTransaction(
       await reserve(tx, row, refund, now)
       return { refund, isReplay: false }
     }
-    // Another transaction's refund took the key meanwhile.
+    // A refund of another transaction took the key meanwhile.
     const winner = await findRefundByKey(tx, merchantId, input.idempotencyKey)
-    assert(winner, 'what a request met is there')
+    assert(winner, 'the refund that a request conflicts with exists')
     return await replay(tx, winner, row, input)
   })
   if (!asked.isReplay) deps.wakeDeliveries()
@@ -78,34 +81,33 @@ export async function refundTransaction(
 }
 
 /**
- * The money went to an account that the settings may no longer have: only there can it be sent back.
- *
- * @throws {AppError} `refund_not_possible`
+ * Only the account that received the money can send it back, and the configuration may no longer contain that
+ * account.
+ * | @throws {AppError} `refund_not_possible`
  */
 export function assertIsConfigured(acquirers: Pick<Acquirers, 'get'>, { acquirer }: { acquirer: string }): void {
   if (acquirers.get(acquirer)) return
   throw refuse(
-    `The payment is at the acquirer ${acquirer}, which is not configured here. Whoever runs this service has to configure it again first.`,
+    `The payment is at the acquirer ${acquirer}, which is not configured. The operator has to configure it again first.`,
   )
 }
 
 type Refundable = Pick<LockedTransaction, 'status' | 'payment_date' | 'amount_paid' | 'amount_returned'>
 
 /**
- * What may be refunded now of what is asked for; what is left when no amount was named.
- *
- * @throws {AppError} `refund_not_possible`, `rate_limited`
+ * Returns the amount that can be refunded now; what is left when the request names no amount.
+ * | @throws {AppError} `refund_not_possible`, `rate_limited`
  */
 export function checkRefundable(row: Refundable, refunds: RefundRow[], amount: number | undefined, now: Date): number {
-  // After a lost dispute of a part the rest may go back.
+  // After a lost dispute of a part, the rest can be refunded.
   const left = row.amount_paid === null ? 0 : leftOf(row, refunds, 'REFUNDED')
   const isRefundable = row.status === 'PAID' || (row.status === 'INFRACTION' && left > 0)
   if (!isRefundable || row.payment_date === null) throw refuse(whyNot[row.status] ?? notPaid)
   if (now > refundableUntil(row)) {
-    throw refuse('The payment is more than 90 days old, and the Pix system takes no returns of it any more.')
+    throw refuse('The payment is more than 90 days old, and the Pix system does not accept returns of it any more.')
   }
   const notFailed = refunds.filter(({ status }) => status !== 'FAILED')
-  if (notFailed.length >= refundsMax) throw refuse(`A transaction takes ${refundsMax} refunds at most.`)
+  if (notFailed.length >= refundsMax) throw refuse(`A transaction can have at most ${refundsMax} refunds.`)
   assertFailuresAreRare(refunds, now)
   if (amount === undefined || amount <= left) return amount ?? left
   throw new AppError('refund_not_possible', {
@@ -119,18 +121,18 @@ export function checkRefundable(row: Refundable, refunds: RefundRow[], amount: n
 function assertFailuresAreRare(refunds: RefundRow[], now: Date): void {
   const failedAt = refunds.flatMap(({ status, finished_at: at }) => (status === 'FAILED' && at ? [at.getTime()] : []))
   for (const { count, withinMs } of failuresMax) {
-    // With this one still in the period, one more failure would be too many.
+    // While this one is within the period, one more failure would be too many.
     const oldest = failedAt.toSorted((one, other) => other - one)[count - 1]
     if (oldest === undefined || oldest + withinMs <= now.getTime()) continue
     const seconds = Math.ceil((oldest + withinMs - now.getTime()) / 1000)
     throw new AppError('rate_limited', {
-      detail: `${count} refunds of this transaction failed lately. Look at errorMessage of the last one, and try again in ${seconds} seconds.`,
+      detail: `${count} refunds of this transaction failed recently. See errorMessage of the last one, and try again in ${seconds} seconds.`,
       headers: { 'retry-after': String(seconds) },
     })
   }
 }
 
-/** The last moment at which the Pix system takes a return of a payment. */
+/** The last moment at which the Pix system accepts a return of a payment. */
 export function refundableUntil({ payment_date: paidAt }: Pick<Refundable, 'payment_date'>): Date {
   assert(paidAt, 'what is refunded was paid')
   return new Date(paidAt.getTime() + refundableMs)
@@ -140,11 +142,11 @@ const notPaid = 'The transaction is not paid.'
 const disputed = 'The payment is disputed (MED): until that is decided it cannot be refunded.'
 
 const whyNot: Partial<Record<TransactionStatus, string>> = {
-  PROCESSING_REFUND: 'A refund of this transaction is under way. Ask again when it has ended.',
-  REFUNDED: 'All of the payment is refunded already.',
+  PROCESSING_REFUND: 'A refund of this transaction is in progress. Try again when it has ended.',
+  REFUNDED: 'The whole payment is already refunded.',
   BLOCKED: disputed,
   PROCESSING_INFRACTION: disputed,
-  INFRACTION: 'All of the payment was returned to the payer by a MED.',
+  INFRACTION: 'The whole payment was returned to the payer under a MED.',
 }
 
 function refuse(detail: string): AppError {
@@ -155,7 +157,7 @@ type ToRefund = { row: LockedTransaction; refunds: RefundRow[]; amount: number; 
 
 async function toRefund(tx: Tx, { row, refunds, amount, input, now }: ToRefund): Promise<NewRefund> {
   const last = refunds.at(-1)
-  // No two of a transaction at one moment: by their time they are told which came first.
+  // Two refunds of a transaction never share a creation time: it gives their order.
   const createdAt = new Date(Math.max(now.getTime(), (last?.created_at.getTime() ?? 0) + 1))
   const { fee, feeReturned } = await feesOfRefund(tx, row, { refunds, amount, now })
   return {
@@ -172,7 +174,7 @@ async function toRefund(tx: Tx, { row, refunds, amount, input, now }: ToRefund):
   }
 }
 
-/** What a refund of this amount costs now, and what of the payment's fee comes back with it. */
+/** What a refund of this amount costs now, and how much of the payment's fee is returned with it. */
 export async function feesOfRefund(
   db: Db | Tx,
   row: Pick<LockedTransaction, 'merchant_id' | 'amount_paid' | 'fee_amount'>,
@@ -190,7 +192,10 @@ async function reserve(tx: Tx, row: LockedTransaction, refund: NewRefund, now: D
   await postAll(tx, toPostings(row, refund, now))
 }
 
-/** A fee that comes back was the merchant's, or was drawn meanwhile: then the operator's own merchant pays what is missing, which is known under the locks. */
+/**
+ * The returned fee was the merchant's, or was drawn meanwhile: then the operator's own merchant pays what is missing,
+ * an amount that is known only under the locks.
+ */
 function toPostings(row: LockedTransaction, refund: NewRefund, now: Date): Posting[] {
   const { id, amount, fee_amount: fee, fee_returned: feeReturned } = refund
   const about = {
@@ -209,7 +214,7 @@ function toPostings(row: LockedTransaction, refund: NewRefund, now: Date): Posti
   return [ofMerchant, { ...about, merchantId: houseMerchantId, transfers: feeReturnedByHouse(() => rest) }]
 }
 
-/** The first answer again, or a refusal when the key came with something else. */
+/** The first response again, or an error when the key came with different content. */
 async function replay(tx: Tx, first: RefundRow, row: LockedTransaction, input: RefundInput): Promise<AskedRefund> {
   if (first.transaction_id !== row.id) throw idempotencyKeyReused(['id'], 'refund')
   const asked = { amount: first.amount, reason: first.reason }
@@ -219,7 +224,7 @@ async function replay(tx: Tx, first: RefundRow, row: LockedTransaction, input: R
   return { refund: first, isReplay: true }
 }
 
-/** What a request without an amount would have refunded when this one was asked for. */
+/** What a request without an amount would have refunded when this refund was requested. */
 async function leftBefore(tx: Tx, refund: RefundRow, row: LockedTransaction): Promise<number> {
   const before = (await listRefunds(tx, row)).filter(({ created_at }) => created_at < refund.created_at)
   return leftOf(row, before, 'REFUNDED')

@@ -7,13 +7,14 @@ import { listRefunds, type RefundRow } from './refund-store.ts'
 import type { SettleDeps } from './settle.ts'
 import { type LockedTransaction, lockTransaction } from './store.ts'
 
-/** The job that looks whether a payment was returned. */
+/** The job that checks whether a payment was returned. */
 export const checkReturnsJob = 'transactions.returns'
 export type CheckReturnsPayload = { merchantId: string; id: string }
 
 /**
- * Books what the acquirer has returned of a payment under MED: its only signal where it lists no disputes. The sum of what it reports is
- * compared with the sum of what is booked, so it may report the same as often and in as many ways as it likes. Within the caller's commit.
+ * Records what the acquirer has returned of a payment under MED: the only signal from an acquirer that lists no
+ * disputes. It compares the sum of the reported returns with the sum of the recorded ones, so the acquirer may repeat
+ * or regroup them. Runs in the caller's commit.
  */
 export async function bookReturns(
   tx: Tx,
@@ -27,7 +28,8 @@ export async function bookReturns(
   const underMed = booked.filter(({ infraction_id: dispute }) => dispute !== null)
   const amount = sumOf(returns) - sumOf(underMed) - correctedOf({ payment, booked, refunds })
   if (amount <= 0) return row
-  // Its match to this transaction was undone: it is in suspense again, and suspense handles its returns.
+  // Its attribution to this transaction was reversed: the payment is in the suspense account again, which handles its
+  // returns.
   if (refunds.some(({ suspense_payment_id: undone }) => undone !== null)) return row
   const parts = share(amount, returns, { booked, payment, now })
   const [first] = parts
@@ -39,8 +41,8 @@ export async function bookReturns(
 }
 
 /**
- * As much of the returns under MED as an operator has corrected already, when the acquirer called them its own: what was corrected, and no other
- * return accounts for any more.
+ * The part of the returns under MED that an operator had already corrected when the acquirer declared them: corrected
+ * amounts that no other return accounts for any more.
  */
 function correctedOf({
   payment,
@@ -59,7 +61,7 @@ function correctedOf({
   return Math.max(0, corrected - sumOf(others))
 }
 
-/** The same where the payment is at hand. */
+/** The same for a payment that was just read. */
 export async function settleReturns(
   deps: SettleDeps,
   { merchantId, id, payment }: { merchantId: string; id: string; payment: Payment },
@@ -73,8 +75,9 @@ export async function settleReturns(
 }
 
 /**
- * A return that the bank made by itself, and that an operator has confirmed: the transaction shows it, and it is no longer offered to be refunded.
- * Within the commit of the correction; gives what is to be done once that is posted.
+ * Records a return that the bank made without a dispute and that an operator confirmed: the transaction shows it, and
+ * that part can no longer be refunded. Runs in the commit of the correction; returns what to do once the correction
+ * is posted.
  */
 export async function enterConfirmedReturn(
   tx: Tx,
@@ -98,7 +101,7 @@ export async function enterConfirmedReturn(
 
 type Part = Omit<ReturnRow, 'merchant_id' | 'transaction_id' | 'infraction_id'>
 
-/** The returns that are not booked yet, as much of them as is; what no single one accounts for has no id of its own. */
+/** The returns that are not recorded yet, up to `amount`. A part that no single return accounts for has no id. */
 function share(
   amount: number,
   returns: PaymentReturn[],

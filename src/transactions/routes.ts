@@ -44,7 +44,7 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
     '/transaction',
     {
       config: { access: { scope: 'transaction.write' } },
-      // After the guard, before the body is read: what is refused here costs little and uses up no key.
+      // Runs after the guard and before the body is read: a request refused here costs little and uses up no key.
       preParsing: (request, reply, payload, done) => {
         enforceRateLimit(deps.createLimit, callerOf(request).merchantId, reply)
         done(null, payload)
@@ -78,7 +78,7 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
         summary: 'Refund a transaction',
         headers: IdempotencyHeaders,
         description:
-          'All that is left of the payment or a part of it, within 90 days, one refund at a time. How it ends shows in the transaction.',
+          'Refunds what is left of the payment or a part of it, within 90 days, one refund at a time. The transaction shows the outcome.',
         tags: ['Transactions'],
         params: TransactionParams,
         querystring: NoQuery,
@@ -96,7 +96,7 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
       const input = { merchantId, transactionId: request.params.id, input: request.body }
       const asked = await refundTransaction({ ...deps, db }, input)
       if (asked.isReplay) void reply.header('idempotent-replayed', 'true')
-      // A refund is shown in its transaction.
+      // A refund is part of its transaction.
       void reply.code(201).header('location', `${deps.baseUrl}/transaction/${asked.refund.transaction_id}`)
       return toRefundCreatedView(asked.refund)
     },
@@ -123,7 +123,7 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
       config: { access: { scope: 'transaction.read' } },
       schema: {
         summary: 'Search transactions',
-        description: `The same as \`GET /transaction\`, with the filters in the body: names, documents and addresses of persons do not belong into an address, which proxies log. ${csvDescription}`,
+        description: `The same as \`GET /transaction\`, with the filters in the body: use it for personal data, because proxies log URLs. ${csvDescription}`,
         tags: ['Transactions'],
         querystring: NoQuery,
         body: SearchTransactionsBody,
@@ -183,7 +183,7 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
   )
 }
 
-/** What a person creates is in the audit log, hence in a commit of its own. */
+/** What a person creates goes to the audit log, so it has its own commit. */
 function insertingFor(request: FastifyRequest, deps: TransactionRoutesDeps): Pick<CreateDeps, 'insertTransaction'> {
   return {
     insertTransaction: async (row) => {

@@ -22,7 +22,7 @@ import { transactionStatuses } from './status.ts'
 
 const nameLengthMax = 255
 const emailLengthMax = 254
-/** What a list of items may hold; the body as a whole may have 64 KiB. */
+/** Most items in a list; the whole body may have 64 KiB. */
 const itemsMax = 100
 
 const Name = Type.String({ format: 'international-name', minLength: 1, maxLength: nameLengthMax })
@@ -68,9 +68,7 @@ export const CreateTransactionBody = Type.Object(
     paymentMethod: Type.Enum(['PIX']),
     webhookUrl: Type.Optional(WebhookUrl),
     externalCode: Type.Optional(Reference('Your reference; need not be unique')),
-    idempotencyKey: Type.Optional(
-      Reference('The same key and content give the same transaction, however often they are sent'),
-    ),
+    idempotencyKey: Type.Optional(Reference('Requests with the same key and content return the same transaction')),
     customer: Type.Optional(Customer),
     seller: Type.Optional(Seller),
     isInfoProduct: Defaulted(
@@ -197,20 +195,18 @@ export const TransactionView = Type.Object({
   status: Type.Enum([...transactionStatuses]),
   statusHistory: StatusHistory(transactionStatuses),
   updatedAt: DateTime('Last change'),
-  amountPaid: Type.Optional(Type.Integer({ description: 'Cents that arrived' })),
-  amountRefunded: Type.Optional(Type.Integer({ description: 'Cents that were refunded; there from payment on' })),
-  refunds: Type.Optional(Type.Array(RefundView, { description: 'In the order of asking; there from payment on' })),
+  amountPaid: Type.Optional(Type.Integer({ description: 'Cents received' })),
+  amountRefunded: Type.Optional(Type.Integer({ description: 'Cents refunded; present once paid' })),
+  refunds: Type.Optional(Type.Array(RefundView, { description: 'In the order of their requests; present once paid' })),
   amountReturned: Type.Optional(
     Type.Integer({
-      description: 'Cents that went back other than by refunds: under MED, or by the bank; there from payment on',
+      description: 'Cents returned other than by refunds: under MED, or by the bank; present once paid',
     }),
   ),
   disputes: Type.Optional(
-    Type.Array(DisputeView, { description: 'Disputes (MED), the oldest first; there from payment on' }),
+    Type.Array(DisputeView, { description: 'Disputes (MED), the oldest first; present once paid' }),
   ),
-  returns: Type.Optional(
-    Type.Array(ReturnView, { description: 'What went back other than by refunds; there from payment on' }),
-  ),
+  returns: Type.Optional(Type.Array(ReturnView, { description: 'Returns other than refunds; present once paid' })),
   paymentDate: Type.Optional(DateTime('When the payer paid')),
   infractionDate: Nullable('string', 'When a MED was opened', 'date-time'),
   pixResponse: Type.Object(
@@ -219,7 +215,7 @@ export const TransactionView = Type.Object({
       qrCodeBase64: Nullable('string', 'The same as a PNG image, as a data URL'),
       expirationDate: Nullable('string', 'When the code expires', 'date-time'),
     },
-    { description: 'All three are null while, or because, the acquirer gave no code' },
+    { description: 'All three are null if the acquirer has given no code' },
   ),
   errorMessage: Nullable('string', 'Why it failed, or why a refund was refused'),
   endToEnd: Type.Optional(Type.String({ description: 'endToEndId of the Pix' })),
@@ -250,7 +246,7 @@ export const ListTransactionsQuery = Type.Object(
     ),
     customerDocument: Type.Optional(Document),
     customerPhone: Type.Optional(
-      Type.String({ format: 'phone-search', maxLength: 30, description: 'Either phone; digits alone are compared' }),
+      Type.String({ format: 'phone-search', maxLength: 30, description: 'Either phone; only the digits are compared' }),
     ),
     id: Type.Optional(Type.String({ format: 'uuid-v4' })),
     endToEnd: Type.Optional(Reference('endToEndId of the Pix')),

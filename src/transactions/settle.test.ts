@@ -34,7 +34,7 @@ afterAll(async () => {
   await service.stop()
 })
 
-/** The same acquirer, whose answers a test may change on their way. */
+/** The same acquirer, whose responses a test may change. */
 function depsWith(
   change: (request: HttpRequest, answer: HttpResponse) => HttpResponse | Promise<HttpResponse>,
 ): SettleDeps {
@@ -45,7 +45,7 @@ function depsWith(
 const tellOf = (endToEndId: string) => ({ acquirer: 'simulator', endToEndId })
 const asItIs = () => depsWith((_, answer) => answer)
 
-it('books once when it is called twenty times at once', async () => {
+it('settles once when it is called twenty times concurrently', async () => {
   const { id, uri } = await charge(service)
   await bank.payQuietly(uri)
   const deps = asItIs()
@@ -57,7 +57,7 @@ it('books once when it is called twenty times at once', async () => {
   expect(await eventsOf(service, id)).toEqual(['transaction.pix_qrcode_generated', 'transaction.paid'])
 })
 
-it('asks nobody again about what is booked', async () => {
+it('asks no acquirer about a payment that is already recorded', async () => {
   const { id, uri } = await charge(service)
   const { endToEndId } = await bank.payQuietly(uri)
   await settleTransaction(asItIs(), { merchantId, id })
@@ -68,7 +68,7 @@ it('asks nobody again about what is booked', async () => {
   expect(await settleTransaction(silent, { merchantId, id, told: tellOf(endToEndId) })).toBe('already')
 })
 
-it('changes nothing when nobody paid, or the one who asks is not the owner', async () => {
+it('changes nothing when nobody paid, or when the caller is not the owner', async () => {
   const { id, uri } = await charge(service)
   expect(await settleTransaction(asItIs(), { merchantId, id })).toBe('unpaid')
   await bank.payQuietly(uri)
@@ -77,7 +77,7 @@ it('changes nothing when nobody paid, or the one who asks is not the owner', asy
 })
 
 describe('with an acquirer that', () => {
-  it('does not list the payments of a charge, it asks for the payment that a callback named', async () => {
+  it('does not list the payments of a charge, it fetches the payment that the callback named', async () => {
     const { id, uri } = await charge(service)
     const { endToEndId } = await bank.payQuietly(uri)
     const deps = depsWith((request, answer) => (isCharge(request) ? change(answer, { pix: undefined }) : answer))
@@ -85,7 +85,7 @@ describe('with an acquirer that', () => {
     expect(await settleTransaction(deps, { merchantId, id, told: tellOf(endToEndId) })).toBe('settled')
   })
 
-  it('lists a payment that it cannot show by itself yet, it asks again until it can', async () => {
+  it('lists a payment that cannot be fetched individually yet, it asks again until it can', async () => {
     const { id, uri } = await charge(service)
     await bank.payQuietly(uri)
     const lagging = depsWith((request, answer) => {
@@ -93,11 +93,12 @@ describe('with an acquirer that', () => {
       return request.path.startsWith('/pix/') ? { ...answer, status: 404 } : answer
     })
     await pollPayments(lagging, new AbortController().signal)
-    // Without another poll: by a job of its own, which asks an acquirer that knows by now, and may have done so already.
+    // Without another poll: a separate job asks the acquirer, which knows the payment by now; it may have done so
+    // already.
     await untilStatus(service, id, 'PAID')
   })
 
-  it('shows a payment in its list only a minute after its own time, it finds it when it reads once more', async () => {
+  it('shows a payment in its list a minute late, it finds it when it reads the range again', async () => {
     const stopping = new AbortController().signal
     const { id, uri } = await charge(service)
     await bank.payQuietly(uri)
@@ -113,7 +114,7 @@ describe('with an acquirer that', () => {
     expect((await fetchTransaction(service, id)).status).toBe('PAID')
   })
 
-  it('gives a txid back in capital letters, it knows its own', async () => {
+  it('returns a txid in capital letters, it recognises its own', async () => {
     const { id, uri } = await charge(service)
     const { endToEndId } = await bank.payQuietly(uri)
     const txid = toTxid(id).toUpperCase()
@@ -124,7 +125,7 @@ describe('with an acquirer that', () => {
     expect(await settleTransaction(deps, { merchantId, id, told: tellOf(endToEndId) })).toBe('settled')
   })
 
-  it('does not answer, it leaves the transaction as it is and says that it does not know', async () => {
+  it('does not respond, it leaves the transaction unchanged and reports an unknown outcome', async () => {
     const { id, uri } = await charge(service)
     await bank.payQuietly(uri)
     for (const broken of [{ status: 503 }, { status: 429 }, { body: '<html>' }, { status: 401 }]) {
@@ -135,7 +136,7 @@ describe('with an acquirer that', () => {
     expect(await settleTransaction(asItIs(), { merchantId, id })).toBe('settled')
   })
 
-  it('tells of a second payment of a charge, it books the first alone and says so aloud', async () => {
+  it('reports a second payment of a charge, it records only the first and logs a warning', async () => {
     const { id, uri } = await charge(service)
     const first = await bank.payQuietly(uri)
     const second = {
@@ -155,13 +156,13 @@ function isCharge(request: HttpRequest): boolean {
   return request.path.startsWith('/cob/')
 }
 
-/** The answer with other members in its body. */
+/** The response with these fields of its body replaced. */
 function change(answer: HttpResponse, members: Record<string, unknown>): HttpResponse {
   return { ...answer, body: JSON.stringify({ ...JSON.parse(answer.body), ...members }) }
 }
 
 describe('payments that are confirmed at the same time', () => {
-  /** Paid at the bank, and confirmed, but not booked. */
+  /** Paid at the bank and confirmed, but not recorded. */
   async function confirmMany(count: number) {
     const acquirer = asItIs().acquirers.named('simulator')
     const confirmed = []
@@ -179,10 +180,10 @@ describe('payments that are confirmed at the same time', () => {
     await service.db.query<{ status: string; commit: string }>(sql`
       select status, xmin::text as commit from transactions where id = any(${ids})`)
 
-  it('are one commit, each with its own history, event and transfers', async () => {
+  it('share one commit, each with its own history, event and transfers', async () => {
     const confirmed = await confirmMany(12)
     const { bookPayment } = createSettlement(service)
-    // One of them is told of twice, and one is not this merchant's.
+    // One of them is reported twice, and one belongs to another merchant.
     const [first] = confirmed
     const told = [...confirmed, ...(first ? [first, { ...first, merchantId: first.id }] : [])]
     expect(await Promise.all(told.map(bookPayment))).toEqual([...confirmed.map(() => 'settled'), 'already', null])
@@ -197,7 +198,7 @@ describe('payments that are confirmed at the same time', () => {
     expect(await findLedgerBreaches(service.db)).toEqual([])
   })
 
-  it('are booked without the one that cannot be', async () => {
+  it('are recorded without the one that cannot be', async () => {
     const confirmed = await confirmMany(5)
     const [bad, ...others] = confirmed
     const thief = await charge(service)
@@ -207,7 +208,7 @@ describe('payments that are confirmed at the same time', () => {
     const outcomes = await Promise.allSettled(confirmed.map(createSettlement(service).bookPayment))
     expect(outcomes.map((one) => (one.status === 'fulfilled' ? one.value : String(one.reason)))).toEqual([
       expect.stringContaining('transactions_end_to_end'),
-      // The service that the test has runs as well, and may have read its bank's list in between.
+      // The service of this test runs as well, and may have read its bank's list in between.
       ...others.map(() => expect.stringMatching(/^(settled|already)$/)),
     ])
     const [posted] = await service.db.query(sql`
@@ -216,14 +217,14 @@ describe('payments that are confirmed at the same time', () => {
     expect((await findRows(idsOf(others))).every(({ status }) => status === 'PAID')).toBe(true)
   })
 
-  it('by two processes, in opposite orders, are each booked once', async () => {
+  it('by two processes in opposite orders are each recorded once', async () => {
     const confirmed = await confirmMany(24)
     const [one, other] = [createSettlement(service), createSettlement(service)]
     const outcomes = await Promise.all([
       ...confirmed.map(one.bookPayment),
       ...confirmed.toReversed().map(other.bookPayment),
     ])
-    // The service that the test has runs as well, and on a slow machine reads its bank's list in between.
+    // The service of this test runs as well, and on a slow machine reads its bank's list in between.
     const told = outcomes.filter((one) => one === 'settled').length
     expect(told).toBeLessThanOrEqual(24)
     expect(outcomes.filter((one) => one === 'already')).toHaveLength(48 - told)

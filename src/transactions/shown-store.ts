@@ -1,7 +1,7 @@
 import { type Sql, sql } from '../db/sql.ts'
 import type { RefundStatus } from './refund-store.ts'
 
-/** A dispute as the transaction's view shows it. */
+/** A dispute as part of the transaction's response. */
 export type ShownDispute = {
   id: string
   amount: number
@@ -14,7 +14,10 @@ export type ShownDispute = {
   finishedAt: string | null
 }
 
-/** A return that was no refund, as the transaction's view shows it. `disputeId` is null where it was not under MED. */
+/**
+ * A return that was not a refund, as part of the transaction's response. `disputeId` is null when it was not under
+ * MED.
+ */
 export type ShownReturn = {
   endToEndRefund: string | null
   amount: number
@@ -22,7 +25,7 @@ export type ShownReturn = {
   date: string
 }
 
-/** A refund as the transaction's view shows it. */
+/** A refund as part of the transaction's response. */
 export type ShownRefund = {
   id: string
   amount: number
@@ -61,7 +64,8 @@ const returns = sql`(
   from transaction_returns back
   where back.merchant_id = transactions.merchant_id and back.transaction_id = transactions.id)`
 
-// Only what was disputed has disputes, and only what went back has returns: the others are spared the look.
+// Only a disputed transaction has disputes, and only one with returned money has returns: the others need no
+// subquery.
 export const shownDisputes = sql`
   case when transactions.infraction_date is null then '[]'::json else ${disputes} end as disputes,
   case when transactions.amount_returned = 0 then '[]'::json else ${returns} end as returns`

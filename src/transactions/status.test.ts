@@ -14,7 +14,7 @@ afterAll(async () => await database.drop())
 
 const pairs = transactionStatuses.flatMap((from) => transactionStatuses.map((to) => [from, to] as const))
 const status = fc.constantFrom(...transactionStatuses)
-/** A history made by walking the table of moves. */
+/** A history made by walking the table of transitions. */
 const history = fc.array(fc.nat(), { maxLength: 12 }).map((choices) => {
   const walk: TransactionStatus[] = ['PENDING']
   for (const choice of choices) {
@@ -25,14 +25,14 @@ const history = fc.array(fc.nat(), { maxLength: 12 }).map((choices) => {
   return walk
 })
 
-describe('the table of moves', () => {
-  it.each(pairs)('is obeyed by the database: from %s to %s', async (from, to) => {
+describe('the table of transitions', () => {
+  it.each(pairs)('is enforced by the database: from %s to %s', async (from, to) => {
     const path = findPath(from)
     await expect(insert(path)).resolves.toBeNull()
     expect(await insert([...path, to])).toBe(mayMove(from, to) ? null : 'transactions_moves_allowed')
   })
 
-  it.each(transactionStatuses)('lets a transaction be created PENDING only: %s', async (initial) => {
+  it.each(transactionStatuses)('allows creation as PENDING only: %s', async (initial) => {
     expect(await insert([initial])).toBe(initial === 'PENDING' ? null : 'transactions_moves_allowed')
   })
 
@@ -51,7 +51,7 @@ describe('the table of moves', () => {
     expect(rows.map(({ allowed }) => allowed)).toEqual(histories.map(isAllowed))
   })
 
-  it('never makes unpaid what was paid', () => {
+  it('never makes a paid transaction unpaid', () => {
     fc.assert(
       fc.property(history, (walk) => {
         const after = walk.slice(walk.indexOf('PAID'))
@@ -61,7 +61,7 @@ describe('the table of moves', () => {
     )
   })
 
-  it('lets a payment in wherever none was, and has no end that a dispute could not follow', () => {
+  it('accepts a payment in every unpaid status, and a dispute after every paid one', () => {
     const unpaid = ['PIX_QRCODE_GENERATED', 'FAILED'] as const
     expect(unpaid.every((from) => mayMove(from, 'PAID'))).toBe(true)
     expect(transactionStatuses.filter((from) => transactionMoves[from].length === 0)).toEqual([])
@@ -69,7 +69,7 @@ describe('the table of moves', () => {
 })
 
 describe('a history', () => {
-  it('has durations that add up to its length, none negative, and none in the last', () => {
+  it('has durations that add up to its length: none negative, none for the last status', () => {
     const steps = fc.array(fc.integer({ min: 0, max: 10_000_000 }), { minLength: 12, maxLength: 12 })
     fc.assert(
       fc.property(history, steps, (walk, pauses) => {
@@ -100,7 +100,7 @@ function isAllowed(statuses: TransactionStatus[]): boolean {
   return statuses.every((to, index) => (index === 0 ? to === 'PENDING' : mayMove(statuses[index - 1] ?? to, to)))
 }
 
-/** The shortest history that ends so. */
+/** The shortest history that ends in this status. */
 function findPath(to: TransactionStatus): TransactionStatus[] {
   const paths: TransactionStatus[][] = [['PENDING']]
   for (const path of paths) {
@@ -111,7 +111,7 @@ function findPath(to: TransactionStatus): TransactionStatus[] {
   throw new Error(`No history leads to ${to}`)
 }
 
-/** Writes a row with this history and gives the constraint that refused it, or null. */
+/** Writes a row with this history, and returns the constraint that refused it, or null. */
 async function insert(statuses: string[], dates: Date[] = statuses.map(() => new Date())): Promise<string | null> {
   return await database.db
     .query(sql`

@@ -13,11 +13,11 @@ export const transactionStatuses = [
 
 export type TransactionStatus = (typeof transactionStatuses)[number]
 
-/** Every move that is allowed, and no other. The database holds the same table, as a check on each row's history. */
+/** Every allowed transition, and no other. The database has the same table, as a check on each row's history. */
 export const transactionMoves: Readonly<Record<TransactionStatus, readonly TransactionStatus[]>> = {
   PENDING: ['PIX_QRCODE_GENERATED', 'FAILED'],
   PIX_QRCODE_GENERATED: ['PAID', 'FAILED'],
-  // Money that arrived after all is never lost.
+  // Money that arrives late is never lost.
   FAILED: ['PAID'],
   PAID: ['PROCESSING_REFUND', 'BLOCKED', 'INFRACTION'],
   PROCESSING_REFUND: ['REFUNDED', 'PAID', 'BLOCKED', 'INFRACTION'],

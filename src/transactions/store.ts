@@ -29,7 +29,7 @@ type StoredAddress = {
   country: string
 }
 
-/** What a transaction has from its creation and keeps. */
+/** The fields set at creation that never change. */
 type CreatedFields = {
   id: string
   merchant_id: string
@@ -47,9 +47,12 @@ type CreatedFields = {
   created_at: Date
 }
 
-/** What changes with its status. */
+/** The fields that change with the status. */
 export type Changeable = {
-  /** Whose code it has; once it is paid, who holds the money: its refunds and contests are there. */
+  /**
+   * The acquirer that gave the code; once it is paid, the one that holds the money and handles its refunds and
+   * disputes.
+   */
   acquirer: string
   pix_uri: string | null
   pix_expires_at: Date | null
@@ -63,9 +66,9 @@ export type Changeable = {
   fee_amount: number | null
   infraction_date: Date | null
   error_message: string | null
-  /** In the order in which they were asked for. Read with the row, and never under a lock that was waited for. */
+  /** In the order of their requests. Read with the row, and never under a lock that was waited for. */
   refunds: ShownRefund[]
-  /** What went back other than by refunds: under MED, or by the bank itself and confirmed by an operator. */
+  /** What was returned other than by refunds: under MED, or by the bank and confirmed by an operator. */
   amount_returned: number
   disputes: ShownDispute[]
   returns: ShownReturn[]
@@ -79,10 +82,13 @@ export type LockedTransaction = Pick<CreatedFields, 'id' | 'merchant_id' | 'webh
 /** Read with the row, and never under a lock that was waited for. */
 type Listed = 'refunds' | 'disputes' | 'returns'
 
-/** Who else was asked for its charge: each may have one under its txid, and a payment there is credited. Not shown to shops. */
+/**
+ * The other acquirers that were asked for its charge: each may have one under its txid, and a payment there is
+ * credited. Not shown to merchants.
+ */
 type OtherAcquirers = { other_acquirers: string[] }
 
-/** After a change of its status. */
+/** A transaction after a change of its status. */
 export type ChangedTransaction = LockedTransaction & Pick<Changeable, Listed>
 
 export type TransactionRow = CreatedFields & ChangedTransaction
@@ -102,7 +108,7 @@ const lockedColumns = sql`
   id, merchant_id, acquirer, other_acquirers, webhook_url, pix_uri, pix_expires_at, statuses, status_dates, status, amount_paid, payment_date,
   end_to_end, payer, receiver, fee_amount, infraction_date, error_message, amount_returned`
 
-// Only what was paid can have any: the rest is spared the look.
+// Only a paid transaction can have any: the others need no subquery.
 export const transactionColumns = sql`${lockedColumns}, ${shownDisputes},
   amount, idempotency_key, external_code, is_info_product, customer, seller, address, items, metadata, pix_expiration_seconds,
   created_at, case when end_to_end is null then '[]'::json else ${shownRefunds} end as refunds`
@@ -138,9 +144,9 @@ const transactionsParam = rowsParam<NewTransaction>({
 })
 
 /**
- * Inserts any number of transactions and the events of their creation in one statement, hence in one commit, and returns the ids of those
- * that are new. One that is missing there met its idempotency key or id: it stands already. Give them sorted by merchant and key, or
- * two statements may deadlock.
+ * Inserts any number of transactions and the events of their creation in one statement, hence in one commit, and
+ * returns the ids of the new ones. A missing id means that the transaction exists already, under its idempotency key
+ * or id. Pass them sorted by merchant and key, or two statements may deadlock.
  */
 export async function insertTransactions(
   db: Db | Tx,
@@ -192,7 +198,7 @@ export async function findTransactions(
   )
 }
 
-/** One to be compared with a request that repeats its key. */
+/** A transaction to compare with a request that repeats its key. */
 export type KeyedTransaction = TransactionRow & { erased_at: Date | null }
 
 export async function findTransactionByKey(
@@ -215,8 +221,8 @@ export async function lockTransaction(tx: Tx, merchantId: string, id: string): P
 const keysParam = smallRowsParam<{ merchantId: string; id: string }>({ merchantId: 'uuid', id: 'uuid' })
 
 /**
- * In one order for everyone. Without their refunds: a statement that waited for a lock sees the row as it is by now, but other tables as
- * they were before.
+ * Locks in the same order for everyone. Without refunds: a statement that waited for a lock sees the current row, but
+ * other tables as they were before.
  */
 export async function lockTransactions(
   tx: Tx,
@@ -234,7 +240,10 @@ export async function lockTransactions(
 type Payment = { merchantId: string; id: string; acquirer: string; endToEndId: string }
 const paymentsParam = smallRowsParam<Payment>({ merchantId: 'uuid', id: 'uuid', acquirer: 'text', endToEndId: 'text' })
 
-/** The same for those that were paid. `held`: which of all these payments are or were in suspense; null is none. */
+/**
+ * The same for transactions that are being paid. `held`: which of all these payments are or were in suspense; null
+ * for none.
+ */
 export async function lockToBePaid(
   tx: Tx,
   payments: Payment[],
@@ -252,7 +261,7 @@ export async function lockToBePaid(
   )
 }
 
-/** A move to another status, and all that comes with it. */
+/** A change of status, and everything that comes with it. */
 export type Change = {
   row: LockedTransaction
   to: TransactionStatus
@@ -287,7 +296,9 @@ const changesParam = smallRowsParam<ChangeRow>({
   error_message: 'text',
 })
 
-/** Writes new statuses, and gives the rows as they are then, in the order of the changes. Each must be locked and be as `row` says. */
+/**
+ * Writes new statuses, and returns the updated rows in the order of the changes. Each row must be locked and current.
+ */
 export async function updateTransactions(tx: Tx, changes: Change[]): Promise<ChangedTransaction[]> {
   const rows = changes.map(({ row, to, at, checkAt, set }, place) => {
     return { ...row, ...set, place, from: row.status, isPaid: row.end_to_end !== null, to, at, checkAt }
@@ -304,15 +315,15 @@ export async function updateTransactions(tx: Tx, changes: Change[]): Promise<Cha
       returning place, case when "isPaid" then ${shownRefunds} else '[]'::json end as refunds, ${shownDisputes}`,
     'update-transactions',
   )
-  assert(updated.length === changes.length, 'a locked transaction is as it was read')
+  assert(updated.length === changes.length, 'a locked transaction is unchanged since it was read')
   const listedAt = new Map(updated.map(({ place, ...lists }) => [place, lists]))
   return changes.map((change, place) => toChanged(change, listedAt.get(place) ?? nothingListed))
 }
 
-/** Of what was never paid. */
+/** The lists of a transaction that was never paid. */
 export const nothingListed: Pick<Changeable, Listed> = { refunds: [], disputes: [], returns: [] }
 
-/** A row as a change leaves it. */
+/** The row after a change. */
 export function toChanged({ row, to, at, set }: Change, lists: Pick<Changeable, Listed>): ChangedTransaction {
   return {
     ...row,
@@ -324,7 +335,7 @@ export function toChanged({ row, to, at, set }: Change, lists: Pick<Changeable, 
   }
 }
 
-/** Unless it has moved on meanwhile: the next check is then another's. */
+/** Does nothing if the status has changed meanwhile: the next check is then scheduled by that change. */
 export async function updateCheckAt(
   db: Db,
   row: Pick<LockedTransaction, 'id' | 'merchant_id' | 'status'>,
@@ -335,7 +346,7 @@ export async function updateCheckAt(
     where id = ${row.id} and merchant_id = ${row.merchant_id} and status = ${row.status} and check_at is not null`)
 }
 
-/** Takes transactions whose check is due; until the lease ends nobody else is given them. */
+/** Takes transactions whose check is due; no other process gets them until the lease ends. */
 export async function claimDueTransactions(
   db: Db,
   now: Date,
@@ -349,14 +360,14 @@ export async function claimDueTransactions(
     returning ${transactionColumns}`)
 }
 
-/** Has a transaction that waits for its payment looked at now, instead of when its code has expired. */
+/** Makes a transaction that waits for its payment due for a check now, instead of when its code expires. */
 export async function checkNow(db: Db, row: { merchant_id: string; id: string }, now: Date): Promise<void> {
   await db.query(sql`
     update transactions set check_at = ${now}
     where id = ${row.id} and merchant_id = ${row.merchant_id} and status = 'PIX_QRCODE_GENERATED' and check_at > ${now}`)
 }
 
-/** Up to when a list of an acquirer's has been read, or null before the first time. */
+/** The moment up to which an acquirer's list has been read; null before the first time. */
 export async function findListedUntil(db: Db, acquirer: string): Promise<Date | null> {
   const rows = await db.query<{ listed_until: Date }>(sql`
     select listed_until from acquirer_cursors where acquirer = ${acquirer}`)
@@ -369,14 +380,14 @@ export async function saveListedUntil(db: Db, acquirer: string, listedUntil: Dat
     on conflict (acquirer) do update set listed_until = greatest(acquirer_cursors.listed_until, excluded.listed_until)`)
 }
 
-/** Down to when an acquirer's list of returned payments has been read; null before the first part. */
+/** The moment down to which an acquirer's list of returned payments has been read; null before the first part. */
 export async function findReturnsReadFrom(db: Db, acquirer: string): Promise<Date | null> {
   const rows = await db.query<{ from: Date | null }>(sql`
     select returns_read_from as from from acquirer_cursors where acquirer = ${acquirer}`)
   return rows[0]?.from ?? null
 }
 
-/** An acquirer whose payments were never read has no row, and nothing of it is booked that could be returned. */
+/** An acquirer whose payments were never read has no row, and no recorded payment of it could be returned. */
 export async function saveReturnsReadFrom(db: Db, acquirer: string, from: Date | null): Promise<void> {
   await db.query(sql`update acquirer_cursors set returns_read_from = ${from} where acquirer = ${acquirer}`)
 }

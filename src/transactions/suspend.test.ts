@@ -18,7 +18,7 @@ afterAll(async () => {
   await service.stop()
 })
 
-it('has a payment either pay its transaction or be in suspense, though both are tried at the same moment', async () => {
+it('a payment either pays its transaction or is in suspense, even when both are tried concurrently', async () => {
   const [client] = await service.db.query<{ merchant_id: string }>(sql`select merchant_id from clients`)
   const merchantId = client?.merchant_id ?? ''
   const told: { id: string; endToEndId: string }[] = []
@@ -43,7 +43,7 @@ it('has a payment either pay its transaction or be in suspense, though both are 
   const [sums] = await service.db.query<{ paid: number; held: number }>(sql`
     select (select count(*) from transactions where end_to_end is not null) as paid,
       (select count(*) from suspense_payments where status = 'held') as held`)
-  // Whoever was in suspense first was found there by who booked it.
+  // If it was in suspense first, the other process found it there.
   expect(sums).toEqual({ paid: 60, held: 0 })
   const [balance] = await service.db.query<{ held_by_bank: number }>(
     sql`select -sum(balance)::bigint as held_by_bank from ledger_accounts where account like 'acquirer:%'`,
@@ -51,7 +51,7 @@ it('has a payment either pay its transaction or be in suspense, though both are 
   expect(balance?.held_by_bank).toBe(60 * 1000)
 })
 
-it('does not hold as a second payment what has paid another transaction', async () => {
+it('does not treat a payment of another transaction as a duplicate', async () => {
   const [client] = await service.db.query<{ merchant_id: string }>(sql`select merchant_id from clients`)
   const merchantId = client?.merchant_id ?? ''
   const [one, other] = await chargeMany(service, 2)
@@ -66,7 +66,7 @@ it('does not hold as a second payment what has paid another transaction', async 
   const acquirer = deps.acquirers.named('simulator')
   const payment = await acquirer.findPayment(paid?.end_to_end ?? '')
   if (!payment) throw new Error('the bank knows its payments')
-  // The bank leaves the txid out, and lists it in both charges.
+  // The bank leaves the txid out, and lists the payment in both charges.
   await holdSurplus(deps, { merchantId, id: one.id, acquirer, payment: { ...payment, txid: null } })
   expect(await service.db.query(sql`select from suspense_payments where end_to_end = ${payment.endToEndId}`)).toEqual(
     [],

@@ -8,8 +8,9 @@ import { findPaidBy, lockPaidBy, type Owner } from './owner-store.ts'
 import { lockTransaction } from './store.ts'
 
 /**
- * A payment is a transaction's or in suspense, never both, and the two ways to it have no row in common. So who books payments shares this gate,
- * and who takes one of nobody's into suspense has it alone for a moment: what the one has committed the other sees.
+ * A payment belongs to a transaction or to suspense, never both, and the two paths lock no row in common. So every
+ * process that records payments takes this advisory lock in shared mode, and one that places an unattributed payment
+ * in suspense takes it exclusively for a moment: each then sees what the other has committed.
  */
 const paymentsGate = 0x67_75_69_63
 export const bookingGate: Gate = { number: paymentsGate, isShared: true }
@@ -19,12 +20,14 @@ type Deps = { db: Db; clock: Clock; log: Logger }
 type Surplus = { merchantId: string; id: string; acquirer: Pick<Acquirer, 'name' | 'receiver'>; payment: Payment }
 
 /**
- * Takes a confirmed payment of a transaction that another one has paid into suspense, which sends it back. However often it is called. In a
- * commit of its own: to lock accounts for this after those of payments that are booked would be another order than theirs.
+ * Places a confirmed payment of a transaction that another payment has paid in suspense, which sends it back. Safe to
+ * repeat. It has its own commit: locking accounts for this after those of recorded payments would break the order of
+ * locks.
  */
 export async function holdSurplus(deps: Deps, { merchantId, id, acquirer, payment }: Surplus): Promise<void> {
   await deps.db.transaction(async (tx) => {
-    // Under the lock of who books it (settle.ts): a payment without txid may be listed in the charge that it pays as well.
+    // Under the lock of the process that records it (settle.ts): a payment without a txid may also be listed in the
+    // charge that it pays.
     const [paid] = payment.txid === null ? await lockPaidBy(tx, [payment.endToEndId]) : []
     if (paid?.acquirer === acquirer.name && paid.id !== id) return
     const row = await lockTransaction(tx, merchantId, id)
@@ -38,9 +41,9 @@ export async function holdSurplus(deps: Deps, { merchantId, id, acquirer, paymen
 }
 
 /**
- * Takes a confirmed payment that names no transaction of ours into suspense, with what went back of it. However often it is called. Gives the
- * transaction that it has paid after all, and then holds nothing: a charge may list a payment that names none itself, and an operator may
- * have matched it.
+ * Places a confirmed payment that names no transaction of ours in suspense, with what was returned of it. Safe to
+ * repeat. If the payment has paid a transaction after all, it places nothing and returns that transaction: a charge
+ * may list a payment that names none itself, and an operator may have attributed it.
  */
 export async function holdOrphan(
   { db, clock }: Pick<Deps, 'db' | 'clock'>,

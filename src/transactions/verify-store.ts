@@ -21,7 +21,10 @@ export type UnequalTransfer = {
   posted: number | null
 }
 
-/** Transfers that a payment or a refund must have by its state and has not, or not so; and those that it may not have, or of none. */
+/**
+ * Transfers that a payment or a refund must have in its state and that are missing or different; and transfers that
+ * should not exist, or that belong to no record.
+ */
 export async function findUnequalTransfers(db: Db | Tx, among: Among): Promise<UnequalTransfer[]> {
   return await db.query<UnequalTransfer>(sql`
     with expected as (
@@ -44,12 +47,12 @@ export async function findUnequalTransfers(db: Db | Tx, among: Among): Promise<U
           ('released', 'refund_released', 'reserved', 'available', r.amount + r.fee_amount, 'FAILED'),
           ('released', 'fee_return_reversed', 'available', 'fees', r.fee_returned, 'FAILED')
       ) step (event, kind, debit, credit, amount, status)
-      -- What undid a match went into suspense (src/suspense/verify-store.ts).
+      -- A reversed attribution moved its money to suspense (src/suspense/verify-store.ts).
       where step.amount > 0 and (step.status is null or step.status = r.status) and r.suspense_payment_id is null
         and ${isAmong(among, 'r.merchant_id', 'r.id')}
     ), posted as (
-      -- As sums: a transfer that was added to a past event is not hidden by its like.
-      -- What the operator's own merchant pays of a returned fee is another question (findUnequalFeeReturns).
+      -- Compared as sums: a transfer that was added to a past event is not hidden by an equal one.
+      -- Another check covers what the operator's own merchant pays of a returned fee (findUnequalFeeReturns).
       select merchant_id, record_id, event_key, kind, case when kind = 'fee_returned' and debit = 'acquirer' then 'fees' else debit end as debit,
         credit, sum(amount) as amount
       from ${plainTransfers}
@@ -74,14 +77,14 @@ export type UnequalFeeReturn = {
 }
 
 /**
- * Refunds with which more or less of the payment's fee came back than their share of it, where any did; or of which the operator's own merchant did not
- * pay what the merchant's fees could not.
+ * Refunds with which more or less of the payment's fee was returned than their share of it; or whose operator's own
+ * merchant did not pay what the merchant's fees could not.
  */
 export async function findUnequalFeeReturns(db: Db | Tx, among: Among): Promise<UnequalFeeReturn[]> {
   return await db.query<UnequalFeeReturn>(sql`
     with ordered as (
       select r.merchant_id, r.transaction_id, r.id, r.amount, r.fee_returned,
-        -- Of those before it: one runs at a time, so they had ended.
+        -- Those before it: one runs at a time, so they had ended.
         coalesce(sum(r.amount) filter (where r.status = 'REFUNDED') over (
           partition by r.merchant_id, r.transaction_id order by r.created_at rows between unbounded preceding and 1 preceding), 0) as before
       from refunds r
@@ -115,7 +118,10 @@ export async function findUnequalFeeReturns(db: Db | Tx, among: Among): Promise<
 
 export type UnequalRepayment = { merchant_id: string; record_id: string; event_key: string; repaid: number }
 
-/** Repayments of debts out of payments and released refunds that are not all that was owed, or all that there was to repay it with. */
+/**
+ * Repayments of debts out of payments and released refunds that are neither the whole debt nor everything that was
+ * available for it.
+ */
 export async function findUnequalRepayments(db: Db | Tx, among: Among): Promise<UnequalRepayment[]> {
   return await db.query<UnequalRepayment>(sql`
     select merchant_id, record_id, event_key, coalesce(sum(amount) filter (where kind = 'debt_repaid'), 0) as repaid
@@ -125,7 +131,7 @@ export async function findUnequalRepayments(db: Db | Tx, among: Among): Promise<
     having count(*) filter (where kind = 'debt_repaid') > 0 and (
       count(*) filter (where kind = 'debt_repaid') > 1
       or not bool_and(debit = 'available' and credit = 'debt') filter (where kind = 'debt_repaid')
-      -- All that is owed, or all that came in: what the event left of it for the merchant is then nothing.
+      -- The whole debt, or everything that came in: the event then leaves nothing of it to the merchant.
       or (
         max(credit_balance) filter (where kind = 'debt_repaid') <> 0
         and sum(case when credit = 'available' then amount when debit = 'available' then -amount else 0 end) <> 0
@@ -142,7 +148,7 @@ export type UnequalInfraction = {
   released: number
 }
 
-/** Disputes whose transfers are not what they say of themselves: what is blocked for each now, and what went back under it. */
+/** Disputes whose transfers do not match their state: what is blocked for each now, and what was returned under it. */
 export async function findUnequalInfractions(db: Db | Tx, among: Among): Promise<UnequalInfraction[]> {
   return await db.query<UnequalInfraction>(sql`
     with sums as (
@@ -176,8 +182,8 @@ export async function findUnequalInfractions(db: Db | Tx, among: Among): Promise
 export type UnequalDisputed = { merchant_id: string; record_id: string; blocked: number; returned: number }
 
 /**
- * Transactions of which not as much is blocked as is disputed and there, neither gone nor on its way; or of which not as much went back as their
- * returns and disputes say.
+ * Transactions whose blocked amount is not what is disputed and still there (neither gone nor being sent); or whose
+ * returned amount is not what their returns and disputes say.
  */
 export async function findUnequalDisputed(db: Db | Tx, among: Among): Promise<UnequalDisputed[]> {
   return await db.query<UnequalDisputed>(sql`
@@ -204,7 +210,7 @@ export async function findUnequalDisputed(db: Db | Tx, among: Among): Promise<Un
 
 export type UnequalStatus = { merchant_id: string; record_id: string; status: string; expected: string }
 
-/** Transactions whose status is not the one that their payment, refunds and contests make. */
+/** Transactions whose status is not the one that their payment, refunds and disputes imply. */
 export async function findUnequalStatuses(db: Db | Tx, among: Among): Promise<UnequalStatus[]> {
   return await db.query<UnequalStatus>(sql`
     with of_refunds as (
@@ -235,8 +241,8 @@ export async function findUnequalStatuses(db: Db | Tx, among: Among): Promise<Un
 }
 
 /**
- * Transactions paid, refunds asked for or ended and contests opened or ended in the window; and of those that are known, the transactions of refunds and
- * contests, and the contests under way of transactions.
+ * Transactions paid, refunds requested or ended, and disputes opened or ended in the window; and for the known
+ * records, the transactions of refunds and disputes, and the open disputes of transactions.
  */
 export async function findTouched(db: Db | Tx, window: Window, known: RecordKey[]): Promise<RecordKey[]> {
   return await db.query<RecordKey>(sql`

@@ -51,7 +51,7 @@ beforeAll(async () => {
 })
 afterAll(async () => await service.stop())
 
-it('finds nothing where all is well', async () => {
+it('finds nothing when everything is consistent', async () => {
   expect(await findTransactionBreaches(service.db)).toEqual([])
   expect(await findByRecord(service.db, transactionVerification)).toEqual([])
 })
@@ -70,14 +70,14 @@ it.each<[what: string, rule: string, sql: string]>([
     "update transactions set amount_paid = 1001 where id = '{paid}'",
   ],
   ['a fee of another amount', 'payment_transfers', "update transactions set fee_amount = 51 where id = '{paid}'"],
-  ['a fee that was forgotten', 'payment_transfers', "update transactions set fee_amount = null where id = '{paid}'"],
+  ['a missing fee', 'payment_transfers', "update transactions set fee_amount = null where id = '{paid}'"],
   [
-    'a payment that is not there',
+    'a missing payment',
     'payment_transfers',
     transfer('transaction:x:paid', 'payment', 'acquirer', 'available', 'transaction', nobody),
   ],
   [
-    'a payment that was booked twice',
+    'a payment that was posted twice',
     'payment_transfers',
     transfer('transaction:again', 'payment', 'acquirer', 'available', 'transaction', "'{paid}'", 1000),
   ],
@@ -97,27 +97,31 @@ it.each<[what: string, rule: string, sql: string]>([
     transfer('transaction:{repaying}:paid', 'debt_repaid', 'available', 'debt', 'transaction', "'{repaying}'"),
   ],
   [
-    'a debt repaid that nobody owed',
+    'a repayment without a debt',
     'debt_repaid',
     transfer('transaction:{paid}:paid', 'debt_repaid', 'available', 'debt', 'transaction', "'{paid}'", 951),
   ],
-  ['a refund that did not end', 'refund_transfers', "update refunds set status = 'PROCESSING' where id = '{part}'"],
-  ['a refund that ended otherwise', 'refund_transfers', "update refunds set status = 'FAILED' where id = '{part}'"],
   [
-    'a refund that was given back and sent',
+    'a refund that is still in progress',
+    'refund_transfers',
+    "update refunds set status = 'PROCESSING' where id = '{part}'",
+  ],
+  ['a refund with another outcome', 'refund_transfers', "update refunds set status = 'FAILED' where id = '{part}'"],
+  [
+    'a refund that was both released and sent',
     'refund_transfers',
     "update refunds set status = 'REFUNDED' where id = '{refused}'",
   ],
   ['a refund of another amount', 'refund_transfers', "update refunds set amount = 301 where id = '{part}'"],
-  ['a refund at another price', 'refund_transfers', "update refunds set fee_amount = 0 where id = '{part}'"],
-  ['a fee that came back', 'refund_transfers', "update refunds set fee_returned = 15 where id = '{part}'"],
-  ['a fee of which too much came back', 'fee_returned', "update refunds set fee_returned = 16 where id = '{part}'"],
+  ['a refund with another fee', 'refund_transfers', "update refunds set fee_amount = 0 where id = '{part}'"],
+  ['a returned fee of another amount', 'refund_transfers', "update refunds set fee_returned = 15 where id = '{part}'"],
+  ['a fee that was returned in excess', 'fee_returned', "update refunds set fee_returned = 16 where id = '{part}'"],
   [
-    'a fee that the operator paid for nothing',
+    'a fee that the operator paid without need',
     'fee_returned',
     transfer('refund:{part}:reserved', 'fee_returned', 'acquirer:simulator', 'available', 'refund', "'{part}'"),
   ],
-  ['a refund that is gone', 'refund_transfers', "delete from refunds where id = '{part}'"],
+  ['a deleted refund', 'refund_transfers', "delete from refunds where id = '{part}'"],
   [
     'a refund that was sent twice',
     'refund_transfers',
@@ -125,22 +129,22 @@ it.each<[what: string, rule: string, sql: string]>([
   ],
   ['a dispute of another amount', 'disputed_amounts', infraction('blocked', 'amount = 999')],
   ['a dispute that blocks another amount', 'infraction_transfers', infraction('blocked', 'blocked_amount = 999')],
-  ['a dispute that did not end', 'disputed_amounts', infraction('released', "state = 'open', finished_at = null")],
+  ['a dispute that is still open', 'disputed_amounts', infraction('released', "state = 'open', finished_at = null")],
   ['a return of another amount', 'infraction_transfers', infraction('returned', 'returned_amount = 999')],
-  ['a return that was none', 'disputed_amounts', "delete from transaction_returns where transaction_id = '{returned}'"],
+  ['a deleted return', 'disputed_amounts', "delete from transaction_returns where transaction_id = '{returned}'"],
   [
     'a return that is not counted',
     'disputed_amounts',
     "update transactions set amount_returned = 0 where id = '{returned}'",
   ],
-  ['a dispute that is gone', 'infraction_transfers', "delete from infractions where transaction_id = '{blocked}'"],
+  ['a deleted dispute', 'infraction_transfers', "delete from infractions where transaction_id = '{blocked}'"],
   [
-    'a block of no dispute',
+    'a blocked amount without a dispute',
     'infraction_transfers',
     transfer('infraction:x:blocked', 'infraction_blocked', 'available', 'blocked', 'infraction', nobody),
   ],
   [
-    'a dispute’s money that went elsewhere',
+    'a dispute whose money was posted to another account',
     'infraction_transfers',
     transfer('infraction:x:fees', 'fee', 'available', 'fees', 'infraction', nobody),
   ],
@@ -155,11 +159,11 @@ it.each<[what: string, rule: string, sql: string]>([
     "update transactions set statuses = statuses || 'BLOCKED'::text, status_dates = status_dates || now() where id = '{paid}'",
   ],
   [
-    'a refund that left its status behind',
+    'a refund that did not change the status',
     'transaction_status',
     "update refunds set status = 'REFUNDED' where id = '{slow}'",
   ],
-  ['a dispute that left its status behind', 'transaction_status', infraction('blocked', "state = 'accepted'")],
+  ['a dispute that did not change the status', 'transaction_status', infraction('blocked', "state = 'accepted'")],
 ])('finds %s', async (_, rule, text) => {
   const found = await inVain(async (tx) => {
     const named = text.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? '')
@@ -172,7 +176,7 @@ it.each<[what: string, rule: string, sql: string]>([
   expect(found.map((breach) => breach.rule)).toContain(rule)
 })
 
-/** Does something in a transaction and takes it back. */
+/** Does something in a transaction and rolls it back. */
 async function inVain<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {
   const results: Result[] = []
   const taken = service.db.transaction(async (tx) => {

@@ -5,7 +5,7 @@ import type { RefundRow } from './refund-store.ts'
 import type { TransactionWire } from './schema.ts'
 import type { Changeable, NewTransaction, StoredCustomer, TransactionRow } from './store.ts'
 
-/** A transaction as list, fetch and webhooks show it. The QR image is made here, never stored. */
+/** A transaction as in list, fetch and webhooks. The QR image is made here, never stored. */
 export function toTransactionView(row: TransactionRow): TransactionWire {
   return {
     id: row.id,
@@ -48,7 +48,7 @@ function toRefundsView({ refunds, amount_returned, disputes, returns }: Transact
   }
 }
 
-/** The answer to a refund: made of its initial fields, so a replay returns the same bytes. */
+/** The response to a refund: made of its initial fields, so a replay returns the same bytes. */
 export function toRefundCreatedView(refund: Pick<RefundRow, 'id' | 'transaction_id' | 'amount'>) {
   return {
     id: refund.id,
@@ -61,7 +61,7 @@ export function toRefundCreatedView(refund: Pick<RefundRow, 'id' | 'transaction_
 
 export type TransactionCreatedWire = ReturnType<typeof toTransactionCreatedView>
 
-/** The answer to a create: made of its initial fields, so a replay returns the same bytes. */
+/** The response to a create: made of its initial fields, so a replay returns the same bytes. */
 export function toTransactionCreatedView(row: NewTransaction | TransactionRow) {
   const pixResponse = toPixResponseView(row)
   assert(pixResponse, 'a transaction that was created has a code')
@@ -84,7 +84,7 @@ function toPixResponseView(row: Pick<Changeable, 'pix_uri' | 'pix_expires_at'>) 
   }
 }
 
-/** The birthdate is kept and not shown: the service interface does not return it. */
+/** The birthdate is stored and not shown: the service interface does not return it. */
 function toCustomerView({ birthdate: _, ...shown }: StoredCustomer) {
   return shown
 }

@@ -314,7 +314,7 @@ describe('guiche infraction', () => {
     expect((await explain(id)).summary).toContain(
       'PROCESSING_INFRACTION: the dispute of R$ 5,00 was accepted; it stays blocked',
     )
-    await cli.expectFailure(['infraction', 'accept', '--transaction', id], /accepted already/)
+    await cli.expectFailure(['infraction', 'accept', '--transaction', id], /already accepted/)
     expect((await auditOf(id)).map(({ action }) => action)).toEqual(['infraction.open', 'infraction.accept'])
   })
 
@@ -324,7 +324,7 @@ describe('guiche infraction', () => {
       (await cli.runJson<{ id: string }>(['infraction', 'open', '--transaction', id, ...of])).id
     const [first, second] = [await open('--amount', '500', '--reason', 'first'), await open('--amount', '300')]
     const reject = ['infraction', 'reject', '--transaction', id]
-    const deadline = String.raw`decided until \d{4}-\d\d-\d\dT[\d:.]+Z`
+    const deadline = String.raw`to be decided by \d{4}-\d\d-\d\dT[\d:.]+Z`
     const list = new RegExp(`${first} +R\\$ 5,00 · ${deadline} · first\n${second} +R\\$ 3,00 · ${deadline}`)
     await cli.expectFailure(reject, list)
     await cli.expectFailure([...reject, '--dispute', randomUUID()], list)
@@ -338,7 +338,7 @@ describe('guiche infraction', () => {
     const none = ['infraction', 'accept', '--transaction', randomUUID()]
     await cli.expectFailure(none, /There is no transaction/)
     const id = await pay(100)
-    await cli.expectFailure(['infraction', 'reject', '--transaction', id], /no dispute that is to be decided/)
+    await cli.expectFailure(['infraction', 'reject', '--transaction', id], /no undecided dispute/)
   })
 })
 

@@ -196,7 +196,7 @@ describe('is refused', () => {
     await fill('FAILED', 2 * refundsMax, 2)
     await untilRefund(service, id, await refund(service, id, { amount: 1 }), 'REFUNDED')
     const answer = await askForRefund(service, id, { amount: 1 })
-    expect([answer.status, answer.text]).toEqual([422, expect.stringContaining(`${refundsMax} refunds at most`)])
+    expect([answer.status, answer.text]).toEqual([422, expect.stringContaining(`at most ${refundsMax} refunds`)])
     await service.db.query(sql`delete from refunds where transaction_id = ${id} and idempotency_key like 'filler-%'`)
   })
 
