@@ -16,9 +16,9 @@ import {
   type Verification,
 } from './ledger/verify.ts'
 import { findBookedFor } from './ledger/verify-store.ts'
+import { dayOf } from './lib/brasilia.ts'
 import type { Clock } from './lib/clock.ts'
 import { createPace } from './lib/pace.ts'
-import { dayOf } from './reconciliation/days.ts'
 import { correctionVerification } from './reconciliation/verify.ts'
 import { verifySignedAudit, verifySignedTransfers } from './reconciliation/verify-audit.ts'
 import { suspenseVerification } from './suspense/verify.ts'

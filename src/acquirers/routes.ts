@@ -1,3 +1,4 @@
+import { toWallTime } from '../lib/brasilia.ts'
 export const days = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const
 export type Day = (typeof days)[number]
 
@@ -76,18 +77,7 @@ function toMinutes(time: string): number {
 /** The day of the week, Sunday is 0, and the minute of the day. */
 type Wall = { day: number; minute: number }
 
-const format = new Intl.DateTimeFormat('en-US', {
-  timeZone: 'America/Sao_Paulo',
-  hourCycle: 'h23',
-  weekday: 'short',
-  hour: 'numeric',
-  minute: 'numeric',
-})
-
-const dayNames: readonly string[] = days
-
 function toWall(at: Date): Wall {
-  const shown = new Map(format.formatToParts(at).map(({ type, value }) => [type, value]))
-  const day = dayNames.indexOf(shown.get('weekday')?.toLowerCase() ?? '')
-  return { day, minute: toMinutes(`${shown.get('hour')}:${shown.get('minute')}`) }
+  const wall = toWallTime(at)
+  return { day: wall.getUTCDay(), minute: wall.getUTCHours() * 60 + wall.getUTCMinutes() }
 }

@@ -1,5 +1,6 @@
 import type { Db } from '../db/sql.ts'
 import type { Balances } from '../ledger/accounts.ts'
+import { dayBefore, dayOf, windowOf } from '../lib/brasilia.ts'
 import type { Clock } from '../lib/clock.ts'
 import {
   type DayRow,
@@ -34,9 +35,7 @@ export type Overview = {
 }
 
 const hourMs = 3_600_000
-const dayMs = 24 * hourMs
-/** Midnight in Brazil, which has had no summer time since 2019. */
-const midnightMs = 3 * hourMs
+const payTimesMs = 7 * 24 * hourMs
 /** How old the figures may be that many people look at. */
 const ageMaxMs = 5_000
 
@@ -57,12 +56,13 @@ export function createOverview({ db, clock }: { db: Db; clock: Clock }) {
 }
 
 async function readOverview(db: Db, whose: Whose, { now, days }: { now: number; days: number }): Promise<Overview> {
-  const today = Math.floor((now - midnightMs) / dayMs)
-  const names = Array.from({ length: Math.max(2, days) }, (_, index) => toDay(today - Math.max(2, days) + 1 + index))
+  const today = dayOf(new Date(now))
+  const midnight = windowOf(today).from
+  const names = lastDays(today, Math.max(2, days))
   const [rows, hours, times, balances] = await Promise.all([
-    listDays(db, whose, names[0] ?? toDay(today)),
-    listHours(db, whose, new Date(today * dayMs + midnightMs)),
-    findPayTimes(db, whose, new Date(now - 7 * dayMs)),
+    listDays(db, whose, names[0] ?? today),
+    listHours(db, whose, midnight),
+    findPayTimes(db, whose, new Date(now - payTimesMs)),
     sumBalances(db, whose),
   ])
   const all = names.map((day) => ({ day, ...toFigures(rows.filter((row) => row.day === day)) }))
@@ -71,7 +71,7 @@ async function readOverview(db: Db, whose: Whose, { now, days }: { now: number; 
     today: all.at(-1) ?? none,
     yesterday: all.at(-2) ?? none,
     days: all.slice(-days),
-    hours: fillHours(hours, { from: today * dayMs + midnightMs, to: now }),
+    hours: fillHours(hours, { from: midnight.getTime(), to: now }),
     timeToPay: { sample: times.sample, medianSeconds: times.median, p90Seconds: times.p90 },
     balances,
   }
@@ -101,6 +101,8 @@ function fillHours(rows: HourRow[], { from, to }: { from: number; to: number }):
   })
 }
 
-function toDay(day: number): string {
-  return new Date(day * dayMs).toISOString().slice(0, 10)
+function lastDays(today: string, count: number): string[] {
+  const days = [today]
+  while (days.length < count) days.unshift(dayBefore(days[0] ?? today))
+  return days
 }

@@ -1,3 +1,4 @@
+import { brasilia } from '../lib/brasilia.ts'
 import { inReais } from '../lib/money.ts'
 import type { PageState } from './state.ts'
 
@@ -50,11 +51,10 @@ type Words = {
 /** What is shown in place of a payment. */
 export type Notice = 'unknown' | 'limited' | 'broken'
 
-const timeZone = 'America/Sao_Paulo'
 const day = (locale: string) =>
-  new Intl.DateTimeFormat(locale, { timeZone, dateStyle: locale === 'pt-BR' ? 'short' : 'medium' })
+  new Intl.DateTimeFormat(locale, { timeZone: brasilia, dateStyle: locale === 'pt-BR' ? 'short' : 'medium' })
 const time = (locale: string) =>
-  new Intl.DateTimeFormat(locale, { timeZone, hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
+  new Intl.DateTimeFormat(locale, { timeZone: brasilia, hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
 const days = { pt: day('pt-BR'), en: day('en-US') }
 const times = { pt: time('pt-BR'), en: time('en-US') }
 const reaisInEnglish = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'BRL' })

@@ -2,7 +2,7 @@ import type { JWK } from 'jose'
 import { type Db, sql, type Tx } from '../db/sql.ts'
 import { clearingAccount } from '../ledger/accounts.ts'
 import { assert } from '../lib/assert.ts'
-import type { Window } from './days.ts'
+import type { Window } from '../lib/brasilia.ts'
 
 export type StatementRow = {
   acquirer: string

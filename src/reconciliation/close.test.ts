@@ -9,7 +9,7 @@ import { recordAction } from '../audit/record.ts'
 import { findAuditHead } from '../audit/store.ts'
 import { createKeyRing } from '../auth/keys.ts'
 import { raw, sql } from '../db/sql.ts'
-import { closeDay } from './close.ts'
+import { assertDayIsOver, closeDay } from './close.ts'
 import { findStatement } from './close-store.ts'
 import { confirmDifference } from './decide.ts'
 import { publicStatementKeys, verifyStatement } from './sign.ts'
@@ -227,4 +227,12 @@ it('closes nothing while the acquirer cannot be read to the end, nor a day that 
   expect(await closeDay(cut, { acquirer: cut.acquirer, day })).toMatchObject({ state: 'interrupted' })
   expect(await findStatement(database.db, { acquirer: 'bank', day })).toBeNull()
   await expect(close('2026-11-21')).rejects.toThrow(/is not over in Brasília/)
+})
+
+it('closes a day once it is over in Brasília, and refuses what is no date', () => {
+  const now = new Date('2026-11-21T03:00:00.000Z')
+  expect(() => assertDayIsOver('2026-11-20', now)).not.toThrow()
+  expect(() => assertDayIsOver('2026-11-20', new Date(now.getTime() - 1))).toThrow(/is not over in Brasília/)
+  for (const text of ['2026-02-30', '2026-13-01', '20/11/2026', ''])
+    expect(() => assertDayIsOver(text, now)).toThrow(/is no date/)
 })

@@ -3,6 +3,8 @@ import type { Acquirer } from '../acquirers/acquirer.ts'
 import { findAuditHead } from '../audit/store.ts'
 import { workLong } from '../db/long-work.ts'
 import type { Tx } from '../db/sql.ts'
+import { dayBefore, nextDay, windowOf } from '../lib/brasilia.ts'
+import { AppError } from '../lib/errors.ts'
 import { canonicalJson } from '../lib/json.ts'
 import type { SecretKey } from '../lib/secrets.ts'
 import {
@@ -14,7 +16,6 @@ import {
   sumDated,
   sumMoved,
 } from './close-store.ts'
-import { assertDayIsOver, dayBefore, windowOf } from './days.ts'
 import { type ReconcileDeps, type RunResult, reconcile } from './run.ts'
 import { signStatement } from './sign.ts'
 import { type Amount, type Content, changesSince, type Statement, toContent } from './statement.ts'
@@ -63,6 +64,17 @@ export async function closeDay(
     await lockClosing(tx, acquirer.name)
     return await sign(tx, deps, { content, run })
   })
+}
+
+/** @throws {AppError} `validation_failed` for a date that is none, or a day that is not over */
+export function assertDayIsOver(day: string, now: Date): void {
+  const isDate = /^\d{4}-\d{2}-\d{2}$/.test(day) && !Number.isNaN(Date.parse(day)) && dayBefore(nextDay(day)) === day
+  if (!isDate) throw new AppError('validation_failed', { detail: `${day} is no date. Give it as 2026-11-20.` })
+  const { to } = windowOf(day)
+  if (to > now)
+    throw new AppError('validation_failed', {
+      detail: `${day} is not over in Brasília: it can be closed from ${to.toISOString()} on.`,
+    })
 }
 
 async function describe(tx: Tx, { day, run, now }: { day: string; run: RunResult; now: Date }): Promise<Content> {

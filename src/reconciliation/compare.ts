@@ -1,6 +1,6 @@
+import type { Window } from '../lib/brasilia.ts'
 import { inReais } from '../lib/money.ts'
 import type { Found, Proposal, Side, Subject } from './classes.ts'
-import type { Window } from './days.ts'
 
 /** Not booked, and younger than this: the service is still coming to it. */
 export const graceMs = 15 * 60_000

@@ -1,11 +1,11 @@
 import type { Acquirer, MoneyOut, Payment, PayoutListed, UnreadableEntry } from '../acquirers/acquirer.ts'
 import type { Db } from '../db/sql.ts'
 import { eachAtOnce } from '../lib/at-once.ts'
+import type { Window } from '../lib/brasilia.ts'
 import { createPace } from '../lib/pace.ts'
 import { fromTxid, toTxid } from '../pix/ids.ts'
 import { findPayoutKey } from '../withdrawals/store.ts'
 import type { Subject } from './classes.ts'
-import type { Window } from './days.ts'
 import { insertListed, type Listed, listUnlistedPayouts } from './pairs-store.ts'
 
 type Reading = {

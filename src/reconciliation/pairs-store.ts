@@ -1,8 +1,8 @@
 import { rowsParam } from '../db/rows-param.ts'
 import { type Db, type Sql, sql } from '../db/sql.ts'
+import type { Window } from '../lib/brasilia.ts'
 import type { Subject } from './classes.ts'
 import type { Pair } from './compare.ts'
-import type { Window } from './days.ts'
 
 /** What an acquirer lists, one row of a comparison. */
 export type Listed = {

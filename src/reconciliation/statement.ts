@@ -1,7 +1,7 @@
+import type { Window } from '../lib/brasilia.ts'
+import { brasilia } from '../lib/brasilia.ts'
 import type { Proposal, Side } from './classes.ts'
 import type { Booked, Moved, TransfersHash } from './close-store.ts'
-import type { Window } from './days.ts'
-import { timeZone } from './days.ts'
 import type { Listing } from './pairs-store.ts'
 import type { DifferenceRow } from './store.ts'
 
@@ -106,7 +106,7 @@ export function toContent({
     type: 'guiche-day-statement',
     acquirer,
     day,
-    timeZone,
+    timeZone: brasilia,
     from: window.from.toISOString(),
     to: window.to.toISOString(),
     books: toBooksSide(moved, opening.books),

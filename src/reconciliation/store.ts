@@ -1,7 +1,7 @@
 import { rowsParam } from '../db/rows-param.ts'
 import { type Db, empty, sql, type Tx } from '../db/sql.ts'
+import type { Window } from '../lib/brasilia.ts'
 import type { DifferenceClass, Found, Proposal, Side, Subject } from './classes.ts'
-import type { Window } from './days.ts'
 
 export type RunKind = 'rolling' | 'daily' | 'manual'
 

@@ -1,10 +1,10 @@
 import type { UnreadableEntry } from '../acquirers/acquirer.ts'
+import type { Window } from '../lib/brasilia.ts'
 import { AppError } from '../lib/errors.ts'
 import { fromTxid } from '../pix/ids.ts'
 import { type SettleDeps, settleOwned, wasAsked } from '../transactions/settle.ts'
 import { holdOrphan } from '../transactions/suspend.ts'
 import type { Found, Subject } from './classes.ts'
-import type { Window } from './days.ts'
 import type { DifferenceRow } from './store.ts'
 
 /**

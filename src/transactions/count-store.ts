@@ -1,12 +1,11 @@
 import { type Db, empty, type Sql, sql, type Tx } from '../db/sql.ts'
+import { brasilia, dayOf, nextDay, windowOf } from '../lib/brasilia.ts'
 import type { TransactionStatus } from './status.ts'
 
 /** The filters whose total is known without counting transactions. */
 export type CountedFilters = { startDate?: Date; endDate?: Date; statuses?: TransactionStatus[] }
 
 const dayMs = 86_400_000
-/** A day starts at midnight in Brazil, like the database function brazilian_day. */
-const midnightMs = 3 * 3_600_000
 
 /**
  * The number of a merchant's transactions, as an SQL expression: the sum of whole days, plus or minus what lies
@@ -20,17 +19,17 @@ export function countByDays(merchantId: string, filters: CountedFilters): Sql {
     select count(*) from transactions
     where merchant_id = ${merchantId} and created_at >= ${new Date(from)} and created_at < ${new Date(until)} ${ofStatus})`
 
-  const from = startDate?.getTime()
+  const from = startDate && withinCalendar(startDate.getTime())
   // created_at has milliseconds, and the filter's last one is included.
-  const until = endDate && endDate.getTime() + 1
+  const until = endDate && withinCalendar(endDate.getTime() + 1)
   if (from !== undefined && until !== undefined && until - from < 2 * dayMs) return between(from, until)
 
   const firstDay = from === undefined ? undefined : nearestDay(from)
   const endDay = until === undefined ? undefined : nearestDay(until)
   const days = sql`
     where merchant_id = ${merchantId} ${ofStatus}
-      ${firstDay === undefined ? empty : sql`and day >= ${toDay(firstDay)}`}
-      ${endDay === undefined ? empty : sql`and day < ${toDay(endDay)}`}`
+      ${firstDay === undefined ? empty : sql`and day >= ${firstDay}::date`}
+      ${endDay === undefined ? empty : sql`and day < ${endDay}::date`}`
   return sql`(
     select coalesce(sum(count), 0)::bigint from (
       select count from transaction_counts ${days}
@@ -55,7 +54,7 @@ export function startOfPage(merchantId: string, statuses: TransactionStatus[] | 
   const ofMerchant = sql`
     where merchant_id = ${merchantId} ${statuses ? sql`and status = any(${statuses})` : empty}`
   return sql`
-    select (day + 1)::timestamp at time zone interval '-3 hours' as before, ${offset} - (through - count) as rest
+    select (day + 1)::timestamp at time zone ${brasilia} as before, ${offset} - (through - count) as rest
     from (
       select day, sum(count) as count, sum(sum(count)) over (order by day desc) as through
       from (
@@ -68,16 +67,20 @@ export function startOfPage(merchantId: string, statuses: TransactionStatus[] | 
     where through > ${offset} order by day desc limit 1`
 }
 
-function nearestDay(time: number): number {
-  return Math.round((time - midnightMs) / dayMs)
+/** Every transaction was created between these years. Filters may name the years 0 and 9999, whose days need another calendar. */
+function withinCalendar(time: number): number {
+  return Math.min(Math.max(time, Date.UTC(2000, 0)), Date.UTC(2200, 0))
 }
 
-function midnight(day: number): number {
-  return day * dayMs + midnightMs
+/** The day whose first moment is nearest. */
+function nearestDay(time: number): string {
+  const day = dayOf(new Date(time))
+  const { from, to } = windowOf(day)
+  return time - from.getTime() < to.getTime() - time ? day : nextDay(day)
 }
 
-function toDay(day: number): Sql {
-  return sql`date '1970-01-01' + ${day}::integer`
+function midnight(day: string): number {
+  return windowOf(day).from.getTime()
 }
 
 /**

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { manualClock } from '../../test/support/clock.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
 import { type Db, raw, sql, toDb } from '../db/sql.ts'
+import { dayOf } from '../lib/brasilia.ts'
 import { type CountedFilters, countByDays, foldCounts } from './count-store.ts'
 import { verifyCounts, verifyCountsDaily } from './counts.ts'
 import { listTransactions } from './list-store.ts'
@@ -270,4 +271,11 @@ it('counts a merchant for longer than the pool lets a statement run', async () =
   holder.release()
   expect(await verifying).toMatchObject([{ merchantId: merchant, status: 'PAID' }])
   await impatient.pool.end()
+})
+
+it('has the days of lib/brasilia.ts in the database, also on days of 23 and 25 hours', async () => {
+  const hours = Array.from({ length: 5_000 }, (_, index) => new Date(Date.UTC(2017, 8, 1) + index * 3_600_000))
+  const rows = await db.query<{ at: Date; day: string }>(sql`
+    select at, brazilian_day(at)::text as day from unnest(${hours}::timestamptz[]) as at`)
+  expect(rows.filter(({ at, day }) => day !== dayOf(at))).toEqual([])
 })

@@ -252,7 +252,7 @@ export const mutations: Mutation[] = [
   },
   {
     name: 'an undone match leaves the fee where it is',
-    edits: [edit('src/orphans/undo.ts', 'paidUndone(amount, row.fee_amount ?? 0)', 'paidUndone(amount, 0)')],
+    edits: [edit('src/orphans/undo.ts', 'paidUndone(amount, row.fee_amount ?? 0,', 'paidUndone(amount, 0,')],
     caughtBy: 'test/e2e/orphan-undo.test.ts',
   },
   {
@@ -325,8 +325,8 @@ export const mutations: Mutation[] = [
   },
   {
     name: 'a day is closed in UTC',
-    edits: [edit('src/reconciliation/days.ts', "timeZone = 'America/Sao_Paulo'", "timeZone = 'UTC'")],
-    caughtBy: 'src/reconciliation/days.test.ts',
+    edits: [edit('src/lib/brasilia.ts', "brasilia = 'America/Sao_Paulo'", "brasilia = 'UTC'")],
+    caughtBy: 'src/lib/brasilia.test.ts',
   },
   {
     name: 'refunds go to who gave the code, not to who holds the money',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { assertDayIsOver, dayBefore, dayOf, nextDay, windowOf } from './days.ts'
+import { dayBefore, dayOf, nextDay, windowOf } from './brasilia.ts'
 
 const hours = ({ from, to }: { from: Date; to: Date }) => (to.getTime() - from.getTime()) / 3_600_000
 
@@ -23,13 +23,5 @@ describe('a day in Brasília time', () => {
       expect([dayOf(from), dayOf(new Date(to.getTime() - 1))]).toEqual([day, day])
       expect(dayOf(new Date(from.getTime() - 1))).toBe(dayBefore(day))
     }
-  })
-
-  it('can be closed once it is over, and must be a date', () => {
-    const now = new Date('2026-11-21T03:00:00.000Z')
-    expect(() => assertDayIsOver('2026-11-20', now)).not.toThrow()
-    expect(() => assertDayIsOver('2026-11-20', new Date(now.getTime() - 1))).toThrow(/is not over in Brasília/)
-    for (const text of ['2026-02-30', '2026-13-01', '20/11/2026', ''])
-      expect(() => assertDayIsOver(text, now)).toThrow(/is no date/)
   })
 })
