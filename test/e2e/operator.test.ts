@@ -209,7 +209,7 @@ describe('guiche ledger', () => {
     await cli.read(['ledger', 'stop', '--reason', 'a breach'])
     await cli.expectFailure(['ledger', 'release'], /still do not agree, so nothing is released.*\n {2}trial_balance: /)
     expect(await cli.read(['ledger', 'release', '--force'])).toContain(
-      'stops money again when it looks at every cent next',
+      'freezes payouts again when it verifies the ledger next',
     )
     const last = (await cli.runJson<Acted[]>(['audit', 'list', '--last', '1']))[0]
     expect(last).toMatchObject({ action: 'ledger.release', details: { reason: 'a breach', breaches: 2 } })
