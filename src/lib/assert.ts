@@ -1,4 +1,4 @@
-/** A promise of our own that was broken: a bug, never a caller's mistake. */
+/** A bug in Guichê, never a caller's mistake. */
 export class BrokenInvariant extends Error {
   constructor(message: string) {
     super(`Broken invariant: ${message}`)
@@ -6,7 +6,7 @@ export class BrokenInvariant extends Error {
   }
 }
 
-/** Stops on a broken promise of our own. */
+/** Throws {@link BrokenInvariant} if the condition does not hold. */
 export function assert(condition: unknown, message: string): asserts condition {
   if (!condition) throw new BrokenInvariant(message)
 }

@@ -10,18 +10,18 @@ async function inMs(ms: number, failure?: Error): Promise<number> {
   return ms
 }
 
-describe('statements that are sent together', () => {
-  it('give their results in their order', async () => {
+describe('pipelined statements', () => {
+  it('return their results in order', async () => {
     expect(await together(inMs(3), inMs(1), inMs(2))).toEqual([3, 1, 2])
   })
 
-  it('fail for the reason and not for what came behind it, whichever is heard of first', async () => {
+  it('fail with the original error, not with the errors that it caused, whichever arrives first', async () => {
     const reason = new Error('a row is refused')
     await expect(together(inMs(1, behindFailure), inMs(3, reason), inMs(2, behindFailure))).rejects.toBe(reason)
     await expect(together(inMs(1), inMs(1, behindFailure))).rejects.toBe(behindFailure)
   })
 
-  it('fail once all of them have ended, so that none is sent behind a rollback', async () => {
+  it('fail only when all of them have finished, so that none runs after the rollback', async () => {
     let isOver = false
     const slow = inMs(20).then(() => {
       isOver = true

@@ -1,7 +1,10 @@
-/** Enough to hide the acquirer's answering time, and few enough for its rate limit. */
+/** Enough to hide the acquirer's response time, few enough for its rate limit. */
 const atOnceMax = 8
 
-/** Works on some of the items at a time until all are done, one fails, or it is time to stop. Nothing is under way when it returns. */
+/**
+ * Processes up to 8 items concurrently until all are done, one fails, or `stopping` is aborted. No work is in progress
+ * when it returns.
+ */
 export async function eachAtOnce<Item>(
   items: Iterable<Item>,
   stopping: AbortSignal,
@@ -20,13 +23,13 @@ export async function eachAtOnce<Item>(
   if (failures.length > 0) throw failures[0]
 }
 
-/** What PostgreSQL says of a statement that comes behind one that failed in the same transaction. */
+/** The SQLSTATE of a statement that PostgreSQL skips because an earlier one of its transaction failed. */
 const behindFailure = '25P02'
 
 /**
- * Sends statements of one transaction, or of several steps of it, without waiting for the answer to the one before. It waits for all of them:
- * what is still on its way when the transaction is rolled back would come behind that, and be a commit of its own. Fails for the reason
- * that was first.
+ * Sends several statements of a transaction without waiting for each other's answers, and waits for all of them: a
+ * statement still in flight during the rollback would run after it and commit on its own. Throws the error that caused
+ * the others to fail.
  */
 export async function together<Results extends unknown[]>(
   ...works: { [Place in keyof Results]: Promise<Results[Place]> }

@@ -25,8 +25,8 @@ describe('parseDocument', () => {
     ['a CPF of one digit repeated', '111.111.111-11'],
     ['a CNPJ of one digit repeated', '00000000000000'],
     ['letters as check digits', '12ABC34501DEAB'],
-    ['a space around', ' 52998224725'],
-    ['a line break behind', '52998224725\n'],
+    ['a leading space', ' 52998224725'],
+    ['a trailing line break', '52998224725\n'],
     ['marks in the wrong place', '5299.822.47-25'],
     ['another mark', '529 982 247 25'],
     ['digits among letters', '5a2b9c9d8e2f2g4h7i2j5'],
@@ -49,7 +49,8 @@ describe('parseDocument', () => {
     )
   })
 
-  // Not of every CPF: where a check digit stands for two remainders of 11, one slip in some thousands goes unseen.
+  // This CPF, not every CPF: a check digit 0 represents two remainders modulo 11, so one typo in a few thousand goes
+  // undetected.
   it('refuses every single mistyped digit of this CPF', () => {
     const right = '52998224725'
     for (let at = 0; at < right.length; at += 1) {

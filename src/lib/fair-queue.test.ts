@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createFairQueue } from './fair-queue.ts'
 
-/** Works that end when they are told to, in a queue of two at once and one of each key. */
+/** Jobs that finish when the test says so, in a queue that runs two at a time and one per key. */
 function setUp() {
   const queue = createFairQueue({ maxConcurrency: 3, maxPerKey: 2, maxWaitingPerKey: 3 })
   const started: string[] = []
@@ -18,7 +18,7 @@ function setUp() {
   return { queue, started, add, end }
 }
 
-it('keeps room for others beside one that has many, and takes one of each in turn', async () => {
+it('leaves capacity for other keys when one key has many jobs, and serves the keys in turn', async () => {
   const { started, add, end } = setUp()
   for (const name of ['a1', 'a2', 'a3', 'a4']) void add('a', name)
   expect(started).toEqual(['a1', 'a2'])
@@ -31,13 +31,13 @@ it('keeps room for others beside one that has many, and takes one of each in tur
   await end('a1')
   expect(started.at(-1)).toBe('a3')
   await end('a2')
-  // c has waited since before a4 could begin.
+  // c was queued before a4 could start.
   expect(started.at(-1)).toBe('c1')
   await end('b2')
   expect(started).toEqual(['a1', 'a2', 'b1', 'b2', 'a3', 'c1', 'a4'])
 })
 
-it('refuses whoever has too many waiting, and nobody else', async () => {
+it('rejects a key that has too many jobs waiting, and no other key', async () => {
   const { started, add, end } = setUp()
   for (const name of ['a1', 'a2', 'a3', 'a4', 'a5']) void add('a', name)
   await expect(add('a', 'a6')).rejects.toMatchObject({ code: 'rate_limited' })
@@ -49,7 +49,7 @@ it('refuses whoever has too many waiting, and nobody else', async () => {
   expect(started).toEqual(['a1', 'a2', 'b1', 'a3', 'a4', 'a5', 'a6'])
 })
 
-it('goes on after one that failed, whose caller gets the failure', async () => {
+it('continues after a job fails, and rejects its caller', async () => {
   const queue = createFairQueue({ maxConcurrency: 1, maxPerKey: 1, maxWaitingPerKey: 1 })
   const failing = queue.run('a', async () => await Promise.reject(new Error('no')))
   const next = queue.run('a', async () => 'yes')

@@ -5,13 +5,13 @@ type Waiting = { start: () => void }
 export type FairQueue = { run<Result>(key: string, work: () => Promise<Result>): Promise<Result> }
 
 /**
- * Runs little at once, and of one key less than of all: the rest waits in line, one of each key in turn. Who has many waiting slows down
- * nobody but themselves.
+ * Limits how many jobs run at once, in total and per key. The rest wait, and the keys take turns: a key with many
+ * waiting jobs slows down nobody else.
  */
 export function createFairQueue(options: {
   maxConcurrency: number
   maxPerKey: number
-  /** More of one key are refused. */
+  /** Further jobs of the same key are rejected. */
   maxWaitingPerKey: number
 }): FairQueue {
   const running = new Map<string, number>()
@@ -32,7 +32,7 @@ export function createFairQueue(options: {
     else running.delete(key)
     for (const [next, line] of waiting) {
       if (!mayStart(next)) continue
-      // Behind all others, so that they come first the next time.
+      // Reinserted at the end of the map: the other keys come first next time.
       waiting.delete(next)
       const first = line.shift()
       if (line.length > 0) waiting.set(next, line)
@@ -64,7 +64,7 @@ export function createFairQueue(options: {
 
 function tooManyAtOnce(): AppError {
   return new AppError('rate_limited', {
-    detail: 'Too many of your lists and searches are waiting. Wait 1 s, and send fewer at once.',
+    detail: 'Too many of your list and search requests are waiting. Wait 1 s, then send fewer at the same time.',
     headers: { 'retry-after': '1' },
   })
 }

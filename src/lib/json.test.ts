@@ -15,10 +15,10 @@ describe('canonicalJson', () => {
     expect(canonicalJson(value)).toBe(text)
   })
 
-  it('is the same whatever the order of the members, and says the same', () => {
+  it('does not depend on the order of the fields, and keeps the content', () => {
     fc.assert(
       fc.property(fc.jsonValue({ stringUnit: 'binary' }), (value) => {
-        // Numbers as JSON has them: it knows no -0.
+        // A round trip through JSON, which has no -0.
         const plain: unknown = JSON.parse(JSON.stringify(value))
         const text = canonicalJson(plain)
         expect(canonicalJson(turned(plain))).toBe(text)

@@ -1,4 +1,7 @@
-/** JSON with the members of every object in one order, so that equal contents give equal text. Members without a value are left out. */
+/**
+ * JSON with the fields of every object in a fixed order, so that equal values give equal text. Undefined fields are
+ * left out.
+ */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(',')}]`
   if (!isObject(value)) return JSON.stringify(value)
@@ -13,13 +16,13 @@ export function canonicalJson(value: unknown): string {
 }
 
 /**
- * The paths at which two JSON values differ, as far down as objects go on both sides: `customer.email`, `items`.
- * Never the values themselves.
+ * The paths at which two JSON values differ, as deep as both sides are objects: `customer.email`, `items`. Never the
+ * values.
  */
 export function differingPaths(left: unknown, right: unknown, path = ''): string[] {
   if (!isObject(left) || !isObject(right)) return canonicalJson(left) === canonicalJson(right) ? [] : [path]
   const names = [...new Set([...Object.keys(left), ...Object.keys(right)])].sort()
-  // Not what every object inherits: a field may be named `__proto__` or `constructor`.
+  // Own properties only: a field may be named `__proto__` or `constructor`.
   const own = (object: Record<string, unknown>, name: string) =>
     Object.hasOwn(object, name) ? object[name] : undefined
   return names.flatMap((name) =>

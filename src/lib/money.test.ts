@@ -41,11 +41,11 @@ describe('toReais and fromReais', () => {
     '1e2.00',
     '12345678901.00',
     '١.٠٠',
-  ])('an amount is not read from %j', (text) => {
+  ])('%j is not an amount', (text) => {
     expect(fromReais(text)).toBeNull()
   })
 
-  it('bring every amount back unchanged, in the form of the standard', () => {
+  it('round-trip every amount, in the format of the standard', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 999_999_999_999 }), (value) => {
         const text = toReais(cents(value))
@@ -55,7 +55,7 @@ describe('toReais and fromReais', () => {
     )
   })
 
-  it('read nothing but that form', () => {
+  it('accept no other format', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(...'0123456789.,-e '), maxLength: 15 }), (text) => {
         expect(fromReais(text) !== null).toBe(/^\d{1,10}\.\d\d$/.test(text))

@@ -1,7 +1,10 @@
-/** Longer names are nobody's typing mistake, and comparing them costs their square. */
+/** Longer names are not typos, and comparing them takes quadratic time. */
 const lengthMax = 64
 
-/** The known name that somebody most likely meant; null where none is near. `external_code` is near `externalCode`, and `ammount` `amount`. */
+/**
+ * The known name that the caller most likely meant, or null. `external_code` gives `externalCode`, and `ammount` gives
+ * `amount`.
+ */
 export function findNearest(name: string, known: readonly string[]): string | null {
   if (name.length > lengthMax) return null
   const bare = toBare(name)
@@ -13,12 +16,12 @@ export function findNearest(name: string, known: readonly string[]): string | nu
   return nearest
 }
 
-/** How people spell a name in their own language: without regard to case, underscores, hyphens and brackets. */
+/** Ignores case, underscores, hyphens and brackets, which differ between programming languages. */
 function toBare(name: string): string {
   return name.toLowerCase().replace(/[^a-z\d]/g, '')
 }
 
-/** Letters to insert, drop, replace, or swap with their neighbour. */
+/** The edit distance: insertions, deletions, replacements and swaps of neighbouring letters. */
 function countEdits(from: string, to: string): number {
   let before: number[] = []
   let row = Array.from({ length: to.length + 1 }, (_, index) => index)

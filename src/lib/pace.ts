@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** After a step that waited for somebody else for minutes, say. */
+/** The longest pause. Without it, a step that waited for minutes would be followed by minutes of pause. */
 const restMaxMs = 1_000
 
 /**
- * For long work that nobody waits for: called after each step, it leaves processor and database to others for as long as the step took.
- * Without it, who waits for an answer shares them with the work all the time that it takes.
- *
+ * Slows down long background work: called after each step, it pauses for as long as the step took. Requests then get at
+ * least half of the processor and the database.
  * @throws when `stopping` is aborted meanwhile
  */
 export function createPace(stopping: AbortSignal): () => Promise<void> {

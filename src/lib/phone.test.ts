@@ -11,18 +11,18 @@ describe('isMobilePhone and isLandlinePhone', () => {
     '+55 11 98765-4321',
     '011 98765-4321',
     '+44 7911 123456',
-  ])('take %s for a mobile', (text) => {
+  ])('%s is a mobile', (text) => {
     expect([isMobilePhone(text), isLandlinePhone(text)]).toEqual([true, false])
   })
 
   it.each(['1133334444', '(11) 3333-4444', '+551133334444', '55 11 3333.4444', '+44 20 7946 0958'])(
-    'take %s for a landline',
+    '%s is a landline',
     (text) => {
       expect([isMobilePhone(text), isLandlinePhone(text)]).toEqual([false, true])
     },
   )
 
-  it('take a number for both where the country does not tell them apart', () => {
+  it('a number is both where the country does not distinguish them', () => {
     expect([isMobilePhone('+1 212 555 0100'), isLandlinePhone('+1 212 555 0100')]).toEqual([true, true])
   })
 
@@ -54,8 +54,8 @@ describe('isMobilePhone and isLandlinePhone', () => {
   })
 })
 
-describe('the usual spellings of Brazilian mobiles', () => {
-  it('are judged as the library judges them, in every area code', () => {
+describe('usual spellings of Brazilian mobile numbers', () => {
+  it('get the same answer as from the library, in every area code', () => {
     const differing: string[] = []
     for (let area = 10; area < 100; area += 1) {
       for (const local of ['900000000', '912345678', '987654321', '999999999', '887654321', '9876543210', '98765432']) {

@@ -1,10 +1,7 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, randomUUID } from 'node:crypto'
 import { assert } from './assert.ts'
 
-/**
- * The service's secret key: 32 bytes, and those it had before, newest first. What it protects is named by a purpose, and each purpose has a key of
- * its own.
- */
+/** The service's secret key (32 bytes) and its former keys, newest first. Each purpose has a key derived from it. */
 export type SecretKey = Readonly<{ current: Buffer; former: readonly Buffer[] }>
 
 type Purpose =
@@ -22,7 +19,7 @@ type Purpose =
   | 'second-factor'
   | 'person'
 
-/** These hashes make ids and protect nothing. They come from the first key, so that the same input keeps its id. */
+/** These hashes only make ids. They use the oldest key, so that the same input keeps its id after a key rotation. */
 const purposesOfIds = new Set<Purpose>(['transaction-id'])
 
 const keyBytes = 32
@@ -33,25 +30,27 @@ export function newSecretKey(): string {
   return randomBytes(keyBytes).toString('base64url')
 }
 
-/** Reads a secret key as {@link newSecretKey} writes it. Returns null when it is not 32 bytes in base64url or base64. */
+/** Parses the format of {@link newSecretKey}. Returns null unless it is 32 bytes in base64url or base64. */
 export function parseSecretKey(text: string): SecretKey | null {
   if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(text)) return null
   const bytes = Buffer.from(text, 'base64url')
   return bytes.length === keyBytes ? { current: bytes, former: [] } : null
 }
 
-/** 256 random bits as text: a client's or a webhook's secret. */
+/** 256 random bits as text: the secret of an API client or a webhook. */
 export function newSecret(): string {
   return randomBytes(keyBytes).toString('base64url')
 }
 
-/** HMAC-SHA-256 under the purpose's own key. */
+/** HMAC-SHA-256 with the key of the purpose. */
 export function keyedHash(key: SecretKey, purpose: Purpose, text: string): Buffer {
   const from = purposesOfIds.has(purpose) ? (key.former.at(-1) ?? key.current) : key.current
   return hmac(from, purpose, text)
 }
 
-/** The same, and what it was under each former key, in their order: for hashes that others keep, which stay valid. */
+/**
+ * The hash under the current key, then under each former key in order. For hashes that others store: they stay valid.
+ */
 export function keyedHashes(key: SecretKey, purpose: Purpose, text: string): [Buffer, ...Buffer[]] {
   return [hmac(key.current, purpose, text), ...key.former.map((one) => hmac(one, purpose, text))]
 }
@@ -67,15 +66,15 @@ export function seal(key: SecretKey, purpose: Purpose, plaintext: string): Buffe
   return Buffer.concat([iv, cipher.update(plaintext, 'utf8'), cipher.final(), cipher.getAuthTag()])
 }
 
-/** The inverse of {@link seal}. Throws when the key is another one or a byte was changed. */
+/** The inverse of {@link seal}. Throws if the key is a different one or the data was changed. */
 export function unseal(key: SecretKey, purpose: Purpose, sealed: Buffer): string {
-  assert(sealed.length >= ivBytes + tagBytes, 'a sealed value is cut short')
+  assert(sealed.length >= ivBytes + tagBytes, 'a sealed value is too short')
   const decipher = createDecipheriv('aes-256-gcm', deriveKey(key.current, purpose), sealed.subarray(0, ivBytes))
   decipher.setAuthTag(sealed.subarray(-tagBytes))
   return decipher.update(sealed.subarray(ivBytes, -tagBytes), undefined, 'utf8') + decipher.final('utf8')
 }
 
-/** A UUID v4, random, or the same one every time for the same 16 bytes or more of a keyed hash. */
+/** A UUID v4: random, or derived from at least 16 bytes of a keyed hash, so that the same hash gives the same UUID. */
 export function newUuid(from?: Buffer): string {
   if (!from) return randomUUID()
   const bytes = Buffer.from(from.subarray(0, 16))

@@ -1,10 +1,10 @@
 export type Signal = {
   notify(): void
-  /** Resolves at the next notify(), at once after one that nobody has waited for yet, or when the time is over. */
+  /** Resolves at the next notify(), immediately if notify() was called since the last wait, or after `ms`. */
   wait(ms: number): Promise<void>
 }
 
-/** One loop waits, until somebody notifies it or the time is over. */
+/** Lets one loop sleep until it is notified or the time is over. */
 export function createSignal(): Signal {
   let isNotified = false
   let wake = () => {}

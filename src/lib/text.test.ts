@@ -37,7 +37,7 @@ describe('isInternationalName', () => {
     expect(isInternationalName(name)).toBe(false)
   })
 
-  it('never accepts what may not be stored', () => {
+  it('never accepts characters that cannot be stored', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         if (isInternationalName(text)) expect(hasForbiddenCharacters(text)).toBe(false)
@@ -55,7 +55,7 @@ describe('hasForbiddenCharacters', () => {
     expect(hasForbiddenCharacters(text)).toBe(false)
   })
 
-  it('lets through only what survives UTF-8', () => {
+  it('accepts only text that survives UTF-8', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: fc.integer({ min: 0, max: 0xffff }).map((c) => String.fromCharCode(c)) }),
@@ -83,7 +83,7 @@ describe('toSearchText', () => {
     expect(toSearchText(text)).toBe(folded)
   })
 
-  it('is the same whatever the case and the normal form', () => {
+  it('does not depend on case or Unicode normal form', () => {
     const letters = fc.string({ unit: fc.constantFrom(...'aãáçéêíóõúüñABCÃÇÉß '), maxLength: 30 })
     fc.assert(
       fc.property(letters, (text) => {
@@ -95,8 +95,8 @@ describe('toSearchText', () => {
     )
   })
 
-  // Letters of Western Europe go a shorter way.
-  it('folds each letter alike, whatever stands beside it', () => {
+  // Letters of Western Europe take the fast path.
+  it('folds each letter the same, whatever its neighbours', () => {
     const latin = Array.from({ length: 0xe0 }, (_, unit) => String.fromCharCode(0x20 + unit)).filter(
       (letter) => !/\p{Cc}/u.test(letter),
     )
