@@ -9,7 +9,7 @@ const codes: Record<string, ErrorCode> = {
   HPE_HEADER_OVERFLOW: 'headers_too_large',
 }
 
-/** Answers what cannot be read as HTTP, which neither a route nor a hook ever sees, and hangs up. */
+/** Answers bytes that cannot be parsed as HTTP, which never reach a route or a hook, and closes the connection. */
 export function answerBrokenRequest(
   error: Error & { code?: string },
   socket: Socket,

@@ -1,22 +1,22 @@
 import type { FastifyRequest } from 'fastify'
 import { assert } from '../lib/assert.ts'
 
-/** Who makes a request, once the guard has let it in. */
+/** Who makes a request, set once the guard has accepted it. */
 export type Caller = { merchantId: string; clientId: string }
 
-/** A person who is signed in to the dashboard. */
+/** A user who is signed in to the dashboard. */
 export type SignedIn = {
   id: string
   email: string
   name: string
   role: string
-  /** Null for one of the operator's people. */
+  /** Null for the operator's users. */
   merchant: { merchantId: string; clientId: string; name: string } | null
   permissions: readonly string[]
   hasSecondFactor: boolean
-  /** The role needs one, and there is none yet: nothing is open but one's own account. */
+  /** The role requires a second factor and the user has none yet: only their own account is open to them. */
   needsSecondFactor: boolean
-  /** What the session's requests that change something carry besides the cookie. */
+  /** The token that requests of this session send, besides the cookie, when they change something. */
   csrfToken: string
 }
 
@@ -27,19 +27,19 @@ declare module 'fastify' {
   }
 }
 
-/** The caller of a route that declares a scope. */
+/** The caller, on a route that declares a scope. */
 export function callerOf(request: FastifyRequest): Caller {
-  assert(request.caller, 'the guard let nobody in without a caller')
+  assert(request.caller, 'the guard admits no request without a caller')
   return request.caller
 }
 
-/** Who asks on a route that declares a permission. */
+/** The signed-in user, on a route that declares a permission. */
 export function userOf(request: FastifyRequest): SignedIn {
-  assert(request.user, 'the guard let nobody in who is not signed in')
+  assert(request.user, 'the guard admits no request without a signed-in user')
   return request.user
 }
 
-/** Which merchant's records a person may see: null for all, as the operator's people do. */
+/** The merchant whose records a user may see. Null for the operator's users, who see all. */
 export function merchantSeenBy(user: SignedIn): string | null {
   return user.merchant?.merchantId ?? null
 }

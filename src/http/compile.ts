@@ -3,9 +3,10 @@ import { assert } from '../lib/assert.ts'
 import type { Server } from './server.ts'
 
 /**
- * Makes the code that checks a route's requests and writes its answers when the route is first asked. All at the start is a fifth of it,
- * and megabytes for hundreds of routes of which most are never asked. A test makes them all, so that a schema that cannot be compiled
- * does not wait for a request. Must be called before the routes are registered.
+ * Compiles a route's validator and serializer at its first request. Compiling all at startup would take about a fifth
+ * of the startup time and megabytes for hundreds of routes, most of which are never called. A test compiles them all,
+ * so that a schema that cannot be compiled is found before a request finds it. Must be called before the routes are
+ * registered.
  */
 export function compileAtFirstUse(app: Server): void {
   const compileValidator = app.validatorCompiler

@@ -2,7 +2,7 @@ import type { Server as HttpServer } from 'node:http'
 import { BlockList, isIPv6, type Socket } from 'node:net'
 import { toHost } from './rate-limit.ts'
 
-/** Whether the other end of a connection is one of these addresses and networks (`127.0.0.1`, `10.0.0.0/8`). */
+/** Returns a check whether a connection's peer is in these addresses and networks (`127.0.0.1`, `10.0.0.0/8`). */
 export function createProxyCheck(trustedProxies: string[]): (peer: string) => boolean {
   const list = new BlockList()
   for (const one of trustedProxies) {
@@ -11,13 +11,13 @@ export function createProxyCheck(trustedProxies: string[]): (peer: string) => bo
     if (bits === undefined) list.addAddress(address, family)
     else list.addSubnet(address, Number(bits), family)
   }
-  // An IPv4 address that was reached over IPv6 (::ffff:127.0.0.1) is found among those of IPv4.
+  // BlockList matches an IPv4-mapped IPv6 address (::ffff:127.0.0.1) against the IPv4 entries.
   return (peer) => list.check(peer, isIPv6(peer) ? 'ipv6' : 'ipv4')
 }
 
 /**
- * Keeps one host from taking all connections that the service has. Trusted proxies are exempt: they have the connections of everybody. 0 is no
- * limit.
+ * Limits the connections per host, so that one host cannot take all of them. Trusted proxies are exempt: they carry
+ * everybody's connections. 0 means no limit.
  */
 export function limitConnectionsPerHost(
   server: HttpServer,
@@ -41,7 +41,7 @@ export function limitConnectionsPerHost(
   })
 }
 
-/** Without a look at what was sent: with many of them that is what there is no time for. */
+/** Does not read the request: when there are many such connections, there is no time for it. */
 function refuse(socket: Socket): void {
   socket.on('error', () => {})
   const head = 'HTTP/1.1 429 Too Many Requests\r\nRetry-After: 5\r\nContent-Length: 0\r\nConnection: close\r\n\r\n'

@@ -9,20 +9,24 @@ import { type Column, sendCsv, wantsCsv, writeCsv } from './csv.ts'
 
 describe('a line of CSV', () => {
   it.each<[string, (string | number | Date | null)[], string]>([
-    ['leaves plain text, numbers and moments as they are', ['a b', -5, new Date(0)], 'a b,-5,1970-01-01T00:00:00.000Z'],
-    ['is empty where there is nothing', [null, '', null], ',,'],
     [
-      'quotes what would end a cell or a line',
+      'leaves plain text and numbers as they are, and writes dates in ISO 8601',
+      ['a b', -5, new Date(0)],
+      'a b,-5,1970-01-01T00:00:00.000Z',
+    ],
+    ['leaves the cell of a null empty', [null, '', null], ',,'],
+    [
+      'quotes characters that would end a cell or a line',
       ['a,b', 'say "so"', 'two\r\nlines'],
       '"a,b","say ""so""","two\r\nlines"',
     ],
-    ['makes text of formulas', ['=1+1', '+55', '-x', '@SUM(A1)', '\tx'], "'=1+1,'+55,'-x,'@SUM(A1),'\tx"],
+    ['turns formulas into text', ['=1+1', '+55', '-x', '@SUM(A1)', '\tx'], "'=1+1,'+55,'-x,'@SUM(A1),'\tx"],
     [
-      'makes text of formulas behind what cannot be seen, and of full-width ones',
+      'turns formulas after invisible characters, and full-width ones, into text',
       [' =1', '\u00a0+1', '\u200b-1', '\ufeff@A', '＝1', '＋1', '－1', '＠A', ' \u200b＝1'],
       "' =1,'\u00a0+1,'\u200b-1,'\ufeff@A,'＝1,'＋1,'－1,'＠A,' \u200b＝1",
     ],
-    ['quotes a formula too', ['=HYPERLINK("x","y")'], `"'=HYPERLINK(""x"",""y"")"`],
+    ['quotes a formula as well', ['=HYPERLINK("x","y")'], `"'=HYPERLINK(""x"",""y"")"`],
   ])('%s', async (_, cells, line) => {
     const columns = cells.map((cell, index): Column<number> => [`c${index}`, () => cell])
     const names = columns.map(([name]) => name).join(',')
@@ -67,19 +71,19 @@ describe('an export', () => {
     }
   }
 
-  it('goes at the pace of its reader, and ends when the reader goes', async () => {
+  it('produces rows only as fast as the client reads, and ends when the client disconnects', async () => {
     const request = get({ port: (app.server.address() as AddressInfo).port, path: '/export' })
     const [answer] = await once(request, 'response')
     expect(answer.headers['content-disposition']).toBe('attachment; filename="endless.csv"')
     answer.pause()
-    // As much as sockets hold on both sides, and no more.
+    // Only as much as the socket buffers on both sides hold.
     await stable(() => made)
     const asked = made
     await sleep(100)
     expect(made).toBe(asked)
     expect(ended).toBe(false)
 
-    // The reader takes some megabytes more, and as many are made.
+    // When the client reads some more megabytes, as many are produced.
     let read = 0
     for await (const chunk of answer) {
       read += chunk.length
@@ -91,7 +95,7 @@ describe('an export', () => {
     expect(ended).toBe(true)
   })
 
-  it('is not read for a request of its headers alone', async () => {
+  it('reads no rows for a HEAD request', async () => {
     const before = made
     const answer = await fetch(`${app.listeningOrigin}/export`, { method: 'HEAD' })
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/csv; charset=utf-8'])

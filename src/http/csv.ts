@@ -3,40 +3,40 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type TSchema, Type } from 'typebox'
 import { AppError } from '../lib/errors.ts'
 
-/** What an export adds to the description of its list. */
+/** The sentences that an export adds to the description of its list. */
 export const csvDescription =
-  'With `Accept: text/csv` all that match, as CSV (RFC 4180), and no pages. A cell that begins with `=`, `+`, `-` or `@` has an ' +
-  "apostrophe in front, so that no spreadsheet takes it for a formula: the key `+5511…` stands there as `'+5511…`."
+  'With `Accept: text/csv`: all matching rows as CSV (RFC 4180), without pages. A cell that begins with `=`, `+`, `-` or `@` gets an ' +
+  "apostrophe in front, so that no spreadsheet treats it as a formula: the key `+5511…` becomes `'+5511…`."
 
-/** The success of a list that is also an export. */
+/** The success response of a list that can also be exported. */
 export function pageOrCsv<Page extends TSchema>(page: Page) {
   return {
-    description: 'A page, or all that match as CSV',
+    description: 'A page, or all matching rows as CSV',
     content: { 'application/json': { schema: page }, 'text/csv': { schema: Type.String() } },
   }
 }
 
 export function wantsCsv(request: FastifyRequest): boolean {
   const ranges = (request.headers.accept ?? '').split(',')
-  // By `q=0` a client says what it does not take.
+  // `q=0` means that the client does not accept the type.
   return ranges.some((range) => /^\s*text\/csv\s*(;|$)/i.test(range) && !/;\s*q=0(\.0*)?\s*(;|$)/i.test(range))
 }
 
-/** Exports of one merchant at once, in each process. A person waits for one, a program for two. */
+/** Concurrent exports of one merchant, per process. A person needs one, a program at most two. */
 const exportsMax = 2
-/** A reader that takes nothing for so long has gone, or means to hold what others need. */
+/** A client that reads nothing for this long has gone, or blocks what others need. */
 const idleMsMax = 60_000
-/** Bytes that are ready for the reader; the pieces that they are made of are some hundred rows each. */
+/** Bytes buffered for the client. They are produced some hundred rows at a time. */
 const bufferBytes = 64 * 1024
 
-/** By the server: the exports that run, for each merchant. */
+/** Per server: how many exports run for each merchant. */
 const running = new WeakMap<object, Map<string, number>>()
 
 /**
- * Sent as it is read, by the pace of the reader: an export of years needs no more memory than a page. When the reader goes, or takes
- * nothing for a minute, nothing more is read; and nothing at all when it asks for the headers alone.
- *
- * @throws {AppError} `rate_limited` where the merchant has as many exports running as it may
+ * Streams an export as fast as the client reads it, so that an export of years needs no more memory than a page.
+ * Reading from the database stops when the client disconnects or reads nothing for a minute. A HEAD request reads
+ * nothing.
+ * @throws {AppError} `rate_limited` when the merchant already has the maximum number of exports running
  */
 export function sendCsv(
   reply: FastifyReply,
@@ -47,7 +47,7 @@ export function sendCsv(
   const { request, server } = reply
   const isHead = request.method === 'HEAD'
   const release = isHead ? () => {} : takeExport(server.server, request.caller?.merchantId ?? request.ip)
-  const stalled = () => stream.destroy(new Error('cut: the reader of an export took nothing for a minute'))
+  const stalled = () => stream.destroy(new Error('export aborted: the client read nothing for a minute'))
   const stream = Readable.from(isHead ? [] : whileRead(lines, { idleMs, stalled }), {
     objectMode: false,
     highWaterMark: bufferBytes,
@@ -65,7 +65,7 @@ function takeExport(server: object, key: string): () => void {
   const count = counts.get(key) ?? 0
   if (count >= exportsMax) {
     throw new AppError('rate_limited', {
-      detail: `${exportsMax} exports are running already. Read them to their end, or close them, and try again.`,
+      detail: `${exportsMax} exports are already running. Read them to the end, or close them, then try again.`,
       headers: { 'retry-after': '5' },
     })
   }
@@ -77,7 +77,7 @@ function takeExport(server: object, key: string): () => void {
   }
 }
 
-/** Calls `stalled` when a piece is not asked for within the time after the one before. */
+/** Calls `stalled` if the next piece is not requested within the time limit. */
 async function* whileRead(
   lines: AsyncGenerator<string>,
   { idleMs, stalled }: { idleMs: number; stalled: () => void },
@@ -94,10 +94,10 @@ async function* whileRead(
 
 type Value = string | number | Date | null
 
-/** A column's name and what a row has in it. Amounts stay in cents: a spreadsheet that guesses at decimals guesses wrong somewhere. */
+/** A column's name and its value in a row. Amounts stay in cents: a spreadsheet may misread a decimal separator. */
 export type Column<Row> = [name: string, toValue: (row: Row) => Value]
 
-/** The names of the columns, then all rows, piece by piece as they are read. */
+/** The header line, then the rows in pieces as they are read from the database. */
 export async function* writeCsv<Row>(columns: Column<Row>[], pieces: AsyncIterable<Row[]>): AsyncGenerator<string> {
   yield toLine(columns.map(([name]) => name))
   for await (const rows of pieces) {
@@ -118,8 +118,8 @@ function toCell(value: Value): string {
 }
 
 /**
- * What a spreadsheet would take for a formula, and run: others wrote it. An apostrophe makes it text. Some programs trim what cannot be seen
- * first, and read full-width characters (＝) as the plain ones.
+ * True for text that a spreadsheet would run as a formula; other people wrote this text. An apostrophe turns it into
+ * text. Some programs trim invisible characters first, and read full-width characters (＝) as the plain ones.
  */
 function isFormula(text: string): boolean {
   return /^[\t\r]/.test(text) || /^[=+\-@]/.test(text.replace(/^[\s\p{Cf}]+/u, '').normalize('NFKC'))

@@ -2,7 +2,7 @@ import { Ajv } from 'ajv'
 import { expect, it } from 'vitest'
 import { addOurFormats } from './formats.ts'
 
-it('accepts exactly the days that the calendar has', () => {
+it('accepts exactly the days of the calendar', () => {
   const ajv = new Ajv()
   addOurFormats(ajv)
   const accepts = ajv.compile({ type: 'string', format: 'iso-date' })
@@ -12,7 +12,7 @@ it('accepts exactly the days that the calendar has', () => {
     for (let month = 0; month <= 13; month += 1) {
       for (let day = 0; day <= 32; day += 1) {
         const text = `${year}-${two(month)}-${two(day)}`
-        // A day that the month does not have is read as one of the next, and one that no month has as none.
+        // Date reads a day that the month does not have as one of the next month, and a day above 31 as invalid.
         const isDay = new Date(`${text}T00:00:00Z`).getUTCDate() === day
         expect(accepts(text), text).toBe(isDay)
         if (isDay) days += 1

@@ -6,7 +6,7 @@ import { isLandlinePhone, isMobilePhone } from '../lib/phone.ts'
 import { isInternationalName } from '../lib/text.ts'
 import { detectPixKey, normalizePixKey, type PixKeyType } from '../pix/key.ts'
 
-/** A text format of the service interface, with the sentence that tells a caller what is expected. */
+/** A text format of the service interface, with the sentence that tells the caller what is expected. */
 type Format = { accepts: (text: string) => boolean; message: string }
 
 const formats: Record<string, Format> = {
@@ -68,7 +68,7 @@ export function addOurFormats(ajv: Ajv): void {
   for (const [name, format] of Object.entries(formats)) ajv.addFormat(name, format.accepts)
 }
 
-/** What is expected of a text in this format, as the end of a sentence that begins with the field's name. */
+/** What a text in this format must be, as the end of a sentence that begins with the field's name. */
 export function describeFormat(name: string): string {
   return formats[name]?.message ?? (name === 'email' ? 'must be a valid e-mail address' : `must be a valid ${name}`)
 }
@@ -78,7 +78,7 @@ const isoLength = '2026-01-31T12:00:00.000Z'.length
 const dateTime =
   /^(\d{4}-\d{2}-\d{2})T([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:[.,]\d{1,9})?)?(Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d)?$/i
 
-/** Reads an ISO 8601 date with time. An offset is honoured; without one the time is UTC. Null when it is none. */
+/** Parses an ISO 8601 date with time. An offset is applied; without one the time is UTC. Null for other text. */
 export function parseDateTime(text: string): Date | null {
   const match = dateTime.exec(text)
   if (!match?.[1] || !isCalendarDate(match[1])) return null
@@ -86,7 +86,7 @@ export function parseDateTime(text: string): Date | null {
   const date = new Date(
     `${text.slice(0, text.length - (match[5]?.length ?? 0)).replace(',', '.')}${offset}`.toUpperCase(),
   )
-  // An offset may lead out of the years that four digits can write.
+  // An offset may move the date outside the years of four digits.
   return !Number.isNaN(date.getTime()) && date.toISOString().length === isoLength ? date : null
 }
 
@@ -101,7 +101,7 @@ function daysIn(month: number, year: number): number {
   return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31
 }
 
-/** The moment that a date filter names, once its format was checked; undefined where none was given. */
+/** The instant that a date filter names, after its format was checked. Undefined if there was no filter. */
 export function toDate(text: string | undefined): Date | undefined {
   return text === undefined ? undefined : (parseDateTime(text) ?? undefined)
 }

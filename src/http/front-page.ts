@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto'
 import type { Server } from './server.ts'
 
-/** For a person who opens the bare address: where to go. Links are relative to it, so that they hold behind a proxy's path as well. */
+/**
+ * For a person who opens the bare address: links to where they may want to go. The links are relative, so that they
+ * also work under a proxy's path.
+ */
 export function registerFrontPage(app: Server, { isSimulated }: { isSimulated: boolean }): void {
   const pages = { en: toPage('en', isSimulated), pt: toPage('pt', isSimulated) }
   app.get('/', { config: { access: { public: true } }, schema: { hide: true } }, async (request, reply) => {

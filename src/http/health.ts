@@ -7,20 +7,23 @@ import type { Server } from './server.ts'
 type Options = {
   contentType: string
   readMetrics: () => Promise<string>
-  /** Null: whoever reaches the service may read the metrics, unless it is public: then nobody may. */
+  /** If null, anyone who reaches the service may read the metrics; on a public service nobody may. */
   metricsToken: string | null
-  /** Others than this machine can reach the service. */
+  /** Whether other machines can reach the service. */
   isPublic: boolean
   /** Rejects while the service cannot do its work. */
   checkReady: () => Promise<void>
 }
 
-/** Collecting the metrics takes several statements and some 20 ms of processor time. Where others reach the service, scrapes within this time share one collection. */
+/**
+ * Collecting the metrics takes several statements and some 20 ms of processor time. On a public service, scrapes within
+ * this time share one collection.
+ */
 const metricsAgeMaxMs = 1_000
 
 const State = Type.Object({ status: Type.String() })
 
-/** For whoever runs the service: is it alive, may it be sent requests, how is it doing. */
+/** For operators: liveness, readiness and metrics. */
 export function registerHealthRoutes(app: Server, options: Options): void {
   const config = { access: { public: true } } as const
   const readMetrics = readAtMostEvery(options.isPublic ? metricsAgeMaxMs : 0, options.readMetrics)
@@ -63,7 +66,7 @@ export function registerHealthRoutes(app: Server, options: Options): void {
         produces: ['text/plain'],
         response: {
           200: Type.String(),
-          401: problem('METRICS_TOKEN was not sent, or the service is public and has none'),
+          401: problem('METRICS_TOKEN was not sent, or the service is public and none is set'),
         },
       },
     },
@@ -80,13 +83,13 @@ function assertMayReadMetrics({ metricsToken, isPublic }: Options, authorization
   throw new AppError('invalid_token', {
     detail:
       metricsToken === null
-        ? 'This service can be reached from other machines, so its metrics are closed. Set METRICS_TOKEN and restart it, then send the header "Authorization: Bearer <METRICS_TOKEN>".'
+        ? 'Other machines can reach this service, so its metrics need a token. Set METRICS_TOKEN, restart the service, and send the header "Authorization: Bearer <METRICS_TOKEN>".'
         : 'Send the header "Authorization: Bearer <METRICS_TOKEN>", with the value that the service was configured with.',
     headers: { 'www-authenticate': 'Bearer realm="metrics"' },
   })
 }
 
-/** Callers within the time share one reading. A failure is not kept. */
+/** Callers within the time share one reading. A failure is not cached. */
 function readAtMostEvery(ageMaxMs: number, read: () => Promise<string>): () => Promise<string> {
   let last: { text: Promise<string>; startedAt: number } | null = null
   return () => {
@@ -100,7 +103,7 @@ function readAtMostEvery(ageMaxMs: number, read: () => Promise<string>): () => P
   }
 }
 
-/** In the same time wherever the two differ. */
+/** Compares in constant time. */
 function isEqual(left: string, right: string): boolean {
   const [one, other] = [left, right].map((text) => createHash('sha256').update(text).digest())
   return one !== undefined && other !== undefined && timingSafeEqual(one, other)

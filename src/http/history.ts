@@ -1,4 +1,4 @@
-/** Statuses with the date and the time spent in each, in milliseconds; null for the current one. */
+/** Statuses with their date and the milliseconds spent in each; null for the current one. */
 export function toStatusHistoryView<Status extends string>(statuses: Status[], dates: Date[]) {
   return statuses.map((status, index) => {
     const [from, to] = [dates[index], dates[index + 1]]

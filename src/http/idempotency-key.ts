@@ -2,19 +2,19 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { AppError } from '../lib/errors.ts'
 
-/** The header that means the same as `idempotencyKey` of the body, for the API reference; its limits are those of the body's. */
+/** The header equivalent of the body's `idempotencyKey`, for the API reference. The body's limits apply. */
 export const IdempotencyHeaders = Type.Object({
   'idempotency-key': Type.Optional(
     Type.String({
       description:
-        'The same as `idempotencyKey` of the body; both only when they are equal. `"abc"` in quotes, as the IETF draft has it, is the key `abc`.',
+        'Equivalent to `idempotencyKey` in the body; if both are sent they must be equal. `"abc"` in quotes, as in the IETF draft, is the key `abc`.',
     }),
   ),
 })
 
 /**
- * A key that came as a header is put into a body that has none, before the body is checked, so that what is wrong with it is told
- * together with all other faults. The handler then finds it in the body.
+ * Copies the header's key into a body that has none. Runs before validation, so that an invalid key is reported
+ * together with all other errors, and the handler finds the key in the body.
  */
 export function takeIdempotencyKeyFromHeader(request: FastifyRequest, _reply: FastifyReply, done: () => void): void {
   moveKey(request)
@@ -25,7 +25,7 @@ function moveKey(request: FastifyRequest): void {
   const { body } = request
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return
   const own = ('idempotencyKey' in body ? body.idempotencyKey : null) ?? undefined
-  // A key of another type is left to the schema.
+  // The schema rejects a key of another type.
   if (own !== undefined && typeof own !== 'string') return
   const header = request.headers['idempotency-key']
   if (header === undefined) return
@@ -37,16 +37,19 @@ function moveKey(request: FastifyRequest): void {
   else if (own !== key) throw refuse('differs', 'must be equal to idempotencyKey of the body when both are sent')
 }
 
-/** The draft of the IETF has the header as a structured string: `"abc"`, quotes and backslashes escaped. */
+/** The IETF draft defines the header as a structured string: `"abc"`, with escaped quotes and backslashes. */
 function unquote(header: string): string {
   const quoted = /^"((?:[^"\\]|\\["\\])*)"$/.exec(header.trim())?.[1]
   return quoted === undefined ? header : quoted.replace(/\\(.)/g, '$1')
 }
 
-/** The refusal of a key that came with another content before. It names the fields that differ, never what was stored. */
+/**
+ * The error for a key that was used before with different content. It names the fields that differ, never the stored
+ * values.
+ */
 export function idempotencyKeyReused(fields: string[], record: string): AppError {
   return new AppError('idempotency_key_reused', {
-    detail: `This idempotency key was used for a request with another content. Use a new key for a new ${record}.`,
+    detail: `This idempotency key was used for a request with different content. Use a new key for a new ${record}.`,
     fields: fields.map((field) => ({
       field,
       code: 'differs',

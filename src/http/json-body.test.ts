@@ -14,8 +14,8 @@ const detailOf = (text: string) => {
 }
 
 describe('a JSON body', () => {
-  it('is read as JSON.parse reads it, whatever it is', () => {
-    // JSON, and JSON in which some characters were dropped, doubled or replaced.
+  it('is parsed exactly as JSON.parse does, valid or not', () => {
+    // JSON, and JSON with some characters removed, doubled or replaced.
     const texts = fc
       .tuple(fc.json(), fc.nat(), fc.constantFrom('', ' ', '"', '{', '}', ',', ':', '0', '-', 'e1', '\\', 'é', '\n'))
       .map(
@@ -39,7 +39,7 @@ describe('a JSON body', () => {
     )
   })
 
-  it('that names a field twice says so, at any depth and however the name is written', () => {
+  it('reports a field that appears twice, at any depth and however the name is escaped', () => {
     expect(notesOf('{"a":1,"b":{"a":1},"c":[{"a":1},{"a":1}]}').duplicates).toEqual([])
     expect(notesOf('{"a":1,"a":1}').duplicates).toEqual([['a']])
     expect(notesOf('{"a":1,"\\u0061":1}').duplicates).toEqual([['a']])
@@ -48,7 +48,7 @@ describe('a JSON body', () => {
     expect(notesOf('{"a\\\\":1,"a\\\\\\"":1,"a":"\\\\\\\\"}').duplicates).toEqual([])
   })
 
-  it('notes numbers that are not short whole ones, and none that stand in a text', () => {
+  it('notes numbers other than short integers, and none inside a text', () => {
     expect(notesOf('{"a":"1.0","b":[1,-2,123456789012345,true,false,null]}').numbers).toEqual([])
     const text = '{"a":1.0,"b":[1e2,1E2,-0.5],"c":1234567890123456}'
     expect(notesOf(text).numbers.map((one) => `${one.path.join('.')} ${one.text}`)).toEqual([
@@ -60,7 +60,7 @@ describe('a JSON body', () => {
     ])
   })
 
-  it('knows of a number whether it comes back as it was', () => {
+  it('detects whether parsing changes a number', () => {
     for (const text of [
       '0',
       '-0',
@@ -95,11 +95,11 @@ describe('a JSON body', () => {
     ['{"a": 1', 'line 1, column 8: it ends too early'],
     ['{} {}', 'line 1, column 4: there is more after its end'],
     ['{"a": "x\ny"}', 'line 1, column 7: this text is not closed, or holds a line break or an unknown escape'],
-  ])('that is malformed says where: %s', (text, expected) => {
+  ])('reports where it is malformed: %s', (text, expected) => {
     expect(detailOf(text)).toBe(`The body is not valid JSON at ${expected}.`)
   })
 
-  it('may be nested as deeply as it likes, or be as long', () => {
+  it('may have any depth and any length', () => {
     expect(inspectJson(`${'['.repeat(30_000)}${']'.repeat(30_000)}`).error).toBeNull()
     expect(inspectJson(`${'{"a":'.repeat(12_000)}1${'}'.repeat(12_000)}`).error).toBeNull()
     expect(inspectJson(`"${'\\n'.repeat(30_000)}"`).error).toBeNull()

@@ -1,14 +1,14 @@
 import { AppError } from '../lib/errors.ts'
 
-/** Where a value is in a body: names of fields and indexes of items, from the outside in. */
+/** The path of a value in a body: field names and array indexes, from the outside in. */
 export type Path = (string | number)[]
 
-/** What JSON.parse keeps silent about: fields that appear twice in one object, and numbers that it may have changed. */
+/** What JSON.parse hides: fields that appear twice in one object, and numbers that it may have changed. */
 export type JsonNotes = { duplicates: Path[]; numbers: { path: Path; text: string }[] }
 
 type Inspection = JsonNotes & { error: { at: number; reason: string } | null }
 
-/** By the value that was parsed: the validator, which knows what each number is for, finds them there. */
+/** Keyed by the parsed value. The validator, which knows what each number is for, looks the notes up here. */
 const notesOf = new WeakMap<object, JsonNotes>()
 
 export function findJsonNotes(body: unknown): JsonNotes | null {
@@ -16,8 +16,8 @@ export function findJsonNotes(body: unknown): JsonNotes | null {
 }
 
 /**
- * Parses a body and keeps notes of what {@link findJsonNotes} gives. Nearly no body has anything to note: a quick pass finds that out.
- *
+ * Parses a body and stores the notes for {@link findJsonNotes}. A quick pass recognizes bodies without notes, which are
+ * nearly all.
  * @throws {AppError} `malformed_json` with the line and column
  */
 export function parseJsonBody(text: string): unknown {
@@ -47,10 +47,10 @@ function describeMalformed(text: string): string {
 }
 
 const [quote, backslash, colon, minus, zero, nine, dot, letterE] = [0x22, 0x5c, 0x3a, 0x2d, 0x30, 0x39, 0x2e, 0x65]
-/** As long may a whole number be and surely survive as a double. */
+/** An integer of up to this many digits is exact as a double. */
 const safeDigitsMax = 15
 
-/** The names of fields in a valid JSON text; -1 as soon as a number is there that is not a short whole one. */
+/** The number of field names in a valid JSON text, or -1 once it finds a number other than a short integer. */
 function countNames(text: string): number {
   let names = 0
   for (let at = 0; at < text.length; at += 1) {
@@ -78,10 +78,10 @@ function findEndOfText(text: string, start: number): number {
   }
 }
 
-/** No request that is accepted is nested more deeply (http/validate.ts). */
+/** Accepted requests are never nested more deeply (http/validate.ts). */
 const depthMax = 32
 
-/** The fields that are left in all objects of a value; -2 where it is nested so deeply that it will be refused for that. */
+/** The number of fields in all objects of a value, or -2 if it is nested too deeply and will be refused anyway. */
 function countMembers(value: object, depth: number): number {
   if (depth === depthMax) return -2
   let members = 0
@@ -91,7 +91,7 @@ function countMembers(value: object, depth: number): number {
     members += innerMembers
     return innerMembers !== -2
   }
-  // Not by the names of a list's items: 20,000 of them would be made into texts.
+  // Iterates the values, not the keys: the keys of 20,000 array items would all become strings.
   if (Array.isArray(value)) return value.every(count) ? members : -2
   const values: Record<string, unknown> = value as Record<string, unknown>
   for (const name in values) {
@@ -101,7 +101,7 @@ function countMembers(value: object, depth: number): number {
   return members
 }
 
-/** More than any refusal lists (http/validate.ts): what is above is cut off. */
+/** More than an error response lists (http/validate.ts). Further notes are dropped. */
 const notesMax = 500
 
 const space = /[ \t\n\r]*/y
@@ -113,8 +113,9 @@ const isPlain = /^-?\d{1,15}$/
 type Frame = { names: Set<string> | null; key: string | number }
 
 /**
- * Reads a text by the grammar of JSON (RFC 8259), without recursion: a text of 64 KiB can be nested 30,000 levels deep. States: VALUE and
- * NAME expect one; FIRST_VALUE and FIRST_NAME also the end of an empty list or object; AFTER expects a comma or an end.
+ * Reads a text by the JSON grammar (RFC 8259), without recursion: a text of 64 KiB can be nested 30,000 levels deep.
+ * States: VALUE and NAME expect one; FIRST_VALUE and FIRST_NAME also accept the end of an empty array or object; AFTER
+ * expects a comma or an end.
  */
 export function inspectJson(text: string): Inspection {
   const notes: JsonNotes = { duplicates: [], numbers: [] }
@@ -134,7 +135,7 @@ export function inspectJson(text: string): Inspection {
   const takeString = () => {
     const start = at
     const found = take(string)
-    // Control characters are escaped in JSON.
+    // JSON requires control characters to be escaped.
     if (found !== null && ![...found].some((character) => character < ' ')) return found
     at = start
     return null
@@ -199,12 +200,12 @@ function describeNoValue(character: string | undefined): string {
   return 'a value is expected: a text in double quotes, a number, true, false, null, a list or an object'
 }
 
-/** True when a number comes back as another one than was sent: a double holds some 15 digits. */
+/** True if parsing changes the number: a double holds some 15 digits. */
 export function isChangedByParsing(text: string): boolean {
   return toDigits(text) !== toDigits(String(Number(text)))
 }
 
-/** The significant digits and the power of ten: `1200`, `1.2e3` and `1.20E+3` alike. */
+/** The significant digits and the power of ten, equal for `1200`, `1.2e3` and `1.20E+3`. */
 function toDigits(text: string): string {
   const [, whole = '', decimals = '', exponent = '0'] = /^-?(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(text) ?? []
   const digits = `${whole}${decimals}`.replace(/^0+/, '')

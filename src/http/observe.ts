@@ -1,10 +1,15 @@
 import type { FastifyInstance } from 'fastify'
 import { Counter, Histogram, type Registry } from 'prom-client'
 
-/** Pages and their files: the dashboard without its API, the guide and the reference. One page is dozens of them. */
+/**
+ * Pages and their files: the dashboard without its API, the guide and the reference. One page loads dozens of files.
+ */
 const isFile = (route: string) => /^\/(?:dashboard(?!\/api\/)|guide|docs)(?:\/|$)/.test(route)
 
-/** One line in the log (of files at `debug`, unless they fail) and one observation per answered request: the route's pattern, never the address, whose query may hold an e-mail. */
+/**
+ * Writes one log line (at `debug` for files, unless they fail) and one metrics observation per answered request. Both
+ * have the route's pattern, never the URL, whose query may hold an e-mail address.
+ */
 export function observeRequests(app: FastifyInstance, registry: Registry): void {
   const duration = new Histogram({
     name: 'http_request_duration_seconds',
@@ -19,9 +24,9 @@ export function observeRequests(app: FastifyInstance, registry: Registry): void 
     labelNames: ['method', 'route'],
     registers: [registry],
   })
-  // There is nothing in the line that could be redacted, and to look for it takes a copy: an eighth of all that a request allocates.
+  // The line has nothing to redact, and redaction copies it: an eighth of all that a request allocates.
   const log = app.log.child({}, { redact: [] })
-  // As many as there are routes and statuses. To find one by its labels costs the library more than to observe.
+  // One entry per route and status. Looking it up by labels costs the library more than observing.
   const durations = new Map<string, { observe(seconds: number): void }>()
   const durationOf = (method: string, route: string, status: number) => {
     const key = `${method} ${route} ${status}`

@@ -6,7 +6,7 @@ import { Defaulted, Nullable } from './schemas.ts'
 
 export const perPageMax = 100
 const perPageDefault = 20
-/** No list comes near it: past the end is an empty page, but a number that PostgreSQL cannot count to is a mistake. */
+/** No list is this long. A page past the end is empty, but a number that PostgreSQL cannot represent is an error. */
 const pageMax = 1_000_000_000
 
 export const PageQuery = {
@@ -18,7 +18,7 @@ export const PageQuery = {
     Type.String({
       minLength: 1,
       maxLength: 255,
-      description: 'In place of `page`: the `nextCursor` of the page before, with the same filters',
+      description: 'Instead of `page`: the `nextCursor` of the previous page, with the same filters',
     }),
   ),
 }
@@ -26,7 +26,7 @@ export const PageQuery = {
 /** The paginated list envelope of the service interface. */
 export const Envelope = <Item extends TSchema>(item: Item) =>
   Type.Object({
-    total: Type.Integer({ description: 'Items in all' }),
+    total: Type.Integer({ description: 'Total number of items' }),
     totalPages: Type.Integer(),
     currentPage: Type.Integer(),
     perPage: Type.Integer(),
@@ -34,22 +34,22 @@ export const Envelope = <Item extends TSchema>(item: Item) =>
     nextCursor: Nullable('string', 'Send it as `cursor` for the next page; null at the end'),
   })
 
-/** Which slice of a list is asked for: by number, or after an item. */
+/** Which slice of a list is requested: by page number, or after an item. */
 export type Slice = { page: number; perPage: number; after: Position | null }
 
-/** The slice of a request, with what its cursors are good for: the same list under the same filters. */
+/** The requested slice, with the list and filters that its cursors are valid for. */
 export type AskedSlice = Slice & { list: string }
 
 export type Page<Item> = { total: number; items: Item[]; next: Position | null }
 
 type PagedRequest = { url: string; query: { page?: number; perPage: number; cursor?: string } }
 
-/** @throws {AppError} `validation_failed` when the cursor is none of this list's, or comes with a page */
+/** @throws {AppError} `validation_failed` if the cursor is not from this list, or is sent together with a page */
 export function readSlice({ url, query }: PagedRequest, ids: 'uuid' | 'number' = 'uuid'): AskedSlice {
   const { page, perPage, cursor, ...filters } = query
   const list = nameList(url, filters)
   if (cursor === undefined) return { page: page ?? 1, perPage, after: null, list }
-  if (page !== undefined) throw invalidCursor('stands in place of page, not beside it')
+  if (page !== undefined) throw invalidCursor('cannot be combined with page')
   const read = readCursor(cursor, idForms[ids])
   if (read === null) throw invalidCursor('must be a nextCursor from a page of this list')
   if (read.list !== list) {
@@ -58,7 +58,7 @@ export function readSlice({ url, query }: PagedRequest, ids: 'uuid' | 'number' =
   return { ...read, perPage }
 }
 
-/** Some letters that differ where path or filters do. */
+/** A short hash that differs when the path or the filters do. */
 function nameList(url: string, filters: object): string {
   const sorted = Object.entries(filters).sort(([a], [b]) => (a < b ? -1 : 1))
   const text = JSON.stringify([url.split('?', 1), sorted])
@@ -99,6 +99,6 @@ function readCursor(text: string, idForm: RegExp): Cursor | null {
   if (page === undefined || time === undefined || id === undefined || list === undefined || !idForm.test(id))
     return null
   const cursor = { page: Number(page), after: { createdAt: new Date(Number(time)), id }, list }
-  // Base64 is decoded loosely: only what we would write ourselves is one of ours.
+  // Base64 decoding is lenient: accept only the exact text that we would write.
   return writeCursor(cursor) === text ? cursor : null
 }

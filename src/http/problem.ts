@@ -2,7 +2,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { isDatabaseAway } from '../db/sql.ts'
 import { AppError, type ErrorCode, errors } from '../lib/errors.ts'
 
-/** Fastify's own errors, by its codes. What is not named here and is no AppError is our fault: `internal_error`. */
+/** Fastify's own errors, by code. Any other error that is not an AppError is a bug in Guichê: `internal_error`. */
 const fastifyErrors: Record<string, { code: ErrorCode; detail: string }> = {
   FST_ERR_CTP_INVALID_JSON_BODY: { code: 'malformed_json', detail: 'The body cannot be parsed as JSON.' },
   FST_ERR_CTP_EMPTY_JSON_BODY: { code: 'malformed_json', detail: 'The body is empty. Send a JSON object.' },
@@ -18,10 +18,10 @@ const fastifyErrors: Record<string, { code: ErrorCode; detail: string }> = {
   FST_ERR_BAD_URL: { code: 'not_found', detail: 'There is nothing at this address.' },
 }
 
-/** An embedded server that was killed is back within seconds. */
+/** An embedded database server that was killed is back within seconds. */
 const databaseRetrySeconds = 5
 
-/** Turns what was thrown into an error that can be answered. */
+/** Turns a thrown value into an error that can be answered. */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error
   const known = fastifyErrors[(error as FastifyError)?.code]
@@ -29,12 +29,13 @@ export function toAppError(error: unknown): AppError {
   if (isDatabaseAway(error))
     return new AppError('database_unavailable', {
       detail:
-        'The database did not answer. Repeat the request in a few seconds, with the same idempotency key if it has one: what was done already is not done twice.',
+        'The database did not answer. Repeat the request in a few seconds, with the same idempotency key if it has one: nothing is done twice.',
       headers: { 'retry-after': String(databaseRetrySeconds) },
       cause: error,
     })
   const status = (error as FastifyError)?.statusCode ?? 500
-  // What serves files refuses an address that leads out of its folder or cannot be decoded: nothing is there.
+  // The static file handler rejects an address that leaves its folder or cannot be decoded. To the caller it does not
+  // exist.
   if (status === 403 || status === 404) return new AppError('not_found', { cause: error })
   if (status >= 400 && status < 500) return new AppError('bad_request', { cause: error })
   return new AppError('internal_error', {
@@ -45,7 +46,7 @@ export function toAppError(error: unknown): AppError {
 
 export const problemType = 'application/problem+json; charset=utf-8'
 
-/** The body of an error's answer (RFC 9457). The one place where an error becomes one. */
+/** The body of an error response (RFC 9457). The only place that builds one. */
 export function toProblem(error: AppError, requestId: string): string {
   const { status, title } = errors[error.code]
   const { detail, fields, members } = error.details
@@ -62,8 +63,8 @@ export function toProblem(error: AppError, requestId: string): string {
 }
 
 export function sendProblem(error: AppError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  // The id too: what the router refuses has met no hook.
+  // Also sets the id: requests that the router rejects run no hooks.
   void reply.headers({ ...error.details.headers, 'x-request-id': request.id })
-  // A string passes Fastify's serializers untouched: a problem has members that no schema names.
+  // Fastify sends a string as it is. An object would lose the fields that the schema does not name.
   return reply.code(errors[error.code].status).type(problemType).send(toProblem(error, request.id))
 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createRateLimiter } from './rate-limit.ts'
 
-it('waits for what was allowed elsewhere, however much that was', () => {
+it('counts all requests that other processes allowed', () => {
   let now = 0
   const limiter = createRateLimiter({
     name: 'x',
@@ -9,7 +9,7 @@ it('waits for what was allowed elsewhere, however much that was', () => {
     clock: { now: () => new Date(now) },
   })
   for (let i = 0; i < 20; i += 1) expect(limiter.take('shop').isAllowed).toBe(true)
-  // Two others let a whole burst through before they heard of it.
+  // Two other processes each allowed a whole burst before they knew of the rest.
   limiter.debit('shop', 20)
   limiter.debit('shop', 20)
   expect(limiter.take('shop')).toEqual({ isAllowed: false, remaining: 0, retryAfterSeconds: 5 })
@@ -17,7 +17,7 @@ it('waits for what was allowed elsewhere, however much that was', () => {
   expect(limiter.take('shop')).toEqual({ isAllowed: false, remaining: 0, retryAfterSeconds: 1 })
   now += 100
   expect(limiter.take('shop')).toEqual({ isAllowed: true, remaining: 0, retryAfterSeconds: 1 })
-  // Others have buckets of their own, which are full.
+  // Other keys have their own buckets, which are full.
   limiter.debit('other', 19)
   expect(limiter.take('other').isAllowed).toBe(true)
   expect(limiter.take('other').isAllowed).toBe(false)

@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
 
-/** As many keys as are remembered at once: past that the key that was unused for longest is forgotten, and starts with a full bucket. */
+/** The number of keys remembered. Beyond it the least recently used key is forgotten and starts with a full bucket. */
 const keysMax = 100_000
 
 export type RateLimit = { perSecond: number; burst: number }
@@ -11,16 +11,18 @@ export type Taken = { isAllowed: boolean; remaining: number; retryAfterSeconds: 
 export type RateLimiter = {
   readonly name: string
   readonly limit: RateLimit
-  /** As the header `RateLimit-Policy` says it. */
+  /** The value of the header `RateLimit-Policy`. */
   readonly policy: string
   take(key: string): Taken
-  /** Gives back what was taken for something that does not count after all. */
+  /** Returns a token that was taken for something that does not count after all. */
   giveBack(key: string): void
-  /** Takes what was allowed elsewhere, be there so much or not; below nothing, what was given back there. */
+  /** Subtracts tokens that other processes used, even below zero. A negative count adds those that they returned. */
   debit(key: string, count: number): void
 }
 
-/** A token bucket per key, in this process: `burst` at once, refilled `perSecond`. A limit of 0 per second is no limit. */
+/**
+ * A token bucket per key, in this process: `burst` at once, refilled `perSecond`. A limit of 0 per second is no limit.
+ */
 export function createRateLimiter(options: { name: string; limit: RateLimit; clock: Clock }): RateLimiter {
   const { name, limit, clock } = options
   const { perSecond, burst } = limit
@@ -32,7 +34,7 @@ export function createRateLimiter(options: { name: string; limit: RateLimit; clo
   }
 
   function keep(key: string, level: number, now: number): void {
-    // Deleted and set again, the map's order is that of last use.
+    // Deleting and setting again keeps the map in order of last use.
     buckets.delete(key)
     buckets.set(key, { level, at: now })
     const oldest = buckets.size > keysMax ? buckets.keys().next() : undefined
@@ -42,7 +44,7 @@ export function createRateLimiter(options: { name: string; limit: RateLimit; clo
   function debit(key: string, count: number): void {
     if (perSecond === 0) return
     const now = clock.now().getTime()
-    // Below nothing, too: what was allowed too often is waited for.
+    // May become negative: requests beyond the limit have to be waited for.
     keep(key, levelOf(key, now) - count, now)
   }
 
@@ -69,8 +71,8 @@ export function createRateLimiter(options: { name: string; limit: RateLimit; clo
 }
 
 /**
- * Takes one for this key and says on the answer what is left (`RateLimit`, `RateLimit-Policy`: draft-ietf-httpapi-ratelimit-headers).
- *
+ * Takes a token and reports on the response what is left (`RateLimit`, `RateLimit-Policy`:
+ * draft-ietf-httpapi-ratelimit-headers).
  * @throws {AppError} `rate_limited`, with `Retry-After`
  */
 export function enforceRateLimit(limiter: RateLimiter, key: string, reply: FastifyReply): void {
@@ -81,7 +83,7 @@ export function enforceRateLimit(limiter: RateLimiter, key: string, reply: Fasti
     .header('ratelimit', `"${limiter.name}";r=${taken.remaining};t=${taken.retryAfterSeconds}`)
   if (taken.isAllowed) return
   throw new AppError('rate_limited', {
-    detail: `Too many requests: after the first ${limiter.limit.burst}, ${toRate(limiter.limit)} is allowed. Wait ${taken.retryAfterSeconds} s and try again.`,
+    detail: `Too many requests: after a burst of ${limiter.limit.burst}, ${toRate(limiter.limit)} is allowed. Wait ${taken.retryAfterSeconds} s and try again.`,
     headers: { 'retry-after': String(taken.retryAfterSeconds) },
   })
 }
@@ -91,9 +93,8 @@ function toRate({ perSecond }: RateLimit): string {
 }
 
 /**
- * Does what may fail, such as a sign-in, and counts failures only: each of these is taken before, so that many at once count as well, and given back
- * when it went well.
- *
+ * Runs work that may fail, such as a sign-in, and counts only failures. It takes a token first, so that concurrent
+ * attempts count too, and returns it on success.
  * @throws {AppError} `rate_limited` after too many failures, and whatever `work` throws
  */
 export async function countFailures<Result>(
@@ -115,7 +116,10 @@ export async function countFailures<Result>(
   }
 }
 
-/** What one host has: an IPv4 address, or all 2^64 addresses of an IPv6 network, of which it could use another at each request. */
+/**
+ * The key of one host: an IPv4 address, or the whole /64 network of an IPv6 address, because a host can use another of
+ * its 2^64 addresses for each request.
+ */
 export function toHost(address: string): string {
   if (!ipaddr.isValid(address)) return address
   const parsed = ipaddr.process(address)

@@ -4,26 +4,25 @@ import { enforceRateLimit, type RateLimiter, toHost } from './rate-limit.ts'
 import type { Server } from './server.ts'
 
 const description = `
-A self-hosted PIX payment gateway. Get a token from \`/auth/token\`, create a transaction, show its QR code, and be told by a
+A self-hosted PIX payment gateway. Get a token from \`/auth/token\`, create a transaction, show its QR code, and receive a
 signed webhook when it is paid.
 
-- [The guide](/guide/) begins at the beginning.
+- New here? Start with [the guide](/guide/).
 - Amounts are integers in **cents** of BRL.
-- Errors are \`application/problem+json\` (RFC 9457); compare \`code\`, read \`detail\`; 422 names every fault in \`errors\`.
-- Webhooks are signed as [Standard Webhooks](https://www.standardwebhooks.com) has it.
-- Every answer has \`X-Request-Id\`.
+- Errors are \`application/problem+json\` (RFC 9457); compare \`code\`, read \`detail\`; 422 lists every error in \`errors\`.
+- Webhooks are signed according to [Standard Webhooks](https://www.standardwebhooks.com).
+- Every response has \`X-Request-Id\`.
 `
 
 /**
- * Nothing from elsewhere. The library's own policy allows styles, fonts and a validator of other hosts, and has every asset fetched
- * by https, which leaves an empty page where the service is reached by http.
+ * Allows no other origin. The library's default policy allows styles, fonts and a validator of other hosts. It also
+ * upgrades every asset to https, which leaves an empty page if the service is reached by http.
  */
 const referencePolicy =
   "default-src 'self'; img-src 'self' data:; font-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
 /**
  * Collects the routes' schemas into OpenAPI 3.1. Must be registered before the routes.
- *
  * @param scopes each with a description
  */
 export async function registerOpenApi(
@@ -39,17 +38,17 @@ export async function registerOpenApi(
         { name: 'Token', description: 'OAuth 2.0 client credentials' },
         { name: 'Transactions', description: 'Charging by PIX' },
         { name: 'Withdrawals', description: 'Paying out by PIX' },
-        { name: 'Balance', description: 'What there is, and what changed it' },
+        { name: 'Balance', description: 'The balance and its statement' },
         { name: 'Events', description: 'What happened, and its delivery to webhooks' },
         { name: 'Sandbox', description: 'The simulated Pix network' },
-        { name: 'Operation', description: 'For whoever runs the service' },
+        { name: 'Operation', description: 'For operators' },
       ],
       components: {
         securitySchemes: {
           oauth2: {
             type: 'oauth2',
             description:
-              'The client id and secret: the token is fetched from /auth/token. With no scope chosen it has all scopes of the client.',
+              'The client id and secret: the token is fetched from /auth/token. If no scope is chosen, the token has all scopes of the client.',
             flows: { clientCredentials: { tokenUrl: '/auth/token', scopes } },
           },
           bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'Access token from /auth/token' },
@@ -57,7 +56,7 @@ export async function registerOpenApi(
       },
     },
     refResolver: { buildLocalReference: (schema, _base, _fragment, index) => String(schema.$id ?? `def-${index}`) },
-    // What each route declares for the guard is what the document says of it: the two cannot differ.
+    // Taken from what each route declares for the guard, so that the document and the guard cannot differ.
     transform: ({ schema, url, route }) => {
       const access = route.config?.access
       const named = access && 'scope' in access ? [access.scope] : null
@@ -75,9 +74,9 @@ export async function registerOpenApi(
   })
 }
 
-/** The document at `/openapi.json` and a page to read it at `/docs`, which loads nothing from elsewhere. */
+/** Serves the document at `/openapi.json` and a page to read it at `/docs`, which loads nothing from other hosts. */
 export async function registerReference(app: Server, { documentLimit }: { documentLimit: RateLimiter }): Promise<void> {
-  // Made once: it is half a megabyte, and anybody may fetch it.
+  // Built once: it is half a megabyte, and anyone may fetch it.
   let document: string | undefined
   app.get('/openapi.json', { config: { access: { public: true } }, schema: { hide: true } }, async (request, reply) => {
     enforceRateLimit(documentLimit, toHost(request.ip), reply)
@@ -96,7 +95,7 @@ export async function registerReference(app: Server, { documentLimit }: { docume
         docExpansion: 'list',
         defaultModelsExpandDepth: -1,
         displayRequestDuration: true,
-        // The page would keep the client secret in the browser's storage.
+        // Otherwise the page would keep the client secret in the browser's storage.
         persistAuthorization: false,
       },
       theme: { title: 'Guichê API' },

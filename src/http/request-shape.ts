@@ -2,7 +2,7 @@ import type { FieldError } from '../lib/errors.ts'
 import { findNearest } from '../lib/nearest.ts'
 import { findJsonNotes, isChangedByParsing, type Path } from './json-body.ts'
 
-/** The parts of a JSON Schema that are looked at here. */
+/** The parts of a JSON Schema that this file uses. */
 export type Schema = {
   type?: string | string[]
   enum?: unknown[]
@@ -16,19 +16,20 @@ export type Schema = {
   'x-unit'?: string
 }
 
-/** What has to be done with a value before it is checked. Null where there is nothing to do. */
+/** How to prepare a value before validation. Null if nothing is to be done. */
 type Shape = { fields: Field[]; item: Shape | null; itemsMax: number; textMax: number }
 type Field = { name: string; dropsNull: boolean; shape: Shape }
 
-/** Texts in a format are short. One that says no limit has this: it is longer than any that is valid. */
+/** Texts in a format are short. A format without a limit gets this one, which is longer than any valid text. */
 const formattedMax = 1024
-/** Names that nobody knows, which one refusal lists. */
+/** The number of unknown names that one error response lists. */
 const unknownMax = 20
 
 /**
- * Makes a function that readies a value for the validator, which finds every error at once: 20,000 empty items would be 60,000 errors. Lists
- * and texts are cut to a little more than they may have, so they are refused for the same reason. Optional fields that are null are
- * taken away: Jackson and System.Text.Json send those that nobody has set.
+ * Makes a function that prepares a value for the validator. Since the validator finds every error, 20,000 empty items
+ * would give 60,000 errors: arrays and texts are cut to slightly more than their limit, so they are still refused for
+ * the same reason. Optional fields that are null are removed: Jackson and System.Text.Json send those that nobody has
+ * set.
  */
 export function createPreparer(schema: Schema): (data: unknown) => void {
   const shape = toShape(schema)
@@ -46,7 +47,7 @@ function toShape(schema: Schema): Shape {
     })),
     item: schema.items ? toShape(schema.items) : null,
     itemsMax: schema.maxItems ?? Number.POSITIVE_INFINITY,
-    // In UTF-16 a character may take two units, and the limit counts characters.
+    // A character may take two UTF-16 units, and the limit counts characters.
     textMax: 2 * (maxLength + 1),
   }
 }
@@ -79,7 +80,10 @@ function prepare(shape: Shape, data: unknown): void {
   }
 }
 
-/** The errors that are in a body's text and no longer in its value: fields that came twice, `100.0`, numbers with too many digits. */
+/**
+ * The errors that are visible in a body's text but not in its parsed value: duplicate fields, `100.0`, numbers with too
+ * many digits.
+ */
 export function findTextErrors(schema: Schema, body: unknown): FieldError[] {
   const notes = findJsonNotes(body)
   if (!notes) return []
@@ -138,7 +142,7 @@ function toField(path: Path): string {
   }, '')
 }
 
-/** A name that we do not know is the caller's own text: shown only where it looks like a name. */
+/** An unknown name is the caller's own text: it is shown only if it looks like a name. */
 export function looksLikeName(name: string): boolean {
   return /^[\w.[\]-]{1,64}$/.test(name)
 }
@@ -151,8 +155,9 @@ export function describeInteger(schema: Schema | undefined): string {
 }
 
 /**
- * What in a query or path is not written as the schema has it, though the validator would read it: `0x10` and `1e1` for 16 and 10. A query
- * that repeats a parameter where one value is expected gets its own sentence. Parameters that nobody knows are cut to a list that can be read.
+ * Errors in how a query or path is written that the validator would accept: `0x10` and `1e1` for 16 and 10. A query
+ * that repeats a single-value parameter gets its own sentence. The list of unknown parameters is cut to a readable
+ * length.
  */
 export function findQueryErrors(schema: Schema, data: unknown): FieldError[] {
   if (typeof data !== 'object' || data === null) return []
@@ -167,7 +172,7 @@ export function findQueryErrors(schema: Schema, data: unknown): FieldError[] {
       unknown += 1
       if (unknown > unknownMax) delete values[name]
     } else if (Array.isArray(value) && property.type !== 'array') {
-      errors.push({ field: name, code: 'invalid_type', message: 'may be sent once only' })
+      errors.push({ field: name, code: 'invalid_type', message: 'may be sent only once' })
     } else if (property.type === 'integer' && typeof value === 'string' && !/^-?\d+$/.test(value)) {
       errors.push({ field: name, code: 'invalid_type', message: describeInteger(property) })
     }
@@ -175,7 +180,7 @@ export function findQueryErrors(schema: Schema, data: unknown): FieldError[] {
   return errors
 }
 
-/** The fields of a body that nobody knows, for a body that is refused anyway: most are misspelt. */
+/** The unknown fields of a body that is refused anyway: most are typos. */
 export function findUnknownFields(schema: Schema, body: unknown): FieldError[] {
   const errors: FieldError[] = []
   collectUnknown(errors, schema, body, [])
@@ -195,7 +200,7 @@ function collectUnknown(errors: FieldError[], schema: Schema, data: unknown, pat
   for (const [name, value] of Object.entries(data)) {
     const inner = Object.hasOwn(properties, name) ? properties[name] : undefined
     if (inner) collectUnknown(errors, inner, value, [...path, name])
-    // The schema itself refuses it.
+    // Otherwise the schema itself refuses it.
     else if (schema.additionalProperties !== false && looksLikeName(name) && errors.length < unknownMax) {
       const message = `is not known here${suggest(
         name,
@@ -211,10 +216,10 @@ function suggest(name: string, known: readonly string[]): string {
   return nearest === null ? '' : `: did you mean ${nearest}?`
 }
 
-/** The end of a sentence about a parameter that is not known, and what may be sent instead. */
+/** The end of a sentence about an unknown parameter, with what may be sent instead. */
 export function describeUnknown(name: string, schema: Schema | undefined): string {
   const known = Object.keys(schema?.properties ?? {})
-  if (known.length === 0) return 'is not known here, where there are no parameters'
+  if (known.length === 0) return 'is not known: this route has no parameters'
   const listName = /^(\w+)\[\d*\]$/.exec(name)?.[1]
   if (listName !== undefined && known.includes(listName)) {
     return `is not known here: for several values repeat ${listName}, as in ${listName}=…&${listName}=…`

@@ -1,6 +1,6 @@
 import { type TSchema, Type } from 'typebox'
 
-/** Pieces of wire shapes that several features share. */
+/** Parts of response shapes that several features share. */
 
 export const amountMax = 10_000_000
 
@@ -8,7 +8,7 @@ export const Uuid = (description: string) => Type.String({ format: 'uuid', descr
 export const DateTime = (description: string) => Type.String({ format: 'date-time', description })
 export const Reference = (description: string) => Type.String({ minLength: 8, maxLength: 255, description })
 
-/** A member that may be null. Not a union: those make the serializer try one after the other. */
+/** A field that may be null. Not a union: the serializer would try its members one after the other. */
 export const Nullable = <Name extends 'string' | 'integer'>(type: Name, description: string, format?: string) =>
   Type.Unsafe<(Name extends 'string' ? string : number) | null>({
     type: [type, 'null'],
@@ -16,14 +16,17 @@ export const Nullable = <Name extends 'string' | 'integer'>(type: Name, descript
     ...(format && { format }),
   })
 
-/** A member with a default: its sender may leave it out, and its reader finds it always there. */
+/** A field with a default: the sender may omit it, and the handler always finds it. */
 export const Defaulted = <Schema extends TSchema>(schema: Schema) => Type.Optional(schema) as unknown as Schema
 
-/** An object of any members. Not a Record: its pattern `^.*$` misses names with U+2028, which the serializer would drop. */
+/**
+ * An object with any fields. Not a Record: its pattern `^.*$` misses names with U+2028, which the serializer would
+ * drop.
+ */
 export const FreeForm = (options: object = {}) =>
   Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true, ...options })
 
-/** A client's own data: kept, shown, and never looked into. */
+/** A client's own data: stored and returned, never interpreted. */
 export const Metadata = FreeForm({
   'x-json-limits': { bytesMax: 8192, depthMax: 8, keysMax: 64 },
   description: 'Free-form; up to 8 KiB as JSON, 64 keys in all and 8 levels',
@@ -32,23 +35,23 @@ export const Metadata = FreeForm({
 export const WebhookUrl = Type.String({
   format: 'webhook-url',
   maxLength: 2048,
-  description: 'Told of every change; https, a public host, no fragment',
+  description: 'Receives every change; https, a public host, no fragment',
 })
 
 export const DateTimeFilter = (description: string) =>
   Type.String({
     format: 'iso-date-time',
-    description: `${description}; ISO 8601 with time, UTC where it names no offset`,
+    description: `${description}; ISO 8601 with time; UTC if it has no offset`,
   })
 export const Amount = (minimum: number, description: string) =>
   Type.Integer({ minimum, maximum: amountMax, description, 'x-unit': 'cents' })
 
-/** An array filter: repeated in the query, each value once. */
+/** An array filter: the parameter is repeated in the query, each value at most once. */
 export const EnumFilter = <Value extends string>(values: readonly Value[], description: string) =>
-  // One for each value at most: a query could repeat the parameter a thousand times.
+  // At most one entry per value: a query could repeat the parameter a thousand times.
   Type.Array(Type.Enum([...values]), { minItems: 1, maxItems: values.length, uniqueItems: true, description })
 
-/** The query of a route that has no parameters: any that is sent is refused. */
+/** The query of a route without parameters: any parameter is refused. */
 export const NoQuery = Type.Object({}, { additionalProperties: false })
 
 export const StatusHistory = <Status extends string>(statuses: readonly Status[]) =>
@@ -79,18 +82,18 @@ export const AccountHolderView = Type.Object({
   pix: PixKeyView,
 })
 
-/** RFC 9457. `errors` stands there for 422. */
+/** RFC 9457. `errors` is present for 422. */
 export const ProblemView = Type.Object(
   {
     type: Type.String(),
     title: Type.String(),
     status: Type.Integer(),
     detail: Type.String({ description: 'What happened and what to do next' }),
-    code: Type.String({ description: 'Stable, in snake case: what a program compares with' }),
+    code: Type.String({ description: 'Stable, in snake case. Programs compare this field' }),
     requestId: Type.String(),
     errors: Type.Optional(
       Type.Array(Type.Object({ field: Type.String(), code: Type.String(), message: Type.String() }), {
-        description: 'Every fault of the request at once',
+        description: 'Every error of the request',
       }),
     ),
   },
@@ -110,22 +113,22 @@ export const ProblemView = Type.Object(
   },
 )
 
-/** The error answers of a route, for the API reference. */
+/** The error responses of a route, for the API reference. */
 export function problems(...statuses: number[]): Record<number, TSchema> {
   return Object.fromEntries(statuses.map((status) => [status, problem(problemTitles[status] ?? '')]))
 }
 
-/** One error answer, in the media type that errors have. */
+/** One error response, in the media type of errors. */
 export function problem(description: string): TSchema {
   return { description, content: { 'application/problem+json': { schema: { $ref: 'Problem#' } } } } as TSchema
 }
 
 const problemTitles: Record<number, string> = {
-  401: 'No token, or one that is not good',
+  401: 'No token, or an invalid one',
   403: 'The token lacks a scope',
   404: 'Not found',
   422: 'Invalid or missing data',
   429: 'Too many requests',
   500: 'Internal error',
-  503: 'Not at the moment; the code says why',
+  503: 'Temporarily not possible; the code says why',
 }

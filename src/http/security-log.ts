@@ -2,9 +2,7 @@ import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import type { AppError, ErrorCode } from '../lib/errors.ts'
 import { toHost } from './rate-limit.ts'
 
-/**
- * What happened, as the log's field `security` has it. docs/security.md lists them: programs that watch the log compare them.
- */
+/** The values of the log's field `security`. docs/security.md lists them: programs that watch the log compare them. */
 export type SecurityEvent =
   | 'sign_in.succeeded'
   | 'sign_in.failed'
@@ -14,7 +12,7 @@ export type SecurityEvent =
   | 'access.denied'
   | 'rate_limit.exceeded'
 
-/** Who it was, as far as is known. An e-mail address is never logged: a keyed hash stands for it, the same one each time. */
+/** Who it was, as far as known. An e-mail address is never logged, only a keyed hash that is always the same for it. */
 export type Subject = { clientId?: string | undefined; email?: string | undefined }
 
 export type SecurityLog = (
@@ -23,7 +21,7 @@ export type SecurityLog = (
   about: Subject & { outcome: string; factor?: string | undefined },
 ) => void
 
-/** The errors that say something about whether somebody may do what they try. */
+/** The errors that concern authentication or authorization. */
 const refusals: Partial<Record<ErrorCode, SecurityEvent>> = {
   sign_in_failed: 'sign_in.failed',
   second_factor_locked: 'sign_in.failed',
@@ -39,19 +37,28 @@ const refusals: Partial<Record<ErrorCode, SecurityEvent>> = {
   rate_limited: 'rate_limit.exceeded',
 }
 
-/** Equal events within this time are one line and, at its end, a second one with their number: a flood must not fill the disk. */
+/**
+ * Equal events within this time give one line, and a second one at the end with their number: a flood must not fill the
+ * disk.
+ */
 const windowMs = 10_000
-/** Different events that are counted at once; what is beyond waits for the next window without a line, and is counted as a whole. */
+/**
+ * The number of different events counted at once. Further ones get no line of their own in this window, only a common
+ * count.
+ */
 const countedMax = 10_000
 
 type Counted = { level: 'info' | 'warn'; line: Record<string, unknown>; repeats: number }
 
-/** Lines about security, each with who and from where. `hash` is keyed: whoever has the log alone cannot try addresses. */
+/**
+ * Writes security log lines, each with who and from where. `hash` is keyed, so that someone who has only the log cannot
+ * test addresses against it.
+ */
 export function createSecurityLog({ log, hash }: { log: FastifyBaseLogger; hash: (text: string) => string }): {
   write: SecurityLog
   close: () => void
 } {
-  // Without the log's redaction, as in observe.ts: there is nothing in the lines to be redacted.
+  // Without redaction, as in observe.ts: the lines have nothing to redact.
   const lines = log.child({}, { redact: [] })
   let counted = new Map<string, Counted>()
   let uncounted = 0
@@ -61,7 +68,8 @@ export function createSecurityLog({ log, hash }: { log: FastifyBaseLogger; hash:
     counted = new Map()
     for (const { level, line, repeats } of ended.values())
       if (repeats > 0) lines[level]({ ...line, repeats }, 'a security event was repeated')
-    if (uncounted > 0) lines.warn({ repeats: uncounted }, 'more security events than are told apart')
+    if (uncounted > 0)
+      lines.warn({ repeats: uncounted }, 'more different security events than can be counted separately')
     uncounted = 0
   }
   const timer = setInterval(flush, windowMs).unref()
@@ -98,7 +106,7 @@ export function createSecurityLog({ log, hash }: { log: FastifyBaseLogger; hash:
   }
 }
 
-/** The line for an error that was answered, if it is about security. */
+/** Writes the line for an error response, if it is about security. */
 export function logRefusal(write: SecurityLog, error: AppError, request: FastifyRequest): void {
   const event = refusals[error.code]
   if (!event) return
@@ -111,7 +119,10 @@ export function logRefusal(write: SecurityLog, error: AppError, request: Fastify
   })
 }
 
-/** An id as clients of ours have them is shown; whatever else was sent as one may be a password or a document. */
+/**
+ * The id, if it has the form of our client ids. Anything else sent as an id may be a password or a document, so it is
+ * hashed.
+ */
 function toShownId(clientId: string, hash: (text: string) => string): string {
   return /^[\w.:-]{1,64}$/.test(clientId) && !/^\d{11,}$/.test(clientId) ? clientId : `hash:${hash(clientId)}`
 }

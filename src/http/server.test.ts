@@ -20,7 +20,7 @@ async function testServer({ connectionsPerHostMax = 0 } = {}) {
   })
 }
 
-it('starts with routes that declare who may call them', async () => {
+it('starts when all routes declare who may call them', async () => {
   const app = await testServer()
   app.get('/open', { config: { access: { public: true } } }, async () => 'yes')
   app.get('/scoped', { config: { access: { scope: 'a' } } }, async () => 'yes')
@@ -29,7 +29,7 @@ it('starts with routes that declare who may call them', async () => {
   await app.close()
 })
 
-it('does not start with a route that says nothing of who may call it, wherever that was registered', async () => {
+it('does not start when a route does not declare who may call it, wherever it was registered', async () => {
   const open = await testServer()
   open.get('/forgotten', async () => 'no')
   await expect(open.ready()).rejects.toThrow('route GET /forgotten declares who may call it')
@@ -41,7 +41,7 @@ it('does not start with a route that says nothing of who may call it, wherever t
   await expect(nested.ready()).rejects.toThrow('route POST /deep declares who may call it')
 })
 
-it('stops although a reader of an export has paused, who sees that the end is missing', async () => {
+it('stops although the client of an export has paused, and that client sees that the end is missing', async () => {
   const app = await testServer()
   let ended = false
   app.get('/export', { config: { access: { public: true } } }, async (_, reply) => sendCsv(reply, 'endless', endless()))
@@ -61,7 +61,7 @@ it('stops although a reader of an export has paused, who sees that the end is mi
   await expect(answer.resume().toArray()).rejects.toThrow('aborted')
 })
 
-it('stops although a connection was opened that nothing is said on, and answers what was asked before', async () => {
+it('stops although an idle connection is open, and answers requests that came before', async () => {
   const app = await testServer()
   let arrive = () => {}
   const arrived = new Promise<void>((resolve) => {
@@ -92,7 +92,7 @@ it.each([
   { metricsToken: null, isPublic: true, sent: 'Bearer null', status: 401 },
   { metricsToken: 'a-metrics-token', isPublic: true, sent: 'Bearer a-metrics-token', status: 200 },
   { metricsToken: 'a-metrics-token', isPublic: false, sent: undefined, status: 401 },
-])('opens /metrics to nobody without a token where others reach it: %o', async (given) => {
+])('does not serve /metrics without a token when other machines can reach the service: %o', async (given) => {
   const app = await testServer()
   app.addSchema({ $id: 'Problem', ...ProblemView })
   let readings = 0
@@ -111,12 +111,12 @@ it.each([
   const ask = async () => await app.inject({ url: '/metrics', headers: sent ? { authorization: sent } : {} })
   const answers = await Promise.all([ask(), ask(), ask()])
   expect(answers.map(({ statusCode }) => statusCode)).toEqual([status, status, status])
-  // Where others reach it, those who come at once share one reading.
+  // On a public service, concurrent requests share one reading.
   expect(readings).toBe(status === 401 ? 0 : isPublic ? 1 : 3)
   await app.close()
 })
 
-it('runs two exports of one reader at once, until one of them is read or closed', async () => {
+it('runs at most two exports of one merchant, until one of them is read or closed', async () => {
   const app = await testServer()
   app.get('/export', { config: { access: { public: true } } }, async (_, reply) => sendCsv(reply, 'endless', endless()))
   await app.listen({ port: 0, host: '127.0.0.1' })
@@ -130,7 +130,7 @@ it('runs two exports of one reader at once, until one of them is read or closed'
   const refused = await ask()
   expect([refused.answer.statusCode, refused.answer.headers['retry-after']]).toEqual([429, '5'])
   expect(JSON.parse(String(await refused.answer.toArray())).code).toBe('rate_limited')
-  // Its headers alone take none.
+  // A HEAD request does not count.
   expect((await fetch(`${app.listeningOrigin}/export`, { method: 'HEAD' })).status).toBe(200)
   first.request.destroy()
   await expect.poll(async () => (await ask()).answer.statusCode, { timeout: 10_000 }).toBe(200)
@@ -138,7 +138,7 @@ it('runs two exports of one reader at once, until one of them is read or closed'
   await app.close()
 })
 
-it('cuts an export whose reader takes nothing', async () => {
+it('aborts an export whose client reads nothing', async () => {
   const app = await testServer()
   let ended = false
   async function* lines(): AsyncGenerator<string> {
@@ -163,7 +163,7 @@ async function* endless(): AsyncGenerator<string> {
   for (;;) yield 'x'.repeat(100_000)
 }
 
-it('takes so many connections of one host, and others beside', async () => {
+it('limits the connections of one host, and accepts those of other hosts', async () => {
   const app = await testServer({ connectionsPerHostMax: 3 })
   app.get('/open', { config: { access: { public: true } } }, async () => 'yes')
   await app.listen({ port: 0, host: '127.0.0.1' })

@@ -25,14 +25,17 @@ import { sendProblem, toAppError } from './problem.ts'
 import { createSecurityLog, logRefusal, type SecurityLog } from './security-log.ts'
 import { createValidator, describeFaults } from './validate.ts'
 
-/** Who may call a route. Every route says so; one that says nothing stops the start. */
+/** Who may call a route. Every route declares it; the service does not start if one does not. */
 export type Access =
   | { public: true }
-  /** A shop's token with the scope; or a person who may do the same, or has the permission of `orPermission`, signed in to the dashboard. */
+  /**
+   * A merchant's token with the scope. Or a signed-in dashboard user who may do the same, or who has the permission
+   * `orPermission`.
+   */
   | { scope: string; orPermission?: string }
   /**
-   * A person who is signed in and has the permission; null: whoever is signed in. `beforeSecondFactor`: also while the role still needs a second
-   * factor.
+   * A signed-in user with the permission; null: any signed-in user. `beforeSecondFactor`: also while the role still
+   * needs a second factor.
    */
   | { permission: string | null; beforeSecondFactor?: true }
 
@@ -53,67 +56,70 @@ export type Server = FastifyInstance<
   TypeBoxTypeProvider
 >
 
-/** No valid request of the service interface comes near it. */
+/** Far more than any valid request of the service interface. */
 const bodyBytesMax = 64 * 1024
 /** A request that takes longer to arrive is an attack or a lost connection. */
 const requestTimeoutMs = 30_000
-/** How often Node looks for such requests. Its default of 30 s would let them take twice as long. */
+/** How often Node checks for such requests. Its default of 30 s would allow them twice the time. */
 const timeoutCheckMs = 1_000
-/** Longer than the 60 s of most proxies, so that it is the proxy that closes an idle connection. */
+/** Longer than the 60 s of most proxies, so that the proxy is the one that closes an idle connection. */
 const keepAliveTimeoutMs = 72_000
-/** Each costs memory and a file descriptor; what is above is refused at once instead of slowing down all others. */
+/**
+ * Each connection costs memory and a file descriptor. Further ones are refused at once instead of slowing down all
+ * others.
+ */
 const connectionsMax = 10_000
-/** Addresses that the answer to an unknown one names. */
+/** The number of addresses that the response to an unknown address suggests. */
 const suggestionsMax = 5
 /**
- * A caller above its limit gets its answer so late. One that asks again as soon as it is answered would else keep a core busy with refusals; one that
- * waits for `Retry-After` loses nothing.
+ * The delay of the response to a caller above its limit. Otherwise a caller that retries at once would keep a core busy
+ * with refusals. One that waits for `Retry-After` loses nothing.
  */
 const refusalDelayMs = 200
-/** During a stop, so often are connections looked for that have nothing more to answer. */
+/** During a stop, how often to check for connections that have no more requests to answer. */
 const idleLookMs = 50
-/** So long may a request take whose connection came just before the stop. */
+/** How long a connection that was opened just before the stop may take to send its request. */
 const silenceMsMax = 1_000
 
 type Options = {
   log: FastifyBaseLogger
   registry: Registry
   trustedProxies: string[]
-  /** Connections of one host; 0 is no limit. */
+  /** Connections per host; 0 is no limit. */
   connectionsPerHostMax: number
   checkWebhookUrl: (url: string) => string | null
-  /** A keyed hash that stands for a person in the log. */
+  /** A keyed hash that represents a person in the log. */
   hashPerson: (text: string) => string
-  /** Whether to let go of a connection after its answer, so that the processes at the port have as many each. */
+  /** Whether to close a connection after its response, so that the processes on the port get equally many each. */
   shareConnections?: ((count: () => number) => () => boolean) | undefined
 }
 
-/** The HTTP kit: what all routes have in common. It names no feature. */
+/** The HTTP server: what all routes have in common. It knows no feature. */
 export async function createServer(options: Options): Promise<Server> {
-  // Answers hold tokens, names and amounts: no cache on the way may keep one, unless its route says otherwise.
+  // Responses hold tokens, names and amounts: no cache may store one unless its route says otherwise.
   const headers = { ...collectSecurityHeaders(), 'cache-control': 'no-store' }
   const app = fastify({
     loggerInstance: options.log,
     logController: new LogController({ disableRequestLogging: true }),
-    // Nearly no request has anything to say but that it was answered: a logger of its own would cost each as much as that line.
+    // Nearly every request logs only that it was answered. A logger per request would cost as much as that line.
     childLoggerFactory: (logger) => logger,
-    // A list, not `true`: with that, a client could put any address first and escape the limits per address.
+    // A list, not `true`: with `true` a client could send any address first and escape the limits per address.
     trustProxy: options.trustedProxies.length > 0 ? options.trustedProxies : false,
     bodyLimit: bodyBytesMax,
     requestTimeout: requestTimeoutMs,
-    // Node would answer a request without Host itself, without a body and an id.
+    // Node would answer a request without Host itself, without a body and a request id.
     http: { requireHostHeader: false, connectionsCheckingInterval: timeoutCheckMs, headersTimeout: requestTimeoutMs },
     keepAliveTimeout: keepAliveTimeoutMs,
-    // A request that is already on its way when the stop begins is still answered.
+    // A request that is already in transit when the stop begins is still answered.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     genReqId: (request) => toRequestId(request.headers['x-request-id']),
     frameworkErrors: (error, request, reply) => {
-      // What the router refuses meets no hook.
+      // Requests that the router rejects run no hooks.
       sendProblem(toAppError(error), request, reply.headers(headers))
     },
     clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, headers),
-    // A longer one would be no route at all, and be called unknown instead of wrong. No address is longer.
+    // A longer parameter would match no route and be answered as unknown instead of invalid. No address is longer.
     routerOptions: { maxParamLength: maxHeaderSize },
   }).withTypeProvider<TypeBoxTypeProvider>()
 
@@ -143,7 +149,7 @@ export async function createServer(options: Options): Promise<Server> {
     const encoding = request.headers['content-encoding'] ?? 'identity'
     if (encoding.toLowerCase() === 'identity') return done(null, payload)
     throw new AppError('unsupported_media_type', {
-      detail: 'Send the body as it is, without Content-Encoding.',
+      detail: 'Send the body uncompressed, without Content-Encoding.',
       headers: { 'accept-encoding': 'identity' },
     })
   })
@@ -151,14 +157,14 @@ export async function createServer(options: Options): Promise<Server> {
     const appError = withOtherParts(toAppError(error), request)
     logRefusal(security.write, appError, request)
     if (appError.code === 'internal_error') request.log.error({ requestId: request.id, err: error }, 'a request failed')
-    // Not an error of this request, and one line for each would hide the line that says why.
+    // Not an error of this request: one line for each would hide the line that has the cause.
     if (appError.code === 'database_unavailable')
       request.log.warn(
         {
           requestId: request.id,
           reason: appError.details.cause instanceof Error ? appError.details.cause.message : '',
         },
-        'a request was not answered: the database did not answer',
+        'a request failed: the database did not answer',
       )
     if (appError.code !== 'rate_limited') return sendProblem(appError, request, reply)
     setTimeout(() => void sendProblem(appError, request, reply), refusalDelayMs)
@@ -168,9 +174,12 @@ export async function createServer(options: Options): Promise<Server> {
   return app
 }
 
-/** What helmet puts on an answer. It is the same on all, so it is asked once: asked every time it costs as much as the QR code's PNG. */
+/**
+ * The headers that helmet adds. They are the same on all responses, so helmet runs once: per request it costs as much
+ * as the QR code's PNG.
+ */
 function collectSecurityHeaders(): Record<string, string> {
-  // No page of ours uses any of these, nor may a frame or a script that got into one.
+  // None of our pages uses these features, and no frame or injected script may.
   const headers: Record<string, string> = {
     'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
   }
@@ -184,22 +193,24 @@ function collectSecurityHeaders(): Record<string, string> {
     useDefaults: false,
     directives: { defaultSrc: ["'none'"], baseUri: ["'none'"], formAction: ["'none'"], frameAncestors: ["'none'"] },
   }
-  // For Internet Explorer, Flash and the auditors that browsers have dropped: each would cost every answer a third of a microsecond.
+  // For Internet Explorer, Flash and XSS filters that browsers have removed. Each would cost a third of a microsecond
+  // per response.
   const forNobody = { xDownloadOptions: false, xPermittedCrossDomainPolicies: false, xXssProtection: false }
   helmet({ contentSecurityPolicy, ...forNobody })(
     {} as IncomingMessage,
     answer as unknown as ServerResponse,
     (error) => {
-      assert(error === undefined, 'helmet has headers for every answer')
+      assert(error === undefined, 'helmet has headers for every response')
     },
   )
   return headers
 }
 
 /**
- * A connection that is busy when the stop begins would else be kept for as long as its client likes, and the stop with it. An export goes
- * at the pace of its reader, who may have paused: it is cut, which the reader sees, since its end is missing. Browsers open connections
- * before they need them: one on which nothing was ever said does not count as idle to Node, and is let go of here.
+ * Closes connections so that a stop ends. A connection that is busy when the stop begins would otherwise stay open as
+ * long as its client likes. An export runs as fast as its client reads, and that client may have paused: the export is
+ * aborted, which the client notices because the end is missing. Browsers open connections before they need them: Node
+ * does not count one without any request as idle, so it is closed here.
  */
 function letGoOfConnections(app: Server, { shareConnections }: Options): void {
   let isStopping = false
@@ -217,12 +228,12 @@ function letGoOfConnections(app: Server, { shareConnections }: Options): void {
       app.server.closeIdleConnections()
       const isOver = performance.now() - stopsAt > silenceMsMax
       for (const socket of isOver ? connections : []) if (socket.bytesRead === 0) socket.destroy()
-      for (const stream of streams) stream.destroy(new Error('cut: the service stops'))
+      for (const stream of streams) stream.destroy(new Error('connection closed: the service stops'))
     }, idleLookMs)
     app.server.once('close', () => clearInterval(timer))
   })
   app.addHook('onSend', ({ raw }, reply, payload, done) => {
-    // Not while the request is still being sent: its sender might never read the answer.
+    // Not while the request is still arriving: its sender might never read the response.
     if (isStopping || (raw.complete && isOneTooMany?.())) void reply.header('connection', 'close')
     if (payload instanceof Readable) {
       streams.add(payload)
@@ -232,7 +243,10 @@ function letGoOfConnections(app: Server, { shareConnections }: Options): void {
   })
 }
 
-/** Fastify stops at the first part of a request that is not valid; the caller is told of every fault at once. */
+/**
+ * Fastify stops at the first invalid part of a request. This adds the errors of the other parts, so that the caller
+ * gets all at once.
+ */
 function withOtherParts(error: AppError, request: FastifyRequest): AppError {
   if (error.code !== 'validation_failed' || !error.details.fields) return error
   const fields = [...error.details.fields]
@@ -250,15 +264,15 @@ function withOtherParts(error: AppError, request: FastifyRequest): AppError {
 }
 
 /**
- * Well-formed UTF-8 only: a decoder that replaces broken bytes would store something else than was sent. `*` reads as JSON whatever it
- * is called, for callers that we cannot teach.
+ * Accepts well-formed UTF-8 only: a decoder that replaces broken bytes would store something else than was sent. `*`
+ * parses any media type as JSON, for callers that we cannot change.
  */
 export function useStrictJson(app: Server, mediaType: 'application/json' | '*' = 'application/json'): void {
   const parse = mediaType === '*' ? app.getDefaultJsonParser('error', 'error') : null
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(mediaType, { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     if (!isUtf8(body)) return done(new AppError('malformed_json', { detail: 'The body is not well-formed UTF-8.' }))
-    // Many clients name a media type with every request. Where no body is expected, none is no fault.
+    // Many clients send a media type with every request. If no body is expected, an empty one is no error.
     if (body.length === 0 && (mediaType === '*' || !request.routeOptions.schema?.body)) return done(null, undefined)
     if (parse) return parse(request, body.toString('utf8'), done)
     let value: unknown
@@ -283,7 +297,10 @@ function requireDeclaredAccess(app: Server): void {
   })
 }
 
-/** 404 for an address that no route has, 405 with `Allow` for one that has it under another method; before any body is read. */
+/**
+ * Answers before any body is read: 404 for an address that no route has, 405 with `Allow` for one that exists with
+ * another method.
+ */
 function answerUnknownRoutes(app: Server): void {
   const routes: { pattern: RegExp; method: string }[] = []
   const documented = new Set<string>()
@@ -301,11 +318,11 @@ function answerUnknownRoutes(app: Server): void {
   const refuse = (request: FastifyRequest) => {
     const path = request.url.split('?', 1)[0] ?? ''
     const allowed = [...new Set(routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))]
-    // A route that is there and does not find what it is for, such as a file, is no matter of its method.
+    // The route exists but did not find its resource, such as a file: the method is not the problem.
     if (allowed.length === 0 || allowed.includes(request.method)) {
       const suggestion = suggestAddress(path, [...documented])
       throw new AppError('not_found', {
-        detail: `There is nothing at this address${suggestion || '.'} /docs lists all.`,
+        detail: `There is nothing at this address${suggestion || '.'} /docs lists all addresses.`,
       })
     }
     throw new AppError('method_not_allowed', {
@@ -317,11 +334,11 @@ function answerUnknownRoutes(app: Server): void {
     if (request.is404) refuse(request)
     done()
   })
-  // For what a route itself does not find, such as a file of /docs.
+  // For resources that a route itself does not find, such as a file of /docs.
   app.setNotFoundHandler(refuse)
 }
 
-/** What was most likely meant by an address that does not exist: nothing, or the end of a sentence. */
+/** The address that was most likely meant, as the end of a sentence, or nothing. */
 function suggestAddress(path: string, addresses: string[]): string {
   const bare = path.replace(/\/+$/, '')
   const below = addresses.filter((address) => bare !== '' && address.startsWith(`${bare}/`))
@@ -342,7 +359,7 @@ function toShown(address: string): string {
   return address.replace(/:(\w+)/g, '{$1}')
 }
 
-/** A well-formed id that the client sent is kept, so that both sides find the same request. */
+/** Keeps a well-formed id that the client sent, so that both sides can find the same request. */
 function toRequestId(sent: string | string[] | undefined): string {
   return typeof sent === 'string' && /^[\w.:/+=@~-]{1,128}$/.test(sent) ? sent : randomUUID()
 }

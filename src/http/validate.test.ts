@@ -14,7 +14,7 @@ describe('metadata', () => {
   const nested = (levels: number): unknown => (levels === 1 ? {} : { in: nested(levels - 1) })
   const keys = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, index]))
 
-  it('may have 8 levels, of which an array is one', () => {
+  it('may have 8 levels, including arrays', () => {
     expect(fits(nested(8))).toEqual([])
     expect(fits(nested(9))).toEqual(tooLarge)
     expect(fits({ list: [[[[[['eighth']]]]]] })).toEqual([])
@@ -22,7 +22,7 @@ describe('metadata', () => {
     expect(fits({ list: [[[[[[[['tenth']]]]]]]] })).toEqual(tooLarge)
   })
 
-  it('may have 64 keys in all, wherever they stand, and an array has none', () => {
+  it('may have 64 keys in total at any depth, and an array has none', () => {
     expect(fits(keys(64))).toEqual([])
     expect(fits(keys(65))).toEqual(tooLarge)
     expect(fits({ one: keys(31), two: [keys(31)] })).toEqual([])
@@ -42,7 +42,7 @@ describe('metadata', () => {
 describe('text', () => {
   const validate = createValidator({ checkWebhookUrl: () => null })({ schema: Type.Object({}) })
 
-  it('holds no control character and no half of a pair, in a value, a name or an array', () => {
+  it('may not contain control characters or lone surrogates, in a value, a name or an array', () => {
     expect(codesOf(validate({ a: ['fine', { b: 'fine' }], 'Ação 😀': 1 }))).toEqual([])
     expect(codesOf(validate({ a: ['fine', 'not\u0000'] }))).toEqual(['a[1] invalid_text'])
     expect(codesOf(validate({ a: [{ b: '\ud800' }] }))).toEqual(['a[0].b invalid_text'])
@@ -51,8 +51,8 @@ describe('text', () => {
   })
 })
 
-describe('the address of a webhook', () => {
-  it('is taken apart once where it is accepted, and each time where it is not', () => {
+describe('a webhook URL', () => {
+  it('is parsed once if it is accepted, and every time if it is not', () => {
     const asked: string[] = []
     const checkWebhookUrl = (url: string) => {
       asked.push(url)
@@ -64,7 +64,7 @@ describe('the address of a webhook', () => {
       expect(codesOf(validate({ url: 'https://shop.example/bad' }))).toEqual(['url invalid_format'])
     }
     expect(asked.filter((url) => url.endsWith('good'))).toHaveLength(1)
-    // And once more for the sentence that says what is wrong.
+    // And once more for the sentence that explains the error.
     expect(asked.filter((url) => url.endsWith('bad'))).toHaveLength(6)
   })
 })

@@ -13,11 +13,11 @@ import {
   type Schema,
 } from './request-shape.ts'
 
-/** Deeper than any valid request, and far from where a recursion would exhaust the stack. */
+/** Deeper than any valid request, and far below the depth at which recursion would exhaust the stack. */
 const depthMax = 32
 /**
- * More than a request has whose every member is wrong (100 items of 4 members, and some 40 others). A body made for it could
- * have a hundred times its own size in faults.
+ * More errors than a valid-sized request has if every field is wrong (100 items of 4 fields, and some 40 others). A
+ * body made for it could produce errors of a hundred times its own size.
  */
 const faultsMax = 500
 
@@ -25,8 +25,8 @@ type Part = 'body' | 'querystring' | 'params' | 'headers'
 type Options = { checkWebhookUrl: (url: string) => string | null }
 
 /**
- * Makes Fastify's validator: bodies strictly, without coercion or removal; the text of a query or path into numbers and arrays.
- * It answers with every fault of a request at once, and never with a submitted value.
+ * Makes Fastify's validator. Bodies are validated strictly, without coercion or removal; texts of a query or path
+ * become numbers and arrays. The error lists everything that is wrong with a request, and never a submitted value.
  */
 export function createValidator(options: Options) {
   const strict = createAjv(false, options)
@@ -82,10 +82,10 @@ function createAjv(coerceTypes: false | 'array', options: Options): Ajv {
   return ajv
 }
 
-/** As many as shops have, each of 2 kB at most. */
+/** Enough for the webhook URLs in use, at 2 kB each at most. */
 const acceptedMax = 1_000
 
-/** A shop names the same address with every request: to know it again costs a tenth of taking it apart again. */
+/** A merchant sends the same URL with every request: recognizing it takes a tenth of the time of parsing it again. */
 function rememberAccepted(accepts: (text: string) => boolean): (text: string) => boolean {
   const accepted = new Set<string>()
   return (text) => {
@@ -100,13 +100,13 @@ function rememberAccepted(accepts: (text: string) => boolean): (text: string) =>
 type JsonLimits = { bytesMax: number; depthMax: number; keysMax: number }
 
 function fitsJsonLimits(limits: JsonLimits, data: unknown): boolean {
-  // The keys first, with the depth: writing it as JSON recurses too.
+  // Counts the keys first, with a limit on the depth: JSON.stringify would recurse too.
   return (
     countKeys(data, limits.depthMax) <= limits.keysMax && Buffer.byteLength(JSON.stringify(data)) <= limits.bytesMax
   )
 }
 
-/** The keys of a value and of all that is in it; endlessly many where it is nested more deeply. */
+/** The number of keys in a value at all levels; infinite if it is nested more deeply than allowed. */
 function countKeys(value: unknown, depthMax: number): number {
   if (typeof value !== 'object' || value === null) return 0
   if (depthMax === 0) return Number.POSITIVE_INFINITY
@@ -116,12 +116,12 @@ function countKeys(value: unknown, depthMax: number): number {
   return keys
 }
 
-/** `[['startDate', 'endDate']]`: where both are there, the first is not above the second. */
+/** `[['startDate', 'endDate']]`: if both are present, the first must not be greater than the second. */
 function isOrdered(pairs: [string, string][], data: Record<string, unknown>): boolean {
   return pairs.every(([low, high]) => isNotAbove(data[low], data[high]))
 }
 
-/** Amounts and dates alike, as they stand in a query: text, or numbers that were made of it. */
+/** Compares amounts and dates as they are in a query: text, or numbers parsed from it. */
 function isNotAbove(low: unknown, high: unknown): boolean {
   const [from, to] = [toComparable(low), toComparable(high)]
   return from === null || to === null || from <= to
@@ -133,7 +133,10 @@ function toComparable(value: unknown): number | null {
   return typeof value === 'string' ? (parseDateTime(value)?.getTime() ?? null) : null
 }
 
-/** True where {@link collectTextFaults} would find nothing, as in nearly all requests: it names no place and is four times as quick. */
+/**
+ * True if {@link collectTextFaults} would find nothing, as in nearly all requests. It builds no paths and is four times
+ * as fast.
+ */
 function isSound(data: unknown, depth: number): boolean {
   if (typeof data === 'string') return !hasForbiddenCharacters(data)
   if (typeof data === 'number') return Number.isFinite(data)
@@ -145,7 +148,7 @@ function isSound(data: unknown, depth: number): boolean {
   return true
 }
 
-/** Control characters, lone surrogates and numbers that JSON cannot give back, wherever they stand. */
+/** Finds control characters, lone surrogates and numbers that JSON cannot represent, at any depth. */
 function collectTextFaults(faults: FieldError[], data: unknown, field: string, depth: number): void {
   if (faults.length >= faultsMax) return
   if (typeof data === 'string') {
@@ -166,7 +169,7 @@ function collectMembersTextFaults(faults: FieldError[], data: object, field: str
   }
   for (const [name, value] of Object.entries(data)) {
     if (hasForbiddenCharacters(name)) {
-      faults.push({ field, code: 'invalid_text', message: `has a member whose name ${brokenText}` })
+      faults.push({ field, code: 'invalid_text', message: `has a field whose name ${brokenText}` })
     } else {
       const inner = looksLikeName(name) ? (field === '' ? name : `${field}.${name}`) : field
       collectTextFaults(faults, value, inner, depth)
@@ -174,14 +177,14 @@ function collectMembersTextFaults(faults: FieldError[], data: object, field: str
   }
 }
 
-const brokenText = 'may not hold control characters or broken Unicode'
+const brokenText = 'may not contain control characters or invalid Unicode'
 
 function toFieldError(error: ErrorObject, part: Part, options: Options): FieldError[] {
   const field = toPath(error.instancePath)
   const params: Record<string, unknown> = error.params
   const at = (name: unknown) => (field === '' ? String(name) : `${field}.${name}`)
   switch (error.keyword) {
-    // What stands inside them is reported by itself.
+    // The errors inside them are reported separately.
     case 'if':
       return []
     case 'required':
@@ -254,7 +257,7 @@ function describeInvalidFormat(error: ErrorObject, part: Part, options: Options)
 }
 
 function describeJsonLimits(limits: JsonLimits): string {
-  return `may have ${limits.bytesMax} bytes as JSON, ${limits.keysMax} keys in all and ${limits.depthMax} levels at most`
+  return `may have at most ${limits.bytesMax} bytes as JSON, ${limits.keysMax} keys in total and ${limits.depthMax} levels`
 }
 
 /** `/items/0/unitPrice` → `items[0].unitPrice` */
@@ -266,7 +269,7 @@ function toPath(pointer: string): string {
     .reduce((path, part) => (/^\d+$/.test(part) ? `${path}[${part}]` : path === '' ? part : `${path}.${part}`), '')
 }
 
-/** A repeated parameter is one parameter: `status`, not `status[1]`. */
+/** A repeated parameter is reported as one: `status`, not `status[1]`. */
 function withoutIndex(fault: FieldError): FieldError {
   return { ...fault, field: fault.field.replace(/\[\d+\]$/, '') }
 }
@@ -283,7 +286,7 @@ function describeType(type: string, schema: Schema | undefined): string {
   return `must be an object with ${names.length === 1 ? last : `${names.slice(0, -1).join(', ')} and ${last}`}`
 }
 
-/** The one sentence for all of them. */
+/** One sentence that summarizes all errors. */
 export function describeFaults(fields: FieldError[]): string {
   const first = fields[0]
   if (!first) return 'The request is not valid.'

@@ -122,7 +122,7 @@ describe('the door', () => {
     ['GET', '/Balance', 'did you mean /balance?'],
     ['POST', '/transaction/', 'leave out the slash at the end, as in /transaction.'],
     ['GET', '/health', 'there is /health/live, /health/ready.'],
-    ['GET', '/wp-login.php', 'There is nothing at this address. /docs lists all.'],
+    ['GET', '/wp-login.php', 'There is nothing at this address. /docs lists all addresses.'],
   ])('suggests to %s %s what was meant', async (method, path, suggestion) => {
     const answer = await service.call<Problem>(path, { method })
     expect(answer.status).toBe(404)
@@ -169,7 +169,7 @@ describe('the door', () => {
     expect([answer.status, (answer.body as Problem).code]).toEqual([415, 'unsupported_media_type'])
     expect([answer.headers.get('accept-encoding'), (answer.body as Problem).detail]).toEqual([
       'identity',
-      'Send the body as it is, without Content-Encoding.',
+      'Send the body uncompressed, without Content-Encoding.',
     ])
     expect((await post(smallestTransaction(), { 'content-encoding': 'identity' })).status).toBe(201)
   })
@@ -250,7 +250,7 @@ describe('the query', () => {
     ['stauts=PAID', 'is not known here: did you mean status? Known are startDate, endDate, status,'],
     ['limit=10', 'is not known here. Known are startDate, endDate, status,'],
     ['status[]=PAID', 'is not known here: for several values repeat status, as in status=…&status=…'],
-    ['perPage=10&perPage=20', 'may be sent once only'],
+    ['perPage=10&perPage=20', 'may be sent only once'],
   ])('%s is refused with what is known', async (query, message) => {
     const answer = await service.call<Problem & { errors: { message: string }[] }>(`/transaction?${query}`)
     expect(answer.status).toBe(422)
