@@ -3,16 +3,19 @@ import type { Config } from '../config.ts'
 import { systemClock } from '../lib/clock.ts'
 import { simulatorName } from '../network.ts'
 
-/** What ACQUIRERS_FILE says, proved as the start of the service does. */
+/** The settings of ACQUIRERS_FILE, validated as at the service's startup. */
 export function readSettings({ acquirersFile, variable }: Config): AcquirersSettings {
   if (acquirersFile === null)
     throw new Error(
-      'ACQUIRERS_FILE is not set: the acquirer is the simulated network. docs/acquirers.md tells how to name yours.',
+      'ACQUIRERS_FILE is not set: the acquirer is the simulated network. docs/acquirers.md explains how to configure yours.',
     )
   return readAcquirersFile({ path: acquirersFile, variable, clock: systemClock })
 }
 
-/** Whether the service that has these settings can ask an acquirer of this name. Where the file cannot be read, that is told at its start. */
+/**
+ * Whether the service with these settings can query an acquirer of this name. If the file cannot be read, the service
+ * says so when it starts.
+ */
 export function knowsAcquirer(config: Config): (name: string) => boolean {
   if (config.acquirersFile === null) return (name) => name === simulatorName
   try {
@@ -28,5 +31,5 @@ export function findSettings(config: Config, name: string): AcquirerSettings {
   const found = acquirers.find((one) => one.name === name)
   if (found) return found
   const names = acquirers.map((one) => one.name).join(', ')
-  throw new Error(`There is no acquirer ${name}. ${config.acquirersFile} has ${names}.`)
+  throw new Error(`There is no acquirer ${name}. ${config.acquirersFile} defines ${names}.`)
 }

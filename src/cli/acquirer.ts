@@ -17,13 +17,13 @@ import { print, write } from './print.ts'
 
 type Json = { json?: boolean }
 
-/** `guiche acquirer …`: the accounts at PSPs that ACQUIRERS_FILE names. */
+/** `guiche acquirer …`: the accounts at PSPs that ACQUIRERS_FILE defines. */
 export function acquirerCommands(program: Command): void {
-  const acquirer = program.command('acquirer').description('the accounts at PSPs that ACQUIRERS_FILE names')
+  const acquirer = program.command('acquirer').description('the accounts at PSPs that ACQUIRERS_FILE defines')
 
   acquirer
     .command('list')
-    .description('the acquirers of the settings file, which this checks as the start of the service does')
+    .description('check the settings file as the service does when it starts, and list its acquirers')
     .option('--json', 'print JSON')
     .action(({ json }: Json) => {
       const config = readConfig(process.env)
@@ -31,13 +31,13 @@ export function acquirerCommands(program: Command): void {
       const rows = readSettings(config).acquirers.map(toRow)
       print(rows, {
         json,
-        note: '`npx guiche acquirer check <name>` asks the PSP what it speaks; nothing is written there.',
+        note: '`npx guiche acquirer check <name>` checks what the PSP supports; it changes nothing at the PSP.',
       })
     })
 
   acquirer
     .command('check <name>')
-    .description('ask a PSP what it speaks, what it lacks and which setting to change; it only reads')
+    .description('check what a PSP supports, what it lacks and which settings to change; only reads')
     .option('--json', 'print JSON')
     .action(async (name: string, { json }: Json) => {
       const config = readConfig(process.env)
@@ -52,9 +52,9 @@ export function acquirerCommands(program: Command): void {
   callbackCommands(acquirer)
 }
 
-const simulatedNote = 'No real money moves. ACQUIRERS_FILE names accounts at PSPs: docs/acquirers.md.'
+const simulatedNote = 'No real money moves. ACQUIRERS_FILE defines accounts at PSPs: docs/acquirers.md.'
 
-/** What there is without a settings file. */
+/** The acquirer that exists without a settings file. */
 function toSimulated({ simulatorUrl }: Config) {
   return {
     name: simulatorName,
@@ -89,7 +89,7 @@ async function check(config: Config, settings: AcquirerSettings): Promise<Findin
   }
 }
 
-/** Null where the key is only in a database that cannot be had: all else can be looked at without it. */
+/** Null if the secret key is only in a database that cannot be reached: the rest is shown without it. */
 async function findCallbackUrl(config: Config, { name, callbacks }: AcquirerSettings): Promise<string | null> {
   const key =
     config.secretKey ?? (await withContext(async (context) => context.key).catch((): SecretKey | null => null))
@@ -112,7 +112,7 @@ function describe(settings: AcquirerSettings, findings: Finding[], isFit: boolea
 
 ${lines.join('\n')}
 
-  ${isFit ? 'It speaks what is needed.' : `It lacks ${missing} of what is needed.`}
+  ${isFit ? 'It supports all that Guichê needs.' : `It lacks ${missing} of what Guichê needs.`}
   Not confirmed in this PSP’s sandbox:
 ${unconfirmed.map((one) => `  - ${one}`).join('\n')}
 

@@ -4,11 +4,11 @@ import { type Action, recordedDb } from '../audit/record.ts'
 import type { Db } from '../db/sql.ts'
 import type { Context } from './context.ts'
 
-/** Who does something and what, as the audit log has it. */
+/** An action for the audit log, with who performs it. */
 export function actionOf(program: Command, { clock }: Context, action: Omit<Action, 'actor' | 'now'>): Action {
   const { as } = program.opts<{ as?: string }>()
   const user = userName()
-  // Whoever speaks for another is named as well.
+  // If `--as` names another person, the operating system's user is recorded as well.
   const details = as === undefined ? action.details : { ...action.details, by: user }
   return { ...action, actor: actorOf(program), ...(details && { details }), now: clock.now() }
 }
@@ -18,12 +18,12 @@ export function actorOf(program: Command): string {
   return `cli:${program.opts<{ as?: string }>().as ?? userName()}`
 }
 
-/** The database for an operation that is then in the audit log, in its own commit. */
+/** A database handle that adds the action to the audit log in the same commit as the operation. */
 export function recorded(program: Command, context: Context, action: Omit<Action, 'actor' | 'now'>): Db {
   return recordedDb(context.db, actionOf(program, context, action))
 }
 
-/** The operating system's user. In a container it may have a number and no name. */
+/** The operating system's user. In a container the user may have a number but no name. */
 function userName(): string {
   try {
     return userInfo().username

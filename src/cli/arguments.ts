@@ -2,7 +2,7 @@ import { InvalidArgumentError } from 'commander'
 import { parseDocument } from '../lib/document.ts'
 import { fromTxid } from '../pix/ids.ts'
 
-/** As far as any amount of ours goes, sums included: 10 billion reais. */
+/** Larger than any amount in Guichê, sums included: 10 billion reais. */
 const centsMax = 1e12
 
 export function toCents(text: string): number {
@@ -17,16 +17,16 @@ export function toCentsAboveZero(text: string): number {
   return cents
 }
 
-/** A limit, or none. Not null: the parser of options takes that for an empty text. */
+/** A limit, or `none`. Not null: the option parser reads null as an empty text. */
 export function toLimit(text: string): number | 'none' {
   if (text === 'none') return text
   const cents = Number(text)
   if (!/^\d+$/.test(text) || cents === 0 || cents > centsMax)
-    throw new InvalidArgumentError('An amount in cents above 0, or none: 1050 is R$ 10,50.')
+    throw new InvalidArgumentError('An amount in cents above 0, or "none": 1050 is R$ 10,50.')
   return cents
 }
 
-/** The same, and it may be 0. */
+/** The same, but may be 0. */
 export function toThreshold(text: string): number | 'none' {
   return text === '0' ? 0 : toLimit(text)
 }
@@ -37,25 +37,24 @@ export function toBasisPoints(text: string): number {
   return Number(text)
 }
 
-/** As long as a day at most: a duplicate is a matter of minutes. */
+/** A day at most: a duplicate follows within minutes. */
 export function toWindowSeconds(text: string): number {
   if (!/^\d{1,5}$/.test(text) || Number(text) > 86_400)
-    throw new InvalidArgumentError('A whole number of seconds from 0, which turns it off, to 86400.')
+    throw new InvalidArgumentError('A whole number of seconds from 0 to 86400; 0 disables the check.')
   return Number(text)
 }
 
-/** An id of ours; a txid is the same without hyphens. */
+/** An id of Guichê, or a txid, which is the same without hyphens. */
 export function toId(text: string): string {
   const id = fromTxid(text.replaceAll('-', ''))
   if (id === null) throw new InvalidArgumentError('An id such as 0b1f0c9e-3a52-4a55-9d3c-7f2f4f0f7c11, or a txid.')
   return id
 }
 
-/** Bare: with or without its marks. */
+/** Returns the digits; the input may have punctuation. */
 export function toDocument(text: string): string {
   const document = parseDocument(text)
-  if (!document)
-    throw new InvalidArgumentError('Check the digits of the CPF or CNPJ. Its dots, dash and slash may be left out.')
+  if (!document) throw new InvalidArgumentError('Not a valid CPF or CNPJ: check the digits. Punctuation is optional.')
   return document.value
 }
 

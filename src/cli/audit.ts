@@ -6,13 +6,13 @@ import { toId, toRowCount } from './arguments.ts'
 import { withContext } from './context.ts'
 import { print, write } from './print.ts'
 
-/** `guiche audit …`: who did what by hand. */
+/** `guiche audit …`: the log of manual actions. */
 export function auditCommands(program: Command): void {
-  const audit = program.command('audit').description('who did what by hand')
+  const audit = program.command('audit').description('the log of manual actions')
 
   audit
     .command('verify')
-    .description('verify that no entry was changed, deleted or slipped in; ends with 1 where one was')
+    .description('verify that no entry was changed, deleted or inserted; exits with 1 if one was')
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: boolean }) => {
       const verified = await withContext(async ({ db }) => await verifySignedAudit(db))
@@ -20,7 +20,7 @@ export function auditCommands(program: Command): void {
       if (json) print({ ...verified, isIntact: breaches.length === 0 }, { json })
       else if (breaches.length === 0)
         write(
-          `the audit log is as it was written: ${entries} ${entries === 1 ? 'entry' : 'entries'}${head ? `, the last has the hash ${head.sha256}` : ''}\n`,
+          `the audit log is intact: ${entries} ${entries === 1 ? 'entry' : 'entries'}${head ? `, the last one has the hash ${head.sha256}` : ''}\n`,
         )
       else write(`the audit log was tampered with:\n${breaches.map(toLine).join('')}`)
       if (breaches.length > 0) process.exitCode = 1
@@ -28,8 +28,8 @@ export function auditCommands(program: Command): void {
 
   audit
     .command('list')
-    .description('the last actions, in order')
-    .option('--record <id>', 'those about one transaction, withdrawal or client (its merchantId)', toId)
+    .description('list the last actions, oldest first')
+    .option('--record <id>', 'only those of one transaction, withdrawal or client (by merchantId)', toId)
     .option('--last <count>', 'how many', toRowCount, 50)
     .option('--json', 'print JSON')
     .action(async ({ json, record, last }: { json?: boolean; record?: string; last: number }) => {

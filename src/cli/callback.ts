@@ -9,11 +9,11 @@ import { findSettings } from './acquirer-settings.ts'
 import { withContext } from './context.ts'
 import { print } from './print.ts'
 
-/** `guiche acquirer callback-url <name>`: for PSPs where an address for callbacks is registered by hand. */
+/** `guiche acquirer callback-url <name>`: for PSPs where the callback address is registered by hand. */
 export function callbackCommands(acquirer: Command): void {
   acquirer
     .command('callback-url <name>')
-    .description('print the address to which this acquirer sends callbacks, to register it by hand')
+    .description('print the address for callbacks of this acquirer, to register it by hand')
     .option('--json', 'print JSON')
     .action(async (name: string, { json }: { json?: boolean }) => {
       const { chave, callbacks } = findDoor(readConfig(process.env), name)
@@ -27,24 +27,24 @@ export function callbackCommands(acquirer: Command): void {
     })
 }
 
-/** The simulated network is told of the address as any PSP is. */
+/** The simulated network gets a callback address like any PSP. */
 function findDoor(config: Config, name: string): Pick<AcquirerSettings, 'chave' | 'callbacks'> {
   const isSimulated = config.acquirersFile === null && name === simulatorName
   return isSimulated ? { chave: receiverKey, callbacks: {} } : findSettings(config, name)
 }
 
 function describe({ clientCertificate }: ReturnType<typeof toCallbackDoor>): string {
-  if (!clientCertificate) return 'not asked for'
+  if (!clientCertificate) return 'not required'
   const { header, sha256, subject } = clientCertificate
   const which = [...subject, ...(sha256.length > 0 ? [`SHA-256 ${sha256.join(' or ')}`] : [])]
-  return `${which.join(', ') || 'any that the proxy verified'}, passed on as ${header}`
+  return `${which.join(', ') || 'any certificate that the proxy verified'}, passed on as ${header}`
 }
 
 function toNote(url: string): string {
   const isPublic = url.startsWith('https://') && !/^https:\/\/(?:localhost|127\.|\[)/.test(url)
   return [
-    'Register it as it stands, for this key: most PSPs append /pix by themselves. Whoever knows it can make up callbacks, so keep it a secret.',
-    ...(isPublic ? [] : ['No PSP reaches this address: set callbacks.baseUrl, or BASE_URL, to one that is public.']),
-    'docs/going-live.md says how to set up the proxy in front.',
+    'Register exactly this address for this key: most PSPs append /pix automatically. Keep it secret: anyone who knows it can send fake callbacks.',
+    ...(isPublic ? [] : ['No PSP can reach this address: set callbacks.baseUrl or BASE_URL to a public one.']),
+    'docs/going-live.md explains how to set up the proxy in front.',
   ].join('\n')
 }

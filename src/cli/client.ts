@@ -12,16 +12,16 @@ import { print } from './print.ts'
 
 type Json = { json?: boolean }
 
-/** `guiche client …`: who may use the API. Secrets are shown once. */
+/** `guiche client …`: API clients. Secrets are shown only once. */
 export function clientCommands(program: Command): void {
   const client = program.command('client').description('API clients: each is one merchant')
 
   client
     .command('create')
-    .description('register a client and show its secrets, once')
-    .requiredOption('--name <name>', 'what people call it', toName)
-    .option('--scopes <scopes>', `separated by commas, of ${scopes.join(', ')} (default: all)`, toScopes)
-    .option('--client-id <id>', 'an identifier of your own, such as the one an external provider knows', toClientId)
+    .description('register a client and show its secrets once')
+    .requiredOption('--name <name>', 'display name', toName)
+    .option('--scopes <scopes>', `comma-separated list of ${scopes.join(', ')} (default: all)`, toScopes)
+    .option('--client-id <id>', 'your own identifier, such as the one of an external identity provider', toClientId)
     .option('--json', 'print JSON')
     .action(
       async ({
@@ -32,10 +32,10 @@ export function clientCommands(program: Command): void {
       }: Json & { name: string; scopes?: Scope[]; clientId?: string }) => {
         const made = await withContext(async (context) => {
           if (clientId === undefined && context.hasProvider)
-            throw new Error('AUTH_ISSUER is set: name the client as the provider knows it, with --client-id.')
+            throw new Error('AUTH_ISSUER is set: give the client id that the provider uses with --client-id.')
           if (clientId !== undefined && (await findClient(context.db, clientId, context.clock.now())))
             throw new Error(
-              `There is a client ${clientId} already. \`npx guiche client rotate-secret ${clientId}\` gives it a new secret.`,
+              `The client ${clientId} already exists. \`npx guiche client rotate-secret ${clientId}\` gives it a new secret.`,
             )
           const { clientSecret, ...merchant } = await context.db.transaction(async (tx) => {
             const made = await createMerchant(tx, context, {
@@ -47,10 +47,10 @@ export function clientCommands(program: Command): void {
             await recordAction(tx, actionOf(program, context, aboutClient('client.create', made, { scopes: granted })))
             return made
           })
-          // Where a provider knows the secrets, one of ours opens nothing.
+          // With an external provider, a secret of Guichê would be useless.
           return context.hasProvider ? merchant : { ...merchant, clientSecret }
         })
-        print(made, { json, note: 'Keep what is secret now: it is not shown again.' })
+        print(made, { json, note: 'Store the secrets now: they are not shown again.' })
       },
     )
 
@@ -76,9 +76,9 @@ export function clientCommands(program: Command): void {
 
   client
     .command('rotate-secret <client-id>')
-    .description('make a new secret; the former one is accepted for the overlap as well')
-    .option('--overlap-hours <hours>', 'how long the former secret lives on', toHours, 24)
-    .option('--webhook', 'the secret that webhooks are signed with, in place of the client secret')
+    .description('make a new secret; the former one stays valid during the overlap')
+    .option('--overlap-hours <hours>', 'how long the former secret stays valid', toHours, 24)
+    .option('--webhook', 'rotate the secret that signs webhooks instead of the client secret')
     .option('--json', 'print JSON')
     .action(
       async (clientId: string, { json, overlapHours, webhook }: Json & { overlapHours: number; webhook?: boolean }) => {
@@ -98,15 +98,15 @@ export function clientCommands(program: Command): void {
         const until = made.formerExpiresAt.toISOString()
         print(
           { clientId, ...made },
-          { json, note: `Keep it now: it is not shown again. The former one ends by ${until}.` },
+          { json, note: `Store it now: it is not shown again. The former one is valid until ${until}.` },
         )
       },
     )
 
   client
     .command('revoke <client-id>')
-    .description('refuse all tokens and secrets of a client from now on; rotate-secret lets it in again')
-    .option('--tokens-only', 'refuse the tokens that are out; its secrets stay good')
+    .description('revoke all tokens and secrets of a client; rotate-secret enables it again')
+    .option('--tokens-only', 'revoke only the tokens issued so far; the secrets stay valid')
     .option('--json', 'print JSON')
     .action(async (clientId: string, { json, tokensOnly }: Json & { tokensOnly?: boolean }) => {
       const isDone = await withContext(async (context) => {
@@ -121,14 +121,14 @@ export function clientCommands(program: Command): void {
         {
           json,
           note: tokensOnly
-            ? 'It can get new tokens with the secrets that it has.'
-            : `\`npx guiche client rotate-secret ${clientId}\` gives it a new secret and lets it in again.`,
+            ? 'It can get new tokens with its current secrets.'
+            : `\`npx guiche client rotate-secret ${clientId}\` gives it a new secret and enables it again.`,
         },
       )
     })
 }
 
-/** A client is the record that its own actions are about. */
+/** In the audit log, actions on a client are recorded under the client itself. */
 function aboutClient(
   action: ActionName,
   { merchantId, clientId }: { merchantId: string; clientId: string },
@@ -137,7 +137,7 @@ function aboutClient(
   return { action, merchantId, recordId: merchantId, details: { clientId, ...more } }
 }
 
-/** @throws when there is no such client, with what to do about it */
+/** @throws if the client does not exist, with what to do about it */
 export async function findMerchant({ db, clock }: Context, clientId: string): Promise<string> {
   const client = await findClient(db, clientId, clock.now())
   if (!client) throw unknownClient(clientId)
@@ -145,7 +145,7 @@ export async function findMerchant({ db, clock }: Context, clientId: string): Pr
 }
 
 function unknownClient(clientId: string): Error {
-  return new Error(`There is no client ${clientId}. \`npx guiche client list\` shows those that there are.`)
+  return new Error(`There is no client ${clientId}. \`npx guiche client list\` lists them.`)
 }
 
 function toName(text: string): string {
@@ -161,7 +161,7 @@ function toClientId(text: string): string {
 
 function toScopes(text: string): Scope[] {
   const parsed = parseScopes(text)
-  if (!parsed || parsed.length === 0) throw new InvalidArgumentError(`The scopes are ${scopes.join(', ')}.`)
+  if (!parsed || parsed.length === 0) throw new InvalidArgumentError(`Valid scopes: ${scopes.join(', ')}.`)
   return parsed
 }
 

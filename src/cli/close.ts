@@ -17,28 +17,28 @@ import { pickAcquirers } from './reconcile.ts'
 type Json = { json?: boolean }
 type Of = { date: string; acquirer?: string }
 
-/** `guiche close …`: a day of an acquirer, compared, added up and signed. */
+/** `guiche close …`: reconciles, totals and signs a day of an acquirer. */
 export function closeCommands(program: Command): void {
-  const command = program.command('close').description('a day in Brasília: compared, added up and signed')
+  const command = program.command('close').description('daily close: reconcile, total and sign a day in Brasília time')
 
   command
     .command('run', { isDefault: true })
-    .description('close a day that is over, or close it again: what has changed since is a version of its own')
-    .option('--date <date>', 'the day in Brasília: 2026-11-20; yesterday by default')
-    .option('--acquirer <name>', 'of one; of all by default')
-    .option('--out <file>', 'write the signed statement there; of one acquirer')
+    .description('close a past day, or close it again: changes since then become a new version')
+    .option('--date <date>', 'the day in Brasília time, such as 2026-11-20; yesterday by default')
+    .option('--acquirer <name>', 'only this acquirer; all by default')
+    .option('--out <file>', 'write the signed statement to this file; needs --acquirer')
     .option('--json', 'print JSON')
     .action(async ({ json, acquirer, out, ...asked }: Json & Partial<Of> & { out?: string }) => {
-      // Somebody who wants to know what there is signs nothing.
+      // Without a subcommand only print the help: someone who explores the commands must not sign anything.
       if (command.args.length === 0) return command.outputHelp()
       const closed = await withAcquirers(async (context) => {
         const date = asked.date ?? dayBefore(dayOf(context.clock.now()))
         const all: { name: string; closed: Closed }[] = []
         const picked = pickAcquirers(context, acquirer)
         if (out !== undefined && picked.length > 1)
-          throw new Error('Name the acquirer with --acquirer: --out writes the statement of one.')
+          throw new Error('--out writes the statement of one acquirer: choose it with --acquirer.')
         for (const one of picked) {
-          // In the audit log with the first commit, whatever comes of it.
+          // Recorded in the audit log with the first commit, whatever the outcome.
           const db = recorded(program, context, { action: 'close.run', details: { date, acquirer: one.name } })
           all.push({ name: one.name, closed: await closeDay({ ...context, db }, { acquirer: one, day: date }) })
         }
@@ -52,11 +52,11 @@ export function closeCommands(program: Command): void {
 
   command
     .command('show')
-    .description('show a statement as it was signed: the last version, or another')
-    .requiredOption('--date <date>', 'the day in Brasília: 2026-11-20')
+    .description('show a signed statement: the last version, or another one')
+    .requiredOption('--date <date>', 'the day in Brasília time, such as 2026-11-20')
     .requiredOption('--acquirer <name>', 'whose')
     .option('--number <version>', 'which version', toRowCount)
-    .option('--out <file>', 'write the signed statement there')
+    .option('--out <file>', 'write the signed statement to this file')
     .option('--json', 'print JSON')
     .action(async ({ json, date, acquirer, number, out }: Json & Required<Of> & { number?: number; out?: string }) => {
       const row = await withContext(async ({ db }) => await findStatement(db, { acquirer, day: date, version: number }))
@@ -72,8 +72,8 @@ export function closeCommands(program: Command): void {
   command
     .command('verify')
     .argument('<file>', 'a signed statement')
-    .description('verify that a statement is as it was signed; with --keys without any database')
-    .option('--keys <file>', 'the public keys, as `npx guiche close keys` prints them')
+    .description('verify the signature of a statement; with --keys no database is needed')
+    .option('--keys <file>', 'file with the public keys that `npx guiche close keys` prints')
     .option('--json', 'print JSON')
     .action(async (file: string, { json, keys }: Json & { keys?: string }) => {
       const jwks: { keys: JWK[] } =
@@ -82,12 +82,12 @@ export function closeCommands(program: Command): void {
           : JSON.parse(readFileSync(keys, 'utf8'))
       const statement = await verifyStatement(readFileSync(file, 'utf8'), jwks)
       const { acquirer, day, version, signedAt } = statement
-      print(statement, { json, shown: { statement: 'as it was signed', acquirer, day, version, signed: signedAt } })
+      print(statement, { json, shown: { statement: 'signature valid', acquirer, day, version, signed: signedAt } })
     })
 
   command
     .command('keys')
-    .description('print the public keys with which statements are verified, as a JSON Web Key Set')
+    .description('print the public keys that verify statements, as a JSON Web Key Set')
     .action(async () => print(await withContext(async ({ db }) => await publicStatementKeys(db)), { json: true }))
 }
 
@@ -107,8 +107,8 @@ function toStatementView(row: StatementRow) {
 
 function show({ name, closed }: { name: string; closed: Closed }): void {
   if (closed.state === 'interrupted') {
-    write(`${name}: not closed. Its lists could not be read to the end: ${closed.error}\n`)
-    write('Try again later; nothing was signed.\n\n')
+    write(`${name}: not closed. The lists of the acquirer could not be read completely: ${closed.error}\n`)
+    write('Nothing was signed. Try again later.\n\n')
     return
   }
   write(describe(closed.statement, closed.sha256))
@@ -132,13 +132,13 @@ function describe(statement: Statement, sha256: string): string {
 
 function totalsTable({ books, acquirerSays: there }: Statement): string[] {
   const rows: [string, string, string][] = [
-    ['', 'acquirer', 'books'],
+    ['', 'acquirer', 'ledger'],
     ['opening', inReais(there.opening), inReais(books.opening)],
     ['in', inWords(there.in), inWords(books.in)],
     ['returned', inWords(there.returned), inWords(books.returned)],
     ['paid out', inWords(there.paidOut), inWords(books.paidOut)],
     ['came back', '-', inWords(books.cameBack)],
-    ['fees', there.fees === null ? 'not told' : inReais(there.fees), '-'],
+    ['fees', there.fees === null ? 'not reported' : inReais(there.fees), '-'],
     ['corrections', '-', inWords(books.corrections)],
     ['closing', inReais(there.closing), inReais(books.closing)],
   ]
@@ -153,7 +153,7 @@ function inWords({ count, sum }: Amount): string {
 }
 
 function differencesTable({ differences }: Statement): string[] {
-  if (differences.length === 0) return ['Nothing differs.']
+  if (differences.length === 0) return ['No discrepancies.']
   const byClass = new Map<string, Map<string, number>>()
   for (const { class: name, state } of differences) {
     const states = byClass.get(name) ?? new Map<string, number>()
@@ -162,20 +162,20 @@ function differencesTable({ differences }: Statement): string[] {
   const lines = [...byClass].map(
     ([name, states]) => `  ${name.padEnd(14)} ${[...states].map(([state, count]) => `${count} ${state}`).join(', ')}`,
   )
-  return ['Differences of the day:', ...lines, '`npx guiche reconcile list` has them one by one.']
+  return ['Discrepancies of the day:', ...lines, '`npx guiche reconcile list` shows each of them.']
 }
 
-/** As many as fit a screen; --json has all. */
+/** Fits a screen; --json lists all. */
 const changesMax = 20
 
 function changesList({ bookedSince, totals, differences }: Changes): string[] {
   const lines = [
-    ...(bookedSince.count > 0 ? [`  payments of the day booked since: ${inWords(bookedSince)}`] : []),
+    ...(bookedSince.count > 0 ? [`  payments of the day posted since: ${inWords(bookedSince)}`] : []),
     ...totals.map(({ name, before, after }) => `  ${name}: ${before ?? '-'} → ${after ?? '-'}`),
     ...differences.map(
-      (one) => `  ${one.class} ${toPlain(one.reference)}: ${one.before ?? 'not known'} → ${one.after ?? 'not there'}`,
+      (one) => `  ${one.class} ${toPlain(one.reference)}: ${one.before ?? 'none'} → ${one.after ?? 'gone'}`,
     ),
   ]
   const more = lines.length > changesMax ? [`  … and ${lines.length - changesMax} more: --json lists them all`] : []
-  return ['Since the version before:', ...lines.slice(0, changesMax), ...more]
+  return ['Changes since the previous version:', ...lines.slice(0, changesMax), ...more]
 }

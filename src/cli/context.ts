@@ -11,16 +11,18 @@ export type Context = {
   db: Db
   clock: Clock
   key: SecretKey
-  /** Where the service is reached: as the configuration says, or where it last was. */
+  /** The service's address: as configured, or where it last ran. */
   baseUrl: string
-  /** AUTH_ISSUER is set: clients' secrets are the provider's affair. */
+  /** AUTH_ISSUER is set: an external provider manages the clients' secrets. */
   hasProvider: boolean
 }
 
-/** Runs a command against the database: that of the running service, or one that is started for the moment. */
+/**
+ * Runs a command against the database of the running service, or starts the database for the duration of the command.
+ */
 export async function withContext<Result>(work: (context: Context) => Promise<Result>): Promise<Result> {
   const config = readConfig(process.env)
-  // Standard output belongs to the command's answer.
+  // Standard output is only for the command's result.
   const log = createLog({ ...config, logLevel: 'silent' })
   const database = await openDatabase({ config, log, role: 'tool' }).catch((error: unknown) => {
     throw config.databaseUrl === null ? error : explainUnreachable(error)
@@ -39,15 +41,18 @@ export async function withContext<Result>(work: (context: Context) => Promise<Re
   }
 }
 
-/** PostgreSQL's own words for it: SQLSTATE 28P01, 28000 and 3D000 are a wrong password, a wrong user and a database that is not there. */
+/**
+ * System errors, and SQLSTATE 28P01, 28000 and 3D000: a wrong password, a wrong user and a database that does not
+ * exist.
+ */
 const unreachable = /^(E[A-Z]+|28P01|28000|3D000)$/
 
-/** The cause with what to do about it: Node.js says only `connect ECONNREFUSED`, or nothing when a name has two addresses. */
+/** Adds what to do about it. Node.js says only `connect ECONNREFUSED`, or nothing if a name has two addresses. */
 function explainUnreachable(error: unknown): unknown {
   const { code, message } = error instanceof Error ? (error as NodeJS.ErrnoException) : {}
   if (code === undefined || !unreachable.test(code)) return error
   return new Error(
-    `The database of DATABASE_URL cannot be used: ${message || code}. Does it run, and are address, user, password and database name right?`,
+    `The database of DATABASE_URL cannot be used: ${message || code}. Check that it runs, and that address, user, password and database name are right.`,
     { cause: error },
   )
 }

@@ -5,15 +5,15 @@ import { toDocument } from './arguments.ts'
 import { withContext } from './context.ts'
 import { print } from './print.ts'
 
-/** `guiche customer …`: what is kept of a person (LGPD, art. 18). */
+/** `guiche customer …`: a person's data (LGPD, art. 18). */
 export function customerCommands(program: Command): void {
-  const customer = program.command('customer').description('what is kept of a person: export it, erase it (LGPD)')
+  const customer = program.command('customer').description('export or erase the data of a person (LGPD)')
 
   customer
     .command('export')
-    .description('print all that is kept of a person, as JSON')
+    .description('print all data of a person as JSON')
     .requiredOption('--document <document>', 'CPF or CNPJ', toDocument)
-    .option('--json', 'print JSON, as without')
+    .option('--json', 'print JSON (the default)')
     .action(async ({ document }: { document: string }) => {
       const kept = await withContext(async (context) => {
         const { actor: by } = actionOf(program, context, { action: 'customer.export' })
@@ -24,19 +24,19 @@ export function customerCommands(program: Command): void {
 
   customer
     .command('erase')
-    .description('erase what identifies a person; amounts, ids and the ledger stay. It cannot be undone')
+    .description('erase what identifies a person; amounts, ids and the ledger stay. This cannot be undone')
     .requiredOption('--document <document>', 'CPF or CNPJ', toDocument)
-    .requiredOption('--confirm <document>', 'the same again', toDocument)
+    .requiredOption('--confirm <document>', 'the same document again', toDocument)
     .option('--json', 'print JSON')
     .action(async ({ document, confirm, json }: { document: string; confirm: string; json?: boolean }) => {
-      if (confirm !== document) throw new Error('--confirm names another document: nothing was erased.')
+      if (confirm !== document) throw new Error('--confirm has a different document: nothing was erased.')
       const erased = await withContext(async (context) => {
         const { actor: by } = actionOf(program, context, { action: 'customer.erase' })
         return await erasePerson(context, { document, by })
       })
       print(erased, {
         json,
-        note: 'The document is kept as a keyed hash only. Copies elsewhere are not reached: backups, logs of proxies, the PSP, the merchants.',
+        note: 'Only a keyed hash of the document remains. Copies elsewhere are not erased: backups, proxy logs, the PSP, the merchants.',
       })
     })
 }

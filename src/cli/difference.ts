@@ -3,7 +3,7 @@ import { classes, type Proposal, type Side } from '../reconciliation/classes.ts'
 import type { DifferenceRow } from '../reconciliation/store.ts'
 import { toPlain } from './print.ts'
 
-/** A difference as `--json` has it. */
+/** A discrepancy as `--json` prints it. */
 export function toDifferenceView(row: DifferenceRow) {
   return {
     id: row.id,
@@ -25,7 +25,7 @@ export function toDifferenceView(row: DifferenceRow) {
   }
 }
 
-/** As a line of a table. */
+/** A discrepancy as a line of a table. */
 export function toDifferenceLine(row: DifferenceRow) {
   return {
     id: row.id,
@@ -38,7 +38,7 @@ export function toDifferenceLine(row: DifferenceRow) {
   }
 }
 
-/** One difference, whole. */
+/** All about one discrepancy. */
 export function toShownDifference(row: DifferenceRow) {
   return {
     id: row.id,
@@ -58,18 +58,18 @@ export function toShownDifference(row: DifferenceRow) {
   }
 }
 
-/** What one side says; of what both say, only what tells them apart. */
+/** One side of a discrepancy. Of what both sides have, only the parts that differ. */
 function sideInWords(side: Side | null, other: Side | null): string {
   if (!side) return 'nothing'
   const { amount, at, state, fee, bookedAt, med, raw } = side
-  if (raw !== undefined) return `cannot be read ${toMinute(at)}`
+  if (raw !== undefined) return `unreadable ${toMinute(at)}`
   const isAlike = other !== null && other.amount === amount
   const parts = [
     isAlike && fee !== undefined ? '' : inReais(amount),
     state ?? '',
     fee === undefined ? '' : `fee ${inReais(fee)}`,
-    med === undefined ? '' : `of it ${inReais(med)} under MED`,
-    bookedAt !== undefined && isAlike ? `booked ${toMinute(bookedAt)}` : toMinute(at),
+    med === undefined ? '' : `${inReais(med)} of it disputed (MED)`,
+    bookedAt !== undefined && isAlike ? `posted ${toMinute(bookedAt)}` : toMinute(at),
   ]
   return parts.filter((part) => part !== '').join(' ')
 }
@@ -81,13 +81,13 @@ function toMinute(at: string): string {
 function proposalInWords(proposal: Proposal, subject: string): string {
   switch (proposal.action) {
     case 'none':
-      return 'nothing: it is a matter of time'
+      return 'none: resolves over time'
     case 'look':
-      return 'find out, then dismiss'
+      return 'investigate, then dismiss'
     case 'settle':
-      return subject === 'payment' ? 'settle it now' : 'ask for it and book the answer'
+      return subject === 'payment' ? 'settle it now' : 'query the acquirer and post the result'
     case 'hold':
-      return proposal.kind === 'surplus' ? 'hold it and send it back' : 'hold it in suspense'
+      return proposal.kind === 'surplus' ? 'place it in suspense and return it' : 'place it in suspense'
     case 'correct':
       return `correct the ${proposal.account} by ${inReais(proposal.cents)}`
   }

@@ -7,17 +7,17 @@ import { toId } from './arguments.ts'
 import { withContext } from './context.ts'
 import { print, toPlain, write } from './print.ts'
 
-/** `… explain <id>`: the first thing to ask of a record that is not as it should be. */
+/** `… explain <id>`: the first command to run when a record looks wrong. */
 export function explainCommand(group: Command): void {
   group
     .command('explain')
-    .argument('<id>', 'of a transaction or a withdrawal, or its txid', toId)
-    .description('everything that happened to it, in order, and its current status')
+    .argument('<id>', 'id of a transaction or withdrawal, or its txid', toId)
+    .description('show everything that happened to it, in order, and its current status')
     .option('--json', 'print JSON')
     .action(async (id: string, { json }: { json?: boolean }) => {
       const isConfigured = knowsAcquirer(readConfig(process.env))
       const explanation = await withContext(async (context) => await explainRecord({ ...context, isConfigured }, id))
-      if (!explanation) throw new Error(`There is neither a transaction nor a withdrawal ${id}.`)
+      if (!explanation) throw new Error(`There is no transaction and no withdrawal with the id ${id}.`)
       if (json) print(explanation, { json })
       else write(toText(explanation))
     })

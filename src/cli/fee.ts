@@ -14,29 +14,29 @@ type Parts = { fixed?: number; basisPoints?: number; minimum?: number; maximum?:
 
 const operations: FeeOperation[] = ['transaction', 'refund', 'withdrawal']
 
-/** `guiche fee …`: what clients are charged. */
+/** `guiche fee …`: the fees of API clients. */
 export function feeCommands(program: Command): void {
-  const fee = program.command('fee').description('what clients are charged')
+  const fee = program.command('fee').description('fees of API clients')
 
   fee
     .command('set')
-    .description('set the whole rule for one operation of a client; what is not named is not charged')
+    .description('set the fee rule for one operation of a client; it replaces the former rule')
     .requiredOption('--client <client-id>', 'the client to charge')
     .addOption(new Option('--operation <operation>', 'of what').choices(operations).makeOptionMandatory())
-    .option('--fixed <cents>', 'for each, whatever the amount', toCents)
-    .option('--basis-points <points>', 'of the amount: 99 is 0.99 %, rounded half up to a cent', toBasisPoints)
+    .option('--fixed <cents>', 'fixed part of each fee', toCents)
+    .option('--basis-points <points>', 'part of the amount: 99 is 0.99 %, rounded half up to a cent', toBasisPoints)
     .option('--minimum <cents>', 'at least', toCents)
     .option('--maximum <cents>', 'at most', toCents)
-    .option('--returns-payment-fee', 'of refunds: the fee of the payment is given back with them, in proportion')
+    .option('--returns-payment-fee', 'for refunds: also return the fee of the payment, in proportion')
     .option('--json', 'print JSON')
     .action(
       async ({ json, client, operation, ...parts }: Json & Parts & { client: string; operation: FeeOperation }) => {
         if (Object.values(parts).every((part) => part === undefined))
           throw new Error(
-            'Give what is charged: --fixed, --basis-points, --minimum or --maximum. `--fixed 0` charges nothing.',
+            'Give at least one of --fixed, --basis-points, --minimum and --maximum. `--fixed 0` charges nothing.',
           )
         if (parts.returnsPaymentFee && operation !== 'refund')
-          throw new Error('--returns-payment-fee is a part of the rule for refunds: use it with --operation refund.')
+          throw new Error('--returns-payment-fee applies to refunds only: use it with --operation refund.')
         const rule = toRule(parts)
         const [set] = await withContext(async (context) => {
           const merchantId = await findMerchant(context, client)
@@ -53,11 +53,11 @@ export function feeCommands(program: Command): void {
             return rules.filter((one) => one.operation === operation)
           })
         })
-        if (!set) throw new Error('The rule is not there after it was set.')
+        if (!set) throw new Error('The rule was set but not found.')
         print(toView(set), {
           json,
           shown: toShown(set),
-          note: `It counts from now on: of R$ 100,00 it is ${inReais(computeFee(rule, 10_000))}. What was booked before keeps its fee.`,
+          note: `In force from now on: for R$ 100,00 the fee is ${inReais(computeFee(rule, 10_000))}. Earlier operations keep their fee.`,
         })
       },
     )
@@ -65,8 +65,8 @@ export function feeCommands(program: Command): void {
   fee
     .command('list')
     .description('list the rules in force')
-    .option('--client <client-id>', 'those of one client')
-    .option('--all', 'and those that were in force before')
+    .option('--client <client-id>', 'only those of one client')
+    .option('--all', 'also those no longer in force')
     .option('--json', 'print JSON')
     .action(async ({ json, client, all }: Json & { client?: string; all?: boolean }) => {
       const rules = await withContext(async (context) => {

@@ -10,18 +10,18 @@ import { print } from './print.ts'
 type Json = { json?: boolean }
 type Of = { transaction: string }
 
-/** `guiche infraction …`: contests of payments (MED), where the acquirer's API does not tell of them. */
+/** `guiche infraction …`: disputes of payments (MED), for acquirers whose API does not report them. */
 export function infractionCommands(program: Command): void {
   const infraction = program
     .command('infraction')
-    .description("contests of payments (MED), where the acquirer's API does not tell of them")
+    .description('disputes of payments (MED), for acquirers whose API does not report them')
 
   infraction
     .command('open')
-    .description('enter a contest: the payment, or the part that is contested, is blocked')
+    .description('enter a dispute: the disputed amount is blocked')
     .requiredOption('--transaction <id>', 'which payment', toId)
-    .option('--amount <cents>', 'what of it is contested (default: all that is not refunded)', toCentsAboveZero)
-    .option('--reason <reason>', 'what the bank says', toReason)
+    .option('--amount <cents>', 'the disputed amount (default: all that is not refunded)', toCentsAboveZero)
+    .option('--reason <reason>', 'the reason that the bank gives', toReason)
     .option('--json', 'print JSON')
     .action(async ({ json, transaction, ...more }: Json & Of & { amount?: number; reason?: string }) => {
       const { id } = await act(
@@ -29,13 +29,13 @@ export function infractionCommands(program: Command): void {
         { transaction, action: 'infraction.open', details: more },
         async (deps, merchantId) => await openInfraction(deps, { merchantId, transactionId: transaction, ...more }),
       )
-      const note = `\`npx guiche infraction accept | reject --transaction ${transaction}\` enters how it was decided.`
+      const note = `\`npx guiche infraction accept | reject --transaction ${transaction}\` enters the decision.`
       print({ id, transactionId: transaction, state: 'open' }, { json, note })
     })
 
   infraction
     .command('accept')
-    .description('the payer is right: it stays blocked until the acquirer tells of the return')
+    .description('the payer is right: the amount stays blocked until the acquirer reports its return')
     .requiredOption('--transaction <id>', 'which payment', toId)
     .option(...whichDispute)
     .option('--json', 'print JSON')
@@ -43,13 +43,13 @@ export function infractionCommands(program: Command): void {
       const id = await enter(program, { transaction, infractionId: dispute, decision: 'accept' })
       print(
         { id, transactionId: transaction, state: 'accepted' },
-        { json, note: 'The amount stays blocked until the acquirer tells that it went back.' },
+        { json, note: 'The amount stays blocked until the acquirer reports its return.' },
       )
     })
 
   infraction
     .command('reject')
-    .description('the payer is not right: what was blocked is released')
+    .description('the payer is not right: the blocked amount is released')
     .requiredOption('--transaction <id>', 'which payment', toId)
     .option(...whichDispute)
     .option('--json', 'print JSON')
@@ -57,12 +57,12 @@ export function infractionCommands(program: Command): void {
       const id = await enter(program, { transaction, infractionId: dispute, decision: 'reject' })
       print(
         { id, transactionId: transaction, state: 'rejected' },
-        { json, note: 'What was blocked is in the balance again.' },
+        { json, note: 'The blocked amount is available again.' },
       )
     })
 }
 
-const whichDispute = ['--dispute <id>', 'which of several disputes of it; without it they are listed', toId] as const
+const whichDispute = ['--dispute <id>', 'which dispute, if it has several; without it they are listed', toId] as const
 
 async function enter(
   program: Command,
@@ -86,7 +86,7 @@ async function act<Result>(
     const [owner] = await findOwners(context.db, [transaction])
     if (!owner) throw new Error(`There is no transaction ${transaction}.`)
     const about = { ...action, merchantId: owner.merchant_id, recordId: transaction }
-    // The service finds the event to deliver on its own: no loop has to be woken here.
+    // The service finds the event to deliver on its own: this process has no loop to wake.
     const deps = { ...context, db: recorded(program, context, about), wakeDeliveries: () => {} }
     return await operate(deps, owner.merchant_id)
   })

@@ -5,18 +5,18 @@ import { recorded } from './actor.ts'
 import { withContext } from './context.ts'
 import { print, write } from './print.ts'
 
-/** Keys: those that tokens are signed with, and the one that secrets are kept under. */
+/** The key that signs tokens, and the key that encrypts secrets. */
 export function keysCommands(program: Command): void {
   program
     .command('rotate-signing-key')
-    .description('sign access tokens with a new key from now on; tokens that are out stay good')
+    .description('sign access tokens with a new key from now on; existing tokens stay valid')
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: boolean }) => {
       const kid = await withContext(async (context) => {
         const db = recorded(program, context, { action: 'rotate-signing-key' })
         return await createKeyRing({ ...context, db }).rotate()
       })
-      print({ kid }, { json, note: 'Services that run sign with it within a minute. Nothing need be restarted.' })
+      print({ kid }, { json, note: 'Running services use it within a minute. No restart is needed.' })
     })
 
   program

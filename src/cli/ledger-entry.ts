@@ -26,11 +26,11 @@ type Given = Json & {
 
 const listedMax = 200
 
-/** `guiche ledger draw-fees`, …: the operator's own money. An entry sends nothing: the money is moved at the PSP. */
+/** `guiche ledger draw-fees`, …: the operator's own money. An entry moves no money: you move it at the PSP. */
 export function entryCommands(program: Command, ledger: Command): void {
   ledger
     .command('accounts')
-    .description('what each acquirer must hold by the ledger, and the fees that are the operator’s to draw')
+    .description('what each acquirer must hold according to the ledger, and the fees that the operator can draw')
     .option('--json', 'print JSON')
     .action(async ({ json }: Json) => {
       const { held, fees, compared } = await withContext(async ({ db }) => ({
@@ -44,7 +44,7 @@ export function entryCommands(program: Command, ledger: Command): void {
       })
       const shown = acquirers.map(({ acquirer, cents, difference, comparedAt }) => [
         `held by ${acquirer}`,
-        inReais(cents) + (difference === null ? '' : `, the PSP has ${describe(difference)} (${comparedAt})`),
+        inReais(cents) + (difference === null ? '' : `, the PSP reports ${describe(difference)} (${comparedAt})`),
       ])
       print({ acquirers, fees }, { json, shown: { ...Object.fromEntries(shown), 'fees to draw': inReais(fees) } })
     })
@@ -52,36 +52,38 @@ export function entryCommands(program: Command, ledger: Command): void {
   const command = (name: string, description: string, client: 'required' | 'optional' | 'none') => {
     const one = ledger.command(name).description(description)
     if (client === 'required') one.requiredOption('--client <client-id>', 'whose')
-    if (client === 'optional') one.option('--client <client-id>', 'whose; the operator’s own money if not given')
+    if (client === 'optional') one.option('--client <client-id>', 'the client; without it, the operator’s own money')
     return one
-      .option('--acquirer <name>', 'at which PSP the money is; needed where there are several')
+      .option('--acquirer <name>', 'the PSP that has the money; required if there are several')
       .requiredOption('--amount <cents>', 'how much', toCents)
       .requiredOption(
         '--description <text>',
-        'what it is: your people read it, and with --client the merchant, in its statement',
+        'what it is for: shown to the operator and, with --client, in the merchant’s statement',
         toReason,
       )
-      .option('--key <key>', 'the same key again books nothing a second time')
+      .option('--key <key>', 'idempotency key: the same key again posts nothing')
       .option('--json', 'print JSON')
   }
   const reference = '--reference <id>'
 
-  command('draw-fees', 'book fees that the operator takes out of the account at the PSP', 'none')
+  command('draw-fees', 'post fees that the operator takes out of the account at the PSP', 'none')
     .option(reference, 'the endToEndId of the payout; without it reconciliation recognizes the payout by its amount')
     .action(async (given: Given) => await book(program, 'fee_draw', given))
-  command('pay-in', 'book money that was paid into the account at the PSP from outside, such as by a TED', 'optional')
-    .option(reference, 'how the PSP’s account statement names it')
+  command('pay-in', 'post money that was paid into the account at the PSP from outside, such as by a TED', 'optional')
+    .option(reference, 'its reference in the PSP’s account statement')
     .action(async (given: Given) => await book(program, 'pay_in', given))
-  command('write-off', 'forgive a part of what a merchant owes, from the operator’s fees', 'required').action(
-    async (given: Given) => await book(program, 'write_off', given),
-  )
-  command('psp-fee', 'book what a PSP charged the operator, from its fees', 'none')
-    .option(reference, 'how the PSP’s account statement names it')
+  command(
+    'write-off',
+    'write off a part of what a merchant owes, at the expense of the operator’s fees',
+    'required',
+  ).action(async (given: Given) => await book(program, 'write_off', given))
+  command('psp-fee', 'post what a PSP charged the operator, at the expense of the operator’s fees', 'none')
+    .option(reference, 'its reference in the PSP’s account statement')
     .action(async (given: Given) => await book(program, 'psp_fee', given))
 
-  command('entry', 'propose an entry by hand, which another person has to approve', 'optional')
-    .addOption(account('--debit <account>', 'which account gives'))
-    .addOption(account('--credit <account>', 'which account gets; `acquirer` is what the PSP holds'))
+  command('entry', 'propose a manual entry, which another person has to approve', 'optional')
+    .addOption(account('--debit <account>', 'the account to debit'))
+    .addOption(account('--credit <account>', 'the account to credit; `acquirer` is what the PSP holds'))
     .action(async ({ json, debit, credit, ...given }: Given & { debit: ManualAccount; credit: ManualAccount }) => {
       const { amount, description } = given
       const proposal = await withContext(async (context) => {
@@ -93,14 +95,14 @@ export function entryCommands(program: Command, ledger: Command): void {
       const { id, content } = proposal
       print(
         { id, state: 'open', ...content },
-        { json, note: `Another person books it: \`npx guiche proposal approve ${id}\`.` },
+        { json, note: `Another person posts it: \`npx guiche proposal approve ${id}\`.` },
       )
     })
 
   ledger
     .command('entries')
-    .description('list the operator’s entries, the newest first')
-    .option('--client <client-id>', 'those of one client')
+    .description('list the operator’s entries, newest first')
+    .option('--client <client-id>', 'only those of one client')
     .option('--json', 'print JSON')
     .action(async ({ json, client }: Json & { client?: string }) => {
       const rows = await withContext(async (context) => {
@@ -137,7 +139,7 @@ async function book(program: Command, type: Exclude<EntryType, 'manual_entry'>, 
     {
       json,
       shown: { ...view, amount: inReais(amount) },
-      note: isReplay ? 'It was booked before, under this key.' : notes[type],
+      note: isReplay ? 'It was already posted under this key.' : notes[type],
     },
   )
 }
@@ -156,10 +158,10 @@ function account(flags: string, description: string): Option {
 }
 
 const notes: Record<Exclude<EntryType, 'manual_entry'>, string> = {
-  fee_draw: 'Nothing was sent: move the money at the PSP. Reconciliation recognizes that payout within three days.',
+  fee_draw: 'No money was moved: move it at the PSP. Reconciliation recognizes that payout within three days.',
   pay_in: 'What the merchant owed was repaid first.',
   write_off: 'The merchant no longer owes it.',
-  psp_fee: 'It was taken from the fees.',
+  psp_fee: 'It was taken from the operator’s fees.',
 }
 
 async function findOnlyAcquirer({ db }: Context): Promise<string> {
@@ -168,8 +170,8 @@ async function findOnlyAcquirer({ db }: Context): Promise<string> {
   if (only !== undefined && names.length === 1) return only
   throw new Error(
     names.length === 0
-      ? 'Give --acquirer: the ledger knows of none yet.'
-      : `Give --acquirer, one of ${names.join(', ')}: the ledger knows of several.`,
+      ? 'Give --acquirer: the ledger has none yet.'
+      : `Give --acquirer, one of ${names.join(', ')}: the ledger has several.`,
   )
 }
 

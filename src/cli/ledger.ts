@@ -12,13 +12,15 @@ import { print, write } from './print.ts'
 
 type Json = { json?: boolean }
 
-/** `guiche ledger …`: whether the books agree, whether money may leave, and the operator's own money. */
+/** `guiche ledger …`: verification of the ledger, the payout freeze, and the operator's own money. */
 export function ledgerCommands(program: Command): void {
-  const ledger = program.command('ledger').description('the books: whether they agree, and whether money may leave')
+  const ledger = program
+    .command('ledger')
+    .description('verify the ledger, freeze and release payouts, and post the operator’s entries')
 
   ledger
     .command('verify')
-    .description('check the books; exits with 1 if anything is wrong')
+    .description('verify the ledger; exits with 1 if anything is wrong')
     .option('--json', 'print JSON')
     .action(async ({ json }: Json) => {
       const found = await withContext(async ({ db }) => ({
@@ -33,13 +35,13 @@ export function ledgerCommands(program: Command): void {
 
   ledger
     .command('stop')
-    .description('stop withdrawals and refunds; payments keep coming in')
-    .requiredOption('--reason <reason>', 'why, for whoever releases it', toReason)
+    .description('freeze withdrawals and refunds; incoming payments are not affected')
+    .requiredOption('--reason <reason>', 'why, for the person who releases the freeze', toReason)
     .option('--json', 'print JSON')
     .action(async ({ json, reason }: Json & { reason: string }) => {
       const brake = await withContext(async (context) => {
         const before = await findEngagedBrake(context.db)
-        if (before) throw new Error(`Withdrawals and refunds are stopped already, since ${describeBrake(before)}`)
+        if (before) throw new Error(`Withdrawals and refunds are already frozen, since ${describeBrake(before)}`)
         const action = { action: 'ledger.stop' as const, details: { reason } }
         await recorded(program, context, action).transaction(
           async (tx) => await engageBrake(tx, { reason, now: context.clock.now() }),
@@ -51,8 +53,8 @@ export function ledgerCommands(program: Command): void {
 
   ledger
     .command('release')
-    .description('let money leave again after a breach, or a stop')
-    .option('--force', 'although the books do not agree')
+    .description('end the payout freeze after a ledger breach or a stop')
+    .option('--force', 'even if the ledger still has breaches')
     .option('--json', 'print JSON')
     .action(async ({ json, force }: Json & { force?: boolean }) => {
       const brake = await withContext(async (context) => {
@@ -67,16 +69,16 @@ export function ledgerCommands(program: Command): void {
         )
         return engaged
       })
-      if (!brake) print({ released: null }, { json, shown: { released: 'nothing: money was not stopped' } })
+      if (!brake) print({ released: null }, { json, shown: { released: 'nothing: payouts were not frozen' } })
       else
         print(
           { released: toBrakeView(brake) },
           {
             json,
-            shown: { released: 'withdrawals and refunds', 'stopped since': brake.engaged_at, because: brake.reason },
+            shown: { released: 'withdrawals and refunds', 'frozen since': brake.engaged_at, because: brake.reason },
             note: force
-              ? 'If the books still do not agree, the service freezes payouts again when it verifies the ledger next, within five minutes: fix them.'
-              : 'What waited goes out by itself within some minutes; nothing need be restarted.',
+              ? 'If the ledger still has breaches, the service freezes payouts again at its next verification, within five minutes. Fix them.'
+              : 'Waiting payouts are sent automatically within minutes. No restart is needed.',
           },
         )
     })
@@ -84,15 +86,15 @@ export function ledgerCommands(program: Command): void {
   entryCommands(program, ledger)
 }
 
-const stopNote = 'Payments go on coming in. `npx guiche ledger release` lets money leave again.'
+const stopNote = 'Incoming payments are not affected. `npx guiche ledger release` ends the freeze.'
 
 type Found = { merchants: number; transfers: number; breaches: Breach[]; brake: BrakeRow | null }
 
 function describe({ merchants, transfers, breaches, brake }: Found): string {
   const size = `${count(transfers, 'transfer')} of ${count(merchants, 'merchant')}`
-  const stopped = brake ? `\nWithdrawals and refunds are stopped, since ${describeBrake(brake)}\n` : ''
-  if (breaches.length === 0) return `the books agree: ${size}\n${stopped}`
-  return `the books do not agree: ${count(breaches.length, 'breach')} in ${size}\n\n${listBreaches(breaches)}\n${stopped}`
+  const stopped = brake ? `\nWithdrawals and refunds are frozen, since ${describeBrake(brake)}\n` : ''
+  if (breaches.length === 0) return `the ledger is consistent: ${size}\n${stopped}`
+  return `the ledger is not consistent: ${count(breaches.length, 'breach')} in ${size}\n\n${listBreaches(breaches)}\n${stopped}`
 }
 
 function count(number: number, what: string): string {
@@ -101,18 +103,18 @@ function count(number: number, what: string): string {
 }
 
 function describeBrake({ engaged_at, reason }: BrakeRow): string {
-  return `${engaged_at.toISOString()} (${reason}). \`npx guiche ledger release\` lets money leave again.`
+  return `${engaged_at.toISOString()} (${reason}). \`npx guiche ledger release\` ends the freeze.`
 }
 
 function refuseRelease(brake: BrakeRow, breaches: Breach[]): string {
   return [
-    `The books still do not agree, so nothing is released. Stopped since ${brake.engaged_at.toISOString()}: ${brake.reason}`,
+    `The ledger still has breaches, so nothing is released. Payouts are frozen since ${brake.engaged_at.toISOString()}: ${brake.reason}`,
     listBreaches(breaches),
-    'Fix them first (corrections are further transfers), or release with --force.',
+    'Fix them first by posting correcting transfers, or release with --force.',
   ].join('\n')
 }
 
-/** As many as fit a screen or two; --json has all. */
+/** Fits a screen or two; --json lists all. */
 const listedMax = 50
 
 function listBreaches(breaches: Breach[]): string {

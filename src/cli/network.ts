@@ -5,13 +5,13 @@ import { openNetwork } from '../network.ts'
 import { createSettlement, type SettleDeps } from '../transactions/settle.ts'
 import { type Context, withContext } from './context.ts'
 
-/** Runs a command that asks acquirers, those that the service has: of ACQUIRERS_FILE, or the simulated network. */
+/** Runs a command that queries acquirers: those of ACQUIRERS_FILE, or the simulated network. */
 export async function withAcquirers<Result>(work: (context: Context & SettleDeps) => Promise<Result>): Promise<Result> {
   return await withContext(async (context) => {
     const config = readConfig(process.env)
     const log = createLog({ ...config, logLevel: 'silent' })
     const { baseUrl } = context
-    // Nobody here takes callbacks: what they would tell of, the service finds by itself.
+    // This process receives no callbacks: the service finds the same payments by polling.
     const network = await openNetwork({ ...context, config, log, baseUrl, postHere: async () => 503 })
     try {
       const acquirers = createRegistry(
@@ -19,7 +19,7 @@ export async function withAcquirers<Result>(work: (context: Context & SettleDeps
         network.routes,
       )
       const settlement = createSettlement(context)
-      // The service finds the events to deliver on its own: no loop has to be woken here.
+      // The service finds the events to deliver on its own: this process has no loop to wake.
       return await work({ ...context, log, acquirers, settlement, wakeDeliveries: () => {} })
     } finally {
       await network.close()

@@ -18,14 +18,14 @@ import { print, toPlain } from './print.ts'
 
 type Json = { json?: boolean }
 
-/** `guiche orphan …`: money that arrived and is not known for what. */
+/** `guiche orphan …`: payments in the suspense account, unattributed or duplicate. */
 export function orphanCommands(program: Command): void {
-  const orphan = program.command('orphan').description('payments that match no charge')
+  const orphan = program.command('orphan').description('payments in suspense: unattributed or duplicate')
 
   orphan
     .command('list')
-    .description('list payments in suspense that wait for somebody or are being sent back, the last paid first')
-    .option('--all', 'also those that are matched or were sent back')
+    .description('list payments in suspense that wait for a decision or are being returned, newest first')
+    .option('--all', 'also those already attributed or returned')
     .option('--last <count>', 'how many', toRowCount, 50)
     .option('--json', 'print JSON')
     .action(async ({ json, all, last }: Json & { all?: boolean; last: number }) => {
@@ -33,18 +33,18 @@ export function orphanCommands(program: Command): void {
       const listed = rows.map(toListed)
       print(listed, {
         json,
-        empty: 'none: nothing waits here. Money that arrives and names no charge would',
+        empty: 'none. Payments that cannot be attributed to a charge appear here',
         shown: listed.map(({ endToEnd: _, ...row }) => ({ ...row, amount: inReais(row.amount) })),
         note: rows.some(({ status }) => status === 'held')
-          ? '`npx guiche orphan show <id>` names the charges that one may be for.'
+          ? '`npx guiche orphan show <id>` lists the charges that a payment may be for.'
           : undefined,
       })
     })
 
   orphan
     .command('show')
-    .argument('<id>', 'of the payment in suspense', toId)
-    .description('show a payment in suspense, and the charges that it may be for, the likeliest first')
+    .argument('<id>', 'id of the payment in suspense', toId)
+    .description('show a payment in suspense and the charges that it may be for, most likely first')
     .option('--json', 'print JSON')
     .action(async (id: string, { json }: Json) => {
       const { row, candidates, disputes } = await withContext(async (context) => {
@@ -71,8 +71,8 @@ export function orphanCommands(program: Command): void {
 
   orphan
     .command('match')
-    .argument('<id>', 'of the payment in suspense', toId)
-    .description('have it pay a transaction, as if it had named it')
+    .argument('<id>', 'id of the payment in suspense', toId)
+    .description('attribute it to a transaction, as if it had paid that charge')
     .requiredOption('--transaction <id>', 'which one', toId)
     .option('--json', 'print JSON')
     .action(async (id: string, { json, transaction }: Json & { transaction: string }) => {
@@ -83,14 +83,17 @@ export function orphanCommands(program: Command): void {
       })
       print(
         { id, status: 'matched', transactionId: transaction },
-        { json, note: `The transaction is PAID and the shop is told. \`npx guiche orphan undo ${id}\` undoes it.` },
+        {
+          json,
+          note: `The transaction is PAID and the merchant is notified. \`npx guiche orphan undo ${id}\` reverses this.`,
+        },
       )
     })
 
   orphan
     .command('undo')
-    .argument('<id>', 'of the payment that is matched', toId)
-    .description('undo a match: the money is in suspense again, and the transaction is REFUNDED')
+    .argument('<id>', 'id of the attributed payment', toId)
+    .description('reverse an attribution: the money returns to suspense, and the transaction becomes REFUNDED')
     .option('--json', 'print JSON')
     .action(async (id: string, { json }: Json) => {
       const { transactionId } = await act(program, id, { action: 'orphan.undo' }, async (context) => {
@@ -100,15 +103,15 @@ export function orphanCommands(program: Command): void {
         { id, status: 'held', transactionId },
         {
           json,
-          note: 'The fee was given back. Match it to another transaction, or send it back: `npx guiche orphan show` helps.',
+          note: 'The fee was returned. Attribute the payment to another transaction, or return it: see `npx guiche orphan show`.',
         },
       )
     })
 
   orphan
     .command('return')
-    .argument('<id>', 'of the payment in suspense', toId)
-    .description('send it back to who paid it')
+    .argument('<id>', 'id of the payment in suspense', toId)
+    .description('return it to the payer')
     .option('--json', 'print JSON')
     .action(async (id: string, { json }: Json) => {
       const row = await act(program, id, { action: 'orphan.return' }, async (context) => await returnHeld(context, id))
@@ -118,7 +121,7 @@ export function orphanCommands(program: Command): void {
         {
           json,
           shown: { id, status: row.status, amount: inReais(amount ?? 0) },
-          note: `The service sends it within seconds. \`npx guiche orphan show ${id}\` says what became of it.`,
+          note: `The service sends it within seconds. \`npx guiche orphan show ${id}\` shows the outcome.`,
         },
       )
     })
@@ -127,7 +130,7 @@ export function orphanCommands(program: Command): void {
 async function findInSuspense({ db }: Context, id: string): Promise<SuspenseRow> {
   const row = await findSuspense(db, id)
   if (row) return row
-  throw new Error(`There is no payment ${id} in suspense. \`npx guiche orphan list --all\` shows those that there are.`)
+  throw new Error(`There is no payment ${id} in suspense. \`npx guiche orphan list --all\` lists them.`)
 }
 
 async function act<Result>(
@@ -150,8 +153,8 @@ async function act<Result>(
 
 function noteOn([best]: Candidate[]): string {
   return best
-    ? '`npx guiche orphan match <id> --transaction <transaction>` has it pay one of these, `return <id>` sends it back:'
-    : 'No unpaid charge of the three days before has this amount. `npx guiche orphan return <id>` sends it back.'
+    ? '`npx guiche orphan match <id> --transaction <transaction>` attributes it to one of these, `return <id>` returns it:'
+    : 'No unpaid charge of the previous three days has this amount. `npx guiche orphan return <id>` returns it.'
 }
 
 function toListed(row: ListedRow) {

@@ -1,14 +1,14 @@
 type How = {
   json?: boolean | undefined
-  /** What a person is shown in place of the value: amounts in reais, for instance. */
+  /** What to show a person instead of the value, such as amounts in reais. */
   shown?: object | object[]
-  /** For a person: what follows from it. */
+  /** A sentence for a person: what follows from the result. */
   note?: string | undefined
-  /** What a person is told of a list that has no rows. */
+  /** What a person sees if a list has no rows. */
   empty?: string
 }
 
-/** The one way in which the command line writes: rows for a person, with a note of what follows from them; JSON for a program. */
+/** All command output goes through this: a table and a note for a person, JSON for a program. */
 export function print(value: object | object[], { json, shown = value, note, empty = 'none' }: How): void {
   if (json) write(`${JSON.stringify(value, null, 2)}\n`)
   else write(`${Array.isArray(shown) ? toTable(shown, empty) : toLines(shown)}${note ? `\n${note}\n` : ''}`)
@@ -18,7 +18,7 @@ export function write(text: string): void {
   process.stdout.write(text)
 }
 
-/** What shops, banks and payers wrote may not steer a terminal. */
+/** Removes control characters: text from merchants, banks and payers must not control a terminal. */
 export function toPlain(text: string): string {
   return text.replace(/\p{C}/gu, '?')
 }

@@ -3,13 +3,13 @@ import { createProgram } from './program.ts'
 
 const all = await createProgram()
 
-it.each(all.commands.map((command) => command.name()))('has %s where it is named', async (name) => {
+it.each(all.commands.map((command) => command.name()))('has the command %s when it is named', async (name) => {
   const found = (words: string[]) => createProgram(words).then(({ commands }) => commands.map((one) => one.name()))
   expect(await found([name])).toContain(name)
   expect(await found(['--as', 'ana', name, '--json'])).toContain(name)
 })
 
-it('has all where help is asked for, or nothing that there is', async () => {
+it('has all commands for --help and for an unknown command', async () => {
   const names = all.commands.map((command) => command.name())
   for (const words of [['help', 'client'], ['--help'], ['client', '-h'], [], ['cliet']]) {
     const program = await createProgram(words)

@@ -4,7 +4,7 @@ import { toActor } from './arguments.ts'
 
 type Group = { names: string[]; load: () => Promise<(program: Command) => void> }
 
-/** In the order of the help. What a command does not need is not loaded: that was most of its time. */
+/** In the order of the help. Only the named command is loaded: loading all took most of the start time. */
 const groups: Group[] = [
   {
     names: ['start', 'migrate', 'openapi', 'simulator'],
@@ -28,13 +28,13 @@ const groups: Group[] = [
   { names: ['seed'], load: async () => (await import('./seed.ts')).seedCommands },
 ]
 
-/** What `guiche` can do: the commands that are named among these words, or all. */
+/** The program with the commands named in `words`, or with all. */
 export async function createProgram(words: string[] = []): Promise<Command> {
   const program = new Command('guiche')
     .description('A self-hosted PIX payment gateway. Configuration is read from the environment: see .env.example.')
     .version(version)
-    .option('--as <name>', 'your name in the audit log (default: the user of the operating system)', toActor)
-    .showHelpAfterError('Add --help to see what the command takes.')
+    .option('--as <name>', 'your name in the audit log (default: the operating system user)', toActor)
+    .showHelpAfterError('Add --help to see the arguments and options of the command.')
   const named = groups.filter(({ names }) => names.some((name) => words.includes(name)))
   const isHelp = words.some((word) => ['help', '--help', '-h'].includes(word))
   for (const { load } of isHelp || named.length === 0 ? groups : named) {

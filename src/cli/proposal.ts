@@ -17,7 +17,7 @@ export function proposalCommands(program: Command): void {
 
   proposal
     .command('list')
-    .description('list what waits for a second person, the longest first')
+    .description('list what waits for a second person, oldest first')
     .option('--json', 'print JSON')
     .action(async ({ json }: Json) => {
       const kinds = proposalKinds.map(({ name }) => name)
@@ -32,27 +32,27 @@ export function proposalCommands(program: Command): void {
           proposedAt: row.proposed_at,
           content: JSON.stringify(row.content),
         })),
-        { json, empty: 'none: nothing waits for a second person' },
+        { json, empty: 'none' },
       )
     })
 
   proposal
     .command('approve')
-    .argument('<id>', 'of the proposal', toId)
-    .description('carry out what was proposed')
+    .argument('<id>', 'id of the proposal', toId)
+    .description('approve the proposal and carry it out')
     .option('--json', 'print JSON')
     .action(async (id: string, { json }: Json) => {
       await withContext(async (context) => {
         const kind = await findKind(context, id)
         await approveProposal({ ...context, wakeDeliveries: () => {} }, kind, { id, by: actorOf(program) })
       })
-      print({ id, state: 'approved' }, { json, note: 'It is done.' })
+      print({ id, state: 'approved' }, { json, note: 'It was carried out.' })
     })
 
   proposal
     .command('reject')
-    .argument('<id>', 'of the proposal', toId)
-    .description('drop what was proposed')
+    .argument('<id>', 'id of the proposal', toId)
+    .description('reject the proposal')
     .option('--json', 'print JSON')
     .action(async (id: string, { json }: Json) => {
       await withContext(async (context) => {
@@ -66,5 +66,5 @@ async function findKind({ db }: Context, id: string): Promise<ProposalKind> {
   const row = await findProposal(db, id)
   const kind = proposalKinds.find(({ name }) => name === row?.kind)
   if (kind) return kind
-  throw new Error(`There is no proposal ${id}. \`npx guiche proposal list\` shows those that wait.`)
+  throw new Error(`There is no proposal ${id}. \`npx guiche proposal list\` lists the open ones.`)
 }

@@ -24,8 +24,8 @@ function send(text: string, { with: signing = secret, timestamp = new Date() } =
   return fetch(receiver.url, { method: 'POST', headers, body: text })
 }
 
-describe('the receiver to try things with', () => {
-  it('answers 204 to a delivery and prints what it says', async () => {
+describe('the sample webhook receiver', () => {
+  it('answers 204 to a delivery and prints its content', async () => {
     expect((await send(body)).status).toBe(204)
     expect(lines).toEqual([
       'transaction.paid  PAID  R$ 1.234,56  signature valid',
@@ -33,7 +33,7 @@ describe('the receiver to try things with', () => {
     ])
   })
 
-  it('answers 401 to another secret and to an old delivery, and prints nothing of them', async () => {
+  it('answers 401 to a wrong secret and to an old delivery, and prints nothing of them', async () => {
     expect((await send(body, { with: 'whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA' })).status).toBe(401)
     expect((await send(body, { timestamp: new Date(Date.now() - 301_000) })).status).toBe(401)
     expect((await fetch(receiver.url, { method: 'POST', body })).status).toBe(401)
@@ -41,7 +41,7 @@ describe('the receiver to try things with', () => {
     for (const line of lines) expect(line).toMatch(/^REFUSED {2}/)
   })
 
-  it('survives what is no event, and prints nothing that could steer a terminal', async () => {
+  it('survives bodies that are not events, and prints no control characters', async () => {
     for (const text of ['', 'null', '[1]', 'not json', '{"type":"transaction.paid"}'])
       expect((await send(text)).status).toBe(401)
     expect((await send('{"type":"\\u001b[2J","data":{"id":["\\u001b"],"amount":"\\u001b"}}')).status).toBe(204)

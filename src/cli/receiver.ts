@@ -15,8 +15,9 @@ export type Receiver = { url: string; stop(): Promise<void> }
 type Options = { port: number; secrets: string[]; print: (line: string) => void }
 
 /**
- * A receiver to look at while trying Guichê, and to copy from: it verifies each delivery and prints what it says. It
- * answers 204, or 401 to what is not signed with the secret. Give a webhookUrl of `http://127.0.0.1:4000/`.
+ * A sample webhook receiver, for trying Guichê and as a model for your own. It verifies each delivery and prints its
+ * content. It answers 204, or 401 if the signature does not match the secret. Use `http://127.0.0.1:4000/` as
+ * webhookUrl.
  */
 export async function startReceiver({ port, secrets, print }: Options): Promise<Receiver> {
   const server = createServer((request, response) => {
@@ -41,7 +42,7 @@ export async function startReceiver({ port, secrets, print }: Options): Promise<
 
   async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (request.method !== 'POST') return answer(response, 405)
-    // The bytes as they came: a body that was parsed and written again has another signature.
+    // The raw bytes: parsing the body and writing it again would change the signature.
     const body = await readBody(request)
     if (body === null) return answer(response, 413)
     try {
@@ -56,10 +57,10 @@ export async function startReceiver({ port, secrets, print }: Options): Promise<
   }
 }
 
-/** Mostly a receiver from before, still running in the background. */
+/** Usually an earlier receiver that still runs in the background. */
 function inUse(port: number): Error {
   return new Error(
-    `Port ${port} is in use. If that is a receiver you started before, it goes on; else give another --port.`,
+    `Port ${port} is in use. If an earlier receiver still runs there, use that one; otherwise choose another --port.`,
   )
 }
 
@@ -85,7 +86,7 @@ function describe({ type, id, timestamp, data }: WebhookEvent): string[] {
   ]
 }
 
-/** What is printed came over the network: nothing in it may steer a terminal. */
+/** The text came over the network: it must not control the terminal. */
 function text(value: unknown): string {
   const isPlain = typeof value === 'string' || typeof value === 'number'
   return isPlain ? String(value).replace(/\p{C}/gu, '?') : '-'
@@ -105,13 +106,13 @@ async function main(): Promise<void> {
   process.once('SIGTERM', () => void receiver.stop())
 }
 
-/** The secret of the sandbox client, which the first start of the service left in its data folder. */
+/** The secret of the sandbox client, which the service writes to its data folder at the first start. */
 async function readSandboxSecret(): Promise<string> {
   const file = join(process.env.DATA_DIR ?? './data', 'sandbox.json')
   const sandbox = await readFile(file, 'utf8').then(JSON.parse, () => null)
   const secret: unknown = sandbox?.webhookSecret
   if (typeof secret === 'string' && secret.startsWith(secretPrefix)) return secret
-  throw new Error(`There is no webhookSecret in ${file}: start the service once, or give one with --secret`)
+  throw new Error(`There is no webhookSecret in ${file}: start the service once, or give a secret with --secret`)
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {

@@ -17,27 +17,27 @@ import { print, write } from './print.ts'
 type Json = { json?: boolean }
 
 const hourMs = 60 * 60_000
-/** What is younger the service is still coming to. */
+/** The service may not have processed newer payments yet. */
 const trailMs = 5 * 60_000
-/** As many as fit a screen or two; `list` has all. */
+/** Fits a screen or two; `list` shows all. */
 const shownMax = 50
 
-/** `guiche reconcile …`: whether acquirers and the books say the same, and what is to be done where they do not. */
+/** `guiche reconcile …`: compares acquirers with the ledger, and decides on discrepancies. */
 export function reconcileCommands(program: Command): void {
-  const command = program.command('reconcile').description('whether acquirers and the books say the same')
+  const command = program.command('reconcile').description('compare acquirers with the ledger')
 
   command
     .command('run', { isDefault: true })
-    .description('compare now: the last 24 hours, or another time')
-    .option('--acquirer <name>', 'with one; with all of them by default')
-    .option('--from <time>', 'from a moment, or the beginning of a day in Brasília: 2026-11-20', toStart)
-    .option('--to <time>', 'until before a moment, or the end of a day', toEnd)
+    .description('compare now: the last 24 hours, or another period')
+    .option('--acquirer <name>', 'only this acquirer; all by default')
+    .option('--from <time>', 'start: a time, or a day in Brasília time such as 2026-11-20', toStart)
+    .option('--to <time>', 'end (exclusive): a time, or a day, which is included', toEnd)
     .option('--json', 'print JSON')
     .action(async ({ json, acquirer, from, to }: Json & { acquirer?: string; from?: Date; to?: Date }) => {
       const { results: done, unconfigured } = await withAcquirers(async (context) => {
         const until = to ?? new Date(context.clock.now().getTime() - trailMs)
         const window = { from: from ?? new Date(until.getTime() - 24 * hourMs), to: until }
-        if (window.from >= window.to) throw new Error('--from must lie before --to.')
+        if (window.from >= window.to) throw new Error('--from must be before --to.')
         const results: { run: RunResult; differences: DifferenceRow[] }[] = []
         for (const one of pickAcquirers(context, acquirer)) {
           const details = { acquirer: one.name, ...window }
@@ -62,9 +62,9 @@ export function reconcileCommands(program: Command): void {
 
   command
     .command('list')
-    .description('list differences, those that were found last first')
-    .option('--open', 'those that nobody has decided on')
-    .option('--acquirer <name>', 'those with one')
+    .description('list discrepancies, newest first')
+    .option('--open', 'only those without a decision')
+    .option('--acquirer <name>', 'only those of this acquirer')
     .option('--last <count>', 'how many', toRowCount, shownMax)
     .option('--json', 'print JSON')
     .action(async ({ json, open, acquirer, last }: Json & { open?: boolean; acquirer?: string; last: number }) => {
@@ -80,8 +80,8 @@ export function reconcileCommands(program: Command): void {
 
   command
     .command('show')
-    .argument('<id>', 'of the difference', toId)
-    .description('show a difference: what either side says, and what is proposed')
+    .argument('<id>', 'id of the discrepancy', toId)
+    .description('show a discrepancy: both sides, and the proposed action')
     .option('--json', 'print JSON')
     .action(async (id: string, { json }: Json) => {
       const row = await withContext(async (context) => await findOne(context, id))
@@ -94,8 +94,8 @@ export function reconcileCommands(program: Command): void {
 
   command
     .command('confirm')
-    .argument('<id...>', 'of the differences')
-    .description('carry out what is proposed: settle, hold, or post a correction')
+    .argument('<id...>', 'ids of the discrepancies')
+    .description('carry out the proposed action: settle, place in suspense, or post a correction')
     .option('--json', 'print JSON')
     .action(async (ids: string[], { json }: Json) => {
       const given = ids.map(toId)
@@ -104,7 +104,7 @@ export function reconcileCommands(program: Command): void {
         for (const id of given) {
           const done = await confirm(program, context, id).catch((cause: unknown) => {
             const message = cause instanceof Error ? cause.message : String(cause)
-            const before = confirmed.length > 0 ? ` The ${confirmed.length} before it were confirmed.` : ''
+            const before = confirmed.length > 0 ? ` The previous ${confirmed.length} were confirmed.` : ''
             throw new Error(`${message}${before}`, { cause })
           })
           confirmed.push(done)
@@ -116,9 +116,9 @@ export function reconcileCommands(program: Command): void {
 
   command
     .command('dismiss')
-    .argument('<id>', 'of the difference', toId)
-    .description('let it stand as it is; it comes again only if what either side says changes')
-    .requiredOption('--reason <reason>', 'why, for who looks at the statement', toReason)
+    .argument('<id>', 'id of the discrepancy', toId)
+    .description('dismiss a discrepancy; it is reported again only if one side changes')
+    .requiredOption('--reason <reason>', 'why, for readers of the statement', toReason)
     .option('--json', 'print JSON')
     .action(async (id: string, { json, reason }: Json & { reason: string }) => {
       const row = await withContext(async (context) => {
@@ -132,12 +132,12 @@ export function reconcileCommands(program: Command): void {
 }
 
 const decideNote =
-  '`npx guiche reconcile show <id>` tells more, `confirm <id>` does what is proposed, `dismiss <id> --reason …` lets it stand.'
+  '`npx guiche reconcile show <id>` shows one, `confirm <id>` carries out the proposal, `dismiss <id> --reason …` dismisses it.'
 
 function nextNote({ proposal: { action } }: DifferenceRow): string {
-  if (action === 'none') return 'Nothing is to be done: it is over by itself with the next run or the next close.'
-  if (action === 'look') return 'No entry follows from what is known: find out, then `dismiss <id> --reason …`.'
-  return '`npx guiche reconcile confirm <id>` does what is proposed, `dismiss <id> --reason …` lets it stand.'
+  if (action === 'none') return 'Nothing to do: it resolves automatically with the next run or the next close.'
+  if (action === 'look') return 'Guichê has no proposal: investigate, then `dismiss <id> --reason …`.'
+  return '`npx guiche reconcile confirm <id>` carries out the proposal, `dismiss <id> --reason …` dismisses it.'
 }
 
 async function confirm(program: Command, context: Context & SettleDeps, id: string): Promise<DifferenceRow> {
@@ -148,7 +148,7 @@ async function confirm(program: Command, context: Context & SettleDeps, id: stri
   return await findOne(context, id)
 }
 
-/** Who decides, and the database whose commit of it is in the audit log. */
+/** Who decides, and a database handle that records the decision in the audit log, in the same commit. */
 function decisionOf(
   program: Command,
   context: Context,
@@ -159,18 +159,18 @@ function decisionOf(
   return { id, by: actionOf(program, context, action).actor, records: recorded(program, context, action) }
 }
 
-/** Those named, or all. */
+/** The named acquirer, or all. */
 export function pickAcquirers({ acquirers }: Pick<SettleDeps, 'acquirers'>, name: string | undefined): Acquirer[] {
   if (name === undefined) return [...acquirers.all]
   const acquirer = acquirers.get(name)
   if (acquirer) return [acquirer]
-  throw new Error(`There is no acquirer ${name}. There are ${acquirers.all.map((one) => one.name).join(', ')}.`)
+  throw new Error(`There is no acquirer ${name}. Configured: ${acquirers.all.map((one) => one.name).join(', ')}.`)
 }
 
 async function findOne({ db }: Context, id: string): Promise<DifferenceRow> {
   const row = await findDifference(db, id)
   if (row) return row
-  throw new Error(`There is no difference ${id}. \`npx guiche reconcile list\` has them all.`)
+  throw new Error(`There is no discrepancy ${id}. \`npx guiche reconcile list\` lists them.`)
 }
 
 function show({ run, differences }: { run: RunResult; differences: DifferenceRow[] }): void {
@@ -179,10 +179,10 @@ function show({ run, differences }: { run: RunResult; differences: DifferenceRow
   write(`${run.acquirer}, ${from.toISOString()} to ${to.toISOString()}\n`)
   write(`${payment} payments, ${returns} returned, ${payout} payouts compared\n`)
   if (run.state === 'interrupted')
-    write(`\nIt came to no end, so nothing counts as missing or as resolved: ${run.error ?? ''}\nRun it again later.\n`)
-  if (run.resolvedCount > 0) write(`${run.resolvedCount} of before resolved by themselves\n`)
+    write(`\nInterrupted, so nothing counts as missing or as resolved: ${run.error ?? ''}\nRun it again later.\n`)
+  if (run.resolvedCount > 0) write(`${run.resolvedCount} earlier ones resolved automatically\n`)
   if (differences.length > 0) showDifferences(differences, run.newCount)
-  else if (run.state === 'complete') write('nothing differs\n')
+  else if (run.state === 'complete') write('no discrepancies\n')
   write('\n')
 }
 
@@ -199,7 +199,7 @@ function showDifferences(differences: DifferenceRow[], newCount: number): void {
 
 function noteOn(rows: DifferenceRow[]): string | undefined {
   return rows.some(({ class: name }) => name === 'payout')
-    ? 'Where a payout has stopped money from leaving, `npx guiche ledger release` lets it leave again.'
+    ? 'If a payout discrepancy froze payouts, `npx guiche ledger release` ends the freeze.'
     : undefined
 }
 
@@ -215,6 +215,6 @@ function toMoment(text: string, ofDay: (day: string) => Date): Date {
   const isDay = /^\d{4}-\d{2}-\d{2}$/.test(text)
   const isMoment = /^\d{4}-\d{2}-\d{2}T[\d:.]+(?:Z|[+-]\d{2}:\d{2})$/.test(text)
   if ((!isDay && !isMoment) || Number.isNaN(Date.parse(text)))
-    throw new InvalidArgumentError('A day such as 2026-11-20, or a moment such as 2026-11-20T10:00:00-03:00.')
+    throw new InvalidArgumentError('A day such as 2026-11-20, or a time such as 2026-11-20T10:00:00-03:00.')
   return isDay ? ofDay(text) : new Date(text)
 }

@@ -6,27 +6,31 @@ import { print } from './print.ts'
 
 type Options = { transactions: number; merchants?: number; days: number; seed: number; json?: boolean }
 
-/** `guiche seed`: a database to measure on, or to look around in. */
+/** `guiche seed`: fills a database for measurements or for exploring. */
 export function seedCommands(program: Command): void {
   program
     .command('seed')
     .description(
-      'fill an empty database with made-up merchants, transactions and all that belongs to them; refuses any other',
+      'fill an empty database with generated merchants, transactions and their records; refuses any other database',
     )
     .requiredOption(
       '--transactions <number>',
-      'how many transactions, from 100 to 100000000',
+      'number of transactions, from 100 to 100000000',
       toCount(100, 100_000_000),
     )
-    .option('--merchants <number>', 'among how many merchants (default: 1000, or fewer for a few)', toCount(3, 10_000))
-    .option('--days <number>', 'over how many days until now', toCount(1, 3650), 90)
-    .option('--seed <number>', 'the same number makes the same data', toCount(0, 2 ** 32 - 1), 1)
-    .option('--json', 'print JSON, and nothing of the progress')
+    .option(
+      '--merchants <number>',
+      'number of merchants (default: 1000, or fewer for few transactions)',
+      toCount(3, 10_000),
+    )
+    .option('--days <number>', 'number of days, ending now', toCount(1, 3650), 90)
+    .option('--seed <number>', 'the same number gives the same data', toCount(0, 2 ** 32 - 1), 1)
+    .option('--json', 'print JSON, without progress')
     .action(async ({ json, ...given }: Options) => {
       const config = readConfig(process.env)
       const set = config.acquirersFile !== null ? 'ACQUIRERS_FILE' : 'SIMULATOR_URL'
       if (config.acquirersFile !== null || config.simulatorUrl !== null)
-        throw new Error(`${set} is set: a seed fills the simulated network of its own database. Unset it.`)
+        throw new Error(`${set} is set: the seed only fills the simulated network in its own database. Unset it.`)
       const { seedDatabase } = await import('../seed/seed.ts')
       const merchants = given.merchants ?? Math.max(3, Math.min(1_000, Math.floor(given.transactions / 100)))
       const seeded = await withContext(async (context) => {
@@ -38,7 +42,7 @@ export function seedCommands(program: Command): void {
       print(seeded, {
         json,
         shown: { ...done, 'one percent': describe(onePercent), small: describe(small), largest: describe(largest) },
-        note: 'Start the service, and ask for a token with one of these. `npx guiche ledger verify` adds up the books.',
+        note: 'Start the service and get a token with one of these. `npx guiche ledger verify` verifies the ledger.',
       })
     })
 }

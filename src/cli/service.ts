@@ -13,7 +13,7 @@ export function serviceCommands(program: Command): void {
 
   program
     .command('migrate')
-    .description('bring the database schema up to date (the service does so at each start)')
+    .description('migrate the database schema (the service does so at each start)')
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: boolean }) => {
       await withContext(async () => {})

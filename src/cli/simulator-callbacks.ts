@@ -6,7 +6,7 @@ import type { SendCallback } from '../../simulator/network.ts'
 
 const callbackTimeoutMs = 10_000
 
-/** Posts callbacks as a PSP does: it shows its own certificate to who asks for one, and verifies whom it calls. */
+/** Posts callbacks as a PSP does: it presents its own certificate if asked, and verifies the receiver's. */
 export async function createCallbackSender({
   identity,
   caFile,

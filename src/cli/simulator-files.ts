@@ -11,21 +11,21 @@ import {
 } from '../../simulator/receiver-account.ts'
 import type { TlsFolder } from '../../simulator/tls-folder.ts'
 
-/** Where a simulator runs, and what opens its controls. */
+/** The address of a simulator, and the token for its controls. */
 export type SimulatorPlace = { url: string; controlToken: string; tls: TlsFolder['paths'] | null }
 
-/** The token of before, so that what was written down with it still works; a new one where there was none. */
+/** The token of the previous run, so that whatever stores it still works; a new one if there was none. */
 export async function findControlToken(folder: string): Promise<string> {
   return (await readPlace(folder))?.controlToken ?? randomBytes(24).toString('base64url')
 }
 
-/** Tells other commands where it runs. */
+/** Lets other commands find the simulator. */
 export async function writePlace(folder: string, place: SimulatorPlace): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   await writeFile(toPath(folder), `${JSON.stringify(place, null, 2)}\n`, { mode: 0o600 })
 }
 
-/** Null where none has run yet. */
+/** Null if no simulator has run yet. */
 export async function readPlace(folder: string): Promise<SimulatorPlace | null> {
   try {
     return JSON.parse(await readFile(toPath(folder), 'utf8')) as SimulatorPlace
@@ -34,7 +34,7 @@ export async function readPlace(folder: string): Promise<SimulatorPlace | null> 
   }
 }
 
-/** Writes a settings file with which Guichê reaches this simulator as an acquirer. */
+/** Writes a settings file that makes this simulator an acquirer of Guichê. */
 export async function toAcquirersFile(
   folder: string,
   { place, dialect, quirks }: { place: SimulatorPlace; dialect: DialectName; quirks: Quirks },
@@ -48,7 +48,7 @@ export async function toAcquirersFile(
 function toAcquirer({ url, tls }: SimulatorPlace, dialect: DialectName, quirks: Quirks): object {
   const settings = {
     ...(quirks.requiredQuery !== null && { appKey: simulatorAppKey }),
-    // Its callbacks go straight to Guichê, which asks for no certificate.
+    // Its callbacks go directly to Guichê, which requires no certificate.
     ...(quirks.testsWebhook && { skipMtlsChecking: 'true' }),
   }
   return {
@@ -68,14 +68,14 @@ function toAcquirer({ url, tls }: SimulatorPlace, dialect: DialectName, quirks: 
   }
 }
 
-/** What its client could not know from the name of the dialect. */
+/** Settings that the client cannot derive from the name of the dialect. */
 function toOverrides(dialect: DialectName, quirks: Quirks): { overrides?: object } {
   const { chargesPath, pixPath, hasPayouts, hasInfractions, balance } = quirks
   const known = quirksOf(dialect)
   const isMoved = chargesPath !== known.chargesPath || pixPath !== known.pixPath
   const isOther =
     hasPayouts !== known.hasPayouts || hasInfractions !== known.hasInfractions || balance !== known.balance
-  // The standard has neither, and Inter and Sicoob have them for those who say so.
+  // The standard has neither; Inter and Sicoob offer them if the settings say so.
   const hasOffers = isOther || ['generic', 'inter', 'sicoob'].includes(dialect)
   if (!isMoved && !hasOffers) return {}
   const paths = { cob: `${chargesPath}/cob`, pix: `${pixPath}/pix`, webhook: `${pixPath}/webhook` }

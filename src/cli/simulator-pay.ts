@@ -5,13 +5,13 @@ import { readConfig } from '../config.ts'
 import { print } from './print.ts'
 import { readPlace } from './simulator-files.ts'
 
-/** Pays a code at the simulator that runs on this DATA_DIR, through its own controls. */
+/** Pays a code at the simulator that runs on this DATA_DIR, through its control API. */
 export async function payAtSimulator(payment: { uri: string; amount?: number; behaviour?: string }): Promise<void> {
   const { dataDir } = readConfig(process.env)
   const place = await readPlace(join(dataDir, 'simulator'))
   if (!place)
     throw new Error(
-      `No simulator has run on DATA_DIR ${dataDir}: start one with "npx guiche simulator", on the same DATA_DIR.`,
+      `No simulator has run on DATA_DIR ${dataDir}: start one with "npx guiche simulator" on the same DATA_DIR.`,
     )
   const { url, controlToken, tls } = place
   const dispatcher = tls
@@ -30,7 +30,7 @@ export async function payAtSimulator(payment: { uri: string; amount?: number; be
       headers: { authorization: `Bearer ${controlToken}`, 'content-type': 'application/json' },
       dispatcher,
     }).catch((cause: unknown) => {
-      throw new Error(`The simulator does not answer at ${url}: does it run?`, { cause })
+      throw new Error(`The simulator does not answer at ${url}. Check that it is running.`, { cause })
     })
     const body = (await answer.body.json()) as { endToEndId?: string; detail?: string }
     if (body.endToEndId === undefined) throw new Error(body.detail ?? `The simulator answered ${answer.statusCode}.`)

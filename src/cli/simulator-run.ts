@@ -32,7 +32,7 @@ export type SimulatorRun = {
 
 const stopMaxMs = 15_000
 
-/** Runs the simulated network by itself until a signal comes, on a database of its own. */
+/** Runs the simulated network alone, on its own database, until a signal arrives. */
 export async function runSimulator(options: SimulatorRun): Promise<void> {
   const { quirk = [] } = options
   if (quirk.includes('help')) return write(`${describeQuirks().join('\n')}\n`)
@@ -44,7 +44,7 @@ export async function runSimulator(options: SimulatorRun): Promise<void> {
   const folder = join(config.dataDir, 'simulator')
   const log = createLog(config)
   const onLost = (reason: Error) => {
-    log.fatal({ err: reason }, 'the simulator ends with 1: it has no database')
+    log.fatal({ err: reason }, 'the simulator exits with 1: it has no database')
     process.exit(1)
   }
   const stops: (() => Promise<unknown>)[] = []
@@ -94,21 +94,21 @@ export async function runSimulator(options: SimulatorRun): Promise<void> {
 
 function toDialect(name = 'generic'): DialectName {
   if (isDialectName(name)) return name
-  throw new Error(`There is no dialect "${name}". The names are ${dialectNames.join(', ')}.`)
+  throw new Error(`There is no dialect "${name}". Available: ${dialectNames.join(', ')}.`)
 }
 
-/** None given, none changed: the bank is as it was when it ran last. */
+/** Without options nothing changes: the bank behaves as in its last run. */
 function toCharacter({ personality, seed }: SimulatorRun): CharacterInput | null {
   if (personality === undefined && seed === undefined) return null
   const name = presetNames.find((one) => one === (personality ?? 'honest'))
-  if (!name) throw new Error(`There is no personality "${personality}". The names are ${presetNames.join(', ')}.`)
+  if (!name) throw new Error(`There is no personality "${personality}". Available: ${presetNames.join(', ')}.`)
   return { name, ...(seed !== undefined && { seed }) }
 }
 
 function describeCharacter({ name, seed }: Character): string {
   return name === 'honest'
     ? ''
-    : `  The bank is ${name}, by the seed ${seed}: --personality honest makes it behave again.\n\n`
+    : `  Personality of the bank: ${name}, seed ${seed}. --personality honest turns the faults off.\n\n`
 }
 
 async function openTls({ host, baseUrl, tlsDir }: SimulatorRun, folder: string): Promise<TlsFolder> {
@@ -128,10 +128,10 @@ function toUrl({ tls, host, port, baseUrl }: SimulatorRun): string {
 
 function explainListening(error: NodeJS.ErrnoException): never {
   const hints: Record<string, string> = {
-    EADDRINUSE: 'Something listens there already: stop it, or choose another --port.',
+    EADDRINUSE: 'The port is in use: stop the other program, or choose another --port.',
     EADDRNOTAVAIL: 'This machine does not have that address: choose another --host.',
-    EACCES: 'This user may not listen there: choose a --port from 1024 on.',
-    ENOTFOUND: 'There is no such host: choose another --host.',
+    EACCES: 'This user may not listen on this port: choose a --port of 1024 or above.',
+    ENOTFOUND: 'The host does not exist: choose another --host.',
   }
   throw new Error(`${error.message}. ${hints[error.code ?? ''] ?? ''}`.trim(), { cause: error })
 }
@@ -139,7 +139,7 @@ function explainListening(error: NodeJS.ErrnoException): never {
 function stopOnSignals(stop: () => Promise<void>): void {
   let isStopping = false
   const onSignal = () => {
-    // Asked twice, it does not wait any longer.
+    // A second signal ends the process immediately.
     if (isStopping) process.exit(1)
     isStopping = true
     setTimeout(() => process.exit(1), stopMaxMs).unref()
@@ -169,7 +169,7 @@ async function describe(running: {
   if (running.isPlain) return `${start}. Start Guichê with SIMULATOR_URL=${place.url}\n${controls}\n`
   const settings = await toAcquirersFile(running.folder, { place, dialect, quirks })
   const tls =
-    place.tls && `\n  Certificates   ${place.tls.caFile} is the authority, ${place.tls.pfxFile} the client's\n`
+    place.tls && `\n  Certificates   ${place.tls.caFile} is the CA, ${place.tls.pfxFile} the client certificate\n`
   return `${start} and speaks as ${[dialect, ...changed].join(', ')}.
 ${tls ?? ''}${controls}
   Start Guichê with ACQUIRERS_FILE=${settings.path}

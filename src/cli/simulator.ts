@@ -11,28 +11,28 @@ Examples:
   $ npx guiche simulator --dialect bb --quirk repeatedCharge=refused --quirk payer=none
   $ npx guiche simulator --quirk help             what each quirk can be
   $ npx guiche simulator --personality hostile --seed 7
-  $ npx guiche simulator pay '00020101021226…'    play the payer, at the one that runs on this DATA_DIR
+  $ npx guiche simulator pay '00020101021226…'    pay a code, at the simulator that runs on this DATA_DIR
 
 It has a PostgreSQL of its own under DATA_DIR/simulator, or uses DATABASE_URL. More in docs/simulator.md.`
 
-/** `guiche simulator`: the simulated Pix network by itself, as a PSP is reached. */
+/** `guiche simulator`: the simulated Pix network as a separate server, reached like a PSP. */
 export function simulatorCommands(program: Command): void {
   const simulator = program
     .command('simulator')
-    .description('run the simulated PIX network by itself, as a PSP of its own')
+    .description('run the simulated PIX network as a separate server, like a PSP')
     .option('--host <host>', 'address to listen on', '127.0.0.1')
     .option('--port <port>', 'port to listen on', toPort, 4010)
-    .option('--base-url <url>', 'how others reach it, if not under --host and --port; it stands in every QR code')
-    .option('--dialect <name>', `whose API Pix it speaks: ${dialectNames.join(', ')}`)
-    .option('--quirk <name=value>', 'change one thing in how it speaks; may be given several times', collect)
-    .option('--tls', 'serve over TLS, and ask for a certificate of its own authority')
-    .option('--tls-dir <folder>', 'where the certificates are, or are made (default: DATA_DIR/simulator/tls)')
-    .option('--callback-ca <file>', 'certificates (PEM) to trust where callbacks go, beside the known authorities')
-    .option('--personality <name>', `the character of the bank, kept until it is changed: ${presetNames.join(', ')}`)
-    .option('--seed <number>', 'the same seed has the same happen to the same payments (default: 1)', toSeed)
+    .option('--base-url <url>', 'public address, if not --host and --port; it is part of every QR code')
+    .option('--dialect <name>', `PSP whose API Pix dialect it speaks: ${dialectNames.join(', ')}`)
+    .option('--quirk <name=value>', 'change one detail of the dialect; repeatable', collect)
+    .option('--tls', 'serve over TLS, and require a client certificate of its own CA')
+    .option('--tls-dir <folder>', 'folder of the certificates, created if absent (default: DATA_DIR/simulator/tls)')
+    .option('--callback-ca <file>', 'additional CA certificates (PEM) to trust when sending callbacks')
+    .option('--personality <name>', `which faults the bank injects, kept until changed: ${presetNames.join(', ')}`)
+    .option('--seed <number>', 'the same seed injects the same faults into the same payments (default: 1)', toSeed)
     .option(
       '--control-token <token>',
-      'what opens POST /sandbox/… (default: made at the first start, and printed)',
+      'token for POST /sandbox/… (default: generated at the first start, and printed)',
       toToken,
     )
     .addHelpText('after', examples)
@@ -43,10 +43,10 @@ export function simulatorCommands(program: Command): void {
 
   simulator
     .command('pay <code>')
-    .description('play the payer of a code, at the simulator that runs on this DATA_DIR')
-    .option('--amount <cents>', 'pay another amount than the code asks for', toCentsAboveZero)
+    .description('pay a code as the payer, at the simulator that runs on this DATA_DIR')
+    .option('--amount <cents>', 'pay a different amount than the code requests', toCentsAboveZero)
     .addOption(
-      new Option('--behaviour <name>', 'what goes wrong with it (docs/sandbox.md)').choices(['honest', ...behaviours]),
+      new Option('--behaviour <name>', 'the fault to inject (docs/sandbox.md)').choices(['honest', ...behaviours]),
     )
     .action(async (uri: string, { amount, behaviour }: { amount?: number; behaviour?: string }) => {
       const { payAtSimulator } = await import('./simulator-pay.ts')

@@ -12,15 +12,15 @@ import { print } from './print.ts'
 
 type Json = { json?: boolean }
 
-const linkNote = 'The link works once, within three days. Hand it over where nobody else reads it.'
+const linkNote = 'The link works once, within three days. Send it over a private channel.'
 
-/** `guiche user …`: who may sign in to the dashboard. */
+/** `guiche user …`: dashboard users. */
 export function userCommands(program: Command): void {
-  const user = program.command('user').description('people who sign in to the dashboard')
+  const user = program.command('user').description('dashboard users')
 
   user
     .command('list')
-    .description('who may sign in')
+    .description('list the users')
     .option('--json', 'print JSON')
     .action(async ({ json }: Json) => {
       await withContext(async ({ db }) => {
@@ -33,20 +33,21 @@ export function userCommands(program: Command): void {
           state: row.disabled_at === null ? 'active' : 'disabled',
           seenAt: row.seen_at,
         }))
-        const empty = 'none yet: `npx guiche user invite --email <address> --role admin` prints a link for the first'
+        const empty =
+          'none yet: `npx guiche user invite --email <address> --role admin` prints a link for the first user'
         print(users, { json, empty })
       })
     })
 
   user
     .command('invite')
-    .description('print a link with which somebody becomes a user')
+    .description('invite a user: print a link for signing up')
     .requiredOption('--email <address>', 'address of the new user')
     .requiredOption(
       '--role <role>',
-      `${operatorRoles.join(', ')}; of a merchant's people (--client): ${merchantRoles.join(', ')}`,
+      `${operatorRoles.join(', ')}; of a merchant's users (--client): ${merchantRoles.join(', ')}`,
     )
-    .option('--client <id>', 'the merchant that the user belongs to, by its API client (default: the operator)')
+    .option('--client <id>', 'API client of the user’s merchant (default: the user is the operator’s)')
     .option('--json', 'print JSON')
     .action(async ({ json, email, role, client }: Json & { email: string; role: string; client?: string }) => {
       await withContext(async (context) => {
@@ -62,9 +63,9 @@ export function userCommands(program: Command): void {
 
   user
     .command('reset')
-    .description('print a link with which a user chooses a new password; all sessions end')
+    .description('reset a password: print a link for choosing a new one; ends all sessions')
     .requiredOption('--email <address>', 'address of the user')
-    .option('--second-factor', 'forget the second factor as well')
+    .option('--second-factor', 'also remove the second factor')
     .option('--json', 'print JSON')
     .action(async ({ json, email, secondFactor }: Json & { email: string; secondFactor?: boolean }) => {
       await change(program, { email, action: 'user.reset' }, async (tx, known, { baseUrl, clock }) => {
@@ -75,8 +76,8 @@ export function userCommands(program: Command): void {
     })
 
   for (const [name, isDisabled, description] of [
-    ['disable', true, 'shut a user out, at once'],
-    ['enable', false, 'let a user in again'],
+    ['disable', true, 'disable a user immediately'],
+    ['enable', false, 'enable a user again'],
   ] as const) {
     user
       .command(name)
@@ -92,7 +93,7 @@ export function userCommands(program: Command): void {
   }
 }
 
-/** Changes a user in one commit with its record, and then prints. */
+/** Changes a user and writes the audit entry in one commit, then prints the result. */
 async function change(
   program: Command,
   { email, action }: { email: string; action: ActionName },
@@ -100,7 +101,7 @@ async function change(
 ): Promise<void> {
   await withContext(async (context) => {
     const known = await findUserByEmail(context.db, email.toLowerCase())
-    if (!known) throw new Error(`There is no user with the address ${email}. \`guiche user list\` shows who there is.`)
+    if (!known) throw new Error(`There is no user with the address ${email}. \`guiche user list\` lists all.`)
     const db = recorded(program, context, { action, merchantId: known.merchant_id, recordId: known.id })
     const show = await db.transaction(async (tx) => await work(tx, known, context))
     show()
@@ -109,6 +110,6 @@ async function change(
 
 async function findMerchantId({ db, clock }: Context, clientId: string): Promise<string> {
   const client = await findClient(db, clientId, clock.now())
-  if (!client) throw new Error(`There is no client ${clientId}. \`guiche client list\` shows which there are.`)
+  if (!client) throw new Error(`There is no client ${clientId}. \`guiche client list\` lists all.`)
   return client.merchant_id
 }

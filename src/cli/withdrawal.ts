@@ -18,16 +18,16 @@ import { print } from './print.ts'
 
 type Json = { json?: boolean }
 
-/** `guiche withdrawal …`: money that leaves, and what holds it up. */
+/** `guiche withdrawal …`: withdrawals, reviews and limits. */
 export function withdrawalCommands(program: Command): void {
-  const withdrawal = program.command('withdrawal').description('money that leaves, and what holds it up')
+  const withdrawal = program.command('withdrawal').description('withdrawals: reviews and limits')
   explainCommand(withdrawal)
 
   withdrawal
     .command('list')
-    .description('list the last withdrawals, newest first')
-    .option('--held', 'only those that wait for review')
-    .option('--client <client-id>', 'those of one client')
+    .description('list withdrawals, newest first')
+    .option('--held', 'only those pending review')
+    .option('--client <client-id>', 'only those of one client')
     .option('--last <count>', 'how many', toRowCount, 50)
     .option('--json', 'print JSON')
     .action(async ({ json, held, client, last }: Json & { held?: boolean; client?: string; last: number }) => {
@@ -40,40 +40,40 @@ export function withdrawalCommands(program: Command): void {
         json,
         shown: listed.map((row) => ({ ...row, amount: inReais(row.amount), feeAmount: inReais(row.feeAmount ?? 0) })),
         note: rows.some(({ hold }) => hold !== null)
-          ? '`npx guiche withdrawal approve <id>` sends one, `reject <id> --reason …` gives the money back.'
+          ? '`npx guiche withdrawal approve <id>` sends one, `reject <id> --reason …` returns its money to the balance.'
           : undefined,
       })
     })
 
   withdrawal
     .command('approve')
-    .argument('<id>', 'of the withdrawal', toId)
-    .description('approve a withdrawal that waits for review; it is sent')
+    .argument('<id>', 'id of the withdrawal', toId)
+    .description('approve a withdrawal that is pending review; it is then sent')
     .option('--json', 'print JSON')
     .action(async (id: string, { json }: Json) => {
       const row = await decide(program, { id, action: 'withdrawal.approve' }, approveWithdrawal)
-      printDecided(row, { json, note: 'The service sends it within seconds. Nothing need be restarted.' })
+      printDecided(row, { json, note: 'The service sends it within seconds. No restart is needed.' })
     })
 
   withdrawal
     .command('reject')
-    .argument('<id>', 'of the withdrawal', toId)
+    .argument('<id>', 'id of the withdrawal', toId)
     .description('reject a withdrawal that has not been sent, and return its money')
     .requiredOption('--reason <reason>', 'why; the merchant reads it', toReason)
     .option('--json', 'print JSON')
     .action(async (id: string, { json, reason }: Json & { reason: string }) => {
       const decision = { id, action: 'withdrawal.reject' as const, details: { reason } }
       const row = await decide(program, decision, async (deps) => await rejectWithdrawal(deps, { id, reason }))
-      printDecided(row, { json, note: 'Amount and fee are in its balance again, and the shop is told.' })
+      printDecided(row, { json, note: 'Amount and fee are back in the balance, and the merchant is notified.' })
     })
 
   withdrawal
     .command('settle')
-    .argument('<id>', 'of the withdrawal', toId)
-    .description('propose what became of a payout that the acquirer cannot be asked about; another person approves it')
-    .option('--sent <endToEndId>', 'the PSP’s account statement has the payout, under this id')
+    .argument('<id>', 'id of the withdrawal', toId)
+    .description('propose the outcome of a payout that the acquirer cannot look up; another person approves it')
+    .option('--sent <endToEndId>', 'the PSP’s account statement has the payout with this id')
     .option('--not-sent', 'the PSP’s account statement does not have it: amount and fee are released')
-    .requiredOption('--reason <reason>', 'what you saw there; the merchant reads it if nothing was sent', toReason)
+    .requiredOption('--reason <reason>', 'what you saw in it; the merchant reads this if nothing was sent', toReason)
     .option('--json', 'print JSON')
     .action(async (id: string, { json, sent, notSent, reason }: Json & SeenThere) => {
       if ((sent === undefined) === (notSent === undefined))
@@ -90,20 +90,24 @@ export function withdrawalCommands(program: Command): void {
 
   withdrawal
     .command('limits')
-    .description('set or show what a client may withdraw; what is not named stays as it is')
-    .requiredOption('--client <client-id>', 'the client whose limits these are')
-    .option('--per-withdrawal <cents>', 'at most for one; none lifts it', toLimit)
-    .option('--per-day <cents>', 'at most from 06:00 to 20:00 in São Paulo; none lifts it', toLimit)
-    .option('--per-night <cents>', 'at most from 20:00 to 06:00; none lifts it', toLimit)
-    .option('--approval-above <cents>', 'what is above waits for the operator; none lifts it', toThreshold)
+    .description('show or set the withdrawal limits of a client; other limits stay unchanged')
+    .requiredOption('--client <client-id>', 'the client')
+    .option('--per-withdrawal <cents>', 'maximum of one withdrawal; "none" removes it', toLimit)
+    .option('--per-day <cents>', 'maximum from 06:00 to 20:00 São Paulo time; "none" removes it', toLimit)
+    .option('--per-night <cents>', 'maximum from 20:00 to 06:00; "none" removes it', toLimit)
+    .option(
+      '--approval-above <cents>',
+      'larger withdrawals need the operator’s approval; "none" removes it',
+      toThreshold,
+    )
     .option(
       '--operator-approval-above <cents>',
-      'the same for what one of the operator’s people asks for; none lifts it',
+      'the same for withdrawals that an operator user requests; "none" removes it',
       toThreshold,
     )
     .option(
       '--duplicate-window-seconds <seconds>',
-      'how long the same amount to the same key looks like a duplicate; 0 turns that off',
+      'how long the same amount to the same key counts as a duplicate; 0 disables the check',
       toWindowSeconds,
     )
     .option('--json', 'print JSON')
@@ -119,7 +123,7 @@ export function withdrawalCommands(program: Command): void {
     })
 }
 
-/** As options have them: `none` lifts a limit. */
+/** The limits as options give them: `none` removes a limit. */
 type GivenLimits = { [Name in keyof Limits]?: number | (null extends Limits[Name] ? 'none' : never) }
 
 function toChangedLimits({ duplicateWindowSeconds, ...given }: GivenLimits): Partial<Limits> {
@@ -139,7 +143,7 @@ async function decide(
   return await withContext(async (context) => {
     const owner = await findOwner(context.db, id)
     if (!owner)
-      throw new Error(`There is no withdrawal ${id}. \`npx guiche withdrawal list --held\` shows those that wait.`)
+      throw new Error(`There is no withdrawal ${id}. \`npx guiche withdrawal list --held\` lists those pending review.`)
     const acting = actionOf(program, context, { ...action, merchantId: owner.merchant_id, recordId: id })
     return await operate({ ...context, db: recordedDb(context.db, acting) }, { id, by: acting.actor })
   })

@@ -190,7 +190,9 @@ describe('guiche acquirer', () => {
 
   it('checks one, and ends with 1 when it lacks something', async () => {
     const fit = await open()
-    expect(await fit.read(['acquirer', 'check', 'psp'])).toMatch(/✓ token .*\n[\s\S]*It speaks what is needed\./)
+    expect(await fit.read(['acquirer', 'check', 'psp'])).toMatch(
+      /✓ token .*\n[\s\S]*It supports all that Guichê needs\./,
+    )
     const report = await fit.runJson<Report>(['acquirer', 'check', 'psp'])
     expect(report).toMatchObject({ isFit: true })
     const unfit = await open({ clientId: 'somebody' })
@@ -206,7 +208,7 @@ describe('guiche acquirer', () => {
     const commands = await open()
     await commands.expectFailure(
       ['acquirer', 'check', 'other'],
-      /There is no acquirer other\. .*acquirers\.json has psp\./,
+      /There is no acquirer other\. .*acquirers\.json defines psp\./,
     )
     await files.write('acquirers.json', '{}')
     await commands.expectFailure(['acquirer', 'list'], /acquirers\.json: acquirers is not set/)

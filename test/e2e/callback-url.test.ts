@@ -73,12 +73,12 @@ it('prints another one for another version and host, and what a call must show',
   const text = await line.read(['acquirer', 'callback-url', 'simulator'])
   expect(text).toContain('registered   by hand')
   expect(text).toContain('CN=psp.example, passed on as client-cert')
-  expect(text).not.toContain('No PSP reaches')
+  expect(text).not.toContain('No PSP can reach')
 })
 
 it('says what to do about a name or a setting that is wrong', async () => {
   await set({})
-  await line.expectFailure(['acquirer', 'callback-url', 'other'], /There is no acquirer other\. .* has simulator\./)
+  await line.expectFailure(['acquirer', 'callback-url', 'other'], /There is no acquirer other\. .* defines simulator\./)
   await set({ clientCertificate: { sha256: ['abc'] }, version: 0 })
   await line.expectFailure(
     ['acquirer', 'callback-url', 'simulator'],

@@ -79,7 +79,7 @@ describe('guiche client create', () => {
     const [, clientId = ''] = /^clientId +(gc_[0-9a-f]{24})$/m.exec(stdout) ?? []
     const [, clientSecret = ''] = /^clientSecret +([\w-]{43})$/m.exec(stdout) ?? []
     expect(stdout).toMatch(/^webhookSecret +whsec_\S+$/m)
-    expect(stdout).toMatch(/Keep what is secret now: it is not shown again\.\n$/)
+    expect(stdout).toMatch(/Store the secrets now: they are not shown again\.\n$/)
     const { body } = await askForToken(service, { form: { client_id: clientId, client_secret: clientSecret } })
     expect(body.scope).toBe('transaction.read,balance.read')
   })
@@ -91,10 +91,10 @@ describe('guiche client create', () => {
       expectFailure(['client', 'create', '--name', 'x', '--client-id', 'a b'], /3 to 128 letters, digits/),
       expectFailure(
         ['client', 'create', '--name', 'x', '--client-id', 'taken'],
-        /There is a client taken already\. `npx guiche client rotate-secret taken` gives it a new secret/,
+        /The client taken already exists\. `npx guiche client rotate-secret taken` gives it a new secret/,
       ),
     ])
-    await expectFailure(['client', 'create', '--name', 'x', '--scopes', 'all'], /The scopes are transaction\.read, /)
+    await expectFailure(['client', 'create', '--name', 'x', '--scopes', 'all'], /Valid scopes: transaction\.read, /)
   })
 
   it('wants the identifier that the provider knows, and shows no secret, where a provider has the secrets', async () => {
@@ -157,11 +157,11 @@ describe('guiche client rotate-secret', () => {
   it('says until when the former one is good, and what to do about a client that there is not', async () => {
     const made = await registerShop(service)
     const { stdout } = await run(['client', 'rotate-secret', made.clientId])
-    expect(stdout).toMatch(/Keep it now: it is not shown again\. The former one ends by \d{4}-\S+Z\.\n$/)
+    expect(stdout).toMatch(/Store it now: it is not shown again\. The former one is valid until \d{4}-\S+Z\.\n$/)
     await Promise.all([
       expectFailure(
         ['client', 'rotate-secret', 'nobody'],
-        /There is no client nobody\. `npx guiche client list` shows/,
+        /There is no client nobody\. `npx guiche client list` lists/,
       ),
       expectFailure(['client', 'rotate-secret', 'x', '--overlap-hours', 'soon'], /A number from 0 to 2160/),
     ])
@@ -193,7 +193,7 @@ describe('guiche client revoke', () => {
     const made = await registerShop(service)
     const tokens = await run(['client', 'revoke', made.clientId, '--tokens-only'])
     expect(tokens.stdout).toMatch(/^revoked +tokens$/m)
-    expect(tokens.stdout).toContain('It can get new tokens with the secrets that it has.')
+    expect(tokens.stdout).toContain('It can get new tokens with its current secrets.')
     await fetchToken(service.baseUrl, made)
     const all = await run(['client', 'revoke', made.clientId])
     expect(all.stdout).toContain(`\`npx guiche client rotate-secret ${made.clientId}\` gives it a new secret`)
@@ -227,7 +227,7 @@ describe('keys', () => {
   it('guiche rotate-signing-key makes the key that signs from then on', async () => {
     const { stdout, stderr } = await run(['rotate-signing-key'])
     expect(stderr).toBe('')
-    const [, kid] = /^kid {2}([\w-]+)\n\nServices that run sign with it within a minute\./.exec(stdout) ?? []
+    const [, kid] = /^kid {2}([\w-]+)\n\nRunning services use it within a minute\./.exec(stdout) ?? []
     const { db, connectionString, clock, sandbox } = service
     const young = await startTestService({ database: { db, connectionString }, clock })
     expect(decodeProtectedHeader(await fetchToken(young.baseUrl, sandbox)).kid).toBe(kid)

@@ -67,7 +67,7 @@ it.each(dialectNames)(
       expect(withdrawal).toMatchObject({ status: 422, body: { code: 'withdrawal_not_possible' } })
       expect(JSON.stringify(withdrawal.body)).toContain('no acquirer of this service sends money out')
     }
-    expect(await checked).toContain('It speaks what is needed.')
+    expect(await checked).toContain('It supports all that Guichê needs.')
     expect(await findBreaches(shop.db)).toEqual([])
   },
   testMaxMs,

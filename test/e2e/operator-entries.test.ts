@@ -121,7 +121,9 @@ describe('the balance at the PSP', () => {
       sql`update simulator.pix set amount = amount + 25 where end_to_end_id = (select end_to_end_id from simulator.pix limit 1)`,
     )
     await compare(atPsp + 25 - (acquirers[0]?.cents ?? 0))
-    expect(await cli.read(['ledger', 'accounts'])).toMatch(/^held by simulator +R\$ .*, the PSP has R\$ .* more \(/m)
+    expect(await cli.read(['ledger', 'accounts'])).toMatch(
+      /^held by simulator +R\$ .*, the PSP reports R\$ .* more \(/m,
+    )
     const { text } = await service.call('/metrics', { token: null })
     expect(text).toContain(`acquirer_balance_cents{acquirer="simulator",side="acquirer"} ${atPsp + 25}`)
     expect(text).toMatch(/acquirer_balance_difference_cents\{acquirer="simulator"\} \d/)

@@ -58,7 +58,7 @@ describe('guiche fee', () => {
     expect(shown).toMatch(/^fixed +R\$ 0,10$/m)
     expect(shown).toMatch(/^basisPoints +99 \(0\.99 %\)$/m)
     expect(shown).toMatch(/^maximum +R\$ 2\.000,00$/m)
-    expect(shown).toContain('of R$ 100,00 it is R$ 1,09.')
+    expect(shown).toContain('for R$ 100,00 the fee is R$ 1,09.')
     await cli.runJson([...set, '--fixed', '10', '--basis-points', '100'])
     const rule = { clientId: client, operation: 'transaction', fixed: 10, basisPoints: 100, minimum: 0, maximum: null }
     expect(await cli.runJson(['fee', 'list'])).toMatchObject([{ ...rule, inForce: true }])
@@ -72,7 +72,7 @@ describe('guiche fee', () => {
 
   it('refuses what is no rule, with what to do', async () => {
     const set = ['fee', 'set', '--client', client, '--operation', 'refund']
-    await cli.expectFailure(set, /Give what is charged: --fixed/)
+    await cli.expectFailure(set, /Give at least one of --fixed/)
     await cli.expectFailure([...set, '--fixed', '1,50'], /An amount in cents: 1050 is R\$ 10,50/)
     await cli.expectFailure([...set, '--basis-points', '10001'], /from 0 to 10000/)
     await cli.expectFailure([...set, '--minimum', '10', '--maximum', '9'], /--maximum must not be below --minimum/)
@@ -161,15 +161,15 @@ describe('guiche transaction explain', () => {
   })
 
   it('knows of no other record', async () => {
-    await cli.expectFailure(['transaction', 'explain', randomUUID()], /There is neither a transaction nor a withdrawal/)
+    await cli.expectFailure(['transaction', 'explain', randomUUID()], /There is no transaction and no withdrawal/)
     await cli.expectFailure(['transaction', 'explain', 'E123'], /An id such as .*, or a txid/)
   })
 })
 
 describe('guiche ledger', () => {
-  it('says that the books agree, and how much is in them', async () => {
+  it('says that the ledger is consistent, and how large it is', async () => {
     await pay(100)
-    expect(await cli.read(['ledger', 'verify'])).toMatch(/^the books agree: \d+ transfers of 1 merchant\n$/)
+    expect(await cli.read(['ledger', 'verify'])).toMatch(/^the ledger is consistent: \d+ transfers of 1 merchant\n$/)
     expect(await cli.runJson(['ledger', 'verify'])).toMatchObject({
       agree: true,
       breaches: [],
@@ -182,8 +182,8 @@ describe('guiche ledger', () => {
   it('stops money that leaves, says so, and lets it go again', async () => {
     await cli.read(['ledger', 'stop', '--reason', 'a look at the bank', '--as', 'maria'])
     expect(await withdraw(100)).toMatchObject({ status: 503, body: { code: 'payouts_stopped' } })
-    expect(await cli.read(['ledger', 'verify'])).toMatch(/stopped, since .*\(a look at the bank\)/)
-    await cli.expectFailure(['ledger', 'stop', '--reason', 'again'], /stopped already, since .*a look at the bank/)
+    expect(await cli.read(['ledger', 'verify'])).toMatch(/frozen, since .*\(a look at the bank\)/)
+    await cli.expectFailure(['ledger', 'stop', '--reason', 'again'], /already frozen, since .*a look at the bank/)
     expect(await cli.read(['ledger', 'release'])).toMatch(/^because +a look at the bank$/m)
     expect((await withdraw(100)).status).toBe(201)
     const [stop, release] = (await cli.runJson<Acted[]>(['audit', 'list'])).slice(-2)
@@ -201,15 +201,15 @@ describe('guiche ledger', () => {
     await spoil(1)
     const found = await cli.run(['ledger', 'verify'])
     expect(found.code).toBe(1)
-    expect(found.stdout).toMatch(/^the books do not agree: 2 breaches in /)
+    expect(found.stdout).toMatch(/^the ledger is not consistent: 2 breaches in /)
     expect(found.stdout).toMatch(/^ {2}trial_balance: the balances add up to 1, not to 0 \(merchant /m)
     const { breaches } = await cli.runJson<{ breaches: { rule: string }[] }>(['ledger', 'verify'], 1)
     expect(breaches.map(({ rule }) => rule)).toEqual(['trial_balance', 'balance_is_sum'])
 
     await cli.read(['ledger', 'stop', '--reason', 'a breach'])
-    await cli.expectFailure(['ledger', 'release'], /still do not agree, so nothing is released.*\n {2}trial_balance: /)
+    await cli.expectFailure(['ledger', 'release'], /still has breaches, so nothing is released.*\n {2}trial_balance: /)
     expect(await cli.read(['ledger', 'release', '--force'])).toContain(
-      'freezes payouts again when it verifies the ledger next',
+      'the service freezes payouts again at its next verification',
     )
     const last = (await cli.runJson<Acted[]>(['audit', 'list', '--last', '1']))[0]
     expect(last).toMatchObject({ action: 'ledger.release', details: { reason: 'a breach', breaches: 2 } })
@@ -360,7 +360,7 @@ describe('guiche audit list', () => {
 
   it('is verified: no entry was changed, deleted or slipped in', async () => {
     expect(await cli.read(['audit', 'verify'])).toMatch(
-      /^the audit log is as it was written: \d+ entries, the last has the hash [0-9a-f]{64}$/m,
+      /^the audit log is intact: \d+ entries, the last one has the hash [0-9a-f]{64}$/m,
     )
     expect(await cli.runJson(['audit', 'verify'])).toMatchObject({ breaches: [], isIntact: true })
   })

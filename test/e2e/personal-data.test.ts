@@ -83,7 +83,7 @@ describe('a person', () => {
   it('is not erased while something of theirs is under way, nor by mistake', async () => {
     const open = await charge(service, { amount: 700, customer: person })
     await cli.expectFailure(erase, /still open \(/)
-    await cli.expectFailure([...erase.slice(0, -1), '11144477735'], /--confirm names another document/)
+    await cli.expectFailure([...erase.slice(0, -1), '11144477735'], /--confirm has a different document/)
     expect((await exportByCommand()).transactions).toHaveLength(2)
     expect((await payAt(service, open.uri, { payer })).status).toBe(200)
     await untilStatus(service, open.id, 'PAID')

@@ -89,7 +89,7 @@ describe('guiche reconcile', () => {
     const actions = await cli.read(['audit', 'list', '--record', find('amount')])
     expect(actions).toMatch(/cli:maria +reconcile\.confirm .*class=amount .*cents=-100/)
     expect(await findBreaches(service.db)).toEqual([])
-    await cli.expectFailure(['reconcile', '--acquirer', 'nobody'], /no acquirer nobody. There are simulator/)
+    await cli.expectFailure(['reconcile', '--acquirer', 'nobody'], /no acquirer nobody. Configured: simulator/)
     expect(await entriesOf(find('amount'))).toEqual([
       {
         amount: -100,
@@ -130,7 +130,7 @@ describe('guiche close', () => {
     expect(await cli.read(['close'])).toMatch(/Usage: guiche close[\s\S]*verify/)
     const keys = join(folder, 'keys.json')
     await writeFile(keys, await cli.read(['close', 'keys']))
-    expect(await cli.read(['close', 'verify', file(), '--keys', keys])).toMatch(/statement +as it was signed/)
+    expect(await cli.read(['close', 'verify', file(), '--keys', keys])).toMatch(/statement +signature valid/)
     const jws = await readFile(file(), 'utf8')
     await writeFile(file(), `${jws.slice(0, 200)}${jws[200] === 'A' ? 'B' : 'A'}${jws.slice(201)}`)
     await cli.expectFailure(['close', 'verify', file(), '--keys', keys], /This is no statement as it was signed/)
@@ -139,7 +139,7 @@ describe('guiche close', () => {
   it('tells what has changed since it was signed, and keeps what was', async () => {
     await service.db.query(sql`update simulator.pix set amount = amount + 1 where amount = 5000`)
     expect(await cli.read(['close', '--date', day])).toMatch(
-      /version 2, [\s\S]*after version 1[\s\S]*Since the version before:\n[\s\S]*acquirer\.in\.sum: 6900 → 6901[\s\S]*amount E\w+: not known → open/,
+      /version 2, [\s\S]*after version 1[\s\S]*Changes since the previous version:\n[\s\S]*acquirer\.in\.sum: 6900 → 6901[\s\S]*amount E\w+: none → open/,
     )
     const shown = await cli.read(['close', 'show', '--acquirer', 'simulator', '--date', day, '--number', '1'])
     expect(shown).toMatch(/version 1, signed/)

@@ -309,7 +309,7 @@ describe('guiche seed', () => {
       seed: 1,
       onePercent: { clientId: 'seed-1-1', transactions: 5 },
     })
-    expect(await command.read(['ledger', 'verify'])).toMatch(/^the books agree/)
+    expect(await command.read(['ledger', 'verify'])).toMatch(/^the ledger is consistent/)
     await command.expectFailure(['seed', '--transactions', '500'], 'This database has been seeded already')
     await command.expectFailure(['seed', '--transactions', '99'], 'A whole number from 100 to 100000000')
     await command.stop()

@@ -38,7 +38,7 @@ it('runs by itself with a PostgreSQL of its own, is paid from the command line, 
   cleanups.push(simulator.stop)
   expect(simulator.said()).toContain('speaks as sicoob')
   await eventually(() =>
-    simulator.said().includes('The bank is late, by the seed 7: --personality honest makes it behave again.'),
+    simulator.said().includes('Personality of the bank: late, seed 7. --personality honest turns the faults off.'),
   )
   const { acquirers } = JSON.parse(await readFile(join(simulator.dataDir, 'simulator/acquirers.json'), 'utf8'))
   expect(acquirers).toMatchObject([{ dialect: 'sicoob', baseUrl: simulator.url, chave: receiverKey }])
@@ -58,7 +58,7 @@ it('runs by itself with a PostgreSQL of its own, is paid from the command line, 
   simulator.signal('SIGTERM')
   expect(await simulator.ended).toEqual({ code: 0, signal: null })
   const gone = await run(['simulator', 'pay', String(made.body.brcode)], simulator.dataDir)
-  expect(gone).toMatchObject({ code: 1, stderr: expect.stringContaining('does it run?') })
+  expect(gone).toMatchObject({ code: 1, stderr: expect.stringContaining('Check that it is running') })
 })
 
 it('prints settings that fit what it was changed to', async () => {
@@ -107,10 +107,10 @@ it('shows its certificate to a callback address that asks for one, and trusts wh
 describe('a mistake', () => {
   it.each([
     [['--port', 'abc'], 'A whole number from 1 to 65535'],
-    [['--dialect', 'nubank'], 'The names are generic, efi, bb'],
+    [['--dialect', 'nubank'], 'Available: generic, efi, bb'],
     [['--quirk', 'payer=all'], 'payer=account|person|none'],
     [['--control-token', 'short'], '16 to 128 letters'],
-    [['--personality', 'wicked'], 'The names are honest, forgetful'],
+    [['--personality', 'wicked'], 'Available: honest, forgetful'],
     [['--seed', '-1'], 'A whole number from 0'],
     [['--callback-ca', 'none.pem'], 'none.pem'],
   ])('is told with what would be right: %j', async (args, said) => {
