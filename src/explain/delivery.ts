@@ -2,7 +2,7 @@ import type { DeliveryRow } from '../webhooks/read-store.ts'
 import type { Facts } from './facts.ts'
 import { type Sentence, say, sayNext } from './sentences.ts'
 
-/** Whether the shop's receiver got what happened, why not, and when it is tried again. */
+/** Whether the merchant's webhook was delivered, if not why, and when the next attempt is. */
 export function describeDelivery({
   record,
   deliveries,
@@ -11,7 +11,7 @@ export function describeDelivery({
   if (record.webhook_url === null) return [say('webhook_none', {})]
   const last = deliveries.at(-1)
   if (!last) return [say('webhook_nothing_yet', {})]
-  // A record's deliveries go in order: the first that is not finished holds up those behind it.
+  // A record's deliveries are sent in order: the first unfinished one delays the others.
   const open = deliveries.find(({ state }) => state === 'pending' || state === 'waiting')
   return open ? describeOpen(open, last, now) : [describeEnd(last)]
 }

@@ -11,27 +11,26 @@ export type Explanation = {
   id: string
   type: 'transaction' | 'withdrawal'
   status: string
-  /** Cents. */
+  /** In cents. */
   amount: number
   merchantId: string
   clientId: string
-  /** Whose code it has; once it is paid, who holds the money. */
+  /** The acquirer of the QR code; after the payment, the acquirer that holds the money. */
   acquirer: string
-  /** Who was asked for the charge besides, and may be paid as well. */
+  /** Other acquirers that were asked for the charge, and may be paid as well. */
   otherAcquirers: string[]
   endToEnd: string | null
   timeline: TimelineEntry[]
-  /** Where it is and why, and what happens next. */
+  /** The current status and its reason, and what happens next. */
   sentences: Sentence[]
-  /** The same in English, with times in UTC. */
+  /** The sentences in English, with times in UTC. */
   summary: string
 }
 
 /**
- * All that happened to a transaction or a withdrawal as one timeline, and a sentence that makes sense of it. It only reads, and nothing in it
- * is about the payer or the customer. Null when there is no such record.
- *
- * @param isForMerchant a merchant's people read what the operator did, and not which of its people did it, nor their notes
+ * The timeline of a transaction or a withdrawal, and sentences that explain its current status. Reads only, and
+ * includes no data of the payer or the customer. Null if there is no such record.
+ * @param isForMerchant merchant users see that the operator acted, but not which operator user, nor their notes
  */
 export async function explainRecord(
   deps: { db: Db; clock: Clock; isConfigured?: IsConfigured },

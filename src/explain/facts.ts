@@ -23,7 +23,7 @@ import {
   type WithdrawalRecord,
 } from './store.ts'
 
-/** All that is known of how a record came to be as it is. */
+/** All data that explains the status of a record. */
 export type Facts<Record = TransactionRecord | WithdrawalRecord> = {
   record: Record
   refunds: RefundRecord[]
@@ -35,11 +35,11 @@ export type Facts<Record = TransactionRecord | WithdrawalRecord> = {
   /** In the order of their events. */
   deliveries: DeliveryRow[]
   actions: ActionRow[]
-  /** Those of the actors who are the merchant's own people. */
+  /** The actors that are the merchant's own users. */
   merchantActors: string[]
-  /** What keeps money from leaving at the moment. */
+  /** The payout freeze in force, if any. */
   brake: BrakeRow | null
-  /** False where the settings no longer have its acquirer: nobody can ask it. */
+  /** False if the acquirer is no longer in the settings: then it cannot be queried. */
   isConfigured: boolean
   now: Date
 }
@@ -47,13 +47,13 @@ export type Facts<Record = TransactionRecord | WithdrawalRecord> = {
 /** Whether the settings have an acquirer of this name. */
 export type IsConfigured = (acquirer: string) => boolean
 
-/** A record that hangs is asked about every five minutes: a page of days, and the last ones matter. */
+/** A pending record is checked every five minutes, so it may have days of exchanges. The last ones matter. */
 const exchangesMax = 500
 const actionsMax = 500
-/** Few records have ten events. Of one that was refunded in very many parts these are the last. */
+/** Few records have ten events. Of a transaction with very many partial refunds, only the last are read. */
 const deliveriesMax = 100
 
-/** Null when there is neither a transaction nor a withdrawal with this id. */
+/** Null if there is no transaction and no withdrawal with this id. */
 export async function findFacts(
   { db, isConfigured = () => true }: { db: Db; isConfigured?: IsConfigured },
   id: string,

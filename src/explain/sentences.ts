@@ -1,8 +1,8 @@
 import type { SuspenseStatus } from '../suspense/status.ts'
 
 /**
- * What can be said of a record: each sentence by its code, with what it needs. Amounts are cents. The command line writes them in English
- * and UTC (`english.ts`), the dashboard in its reader's language and in the time of Brasília.
+ * Everything that can be said about a record: each sentence has a code and its data. Amounts are in cents. The command
+ * line renders sentences in English and UTC (`english.ts`), the dashboard in its user's language and Brasília time.
  */
 export type SentenceData<Moment = Date> = {
   /** The acquirer did not answer, so it is unknown whether the charge exists. */
@@ -23,12 +23,12 @@ export type SentenceData<Moment = Date> = {
   refund_reserved: object
   refunded: { amount: number }
   attribution_reversed: { amount: number; suspensePaymentId: string }
-  /** `amount` is null where the dispute itself is not known. */
+  /** `amount` is null if the dispute itself is unknown. */
   disputed: { amount: number | null; since: Moment | null }
   decide_dispute: { transactionId: string }
   dispute_accepted: { amount: number | null }
   dispute_returned: { amount: number | null }
-  /** What of the payment neither went back under a dispute nor was refunded. */
+  /** The part of the payment that was neither returned after a dispute nor refunded. */
   dispute_left: { amount: number }
   paid_again: {
     amount: number
@@ -49,11 +49,11 @@ export type SentenceData<Moment = Date> = {
   withdrawal_returned: { reason: string | null }
   payouts_stopped: { since: Moment; reason: string }
   acquirer_not_configured: { acquirer: string }
-  /** When the service acts next. `isLate`: that moment has passed and nothing was done. */
+  /** The next automatic step of the service. `isLate`: its time has passed and nothing was done. */
   next: { step: NextStep; at: Moment; isLate: boolean }
   webhook_none: object
   webhook_nothing_yet: object
-  /** `type` where an earlier event of the record holds it up. */
+  /** `type` and `behind` are set if an earlier event of the record delays this one. */
   webhook_undelivered: { type: string | null; behind: string | null } & LastAttempt
   webhook_delivered: { at: Moment | null }
   webhook_refused: { type: string; eventId: string }
@@ -61,7 +61,7 @@ export type SentenceData<Moment = Date> = {
 }
 
 type LastAttempt = {
-  /** Null: there was none yet. */
+  /** Null before the first attempt. */
   attempt: number | null
   httpStatus: number | null
   error: string | null
@@ -85,15 +85,15 @@ export function say<Code extends keyof SentenceData>(code: Code, data: SentenceD
   return { code, data } as Sentence
 }
 
-/** What is late by more than this is not done by a service that runs. */
+/** A running service is never later than this. */
 const lateMs = 60_000
 
-/** When the service takes this step; nothing where it does not on its own. */
+/** When the service takes this step; nothing if it does not do so automatically. */
 export function sayNext(step: NextStep, { at, now }: { at: Date | null; now: Date }): Sentence[] {
   return at === null ? [] : [say('next', { step, at, isLate: now.getTime() - at.getTime() > lateMs })]
 }
 
-/** That the acquirer cannot be asked, in place of what would be said where it can. */
+/** The sentence that the acquirer cannot be queried, instead of those that apply when it can. */
 export function unlessUnconfigured(
   { isConfigured, record }: { isConfigured: boolean; record: { acquirer: string } },
   otherwise: () => Sentence[],

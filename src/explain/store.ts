@@ -5,14 +5,14 @@ import type { SuspenseStatus } from '../suspense/status.ts'
 import type { TransactionStatus } from '../transactions/status.ts'
 import type { WithdrawalStatus } from '../withdrawals/status.ts'
 
-/** What both kinds of records have. Nothing of the payer, the customer or the receiver is read here. */
+/** The fields of both kinds of records. Nothing about the payer, the customer or the receiver is read. */
 type CommonRow = {
   id: string
   merchant_id: string
   client_id: string
   client_name: string
   acquirer: string
-  /** Who was asked for the charge besides. */
+  /** Other acquirers that were asked for the charge. */
   other_acquirers: string[]
   amount: number
   fee_amount: number | null
@@ -22,7 +22,7 @@ type CommonRow = {
   status_dates: Date[]
   error_message: string | null
   end_to_end: string | null
-  /** When the service looks at it of its own accord. */
+  /** When the service checks it next. */
   check_at: Date | null
 }
 
@@ -73,7 +73,7 @@ export type RefundRecord = {
   created_at: Date
   finished_at: Date | null
   check_at: Date | null
-  /** Of a match that was undone: where its money went. */
+  /** For a reversed attribution: the payment in suspense that has the money now. */
   suspense_payment_id: string | null
 }
 
@@ -86,7 +86,7 @@ export async function listRefundRecords(db: Db, { merchantId, id }: Key): Promis
 export type InfractionRecord = {
   id: string
   amount: number
-  /** What went back to the payer under it. */
+  /** The amount that was returned to the payer after this dispute. */
   returned_amount: number
   state: 'open' | 'accepted' | 'returned' | 'rejected' | 'canceled'
   opened_at: Date
@@ -126,14 +126,14 @@ export type SurplusRecord = {
   error_message: string | null
 }
 
-/** Payments of a transaction that had been paid already. */
+/** Duplicate payments of a transaction. */
 export async function listSurplusRecords(db: Db, id: string): Promise<SurplusRecord[]> {
   return await db.query(sql`
     select acquirer, end_to_end, amount, status, error_message from suspense_payments
     where transaction_id = ${id} order by paid_at, end_to_end`)
 }
 
-/** Payments in suspense that a transaction has to do with: those that paid it again, and the one that is matched to it. */
+/** The payments in suspense that concern a transaction: its duplicates, and the one attributed to it. */
 export async function listSuspenseIds(db: Db, id: string): Promise<string[]> {
   const rows = await db.query<{ id: string }>(sql`
     select id from suspense_payments where transaction_id = ${id} or matched_transaction_id = ${id}`)
@@ -149,8 +149,8 @@ export type NoticeRecord = {
 }
 
 /**
- * Callbacks that named the record, as acquirers wrote its txid. By a scan: an index would cost every payment, and this is asked by a
- * person, now and then.
+ * Callbacks that named the record by its txid. Uses a scan: an index would cost every payment something, and only
+ * people run this query, rarely.
  */
 export async function listNoticeRecords(
   db: Db,
@@ -162,7 +162,7 @@ export async function listNoticeRecords(
     order by received_at, event_key`)
 }
 
-/** Which of some actors, as the audit log names people, are a merchant's own people. */
+/** Which of these actors, as the audit log names them, are the merchant's own users. */
 export async function listMerchantActors(
   db: Db,
   { merchantId, actors }: { merchantId: string; actors: string[] },

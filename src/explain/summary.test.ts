@@ -8,11 +8,11 @@ import type { InfractionRecord, RefundRecord, SurplusRecord, TransactionRecord, 
 import { describeTransaction } from './transaction.ts'
 import { describeWithdrawal } from './withdrawal.ts'
 
-/** Hours and minutes of the day on which all of this happens. */
+/** Times of the day on which all of this happens. */
 const at = (time: string) => new Date(`2026-03-02T${time}.000Z`)
 const now = at('12:00:00')
 const id = randomUUID()
-const told = 'The shop gave no webhook URL, so it is told nothing.'
+const noWebhook = 'No webhook: it was created without a webhookUrl.'
 
 const common = {
   id,
@@ -92,113 +92,113 @@ function contest(more: Partial<InfractionRecord> = {}): InfractionRecord {
 }
 
 describe('a transaction that is', () => {
-  it('PENDING: says that nothing is known, of what, and when it is asked again', () => {
+  it('PENDING: says what is unknown and when the acquirer is asked again', () => {
     const summary = ofTransaction({ check_at: at('12:00:05') }, { exchanges: [exchange('AcquirerUnavailable 503')] })
     expect(summary).toBe(
-      `PENDING: the acquirer did not answer (AcquirerUnavailable 503, at 11:59:30), so it is not known whether the charge exists. It is asked again at 12:00:05. ${told}`,
+      `PENDING: the acquirer did not answer (AcquirerUnavailable 503, at 11:59:30), so it is unknown whether the charge exists. The acquirer is asked again at 12:00:05. ${noWebhook}`,
     )
   })
 
-  it('PENDING for too long: doubts that the service runs', () => {
+  it('PENDING for too long: says that the service may not be running', () => {
     expect(ofTransaction({ check_at: at('11:58:59') })).toBe(
-      `PENDING: the acquirer did not answer, so it is not known whether the charge exists. It was to be asked again at 11:58:59 and has not been: does the service run? ${told}`,
+      `PENDING: the acquirer did not answer, so it is unknown whether the charge exists. The acquirer was due to be asked again at 11:58:59 but has not been. Check that the service is running. ${noWebhook}`,
     )
   })
 
   it.each([
     [[], ''],
-    [[['received', 'E1']], ' A callback told of a payment, and the acquirer is being asked to confirm it.'],
-    [[['unconfirmed', 'E1']], ' A callback told of a payment, but the acquirer does not confirm it.'],
-  ] as const)('PIX_QRCODE_GENERATED: tells until when it can be paid, and of callbacks %j', (given, claimed) => {
+    [[['received', 'E1']], ' A callback reported a payment, and Guichê is checking it with the acquirer.'],
+    [[['unconfirmed', 'E1']], ' A callback reported a payment, but the acquirer does not confirm it.'],
+  ] as const)('PIX_QRCODE_GENERATED: says until when it can be paid, and reports callbacks %j', (given, claimed) => {
     const one = { acquirer: 'a PSP', received_at: now, finished_at: null }
     const notices = given.map(([state, end_to_end]) => ({ ...one, state, end_to_end }))
     const record = { status: 'PIX_QRCODE_GENERATED', pix_expires_at: at('13:00:00'), check_at: at('13:05:00') } as const
     expect(ofTransaction(record, { notices })).toBe(
-      `PIX_QRCODE_GENERATED: nobody has paid yet; the code is good until 13:00:00.${claimed} Without a payment it fails soon after 13:05:00, when the acquirer has been asked a last time. ${told}`,
+      `PIX_QRCODE_GENERATED: not paid yet; the QR code is valid until 13:00:00.${claimed} Without a payment it fails soon after 13:05:00, after a last check with the acquirer. ${noWebhook}`,
     )
   })
 
-  it('PIX_QRCODE_GENERATED and expired: tells that it is asked about a last time', () => {
+  it('PIX_QRCODE_GENERATED and expired: says when the last check is', () => {
     const record = { status: 'PIX_QRCODE_GENERATED', pix_expires_at: at('11:58:00'), check_at: at('12:03:00') } as const
     expect(ofTransaction(record)).toBe(
-      `PIX_QRCODE_GENERATED: the code expired at 11:58:00 and no payment is known. The acquirer is asked a last time at 12:03:00. ${told}`,
+      `PIX_QRCODE_GENERATED: the QR code expired at 11:58:00 and no payment is known. The acquirer is asked for the last time at 12:03:00. ${noWebhook}`,
     )
   })
 
-  it('FAILED: tells why', () => {
+  it('FAILED: says why', () => {
     expect(ofTransaction({ status: 'FAILED', error_message: 'PIX QR code expired' })).toBe(
-      `FAILED: PIX QR code expired. Should a payment arrive after all, it is booked. ${told}`,
+      `FAILED: PIX QR code expired. A payment that still arrives is credited. ${noWebhook}`,
     )
   })
 
-  it('PAID: tells what arrived, the fee, what went back, and what came to nothing', () => {
+  it('PAID: says what arrived, the fee, the refunds and the failed ones', () => {
     expect(ofTransaction({ ...paid, fee_amount: 26 })).toBe(
-      `PAID: R$ 25,90 arrived at 11:30:00, of which R$ 0,26 are the fee. ${told}`,
+      `PAID: R$ 25,90 arrived at 11:30:00, including a fee of R$ 0,26. ${noWebhook}`,
     )
     const refunds = [
       refund({ status: 'REFUNDED' }),
       refund({ status: 'FAILED', amount: 500, error_message: 'Saldo insuficiente' }),
     ]
     expect(ofTransaction(paid, { refunds, infractions: [contest({ state: 'rejected' })] })).toBe(
-      `PAID: R$ 25,90 arrived at 11:30:00. R$ 10,00 of it went back to the payer. The last refund, of R$ 5,00, was refused: Saldo insuficiente. A dispute of it was rejected or canceled. ${told}`,
+      `PAID: R$ 25,90 arrived at 11:30:00. R$ 10,00 of it was refunded. The last refund, of R$ 5,00, was refused: Saldo insuficiente. It was disputed; the dispute was rejected or canceled. ${noWebhook}`,
     )
   })
 
-  it('PAID twice: tells what became of the second payment', () => {
+  it('PAID twice: says what happened to the duplicate payment', () => {
     const one = { acquirer: 'another PSP', end_to_end: 'E2', amount: 500, error_message: null }
     const of = (more: Pick<SurplusRecord, 'status'> & Partial<SurplusRecord>) =>
       ofTransaction(paid, { surplus: [{ ...one, ...more }] })
-    const what = 'It was paid once more, with R$ 5,00 at another PSP (E2): that'
-    expect(of({ status: 'returning' })).toContain(`${what} is being sent back.`)
-    expect(of({ status: 'returned' })).toContain(`${what} went back to the payer.`)
+    const what = 'It was paid again: R$ 5,00 at another PSP (E2); the duplicate'
+    expect(of({ status: 'returning' })).toContain(`${what} is being returned.`)
+    expect(of({ status: 'returned' })).toContain(`${what} was returned to the payer.`)
     expect(of({ status: 'held', error_message: 'Conta encerrada' })).toContain(
-      `${what} is in suspense, because it was not sent back (Conta encerrada); see \`npx guiche orphan\`.`,
+      `${what} is in suspense, because its return failed (Conta encerrada); see \`npx guiche orphan\`.`,
     )
   })
 
-  it('PROCESSING_REFUND: tells when it is asked about, or what keeps money from leaving', () => {
+  it('PROCESSING_REFUND: says when it is checked, or why payouts are frozen', () => {
     const record = { ...paid, status: 'PROCESSING_REFUND' } as const
     const standing =
-      'PROCESSING_REFUND: a refund of R$ 10,00 was asked for at 11:55:00, and what became of it is not known yet. What it needs is set aside.'
+      'PROCESSING_REFUND: a refund of R$ 10,00 was requested at 11:55:00, and its outcome is not yet known. The amount is reserved.'
     expect(ofTransaction(record, { refunds: [refund()] })).toBe(
-      `${standing} The acquirer is asked about it at 12:00:05. ${told}`,
+      `${standing} The acquirer is asked about it at 12:00:05. ${noWebhook}`,
     )
     expect(ofTransaction(record, { refunds: [refund()], brake })).toBe(
-      `${standing} No money leaves since 11:50:00 (trial_balance): it goes on after \`npx guiche ledger release\`. ${told}`,
+      `${standing} Payouts and refunds are frozen since 11:50:00 (trial_balance); \`npx guiche ledger release\` ends the freeze. ${noWebhook}`,
     )
   })
 
-  it('REFUNDED because a match was undone: says that its money is in suspense, not with the payer', () => {
+  it('REFUNDED by a reversed attribution: says that its money is in suspense, not returned to the payer', () => {
     const refunds = [refund({ status: 'REFUNDED', amount: 2590, suspense_payment_id: id })]
     expect(ofTransaction({ ...paid, status: 'REFUNDED' }, { refunds })).toBe(
-      `REFUNDED: the payment was not for this transaction: its R$ 25,90 went back into suspense; see \`npx guiche orphan show ${id}\`. ${told}`,
+      `REFUNDED: the attribution was reversed: the payment was not for this transaction, and its R$ 25,90 returned to suspense; see \`npx guiche orphan show ${id}\`. ${noWebhook}`,
     )
   })
 
-  it('REFUNDED, BLOCKED, PROCESSING_INFRACTION and INFRACTION: tells where the money is', () => {
+  it('REFUNDED, BLOCKED, PROCESSING_INFRACTION and INFRACTION: says where the money is', () => {
     const of = (status: TransactionRecord['status'], ...disputes: Partial<InfractionRecord>[]) =>
-      ofTransaction({ ...paid, status }, { infractions: disputes.map(contest) }).replace(` ${told}`, '')
-    expect(of('REFUNDED')).toBe('REFUNDED: all of the R$ 25,90 went back to the payer.')
+      ofTransaction({ ...paid, status }, { infractions: disputes.map(contest) }).replace(` ${noWebhook}`, '')
+    expect(of('REFUNDED')).toBe('REFUNDED: all of the R$ 25,90 was returned to the payer.')
     expect(of('BLOCKED', {})).toBe(
-      `BLOCKED: the payer's bank disputes R$ 25,90, since 11:40:00; it is blocked until the dispute is decided. If the acquirer does not report the decision: \`npx guiche infraction accept | reject --transaction ${id}\`.`,
+      `BLOCKED: the payer's bank disputes R$ 25,90, since 11:40:00; the amount is blocked until the dispute is decided. If the acquirer does not report the decision, enter it: \`npx guiche infraction accept | reject --transaction ${id}\`.`,
     )
     const returned = { state: 'returned', amount: 1000, returned_amount: 1000 } as const
     expect(of('BLOCKED', returned, { amount: 500 }, { amount: 300 })).toContain(
       "the payer's bank disputes R$ 8,00, since",
     )
     expect(of('PROCESSING_INFRACTION', { state: 'accepted' }, { state: 'rejected', amount: 100 })).toBe(
-      'PROCESSING_INFRACTION: the dispute of R$ 25,90 was accepted; it stays blocked until the acquirer reports that the money went back.',
+      'PROCESSING_INFRACTION: the dispute of R$ 25,90 was accepted; the amount stays blocked until the acquirer reports its return.',
     )
     expect(of('INFRACTION', { state: 'returned', returned_amount: 2590 })).toBe(
-      'INFRACTION: R$ 25,90 went back to the payer after a dispute.',
+      'INFRACTION: R$ 25,90 was returned to the payer after a dispute.',
     )
     expect(of('INFRACTION', returned)).toBe(
-      'INFRACTION: R$ 10,00 went back to the payer after a dispute. The remaining R$ 15,90 can still be refunded or disputed.',
+      'INFRACTION: R$ 10,00 was returned to the payer after a dispute. The remaining R$ 15,90 can still be refunded or disputed.',
     )
   })
 })
 
-describe('what the shop knows', () => {
+describe('the webhook', () => {
   const webhook_url = 'https://shop.example.com/hooks'
   const arrived = 'PAID: R$ 25,90 arrived at 11:30:00.'
 
@@ -227,12 +227,12 @@ describe('what the shop knows', () => {
   }
 
   it.each([
-    [[], 'There is nothing yet to tell the shop of.'],
-    [[delivery({ state: 'delivered', finished_at: at('11:30:01') })], 'The shop was told at 11:30:01.'],
-    [[delivery({ next_attempt_at: now })], 'The shop has not been told yet. It is told at 12:00:00.'],
+    [[], 'No webhook event is due yet.'],
+    [[delivery({ state: 'delivered', finished_at: at('11:30:01') })], 'The webhook was delivered at 11:30:01.'],
+    [[delivery({ next_attempt_at: now })], 'The webhook has not been delivered yet. It is sent at 12:00:00.'],
     [
       [delivery({ last_status: 500, next_attempt_at: at('12:02:00') }, 3)],
-      'The shop has not been told yet: the receiver answered 500 at attempt 3. It is tried again at 12:02:00.',
+      'The webhook has not been delivered yet: the receiver answered 500 at attempt 3. The delivery is tried again at 12:02:00.',
     ],
     [
       [
@@ -242,19 +242,19 @@ describe('what the shop knows', () => {
         ),
         delivery({ id: 'another', state: 'waiting' }),
       ],
-      'The shop has not been told yet of transaction.paid, which waits behind transaction.pix_qrcode_generated: the connection was refused at attempt 2. It is tried again at 12:00:00.',
+      'The webhook transaction.paid waits for transaction.pix_qrcode_generated, which has not been delivered yet: the connection was refused at attempt 2. The delivery is tried again at 12:00:00.',
     ],
     [
       [delivery({ last_status: 500, next_attempt_at: at('11:00:00') }, 1)],
-      'The shop has not been told yet: the receiver answered 500 at attempt 1. It was to be tried again at 11:00:00 and has not been: does the service run?',
+      'The webhook has not been delivered yet: the receiver answered 500 at attempt 1. The delivery was due to be tried again at 11:00:00 but has not been. Check that the service is running.',
     ],
     [
       [delivery({ state: 'exhausted', last_status: 404 }, 12)],
-      'The shop has not been told of transaction.paid: all attempts failed, and at the last the receiver answered 404. POST /webhook/delivery/the-event/resend tells it again.',
+      'The webhook transaction.paid was not delivered: all attempts failed; at the last one, the receiver answered 404. POST /webhook/delivery/the-event/resend sends it again.',
     ],
     [
       [delivery({ state: 'gone', last_status: 410 }, 1)],
-      'The shop has not been told of transaction.paid: its receiver answered 410, which means that it wants no more. POST /webhook/delivery/the-event/resend tells it again.',
+      'The webhook transaction.paid was not delivered: the receiver answered 410, which means that it wants no more events. POST /webhook/delivery/the-event/resend sends it again.',
     ],
   ])('is told: case %#', (deliveries, sentence) => {
     expect(ofTransaction({ ...paid, webhook_url }, { deliveries })).toBe(`${arrived} ${sentence}`)
@@ -262,56 +262,59 @@ describe('what the shop knows', () => {
 })
 
 describe('a withdrawal that is', () => {
-  const decide = `\`npx guiche withdrawal approve ${id}\` sends it, \`npx guiche withdrawal reject ${id} --reason …\` gives the money back.`
+  const decide = `\`npx guiche withdrawal approve ${id}\` sends it, \`npx guiche withdrawal reject ${id} --reason …\` returns the money to the balance.`
 
-  it('PENDING and held: tells for what, and how to let it go', () => {
+  it('PENDING review: says why, and how to decide', () => {
     expect(ofWithdrawal({ hold: 'approval' })).toBe(
-      `PENDING: R$ 25,90 is above what leaves without the operator's approval. ${decide} ${told}`,
+      `PENDING: R$ 25,90 is more than may be sent without the operator's approval. ${decide} ${noWebhook}`,
     )
     expect(ofWithdrawal({ hold: 'duplicate' })).toBe(
-      `PENDING: it looks like another one, of the same amount to the same key shortly before, and is held until the shop confirms it (POST /withdrawal/${id}/confirm) or the operator decides. ${decide} ${told}`,
+      `PENDING: it looks like a duplicate of a recent withdrawal of the same amount to the same key, and is pending review until the merchant confirms it (POST /withdrawal/${id}/confirm) or the operator decides. ${decide} ${noWebhook}`,
     )
   })
 
-  it('PENDING: tells when it is sent, or what keeps money from leaving', () => {
-    const standing = 'PENDING: R$ 25,90 with its fee is set aside and nothing has been sent yet.'
-    expect(ofWithdrawal({ check_at: at('12:00:15') })).toBe(`${standing} It is sent at 12:00:15. ${told}`)
+  it('PENDING: says when it is sent, or why payouts are frozen', () => {
+    const standing = 'PENDING: R$ 25,90 and its fee are reserved, and nothing has been sent yet.'
+    expect(ofWithdrawal({ check_at: at('12:00:15') })).toBe(`${standing} It is sent at 12:00:15. ${noWebhook}`)
     expect(ofWithdrawal({ check_at: at('12:00:15') }, { brake })).toBe(
-      `${standing} No money leaves since 11:50:00 (trial_balance): it goes on after \`npx guiche ledger release\`. ${told}`,
+      `${standing} Payouts and refunds are frozen since 11:50:00 (trial_balance); \`npx guiche ledger release\` ends the freeze. ${noWebhook}`,
     )
   })
 
-  it('PROCESSING: tells that its outcome is open, and when it is asked for', () => {
+  it('PROCESSING: says that its outcome is unknown, and when it is checked', () => {
     const record = { status: 'PROCESSING', check_at: at('12:00:30') } as const
     expect(ofWithdrawal(record, { exchanges: [exchange('AcquirerUnavailable')] })).toBe(
-      `PROCESSING: the acquirer was asked to send R$ 25,90, and what became of it is not known yet (last: AcquirerUnavailable, at 11:59:30); it stays set aside until it is. The acquirer is asked again at 12:00:30. ${told}`,
+      `PROCESSING: the acquirer was asked to send R$ 25,90, and the outcome is not yet known (last: AcquirerUnavailable, at 11:59:30); the money stays reserved until it is known. The acquirer is asked again at 12:00:30. ${noWebhook}`,
     )
   })
 
   it.each([
     [
       { status: 'PROCESSED', processed_date: at('11:10:00'), check_at: new Date('2026-03-03T09:00:00.000Z') },
-      'R$ 25,90 left at 11:10:00. The acquirer is asked whether the receiver has sent it back at 2026-03-03 09:00:00.',
+      'R$ 25,90 was sent at 11:10:00. The acquirer is asked whether the receiver returned the money at 2026-03-03 09:00:00.',
     ],
     [
       { status: 'FAILED', error_message: 'The account is closed' },
-      'nothing left, and R$ 25,90 with its fee is given back: The account is closed.',
+      'nothing was sent, and R$ 25,90 and its fee are back in the balance: The account is closed.',
     ],
-    [{ status: 'CANCELED' }, 'the shop canceled it before anything left, and R$ 25,90 with its fee is given back.'],
+    [
+      { status: 'CANCELED' },
+      'the merchant canceled it before it was sent, and R$ 25,90 and its fee are back in the balance.',
+    ],
     [
       { status: 'REJECTED', error_message: 'Not this one!' },
-      'it was rejected before anything left, and R$ 25,90 with its fee is given back: Not this one!',
+      'it was rejected before it was sent, and R$ 25,90 and its fee are back in the balance: Not this one!',
     ],
     [
       { status: 'REFUNDED', error_message: 'The receiver sent the money back' },
-      'The receiver sent the money back. The fee stays.',
+      'The receiver sent the money back. The fee is kept.',
     ],
-  ] as [Partial<WithdrawalRecord>, string][])('over or nearly so: %j', (record, standing) => {
-    expect(ofWithdrawal(record)).toBe(`${record.status}: ${standing} ${told}`)
+  ] as [Partial<WithdrawalRecord>, string][])('in or near a final status: %j', (record, standing) => {
+    expect(ofWithdrawal(record)).toBe(`${record.status}: ${standing} ${noWebhook}`)
   })
 })
 
-it('says that an acquirer which the settings no longer have cannot be asked, in place of when it is', () => {
+it('says that an acquirer that is no longer configured cannot be queried', () => {
   const refund = {
     id,
     amount: 1000,

@@ -15,7 +15,7 @@ const kinds: (keyof TimelineData)[] = [
   'delivery',
 ]
 
-/** What is known of each kind of entry. Amounts are cents. */
+/** The data of each kind of entry. Amounts are in cents. */
 export type TimelineData = {
   request: {
     type: 'transaction' | 'withdrawal'
@@ -30,7 +30,7 @@ export type TimelineData = {
   callback: { step: 'received' | 'finished'; acquirer: string; endToEnd: string; state: string }
   acquirer: { acquirer: string; operation: string; outcome: string; error: string | null; durationMs: number }
   refund: {
-    /** `reversed`: an attribution was undone, so the money went back into suspense. */
+    /** `reversed`: an attribution was reversed, so the money returned to suspense. */
     step: 'requested' | 'sent' | 'refused' | 'reversed'
     id: string
     amount: number
@@ -55,12 +55,12 @@ export type TimelineData = {
   }
 }
 
-/** One thing that happened: `what` in English for the command line, `data` for programs and for the dashboard. */
+/** One event of the timeline: `what` in English for the command line, `data` for programs and the dashboard. */
 export type TimelineEntry<Moment = Date> = {
   [Kind in keyof TimelineData]: { at: Moment; kind: Kind; what: string; data: TimelineData[Kind] }
 }[keyof TimelineData]
 
-/** All that happened to a record, in order. What happened in the same millisecond stands with causes before effects. */
+/** The events of a record in order. Within the same millisecond, causes come before effects. */
 export function toTimeline(facts: Facts, isForMerchant = false): TimelineEntry[] {
   const entries = [
     toRequest(facts),
@@ -83,11 +83,11 @@ function toRequest({ record }: Facts): TimelineEntry {
   const isWithdrawal = type === 'withdrawal'
   const wish = record.type === 'transaction' ? 'a charge' : `a withdrawal to a PIX key (${record.pix_key_type})`
   const code = record.external_code === null ? '' : `, external code ${record.external_code}`
-  const held = record.type === 'withdrawal' && record.hold_at_birth ? `; held: ${record.hold_at_birth}` : ''
+  const held = record.type === 'withdrawal' && record.hold_at_birth ? `; pending review: ${record.hold_at_birth}` : ''
   return {
     at: record.created_at,
     kind: 'request',
-    what: `${record.client_name} asked for ${wish} of ${inReais(record.amount)}${code}${held}`,
+    what: `${record.client_name} requested ${wish} of ${inReais(record.amount)}${code}${held}`,
     data: {
       ...{ type, clientId, clientName, amount, externalCode },
       pixKeyType: isWithdrawal ? record.pix_key_type : null,
@@ -96,7 +96,10 @@ function toRequest({ record }: Facts): TimelineEntry {
   }
 }
 
-/** A merchant's people see which of their own people did something; of the operator's, that it was the operator, and what they were written. */
+/**
+ * Merchant users see which of their own users acted. For operator users they see only "operator", and the text that was
+ * written for them.
+ */
 function toOperatorEntries({ actions, merchantActors }: Facts, isForMerchant: boolean): TimelineEntry[] {
   return actions.map(({ at, action, ...found }) => {
     const isHidden = isForMerchant && !merchantActors.includes(found.actor)
@@ -111,15 +114,15 @@ function toCallbackEntries({ notices }: Facts): TimelineEntry[] {
   const ends = {
     received: '',
     settled: 'settled: the acquirer confirmed it',
-    unconfirmed: 'came to nothing: the acquirer did not confirm it',
-    unmatched: 'had no effect: its owner did not become known',
+    unconfirmed: 'had no effect: the acquirer did not confirm it',
+    unmatched: 'had no effect: the owner of the payment was not found',
   }
   return notices.flatMap(({ acquirer, end_to_end: endToEnd, state, received_at, finished_at }) => {
     const data = { acquirer, endToEnd, state }
     const told: TimelineEntry = {
       at: received_at,
       kind: 'callback',
-      what: `${acquirer} told of ${endToEnd}`,
+      what: `${acquirer} reported ${endToEnd}`,
       data: { ...data, step: 'received' },
     }
     const done: TimelineEntry[] = finished_at
@@ -149,11 +152,11 @@ const questions: Record<string, string> = {
 const answers = {
   refused: 'it refused',
   found: 'found',
-  nothing: 'it knows of none',
-  processing: 'under way',
+  nothing: 'not found',
+  processing: 'in progress',
   done: 'done',
-  unknown: 'no answer, so nothing is known',
-  error: 'that failed on our side',
+  unknown: 'no answer, so the outcome is unknown',
+  error: 'internal error',
 }
 
 function toAcquirerEntries({ exchanges }: Facts): TimelineEntry[] {
@@ -175,17 +178,17 @@ function toRefundEntries({ refunds }: Facts): TimelineEntry[] {
         {
           at: created_at,
           kind: 'refund',
-          what: `the match was undone: ${of} went back into suspense`,
+          what: `the attribution was reversed: ${of} returned to suspense`,
           data: { ...data, step: 'reversed' },
         },
       ]
     const requested: TimelineEntry = {
       at: created_at,
       kind: 'refund',
-      what: `${of} asked for`,
+      what: `${of} requested`,
       data: { ...data, step: 'requested' },
     }
-    const ended = status === 'REFUNDED' ? 'sent back' : `refused: ${error ?? 'no reason was given'}`
+    const ended = status === 'REFUNDED' ? 'returned' : `refused: ${error ?? 'no reason was given'}`
     if (!finished_at) return [requested]
     const step = status === 'REFUNDED' ? 'sent' : 'refused'
     return [requested, { at: finished_at, kind: 'refund', what: `${of} ${ended}`, data: { ...data, step } }]
@@ -229,7 +232,7 @@ function toLedgerEntries({ transfers }: Facts): TimelineEntry[] {
   }))
 }
 
-/** The address without its path and query, which may hold a secret. */
+/** The origin only: path and query may contain a secret. */
 function toDeliveryEntries({ deliveries }: Facts): TimelineEntry[] {
   return deliveries.flatMap(({ id, type, url, attempts }) =>
     attempts.map(({ number, started_at, duration_ms: durationMs, status, error }) => ({

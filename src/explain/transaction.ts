@@ -5,7 +5,7 @@ import type { TransactionRecord } from './store.ts'
 
 type TransactionFacts = Facts<TransactionRecord>
 
-/** Where a transaction is and why, whether the shop knows, and what happens next. */
+/** Explains the status of a transaction, whether its webhook was delivered, and what happens next. */
 export function describeTransaction(facts: TransactionFacts): Sentence[] {
   return [...describeStatus(facts), ...describeSurplus(facts), ...describeDelivery(facts)]
 }
@@ -88,14 +88,14 @@ function describeRefunding(facts: TransactionFacts): Sentence[] {
   ]
 }
 
-/** The operator decides where this money goes. */
+/** The operator decides what happens to this money. */
 function describeReversal({ record, refunds }: TransactionFacts): Sentence[] | null {
   const id = refunds.find((refund) => refund.suspense_payment_id !== null)?.suspense_payment_id
   if (!id) return null
   return [say('attribution_reversed', { amount: record.amount_paid ?? 0, suspensePaymentId: id })]
 }
 
-/** A payment may have several disputes, and each may be about a part of it. */
+/** A payment may have several disputes, and each may cover a part of it. */
 function describeContest({ record, infractions, refunds }: TransactionFacts): Sentence[] {
   const inDispute = (state: 'open' | 'accepted') => {
     const disputes = infractions.filter((one) => one.state === state)
@@ -119,7 +119,7 @@ function describeContest({ record, infractions, refunds }: TransactionFacts): Se
   }
 }
 
-/** Nothing books a second payment automatically: its charge is paid already. */
+/** A duplicate payment is never credited automatically: its charge is already paid. */
 function describeSurplus({ surplus }: TransactionFacts): Sentence[] {
   return surplus.map(({ end_to_end: endToEnd, error_message: error, acquirer, amount, status }) =>
     say('paid_again', { amount, acquirer, endToEnd, status, error }),

@@ -2,12 +2,12 @@ import { type Db, sql } from '../db/sql.ts'
 
 export type Unconfigured = { name: string; open: number }
 
-/** As many of a table are counted: it is told that they wait, not how many exactly. */
+/** Counts at most this many per table: the exact number does not matter. */
 const countedMax = 10_000
 
 /**
- * Acquirers that open records stand on and that are not among those given, with how many: nobody asks what became of these. It reads open
- * records alone, by the indexes of what is to be checked.
+ * Acquirers that have open records but are not configured, with the number of records: nobody can check these. Reads
+ * open records only, through the indexes of records to check.
  */
 export async function listUnconfigured(db: Db, configured: readonly string[]): Promise<Unconfigured[]> {
   const names = [...configured]

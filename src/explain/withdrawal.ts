@@ -5,7 +5,7 @@ import type { WithdrawalRecord } from './store.ts'
 
 type WithdrawalFacts = Facts<WithdrawalRecord>
 
-/** Where a withdrawal is and why, whether the shop knows, and what happens next. */
+/** Explains the status of a withdrawal, whether its webhook was delivered, and what happens next. */
 export function describeWithdrawal(facts: WithdrawalFacts): Sentence[] {
   return [...describeStatus(facts), ...describeDelivery(facts)]
 }

@@ -164,7 +164,7 @@ it('tells of records that stand on an acquirer which the settings no longer have
   const commands = await openCommandLine({ connectionString: shared.connectionString, environment })
   cleanups.push(commands.stop)
   expect(await commands.read(['transaction', 'explain', open.body.id])).toContain(
-    'Its acquirer simulator is not configured here, so nobody can ask it',
+    'Its acquirer simulator is not configured, so Guichê cannot query it',
   )
   expect(await commands.read(['reconcile'])).toMatch(/^not compared: simulator \(not configured\)$/m)
 })

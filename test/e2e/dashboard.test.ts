@@ -71,7 +71,7 @@ describe('a record', () => {
     const { id } = await charge(service)
     const told = await support.call(`/dashboard/api/record/${id}`)
     expect(told.body).toMatchObject({ id, type: 'transaction', status: 'PIX_QRCODE_GENERATED' })
-    expect(told.body.summary).toContain('nobody has paid yet')
+    expect(told.body.summary).toContain('not paid yet')
   })
 })
 

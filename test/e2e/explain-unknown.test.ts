@@ -45,16 +45,16 @@ it('tells of a charge that the acquirer did not answer for, when it is asked aga
   const id = answer.transactionId
   const pending = await untilSaid(id, 'AcquirerUnavailable 504')
   expect(pending.summary).toBe(
-    'PENDING: the acquirer did not answer (AcquirerUnavailable 504, at 15:00:00), so it is not known whether the charge exists. It is asked again at 15:00:05. The shop gave no webhook URL, so it is told nothing.',
+    'PENDING: the acquirer did not answer (AcquirerUnavailable 504, at 15:00:00), so it is unknown whether the charge exists. The acquirer is asked again at 15:00:05. No webhook: it was created without a webhookUrl.',
   )
   expect(askedOf(pending)).toEqual([
-    'simulator was asked for a charge: no answer, so nothing is known (AcquirerUnavailable 504)',
+    'simulator was asked for a charge: no answer, so the outcome is unknown (AcquirerUnavailable 504)',
   ])
 
   bank.disturb(() => 'none')
   bank.service.clock.advance(5_000)
   await bank.service.runJob('transactions.check')
-  const generated = await untilSaid(id, 'PIX_QRCODE_GENERATED: nobody has paid yet')
+  const generated = await untilSaid(id, 'PIX_QRCODE_GENERATED: not paid yet')
   // The charge that was made at last is told of by the status.
   expect(askedOf(generated)).toHaveLength(1)
 })
@@ -69,14 +69,14 @@ it('tells of a withdrawal whose outcome is open, and of the answer when it has c
   })
   const open = await untilSaid(body.id, 'AcquirerUnavailable 504')
   expect(open.summary).toContain(
-    'PROCESSING: the acquirer was asked to send R$ 10,00, and what became of it is not known yet (last: AcquirerUnavailable 504, at 15:00:05); it stays set aside until it is. The acquirer is asked again at ',
+    'PROCESSING: the acquirer was asked to send R$ 10,00, and the outcome is not yet known (last: AcquirerUnavailable 504, at 15:00:05); the money stays reserved until it is known. The acquirer is asked again at ',
   )
   bank.disturb(() => 'none')
   bank.service.clock.advance(60_000)
   await bank.service.runJob('withdrawals.check')
-  const done = await untilSaid(body.id, 'PROCESSED: R$ 10,00 left at ')
+  const done = await untilSaid(body.id, 'PROCESSED: R$ 10,00 was sent at ')
   expect(askedOf(done)).toEqual([
-    'simulator was asked to send: no answer, so nothing is known (AcquirerUnavailable 504)',
+    'simulator was asked to send: no answer, so the outcome is unknown (AcquirerUnavailable 504)',
     'simulator was asked about the payout: done',
   ])
   expect(JSON.stringify(done)).not.toContain('a@example.com')

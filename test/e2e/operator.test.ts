@@ -93,11 +93,11 @@ describe('guiche transaction explain', () => {
     const receiver = await startTestReceiver()
     const id = await pay(2590, { webhookUrl: `${receiver.url}?secret=1`, externalCode: 'order-0001' })
     await receiver.until(2)
-    await eventually(async () => (await explain(id)).summary.includes('The shop was told'))
+    await eventually(async () => (await explain(id)).summary.includes('The webhook was delivered'))
     const { timeline, summary, ...rest } = await explain(id)
     expect(rest).toMatchObject({ id, type: 'transaction', status: 'PAID', amount: 2590, clientId: client })
     expect(summary).toMatch(
-      /^PAID: R\$ 25,90 arrived at \d\d:\d\d:\d\d, of which R\$ 0,36 are the fee\. The shop was told at \d\d:\d\d:\d\d\.$/,
+      /^PAID: R\$ 25,90 arrived at \d\d:\d\d:\d\d, including a fee of R\$ 0,36\. The webhook was delivered at \d\d:\d\d:\d\d\.$/,
     )
     expect([...new Set(timeline.map(({ kind }) => kind))].toSorted()).toEqual(
       ['acquirer', 'callback', 'delivery', 'ledger', 'request', 'status'].toSorted(),
@@ -106,9 +106,9 @@ describe('guiche transaction explain', () => {
     const texts = timeline.map(({ kind, what }) => `${kind} ${what}`)
     expect(texts).toEqual(
       expect.arrayContaining([
-        'request Sandbox asked for a charge of R$ 25,90, external code order-0001',
+        'request Sandbox requested a charge of R$ 25,90, external code order-0001',
         'status PIX_QRCODE_GENERATED',
-        expect.stringMatching(/^callback simulator told of E\w{31}$/),
+        expect.stringMatching(/^callback simulator reported E\w{31}$/),
         expect.stringMatching(/^acquirer simulator was asked for the charge: found, \d+ ms$/),
         'status PAID',
         'ledger payment R$ 25,90, acquirer → available',
@@ -127,9 +127,7 @@ describe('guiche transaction explain', () => {
       new RegExp(`^transaction ${id}\nR\\$ 1\\.234,56, client ${client}, by simulator, E\\w{31}; times are UTC\n\n`),
     )
     expect(text).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} {2}status {4}PAID$/m)
-    expect(text).toMatch(
-      /\n\nPAID: R\$ 1\.234,56 arrived at .*\. The shop gave no webhook URL, so it is told nothing\.\n$/,
-    )
+    expect(text).toMatch(/\n\nPAID: R\$ 1\.234,56 arrived at .*\. No webhook: it was created without a webhookUrl\.\n$/)
   })
 
   it('says what the receiver answered and when it is tried next', async () => {
@@ -137,7 +135,7 @@ describe('guiche transaction explain', () => {
     const id = await pay(100, { webhookUrl: receiver.url })
     await eventually(async () => (await explain(id)).summary.includes('answered 500'))
     expect((await explain(id)).summary).toMatch(
-      /The shop has not been told yet of transaction\.paid, which waits behind transaction\.pix_qrcode_generated: the receiver answered 500 at attempt \d\. It is tried again at /,
+      /The webhook transaction\.paid waits for transaction\.pix_qrcode_generated, which has not been delivered yet: the receiver answered 500 at attempt \d\. The delivery is tried again at /,
     )
     await receiver.stop()
   })
@@ -146,15 +144,15 @@ describe('guiche transaction explain', () => {
     const id = await pay(3000)
     const body = { amount: 1000, idempotencyKey: randomUUID() }
     expect((await service.call(`/transaction/${id}/refund`, { body })).status).toBe(201)
-    await eventually(async () => (await explain(id)).summary.includes('R$ 10,00 of it went back to the payer.'))
+    await eventually(async () => (await explain(id)).summary.includes('R$ 10,00 of it was refunded.'))
     const { timeline } = await explain(id)
     expect(timeline.map(({ kind, what }) => `${kind} ${what}`)).toEqual(
       expect.arrayContaining([
-        'refund R$ 10,00 asked for',
+        'refund R$ 10,00 requested',
         'ledger refund_reserved R$ 10,00, available → reserved',
         'status PROCESSING_REFUND',
         expect.stringMatching(/^acquirer simulator was asked to refund: /),
-        'refund R$ 10,00 sent back',
+        'refund R$ 10,00 returned',
         'ledger refund_sent R$ 10,00, reserved → acquirer',
       ]),
     )
@@ -246,11 +244,11 @@ describe('guiche withdrawal', () => {
     const held = await cli.read(['withdrawal', 'list', '--held'])
     expect(held).toMatch(new RegExp(`^${id} +${client} +PENDING +approval +R\\$ 10,01 `, 'm'))
     const { summary } = await cli.runJson<Explained>(['withdrawal', 'explain', id])
-    expect(summary).toContain(`PENDING: R$ 10,01 is above what leaves without the operator's approval.`)
+    expect(summary).toContain(`PENDING: R$ 10,01 is more than may be sent without the operator's approval.`)
     expect(await cli.read(['withdrawal', 'approve', id])).toContain('The service sends it within seconds.')
     await untilWithdrawal(id, 'PROCESSED')
     expect(await cli.runJson(['withdrawal', 'list', '--held'])).toEqual([])
-    expect((await explain(id)).summary).toMatch(/^PROCESSED: R\$ 10,01 left at /)
+    expect((await explain(id)).summary).toMatch(/^PROCESSED: R\$ 10,01 was sent at /)
     expect((await auditOf(id)).map(({ action }) => action)).toEqual(['withdrawal.approve'])
     await cli.expectFailure(['withdrawal', 'approve', id], /is PROCESSED, and only a PENDING withdrawal/)
 
@@ -271,14 +269,14 @@ describe('guiche withdrawal', () => {
     await untilWithdrawal((await withdraw(1000, key)).body.id, 'PROCESSED')
     const before = await balances()
     const { id } = (await withdraw(1000, key)).body
-    expect((await explain(id)).summary).toContain('PENDING: it looks like another one')
+    expect((await explain(id)).summary).toContain('PENDING: it looks like a duplicate')
     await cli.expectFailure(['withdrawal', 'reject', id], /required option '--reason <reason>' not specified/)
     expect(await cli.runJson(['withdrawal', 'reject', id, '--reason', 'sent twice'])).toMatchObject({
       status: 'REJECTED',
     })
     expect(await balances()).toMatchObject({ available: before.available })
     const { summary, timeline } = await explain(id)
-    expect(summary).toContain('REJECTED: it was rejected before anything left')
+    expect(summary).toContain('REJECTED: it was rejected before it was sent')
     expect(timeline.map(({ what }) => what)).toContain(`cli:${userInfo().username} withdrawal.reject: sent twice`)
     await cli.expectFailure(['withdrawal', 'reject', randomUUID(), '--reason', 'x'], /There is no withdrawal/)
   })
@@ -296,7 +294,7 @@ describe('guiche infraction', () => {
     expect(await cli.runJson(['infraction', 'reject', '--transaction', id])).toMatchObject({ state: 'rejected' })
     expect(await balances()).toMatchObject({ available: before.available, blocked: 0 })
     const { summary, timeline } = await explain(id)
-    expect(summary).toContain('A dispute of it was rejected or canceled.')
+    expect(summary).toContain('It was disputed; the dispute was rejected or canceled.')
     expect(timeline.filter(({ kind }) => kind === 'contest').map(({ what }) => what)).toEqual([
       'of R$ 30,00 opened',
       'of R$ 30,00 rejected',
@@ -312,7 +310,7 @@ describe('guiche infraction', () => {
     await cli.runJson(['infraction', 'open', '--transaction', id, '--amount', '500'])
     expect(await cli.runJson(['infraction', 'accept', '--transaction', id])).toMatchObject({ state: 'accepted' })
     expect((await explain(id)).summary).toContain(
-      'PROCESSING_INFRACTION: the dispute of R$ 5,00 was accepted; it stays blocked',
+      'PROCESSING_INFRACTION: the dispute of R$ 5,00 was accepted; the amount stays blocked',
     )
     await cli.expectFailure(['infraction', 'accept', '--transaction', id], /already accepted/)
     expect((await auditOf(id)).map(({ action }) => action)).toEqual(['infraction.open', 'infraction.accept'])

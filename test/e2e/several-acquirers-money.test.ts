@@ -171,7 +171,7 @@ it('a transaction that is paid at both is credited once, and the other payment g
   expect((await gateway.available()) - before).toBe(1000)
   const { summary, ...explained } = (await explainRecord(gateway, id)) ?? {}
   expect(explained).toMatchObject({ acquirer: holder.name, otherAcquirers: [other.name] })
-  expect(summary).toContain(`It was paid once more, with R$ 10,00 at ${other.name} (${surplus}): that went back`)
+  expect(summary).toContain(`It was paid again: R$ 10,00 at ${other.name} (${surplus}); the duplicate was returned`)
   // However often both are told of again.
   await Promise.all([gateway.tell(alfa, payments[0]), gateway.runJob('transactions.poll')])
   await wait(60_000)
