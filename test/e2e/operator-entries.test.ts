@@ -78,7 +78,7 @@ describe('fees', () => {
     })
     await cli.expectFailure(
       ['ledger', 'draw-fees', '--amount', '301', '--key', 'october', '--description', 'x'],
-      /another content/,
+      /different content/,
     )
     await cli.expectFailure(
       ['ledger', 'draw-fees', '--amount', '101', '--description', 'x'],
