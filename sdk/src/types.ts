@@ -95,7 +95,7 @@ export interface PixCode {
   expirationDate: string
 }
 
-/** The code of a transaction, or nulls where it has none. All three are null while, or because, the acquirer gave no code. */
+/** The code of a transaction, or nulls where it has none. All three are null if the acquirer has given no code. */
 export interface PixCodeIfAny {
   /** Copy-and-paste code (BR Code). */
   uri: string | null
@@ -178,9 +178,9 @@ export interface Refund {
   status: RefundStatus
   /** EndToEndId of the return. */
   endToEndRefund: string | null
-  /** As it was given. */
+  /** Reason given in the request. */
   reason: string | null
-  /** When it was asked for. */
+  /** When it was requested. */
   createdAt: string
 }
 
@@ -191,20 +191,20 @@ export type DisputeStatus = 'OPEN' | 'ACCEPTED' | 'RETURNED' | 'REJECTED' | 'CAN
 export interface Dispute {
   /** Identifier. */
   id: string
-  /** Cents that are disputed. */
+  /** Disputed amount in cents. */
   amount: number
-  /** Cents that went back to the payer under it. */
+  /** Cents returned to the payer under it. */
   amountReturned: number
-  /** Cents that are set aside for it now. */
+  /** Cents blocked for it now. */
   amountBlocked: number
   status: DisputeStatus
-  /** As the acquirer or the operator gave it. */
+  /** Reason given by the acquirer or the operator. */
   reason: string | null
   /** When it was opened. */
   openedAt: string
-  /** Until when the acquirer decides, where it says so. */
+  /** Deadline of the decision, if the acquirer gives one. */
   deadline: string | null
-  /** When it was over. */
+  /** When it ended. */
   finishedAt: string | null
 }
 
@@ -212,11 +212,11 @@ export interface Dispute {
 export interface Return {
   /** EndToEndId of the return. */
   endToEndRefund: string | null
-  /** Cents; below zero where an earlier entry was corrected. */
+  /** Cents; negative if it corrects an earlier entry. */
   amount: number
-  /** The dispute under which it went back; null where the bank returned it by itself. */
+  /** The dispute under which it was returned; null if the bank returned it without one. */
   disputeId: string | null
-  /** When it went back. */
+  /** When it was returned. */
   date: string
 }
 
@@ -260,23 +260,23 @@ export interface Transaction {
   statusHistory: TransactionStatusEntry[]
   /** Last change. */
   updatedAt: string
-  /** Cents that arrived. */
+  /** Cents received. */
   amountPaid?: number
-  /** Cents that were refunded; there from payment on. */
+  /** Cents refunded; present once paid. */
   amountRefunded?: number
-  /** In the order of asking; there from payment on. */
+  /** In the order of their requests; present once paid. */
   refunds?: Refund[]
-  /** Cents that went back other than by refunds: under MED, or by the bank; there from payment on. */
+  /** Cents returned other than by refunds: under MED, or by the bank; present once paid. */
   amountReturned?: number
-  /** Disputes (MED), the oldest first; there from payment on. */
+  /** Disputes (MED), the oldest first; present once paid. */
   disputes?: Dispute[]
-  /** What went back other than by refunds; there from payment on. */
+  /** Returns other than refunds; present once paid. */
   returns?: Return[]
   /** When the payer paid. */
   paymentDate?: string
   /** When a MED was opened. */
   infractionDate: string | null
-  /** All three are null while, or because, the acquirer gave no code. */
+  /** All three are null if the acquirer has given no code. */
   pixResponse: PixCodeIfAny
   /** Why it failed, or why a refund was refused. */
   errorMessage: string | null
@@ -365,7 +365,7 @@ export interface EventSummary {
   recordType: 'transaction' | 'withdrawal'
   /** Identifier of the transaction or withdrawal. */
   recordId: string
-  /** Counts the record's changes, from 1. */
+  /** Number of this status change of the record, from 1. */
   sequence: number
   /** When it happened. */
   createdAt: string
@@ -379,9 +379,9 @@ export interface DeliveryAttempt {
   /** Start of the attempt. */
   startedAt: string
   durationInMilliseconds: number
-  /** HTTP status of the answer; null when there was none. */
+  /** HTTP status of the response; null when there was none. */
   status: number | null
-  /** Why it failed. */
+  /** Why the attempt failed. */
   error: string | null
 }
 
@@ -398,7 +398,7 @@ export interface Delivery {
   state: DeliveryState
   /** When it is tried next. */
   nextAttemptAt: string | null
-  /** HTTP status of the last answer. */
+  /** HTTP status of the last response. */
   lastStatus: number | null
   /** Why the last attempt failed. */
   lastError: string | null
@@ -450,11 +450,11 @@ export interface CreateTransactionBody {
   /** Cents; 1 to 10000000. */
   amount: number
   paymentMethod: 'PIX'
-  /** Told of every change; https, a public host, no fragment; up to 2048 characters. */
+  /** Receives every change; https, a public host, no fragment; up to 2048 characters. */
   webhookUrl?: string
   /** Your reference; need not be unique; 8 to 255 characters. */
   externalCode?: string
-  /** The same key and content give the same transaction, however often they are sent; 8 to 255 characters. */
+  /** Requests with the same key and content return the same transaction; 8 to 255 characters. */
   idempotencyKey?: string
   customer?: CustomerInput
   seller?: SellerInput
@@ -496,7 +496,7 @@ export interface RefundBody {
   amount?: number
   /** 2 to 140 characters. */
   reason?: string
-  /** The same key and content give the same refund, however often they are sent. May come as the header Idempotency-Key; 8 to 255 characters. */
+  /** Requests with the same key and content return the same refund. May be sent as the header Idempotency-Key; 8 to 255 characters. */
   idempotencyKey: string
 }
 
@@ -518,7 +518,7 @@ export interface CreateWithdrawalBody {
   amount: number
   method: 'PIX'
   pixKey: PixKey
-  /** Told of every change; https, a public host, no fragment; up to 2048 characters. */
+  /** Receives every change; https, a public host, no fragment; up to 2048 characters. */
   webhookUrl?: string
   /** Your reference; need not be unique; 8 to 255 characters. */
   externalCode?: string
@@ -667,9 +667,9 @@ export interface SandboxPersonalityInput {
 
 /** Filters of the list of transactions; all must fit. */
 export interface TransactionFilters {
-  /** Created at or after; ISO 8601 with time, UTC where it names no offset. */
+  /** Created at or after; ISO 8601 with time; UTC if it has no offset. */
   startDate?: string | Date
-  /** Created at or before; ISO 8601 with time, UTC where it names no offset. */
+  /** Created at or before; ISO 8601 with time; UTC if it has no offset. */
   endDate?: string | Date
   /** Any of these; repeat the parameter. */
   status?: TransactionStatus[]
@@ -679,7 +679,7 @@ export interface TransactionFilters {
   customerName?: string
   /** CPF or CNPJ, formatted or bare; the alphanumeric CNPJ too. */
   customerDocument?: string
-  /** Either phone; digits alone are compared; up to 30 characters. */
+  /** Either phone; only the digits are compared; up to 30 characters. */
   customerPhone?: string
   id?: string
   /** EndToEndId of the Pix; 8 to 255 characters. */
@@ -698,15 +698,15 @@ export interface TransactionFilters {
   page?: number
   /** Items per page; 1 to 100; 20 by default. */
   perPage?: number
-  /** In place of `page`: the `nextCursor` of the page before, with the same filters; 1 to 255 characters. */
+  /** Instead of `page`: the `nextCursor` of the previous page, with the same filters; 1 to 255 characters. */
   cursor?: string
 }
 
 /** Filters of the list of withdrawals; all must fit. */
 export interface WithdrawalFilters {
-  /** Created at or after; ISO 8601 with time, UTC where it names no offset. */
+  /** Created at or after; ISO 8601 with time; UTC if it has no offset. */
   startDate?: string | Date
-  /** Created at or before; ISO 8601 with time, UTC where it names no offset. */
+  /** Created at or before; ISO 8601 with time; UTC if it has no offset. */
   endDate?: string | Date
   /** Any of these; repeat the parameter. */
   status?: WithdrawalStatus[]
@@ -727,15 +727,15 @@ export interface WithdrawalFilters {
   page?: number
   /** Items per page; 1 to 100; 20 by default. */
   perPage?: number
-  /** In place of `page`: the `nextCursor` of the page before, with the same filters; 1 to 255 characters. */
+  /** Instead of `page`: the `nextCursor` of the previous page, with the same filters; 1 to 255 characters. */
   cursor?: string
 }
 
 /** Filters of the statement; all must fit. */
 export interface StatementFilters {
-  /** Booked at or after; ISO 8601 with time, UTC where it names no offset. */
+  /** Booked at or after; ISO 8601 with time; UTC if it has no offset. */
   startDate?: string | Date
-  /** Booked at or before; ISO 8601 with time, UTC where it names no offset. */
+  /** Booked at or before; ISO 8601 with time; UTC if it has no offset. */
   endDate?: string | Date
   /** Any of these; repeat the parameter. */
   kind?: StatementKind[]
@@ -743,7 +743,7 @@ export interface StatementFilters {
   page?: number
   /** Items per page; 1 to 100; 20 by default. */
   perPage?: number
-  /** In place of `page`: the `nextCursor` of the page before, with the same filters; 1 to 255 characters. */
+  /** Instead of `page`: the `nextCursor` of the previous page, with the same filters; 1 to 255 characters. */
   cursor?: string
 }
 
@@ -753,28 +753,28 @@ export interface EventFilters {
   page?: number
   /** Items per page; 1 to 100; 20 by default. */
   perPage?: number
-  /** In place of `page`: the `nextCursor` of the page before, with the same filters; 1 to 255 characters. */
+  /** Instead of `page`: the `nextCursor` of the previous page, with the same filters; 1 to 255 characters. */
   cursor?: string
 }
 
 /** Filters of the list of deliveries; all must fit. */
 export interface DeliveryFilters {
   state?: DeliveryState
-  /** Those of one transaction or withdrawal. */
+  /** Only deliveries of this transaction or withdrawal. */
   recordId?: string
-  /** That of one event. */
+  /** Only the delivery of this event. */
   eventId?: string
   /** Page, from 1 (the default); 1 to 1000000000. */
   page?: number
   /** Items per page; 1 to 100; 20 by default. */
   perPage?: number
-  /** In place of `page`: the `nextCursor` of the page before, with the same filters; 1 to 255 characters. */
+  /** Instead of `page`: the `nextCursor` of the previous page, with the same filters; 1 to 255 characters. */
   cursor?: string
 }
 
 /** Which moment the balance is asked for. */
 export interface BalanceQuery {
-  /** As it was at this moment; now by default; ISO 8601 with time, UTC where it names no offset. */
+  /** As it was at this moment; now by default; ISO 8601 with time; UTC if it has no offset. */
   at?: string | Date
 }
 
@@ -792,9 +792,9 @@ export interface Problem {
   status: number
   /** What happened and what to do next. */
   detail: string
-  /** Stable, in snake case: what a program compares with. */
+  /** Stable, in snake case. Programs compare this field. */
   code: string
   requestId: string
-  /** Every fault of the request at once. */
+  /** Every error of the request. */
   errors?: FieldError[]
 }
