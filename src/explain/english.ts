@@ -55,7 +55,8 @@ function createTexts(now: Date): Texts {
       if (status === 'returning') return `${what}; the duplicate is being returned.`
       return `${what}; the duplicate is in suspense${error ? `, because its return failed (${error})` : ''}; see \`npx guiche orphan\`.`
     },
-    withdrawal_over_limit: ({ amount }) => `${inReais(amount)} is more than may be sent without the operator's approval.`,
+    withdrawal_over_limit: ({ amount }) =>
+      `${inReais(amount)} is more than may be sent without the operator's approval.`,
     withdrawal_like_another: ({ withdrawalId }) =>
       `it looks like a duplicate of a recent withdrawal of the same amount to the same key, and is pending review until the merchant confirms it (POST /withdrawal/${withdrawalId}/confirm) or the operator decides.`,
     decide_withdrawal: ({ withdrawalId }) =>

@@ -248,7 +248,9 @@ describe('what is wrong', () => {
     const closed = { DATABASE_URL: 'postgres://shop:secret-password@127.0.0.1:1/guiche' }
     const { stderr, code } = await run(['client', 'list'], closed)
     expect(code).toBe(1)
-    expect(stderr).toMatch(/The database of DATABASE_URL cannot be used: .*ECONNREFUSED.* Check that it runs, and that address/)
+    expect(stderr).toMatch(
+      /The database of DATABASE_URL cannot be used: .*ECONNREFUSED.* Check that it runs, and that address/,
+    )
     expect(stderr).not.toContain('secret-password')
     const missing = new URL(service.connectionString)
     missing.pathname = '/not_there'
