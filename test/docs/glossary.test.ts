@@ -1,0 +1,77 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { expect, it } from 'vitest'
+import { documents, inlineOf, readDocument } from '../support/documents.ts'
+
+/** Not our prose: word lists, generated files, applied migrations, and programs that only imitate others. */
+const exempt =
+  /^(?:package-lock\.json|src\/users\/common-words\.txt|bench\/peers\/|src\/seed\/|migrations\/|docs\/glossary\.md$|test\/docs\/glossary\.test\.ts$)/
+
+const [, retiredTable = ''] = readDocument('docs/glossary.md').split(/^## Retired words$/m)
+
+/** The first column of the glossary's last table; a row may list several words. */
+const retired = [...retiredTable.matchAll(/^\| (?!---)(.*?) \|/gm)]
+  .slice(1)
+  .flatMap(([, words = '']) => words.split(', '))
+
+const texts = walk('.')
+  .filter((path) => /\.(?:tsx?|mjs|md|sql|json|css|html|txt|ya?ml|example)$/.test(path))
+  .filter((path) => !exempt.test(path))
+  .map((path) => ({ path, text: readFileSync(path, 'utf8') }))
+
+it('the glossary names retired words', () => {
+  expect(retired.length).toBeGreaterThan(10)
+  expect(findRetired('A bell rings,\nand it must be let  in again.')).toEqual(['1: bell', '2: let in again'])
+})
+
+it('no retired word is used', () => {
+  const found = texts.flatMap(({ path, text }) => findRetired(text).map((place) => `${path}:${place}`))
+  expect(found).toEqual([])
+})
+
+it('files that documents name exist', () => {
+  const named = [...documents, 'CONTRIBUTING.md', 'SECURITY.md', 'bench/README.md'].flatMap((document) =>
+    inlineOf(document)
+      .filter((code) => /^(?:src|docs|test|bench|scripts|simulator|sdk|dashboard|migrations)\/[\w./-]+$/.test(code))
+      .map((path) => ({ document, path })),
+  )
+  expect(named.length).toBeGreaterThan(10)
+  expect(named.filter(({ path }) => !existsSync(path))).toEqual([])
+})
+
+it('files that architecture.md names within src/ exist', () => {
+  const named = inlineOf('docs/architecture.md').filter((code) => /^[a-z-]+\/[\w/-]+\.ts$/.test(code))
+  expect(named.length).toBeGreaterThan(20)
+  expect(named.filter((path) => !existsSync(`src/${path}`) && !existsSync(path))).toEqual([])
+})
+
+it('no table row is outside of a table', () => {
+  expect(findLooseRows('| a |\n|---|\n| b |\n\ntext\n| c |')).toEqual([6])
+  for (const document of [...documents, 'CONTRIBUTING.md', 'CHANGELOG.md', 'bench/README.md', 'bench/RESULTS.md'])
+    expect(findLooseRows(readDocument(document)), document).toEqual([])
+})
+
+function walk(folder: string): string[] {
+  const skipped = new Set(['node_modules', 'dist', 'data', 'coverage', '.git'])
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = folder === '.' ? entry.name : `${folder}/${entry.name}`
+    if (entry.isDirectory()) return skipped.has(entry.name) ? [] : walk(path)
+    return entry.isFile() ? [path] : []
+  })
+}
+
+/** Each retired word in a text, as "line: word". */
+function findRetired(text: string): string[] {
+  const pattern = new RegExp(`\\b(?:${retired.map((word) => word.replaceAll(' ', '\\s+')).join('|')})\\b`, 'gi')
+  return [...text.matchAll(pattern)].map(
+    ({ 0: word, index }) => `${text.slice(0, index).split('\n').length}: ${word.replaceAll(/\s+/g, ' ')}`,
+  )
+}
+
+/** Numbers of lines that look like a table's row but follow a line of prose, outside of code blocks. */
+function findLooseRows(text: string): number[] {
+  const lines = text.replace(/^ *```.*?^ *```$/gms, (block) => block.replaceAll(/[^\n]/g, '')).split('\n')
+  return lines.flatMap((line, index) => {
+    const before = lines[index - 1] ?? ''
+    return line.startsWith('|') && !/^(?:\||#|$)/.test(before) ? [index + 1] : []
+  })
+}
