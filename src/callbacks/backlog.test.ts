@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest'
 import { createBacklogLimit } from './backlog.ts'
 
-it('lets in as many as there is room for, and asks the database only then', async () => {
+it('accepts as many as fit, and queries the database only when the limit may be reached', async () => {
   const asked: string[] = []
   const hasRoom = createBacklogLimit(async (acquirer) => {
     asked.push(acquirer)
     return 4
   }, 10)
-  // At once, as after a start: counted once.
+  // Concurrently, as after a start: counted once.
   expect(await Promise.all([2, 2, 2].map(async (notices) => await hasRoom('psp', notices)))).toEqual([true, true, true])
   expect(await hasRoom('psp', 1)).toBe(false)
   expect(await hasRoom('other', 6)).toBe(true)

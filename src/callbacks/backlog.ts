@@ -1,4 +1,4 @@
-/** Notices of one acquirer that may wait to be looked into: at 2,000 a second nearly a minute's. */
+/** Most open notices of one acquirer: nearly a minute's worth at 2,000 a second. */
 export const openNoticesMax = 100_000
 /** While there are too many, they are counted again no sooner than this. */
 const countAgainMs = 1_000
@@ -6,9 +6,10 @@ const countAgainMs = 1_000
 type Backlog = { atMost: number; countedAt: number; counting: Promise<void> | null }
 
 /**
- * Bounds what is kept of an acquirer that tells faster than can be looked into, or of somebody who learned its address and makes up
- * notices. What is refused is told again, and payments are found by the poller as well. It counts what it lets in, and asks the
- * database only when that may be too many, so what it says is right to within a commit. Each process has its own.
+ * Limits what is stored for an acquirer that notifies faster than its notices can be processed, or for an attacker
+ * who learned the callback address and invents notices. The acquirer repeats a refused callback, and the poller finds
+ * payments as well. It counts what it accepts, and queries the database only when that may be too many, so its answer
+ * is right to within one commit. Each process has its own.
  */
 export function createBacklogLimit(
   countOpen: (acquirer: string, limit: number) => Promise<number>,

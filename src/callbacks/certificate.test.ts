@@ -32,14 +32,14 @@ function faultOf({ settings = {}, header = `:${base64}:`, at = now }: Asked & { 
 }
 
 describe('a certificate that a trusted proxy passed on', () => {
-  it('is read as RFC 9440 has it, as escaped PEM and as base64 alone', () => {
+  it('is read in the format of RFC 9440, as escaped PEM and as bare base64', () => {
     expect(faultOf()).toBeUndefined()
     expect(faultOf({ header: encodeURIComponent(shown.certificate) })).toBeUndefined()
     expect(faultOf({ header: base64 })).toBeUndefined()
     expect(faultOf({ settings: { header: 'X-Other' }, header: base64 })).toBeUndefined()
   })
 
-  it.each([[''], ['::']])('is asked for where the proxy leaves %j', (header) => {
+  it.each([[''], ['::']])('is required when the proxy sends %j', (header) => {
     expect(faultOf({ header })).toBe('no_certificate')
   })
 
@@ -52,17 +52,17 @@ describe('a certificate that a trusted proxy passed on', () => {
     expect(faultOf({ header })).toBe('unreadable_certificate')
   })
 
-  it('is refused when there are two in one', () => {
+  it('is refused when the header contains two', () => {
     expect(faultOf({ header: `:${base64}:, :${base64}:` })).toBe('unreadable_certificate')
   })
 
-  it('is refused before it is valid and after', () => {
+  it('is refused before and after its validity', () => {
     expect(faultOf({ at: new Date(from.getTime() - 1000) })).toBe('expired_certificate')
     expect(faultOf({ at: new Date(to.getTime() + 1000) })).toBe('expired_certificate')
     expect(faultOf({ at: to })).toBeUndefined()
   })
 
-  it('is known by its fingerprint, as any tool writes it', () => {
+  it('is recognised by its fingerprint, in the notation of any tool', () => {
     const fingerprint = new X509Certificate(shown.certificate).fingerprint256
     const other = fingerprint.replace(/^../, fingerprint.startsWith('00') ? '01' : '00')
     expect(faultOf({ settings: { sha256: [other, fingerprint] } })).toBeUndefined()
@@ -70,7 +70,7 @@ describe('a certificate that a trusted proxy passed on', () => {
     expect(faultOf({ settings: { sha256: [other] } })).toBe('other_certificate')
   })
 
-  it('is known by whole parts of its subject, all that are named', () => {
+  it('is recognised by whole parts of its subject, all of those configured', () => {
     const name = 'CN=callbacks.psp.example'
     expect(faultOf({ settings: { subject: [name] } })).toBeUndefined()
     expect(faultOf({ settings: { subject: [name, 'O=Guiche simulator'] } })).toBeUndefined()
@@ -93,7 +93,7 @@ describe('a proxy', () => {
     expect(createProxyCheck(trusted)(peer)).toBe(isBelieved)
   })
 
-  it('that is not believed makes the header a mere text', () => {
+  it('that is not trusted makes the header meaningless', () => {
     const rule = toCallbackDoor({ clientCertificate: {} }).clientCertificate
     if (!rule) throw new Error('no rule')
     const call = { peer: '127.0.0.2', headers: { 'client-cert': `:${base64}:` }, now }

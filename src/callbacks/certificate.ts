@@ -7,15 +7,15 @@ export type CertificateFault =
   | { reason: 'expired_certificate' | 'other_certificate'; sha256: string; subject: string }
 
 type Call = {
-  /** Who opened the connection: not what a header says of it. */
+  /** The address that opened the connection, not one from a header. */
   peer: string
   headers: Record<string, string | string[] | undefined>
   now: Date
 }
 
 /**
- * What is wrong with the certificate that a proxy passed on; null when nothing is. The proxy has had the caller prove it and has checked
- * who signed it; from anybody else the header is only a text.
+ * Returns what is wrong with the certificate that a proxy passed on, or null. The proxy has verified that the caller
+ * holds the key and who signed the certificate; from any other sender the header proves nothing.
  */
 export function findCertificateFault(
   rule: ClientCertificateRule,
@@ -24,7 +24,7 @@ export function findCertificateFault(
 ): CertificateFault | null {
   if (!isTrusted(peer)) return { reason: 'not_from_proxy', peer }
   const text = headers[rule.header]
-  // What proxies leave where there is none: nothing, or the two colons of an empty item.
+  // What proxies send when there is no certificate: nothing, or the two colons of an empty item.
   if (text === undefined || text === '' || text === '::') return { reason: 'no_certificate' }
   const certificate = typeof text === 'string' ? readCertificate(text) : null
   if (!certificate) return { reason: 'unreadable_certificate' }
@@ -36,10 +36,10 @@ export function findCertificateFault(
   return isListed && isNamed ? null : { reason: 'other_certificate', ...shown }
 }
 
-/** `parts` of the subject: `CN=psp.example.com`. */
+/** `parts` of the subject, such as `CN=psp.example.com`. */
 type Certificate = { sha256: string; parts: string[]; validFrom: Date; validTo: Date }
 
-// A PSP shows the same one in call after call, and to read it takes a tenth of a millisecond.
+// A cache: a PSP sends the same certificate in every call, and parsing it takes a tenth of a millisecond.
 const known = new Map<string, Certificate>()
 const knownMax = 100
 
@@ -51,7 +51,10 @@ function readCertificate(text: string): Certificate | null {
   return read
 }
 
-/** As RFC 9440 has it (`:base64:`), as PEM in percent encoding (nginx' `$ssl_client_escaped_cert`), or as base64 alone. */
+/**
+ * Accepts the format of RFC 9440 (`:base64:`), percent-encoded PEM (nginx' `$ssl_client_escaped_cert`), and bare
+ * base64.
+ */
 function parse(text: string): Certificate | null {
   try {
     const isPem = /^-----BEGIN(?: |%20)CERTIFICATE-----/.test(text)

@@ -34,7 +34,7 @@ afterAll(async () => {
 
 type Told = { id: string; notices: NewNotice[] }
 
-/** Transactions that were paid, each with what a callback would tell of it. */
+/** Paid transactions, each with what a callback reports about it. */
 async function payMany(count: number): Promise<Told[]> {
   const told: Told[] = []
   for (const { id, uri } of await chargeMany(service, count)) {
@@ -44,13 +44,13 @@ async function payMany(count: number): Promise<Told[]> {
   return told
 }
 
-/** Keeps callbacks as a process does that never comes to work on them. */
+/** Stores callbacks like a process that never works on them. */
 async function keep(told: Told[]) {
   const write = createNoticeWriter(service)
   return (await Promise.all(told.map(async ({ notices }) => await write(notices)))).flat()
 }
 
-/** As another process on the same database, whose questions to the bank wait for the gate. */
+/** Another process on the same database, whose queries to the bank wait for the gate. */
 function depsWith({ gate }: { gate: Promise<void> }): ProcessDeps {
   const deps = settleDepsWith(service, async (request) => {
     await gate
@@ -72,7 +72,7 @@ const stateOf = async (told: Told[]) =>
     select state, look_at, xmin::text as commit from callback_inbox
     where event_key = any(${told.flatMap(({ notices }) => notices.map(({ eventKey }) => eventKey))})`)
 
-it('keeps callbacks that come at once in one commit, and gives what two tell of to one of them', async () => {
+it('stores concurrent callbacks in one commit, and returns a notice in two of them to one only', async () => {
   const told = await payMany(10)
   const kept = await keep([...told, ...told])
   expect(kept).toHaveLength(10)
@@ -82,11 +82,11 @@ it('keeps callbacks that come at once in one commit, and gives what two tell of 
   await expectPaidOnce(told)
 })
 
-it('leaves a notice to the process that kept it, and takes it over when its lease is over', async () => {
+it('leaves a notice to the process that stored it, and takes it over when the lease has expired', async () => {
   const told = await payMany(3)
   await keep(told)
   service.clock.advance(leaseMs - 1)
-  // So that it is known that it was looked for.
+  // It shows that the inbox was searched.
   const sign = await payMany(1)
   await keep(sign)
   await service.db.query(sql`
@@ -97,7 +97,7 @@ it('leaves a notice to the process that kept it, and takes it over when its leas
   await expectPaidOnce(told)
 })
 
-it('takes over at once what the last process had in hand, when it starts alone', async () => {
+it('takes over the last process’s notices at once when it starts alone', async () => {
   const database = await createTestDatabase()
   const first = await startTestService({ database })
   const quiet = await openQuietBank(first)
@@ -115,7 +115,7 @@ it('takes over at once what the last process had in hand, when it starts alone',
   await database.drop()
 })
 
-it('gives back what it has not begun when it stops, and ends what it has', async () => {
+it('releases what it has not started when it stops, and finishes the rest', async () => {
   let open = () => {}
   const gate = new Promise<void>((resolve) => {
     open = resolve
@@ -131,7 +131,7 @@ it('gives back what it has not begun when it stops, and ends what it has', async
   await expectPaidOnce(told)
 })
 
-it('books each payment once when two processes have the same notices in hand', async () => {
+it('records each payment once when two processes hold the same notices', async () => {
   const told = await payMany(30)
   const kept = await keep(told)
   const inboxes = [1, 2].map(() => startInbox(depsWith({ gate: Promise.resolve() })))
@@ -142,7 +142,7 @@ it('books each payment once when two processes have the same notices in hand', a
   expect(new Set((await stateOf(told)).map(({ state }) => state))).toEqual(new Set(['settled']))
 })
 
-it('finds what a process of before has kept, though that says nothing of when to look', async () => {
+it('finds a notice stored by an older version, which has no time for the next check', async () => {
   const database = await createTestDatabase()
   await database.db.query(sql`
     insert into callback_inbox (acquirer, event_key, end_to_end, received_at, state)
@@ -154,7 +154,7 @@ it('finds what a process of before has kept, though that says nothing of when to
   await database.drop()
 })
 
-it('comes to what is due while more is told than it can work on', async () => {
+it('processes due notices even while more arrive than it can handle', async () => {
   const database = await createTestDatabase()
   const { db } = database
   const write = createLookWriter(db)
@@ -187,14 +187,14 @@ it('comes to what is due while more is told than it can work on', async () => {
   await database.drop()
 })
 
-it('counts in its metrics what is due and what fails', async () => {
+it('reports due and failing notices in its metrics', async () => {
   const registry = new Registry()
   observeInbox({ db: service.db, clock: service.clock, registry })
   const value = async (name: string) => (await registry.getSingleMetric(name)?.get())?.values[0]?.value
   const told = await payMany(2)
   await keep(told)
   const keys = told.map(({ notices }) => notices[0]?.eventKey ?? '')
-  // Held by a statement of our own, so that the service cannot take them while they are counted.
+  // Locked by another connection, so that the service cannot take them while they are counted.
   const holder = await service.db.pool.connect()
   await holder.query('begin')
   await holder.query(`select from callback_inbox where event_key = any($1) for update`, [keys])
@@ -210,7 +210,7 @@ it('counts in its metrics what is due and what fails', async () => {
   expect(await value('callbacks_failing')).toBe(0)
 })
 
-it('lets callbacks of payments that nobody knows wait for true ones, and asks about few of them at once', async () => {
+it('delays callbacks of unknown payments behind real ones, and checks few of them at once', async () => {
   const [told] = await payMany(1)
   let [asked, most] = [0, 0]
   const deps = settleDepsWith(service, async (request) => {

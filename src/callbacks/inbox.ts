@@ -3,29 +3,35 @@ import { type ProcessDeps, processNotice } from './process.ts'
 import { leaseMs, toKey } from './receive.ts'
 import { claimNotices, type InboxRow, updateNotices } from './store.ts'
 
-/** Questions to acquirers at once: enough to fill a commit with their answers. */
+/** Concurrent queries to acquirers: enough to fill a commit with their results. */
 const atOnceMax = 64
-/** Notices that may wait in memory, some hundred bytes each. At 2,000 a second the last of them waits for as long as its lease. */
+/**
+ * Most notices that wait in memory, some hundred bytes each. At 2,000 a second the last of them waits as long as its
+ * lease.
+ */
 const waitingMax = 20_000
-/** How soon a notice is seen whose pause, or whose process' lease, is over. */
+/** How often due notices are claimed: those whose pause, or whose process's lease, has ended. */
 const lookEveryMs = 250
 const claimedMax = 256
-/** While there is more at hand than can be worked on, what became due goes before it, a few at a time: it has waited for longer. */
+/**
+ * While there is more than can be worked on, a few of the notices that became due are claimed first: they have waited
+ * longer.
+ */
 const lookWhenBusyEveryMs = 1_000
 const claimedWhenBusyMax = 16
-/** A pause after the database failed, so that its return is not met by a storm. */
+/** Pause after a database error, so that the workers do not all return at the same moment. */
 const faultPauseMs = 1_000
 
 export type Inbox = {
-  /** Works on notices of this process' own callbacks, as soon as they are kept. */
+  /** Works on notices of this process's own callbacks, as soon as they are stored. */
   workOn(notices: InboxRow[]): void
-  /** Begins nothing more, waits for what is under way, and gives back the rest. */
+  /** Starts nothing more, waits for what is in progress, and releases the rest. */
   stop(): Promise<void>
 }
 
 /**
- * Works on the inbox of callbacks. The process that stores a notice leases it at once and works on it from memory: it
- * costs the queue nothing. Whatever is not done when its lease is over is anybody's.
+ * Works on the inbox of callbacks. The process that stores a notice leases it at once and works on it from memory,
+ * which costs the queue nothing. Any process may take a notice whose lease has ended.
  */
 export function startInbox(deps: ProcessDeps): Inbox {
   const { db, clock, log } = deps
@@ -49,7 +55,7 @@ export function startInbox(deps: ProcessDeps): Inbox {
   }
 
   function workOn(notices: InboxRow[]): void {
-    // Those without room are found when their lease is over: sooner would not be their turn.
+    // Those that do not fit are claimed when their lease ends: sooner would jump the queue.
     waiting.push(...notices.slice(0, waitingMax - waiting.length))
     begin()
   }
@@ -58,7 +64,7 @@ export function startInbox(deps: ProcessDeps): Inbox {
     while (!isStopping && waiting.length > 0 && atWork.size < atOnceMax) {
       for (const notice of waiting.splice(0, atOnceMax - atWork.size)) {
         const key = toKey(notice.acquirer, notice.event_key)
-        // Its lease was over before its work was.
+        // Its lease ended before its work did.
         if (!atWork.has(key)) atWork.set(key, work(notice, key))
       }
     }
@@ -70,7 +76,7 @@ export function startInbox(deps: ProcessDeps): Inbox {
     } catch (error) {
       log.error(
         { err: error, acquirer: notice.acquirer },
-        'a look at a callback could not be written, so it will be repeated',
+        'the check of a callback could not be recorded and will be repeated',
       )
     } finally {
       atWork.delete(key)
@@ -82,7 +88,7 @@ export function startInbox(deps: ProcessDeps): Inbox {
   async function run(): Promise<void> {
     while (!isStopping) {
       await look().catch(async (error: unknown) => {
-        log.error({ err: error }, 'callbacks could not be looked for')
+        log.error({ err: error }, 'due callbacks could not be claimed')
         await signal.wait(faultPauseMs)
       })
       await signal.wait(lookEveryMs)
@@ -108,6 +114,6 @@ export function startInbox(deps: ProcessDeps): Inbox {
     await updateNotices(
       db,
       notices.map((notice) => ({ ...notice, ...look })),
-    ).catch((error: unknown) => log.warn({ err: error }, 'callbacks in hand could not be given back'))
+    ).catch((error: unknown) => log.warn({ err: error }, 'the callbacks of a stopping process could not be released'))
   }
 }

@@ -3,7 +3,7 @@ import type { Db } from '../db/sql.ts'
 import type { Clock } from '../lib/clock.ts'
 import { findInboxBacklog } from './store.ts'
 
-/** How much of what banks told is still to be looked into: read when the metrics are. */
+/** Metrics of the callbacks still to be processed, read at each scrape. */
 export function observeInbox({ db, clock, registry }: { db: Db; clock: Clock; registry: Registry }): void {
   const age = new Gauge({
     name: 'callbacks_oldest_due_seconds',
@@ -14,13 +14,13 @@ export function observeInbox({ db, clock, registry }: { db: Db; clock: Clock; re
   const failing = new Gauge({
     name: 'callbacks_failing',
     aggregator: 'max',
-    help: 'Callbacks that could not be looked into at the last try and will be tried again',
+    help: 'Callbacks that could not be checked at the last attempt and will be tried again',
     registers: [registry],
   })
   new Gauge({
     name: 'callbacks_due',
     aggregator: 'max',
-    help: 'Callbacks that are due to be looked into and in nobody’s hands',
+    help: 'Callbacks that are due for a check and not leased by a process',
     registers: [registry],
     async collect() {
       const now = clock.now()
@@ -32,11 +32,11 @@ export function observeInbox({ db, clock, registry }: { db: Db; clock: Clock; re
   })
 }
 
-/** Counts calls that were refused, and entries of calls that were passed over. */
+/** Counts refused calls, and skipped entries of calls. */
 export function countRefusals(registry: Registry): (acquirer: string, reason: string) => void {
   const refused = new Counter({
     name: 'callbacks_refused_total',
-    help: 'Callbacks that were refused, and payments in callbacks that were passed over, by reason',
+    help: 'Callbacks that were refused, and payments in callbacks that were skipped, by reason',
     labelNames: ['acquirer', 'reason'],
     registers: [registry],
   })

@@ -9,33 +9,38 @@ import { settleReturns } from '../transactions/returns.ts'
 import { type SettleDeps, settleOwned, type Told, wasAsked } from '../transactions/settle.ts'
 import { holdOrphan } from '../transactions/suspend.ts'
 
-/** A payment may overtake the commit of its transaction: one that names a transaction which is not there counts as nobody's only then. */
+/**
+ * A payment may overtake the commit of its transaction. A payment that names an unknown transaction counts as
+ * unattributed only after this time.
+ */
 const earlyMs = 5 * 60_000
 
 const ToldPayload = Type.Object({ acquirer: Type.String(), endToEndId: Type.String() })
 
-/** What the worker runs for payments that no callback told of and that name no transaction. */
+/** The worker's jobs for payments that no callback announced and that name no transaction. */
 export function orphanJobs(deps: SettleDeps): Record<string, Job> {
   return {
     [orphanJob]: async (payload) => {
       const found = await findOutOfOrphan(deps, Value.Parse(ToldPayload, payload))
-      // It is in the acquirer's list: it will be there.
+      // The acquirer lists it, so it will show it.
       if (found === 'early' || found === 'unconfirmed') throw new AcquirerUnavailable('its owner is not certain yet')
     },
   }
 }
 
-/** held: it is in suspense; settled: a transaction's after all; early: its transaction may come yet; unconfirmed: the acquirer shows none. */
+/**
+ * held: it is in suspense. settled: it belongs to a transaction after all. early: its transaction may still appear.
+ * unconfirmed: the acquirer shows no such payment.
+ */
 export type Orphan = 'held' | 'settled' | 'early' | 'unconfirmed'
 
 /**
- * Finds out about a payment that seems to be for no transaction: asks the acquirer, and takes it into suspense if it came in and is nobody's.
- * However often it is called.
- *
- * @throws {AcquirerUnavailable} when the acquirer cannot be asked
+ * Looks up a payment that seems to belong to no transaction: asks the acquirer, and places it in suspense if it was
+ * received and belongs to none. Safe to repeat.
+ * | @throws {AcquirerUnavailable} when the acquirer cannot be asked
  */
 export async function findOutOfOrphan(deps: SettleDeps, told: Told): Promise<Orphan> {
-  // Nothing that came in: what was paid out and sent back has the id of a return, and is its withdrawal's affair.
+  // Not a received payment: a returned payout has the id of a return, and its withdrawal handles it.
   if (told.endToEndId.startsWith('D')) return 'unconfirmed'
   const acquirer = deps.acquirers.named(told.acquirer)
   const payment = await acquirer.findPayment(told.endToEndId)
@@ -56,6 +61,9 @@ async function hold(deps: SettleDeps, acquirer: Acquirer, payment: Payment): Pro
     await checkRefundsOf(deps, owner)
     await settleReturns(deps, { merchantId: owner.merchant_id, id: owner.id, payment })
   } else
-    deps.log.warn({ acquirer: acquirer.name, endToEndId }, 'a payment is for no transaction: it is held in suspense')
+    deps.log.warn(
+      { acquirer: acquirer.name, endToEndId },
+      'a payment belongs to no transaction: it is in the suspense account',
+    )
   return owner ? 'settled' : 'held'
 }

@@ -8,14 +8,14 @@ const secretOf = (name: string, version?: number) => callbackPath(key, name, ver
 const accepts = (version: number, acceptPrevious: boolean, secret: string) =>
   isCallbackSecret(key, { name: 'psp', callbacks: { version, acceptPrevious } }, secret)
 
-it('gives every acquirer and version an address of its own', () => {
+it('gives every acquirer and version its own address', () => {
   const secrets = [secretOf('psp'), secretOf('psp', 2), secretOf('psp', 3), secretOf('psp2'), secretOf('psp-2')]
   expect(new Set(secrets).size).toBe(5)
   expect(secretOf('psp', 1)).toBe(secretOf('psp'))
   for (const secret of secrets) expect(secret).toMatch(/^[\w-]{43}$/)
 })
 
-it('takes the address of the version, and of the one before only where it is told to', () => {
+it('accepts the address of the current version, and of the previous one only if configured', () => {
   expect(accepts(3, false, secretOf('psp', 3))).toBe(true)
   expect(accepts(3, false, secretOf('psp', 2))).toBe(false)
   expect(accepts(3, true, secretOf('psp', 2))).toBe(true)

@@ -23,8 +23,9 @@ function isEqual(expected: string, given: string): boolean {
 }
 
 /**
- * What the address is made of now, and under each former secret key: the acquirer calls the address that was registered with it. The first
- * version's is what it was before there were versions. No name holds a space.
+ * The secret parts made with the current and each former secret key: the acquirer calls the address that was
+ * registered with it. The first version keeps the address from before there were versions. Acquirer names contain no
+ * space.
  */
 function callbackSecrets(key: SecretKey, acquirer: string, version: number): [string, ...string[]] {
   const text = version === 1 ? acquirer : `${acquirer} ${version}`

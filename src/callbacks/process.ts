@@ -11,31 +11,34 @@ import { findOutOfOrphan, type Orphan } from './orphan.ts'
 import { type InboxRow, type InboxState, type NoticeLook, updateNotices } from './store.ts'
 
 /**
- * A PSP's own reading may lag behind its callback, and a callback may overtake the commit of its transaction: so often, and after such
- * pauses, is it looked at again before a notice counts as untrue.
+ * The pauses between checks of a notice that the acquirer does not confirm; after the last one it counts as untrue. A
+ * PSP's own query may lag behind its callback, and a callback may overtake the commit of its transaction.
  */
 const pausesSeconds = [2, 10, 60, 300]
-/** While the acquirer does not answer it is asked again, however long that lasts. It may be back after a minute. */
+/** Bounds of the pause while the acquirer does not respond, however long that lasts. It may be back after a minute. */
 const retryMinMs = 1_000
 const retryMaxMs = 60_000
 /**
- * Questions at once about payments that name nothing of ours. Whoever knows where callbacks are posted can make them up: they may not take
- * an acquirer's patience, and the places, of those that are true.
+ * Concurrent queries about payments that name no transaction of ours. Anyone who knows the callback address can
+ * invent such payments: they must not use up the acquirer's rate limit or the slots of real ones.
  */
 const strangersMax = 8
 const strangersPauseMs = 1_000
-/** Notices that are written in one commit, and commits under way at once. */
+/** Notices written in one commit, and commits in progress at once. */
 const batchNoticesMax = 128
 const batchesMax = 2
-/** Nobody waits for these. */
+/** Nothing waits for these. */
 const lingerMs = 10
 
 export type ProcessDeps = SettleDeps & {
-  /** Writes what a look at a notice has come to. */
+  /** Writes the result of a check. */
   writeLook: (look: NoticeLook) => Promise<null>
 }
 
-/** Works on one notice: finds whose transaction it is and has the acquirer confirm it. It is there again where that was not to be had. */
+/**
+ * Works on one notice: finds the owner of the transaction and asks the acquirer to confirm the payment. If that is
+ * not possible, the notice is scheduled again.
+ */
 export async function processNotice(deps: ProcessDeps, notice: InboxRow): Promise<void> {
   try {
     const look = await findOut(deps, notice)
@@ -45,18 +48,15 @@ export async function processNotice(deps: ProcessDeps, notice: InboxRow): Promis
     else await lookAgain(deps, notice, { afterMs: pause * 1000, looks: notice.looks + 1, error: null })
   } catch (error) {
     const { acquirer, end_to_end: endToEndId, received_at } = notice
-    deps.log.warn(
-      { err: error, acquirer, endToEndId },
-      'a callback could not be looked into and will be looked at again',
-    )
-    // The longer it lasts, the longer the pauses: a tenth of the age, within bounds.
+    deps.log.warn({ err: error, acquirer, endToEndId }, 'a callback could not be checked and will be checked again')
+    // The pause grows with the age: a tenth of it, within bounds.
     const age = deps.clock.now().getTime() - received_at.getTime()
     const afterMs = Math.min(retryMaxMs, Math.max(retryMinMs, age / 10))
     await lookAgain(deps, notice, { afterMs, looks: notice.looks, error: String(error) })
   }
 }
 
-/** One commit for all looks that end while another commit is under way. */
+/** One commit for all checks that end while another commit is in progress. */
 export function createLookWriter(db: Db): ProcessDeps['writeLook'] {
   return createBatcher({
     maxBatchSize: batchNoticesMax,
@@ -94,8 +94,8 @@ async function findOut(deps: SettleDeps, notice: InboxRow): Promise<Look | 'busy
 }
 
 /**
- * A callback may name another charge than its payment does. The true one that comes meanwhile would count as a repetition, so the payment is
- * taken for what it names itself.
+ * A callback may name another charge than its payment does. A true callback that arrives meanwhile would count as a
+ * repetition, so the payment is settled for the charge that it names itself.
  */
 async function findOutOfOther(deps: SettleDeps, owner: Owner, told: Told): Promise<Look> {
   const payment = await deps.acquirers.named(told.acquirer).findPayment(told.endToEndId)
@@ -136,7 +136,7 @@ async function finish(deps: ProcessDeps, notice: InboxRow, state: FinalState): P
   const now = deps.clock.now()
   await deps.writeLook({ acquirer, event_key, looks, state, finished_at: now, look_at: now, last_error: null })
   if (state === 'settled') return
-  deps.log.warn({ acquirer, endToEndId, state }, 'a callback told of nothing that could be booked')
+  deps.log.warn({ acquirer, endToEndId, state }, 'a callback announced nothing that could be recorded')
 }
 
 async function lookAgain(

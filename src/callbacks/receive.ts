@@ -5,26 +5,29 @@ import type { Clock } from '../lib/clock.ts'
 import { type InboxRow, insertNotices, type NewNotice } from './store.ts'
 
 /**
- * For so long a notice is its process' own, from the commit that keeps it. Longer than a look nearly always takes; when it does take
- * longer, somebody else looks as well, and the second to know finds it done.
+ * How long a notice is leased to the process that stored it. A check nearly always takes less; if one takes longer,
+ * another process checks too, and the second finds it done.
  */
 export const leaseMs = 10_000
-/** Callbacks in one commit, and commits under way at once. Most callbacks tell of one payment. */
+/** Callbacks in one commit, and commits in progress at once. Most callbacks announce one payment. */
 const batchCallbacksMax = 128
 const batchesMax = 2
 const minConcurrentBatch = 16
 const lingerMs = 3
-/** Of one callback in one commit: one that tells of thousands would else keep all that are told meanwhile waiting. */
+/** Most notices of one callback in one commit: otherwise a callback with thousands would delay all others. */
 const partMax = 500
 
 export type ReceiveDeps = {
-  /** Keeps a callback's notices and gives those that are new. */
+  /** Stores a callback's notices, and returns those that are new. */
   keepNotices: (notices: NewNotice[]) => Promise<InboxRow[]>
-  /** Works on notices that were kept. What is lost of them on the way is found when their lease is over. */
+  /** Works on stored notices. If any are lost here, they are claimed when their lease ends. */
   workOn: (notices: InboxRow[]) => void
 }
 
-/** Keeps a callback, which may be answered once this resolves, and has what is new of it worked on. Cut between parts, it is told again. */
+/**
+ * Stores a callback, which may be answered once this resolves, and starts work on its new notices. If it is
+ * interrupted between parts, the acquirer repeats the callback.
+ */
 export async function receiveCallback(
   deps: ReceiveDeps,
   { acquirer, notices }: { acquirer: string; notices: CallbackNotice[] },
@@ -35,7 +38,7 @@ export async function receiveCallback(
   }
 }
 
-/** One commit for all callbacks that arrive while another commit is under way. */
+/** One commit for all callbacks that arrive while another commit is in progress. */
 export function createNoticeWriter({ db, clock }: { db: Db; clock: Clock }): ReceiveDeps['keepNotices'] {
   return createBatcher({
     maxBatchSize: batchCallbacksMax,
@@ -48,7 +51,7 @@ export function createNoticeWriter({ db, clock }: { db: Db; clock: Clock }): Rec
       const leaseUntil = new Date(now.getTime() + leaseMs)
       const kept = await insertNotices(db, callbacks.flat(), { now, leaseUntil })
       const fresh = new Map(kept.map((row) => [toKey(row.acquirer, row.event_key), row]))
-      // What two callbacks tell of is given to the first of them only.
+      // A notice that two callbacks contain is returned to the first of them only.
       const take = (key: string): InboxRow[] => {
         const row = fresh.get(key)
         fresh.delete(key)
@@ -59,7 +62,7 @@ export function createNoticeWriter({ db, clock }: { db: Db; clock: Clock }): Rec
   })
 }
 
-/** A row of the inbox, by its primary key. */
+/** The key of an inbox row: its primary key as text. */
 export function toKey(acquirer: string, eventKey: string): string {
   return `${acquirer} ${eventKey}`
 }

@@ -20,9 +20,9 @@ import { countOpenNotices } from './store.ts'
 
 /** A PSP may put many payments into one callback. */
 const bodyBytesMax = 1024 * 1024
-/** The standard's, Sicoob's for payouts and Inter's for payouts: some PSPs leave theirs out. */
+/** The standard's suffix, Sicoob's for payouts, and Inter's for payouts; some PSPs append none. */
 const suffixes = ['', '/pix', '/lancamento', '/pix-pagamento']
-/** When to tell again what there was no room for. */
+/** When a refused callback may be repeated. */
 const retryAfterSeconds = 60
 
 export type CallbackRoutesDeps = ReceiveDeps & {
@@ -36,8 +36,8 @@ export type CallbackRoutesDeps = ReceiveDeps & {
 }
 
 /**
- * Where acquirers tell of payments, and of payouts. Not part of the shops' API. Any media type is read as
- * JSON, and whatever can be understood is answered 200 with nothing, so that no PSP tells it again.
+ * Receives the acquirers' callbacks about payments and payouts. Not part of the merchants' API. Any media type is
+ * parsed as JSON, and every callback that can be understood is answered with an empty 200, so that no PSP repeats it.
  */
 export function registerCallbackRoutes(app: Server, deps: CallbackRoutesDeps): void {
   const { acquirers, config, clock, db, log } = deps
@@ -55,11 +55,12 @@ export function registerCallbackRoutes(app: Server, deps: CallbackRoutesDeps): v
         {
           config: { access: { public: true } },
           bodyLimit: bodyBytesMax,
-          // Before the body is read: who does not know the address, or lacks the certificate, sends us nothing.
+          // Before the body is read: a caller that does not know the address, or lacks the certificate, cannot send a
+          // body.
           onRequest: async (request) => {
             requireCertificate(findAcquirer(request.params), request)
           },
-          // None for the body: what its reader takes from it is ids, and what else a payer wrote must not have the others refused.
+          // The body has no schema: only ids are read from it, and no other text of a payer may cause a refusal.
           schema: { hide: true, params },
         },
         async (request, reply) => {
@@ -86,7 +87,7 @@ export function registerCallbackRoutes(app: Server, deps: CallbackRoutesDeps): v
     const fault = findCertificateFault(callbacks.clientCertificate, isTrusted, call)
     if (!fault) return
     countRefusal(name, fault.reason)
-    log.warn({ acquirer: name, ...fault }, 'a callback without the right client certificate was refused')
+    log.warn({ acquirer: name, ...fault }, 'a callback without the configured client certificate was refused')
     throw new AppError('certificate_refused')
   }
 
@@ -100,14 +101,14 @@ export function registerCallbackRoutes(app: Server, deps: CallbackRoutesDeps): v
     }
   }
 
-  /** A PSP that names payouts in its own way tells its name alone; which withdrawal it is, we know. */
+  /** Some PSPs identify a payout by their own name for it alone; this maps it to our withdrawal. */
   async function withPayoutIds({ name }: Acquirer, notices: CallbackNotice[]): Promise<CallbackNotice[]> {
     const references = notices.flatMap(({ payoutReference }) => payoutReference ?? [])
     if (references.length === 0) return notices
     const ids = await findPayoutIds(db, name, references)
     return notices.flatMap(({ payoutReference, ...notice }) => {
       const payoutId = ids.get(payoutReference ?? '') ?? notice.payoutId
-      // What others sent from the account is none of our withdrawals.
+      // A payout that others sent from this account is not one of our withdrawals.
       return payoutReference !== undefined && payoutId === null ? [] : [{ ...notice, payoutId }]
     })
   }
@@ -115,12 +116,12 @@ export function registerCallbackRoutes(app: Server, deps: CallbackRoutesDeps): v
   async function requireRoom({ name }: Acquirer, notices: number): Promise<void> {
     if (notices === 0 || (await hasRoom(name, notices))) return
     countRefusal(name, 'too_many_open')
-    log.error({ acquirer: name }, 'a callback was refused: too many are still to be looked into')
+    log.error({ acquirer: name }, 'a callback was refused: too many are still to be processed')
     throw new AppError('overloaded', { headers: { 'retry-after': String(retryAfterSeconds) } })
   }
 }
 
-/** Without a proxy that is believed, an acquirer's every call would be refused. */
+/** Without a trusted proxy, every call of such an acquirer would be refused. */
 function requireProxies({ acquirers, config }: CallbackRoutesDeps): void {
   if (config.trustedProxies.length > 0) return
   const names = acquirers.all.flatMap(({ name, callbacks }) => (callbacks.clientCertificate ? [name] : []))

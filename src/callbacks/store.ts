@@ -4,15 +4,18 @@ import { type Db, sql, type Tx } from '../db/sql.ts'
 
 export type InboxState = 'received' | 'settled' | 'unconfirmed' | 'unmatched'
 
-/** A notice that is still to be looked into. */
+/** A notice that is still to be processed. */
 export type InboxRow = {
   acquirer: string
   event_key: string
   end_to_end: string
-  /** What we gave the acquirer: the txid of a charge, or our own id of a payout. Both are a record's id without hyphens. */
+  /**
+   * The id that the acquirer received from us: the txid of a charge, or our own id of a payout. Both are a record's
+   * id without hyphens.
+   */
   txid: string | null
   received_at: Date
-  /** How often the acquirer has answered that it does not know of it. */
+  /** How often the acquirer has answered that it does not know the payment. */
   looks: number
 }
 
@@ -29,8 +32,8 @@ const noticesParam = rowsParam<NewNotice>({
 })
 
 /**
- * Keeps what is new of callbacks and returns it, in hand of the caller until the lease ends. A repeated event is there already; told
- * again after it came to nothing, it is checked again, since the acquirer seems to know better by now.
+ * Stores the new notices of callbacks and returns them, leased to the caller. A repeated notice exists already. If it
+ * had come to nothing, it is checked again, because the acquirer seems to know more by now.
  */
 export async function insertNotices(
   db: Db,
@@ -52,7 +55,7 @@ export async function insertNotices(
   )
 }
 
-/** Takes notices that are due. Those whose process died are due when its lease has ended. */
+/** Claims due notices. Those of a dead process become due when its lease ends. */
 export async function claimNotices(
   db: Db,
   { now, leaseUntil, limit }: { now: Date; leaseUntil: Date; limit: number },
@@ -68,7 +71,7 @@ export async function claimNotices(
   )
 }
 
-/** What a look at a notice has come to. */
+/** The result of a check of a notice. */
 export type NoticeLook = Pick<InboxRow, 'acquirer' | 'event_key' | 'looks'> & {
   state: InboxState
   finished_at: Date | null
@@ -87,8 +90,9 @@ const looksParam = rowsParam<NoticeLook>({
 })
 
 /**
- * Writes what looks came to, unless somebody else has finished meanwhile. Locked in the order in which callbacks are kept. The commit does
- * not wait for the disk: what is lost with the machine's power is looked at once more, and found done.
+ * Writes results of checks, unless another process has finished the notice meanwhile. Rows are locked in the order in
+ * which callbacks are stored. The commit does not wait for the disk: a result lost in a power failure is checked
+ * again, and found done.
  */
 export async function updateNotices(db: Db, looks: NoticeLook[]): Promise<void> {
   await db.query(
@@ -108,14 +112,17 @@ export async function updateNotices(db: Db, looks: NoticeLook[]): Promise<void> 
   )
 }
 
-/** Lets go of what dead processes had in hand, with what is paused for no longer than a lease. Only where no process is alive. */
+/**
+ * Releases the notices that dead processes held, and those paused for no longer than a lease. Call it only when no
+ * process is alive.
+ */
 export async function releaseAllNotices(tx: Tx, { now, leaseUntil }: { now: Date; leaseUntil: Date }): Promise<void> {
   await tx.query(sql`
     update callback_inbox set look_at = ${now}
     where state = 'received' and look_at > ${now} and look_at <= ${leaseUntil}`)
 }
 
-/** How many of an acquirer's notices are still open, counted up to a limit. */
+/** Counts an acquirer's open notices, up to a limit. */
 export async function countOpenNotices(db: Db, acquirer: string, limit: number): Promise<number> {
   const [row] = await db.query<{ open: number }>(sql`
     select count(*)::int as open
@@ -123,7 +130,7 @@ export async function countOpenNotices(db: Db, acquirer: string, limit: number):
   return row?.open ?? 0
 }
 
-/** What waits to be looked at, since when, and how much of all that is open could not be asked about. */
+/** How many notices are due, since when, and how many of the open ones could not be checked. */
 export async function findInboxBacklog(
   db: Db,
   now: Date,

@@ -14,17 +14,17 @@ export type OrphanDeps = {
   db: Db
   clock: Clock
   log: Logger
-  /** The score from which an orphan is matched by itself; null: never. */
+  /** The score from which an unattributed payment is attributed automatically; null: never. */
   orphanMatchThreshold: number | null
   wakeDeliveries: () => void
 }
 
-/** Each is a search through the charges of three days. */
+/** Each one searches the charges of three days. */
 const claimedMax = 20
-/** Nobody else takes an orphan that is being looked at; one whose look failed is looked at again. */
+/** How long no other process takes the same payment; one whose check failed is checked again after it. */
 const leaseMs = 60_000
 
-/** Looks once at each orphan: one that is clear is matched, any other is left to the operator. */
+/** Checks each unattributed payment once: a clear case is attributed, any other is left to the operator. */
 export function matchJobs(deps: OrphanDeps): Record<string, Job> {
   return {
     'orphans.match': async (_, stopping) => {
@@ -49,11 +49,14 @@ export const matchSchedules: Record<string, JobSchedule> = { 'orphans.match': { 
 async function matchIfClear(deps: OrphanDeps, orphan: SuspenseRow, threshold: number): Promise<void> {
   try {
     const clear = findClear(rank(orphan, await listCandidates(deps.db, orphan, null)), threshold)
-    // A disputed one waits for a person: nobody's balance is to grow by what may go back.
+    // A disputed payment waits for a person: nobody's balance should grow by money that may be returned.
     if (clear && !(await isDisputed(deps.db, orphan))) await match(deps, orphan, clear)
     else await leaveToOperator(deps.db, orphan)
   } catch (error) {
-    deps.log.error({ err: error, suspenseId: orphan.id }, 'an orphan could not be matched and will be looked at again')
+    deps.log.error(
+      { err: error, suspenseId: orphan.id },
+      'an unattributed payment could not be checked and will be checked again',
+    )
   }
 }
 

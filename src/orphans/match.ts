@@ -20,10 +20,9 @@ export type MatchDeps = {
 }
 
 /**
- * Has a payment in suspense pay a transaction: in one commit it leaves suspense and is booked as any payment is, with its fee, history
- * and event. One whose code has expired takes it as well.
- *
- * @throws {AppError} `not_found`, or `suspense_not_possible` with the reason
+ * Attributes a payment in suspense to a transaction: in one commit it leaves suspense and is recorded like any
+ * payment, with its fee, history and event. A transaction whose code has expired accepts it as well.
+ * | @throws {AppError} `not_found`, or `suspense_not_possible` with the reason
  */
 export async function matchPayment(
   { db, settlement, wakeDeliveries }: MatchDeps,
@@ -45,7 +44,8 @@ export async function matchPayment(
     },
     charge: null,
   })
-  if (booked !== 'settled') throw refuse('One of the two has changed meanwhile. Look at both, and try again.')
+  if (booked !== 'settled')
+    throw refuse('The payment or the transaction has changed meanwhile. Check both, and try again.')
   wakeDeliveries()
   return { payment, transaction }
 }
@@ -63,9 +63,8 @@ export const attributionProposal: ProposalKind = {
 }
 
 /**
- * Proposes an attribution for another person to approve, once it is known to be possible.
- *
- * @throws {AppError} `not_found`, `suspense_not_possible`, `proposal_not_possible`
+ * Proposes an attribution for another person to approve, after checking that it is possible.
+ * | @throws {AppError} `not_found`, `suspense_not_possible`, `proposal_not_possible`
  */
 export async function proposeMatch(
   { db, clock }: { db: Db; clock: Clock },
@@ -80,15 +79,17 @@ export async function proposeMatch(
   )
 }
 
-/** Whether a commit of the settlement has matched: of two at once one has, and the other has done nothing that could be recorded. */
+/**
+ * Whether a commit of the settlement made the attribution. Of two concurrent ones only one did, and the other has
+ * nothing to record.
+ */
 export function hasMatched(done: unknown): boolean {
   return Array.isArray(done) && done.includes('settled')
 }
 
 /**
- * A held payment, and a transaction that it may pay, as they are at the moment.
- *
- * @throws {AppError} `not_found`, or `suspense_not_possible` with the reason
+ * Reads a payment in suspense and a transaction that it may be attributed to, in their current state.
+ * | @throws {AppError} `not_found`, or `suspense_not_possible` with the reason
  */
 export async function findMatchable(
   db: Db,
@@ -109,22 +110,23 @@ async function findAnyTransaction(db: Db, id: string): Promise<TransactionRow | 
 
 function checkPossible(payment: SuspenseRow, transaction: TransactionRow): void {
   if (payment.status !== 'held') throw refuse(whyNotHeld[payment.status])
-  if (payment.taken_amount > 0) throw refuse('A part of it went back to the payer: what is left can only be sent back.')
+  if (payment.taken_amount > 0)
+    throw refuse('A part of it was returned to the payer: what is left can only be sent back.')
   if (payment.kind === 'surplus' && payment.merchant_id !== transaction.merchant_id)
-    throw refuse('It was paid to another client, for a transaction that had been paid already.')
-  if (transaction.end_to_end !== null) throw refuse(`The transaction is ${transaction.status}: it was paid already.`)
+    throw refuse('It was paid to another merchant, for a transaction that was already paid.')
+  if (transaction.end_to_end !== null) throw refuse(`The transaction is ${transaction.status}: it is already paid.`)
   if (transaction.pix_uri === null) throw refuse(whyNoCode[transaction.status] ?? 'The transaction has no code.')
 }
 
 const whyNotHeld: Record<Exclude<SuspenseStatus, 'held'>, string> = {
-  matched: 'It is matched already. `npx guiche orphan undo <id>` undoes that.',
+  matched: 'It is already attributed. Run `npx guiche orphan undo <id>` to reverse that.',
   returning: 'It is being sent back to the payer.',
   returned: 'It was sent back to the payer.',
 }
 
 const whyNoCode: Partial<Record<TransactionStatus, string>> = {
   PENDING: 'The code of the transaction is not known yet, and nobody can have paid it. Try again later.',
-  FAILED: 'The transaction never had a code that somebody could have paid.',
+  FAILED: 'The transaction never had a code that could be paid.',
 }
 
 function refuse(detail: string): AppError {

@@ -2,26 +2,26 @@ import { toSearchText } from '../lib/text.ts'
 import type { SuspenseRow } from '../suspense/store.ts'
 import type { CandidateRow } from './store.ts'
 
-/** What speaks for a charge, in points; all of it together is 100. docs/suspense.md shows the same for people. */
+/** Points for each match between payment and charge; all together make 100. docs/suspense.md shows the same table. */
 const points = {
   /** Without it a charge is no candidate. */
   amount: 30,
   document: 45,
   name: 10,
-  /** Its code was good when it was paid. */
+  /** The code was valid when it was paid. */
   alive: 15,
-  /** Its code had expired within the day before. */
+  /** The code had expired within the day before. */
   expired: 5,
 }
 
-/** A payer's bank may have begun before the code expired, and clocks differ. */
+/** The payer's bank may have started the payment before the code expired, and clocks differ. */
 const graceMs = 5 * 60_000
 const dayMs = 24 * 60 * 60_000
 
-/** A second candidate that is nearer to the best one than this makes the case unclear. */
+/** If the second candidate is closer to the best one than this, the case is unclear. */
 const marginMin = 20
 
-/** Something that speaks for a charge. */
+/** One match between payment and charge. */
 export type Evidence = { what: keyof typeof points; points: number }
 
 const phrases: Record<Evidence['what'], string> = {
@@ -36,18 +36,18 @@ export type Candidate = CandidateRow & {
   /** 0 to 100. */
   score: number
   evidence: Evidence[]
-  /** What the score is made of, each a phrase with its points. */
+  /** The parts of the score, each a phrase with its points. */
   reasons: string[]
 }
 
-/** The charges that an orphan may have been meant for, the likeliest first. */
+/** The charges that an unattributed payment may belong to, the most likely first. */
 export function rank(orphan: SuspenseRow, rows: CandidateRow[]): Candidate[] {
   return rows
     .map((row) => score(orphan, row))
     .toSorted((a, b) => b.score - a.score || b.created_at.getTime() - a.created_at.getTime())
 }
 
-/** The one that is likely enough, unless another one is nearly as likely. */
+/** The best candidate if it is likely enough and no other one is nearly as likely. */
 export function findClear(candidates: Candidate[], threshold: number): Candidate | null {
   const [best, second] = candidates
   if (!best || best.score < threshold) return null

@@ -2,7 +2,7 @@ import { type Db, empty, sql, type Tx } from '../db/sql.ts'
 import type { SuspenseStatus } from '../suspense/status.ts'
 import type { SuspenseRow } from '../suspense/store.ts'
 
-/** A charge that a payment of this amount may have been meant for. */
+/** A charge that a payment of this amount may belong to. */
 export type CandidateRow = {
   merchant_id: string
   client_id: string
@@ -15,12 +15,13 @@ export type CandidateRow = {
   customer_search_name: string | null
 }
 
-/** As many as a person looks through; of more, none is clear. */
+/** As many as a person reads through; with more, no case is clear. */
 const candidatesMax = 50
 
 /**
- * Unpaid charges of the amount, with a code of the same acquirer, made in the three days before the payment; of its merchant alone where it has
- * one. Through each merchant's list by time, whose index has status and amount: half a second for a million a day, and no index of its own.
+ * Unpaid charges of the same amount, with a code of the same acquirer, created in the three days before the payment;
+ * only those of its merchant if it has one. It scans each merchant's list by time, whose index includes status and
+ * amount: half a second with a million a day, and no separate index.
  */
 export async function listCandidates(
   db: Db | Tx,
@@ -54,7 +55,10 @@ export type ListedRow = {
   error_message: string | null
 }
 
-/** Payments that are or were in suspense, the last paid first. `isOpen`: those that wait for somebody, or for their return. */
+/**
+ * Payments that are or were in suspense, the last paid first. `isOpen`: those that wait for a decision, or for their
+ * return.
+ */
 export async function listSuspense(
   db: Db,
   { isOpen, limit }: { isOpen: boolean; limit: number },
@@ -67,14 +71,17 @@ export async function listSuspense(
     order by paid_at desc, id limit ${limit}`)
 }
 
-/** The service does not look at it any more. */
+/** Ends the automatic checks of a payment. */
 export async function leaveToOperator(db: Db, row: Pick<SuspenseRow, 'merchant_id' | 'id'>): Promise<void> {
   await db.query(sql`
     update suspense_payments set check_at = null
     where merchant_id = ${row.merchant_id} and id = ${row.id} and status = 'held'`)
 }
 
-/** Lets the payment of a locked transaction pay another one. However often it is undone, no two have one moment: the index tells them apart. */
+/**
+ * Detaches the payment of a locked transaction, so that it can pay another one. Repeated reversals get different
+ * moments, because the index tells them apart.
+ */
 export async function updateMatchUndone(
   tx: Tx,
   { merchantId, transactionId, now }: { merchantId: string; transactionId: string; now: Date },

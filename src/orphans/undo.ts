@@ -15,16 +15,16 @@ import { insertUndoing, listRefunds } from '../transactions/refund-store.ts'
 import { type LockedTransaction, lockTransaction } from '../transactions/store.ts'
 import { updateMatchUndone } from './store.ts'
 
-/** What the merchant reads of the refund that undoes a match. */
+/** The reason that the merchant sees on the refund that reverses an attribution. */
 const undoneReason = 'The payment was not for this transaction'
 
 export type UndoDeps = { db: Db; clock: Clock; wakeDeliveries: () => void }
 
 /**
- * Undoes a match (docs/decisions/0011): in one commit the payment is held again, and its transaction is REFUNDED by a refund whose money went
- * into suspense. Its fee is given back; what the merchant has spent of the payment it owes.
- *
- * @throws {AppError} `not_found`, or `suspense_not_possible` with the reason
+ * Reverses an attribution (docs/decisions/0011): in one commit the payment is in suspense again, and its transaction
+ * is REFUNDED by a refund whose money went to suspense. The fee is returned; what the merchant has spent of the
+ * payment becomes a debt.
+ * | @throws {AppError} `not_found`, or `suspense_not_possible` with the reason
  */
 export async function undoMatch(
   { db, clock, wakeDeliveries }: UndoDeps,
@@ -33,12 +33,12 @@ export async function undoMatch(
   const found = await findSuspense(db, id)
   if (!found) throw unknownHeld()
   const { matched_merchant_id: merchantId, matched_transaction_id: transactionId } = found
-  if (merchantId === null || transactionId === null) throw refuse('It is matched to no transaction.')
+  if (merchantId === null || transactionId === null) throw refuse('It is attributed to no transaction.')
   await db.transaction(async (tx) => {
     const row = await lockTransaction(tx, merchantId, transactionId)
-    assert(row, 'a matched transaction exists')
+    assert(row, 'an attributed transaction exists')
     const payment = await lockSuspense(tx, found.merchant_id, id)
-    if (payment?.matched_transaction_id !== transactionId) throw refuse('It was undone meanwhile.')
+    if (payment?.matched_transaction_id !== transactionId) throw refuse('The attribution was reversed meanwhile.')
     await undo(tx, row, payment, clock.now())
   })
   wakeDeliveries()
@@ -49,11 +49,11 @@ async function undo(tx: Tx, row: LockedTransaction, payment: SuspenseRow, now: D
   const refunds = await listRefunds(tx, row)
   if (row.status !== 'PAID') throw refuse(whyNot[row.status] ?? `The transaction is ${row.status}.`)
   if (refunds.some(({ status }) => status === 'REFUNDED'))
-    throw refuse('A part of the payment went back to the payer by a refund. Refund the rest in the same way.')
+    throw refuse('A part of the payment was refunded to the payer. Refund the rest in the same way.')
   if (row.amount_returned > 0)
-    throw refuse('A part of the payment went back to the payer by its bank. Refund the rest instead.')
+    throw refuse('The payer’s bank has returned a part of the payment. Refund the rest instead.')
   const { merchant_id: merchantId, id: transactionId, amount_paid: amount } = row
-  assert(amount === payment.amount, 'a matched payment was booked whole')
+  assert(amount === payment.amount, 'an attributed payment was posted whole')
   const last = refunds.at(-1)
   const refundId = newUuid()
   await insertUndoing(tx, {
@@ -62,7 +62,7 @@ async function undo(tx: Tx, row: LockedTransaction, payment: SuspenseRow, now: D
     transaction_id: transactionId,
     amount,
     reason: undoneReason,
-    // No two of a transaction at one moment: by their time they are told which came first.
+    // Two refunds of a transaction never share a creation time: it gives their order.
     created_at: new Date(Math.max(now.getTime(), (last?.created_at.getTime() ?? 0) + 1)),
     suspense_payment_id: payment.id,
   })
@@ -91,11 +91,11 @@ async function undo(tx: Tx, row: LockedTransaction, payment: SuspenseRow, now: D
 const disputed = 'The payment is disputed (MED): until that is decided the attribution cannot be reversed.'
 
 const whyNot: Partial<Record<LockedTransaction['status'], string>> = {
-  PROCESSING_REFUND: 'A refund of the transaction is under way. Try again when it has ended.',
-  REFUNDED: 'The payment went back to the payer by a refund of the transaction.',
+  PROCESSING_REFUND: 'A refund of the transaction is in progress. Try again when it has ended.',
+  REFUNDED: 'The payment was already refunded to the payer.',
   BLOCKED: disputed,
   PROCESSING_INFRACTION: disputed,
-  INFRACTION: 'The payment was returned to the payer by a MED.',
+  INFRACTION: 'The payment was returned to the payer under a MED.',
 }
 
 function refuse(detail: string): AppError {

@@ -2,7 +2,7 @@ import type { InfractionFound } from '../acquirers/acquirer.ts'
 import { type Db, sql, type Tx } from '../db/sql.ts'
 import { cents } from '../lib/money.ts'
 
-/** The dispute of a payment that no transaction has: it is in suspense, or nothing of ours. */
+/** The dispute of a payment that belongs to no transaction: it is in suspense, or unknown to us. */
 export type UnattributedDispute = {
   acquirer: string
   reference: string
@@ -20,7 +20,7 @@ const columns = sql`
 
 const undecided = sql`acquirer_state in ('open', 'accepted', 'unknown')`
 
-/** Keeps what an acquirer says of such a dispute; true when that is new. */
+/** Stores what an acquirer reports about such a dispute; true when that is new. */
 export async function saveUnattributedDispute(
   db: Db | Tx,
   { acquirer, found, now }: { acquirer: string; found: InfractionFound; now: Date },
@@ -39,7 +39,7 @@ export async function saveUnattributedDispute(
   return rows.length === 1
 }
 
-/** Takes the disputes of a payment out: its transaction has them from this commit on. */
+/** Removes and returns the disputes of a payment: they belong to its transaction from this commit on. */
 export async function takeDisputesOf(
   tx: Tx,
   { acquirer, endToEndId }: { acquirer: string; endToEndId: string },
@@ -60,7 +60,7 @@ export async function takeDisputesOf(
     }))
 }
 
-/** The disputes of a payment that is in suspense, the oldest first. */
+/** The disputes of a payment in suspense, the oldest first. */
 export async function listDisputesOf(
   db: Db | Tx,
   { acquirer, endToEndId }: { acquirer: string; endToEndId: string },
@@ -70,7 +70,7 @@ export async function listDisputesOf(
     where acquirer = ${acquirer} and end_to_end = ${endToEndId} order by opened_at, reference`)
 }
 
-/** A dispute as an operator sees it with its payment. */
+/** A dispute as shown to the operator with its payment. */
 export function toDisputeView(dispute: UnattributedDispute) {
   return {
     reference: dispute.reference,
@@ -83,7 +83,7 @@ export function toDisputeView(dispute: UnattributedDispute) {
   }
 }
 
-/** All that an acquirer has not decided, of payments that no transaction has, the oldest first. */
+/** All disputes that an acquirer has not decided, of payments that belong to no transaction, the oldest first. */
 export async function listUnattributedDisputes(
   db: Db,
   { limit }: { limit: number },
@@ -95,7 +95,7 @@ export async function listUnattributedDisputes(
     from unattributed_disputes where ${undecided} order by opened_at, reference limit ${limit}`)
 }
 
-/** Whether the acquirer still decides about a payment in suspense: until then nobody sends it back. */
+/** Whether the acquirer has not decided a dispute of a payment in suspense yet: until then it cannot be sent back. */
 export async function isDisputed(db: Db | Tx, payment: { acquirer: string; end_to_end: string }): Promise<boolean> {
   const rows = await db.query(sql`
     select from unattributed_disputes
@@ -103,7 +103,7 @@ export async function isDisputed(db: Db | Tx, payment: { acquirer: string; end_t
   return rows.length === 1
 }
 
-/** One that is kept, by its reference. */
+/** Finds a stored dispute by its reference. */
 export async function findUnattributedDispute(
   db: Db,
   { acquirer, reference }: { acquirer: string; reference: string },
@@ -113,7 +113,7 @@ export async function findUnattributedDispute(
   return row ?? null
 }
 
-/** When the oldest of an acquirer's that it has not decided was opened. */
+/** When the oldest undecided dispute of an acquirer was opened. */
 export async function findOldestUnattributed(db: Db, acquirer: string): Promise<Date | null> {
   const [row] = await db.query<{ opened_at: Date | null }>(sql`
     select min(opened_at) as opened_at from unattributed_disputes where acquirer = ${acquirer} and ${undecided}`)

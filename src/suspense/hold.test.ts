@@ -42,7 +42,7 @@ const find = async ({ payment }: HeldPayment) =>
     select * from suspense_payments where end_to_end = ${payment.endToEndId}`)
 const inSuspense = async () => (await findBalances(database.db, houseMerchantId)).suspense
 
-it('holds a payment once, however many tell of it at once and in whatever order', async () => {
+it('places a payment in suspense once, however many callers report it at once and in whatever order', async () => {
   const before = await inSuspense()
   const payments = [1, 20, 300, 4_000].map((amount) => orphan(amount))
   const told = Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? payments : payments.toReversed()))
@@ -52,13 +52,13 @@ it('holds a payment once, however many tell of it at once and in whatever order'
   expect(await inSuspense()).toBe(before + 4_321)
 })
 
-it('holds the same endToEndId of two acquirers twice: each tells of its own', async () => {
+it('keeps the same endToEndId of two acquirers as two payments', async () => {
   const one = orphan(500)
   await hold(one, { ...one, acquirer: { ...one.acquirer, name: 'another-psp' } })
   expect(await find(one)).toHaveLength(2)
 })
 
-it('follows what the acquirer takes back, in parts and told twice, until nothing is left', async () => {
+it('follows the acquirer’s returns, in parts and reported twice, until nothing is left', async () => {
   const before = await inSuspense()
   const one = orphan(1_000)
   await hold(one)
@@ -71,7 +71,7 @@ it('follows what the acquirer takes back, in parts and told twice, until nothing
   expect(await inSuspense()).toBe(before)
 })
 
-it('holds one that went back before it was first heard of, and lets it go at once', async () => {
+it('records a payment that was returned before it was first reported, and closes it at once', async () => {
   const before = await inSuspense()
   const [whole, part] = [withReturns(orphan(1_000), 1_000), withReturns(orphan(1_000), 999)]
   await hold(whole, part)
@@ -80,7 +80,7 @@ it('holds one that went back before it was first heard of, and lets it go at onc
   expect(await inSuspense()).toBe(before + 1)
 })
 
-it('leaves a return alone that is not done yet', async () => {
+it('ignores a return that is not complete yet', async () => {
   const one = withReturns(orphan(1_000), 1_000)
   const under = {
     ...one,

@@ -13,15 +13,15 @@ import { takenOf, takeReturns } from './take.ts'
 export const returnHeldJob = 'suspense.return'
 export type ReturnHeldPayload = { merchantId: string; id: string }
 
-/** A return whose job was lost is found by the check. */
+/** The check finds a return whose job was lost. */
 export const firstCheckMs = 60_000
 
 /**
- * A payment that is not known for what. orphan: it names no charge of ours; surplus: its transaction was paid already, and it is sent back
- * by itself. `merchantId` null is the house.
+ * A payment without a transaction. orphan: it names no charge of ours. surplus: its transaction was already paid, and
+ * it is sent back automatically. `merchantId` null means the operator's own merchant.
  */
 export type HeldPayment = {
-  /** Who holds the money. */
+  /** The acquirer that holds the money. */
   acquirer: Pick<Acquirer, 'name' | 'receiver'>
   payment: Payment
   kind: SuspenseRow['kind']
@@ -30,15 +30,16 @@ export type HeldPayment = {
 }
 
 /**
- * Takes payments into suspense, in the caller's commit: each once, however often and by how many at once it is called. One that is there
- * is brought to what the payment tells of its returns. After the locks on transactions, and instead of other postings: a caller that posts more
- * takes {@link takeIntoSuspense} and posts all together, so that accounts are locked in one order.
+ * Places payments in suspense, in the caller's commit: each once, however often and concurrently it is called. An
+ * existing one is updated with the returns that the payment shows. Call it after the locks on transactions, and
+ * instead of other postings: a caller with more postings uses {@link takeIntoSuspense} and posts all together, so
+ * that accounts are locked in one order.
  */
 export async function holdPayments(tx: Tx, payments: HeldPayment[], now: Date): Promise<void> {
   await postAll(tx, await takeIntoSuspense(tx, payments, now))
 }
 
-/** The same but for the ledger: gives what the caller is to post in this very commit. */
+/** The same without the ledger: returns what the caller has to post in this same commit. */
 export async function takeIntoSuspense(tx: Tx, payments: HeldPayment[], now: Date): Promise<Posting[]> {
   if (payments.length === 0) return []
   const once = [...new Map(payments.map((one) => [toKey(one.acquirer.name, one.payment.endToEndId), one])).values()]
@@ -86,7 +87,7 @@ function toRow({ acquirer, payment, kind, merchantId, transactionId }: HeldPayme
     status_dates: statuses.map(() => now),
     status: statuses.at(-1) ?? 'held',
     error_message: null,
-    // An orphan is looked at by what looks for its transaction; one that went back by nobody.
+    // The job that searches its transaction checks an orphan; nothing checks one that was returned.
     check_at: left === 0 ? null : isSentBack ? new Date(now.getTime() + firstCheckMs) : now,
   }
 }

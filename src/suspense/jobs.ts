@@ -6,7 +6,7 @@ import { checkDueReturns, type SendBackDeps, sendBack } from './send-back.ts'
 
 const KeyPayload = Type.Object({ merchantId: Type.String(), id: Type.String() })
 
-/** What the worker runs for payments in suspense. */
+/** The worker's jobs for payments in suspense. */
 export function suspenseJobs(deps: SendBackDeps): Record<string, Job> {
   return {
     'suspense.check': async (_, stopping) => await checkDueReturns(deps, stopping),

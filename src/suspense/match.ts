@@ -3,7 +3,7 @@ import type { Posting } from '../ledger/post.ts'
 import { heldAgain, heldMatched } from '../ledger/transfers.ts'
 import { type SuspenseRow, updateSuspense } from './store.ts'
 
-/** What a locked held payment was for is known: gives what is to be posted, together with the payment where it belongs. */
+/** Attributes a locked payment in suspense: returns what to post, together with the payment at its transaction. */
 export async function leaveSuspense(
   tx: Tx,
   row: SuspenseRow,
@@ -21,7 +21,10 @@ export async function leaveSuspense(
   return { ...postingOf(row, now), eventKey, transfers: heldMatched(row.amount) }
 }
 
-/** The match of a locked payment was wrong: it is held again. Gives what is to be posted, together with what takes it from where it was. */
+/**
+ * Reverses the attribution of a locked payment: it is in suspense again. Returns what to post, together with the
+ * transfers that take it from its transaction.
+ */
 export async function returnToSuspense(tx: Tx, row: SuspenseRow, now: Date): Promise<Posting> {
   const set = { matched_merchant_id: null, matched_transaction_id: null, check_at: null }
   const { statuses } = await updateSuspense(tx, row, { to: 'held', now, set })

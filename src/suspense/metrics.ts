@@ -2,12 +2,12 @@ import { Gauge, type Registry } from 'prom-client'
 import type { Db } from '../db/sql.ts'
 import { countOpenSuspense } from './store.ts'
 
-/** How much waits for somebody, or for its return: read when the metrics are. */
+/** How many payments wait for a decision or for their return, read at each scrape. */
 export function observeSuspense({ db, registry }: { db: Db; registry: Registry }): void {
   new Gauge({
     name: 'suspense_payments',
     aggregator: 'max',
-    help: 'Payments in suspense: held, for somebody to look at, or returning, until the acquirer has said what became of that',
+    help: 'Payments in suspense: held, until an operator decides, or returning, until the acquirer confirms the return',
     labelNames: ['status'],
     registers: [registry],
     async collect() {

@@ -28,9 +28,9 @@ import {
 } from './store.ts'
 import { takeReturns } from './take.ts'
 
-/** The Pix system takes returns of a payment for so long. */
+/** How long the Pix system accepts returns of a payment. */
 const returnableMs = 90 * 24 * 60 * 60_000
-/** As for refunds: few enough to be asked about within the lease. */
+/** As for refunds: few enough to check within the lease. */
 const claimedMax = 40
 const leaseMs = 60_000
 const pauseMinMs = 5_000
@@ -39,27 +39,26 @@ const pauseMaxMs = 5 * 60_000
 export type SendBackDeps = { db: Db; clock: Clock; acquirers: Acquirers; log: Logger }
 
 /**
- * Has a held payment sent back to who paid it, as much of it as is still there: in one commit it is `returning`, and there is the job that
- * sends it.
- *
- * @throws {AppError} `not_found`, `suspense_not_possible` with the reason, `payouts_stopped`
+ * Starts the return of a payment in suspense to its payer, as much of it as is still there: one commit sets it to
+ * `returning` and enqueues the job that sends it.
+ * | @throws {AppError} `not_found`, `suspense_not_possible` with the reason, `payouts_stopped`
  */
 export async function returnHeld(deps: Pick<SendBackDeps, 'db' | 'clock'>, id: string): Promise<SuspenseRow> {
   const found = await findSuspense(deps.db, id)
   if (!found) throw unknownHeld()
   return await deps.db.transaction(async (tx) => {
     const row = await lockSuspense(tx, found.merchant_id, id)
-    assert(row, 'a payment in suspense stays there')
+    assert(row, 'a payment in suspense exists')
     const now = deps.clock.now()
     if (row.status !== 'held') throw new AppError('suspense_not_possible', { detail: whyNotReturned[row.status] })
     if (now.getTime() - row.paid_at.getTime() > returnableMs)
       throw new AppError('suspense_not_possible', {
-        detail: 'The payment is more than 90 days old, and the Pix system takes no returns of it any more.',
+        detail: 'The payment is more than 90 days old, and the Pix system does not accept returns of it any more.',
       })
     if (await isDisputed(tx, row))
       throw new AppError('suspense_not_possible', {
         detail:
-          'A dispute (MED) of this payment is under way: the acquirer returns it, or ends the dispute. Attribute it to a transaction, which blocks it there, or wait.',
+          'This payment has an open dispute (MED): the acquirer will return it or end the dispute. Attribute it to a transaction, which blocks it there, or wait.',
       })
     await assertPayoutsAllowed(tx)
     const returning = await updateSuspense(tx, row, {
@@ -78,9 +77,9 @@ export async function returnHeld(deps: Pick<SendBackDeps, 'db' | 'clock'>, id: s
 }
 
 const whyNotReturned = {
-  matched: 'It is matched to a transaction: undo the match first, or refund the transaction.',
-  returning: 'It is being sent back already.',
-  returned: 'It was sent back already.',
+  matched: 'It is attributed to a transaction: reverse the attribution first, or refund the transaction.',
+  returning: 'It is already being sent back.',
+  returned: 'It was already sent back.',
 }
 
 export function unknownHeld(): AppError {
@@ -88,8 +87,9 @@ export function unknownHeld(): AppError {
 }
 
 /**
- * Has the acquirer return a payment, and books what is certain. The return's id there is our own, so that a second call sends nothing twice.
- * What is not certain stays as it is, and is asked for by {@link checkDueReturns}.
+ * Asks the acquirer to return a payment, and records the outcome if it is certain. The id of the return at the
+ * acquirer is our own, so a second request sends nothing twice. {@link checkDueReturns} resolves an uncertain outcome
+ * later.
  */
 export async function sendBack(deps: SendBackDeps, { id }: ReturnHeldPayload): Promise<void> {
   const row = await findSuspense(deps.db, id)
@@ -97,7 +97,7 @@ export async function sendBack(deps: SendBackDeps, { id }: ReturnHeldPayload): P
   await resolve(deps, row, { mayBeSent: false })
 }
 
-/** Finds out what became of every return whose check is due. Runs until none is due. */
+/** Resolves every return whose check is due. Runs until none is due. */
 export async function checkDueReturns(deps: SendBackDeps, stopping: AbortSignal): Promise<void> {
   while (!stopping.aborted) {
     const now = deps.clock.now()
@@ -114,21 +114,21 @@ async function resolve(deps: SendBackDeps, row: SuspenseRow, { mayBeSent }: { ma
     await updateReturnCheck(deps.db, row, { checkAt: nextCheck(row, deps.clock.now()), endToEnd, error })
   const acquirer = deps.acquirers.get(row.acquirer)
   if (!acquirer) {
-    // It may have been sent: nothing is certain before the acquirer has been asked.
+    // It may have been sent: nothing is certain until the acquirer has been asked.
     deps.log.error(
       { suspenseId: row.id, acquirer: row.acquirer },
       'a payment waits to be sent back by an acquirer that is not configured',
     )
-    return await wait(null, `The acquirer ${row.acquirer} is not configured any more: put it back into the settings.`)
+    return await wait(null, `The acquirer ${row.acquirer} is not configured any more: configure it again.`)
   }
   try {
     const outcome = await ask(deps, acquirer, row, mayBeSent)
     if (outcome.outcome === 'processing') await wait(outcome.endToEndId, null)
     else if (outcome.outcome === 'done') await bookDone(deps, row, outcome.endToEndId)
-    // It may have been refused because a MED took the money first: then the payment tells.
+    // It may have been refused because a MED took the money first: the payment shows that.
     else await bookRefused(deps, row, outcome, await acquirer.findPayment(row.end_to_end))
   } catch (error) {
-    // Unknown, or stopped by the brake: it waits, and stays in suspense.
+    // The outcome is unknown, or payouts are frozen: it waits, and stays in suspense.
     const isStopped = error instanceof AppError && error.code === 'payouts_stopped'
     if (!isStopped && !(error instanceof AcquirerUnavailable))
       deps.log.error({ err: error, suspenseId: row.id }, 'a payment could not be sent back and will be tried again')
@@ -136,10 +136,10 @@ async function resolve(deps: SendBackDeps, row: SuspenseRow, { mayBeSent }: { ma
   }
 }
 
-/** A refusal is certain unless the return was asked for again after the request that was refused. */
+/** A refusal is certain unless the return was requested again after the request that was refused. */
 type Answered = MoneyOut & { refusedRequest?: Date }
 
-/** What is sent already is found out about even while the brake keeps anything more from leaving. */
+/** A return that was already sent is checked even while payouts are frozen. */
 async function ask(deps: SendBackDeps, acquirer: Acquirer, row: SuspenseRow, mayBeSent: boolean): Promise<Answered> {
   const { return_id: returnId, return_amount: amount } = row
   assert(returnId !== null && amount !== null, 'a return has an id and an amount')
@@ -155,7 +155,7 @@ async function ask(deps: SendBackDeps, acquirer: Acquirer, row: SuspenseRow, may
   if (answer.outcome !== 'refused') return answer
   if (!mayBeUnderWay(row.return_asked_at, now)) return { ...answer, refusedRequest: askedAt }
   await updateReturnAsked(deps.db, row, askedAt, row.return_asked_at)
-  // Only what it says of that very return is certain.
+  // Only what the acquirer says about that very return is certain.
   return (await acquirer.findRefund(name)) ?? unknown
 }
 
@@ -173,10 +173,13 @@ async function bookDone(deps: SendBackDeps, row: SuspenseRow, endToEnd: string |
   })
 }
 
-/** The pauses before each further try of a return that was refused for something that passes. */
+/** The pauses before each retry of a return that was refused for a temporary reason. */
 const passingPausesMs = [60_000, 10 * 60_000, 60 * 60_000]
 
-/** What is refused is certain not to leave. It is held again; one that was refused for something that passes is sent again under a new id. */
+/**
+ * A refused return is certain not to be sent. The payment is back in suspense; after a temporary reason it is sent
+ * again with a new id.
+ */
 async function bookRefused(
   deps: SendBackDeps,
   row: SuspenseRow,
@@ -220,7 +223,7 @@ async function change(
   })
 }
 
-/** The longer it lasts, the longer the pauses: a tenth of the age, within bounds. */
+/** The pause grows with the age: a tenth of it, within bounds. */
 function nextCheck(row: SuspenseRow, now: Date): Date {
   const age = now.getTime() - (row.status_dates.at(-1)?.getTime() ?? 0)
   return new Date(now.getTime() + Math.min(pauseMaxMs, Math.max(pauseMinMs, age / 10)))

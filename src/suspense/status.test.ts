@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(async () => await database.drop())
 
 const status = fc.constantFrom(...suspenseStatuses)
-/** A history made by walking the table of moves, and one step that it may not have. */
+/** A history made by walking the table of transitions, and one step that may be forbidden. */
 const history = fc.tuple(fc.array(fc.nat(), { maxLength: 10 }), status).map(([choices, last]) => {
   const walk: SuspenseStatus[] = ['held']
   for (const choice of choices) {
@@ -22,7 +22,7 @@ const history = fc.tuple(fc.array(fc.nat(), { maxLength: 10 }), status).map(([ch
   return [...walk, last]
 })
 
-it('has the same moves in code and database, for any history', async () => {
+it('has the same transitions in code and database, for any history', async () => {
   const histories = [
     ...fc.sample(fc.array(status, { minLength: 1, maxLength: 6 }), 500),
     ...fc.sample(history, 500),

@@ -21,7 +21,7 @@ export type SuspenseRow = {
   return_id: string | null
   return_amount: number | null
   return_end_to_end: string | null
-  /** When the acquirer was last asked for the return, whatever it answered; a repeat that it refused leaves it. */
+  /** When the acquirer was last asked for the return, whatever it answered; a refused repeat does not change it. */
   return_asked_at: Date | null
   taken_amount: number
   statuses: SuspenseStatus[]
@@ -56,7 +56,9 @@ const paymentsParam = rowsParam<SuspenseRow>({
   check_at: 'timestamptz',
 })
 
-/** Gives the ids of those that are new: the others are there already. Of two at once the second waits for the first. */
+/**
+ * Returns the ids of the new ones: the others exist already. Of two concurrent calls the second waits for the first.
+ */
 export async function insertSuspense(tx: Tx, rows: SuspenseRow[]): Promise<Set<string>> {
   const inserted = await tx.query<{ id: string }>(sql`
     insert into suspense_payments (
@@ -75,7 +77,7 @@ export async function findSuspense(db: Db | Tx, id: string): Promise<SuspenseRow
   return rows[0] ?? null
 }
 
-/** A payment that is or was in suspense, by where it is. */
+/** Finds a payment that is or was in suspense, by acquirer and endToEndId. */
 export async function findSuspenseOf(
   db: Db | Tx,
   { acquirer, endToEndId }: { acquirer: string; endToEndId: string },
@@ -85,7 +87,7 @@ export async function findSuspenseOf(
   return rows[0] ?? null
 }
 
-/** How many wait for somebody, and how many are being sent back. */
+/** How many wait for a decision, and how many are being sent back. */
 export async function countOpenSuspense(db: Db): Promise<{ held: number; returning: number }> {
   const [counts] = await db.query<{ held: number; returning: number }>(sql`
     select count(*) filter (where status = 'held') as held, count(*) filter (where status = 'returning') as returning
@@ -101,7 +103,7 @@ export async function lockSuspense(tx: Tx, merchantId: string, id: string): Prom
 
 const keysParam = rowsParam<{ acquirer: string; endToEndId: string }>({ acquirer: 'text', endToEndId: 'text' })
 
-/** Those of these payments that are or were in suspense, locked in one order for everyone. */
+/** Those of these payments that are or were in suspense, locked in the same order for everyone. */
 export async function lockSuspenseOf(
   tx: Tx,
   payments: { acquirer: string; endToEndId: string }[],
@@ -112,7 +114,7 @@ export async function lockSuspenseOf(
     order by acquirer, end_to_end for no key update`)
 }
 
-/** What changes of a payment in suspense, written as a move to another status or without one. */
+/** The fields of a payment in suspense that change, with or without a change of status. */
 export type SuspenseChange = Partial<
   Pick<
     SuspenseRow,
@@ -127,7 +129,7 @@ export type SuspenseChange = Partial<
   >
 > & { check_at: Date | null }
 
-/** Writes what has become of a locked row, and gives it as it is then. */
+/** Writes a change of a locked row, and returns the updated row. */
 export async function updateSuspense(
   tx: Tx,
   row: SuspenseRow,
@@ -147,11 +149,11 @@ export async function updateSuspense(
       error_message = ${changed.error_message}, check_at = ${changed.check_at}
     where merchant_id = ${row.merchant_id} and id = ${row.id} and status = ${row.status}
     returning ${columns}`)
-  assert(updated, 'a locked payment in suspense is as it was read')
+  assert(updated, 'a locked payment in suspense is unchanged since it was read')
   return updated
 }
 
-/** Takes those under way whose check is due; until the lease ends nobody else is given them. */
+/** Takes payments in this status whose check is due; no other process gets them until the lease ends. */
 export async function claimDueSuspense(
   db: Db,
   status: SuspenseStatus,
@@ -165,7 +167,7 @@ export async function claimDueSuspense(
     returning ${columns}`)
 }
 
-/** When it is asked again what became of a return, what is known of it so far, and what stands in its way. */
+/** Writes when a return is checked next, its endToEndId as far as it is known, and the error that blocks it. */
 export async function updateReturnCheck(
   db: Db,
   row: SuspenseRow,
@@ -177,7 +179,10 @@ export async function updateReturnCheck(
     where merchant_id = ${row.merchant_id} and id = ${row.id} and status = 'returning' and return_id = ${row.return_id}`)
 }
 
-/** Writes that the acquirer is about to be asked for a return, or puts back when it was; false when somebody else asks. */
+/**
+ * Writes that the acquirer is about to be asked for a return, or restores the former value. Returns false when
+ * another process is asking.
+ */
 export async function updateReturnAsked(
   db: Db,
   row: SuspenseRow,
@@ -194,7 +199,7 @@ export async function updateReturnAsked(
 
 const returnedParam = rowsParam<{ endToEndId: string; returned: number }>({ endToEndId: 'text', returned: 'bigint' })
 
-/** Of these payments those in suspense of which more went back than is booked. */
+/** Those of these payments that are in suspense and of which more was returned than is recorded. */
 export async function listBehind(
   db: Db,
   acquirer: string,

@@ -6,11 +6,12 @@ import { toTxid } from '../pix/ids.ts'
 import { type SuspenseRow, updateSuspense } from './store.ts'
 
 /**
- * Follows what others have returned of a locked payment in suspense: the acquirer under MED, or somebody by hand at the acquirer. The sum of
- * what the payment tells is compared with what is booked, so it may be told as often as one likes. Gives what is to be posted.
+ * Records what others have returned of a locked payment in suspense: the acquirer under MED, or a person at the
+ * acquirer. The sum that the payment reports is compared with the recorded sum, so it may be reported any number of
+ * times. Returns what to post.
  */
 export async function takeReturns(tx: Tx, row: SuspenseRow, payment: Payment, now: Date): Promise<Posting[]> {
-  // What became of one that is matched is its transaction's affair.
+  // The transaction of an attributed payment handles its returns.
   if (row.status !== 'held' && row.status !== 'returning') return []
   const taken = Math.min(row.amount, takenOf(payment, row.return_id))
   const more = taken - row.taken_amount
@@ -21,7 +22,7 @@ export async function takeReturns(tx: Tx, row: SuspenseRow, payment: Payment, no
     now,
     set: {
       taken_amount: taken,
-      // Nothing is left that a return of ours could send.
+      // Nothing is left that our own return could send.
       ...(isGone && { return_id: null, return_amount: null, error_message: null }),
       check_at: isGone ? null : row.check_at,
     },
@@ -39,7 +40,7 @@ export async function takeReturns(tx: Tx, row: SuspenseRow, payment: Payment, no
   ]
 }
 
-/** What went back for certain and not by our own return. */
+/** What was certainly returned, other than by our own return. */
 export function takenOf(payment: Payment, returnId: string | null): number {
   const ours = returnId === null ? null : toTxid(returnId)
   return payment.returns

@@ -19,8 +19,9 @@ export type UnequalTransfer = {
 }
 
 /**
- * Transfers that a payment in suspense must have by its history and has not, or not so; and those that it may not have, or of none. What others
- * returned of it may have been booked in parts: its events count as one.
+ * Transfers that a payment in suspense must have by its history and that are missing or different; and transfers that
+ * should not exist, or that belong to no payment. Returns by others may have been recorded in parts: their events
+ * count as one.
  */
 export async function findUnequalTransfers(db: Db | Tx, among: Among): Promise<UnequalTransfer[]> {
   return await db.query<UnequalTransfer>(sql`
@@ -34,7 +35,7 @@ export async function findUnequalTransfers(db: Db | Tx, among: Among): Promise<U
           ('taken', 'held_returned', 'suspense', 'acquirer', s.taken_amount),
           ('returned', 'held_returned', 'suspense', 'acquirer', case when s.status = 'returned' then s.return_amount else 0 end)
         union all
-        -- A match and its undoing have the place in the history that they made.
+        -- An attribution and its reversal are named by their place in the history.
         select case moved.status when 'matched' then 'matched:' else 'undone:' end || place,
           case moved.status when 'matched' then 'held_matched' else 'match_undone' end,
           case moved.status when 'matched' then 'suspense' else 'acquirer' end,
@@ -44,7 +45,7 @@ export async function findUnequalTransfers(db: Db | Tx, among: Among): Promise<U
       ) step (event, kind, debit, credit, amount)
       where step.amount > 0 and ${isAmong(among, 's.merchant_id', 's.id')}
     ), posted as (
-      -- As sums: a transfer that was added to a past event is not hidden by its like.
+      -- Compared as sums: a transfer that was added to a past event is not hidden by an equal one.
       select merchant_id, record_id,
         case when event_key like '%:taken:%' then split_part(event_key, ':taken:', 1) || ':taken' else event_key end as event_key,
         kind, debit, credit, sum(amount) as amount
@@ -61,7 +62,10 @@ export async function findUnequalTransfers(db: Db | Tx, among: Among): Promise<U
 
 export type UnequalUndoing = { merchant_id: string; record_id: string; amount: number; undone: number; fee: number }
 
-/** Refunds that undid a match without giving exactly the payment into suspense and its fee back; and such transfers of no such refund. */
+/**
+ * Refunds that reversed an attribution without moving exactly the payment to suspense and returning its fee; and such
+ * transfers without such a refund.
+ */
 export async function findUnequalUndoings(db: Db | Tx, among: Among): Promise<UnequalUndoing[]> {
   return await db.query<UnequalUndoing>(sql`
     with sums as (
@@ -88,9 +92,10 @@ export async function findUnequalUndoings(db: Db | Tx, among: Among): Promise<Un
 
 export type Twice = { merchant_id: string; record_id: string; end_to_end: string }
 
-/** Payments in suspense that are not matched to a transaction and pay one all the same, or are matched and do not. */
+/** Payments in suspense that are not attributed to a transaction and pay one, or are attributed and do not pay it. */
 export async function findMisplaced(db: Db | Tx, among: Among): Promise<Twice[]> {
-  // Of few payments the transactions are found by their index, which begins with the merchant; whether they are among the records does not matter.
+  // For a few payments the transactions are found by their index, which starts with the merchant; whether they are
+  // among the records does not matter.
   const paidByFew = sql`
     and merchant_id = any(array(select merchant_id from clients union select matched_merchant_id from suspense_payments))
     and end_to_end = any(array(select end_to_end from suspense_payments where ${isAmong(among, 'merchant_id', 'id')}))`
@@ -105,8 +110,8 @@ export async function findMisplaced(db: Db | Tx, among: Among): Promise<Twice[]>
 }
 
 /**
- * Payments that came into suspense in the window and are there still; and of those that are known, the payments in suspense that pay one of the transactions,
- * and the transactions that payments are matched to.
+ * Payments that were placed in suspense in the window and are still there; and for the known records, the payments in
+ * suspense that pay one of the transactions, and the transactions that payments are attributed to.
  */
 export async function findTouched(db: Db | Tx, window: Window, known: RecordKey[]): Promise<RecordKey[]> {
   return await db.query<RecordKey>(sql`

@@ -36,7 +36,7 @@ beforeAll(async () => {
 })
 afterAll(async () => await service.stop())
 
-it('finds nothing where all is well', async () => {
+it('finds nothing when everything is consistent', async () => {
   expect(await findSuspenseBreaches(service.db)).toEqual([])
   expect(await findTransactionBreaches(service.db)).toEqual([])
   expect(await findByRecord(service.db, suspenseVerification)).toEqual([])
@@ -75,29 +75,29 @@ it.each<[what: string, rule: string, sql: string]>([
     transfer('suspense:{returned}:taken:1', 'held_returned', 'suspense', 'acquirer', 'suspense', 'returned'),
   ],
   [
-    'a return that is not booked',
+    'a return that is not posted',
     'suspense_transfers',
     "update suspense_payments set taken_amount = 1 where id = '{held}'",
   ],
-  ['a match that is not booked', 'suspense_transfers', move('undone', 'held matched held matched held')],
-  ['an undoing that is not in its history', 'suspense_transfers', move('undone', 'held')],
+  ['an attribution that is not posted', 'suspense_transfers', move('undone', 'held matched held matched held')],
+  ['a reversal that is not in its history', 'suspense_transfers', move('undone', 'held')],
   [
-    'money in suspense of no record',
+    'money in suspense without a record',
     'suspense_transfers',
     transfer('correction:1', 'correction', 'acquirer', 'suspense', 'correction', 'paid'),
   ],
   [
-    'an undoing of another amount',
+    'a reversal of another amount',
     'match_undone',
     "update refunds set amount = 999 where suspense_payment_id = '{undone}'",
   ],
   [
-    'an undoing that gives another fee back',
+    'a reversal that returns another fee',
     'match_undone',
     "update transactions set fee_amount = 29 where id = '{transaction}'",
   ],
   [
-    'an undoing that no refund records',
+    'a reversal that no refund records',
     'match_undone',
     transfer('refund:{paid}:undone', 'match_undone', 'available', 'acquirer', 'refund', 'paid'),
   ],
@@ -107,7 +107,7 @@ it.each<[what: string, rule: string, sql: string]>([
     "update suspense_payments set end_to_end = '{e2e}' where id = '{held}'",
   ],
   [
-    'one that is matched to another transaction',
+    'one that is attributed to another transaction',
     'suspense_payment_once',
     "update suspense_payments set matched_transaction_id = '{paid}' where id = '{matched}'",
   ],
@@ -115,7 +115,7 @@ it.each<[what: string, rule: string, sql: string]>([
   const named = text.replace(/\{(\w+)\}/g, (whole, name: string) => ids[name] ?? whole)
   const found: string[] = []
   const taken = service.db.transaction(async (tx) => {
-    // Whatever the database would not let happen must be found where it has happened.
+    // What the database prevents must still be found if it has happened.
     await tx.query(sql`alter table suspense_payments drop constraint suspense_payments_matched_to_one`)
     const changed = await tx.query(raw(`with changed as (${named} returning 1) select 1 from changed`))
     expect(changed).toHaveLength(1)
@@ -128,7 +128,7 @@ it.each<[what: string, rule: string, sql: string]>([
   expect(found).toContain(rule)
 })
 
-describe('a payment that is looked at without the transaction that it pays', () => {
+describe('a payment that is checked without the transaction that it pays', () => {
   const lookAt = async (id = '') => {
     const [payment] = await service.db.query<RecordKey>(
       sql`select merchant_id as "merchantId", id from suspense_payments where id = ${id}`,
@@ -136,11 +136,11 @@ describe('a payment that is looked at without the transaction that it pays', () 
     return payment ? await findSuspenseBreaches(service.db, [payment]) : null
   }
 
-  it('is no breach when it was matched after it was found out what is to be looked at', async () => {
+  it('is no breach when it was attributed after the records to check were selected', async () => {
     expect(await lookAt(ids.matched)).toEqual([])
   })
 
-  it('is one when it is held as well', async () => {
+  it('is a breach when it is in suspense as well', async () => {
     await service.db.query(sql`update suspense_payments set end_to_end = ${ids.e2e} where id = ${ids.held}`)
     expect(await lookAt(ids.held)).toMatchObject([{ rule: 'suspense_payment_once' }])
   })

@@ -62,7 +62,7 @@ it('asks no acquirer about a payment that is already recorded', async () => {
   const { endToEndId } = await bank.payQuietly(uri)
   await settleTransaction(asItIs(), { merchantId, id })
   const silent = depsWith(() => {
-    throw new Error('nobody is to be asked')
+    throw new Error('no acquirer should be asked')
   })
   expect(await settleTransaction(silent, { merchantId, id })).toBe('already')
   expect(await settleTransaction(silent, { merchantId, id, told: tellOf(endToEndId) })).toBe('already')

@@ -8,11 +8,11 @@ import { notHeld, notPending, notPossible, unknownWithdrawal } from './refusals.
 import { findOwner, lockWithdrawal, type WithdrawalRow } from './store.ts'
 
 /**
- * The operator's yes to a withdrawal that is held, for whatever reason: it is sent. Two persons: not by the one who asked for it, nor by whoever
- * made the client secret or the account that it came through.
- *
- * @param by who approves, as the audit log names people
- * @throws {AppError} `not_found`, or `withdrawal_not_possible` when it is not held, or the request came from the same person
+ * The operator approves a withdrawal that is pending review, whatever the reason: it is sent. The approver must be a
+ * second person: neither the requester, nor whoever created the client secret or the account that the request used.
+ * | @param by who approves, as the audit log names people
+ * @throws {AppError} `not_found`, or `withdrawal_not_possible` when it is not pending review, or the request came
+ * from the same person
  */
 export async function approveWithdrawal(
   deps: { db: Db; clock: Clock },
@@ -22,9 +22,9 @@ export async function approveWithdrawal(
     const owner = await findOwner(tx, id)
     if (!owner) throw unknownWithdrawal()
     const row = await lockWithdrawal(tx, owner.merchant_id, id)
-    assert(row, 'a withdrawal that has an owner is there')
+    assert(row, 'a withdrawal that has an owner exists')
     if (row.status !== 'PENDING') throw notPending(row.status)
-    if (row.hold === null) throw notHeld('is not there: this withdrawal waits for nobody')
+    if (row.hold === null) throw notHeld('is null: this withdrawal is not pending review')
     const now = deps.clock.now()
     const obstacle = await findObstacleOf(tx, row, { by, now })
     if (obstacle) throw notPossible({ field: 'approval', ...obstacle })
@@ -32,7 +32,7 @@ export async function approveWithdrawal(
   })
 }
 
-/** Why somebody is not the second person of a withdrawal; null when they are. */
+/** Returns why somebody cannot be the second person of a withdrawal, or null when they can. */
 export async function findObstacleOf(
   db: Db | Tx,
   row: Pick<WithdrawalRow, 'id' | 'merchant_id' | 'created_at' | 'requested_by'>,

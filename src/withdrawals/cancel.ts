@@ -5,10 +5,9 @@ import { notPending, unknownWithdrawal } from './refusals.ts'
 import { lockWithdrawal, type WithdrawalRow } from './store.ts'
 
 /**
- * Cancels a withdrawal of which nothing was sent, and gives amount and fee back. Asked again, for instance because the answer was lost,
- * it answers the same.
- *
- * @throws {AppError} `not_found`, or `withdrawal_not_possible` once it is PROCESSING or settled
+ * Cancels a withdrawal that was not sent, and returns amount and fee. A repeated request, for example after a lost
+ * response, gets the same response.
+ * | @throws {AppError} `not_found`, or `withdrawal_not_possible` once it is PROCESSING or settled
  */
 export async function cancelWithdrawal(
   deps: { db: Db; clock: Clock; wakeDeliveries: () => void },

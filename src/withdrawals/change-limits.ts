@@ -16,9 +16,9 @@ export const limitsProposal: ProposalKind = {
 }
 
 /**
- * Changes some of a merchant's limits. What is stricter counts at once; what is looser waits for a second person. The commit records both.
- *
- * @throws {AppError} `proposal_not_possible` while somebody else's proposal about this merchant's limits is open
+ * Changes some of a merchant's limits. Stricter ones apply at once; looser ones wait for a second person. The commit
+ * records both.
+ * | @throws {AppError} `proposal_not_possible` while somebody else's proposal about this merchant's limits is open
  */
 export async function changeLimits(
   { db, clock }: { db: Db; clock: Clock },
@@ -42,14 +42,16 @@ export async function changeLimits(
   })
 }
 
-/** In the order in which an approval locks them too. */
+/** Locks in the same order as an approval. */
 async function lock(tx: Tx, merchantId: string): Promise<Limits> {
   await lockOpenProposal(tx, { kind: limitsProposal.name, recordId: merchantId })
   await lockLimits(tx, merchantId)
   return (await findLimits(tx, merchantId)) ?? defaultLimits
 }
 
-/** What of a change is stricter than what counts now, and what is looser; what stays as it is, is in neither. */
+/**
+ * Splits a change into the limits that become stricter and those that become looser; unchanged limits are in neither.
+ */
 function divide(before: Limits, changed: Partial<Limits>): { stricter: Partial<Limits>; looser: Partial<Limits> } {
   const entries = Object.entries(changed).filter(([name, to]) => before[name as keyof Limits] !== to)
   const isLooser = ([name, to]: [string, number | null]) => {

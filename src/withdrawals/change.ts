@@ -12,36 +12,39 @@ export type Change = {
   now: Date
   checkAt: Date | null
   set: Partial<Changeable>
-  /** What the receiver sent back. */
+  /** The amount that the receiver sent back. */
   returnedAmount?: number
 }
 
 /**
- * Moves a locked withdrawal to another status: the row, its history, the event and what it does to the money, in the caller's commit.
- * There is no other way for a status to change, so none changes without its transfers.
+ * Moves a locked withdrawal to another status: row, history, event and ledger transfers, in the caller's commit.
+ * Every status change goes through here, so none happens without its transfers.
  */
 export async function changeStatus(tx: Tx, row: WithdrawalRow, change: Change): Promise<WithdrawalRow> {
   assert(withdrawalMoves[row.status].includes(change.to), `a withdrawal may move from ${row.status} to ${change.to}`)
-  // Clocks of several machines differ a little; a history never runs backwards.
+  // The clocks of several machines differ a little, but the dates of a history must never decrease.
   const last = row.status_dates.at(-1)
   const at = last && last > change.now ? last : change.now
   const changed = await updateWithdrawal(tx, row, { ...change, at })
-  assert(changed, 'a locked withdrawal is as it was read')
+  assert(changed, 'a locked withdrawal is unchanged since it was read')
   await enqueueEvents(tx, [toEvent(changed)])
   const money = moneyOf(changed, change.returnedAmount ?? 0)
   if (money) await postMoney(tx, row, money, at)
   return changed
 }
 
-/** More of a REFUNDED withdrawal came back: the money is the merchant's, the status and its history stay, and there is no event. */
+/**
+ * More of a REFUNDED withdrawal was returned: the money becomes the merchant's, the status and its history stay, and
+ * no event is sent.
+ */
 export async function addReturned(
   tx: Tx,
   row: WithdrawalRow,
   change: Omit<Change, 'to'> & { returnedAmount: number; returnedInAll: number },
 ): Promise<WithdrawalRow> {
   const changed = await updateReturned(tx, row, change)
-  assert(changed, 'a locked withdrawal is as it was read')
-  // By the sum, which only grows: parts of one moment may be told of under the same identifier.
+  assert(changed, 'a locked withdrawal is unchanged since it was read')
+  // The event is named by the sum, which only grows: parts returned at one moment may share an identifier.
   const event = `returned:${change.returnedInAll}`
   await postMoney(tx, row, { event, transfers: returned(change.returnedAmount) }, change.now)
   return changed
@@ -61,7 +64,7 @@ async function postMoney(tx: Tx, row: WithdrawalRow, money: Money, now: Date): P
 
 type Money = { event: string; transfers: (balances: Balances) => Transfer[] }
 
-/** What reaching a status does to the money. It was set aside when the withdrawal was created. */
+/** The transfers of a status. The money was reserved when the withdrawal was created. */
 function moneyOf({ status, amount, fee_amount }: WithdrawalRow, returnedAmount: number): Money | null {
   const fee = fee_amount ?? 0
   switch (status) {
@@ -75,7 +78,7 @@ function moneyOf({ status, amount, fee_amount }: WithdrawalRow, returnedAmount: 
     case 'REJECTED':
       return { event: 'released', transfers: released('withdrawal_released', amount, fee) }
     case 'REFUNDED':
-      assert(returnedAmount > 0, 'what is REFUNDED came back')
+      assert(returnedAmount > 0, 'a REFUNDED withdrawal has a returned amount')
       return { event: 'returned', transfers: returned(returnedAmount) }
   }
 }
@@ -96,7 +99,7 @@ function toEvent(row: WithdrawalRow): NewEvent {
   }
 }
 
-/** What of a withdrawal changes, as it is now. */
+/** The mutable fields of a withdrawal, as they are now. */
 function toSnapshot(row: WithdrawalRow): Changeable {
   const { statuses, status_dates, amount_withdrawn, processed_date, error_message, end_to_end, end_to_end_refund } = row
   const { payer, receiver } = row
@@ -113,13 +116,16 @@ function toSnapshot(row: WithdrawalRow): Changeable {
   }
 }
 
-/** As JSON gives it back: dates are text. */
+/** A snapshot after a round trip through JSON: dates are text. */
 type Snapshot = Omit<Changeable, 'status_dates' | 'processed_date'> & {
   status_dates: string[]
   processed_date: string | null
 }
 
-/** The row as it was when the event with this snapshot was written. After any change of its status it is held no more. */
+/**
+ * The row as it was when the event with this snapshot was written. After any status change it is no longer pending
+ * review.
+ */
 export function atSnapshot(row: WithdrawalRow, snapshot: unknown): WithdrawalRow {
   const then = snapshot as Snapshot
   const status = then.statuses.at(-1)

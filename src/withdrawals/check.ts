@@ -6,16 +6,22 @@ import { type Booked, book, type SettleWithdrawalDeps } from './settle.ts'
 import type { WithdrawalStatus } from './status.ts'
 import { claimDueWithdrawals, findWithdrawal, updateCheckAt, type WithdrawalRow } from './store.ts'
 
-/** Few enough to be done with within the lease, eight at a time, when every question of each takes the adapter's ten seconds. */
+/**
+ * Few enough to finish within the lease, eight at a time, when every request takes the adapter's limit of ten
+ * seconds.
+ */
 const claimedMax = 16
 const soonMs = 60_000
 
-/** Looks at what waits to be sent although nobody holds it, and at what has an open outcome, until none is due. */
+/** Checks withdrawals that wait to be sent without a review, and those with an open outcome, until none is due. */
 export async function checkOpenWithdrawals(deps: SettleWithdrawalDeps, stopping: AbortSignal): Promise<void> {
   await checkDue(deps, ['PENDING', 'PROCESSING'], stopping)
 }
 
-/** Looks whether receivers have sent back what they got. By itself, so that no open outcome waits behind these: they are many more. */
+/**
+ * Checks whether receivers have returned the money. This is separate because these are many more, and no open outcome
+ * may wait behind them.
+ */
 export async function checkReturnedWithdrawals(deps: SettleWithdrawalDeps, stopping: AbortSignal): Promise<void> {
   await checkDue(deps, ['PROCESSED', 'REFUNDED'], stopping)
 }
@@ -34,14 +40,14 @@ async function checkDue(
   }
 }
 
-/** missing: the acquirer knows of no payout under our id. */
+/** missing: the acquirer knows of no payout with our id. */
 export type Looked = Booked | 'missing'
 
 /**
- * What a callback tells of: a hint and never proof, so the acquirer is asked. Where that shows nothing new of what was sent, the callback
- * may tell of a return that is not shown yet: it is looked at again soon.
- *
- * @throws {AcquirerUnavailable} when it cannot be asked
+ * Handles a callback about a withdrawal. A callback is a hint, never proof, so the acquirer is queried. If the query
+ * shows nothing new of a sent withdrawal, the callback may be about a return that is not visible yet: it is checked
+ * again soon.
+ * | @throws {AcquirerUnavailable} when it cannot be asked
  */
 export async function settleToldWithdrawal(
   deps: SettleWithdrawalDeps,
@@ -58,11 +64,11 @@ async function check(deps: SettleWithdrawalDeps, row: WithdrawalRow): Promise<vo
   try {
     if (row.status === 'PENDING') {
       await sendWithdrawal(deps, { merchantId: row.merchant_id, id: row.id })
-      // Only if it is PENDING still: money is stopped.
+      // Schedules only if it is still PENDING: payouts are frozen.
       return await scheduleCheck(deps, row)
     }
     const looked = await settle(deps, row)
-    // It never arrived there: our process ended before it asked, or the request was lost.
+    // The request never reached the acquirer: our process ended before it sent it, or it was lost.
     if (looked === 'missing' && row.status === 'PROCESSING' && !(await isStopped(deps.db)))
       return await sendAgain(deps, row)
     if (looked !== 'changed') await scheduleCheck(deps, row)

@@ -8,10 +8,9 @@ import { enqueueSend } from './send-job.ts'
 import { lockWithdrawal, updateHold, type WithdrawalRow } from './store.ts'
 
 /**
- * The merchant means it: a withdrawal that looked like a duplicate is sent, or now waits for the operator if its amount needs approval.
- * Asked again, for instance because the answer was lost, it answers how things stand.
- *
- * @throws {AppError} `not_found`, or `withdrawal_not_possible` when it was never held as a duplicate or has ended
+ * The merchant confirms a withdrawal that looked like a duplicate: it is sent, or now waits for the operator if its
+ * amount needs approval. A repeated request, for example after a lost response, returns the current state.
+ * | @throws {AppError} `not_found`, or `withdrawal_not_possible` when it was never held as a duplicate or has ended
  */
 export async function confirmWithdrawal(
   deps: { db: Db; clock: Clock },
@@ -25,8 +24,8 @@ export async function confirmWithdrawal(
     if (row.hold_at_birth === 'duplicate') return row
     throw notHeld(
       row.hold === 'approval'
-        ? 'is approval: only the operator can let this withdrawal go'
-        : 'is not there: this withdrawal waits for nobody',
+        ? 'is approval: only the operator can approve this withdrawal'
+        : 'is null: this withdrawal is not pending review',
     )
   })
 }
@@ -39,14 +38,14 @@ async function confirm(tx: Tx, row: WithdrawalRow, now: Date): Promise<Withdrawa
   })
   if (hold === null) return await letGo(tx, row, now)
   const held = await updateHold(tx, row, { hold, checkAt: null })
-  assert(held, 'a locked withdrawal is as it was read')
+  assert(held, 'a locked withdrawal is unchanged since it was read')
   return held
 }
 
-/** Nothing holds a locked withdrawal any more: it is sent by a job of the same commit. */
+/** Ends the review of a locked withdrawal: a job of the same commit sends it. */
 export async function letGo(tx: Tx, row: WithdrawalRow, now: Date): Promise<WithdrawalRow> {
   const free = await updateHold(tx, row, { hold: null, checkAt: new Date(now.getTime() + firstCheckMs) })
-  assert(free, 'a locked withdrawal is as it was read')
+  assert(free, 'a locked withdrawal is unchanged since it was read')
   await enqueueSend(tx, free)
   return free
 }

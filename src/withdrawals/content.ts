@@ -4,14 +4,14 @@ import type { CreateWithdrawalInput } from './schema.ts'
 import type { WithdrawalRow } from './store.ts'
 
 /**
- * What a request for a withdrawal says, its key in normal form. Two requests with equal content ask for the same thing. Its members are
- * named as in the request.
+ * The content of a create request, with its key in normal form. Two requests with equal content request the same
+ * withdrawal. The fields are named as in the request.
  */
 export type WithdrawalContent = ReturnType<typeof toContent>
 
 export function toContent(input: CreateWithdrawalInput) {
   const pixKey = normalizePixKey(input.pixKey)
-  assert(pixKey, 'a key was checked when the request was')
+  assert(pixKey, 'a key was validated with its request')
   return {
     amount: input.amount,
     method: input.method,
@@ -22,7 +22,7 @@ export function toContent(input: CreateWithdrawalInput) {
   }
 }
 
-/** The content that a stored withdrawal was made from. */
+/** The content from which a stored withdrawal was created. */
 export function contentOf(row: WithdrawalRow): WithdrawalContent {
   return {
     amount: row.amount,

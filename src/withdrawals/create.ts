@@ -18,7 +18,7 @@ import type { CreateWithdrawalInput } from './schema.ts'
 import { enqueueSend } from './send-job.ts'
 import { findWithdrawalByKey, insertWithdrawal, type WithdrawalRow } from './store.ts'
 
-/** The job in the queue sends it at once; should it be lost or find money stopped, the sweep looks from then on. */
+/** A queued job sends it at once. If the job is lost or payouts are frozen, the sweep checks it from then on. */
 export const firstCheckMs = 15_000
 
 export type CreateWithdrawalDeps = { db: Db; clock: Clock; acquirers: Acquirers }
@@ -26,19 +26,19 @@ export type CreateWithdrawalDeps = { db: Db; clock: Clock; acquirers: Acquirers 
 export type CreateWithdrawal = {
   merchantId: string
   clientId: string
-  /** The person who asks, as the audit log names people; a shop is nobody. */
+  /** The person who requests it, as the audit log names people; null for an API client. */
   requestedBy?: string | null
   input: CreateWithdrawalInput
 }
 
-/** What the answer to a create is made of. The row is that of the first request with its key. */
+/** What the response is made from. The row is that of the first request with its key. */
 export type CreatedWithdrawal = { row: WithdrawalRow; isReplay: boolean }
 
 /**
- * Creates a withdrawal: the row, amount and fee set aside, and the job that sends it, in one commit. Nothing is sent before. One that is
- * held has no job until somebody lets it go.
- *
- * @throws {AppError} `idempotency_key_reused`, `payouts_stopped`, `withdrawal_not_possible` or `insufficient_balance`: nothing is stored
+ * Creates a withdrawal: the row, the reserved amount and fee, and the job that sends it, in one commit. Nothing is
+ * sent before that commit. A withdrawal that is pending review gets its job when the review ends.
+ * | @throws {AppError} `idempotency_key_reused`, `payouts_stopped`, `withdrawal_not_possible` or
+ * `insufficient_balance`: nothing is stored
  */
 export async function createWithdrawal(
   deps: CreateWithdrawalDeps,
@@ -48,13 +48,14 @@ export async function createWithdrawal(
   const { idempotencyKey } = input
   const id = newUuid()
   return await deps.db.transaction(async (tx) => {
-    // First of all: of requests at once each sees what those before it did. A key that another one uses is so found, not met.
+    // First of all: each of several concurrent requests then sees what those before it did, and finds a used key here
+    // instead of conflicting on insert.
     await lockBalances(tx, [merchantId])
     const first = await findWithdrawalByKey(tx, merchantId, idempotencyKey)
     if (first) return replay(first, content)
     await assertPayoutsAllowed(tx)
     const now = deps.clock.now()
-    // The only one that is ever asked to send it: what became of money that left is known there alone.
+    // This acquirer is the only one that is ever asked to send it: only there can the outcome be looked up.
     const { amount } = content
     assertPaysOut(deps.acquirers)
     const free = await findFree(tx)
@@ -70,11 +71,11 @@ export async function createWithdrawal(
   })
 }
 
-/** The answer that the first request with this key got; or a refusal when it asked for something else. */
+/** The response that the first request with this key got; or an error when its content was different. */
 function replay(first: WithdrawalRow, content: WithdrawalContent): CreatedWithdrawal {
   const isErased = first.pix_key.startsWith('hash:')
   const fields = differingPaths(contentOf(first), content).filter(
-    // Of what was erased nobody can say whether it was the same.
+    // For erased fields nobody can say whether they were the same.
     (field) => !isErased || !/^(pixKey|metadata)\b/.test(field),
   )
   if (fields.length > 0) throw idempotencyKeyReused(fields, 'withdrawal')
@@ -83,14 +84,14 @@ function replay(first: WithdrawalRow, content: WithdrawalContent): CreatedWithdr
 
 function assertPaysOut({ hasPayouts }: Acquirers): void {
   if (hasPayouts) return
-  const message = 'is not offered: no acquirer of this service sends money out'
+  const message = 'is not available: no configured acquirer sends payouts'
   throw new AppError('withdrawal_not_possible', {
     detail: `method ${message}.`,
     fields: [{ field: 'method', code: 'not_offered', message }],
   })
 }
 
-/** Where the merchant has too little itself, that is what it is told. */
+/** A merchant whose own balance is too low gets that error instead. */
 async function notHeldAnywhere(
   tx: Tx,
   { merchantId, amount, now }: { merchantId: string; amount: number; now: Date },
@@ -98,7 +99,7 @@ async function notHeldAnywhere(
   const fee = await feeFor(tx, { merchantId, operation: 'withdrawal', amount, now })
   const { available } = await findBalances(tx, merchantId)
   if (available < amount + fee) return insufficientBalance()
-  const message = 'is more than any account that sends money out holds now: the operator has to move money there first'
+  const message = 'is more than any payout account holds at the moment: the operator has to move money there first'
   return new AppError('withdrawal_not_possible', {
     detail: `amount ${message}.`,
     fields: [{ field: 'amount', code: 'not_held', message }],
@@ -137,7 +138,7 @@ async function reserve(tx: Tx, request: Request): Promise<WithdrawalRow> {
     hold_at_birth: hold,
     check_at: hold === null ? new Date(now.getTime() + firstCheckMs) : null,
   })
-  assert(row, 'what was inserted is there')
+  assert(row, 'an inserted withdrawal exists')
   await post(tx, {
     merchantId,
     eventKey: `withdrawal:${row.id}:reserved`,

@@ -18,7 +18,7 @@ import type { SettleWithdrawalDeps } from './settle.ts'
 import { findWithdrawal } from './store.ts'
 import { findWithdrawalBreaches } from './verify.ts'
 
-/** No worker runs here: each step is ours, and the process can end after any of them. */
+/** No worker runs here: the test makes each step, and the process can end after any of them. */
 const clock = manualClock()
 const merchantId = randomUUID()
 let database: TestDatabase
@@ -72,7 +72,7 @@ const input = () => ({
 
 class Ended extends Error {}
 
-/** A database that this process loses before its n-th statement, and for good. Counts them too. */
+/** A database connection that this process loses permanently before its n-th statement. Also counts the statements. */
 function losing(db: Db, before: number): { db: Db; statements: () => number } {
   let statements = 0
   const step = () => {
@@ -114,7 +114,7 @@ async function countPayouts(id: string): Promise<number> {
 }
 
 describe('a process that ends', () => {
-  it('before any statement of the sending leaves a withdrawal that is sent once all the same', async () => {
+  it('before any statement of the sending leaves a withdrawal that is still sent exactly once', async () => {
     for (let before = 0; ; before++) {
       const { row } = await createWithdrawal(deps, { merchantId, clientId: merchantId, input: input() })
       const lost = losing(database.db, before)
@@ -122,7 +122,7 @@ describe('a process that ends', () => {
         if (!(error instanceof Ended)) throw error
       })
       const isWhole = lost.statements() <= before
-      // Its answer is EM_PROCESSAMENTO, and the sweep reads how it ended.
+      // The response is EM_PROCESSAMENTO, and the sweep reads the final outcome.
       await sweep()
       await sweep()
       expect((await findWithdrawal(database.db, merchantId, row.id))?.status, `before statement ${before}`).toBe(
@@ -133,7 +133,7 @@ describe('a process that ends', () => {
     }
   })
 
-  it('before any statement of the sweep leaves it to the next one', async () => {
+  it('before any statement of the sweep leaves the withdrawal to the next sweep', async () => {
     for (let before = 0; ; before++) {
       const { row } = await createWithdrawal(deps, { merchantId, clientId: merchantId, input: input() })
       await sendWithdrawal(deps, { merchantId, id: row.id })
@@ -150,7 +150,7 @@ describe('a process that ends', () => {
     }
   })
 
-  it('before any statement of a request leaves nothing, or all of it', async () => {
+  it('before any statement of a request stores nothing or everything', async () => {
     const count = async () => (await database.db.query(sql`select from withdrawals`)).length
     for (let before = 0; ; before++) {
       const asked = input()
@@ -173,7 +173,7 @@ describe('a process that ends', () => {
   })
 })
 
-it('sends nothing a second time when its job runs again, or many run at once', async () => {
+it('sends nothing twice when its job is repeated or runs concurrently', async () => {
   const { row } = await createWithdrawal(deps, { merchantId, clientId: merchantId, input: input() })
   const job = async () => await sendWithdrawal(deps, { merchantId, id: row.id })
   await Promise.all(Array.from({ length: 8 }, job))

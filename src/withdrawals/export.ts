@@ -19,7 +19,7 @@ const columns: Column<WithdrawalRow>[] = [
   ['error_message', (row) => row.error_message],
 ]
 
-/** All withdrawals that match as CSV, newest first, piece by piece. */
+/** Writes all matching withdrawals as CSV, newest first, in chunks. */
 export function writeWithdrawalsCsv(db: Db, merchantId: string, filters: WithdrawalFilters): AsyncGenerator<string> {
   return writeCsv(columns, walkWithdrawals(db, merchantId, filters))
 }

@@ -8,7 +8,7 @@ import type { SettleWithdrawalDeps } from './settle.ts'
 
 const SendPayload = Type.Object({ merchantId: Type.String(), id: Type.String() })
 
-/** What the worker runs for withdrawals. */
+/** The worker's jobs for withdrawals. */
 export function withdrawalJobs(deps: SettleWithdrawalDeps): Record<string, Job> {
   return {
     [sendJob]: async (payload) => await sendWithdrawal(deps, Value.Parse(SendPayload, payload)),

@@ -1,7 +1,7 @@
 import { type Db, sql, type Tx } from '../db/sql.ts'
 import type { Limits } from './limits.ts'
 
-/** A merchant's limits, or null when it has the service's defaults. */
+/** A merchant's limits, or null when the defaults apply. */
 export async function findLimits(db: Db | Tx, merchantId: string): Promise<Limits | null> {
   const rows = await db.query<Limits>(sql`
     select per_withdrawal as "perWithdrawal", per_day as "perDay", per_night as "perNight", approval_above as "approvalAbove",
@@ -24,12 +24,12 @@ export async function upsertLimits(tx: Tx, merchantId: string, limits: Limits): 
       duplicate_window_seconds = excluded.duplicate_window_seconds`)
 }
 
-/** So that two changes at once come one after the other, also where there is no row yet. */
+/** Serialises concurrent changes, also when there is no row yet. */
 export async function lockLimits(tx: Tx, merchantId: string): Promise<void> {
   await tx.query(sql`select from clients where merchant_id = ${merchantId} for no key update`)
 }
 
-/** Whether the person, as the audit log names people, is one of the operator's. The command line is. */
+/** Whether the person, as the audit log names people, belongs to the operator. The command line does. */
 export async function isOperators(tx: Tx, actor: string): Promise<boolean> {
   if (!actor.startsWith('user:')) return true
   const rows = await tx.query(sql`
@@ -37,7 +37,7 @@ export async function isOperators(tx: Tx, actor: string): Promise<boolean> {
   return rows.length > 0
 }
 
-/** What a merchant asked for in [from, to), without what will certainly not leave. */
+/** The sum of a merchant's withdrawals in [from, to), without those that will certainly not be sent. */
 export async function sumWithdrawals(
   tx: Tx,
   { merchantId, from, to }: { merchantId: string; from: Date; to: Date },
@@ -49,7 +49,10 @@ export async function sumWithdrawals(
   return rows[0]?.sum ?? 0
 }
 
-/** Whether the same amount went, or is to go, to the same key since then. What did not leave or came back is no reason to wait. */
+/**
+ * Whether the same amount was or will be sent to the same key since then. Withdrawals that were not sent or were
+ * returned do not count.
+ */
 export async function hasAlike(
   tx: Tx,
   { merchantId, pixKey, amount, after }: { merchantId: string; pixKey: string; amount: number; after: Date },

@@ -4,26 +4,27 @@ import { findLimits, hasAlike, isOperators, lockLimits, sumWithdrawals, upsertLi
 import { periodOf } from './period.ts'
 import type { WithdrawalHold } from './status.ts'
 
-/** What a client may withdraw, in cents; null is no limit. Fees do not count: they stay here. */
+/** What a merchant may withdraw, in cents; null means no limit. Fees do not count: they stay with the operator. */
 export type Limits = {
   perWithdrawal: number | null
   /** From 06:00 to 20:00 in São Paulo. */
   perDay: number | null
   /** From 20:00 to 06:00 of the next date. */
   perNight: number | null
-  /** Above it the operator has to approve. */
+  /** Above this amount the operator has to approve. */
   approvalAbove: number | null
-  /** Above it one of the operator's people who asks for a withdrawal needs another one. */
+  /** Above this amount a withdrawal requested by the operator's staff needs a second person. */
   operatorApprovalAbove: number | null
-  /** How long the same amount to the same key looks like a duplicate; 0 turns the guard off. */
+  /** How long the same amount to the same key counts as a duplicate; 0 turns the check off. */
   duplicateWindowSeconds: number
 }
 
 /**
- * Of a client that the operator has set none for. A day's sum is limited, so that a stolen secret does not empty the account: by day to the
- * largest single withdrawal that the API takes, at night, when nobody watches, to a tenth. The operator's people need each other for every
- * withdrawal. The guard against duplicates is on, since that is how most double payouts happen: a client that lost an answer asks again
- * under a new key, and does so within minutes.
+ * The limits of a merchant for whom the operator has set none. The daily sum is limited, so that a stolen secret
+ * cannot empty the account: by day to the largest single withdrawal that the API accepts, at night, when nobody
+ * watches, to a tenth. Every withdrawal requested by the operator's staff needs a second person. The duplicate check
+ * is on, because most double payouts happen that way: a client that lost a response repeats the request with a new
+ * key within minutes.
  */
 export const defaultLimits: Limits = {
   perWithdrawal: null,
@@ -38,16 +39,15 @@ export type WithdrawalToJudge = {
   merchantId: string
   amount: number
   pixKey: string
-  /** The person who asks, as the audit log names people; null: a merchant's token. */
+  /** The person who requests it, as the audit log names people; null: a merchant's token. */
   requestedBy: string | null
   now: Date
 }
 
 /**
- * Whether a withdrawal may be made by its client's limits, and what it has to wait for if so. Sums are right only while the merchant's
- * accounts are locked, so that no other withdrawal comes about at the same time.
- *
- * @throws {AppError} `withdrawal_not_possible`, naming every limit that it goes beyond
+ * Checks a withdrawal against the merchant's limits, and returns the reason for a review, or null. The sums are right
+ * only while the merchant's accounts are locked, so that no other withdrawal is created at the same time.
+ * | @throws {AppError} `withdrawal_not_possible`, naming every limit that it exceeds
  */
 export async function judgeWithdrawal(tx: Tx, withdrawal: WithdrawalToJudge): Promise<WithdrawalHold | null> {
   const { merchantId, amount, pixKey, requestedBy, now } = withdrawal
@@ -59,12 +59,12 @@ export async function judgeWithdrawal(tx: Tx, withdrawal: WithdrawalToJudge): Pr
   }
   const windowMs = limits.duplicateWindowSeconds * 1000
   const after = new Date(now.getTime() - windowMs)
-  // Before the operator is asked, the merchant says whether it means it.
+  // The merchant confirms a duplicate before the operator is asked.
   if (windowMs > 0 && (await hasAlike(tx, { merchantId, pixKey, amount, after }))) return 'duplicate'
   return (await needsApproval(tx, limits, { amount, requestedBy })) ? 'approval' : null
 }
 
-/** What a withdrawal that its merchant has confirmed still has to wait for. */
+/** The review that a withdrawal still needs after its merchant has confirmed it. */
 export async function judgeConfirmed(
   tx: Tx,
   { merchantId, ...asked }: { merchantId: string; amount: number; requestedBy: string | null },
@@ -73,8 +73,8 @@ export async function judgeConfirmed(
 }
 
 /**
- * Sets some of a client's limits; the others stay as they are. They count for withdrawals from now on. What a person may loosen alone is not
- * decided here: see change-limits.ts.
+ * Sets some of a merchant's limits; the others stay. They apply to withdrawals from now on. change-limits.ts decides
+ * what a person may loosen alone.
  */
 export async function setWithdrawalLimits(
   db: Db,

@@ -9,7 +9,7 @@ export type WithdrawalFilters = {
   endDate?: Date
   statuses?: WithdrawalStatus[]
   id?: string
-  /** In its normal form. */
+  /** In normal form. */
   pixKey?: string
   endToEnd?: string
   endToEndRefund?: string
@@ -35,7 +35,7 @@ export async function listWithdrawals(
   })
 }
 
-/** All withdrawals that match, newest first, some at a time. */
+/** All matching withdrawals, newest first, in chunks. */
 export function walkWithdrawals(
   db: Db,
   merchantId: string,

@@ -6,7 +6,7 @@ import type { WithdrawalWire } from './schema.ts'
 import { findWithdrawals } from './store.ts'
 import { toWithdrawalView } from './view.ts'
 
-/** What GET answered of each withdrawal at the moment of its event: the `data` of a webhook. */
+/** What GET returned for each withdrawal at the moment of its event: the `data` of a webhook. */
 export async function loadWithdrawalMoments(db: Db, moments: RecordMoment[]): Promise<WithdrawalWire[]> {
   const rows = new Map((await findWithdrawals(db, moments)).map((row) => [row.id, row]))
   return moments.map(({ recordId, snapshot }) => {

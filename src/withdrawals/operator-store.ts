@@ -13,7 +13,7 @@ export type OperatorRow = {
   created_at: Date
 }
 
-/** The last withdrawals, newest first: of all clients or of one, all or those that wait for somebody. */
+/** The latest withdrawals, newest first: of all merchants or of one, all or only those pending review. */
 export async function listForOperator(
   db: Db,
   { merchantId, isHeld, limit }: { merchantId: string | null; isHeld: boolean; limit: number },
@@ -27,23 +27,26 @@ export async function listForOperator(
     order by withdrawals.created_at desc, id desc limit ${limit}`)
 }
 
-/** A withdrawal as who decides on it sees it. */
+/** A withdrawal with what the operator needs to decide on it. */
 export type WithdrawalToDecide = OperatorRow & {
   merchant_id: string
   client_name: string
   pix_key_type: PixKeyType
   requested_by: string | null
-  /** Cents above which the merchant's withdrawals wait, at the moment; null for none. */
+  /** The current amount in cents above which the merchant's withdrawals need approval; null for none. */
   approval_above: number | null
-  /** The same for those that one of the operator's people asks for. */
+  /** The same for withdrawals requested by the operator's staff. */
   operator_approval_above: number | null
-  /** One of the operator's people asked for it. */
+  /** Whether the operator's staff requested it. */
   is_operators: boolean
-  /** Of one that looked like a duplicate: the last one of the same amount to the same key, before all one that left or may leave. */
+  /**
+   * For a suspected duplicate: the latest withdrawal of the same amount to the same key, preferably one that was or
+   * may be sent.
+   */
   earlier: { id: string; status: WithdrawalStatus; createdAt: string } | null
 }
 
-/** Those that wait for somebody, the longest first: of all merchants or of one. */
+/** Withdrawals pending review, those waiting longest first: of all merchants or of one. */
 export async function listHeld(
   db: Db,
   { merchantId, limit, offset }: { merchantId: string | null; limit: number; offset: number },
@@ -68,7 +71,7 @@ const columnsToDecide = sql`
   case when withdrawal_limits is null then 0 else operator_approval_above end as operator_approval_above,
   exists (select from users where 'user:' || email = record.requested_by and users.merchant_id is null) as is_operators, alike.earlier`
 
-/** Of the last few alike; how far the guard against duplicates looks back is minutes. */
+/** Searches the last few of the same amount and key: the duplicate check looks back only minutes. */
 const withEarlier = sql`
   join clients using (merchant_id)
   left join withdrawal_limits using (merchant_id)

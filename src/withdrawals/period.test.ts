@@ -17,7 +17,7 @@ it.each([
     'night 2026-03-02T23:00:00.000Z 2026-03-03T09:00:00.000Z',
   ],
   [
-    'the same night after midnight there',
+    'the same night after midnight in São Paulo',
     '2026-03-03T03:00:00.000Z',
     'night 2026-03-02T23:00:00.000Z 2026-03-03T09:00:00.000Z',
   ],
@@ -27,7 +27,7 @@ it.each([
     'night 2026-12-31T23:00:00.000Z 2027-01-01T09:00:00.000Z',
   ],
   ['a leap day', '2028-02-29T12:00:00.000Z', 'day 2028-02-29T09:00:00.000Z 2028-02-29T23:00:00.000Z'],
-  // Two hours behind, while there was summer time; and the night in which it began.
+  // Two hours behind UTC during summer time; and the night in which it started.
   ['a day in summer time', '2018-12-01T12:00:00.000Z', 'day 2018-12-01T08:00:00.000Z 2018-12-01T22:00:00.000Z'],
   ['a night of 9 hours', '2018-11-04T04:00:00.000Z', 'night 2018-11-03T23:00:00.000Z 2018-11-04T08:00:00.000Z'],
 ])('knows %s', (_, now, period) => {

@@ -1,6 +1,6 @@
 import { fromWallTime, toWallTime } from '../lib/brasilia.ts'
 
-/** The Central Bank's night, for which banks have limits of their own. */
+/** The Central Bank's night period, for which banks have separate limits. */
 const nightFromHour = 20
 const dayFromHour = 6
 

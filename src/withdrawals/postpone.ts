@@ -5,39 +5,42 @@ import type { Clock } from '../lib/clock.ts'
 import { updateCheckAt, type WithdrawalRow } from './store.ts'
 
 const dayMs = 24 * 60 * 60_000
-/** The sooner the younger: most unknown outcomes are known seconds later. */
+/** Pauses are short at first: most unknown outcomes are known seconds later. */
 const openPauseMs = { min: 5_000, max: 5 * 60_000 }
 const returnPauseMs = { min: 60_000, max: 7 * dayMs }
-/** For so long the Pix rules let a receiver send a payment back; after that the service looks no more. */
+/** How long the Pix rules let a receiver return a payment; after that the service stops checking. */
 const returnableMs = 90 * dayMs
 
-/** When the service looks again at a withdrawal whose outcome is open: after a tenth of the time that it has been so, within bounds. */
+/**
+ * When a withdrawal with an open outcome is checked next: after a tenth of the time it has been open, within bounds.
+ */
 function nextLook(row: WithdrawalRow, now: Date): Date {
   const since = (row.status_dates.at(-1) ?? row.created_at).getTime()
   return after(now, clamp((now.getTime() - since) / 10, openPauseMs))
 }
 
 /**
- * When it looks whether the receiver has sent it back: most of those are told of by a callback, and come within minutes, from a bank that could
- * not credit the account. Each pause is as long as the time that has passed, a week at most: some 25 questions in 90 days.
+ * When to check whether the receiver has returned the money: callbacks announce most returns, and most come within
+ * minutes, from a bank that could not credit the account. Each pause is as long as the time that has passed, a week
+ * at most: about 25 queries in 90 days.
  */
 export function nextReturnLook(processedAt: Date, now: Date): Date | null {
   const age = now.getTime() - processedAt.getTime()
   return age >= returnableMs ? null : after(now, clamp(age, returnPauseMs))
 }
 
-/** Looks at a withdrawal later, because what became of it could not be found out now. It is never taken for failed. */
+/** Postpones the check of a withdrawal whose outcome cannot be determined now. It never counts as failed. */
 export async function postponeCheck(
   deps: { db: Db; clock: Clock; log: Logger },
   row: WithdrawalRow,
   error: unknown,
 ): Promise<void> {
   if (!isOutage(error))
-    deps.log.error({ err: error, withdrawalId: row.id }, 'a withdrawal could not be looked after and will be again')
+    deps.log.error({ err: error, withdrawalId: row.id }, 'the check of a withdrawal failed and will be repeated')
   await scheduleCheck(deps, row)
 }
 
-/** When it is looked at next, unless its status has changed meanwhile. */
+/** Schedules the next check, unless the status has changed meanwhile. */
 export async function scheduleCheck(deps: { db: Db; clock: Clock }, row: WithdrawalRow): Promise<void> {
   const now = deps.clock.now()
   const { processed_date: processedAt } = row

@@ -9,18 +9,18 @@ import type { WithdrawalHold } from './status.ts'
 
 export type WithdrawalPreview = {
   pixKey: PixKey
-  /** Cents: what the receiver gets, what comes on top, and what there is. */
+  /** Cents: what the receiver gets, the fee on top, and the available balance. */
   amount: number
   fee: number
   available: number
-  /** What it would wait for. */
+  /** The review that it would need. */
   hold: WithdrawalHold | null
 }
 
 /**
- * What would become of a withdrawal if it were asked for now. It only reads, and promises nothing: others may be asked for meanwhile.
- *
- * @throws {AppError} `withdrawal_not_possible`, naming every limit that it goes beyond; `payouts_stopped`
+ * What would happen to a withdrawal if it were requested now. It only reads, and promises nothing: others may be
+ * requested meanwhile.
+ * | @throws {AppError} `withdrawal_not_possible`, naming every limit that it exceeds; `payouts_stopped`
  */
 export async function previewWithdrawal(
   { db, clock }: { db: Db; clock: Clock },

@@ -1,13 +1,13 @@
 import { AppError } from '../lib/errors.ts'
 import type { WithdrawalStatus } from './status.ts'
 
-/** The refusals that several operations share. */
+/** The errors that several operations share. */
 
 export function unknownWithdrawal(): AppError {
   return new AppError('not_found', { detail: 'There is no withdrawal with this id.' })
 }
 
-/** Only while it is PENDING nothing has been sent. */
+/** Nothing has been sent only while it is PENDING. */
 export function notPending(status: WithdrawalStatus): AppError {
   const message =
     status === 'PROCESSING'

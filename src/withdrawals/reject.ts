@@ -6,9 +6,9 @@ import { notPending, unknownWithdrawal } from './refusals.ts'
 import { findOwner, lockWithdrawal, type WithdrawalRow } from './store.ts'
 
 /**
- * The operator's no to a withdrawal of which nothing was sent, held or not: amount and fee are given back, and the merchant reads the reason.
- *
- * @throws {AppError} `not_found`, or `withdrawal_not_possible` once it is PROCESSING or settled
+ * The operator rejects a withdrawal that was not sent, pending review or not: amount and fee are returned, and the
+ * merchant sees the reason.
+ * | @throws {AppError} `not_found`, or `withdrawal_not_possible` once it is PROCESSING or settled
  */
 export async function rejectWithdrawal(
   deps: { db: Db; clock: Clock },
@@ -18,7 +18,7 @@ export async function rejectWithdrawal(
     const owner = await findOwner(tx, id)
     if (!owner) throw unknownWithdrawal()
     const row = await lockWithdrawal(tx, owner.merchant_id, id)
-    assert(row, 'a withdrawal that has an owner is there')
+    assert(row, 'a withdrawal that has an owner exists')
     if (row.status !== 'PENDING') throw notPending(row.status)
     const set = { error_message: reason }
     return await changeStatus(tx, row, { to: 'REJECTED', now: deps.clock.now(), checkAt: null, set })

@@ -43,7 +43,7 @@ export function registerWithdrawalRoutes(app: Server, deps: WithdrawalRoutesDeps
         summary: 'Withdraw to a PIX key',
         headers: IdempotencyHeaders,
         description:
-          'Amount and fee are set aside at once, and given back if the money does not leave. What becomes of it is told by webhook, and by fetching it.',
+          'Amount and fee are reserved at once, and returned if the money is not sent. A webhook reports the outcome, and GET returns it.',
         tags: ['Withdrawals'],
         querystring: NoQuery,
         body: CreateWithdrawalBody,
@@ -90,7 +90,7 @@ function registerReading(app: Server, deps: WithdrawalRoutesDeps): void {
       config: { access: { scope: 'withdrawal.read' } },
       schema: {
         summary: 'Search withdrawals',
-        description: `The same as \`GET /withdrawal\`, with the filters in the body: a PIX key does not belong into an address, which proxies log. ${csvDescription}`,
+        description: `The same as \`GET /withdrawal\`, with the filters in the body: a PIX key should not be in a URL, because proxies log URLs. ${csvDescription}`,
         tags: ['Withdrawals'],
         querystring: NoQuery,
         body: SearchWithdrawalsBody,
@@ -157,7 +157,7 @@ function registerStopping(app: Server, deps: WithdrawalRoutesDeps): void {
       config: { access: { scope: 'withdrawal.write' } },
       schema: {
         summary: 'Cancel a withdrawal',
-        description: 'While it is PENDING: nothing has been sent. Amount and fee are given back.',
+        description: 'While it is PENDING: nothing has been sent. Amount and fee are returned.',
         tags: ['Withdrawals'],
         params: WithdrawalParams,
         querystring: NoQuery,
@@ -178,7 +178,7 @@ function registerStopping(app: Server, deps: WithdrawalRoutesDeps): void {
       schema: {
         summary: 'Confirm a withdrawal that looks like a duplicate',
         description:
-          'One of the same amount to the same key, under another idempotency key, was asked for shortly before: `hold` is `duplicate`, and nothing is sent until this says that it is meant. One that needs the operator’s approval waits for that next.',
+          'When a withdrawal has the same amount and key as a recent one, under another idempotency key, its `hold` is `duplicate` and nothing is sent until this request confirms it. If it needs the operator’s approval, it waits for that next.',
         tags: ['Withdrawals'],
         params: WithdrawalParams,
         querystring: NoQuery,
@@ -193,7 +193,7 @@ function registerStopping(app: Server, deps: WithdrawalRoutesDeps): void {
   )
 }
 
-/** What a person does to a withdrawal, as the audit log has it. */
+/** What a person does to a withdrawal, for the audit log. */
 function about(action: ActionName, { merchant_id: merchantId, id: recordId }: WithdrawalRow) {
   return { action, merchantId, recordId }
 }

@@ -18,7 +18,7 @@ import {
 import { withdrawalHolds, withdrawalStatuses } from './status.ts'
 
 export const withdrawalAmountMin = 10
-/** An e-mail address is the longest of keys: the limit of the Central Bank's directory. */
+/** An e-mail address is the longest kind of key: the limit of the Central Bank's directory. */
 const pixKeyLengthMax = 77
 
 const PixKeyInput = Type.Object(
@@ -26,12 +26,12 @@ const PixKeyInput = Type.Object(
     key: Type.String({
       minLength: 1,
       maxLength: pixKeyLengthMax,
-      description: 'Formatted or bare; it is kept in its normal form',
+      description: 'Formatted or bare; stored in normal form',
     }),
     type: Type.Enum(['CPF', 'CNPJ', 'EMAIL', 'PHONE', 'EVP']),
   },
   {
-    // So that a key that is none of its type is told together with all other faults of the request.
+    // So that a key that does not match its type is reported together with all other errors of the request.
     allOf: (['CPF', 'CNPJ', 'EMAIL', 'PHONE', 'EVP'] as const).map((type) => ({
       if: { properties: { type: { const: type } }, required: ['type'] },
       // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
@@ -48,7 +48,7 @@ export const CreateWithdrawalBody = Type.Object(
     webhookUrl: Type.Optional(WebhookUrl),
     externalCode: Type.Optional(Reference('Your reference; need not be unique')),
     idempotencyKey: Reference(
-      'The same key and content give the same withdrawal, however often they are sent. The header Idempotency-Key does the same',
+      'Requests with the same key and content return the same withdrawal. May be sent as the header Idempotency-Key',
     ),
     metadata: Type.Optional(Metadata),
   },
@@ -71,7 +71,7 @@ export type CreateWithdrawalInput = Static<typeof CreateWithdrawalBody>
 const Hold = Type.Optional(
   Type.Enum([...withdrawalHolds], {
     description:
-      'There while nothing is sent because it waits: for the operator (approval), or because it looks like one of shortly before (duplicate), for POST /withdrawal/{id}/confirm',
+      'Present while it is pending review and not sent: it waits for the operator (approval), or it looks like a recent one and waits for POST /withdrawal/{id}/confirm (duplicate)',
   }),
 )
 
@@ -101,16 +101,14 @@ export const WithdrawalView = Type.Object({
   hold: Hold,
   statusHistory: StatusHistory(withdrawalStatuses),
   updatedAt: DateTime('Last change'),
-  amountWithdrawn: Type.Optional(Type.Integer({ description: 'Cents that left' })),
-  processedDate: Type.Optional(DateTime('When the bank carried it out')),
-  errorMessage: Nullable('string', 'Why it failed, was rejected or came back'),
+  amountWithdrawn: Type.Optional(Type.Integer({ description: 'Cents sent' })),
+  processedDate: Type.Optional(DateTime('When the bank executed it')),
+  errorMessage: Nullable('string', 'Why it failed, was rejected or was returned'),
   endToEnd: Type.Optional(Type.String({ description: 'endToEndId of the Pix' })),
   payer: Type.Optional(AccountHolderView),
   receiver: Type.Optional(AccountHolderView),
   pixKey: Type.Optional(PixKeyView),
-  feeAmount: Type.Optional(
-    Type.Integer({ description: 'Cents on top of the amount; given back if it does not leave' }),
-  ),
+  feeAmount: Type.Optional(Type.Integer({ description: 'Cents on top of the amount; returned if it is not sent' })),
 })
 
 export type WithdrawalWire = Static<typeof WithdrawalView>

@@ -5,7 +5,7 @@ import { enqueueJob } from '../jobs/jobs.ts'
 export const sendJob = 'withdrawals.send'
 export type SendPayload = { merchantId: string; id: string }
 
-/** Has a withdrawal sent, in the commit that lets it go. */
+/** Enqueues the sending of a withdrawal, in the commit that releases it. */
 export async function enqueueSend(tx: Tx, row: { merchant_id: string; id: string }): Promise<void> {
   await enqueueJob(tx, {
     name: sendJob,

@@ -11,13 +11,16 @@ import { postponeCheck, scheduleCheck } from './postpone.ts'
 import { book, type SettleWithdrawalDeps } from './settle.ts'
 import { insertReference, lockWithdrawal, updateAsked, type WithdrawalRow } from './store.ts'
 
-/** While an answer may still come nobody else looks: longer than all that the adapter asks for one, ten seconds each at most. */
+/**
+ * While a response may still arrive no other process checks: longer than all of the adapter's requests for one
+ * payout, ten seconds each at most.
+ */
 export const sendLeaseMs = 120_000
 
 /**
- * Sends a PENDING withdrawal that nothing holds: PROCESSING in one commit, then the acquirer is asked outside of any, then what it said is
- * booked in another. It is sent here at most once: whoever finds it PROCESSING reads back before anything else. While money is stopped it
- * stays as it is, and the sweep tries again.
+ * Sends a PENDING withdrawal that needs no review: PROCESSING in one commit, then the request to the acquirer outside
+ * of any, then its result in another. It is sent here at most once: a process that finds it PROCESSING first looks
+ * the payout up. While payouts are frozen it stays as it is, and the sweep tries again.
  */
 export async function sendWithdrawal(
   deps: SettleWithdrawalDeps,
@@ -29,7 +32,7 @@ export async function sendWithdrawal(
   await askToSend(deps, { row, firstAskedAt: null })
 }
 
-/** The same once more, for a PROCESSING withdrawal of which the acquirer knows nothing: the first request may be under way there still. */
+/** Sends a PROCESSING withdrawal again that the acquirer does not know: the first request may still be on its way. */
 export async function sendAgain(deps: SettleWithdrawalDeps, row: WithdrawalRow): Promise<void> {
   const now = deps.clock.now()
   const isUnderWay = mayBeUnderWay(row.asked_at ?? row.status_dates.at(-1) ?? null, now)
@@ -39,7 +42,7 @@ export async function sendAgain(deps: SettleWithdrawalDeps, row: WithdrawalRow):
   await askToSend(deps, { row: { ...row, asked_at: askedAt }, firstAskedAt }, async (refused, payouts) => {
     if (!isUnderWay) return refused
     await updateAsked(deps.db, row, askedAt, row.asked_at)
-    // Only what it says of that very payout is certain.
+    // Only what the acquirer says about that very payout is certain.
     return (await payouts.find(toPayoutKey(row))) ?? { outcome: 'processing', endToEndId: null }
   })
 }
@@ -47,9 +50,10 @@ export async function sendAgain(deps: SettleWithdrawalDeps, row: WithdrawalRow):
 type Refused = Extract<MoneyOut, { outcome: 'refused' }>
 
 /**
- * Asks the acquirer to send a PROCESSING withdrawal, under our own id. An outcome that is not known is none: it is asked for later.
- *
- * @param weigh what a refusal is worth: that of a first request is certain, unless it was asked to send it again meanwhile
+ * Asks the acquirer to send a PROCESSING withdrawal, under our own id. An unknown outcome is not recorded: it is
+ * looked up later.
+ * | @param weigh decides whether a refusal is certain: that of a first request is, unless the request was repeated
+ * meanwhile
  */
 async function askToSend(
   deps: SettleWithdrawalDeps,
@@ -63,7 +67,7 @@ async function askToSend(
     if (prepared.outcome === 'refused') return await bookRefused(deps, row, prepared)
     const { reference } = prepared
     const answer = await payouts.send({ ...toOrder(row), reference, firstAskedAt })
-    // Before anything else: it is the only way to ask about this payout again.
+    // First of all: the reference is the only way to look this payout up again.
     if ('reference' in answer && answer.reference) await keepReference(deps, row, answer.reference)
     const outcome = answer.outcome === 'refused' ? await weigh(answer, payouts) : answer
     const booked = await book(
@@ -74,12 +78,15 @@ async function askToSend(
     )
     if (booked === 'open') await scheduleCheck(deps, row)
   } catch (error) {
-    // Whatever it was: the money may have left.
+    // Whatever the error was: the money may have been sent.
     await postponeCheck(deps, row, error)
   }
 }
 
-/** Has the acquirer name a payout where it does so before money moves, and keeps the name. Null: the withdrawal has moved on. */
+/**
+ * For acquirers that assign a reference before money moves: requests it and stores it. Null: the status has changed
+ * meanwhile.
+ */
 async function prepare(
   deps: SettleWithdrawalDeps,
   row: WithdrawalRow,
@@ -89,12 +96,15 @@ async function prepare(
     return { outcome: 'prepared', reference: row.acquirer_reference }
   const prepared = await payouts.prepare(toOrder(row))
   if (prepared.outcome === 'refused') return prepared
-  // Another process may have been quicker: then its name is the one.
+  // Another process may have been faster: its reference counts.
   const reference = await insertReference(deps.db, row, prepared.reference)
   return reference === null ? null : { outcome: 'prepared', reference }
 }
 
-/** Nothing was sent, unless another process has had the payout named meanwhile: then it may be under way. */
+/**
+ * Records a refusal: nothing was sent, unless another process has received a reference meanwhile; then the payout may
+ * be in progress.
+ */
 async function bookRefused(deps: SettleWithdrawalDeps, row: WithdrawalRow, refused: Refused): Promise<void> {
   await book(deps, row, refused, (before) => before.acquirer_reference !== null)
 }
@@ -104,7 +114,7 @@ async function keepReference(deps: SettleWithdrawalDeps, row: WithdrawalRow, ref
   if (kept !== null && kept !== reference)
     deps.log.error(
       { withdrawalId: row.id, acquirer: row.acquirer },
-      'the acquirer has two payouts for one withdrawal: look at both there',
+      'the acquirer has two payouts for one withdrawal: check both at the acquirer',
     )
 }
 
@@ -112,19 +122,21 @@ function toOrder({ id, amount, pix_key: key, pix_key_type: type }: WithdrawalRow
   return { payoutId: toTxid(id), amount: cents(amount), pixKey: { key, type } }
 }
 
-/** By what the acquirer knows it. */
+/** The ids by which the acquirer knows the payout. */
 export function toPayoutKey({ id, acquirer_reference: reference }: WithdrawalRow): PayoutKey {
   return { payoutId: toTxid(id), reference }
 }
 
-/** The acquirer that a withdrawal was made for. Throws {@link AcquirerUnavailable} where it can no longer be asked. */
+/**
+ * The acquirer that a withdrawal was created for. Throws {@link AcquirerUnavailable} when it can no longer be asked.
+ */
 export function payoutsOf(deps: SettleWithdrawalDeps, row: WithdrawalRow): { acquirer: Acquirer; payouts: Payouts } {
   const acquirer = deps.acquirers.named(row.acquirer)
   assert(acquirer.payouts, 'the acquirer of a withdrawal sends money out')
   return { acquirer, payouts: acquirer.payouts }
 }
 
-/** Whether money may leave now. */
+/** Whether payouts are frozen. */
 export async function isStopped(db: Parameters<typeof assertPayoutsAllowed>[0]): Promise<boolean> {
   try {
     await assertPayoutsAllowed(db)
@@ -135,7 +147,10 @@ export async function isStopped(db: Parameters<typeof assertPayoutsAllowed>[0]):
   }
 }
 
-/** PENDING to PROCESSING; null when there is nothing to send: it was canceled, is held or under way, or money is stopped. */
+/**
+ * PENDING to PROCESSING; null when there is nothing to send: it was canceled, is pending review or in progress, or
+ * payouts are frozen.
+ */
 async function begin(
   deps: SettleWithdrawalDeps,
   tx: Tx,

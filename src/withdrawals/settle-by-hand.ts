@@ -11,13 +11,16 @@ import { nextReturnLook } from './postpone.ts'
 import { notPossible, unknownWithdrawal } from './refusals.ts'
 import { findOwner, findWithdrawal, isEndToEndKnown, lockWithdrawal, type WithdrawalRow } from './store.ts'
 
-/** What a person read in the PSP's account statement: the endToEndId of the payout, or null where it is not there. */
+/** What a person read in the PSP's account statement: the endToEndId of the payout, or null when it is not there. */
 export type Seen = { endToEndId: string | null; reason: string }
 
 const hourMs = 60 * 60_000
-/** No acquirer repeats a request for a payout for longer than an hour. What it says later that only a person can find out stays so. */
+/**
+ * No acquirer repeats a payout request for longer than an hour. After that, an outcome that only a person can
+ * determine stays so.
+ */
 const repeatedMs = hourMs
-/** By then a request that was repeated last is in the PSP's statement, if the PSP took it. */
+/** By then the last repeated request is in the PSP's statement, if the PSP accepted it. */
 const openMsMin = 2 * hourMs
 /** How far the PSP's clock may be behind ours. */
 const clockSkewMs = 5 * 60_000
@@ -41,11 +44,11 @@ export const settlementProposal: ProposalKind = {
 }
 
 /**
- * Proposes what became of a payout whose answer was lost at a PSP that cannot be asked again (Banco Inter). Nothing changes before another person
- * has approved it.
- *
- * @param by who proposes, as the audit log names people
- * @throws {AppError} `not_found`, or `withdrawal_not_possible` while the service may still find out by itself, or the endToEndId cannot be its
+ * Proposes the outcome of a payout whose response was lost at a PSP that cannot be queried (Banco Inter). Nothing
+ * changes until another person has approved it.
+ * | @param by who proposes, as the audit log names people
+ * @throws {AppError} `not_found`, or `withdrawal_not_possible` while the service may still determine the outcome
+ * automatically, or when the endToEndId cannot be that of this withdrawal
  */
 export async function proposeSettlement(
   { db, clock }: { db: Db; clock: Clock },
@@ -80,7 +83,7 @@ async function assertSettleable(tx: Tx, row: WithdrawalRow, { seen, now }: { see
       field: 'status',
       code: 'still_asked',
       message:
-        'is PROCESSING and the service still asks the acquirer what became of it. A person enters the outcome only two hours after it was sent, and only where the acquirer cannot be asked any more',
+        'is PROCESSING and the service still queries the acquirer. A person can enter the outcome only two hours after it was sent, and only if the acquirer cannot be queried any more',
     })
   }
   const { endToEndId } = seen
@@ -91,11 +94,11 @@ async function assertSettleable(tx: Tx, row: WithdrawalRow, { seen, now }: { see
     throw notPossible({
       field: 'endToEndId',
       code: 'invalid',
-      message: 'must be an E with 31 characters, of a payment that was made after the withdrawal was created',
+      message: 'must be an E followed by 31 characters, of a payment made after the withdrawal was created',
     })
   }
   if (await isEndToEndKnown(tx, endToEndId)) {
-    throw notPossible({ field: 'endToEndId', code: 'duplicate', message: 'is that of another withdrawal' })
+    throw notPossible({ field: 'endToEndId', code: 'duplicate', message: 'belongs to another withdrawal' })
   }
 }
 

@@ -18,16 +18,15 @@ export type SettleWithdrawalDeps = {
   wakeDeliveries: () => void
 }
 
-/** changed: something was booked now; settled: its outcome is known and nothing is new; open: not known yet. */
+/** changed: something was recorded now. settled: the outcome is known and nothing is new. open: not known yet. */
 export type Booked = 'changed' | 'settled' | 'open'
 
 const canHaveLeft: ReadonlySet<WithdrawalStatus> = new Set(['PROCESSED', 'REFUNDED'])
 
 /**
- * Books what the acquirer says of a payout: status, history, money and event in one commit. However often it is called, and by whomever at
- * once, each outcome is booked once.
- *
- * @param isOutdated whether what was found no longer counts for the withdrawal as it is by now
+ * Records the acquirer's answer about a payout: status, history, ledger and event in one commit. Safe to repeat and
+ * to run concurrently: each outcome is recorded once.
+ * | @param isOutdated whether the answer no longer applies to the withdrawal in its current state
  */
 export async function book(
   deps: SettleWithdrawalDeps,
@@ -44,7 +43,7 @@ export async function book(
   if (found.outcome === 'done' && !canHaveLeft.has(after.status)) {
     deps.log.error(
       { withdrawalId: id, status: before.status },
-      'the acquirer sent a withdrawal out that was not to be sent',
+      'the acquirer sent a withdrawal that should not have been sent',
     )
   }
   if (after !== before) {
@@ -54,7 +53,7 @@ export async function book(
   return after.status === 'PENDING' || after.status === 'PROCESSING' ? 'open' : 'settled'
 }
 
-/** As far as it leads from where the withdrawal is. Sent and sent back may be told of at once. */
+/** Applies every allowed transition. The payout and its return may be reported together. */
 async function move(
   deps: SettleWithdrawalDeps,
   tx: Tx,
@@ -68,8 +67,8 @@ async function move(
 }
 
 /**
- * What came back of a withdrawal, by now and in all: it is REFUNDED with the first part, since that is money that the receiver did not
- * want. What comes later is the merchant's too.
+ * Records the total that was returned of a withdrawal so far. It is REFUNDED with the first part, because the
+ * receiver did not want the money. Later parts are the merchant's too.
  */
 async function bookReturned(
   tx: Tx,

@@ -14,17 +14,17 @@ afterAll(async () => await database.drop())
 const pairs = withdrawalStatuses.flatMap((from) => withdrawalStatuses.map((to) => [from, to] as const))
 const status = fc.constantFrom(...withdrawalStatuses)
 
-it.each(pairs)('moves in code and database alike: from %s to %s', async (from, to) => {
+it.each(pairs)('allows the same transitions in code and database: from %s to %s', async (from, to) => {
   const path = findPath(from)
   await expect(insert(path)).resolves.toBeNull()
   expect(await insert([...path, to])).toBe(withdrawalMoves[from].includes(to) ? null : 'withdrawals_moves_allowed')
 })
 
-it.each(withdrawalStatuses)('is created PENDING only: %s', async (initial) => {
+it.each(withdrawalStatuses)('can only be created as PENDING: %s', async (initial) => {
   expect(await insert([initial])).toBe(initial === 'PENDING' ? null : 'withdrawals_moves_allowed')
 })
 
-it('has one table in code and database for any history', async () => {
+it('has the same transitions in code and database, for any history', async () => {
   const histories = fc.sample(fc.array(status, { minLength: 1, maxLength: 6 }), 1000)
   const rows = await database.db.query<{ allowed: boolean }>(sql`
     select withdrawal_moves_are_allowed(array(select json_array_elements_text(statuses))) as allowed
@@ -32,7 +32,7 @@ it('has one table in code and database for any history', async () => {
   expect(rows.map(({ allowed }) => allowed)).toEqual(histories.map(isAllowed))
 })
 
-it('ends where nothing more can happen, and never returns to where money was only reserved', () => {
+it('ends in final statuses, and never returns to one in which money was only reserved', () => {
   const ends = withdrawalStatuses.filter((from) => withdrawalMoves[from].length === 0)
   expect(ends).toEqual(['FAILED', 'CANCELED', 'REFUNDED', 'REJECTED'])
   expect(Object.values(withdrawalMoves).flat()).not.toContain('PENDING')
@@ -46,7 +46,7 @@ function isAllowed(statuses: WithdrawalStatus[]): boolean {
   })
 }
 
-/** The shortest history that ends so. */
+/** The shortest history that ends in this status. */
 function findPath(to: WithdrawalStatus): WithdrawalStatus[] {
   const paths: WithdrawalStatus[][] = [['PENDING']]
   for (const path of paths) {
@@ -57,7 +57,7 @@ function findPath(to: WithdrawalStatus): WithdrawalStatus[] {
   throw new Error(`No history leads to ${to}`)
 }
 
-/** Writes a row with this history and gives the constraint that refused it, or null. */
+/** Writes a row with this history, and returns the constraint that refused it, or null. */
 async function insert(statuses: string[]): Promise<string | null> {
   return await database.db
     .query(sql`

@@ -11,10 +11,10 @@ export const withdrawalStatuses = [
 
 export type WithdrawalStatus = (typeof withdrawalStatuses)[number]
 
-/** Every move that is allowed, and no other. The database holds the same table, as a check on each row's history. */
+/** Every allowed transition, and no other. The database has the same table, as a check on each row's history. */
 export const withdrawalMoves: Readonly<Record<WithdrawalStatus, readonly WithdrawalStatus[]>> = {
   PENDING: ['PROCESSING', 'CANCELED', 'REJECTED'],
-  // Failed only when it is certain that nothing left.
+  // FAILED only when it is certain that nothing was sent.
   PROCESSING: ['PROCESSED', 'FAILED'],
   PROCESSED: ['REFUNDED'],
   FAILED: [],
@@ -24,8 +24,8 @@ export const withdrawalMoves: Readonly<Record<WithdrawalStatus, readonly Withdra
 }
 
 /**
- * Why a PENDING withdrawal waits for somebody. A duplicate waits for the merchant, and then, where it needs one, for the operator's
- * approval; the operator's approval lets either go.
+ * Why a PENDING withdrawal is pending review. A suspected duplicate waits for the merchant, and then, if it needs
+ * one, for the operator's approval. The operator's approval releases either.
  */
 export const withdrawalHolds = ['approval', 'duplicate'] as const
 

@@ -5,7 +5,7 @@ import { fromTxid, toTxid } from '../pix/ids.ts'
 import type { PixKeyType } from '../pix/key.ts'
 import type { WithdrawalHold, WithdrawalStatus } from './status.ts'
 
-/** What a withdrawal has from its creation and keeps. */
+/** The fields set at creation that never change. */
 type CreatedFields = {
   id: string
   merchant_id: string
@@ -20,13 +20,13 @@ type CreatedFields = {
   pix_key_type: PixKeyType
   metadata: Record<string, unknown> | null
   created_at: Date
-  /** The person who asked for it, as the audit log names people; null: a shop, by its token. */
+  /** The person who requested it, as the audit log names people; null: a merchant, by its token. */
   requested_by: string | null
-  /** What the answer to its creation said. */
+  /** The review reason that the response to its creation contained. */
   hold_at_birth: WithdrawalHold | null
 }
 
-/** What changes with its status. */
+/** The fields that change with the status. */
 export type Changeable = {
   statuses: WithdrawalStatus[]
   status_dates: Date[]
@@ -43,13 +43,13 @@ export type WithdrawalRow = CreatedFields &
   Changeable & {
     status: WithdrawalStatus
     hold: WithdrawalHold | null
-    /** When the acquirer was last asked to send it once more, whatever it answered; a repeat that it refused leaves it. */
+    /** When the acquirer was last asked to send it again, whatever it answered; a refused repeat does not change it. */
     asked_at: Date | null
-    /** What the acquirer calls it, where it has an id of its own. It is written once. */
+    /** The acquirer's own id of it, if it assigns one. It is written once. */
     acquirer_reference: string | null
   }
 
-/** It is created PENDING, and waits for what `hold_at_birth` says. */
+/** It is created PENDING, and pending review if `hold_at_birth` gives a reason. */
 export type NewWithdrawal = CreatedFields & { check_at: Date | null }
 
 export const withdrawalColumns = sql`
@@ -98,7 +98,7 @@ export async function findWithdrawalByKey(
   return rows[0] ?? null
 }
 
-/** Whose withdrawal it is, where all that is known is the id that the acquirer was given. */
+/** The owner of a withdrawal, when only the id that the acquirer received is known. */
 export async function findOwner(db: Db | Tx, id: string): Promise<{ id: string; merchant_id: string } | null> {
   const rows = await db.query<{ id: string; merchant_id: string }>(sql`
     select id, merchant_id from withdrawals where id = ${id}`)
@@ -111,7 +111,7 @@ export async function lockWithdrawal(tx: Tx, merchantId: string, id: string): Pr
   return rows[0] ?? null
 }
 
-/** Writes a new status with all that comes with it; it waits for nobody any more. The row must be locked and be as `row` says. */
+/** Writes a new status with everything that comes with it; any review ends. The row must be locked and current. */
 export async function updateWithdrawal(
   tx: Tx,
   row: WithdrawalRow,
@@ -129,7 +129,7 @@ export async function updateWithdrawal(
   return rows[0] ?? null
 }
 
-/** More of a locked REFUNDED withdrawal came back. */
+/** Records that more of a locked REFUNDED withdrawal was returned. */
 export async function updateReturned(
   tx: Tx,
   row: WithdrawalRow,
@@ -144,7 +144,7 @@ export async function updateReturned(
   return rows[0] ?? null
 }
 
-/** What of a locked withdrawal has been booked as sent back. */
+/** The amount of a locked withdrawal that is recorded as returned. */
 export async function sumReturned(tx: Tx, row: WithdrawalRow): Promise<number> {
   const rows = await tx.query<{ sum: number }>(sql`
     select coalesce(sum(amount), 0) as sum from ledger_transfers
@@ -152,7 +152,7 @@ export async function sumReturned(tx: Tx, row: WithdrawalRow): Promise<number> {
   return rows[0]?.sum ?? 0
 }
 
-/** Lets a locked PENDING withdrawal go (null), or has it wait for another reason. */
+/** Ends the review of a locked PENDING withdrawal (null), or gives it another reason. */
 export async function updateHold(
   tx: Tx,
   row: WithdrawalRow,
@@ -165,7 +165,7 @@ export async function updateHold(
   return rows[0] ?? null
 }
 
-/** Unless it has moved on meanwhile: the next check is then another's. */
+/** Does nothing if the status has changed meanwhile: the next check is then scheduled by that change. */
 export async function updateCheckAt(
   db: Db,
   row: Pick<WithdrawalRow, 'id' | 'merchant_id' | 'status'>,
@@ -176,7 +176,10 @@ export async function updateCheckAt(
     where id = ${row.id} and merchant_id = ${row.merchant_id} and status = ${row.status} and check_at is not null`)
 }
 
-/** Writes that the acquirer is about to be asked to send it once more, or puts back when it was; false when somebody else asks. */
+/**
+ * Writes that the acquirer is about to be asked to send it again, or restores the former value. Returns false when
+ * another process is asking.
+ */
 export async function updateAsked(db: Db, row: WithdrawalRow, from: Date | null, to: Date | null): Promise<boolean> {
   const rows = await db.query(sql`
     update withdrawals set asked_at = ${to}
@@ -186,7 +189,10 @@ export async function updateAsked(db: Db, row: WithdrawalRow, from: Date | null,
   return rows.length === 1
 }
 
-/** Writes what the acquirer calls a PROCESSING withdrawal, unless it has a name already; gives the name that it has. Null: it has moved on. */
+/**
+ * Writes the acquirer's id of a PROCESSING withdrawal, unless it has one already; returns the stored id. Null: the
+ * status has changed meanwhile.
+ */
 export async function insertReference(db: Db, row: WithdrawalRow, reference: string): Promise<string | null> {
   const rows = await db.query<{ acquirer_reference: string }>(sql`
     update withdrawals set acquirer_reference = coalesce(acquirer_reference, ${reference})
@@ -195,14 +201,14 @@ export async function insertReference(db: Db, row: WithdrawalRow, reference: str
   return rows[0]?.acquirer_reference ?? null
 }
 
-/** By what the acquirer knows one of our payouts. */
+/** The ids by which the acquirer knows one of our payouts. */
 export async function findPayoutKey(db: Db | Tx, payoutId: string): Promise<PayoutKey> {
   const rows = await db.query<{ acquirer_reference: string | null }>(sql`
     select acquirer_reference from withdrawals where id = ${fromTxid(payoutId)}`)
   return { payoutId, reference: rows[0]?.acquirer_reference ?? null }
 }
 
-/** Our ids of payouts that an acquirer names in its own way. */
+/** Our ids of payouts that an acquirer identifies by its own ids. */
 export async function findPayoutIds(db: Db, acquirer: string, references: string[]): Promise<Map<string, string>> {
   const rows = await db.query<{ id: string; acquirer_reference: string }>(sql`
     select id, acquirer_reference from withdrawals
@@ -210,7 +216,7 @@ export async function findPayoutIds(db: Db, acquirer: string, references: string
   return new Map(rows.map(({ id, acquirer_reference }) => [acquirer_reference, toTxid(id)]))
 }
 
-/** Takes withdrawals in one of these statuses whose check is due; until the lease ends nobody else is given them. */
+/** Takes withdrawals in one of these statuses whose check is due; no other process gets them until the lease ends. */
 export async function claimDueWithdrawals(
   db: Db,
   statuses: readonly WithdrawalStatus[],
@@ -224,7 +230,7 @@ export async function claimDueWithdrawals(
     returning ${withdrawalColumns}`)
 }
 
-/** Whether a withdrawal of anybody was sent under this id. Rarely asked, so that no index is kept for it. */
+/** Whether any withdrawal was sent with this id. Needed so rarely that it has no index. */
 export async function isEndToEndKnown(tx: Tx, endToEndId: string): Promise<boolean> {
   const rows = await tx.query(sql`select from withdrawals where end_to_end = ${endToEndId} limit 1`)
   return rows.length > 0

@@ -12,8 +12,9 @@ export type UnequalTransfer = {
 }
 
 /**
- * Transfers that a withdrawal must have by its status and has not, or not so; and those of withdrawals that it may not have, or of none.
- * What a debt took of money that came back, and how much a receiver sent back, are looked at by {@link findReturnsOutOfRange}.
+ * Transfers that a withdrawal must have in its status and that are missing or different; and transfers that should
+ * not exist, or that belong to no withdrawal. {@link findReturnsOutOfRange} checks what a debt took of returned
+ * money, and how much a receiver returned.
  */
 export async function findUnequalTransfers(db: Db | Tx, among: Among): Promise<UnequalTransfer[]> {
   return await db.query<UnequalTransfer>(sql`
@@ -32,7 +33,7 @@ export async function findUnequalTransfers(db: Db | Tx, among: Among): Promise<U
       where step.amount > 0 and (step.statuses is null or w.status = any (step.statuses))
         and ${isAmong(among, 'w.merchant_id', 'w.id')}
     ), posted as (
-      -- As sums: a transfer that was added to a past event is not hidden by its like.
+      -- Compared as sums: a transfer that was added to a past event is not hidden by an equal one.
       select merchant_id, record_id, event_key, kind, debit, credit, sum(amount) as amount
       from ${plainTransfers}
       where (record_type = 'withdrawal' or kind like 'withdrawal_%') and kind not in ('debt_repaid', 'withdrawal_returned')
@@ -57,8 +58,8 @@ export type Returned = {
 }
 
 /**
- * Withdrawals that are REFUNDED with nothing back, or with more than was sent, or that got something back without being so; debts that
- * were repaid with more than came back or was released; and either of them twice in one event.
+ * Withdrawals that are REFUNDED with nothing returned or with more than was sent, or with something returned and not
+ * REFUNDED; debts repaid with more than was returned or released; and either of them twice in one event.
  */
 export async function findReturnsOutOfRange(db: Db | Tx, among: Among): Promise<Returned[]> {
   return await db.query<Returned>(sql`
@@ -67,7 +68,7 @@ export async function findReturnsOutOfRange(db: Db | Tx, among: Among): Promise<
         coalesce(sum(amount) filter (where kind = 'withdrawal_returned' and debit = 'acquirer' and credit = 'available'), 0) as returned,
         coalesce(sum(amount) filter (where kind = 'withdrawal_released'), 0) as released,
         coalesce(sum(amount) filter (where kind = 'debt_repaid'), 0) as repaid,
-        -- How much came back stands nowhere else, so the sums alone would hide it.
+        -- The returned amount is stored nowhere else, so the sums alone would hide it.
         count(*) filter (where kind in ('withdrawal_returned', 'debt_repaid'))
           > count(distinct (event_key, kind)) filter (where kind in ('withdrawal_returned', 'debt_repaid')) as is_doubled
       from ${plainTransfers}
@@ -85,7 +86,7 @@ export async function findReturnsOutOfRange(db: Db | Tx, among: Among): Promise<
       or is_doubled`)
 }
 
-/** Withdrawals that were asked for or carried out in the window. */
+/** Withdrawals that were requested or executed in the window. */
 export async function findTouched(db: Db | Tx, window: Window): Promise<RecordKey[]> {
   return await db.query<RecordKey>(sql`
     select merchant_id as "merchantId", id from withdrawals where ${isWithin(window, 'created_at')}

@@ -48,7 +48,7 @@ async function withdrawal(status: string): Promise<void> {
   })
 }
 
-/** Looks at what these transfers would make of it. As their owner they cannot be deleted: the commit is taken back. */
+/** Checks what these transfers would lead to. Even their owner cannot delete them, so the commit is rolled back. */
 async function breachesWith(transfers: Transfer[]): Promise<string[]> {
   const found: string[] = []
   const undo = new Error('taken back')
@@ -75,7 +75,7 @@ async function breachesWith(transfers: Transfer[]): Promise<string[]> {
 }
 
 it.each(Object.entries(right))(
-  'finds nothing wrong where a withdrawal that is %s has its transfers',
+  'finds nothing wrong when a withdrawal that is %s has its transfers',
   async (status, transfers) => {
     await withdrawal(status)
     expect(await breachesWith(transfers)).toEqual([])
@@ -114,7 +114,7 @@ it.each<[string, string, Transfer[]]>([
 })
 
 it.each<[string, string, Transfer[]]>([
-  ['is REFUNDED with nothing back', 'REFUNDED', [reserved, sent, fee]],
+  ['is REFUNDED with nothing returned', 'REFUNDED', [reserved, sent, fee]],
   ['got back more than was sent', 'REFUNDED', [reserved, sent, fee, of(returned, 1_001)]],
   ['got something back and is not REFUNDED', 'PROCESSED', [reserved, sent, fee, returned]],
   ['repaid a debt with nothing', 'PROCESSED', [reserved, sent, fee, repaid]],

@@ -4,15 +4,15 @@ import type { Breach, Verification } from '../ledger/verify.ts'
 import { findReturnsOutOfRange, findTouched, findUnequalTransfers } from './verify-store.ts'
 
 /**
- * What must hold between withdrawals and the ledger: each has exactly the transfers of its status, and there are none without their
- * withdrawal. Status and transfers are of one commit, so it holds at any moment.
+ * What must hold between withdrawals and the ledger at any moment, because status and transfers share a commit: each
+ * withdrawal has exactly the transfers of its status, and every transfer has its withdrawal.
  */
 export async function findWithdrawalBreaches(db: Db | Tx, among: Among = null): Promise<Breach[]> {
   const unequal = (await findUnequalTransfers(db, among)).map((row) => ({
     rule: 'withdrawal_transfers',
     merchantId: row.merchant_id,
     recordId: row.record_id,
-    detail: `${describe(row.status)} is to have ${row.expected ?? 'no'} cents as ${row.kind} of ${row.event_key}, and has ${row.posted ?? 'none'}`,
+    detail: `${describe(row.status)} should have ${row.expected ?? 'no'} cents as ${row.kind} of ${row.event_key}, and has ${row.posted ?? 'none'}`,
   }))
   const returns = (await findReturnsOutOfRange(db, among)).map((row) => ({
     rule: 'withdrawal_returned',

@@ -2,7 +2,7 @@ import { toStatusHistoryView } from '../http/history.ts'
 import type { WithdrawalWire } from './schema.ts'
 import type { WithdrawalRow } from './store.ts'
 
-/** A withdrawal as list, fetch and webhooks show it. */
+/** A withdrawal as in list, fetch and webhooks. */
 export function toWithdrawalView(row: WithdrawalRow): WithdrawalWire {
   return {
     id: row.id,
@@ -28,7 +28,7 @@ export function toWithdrawalView(row: WithdrawalRow): WithdrawalWire {
   }
 }
 
-/** The answer to a create: made of its initial fields, so a replay returns the same bytes. */
+/** The response to a create: made of its initial fields, so a replay returns the same bytes. */
 export function toWithdrawalCreatedView(row: WithdrawalRow) {
   return {
     id: row.id,

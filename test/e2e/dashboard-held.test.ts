@@ -92,7 +92,7 @@ describe('a payment that names no charge', () => {
     const { held } = await payOrphan(service, { amount: 900 })
     const { id } = await payOne(service, 900)
     const refused = await send(people.finance, `/orphan/${held.id}/match`, { transactionId: id })
-    expect([refused.status, refused.body.detail]).toEqual([422, expect.stringContaining('it was paid already')])
+    expect([refused.status, refused.body.detail]).toEqual([422, expect.stringContaining('it is already paid')])
     const unknown = await send(people.finance, `/orphan/${held.id}/match`, { transactionId: randomUUID() })
     expect(unknown.status).toBe(404)
     const { id: other } = await charge(service, { amount: 901 })

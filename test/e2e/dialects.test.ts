@@ -65,7 +65,7 @@ it.each(dialectNames)(
       await eventually(async () => (await shop.call(`/withdrawal/${withdrawal.body.id}`)).body.status === 'PROCESSED')
     } else {
       expect(withdrawal).toMatchObject({ status: 422, body: { code: 'withdrawal_not_possible' } })
-      expect(JSON.stringify(withdrawal.body)).toContain('no acquirer of this service sends money out')
+      expect(JSON.stringify(withdrawal.body)).toContain('no configured acquirer sends payouts')
     }
     expect(await checked).toContain('It supports all that Guichê needs.')
     expect(await findBreaches(shop.db)).toEqual([])

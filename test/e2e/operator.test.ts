@@ -287,7 +287,7 @@ describe('guiche infraction', () => {
     const id = await pay(3000)
     const before = await balances()
     const open = ['infraction', 'open', '--transaction', id]
-    await cli.expectFailure([...open, '--amount', '3001'], /amount must be from 1 to the 3000 cents/)
+    await cli.expectFailure([...open, '--amount', '3001'], /amount must be from 1 to 3000 cents/)
     expect(await cli.read([...open, '--reason', 'not the payer', '--as', 'joao'])).toMatch(/^state +open$/m)
     expect(await balances()).toMatchObject({ available: before.available - 3000, blocked: 3000 })
     expect((await explain(id)).summary).toMatch(/^BLOCKED: the payer's bank disputes R\$ 30,00, since /)

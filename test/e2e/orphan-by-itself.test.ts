@@ -129,7 +129,7 @@ describe('a return under MED', () => {
     await returnUnannounced(service, endToEnd)
     await untilReturned(id)
     expect(await infractionsOf(service, id)).toMatchObject([{ state: 'returned', amount }])
-    await expect(undoMatch(deps(), held.id)).rejects.toThrow(/returned to the payer by a MED/)
+    await expect(undoMatch(deps(), held.id)).rejects.toThrow(/returned to the payer under a MED/)
   })
 
   it('of one whose match was undone is the house’s, and costs the merchant nothing', async () => {

@@ -86,7 +86,7 @@ describe('a match', () => {
     await undo(held.id)
     expect(await balancesOf(service)).toEqual(merchant)
     expect((await findSuspenseOf(service, endToEnd))?.statuses).toEqual(['held', 'matched', 'held', 'matched', 'held'])
-    await expect(undo(held.id)).rejects.toThrow(/matched to no transaction/)
+    await expect(undo(held.id)).rejects.toThrow(/attributed to no transaction/)
     await returnHeld(service, held.id)
     await untilReturned(service, endToEnd)
   })
@@ -144,7 +144,7 @@ describe('a match', () => {
     }
     const [refunded, contested] = [await matched(), await matched()]
     await untilRefund(service, refunded.id, await refund(service, refunded.id, { amount: 100 }), 'REFUNDED')
-    await expect(undo(refunded.held.id)).rejects.toThrow(/part of the payment went back/)
+    await expect(undo(refunded.held.id)).rejects.toThrow(/part of the payment was refunded/)
     await contest(service, contested.endToEnd)
     await pollUntil(service, contested.id, 'BLOCKED')
     await expect(undo(contested.held.id)).rejects.toThrow(/disputed/)
@@ -165,7 +165,7 @@ describe('a match', () => {
   it('is made with an unpaid transaction only, once of several that try at once', async () => {
     const paid = await payOne(service)
     const { id, held } = await payOrphan(service)
-    await expect(match(held.id, paid.id)).rejects.toThrow(/is PAID: it was paid already/)
+    await expect(match(held.id, paid.id)).rejects.toThrow(/is PAID: it is already paid/)
     await expect(match(randomUUID(), id)).rejects.toThrow(/no payment in suspense/)
     await expect(match(held.id, randomUUID())).rejects.toThrow(/no transaction with this id/)
     const another = await charge(service)

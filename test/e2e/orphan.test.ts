@@ -69,7 +69,7 @@ describe('a payment that names no charge', () => {
     expect(await houseBalances(service)).toEqual(house)
     expect(await auditOf(held.id)).toEqual(['orphan.match'])
     expect(await cli.read(['orphan', 'list'])).not.toContain(held.id)
-    await cli.expectFailure(['orphan', 'match', held.id, '--transaction', id], /matched already.*orphan undo/)
+    await cli.expectFailure(['orphan', 'match', held.id, '--transaction', id], /already attributed.*orphan undo/)
   })
 
   it('is sent back to who paid it when an operator says so', async () => {
@@ -79,7 +79,7 @@ describe('a payment that names no charge', () => {
     const id = returned.return_id?.replaceAll('-', '')
     expect(await returnsOf(service.db, endToEnd)).toEqual([{ id, amount: 1000, nature: 'ORIGINAL' }])
     expect(await auditOf(held.id)).toEqual(['orphan.return'])
-    await cli.expectFailure(['orphan', 'return', held.id], /sent back already/)
+    await cli.expectFailure(['orphan', 'return', held.id], /already sent back/)
     await cli.expectFailure(['orphan', 'return', randomUUID()], /no payment .* in suspense.*orphan list --all/)
   })
 
@@ -89,7 +89,7 @@ describe('a payment that names no charge', () => {
     expect(await cli.runJson(['orphan', 'undo', held.id])).toMatchObject({ status: 'held', transactionId: id })
     expect(await fetchTransaction(service, id)).toMatchObject({ status: 'REFUNDED' })
     expect(await auditOf(held.id)).toEqual(['orphan.undo'])
-    await cli.expectFailure(['orphan', 'undo', held.id], /matched to no transaction/)
+    await cli.expectFailure(['orphan', 'undo', held.id], /attributed to no transaction/)
   })
 })
 
@@ -111,7 +111,7 @@ describe('a disputed payment in suspense', () => {
       disputes: [{ reference, amount: 50_000, state: 'open', status: 'ABERTA', deadline: expect.any(String) }],
     })
     expect(await cli.read(['orphan', 'show', held.id])).toMatch(/disputed \(MED\)/)
-    await cli.expectFailure(['orphan', 'return', held.id], /dispute \(MED\) of this payment is under way/)
+    await cli.expectFailure(['orphan', 'return', held.id], /payment has an open dispute \(MED\)/)
 
     await cli.runJson(['orphan', 'match', held.id, '--transaction', id])
     expect(await fetchDisputed(service, id)).toMatchObject({

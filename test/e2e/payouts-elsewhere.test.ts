@@ -190,9 +190,9 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
     const available = await gateway.available()
     const [sent, unsent] = [await lost(), await lost()]
     const endToEndId = newEndToEndId({ ispb: '00416968', at: clock.now() })
-    await expect(propose(unsent, null)).rejects.toThrow(/still asks the acquirer/)
+    await expect(propose(unsent, null)).rejects.toThrow(/still queries the acquirer/)
     clock.advance(2 * 60 * 60_000)
-    await expect(propose(unsent, null)).rejects.toThrow(/still asks the acquirer/)
+    await expect(propose(unsent, null)).rejects.toThrow(/still queries the acquirer/)
     await look()
     await insertExchanges(gateway.db, exchanges)
     const before = newEndToEndId({ ispb: '00416968', at: new Date(clock.now().getTime() - 24 * 60 * 60_000) })
