@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { type IncomingMessage, maxHeaderSize, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import fastify, {
   type FastifyBaseLogger,
@@ -80,6 +81,8 @@ const refusalDelayMs = 200
 const idleLookMs = 50
 /** How long a connection that was opened just before the stop may take to send its request. */
 const silenceMsMax = 1_000
+/** One to accept connections, one to read from them, and one more since both may be late in their turn. */
+const unreadTurns = 3
 
 type Options = {
   log: FastifyBaseLogger
@@ -231,6 +234,8 @@ function letGoOfConnections(app: Server, { shareConnections }: Options): void {
       for (const stream of streams) stream.destroy(new Error('connection closed: the service stops'))
     }, idleLookMs)
     app.server.once('close', () => clearInterval(timer))
+    // What was sent before the stop may not be read yet, and its connection still counts as idle: a turn accepts connections, the next ones read.
+    for (let turns = 0; turns < unreadTurns; turns += 1) await setImmediate()
   })
   app.addHook('onSend', ({ raw }, reply, payload, done) => {
     // Not while the request is still arriving: its sender might never read the response.
