@@ -175,6 +175,12 @@ describe('the migrations', () => {
   })
 })
 
+it("CONTRIBUTING.md's table has every layer", () => {
+  const rows = [...readFileSync('CONTRIBUTING.md', 'utf8').matchAll(/^ *\| \d+ \| (.*) \|$/gm)]
+  const written = rows.map(([, names = '']) => [...names.matchAll(/`([^`]+)`/g)].map(([, name]) => name))
+  expect(written.filter((_, layer) => layer !== wiring)).toEqual(ranks.filter((_, layer) => layer !== wiring))
+})
+
 it('.env.example names exactly the variables that the configuration reads', () => {
   const configured = [...read('src/config.ts').matchAll(/^ {2}([A-Z][A-Z_]*): Type\./gm)].map(([, name]) => name)
   const named = [...readFileSync('.env.example', 'utf8').matchAll(/^([A-Z][A-Z_]*)=/gm)].map(([, name]) => name)
