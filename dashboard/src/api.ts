@@ -1,7 +1,7 @@
 import { Guiche, GuicheError } from '@guiche/sdk'
 import { type FieldError, writeFieldError } from './field-errors.ts'
 
-/** The service said no; the sentence says what to do. */
+/** An error response of the service. Its message says what to do. */
 export class Refused extends Error {
   readonly code: string
   readonly status: number
@@ -29,7 +29,7 @@ export function keepCsrfToken(token: string): void {
   csrfToken = token
 }
 
-/** Whom requests to the shops' API act for, when one of the operator's people looks at a merchant. */
+/** Sets the merchant for which an operator's user calls the merchants' API. */
 export function actFor(clientId: string | null): void {
   client = clientId
 }
@@ -38,7 +38,7 @@ export function whenSignedOut(listener: () => void): void {
   onSignedOut = listener
 }
 
-/** `fetch` with the session: the cookie, and what proves that it is this page that asks. */
+/** `fetch` with the session cookie and the CSRF token, which proves that the request comes from this page. */
 const sessionFetch: typeof fetch = async (input, init) => {
   const headers = new Headers(init?.headers)
   headers.set('x-csrf-token', csrfToken)
@@ -54,7 +54,7 @@ const sessionFetch: typeof fetch = async (input, init) => {
   return response
 }
 
-/** The shops' API, asked with the session in place of a token. */
+/** The merchants' API, called with the session instead of a token. */
 export const guiche = new Guiche({
   baseUrl: location.origin,
   accessToken: () => null,
@@ -64,13 +64,13 @@ export const guiche = new Guiche({
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** Asks the dashboard's own API. `path` begins after `/dashboard/api`. */
+/** Calls the dashboard's own API. `path` begins after `/dashboard/api`. */
 export async function ask<Result>(method: Method, path: string, body?: object): Promise<Result> {
   const response = await sessionFetch(`/dashboard/api${path}`, {
     method,
     ...(body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
   }).catch((error: unknown) => {
-    // What `fetch` throws where nothing answers, in each browser's own words.
+    // `fetch` throws a TypeError if there is no answer. Its message differs between browsers.
     throw error instanceof TypeError ? new Refused(0, { code: 'connection_failed', detail: error.message }) : error
   })
   const text = await response.text()
@@ -79,7 +79,7 @@ export async function ask<Result>(method: Method, path: string, body?: object): 
   return answer as Result
 }
 
-/** Appends what is given; what is undefined, null or empty is left out. */
+/** Appends the query parameters. Undefined, null and empty values are left out. */
 export function withQuery(path: string, query: Record<string, string | number | boolean | null | undefined>): string {
   const entries = Object.entries(query).flatMap(([name, value]) =>
     value === undefined || value === null || value === '' ? [] : [[name, String(value)]],
@@ -87,13 +87,13 @@ export function withQuery(path: string, query: Record<string, string | number | 
   return entries.length === 0 ? path : `${path}?${new URLSearchParams(entries)}`
 }
 
-/** The sentence to show for whatever was thrown. */
+/** The sentence to show for any thrown error. */
 export function sentenceOf(error: unknown): string {
   if (error instanceof GuicheError) return error.detail
   return error instanceof Error ? error.message : String(error)
 }
 
-/** The service's code of what was thrown, or none. */
+/** The service's code of a thrown error, or an empty text. */
 export function codeOf(error: unknown): string {
   return error instanceof Refused || error instanceof GuicheError ? error.code : ''
 }
@@ -102,7 +102,7 @@ export function fieldErrorsOf(error: unknown): readonly FieldError[] {
   return error instanceof Refused ? error.faults : error instanceof GuicheError ? (error.errors ?? []) : []
 }
 
-/** What is wrong with single fields, by their names, in the language that is chosen. */
+/** What is wrong with each field, by field name, in the chosen language. */
 export function faultsOf(error: unknown): Record<string, string> {
   return Object.fromEntries(fieldErrorsOf(error).map((fault) => [fault.field, writeFieldError(fault)]))
 }

@@ -19,7 +19,7 @@ const Welcome = lazy(async () => await import('./screens/welcome/welcome.tsx'))
 
 const queries = new QueryClient({
   defaultOptions: {
-    // What was refused is not asked again: it would be refused again.
+    // A refused request is not retried: it would be refused again.
     queries: { retry: (count, error) => !(error instanceof Refused) && count < 1, staleTime: 5_000 },
   },
 })
@@ -66,7 +66,7 @@ export function App() {
 const sessionKey = ['session']
 
 function takeSession(session: Session | null): void {
-  // Nothing of who was here before is shown to who comes.
+  // The next user must not see data of the previous one.
   queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionKey[0] })
   forgetPersonalFilters()
   queries.setQueryData(sessionKey, session)
@@ -90,7 +90,7 @@ function SignedIn() {
   useEffect(
     () =>
       whenSignedOut(() => {
-        // Who was never signed in here is not told that it ended.
+        // Only a user who was signed in sees the message that the session ended.
         if (queries.getQueryData(sessionKey)) setEnded(true)
         takeSession(null)
       }),

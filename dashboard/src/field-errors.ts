@@ -1,29 +1,29 @@
 import { formats } from './format.ts'
 import { findLanguage } from './text.ts'
 
-/** One field of a request that was refused. */
+/** An error of one field of a refused request. */
 export type FieldError = { field: string; code: string; message: string }
 
-/** What is wrong with a field, in the language that is chosen. The service's own sentence is English. */
+/** Writes what is wrong with a field in the chosen language. The service's own sentence is in English. */
 export function writeFieldError({ field, code, message }: FieldError): string {
   if (findLanguage() === 'en') return message
   return inPortuguese[`${field} ${code}`]?.('') ?? inPortuguese[code]?.(findLimit(field, message)) ?? 'Valor inválido.'
 }
 
-/** By field and code where that says more, else by code. */
+/** A key with field and code wins over a key with the code alone. */
 const inPortuguese: Record<string, (limit: string) => string> = {
   'password length': () => 'A senha tem de 12 a 256 caracteres.',
   'password too_easy': () => 'Fácil de adivinhar: não use o e-mail e varie os caracteres.',
   'password common': () => 'Senha muito comum. Escolha outra.',
   'newPassword length': () => 'A senha tem de 12 a 256 caracteres.',
   'newPassword too_easy': () => 'Fácil de adivinhar: não use o e-mail e varie os caracteres.',
-  'currentPassword wrong': () => 'A senha está errada.',
-  'password wrong': () => 'A senha está errada.',
-  'code wrong': () => 'O código está errado. Digite o que o aplicativo mostra agora.',
+  'currentPassword wrong': () => 'Senha incorreta.',
+  'password wrong': () => 'Senha incorreta.',
+  'code wrong': () => 'Código incorreto. Digite o que o aplicativo mostra agora.',
   'externalCode too_short': () => 'No mínimo 8 caracteres.',
   'reference duplicate': () => 'Outro lançamento neste PSP já tem esta referência.',
   'description too_short': () => 'Explique em pelo menos 3 caracteres.',
-  more_than_fees: () => 'As tarifas ganhas não cobrem este valor.',
+  more_than_fees: () => 'As tarifas recebidas não cobrem este valor.',
   more_than_owed: () => 'O valor é maior que a dívida.',
   more_than_balance: () => 'A conta de origem não tem este valor.',
   same_account: () => 'Escolha outra conta: a de origem e a de destino são a mesma.',
@@ -46,8 +46,8 @@ const inPortuguese: Record<string, (limit: string) => string> = {
   invalid_text: () => 'Contém caracteres que não podem ser usados.',
   invalid_format: () => 'Formato inválido.',
   invalid_cursor: () => 'Página inválida. Volte à primeira.',
-  not_held: () => 'Não está mais aguardando decisão.',
-  not_pending: () => 'Já não está pendente.',
+  not_held: () => 'Não está mais aguardando análise.',
+  not_pending: () => 'Não está mais pendente.',
   not_offered: () => 'Não está disponível.',
   out_of_order: () => 'O início vem depois do fim.',
   unknown_field: () => 'Campo desconhecido.',
@@ -55,7 +55,7 @@ const inPortuguese: Record<string, (limit: string) => string> = {
   wrong: () => 'Incorreto.',
 }
 
-/** The number in the service's sentence; of an amount, which is in cents there, as money. */
+/** The limit in the service's sentence. The limit of an amount is in cents there and is written as money here. */
 function findLimit(field: string, message: string): string {
   const limit = /\d+/.exec(message)?.[0]
   if (limit === undefined) return ''

@@ -1,7 +1,10 @@
 import { useSyncExternalStore } from 'react'
 import { useLocation, useSearchParams } from 'wouter'
 
-/** Filters that say who somebody is: never in the address, which stays in the browser's history and is passed on. Until the page is reloaded. */
+/**
+ * Filters with personal data. They are never in the address, which stays in the browser's history and is shared.
+ * They are lost when the page is reloaded.
+ */
 const personalNames = new Set(['customerName', 'customerDocument', 'customerEmail', 'customerPhone', 'pixKey'])
 
 const nothing: Readonly<Record<string, string>> = {}
@@ -18,12 +21,15 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener)
 }
 
-/** When somebody signs out: the next person at the browser finds nothing of it. */
+/** Called at sign-out, so that the next user of the browser does not see these filters. */
 export function forgetPersonalFilters(): void {
   setPersonal({})
 }
 
-/** Filters and page of a list as they stand in the address, so that it can be kept and passed on; those of persons are kept beside it. */
+/**
+ * The filters and the page of a list. They are kept in the address, so that it can be bookmarked and shared.
+ * Personal filters are kept in memory.
+ */
 export function useFilters() {
   const [query, setQuery] = useSearchParams()
   const [path] = useLocation()
@@ -33,7 +39,7 @@ export function useFilters() {
     get: (name: string) => (personalNames.has(name) ? own[name] : query.get(name)) ?? '',
     all: (name: string) => query.getAll(name),
     page: Math.max(1, Number(query.get('page')) || 1),
-    /** Sets what is named, an empty text for none, and begins at the first page again. */
+    /** Sets the named filters and goes to the first page. An empty text removes a filter. */
     set: (changes: Record<string, string | string[]>) => {
       const kept = Object.entries({ ...own, ...changes }).filter(
         (entry): entry is [string, string] =>
@@ -51,7 +57,7 @@ export function useFilters() {
         return next
       })
     },
-    /** But for the merchant. */
+    /** Removes all filters except the merchant. */
     clear: () => {
       setPersonal({ ...personal, [list]: nothing })
       setQuery((before) => {
@@ -72,7 +78,7 @@ export function useFilters() {
   }
 }
 
-/** The first moment of a day in Brazil (yyyy-mm-dd), which has had no summer time since 2019. */
+/** The start of a day in Brazil (yyyy-mm-dd). Brazil has had no daylight saving time since 2019. */
 export function dayStart(day: string): string | undefined {
   return day === '' ? undefined : `${day}T00:00:00.000-03:00`
 }

@@ -1,10 +1,10 @@
 import { type Language, useLanguage } from './text.ts'
 
 const locales = { en: 'en-GB', pt: 'pt-BR' } as const
-/** Days and hours are those of Brazil, wherever the person sits: the bank's day ends there. */
+/** Days and hours are in Brasília time wherever the user is, because the bank's day ends in Brasília. */
 const timeZone = 'America/Sao_Paulo'
 
-/** How amounts, dates and durations are written in the language that is chosen. */
+/** Formats amounts, dates and durations in the chosen language. */
 export function useFormat() {
   return formats[useLanguage().language]
 }
@@ -47,10 +47,10 @@ function createFormat(language: Language) {
     share: (part: number) => share.format(part),
     dateTime: (at: string | Date) => dateTime.format(new Date(at)),
     date: (at: string | Date) => date.format(new Date(at)),
-    /** Of a day without time, yyyy-mm-dd. */
+    /** Takes a day without time, yyyy-mm-dd. */
     day: (name: string) => day.format(new Date(`${name}T00:00:00Z`)),
     time: (at: string | Date) => time.format(new Date(at)),
-    /** Whether it is of the day that it is in Brazil now. */
+    /** Whether the date is today in Brasília. */
     isToday: (at: string | Date) => date.format(new Date(at)) === date.format(new Date()),
     /** `in 3 days`, `2 hours ago`. */
     fromNow: (at: string | Date) => {

@@ -1,6 +1,6 @@
 /**
- * A key for one act with money: made when its dialog opens, so that a second click, or a second try of an answer that got lost, is the same
- * request. Not by `crypto.randomUUID`, which browsers have over https alone.
+ * A key for one operation with money. It is created when the dialog opens, so that a second click, or a retry after a
+ * lost response, repeats the same request. Does not use `crypto.randomUUID`, which browsers offer only over https.
  */
 export function newIdempotencyKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16))

@@ -1,7 +1,7 @@
 import { useSearchParams } from 'wouter'
 import { useUser } from './session.tsx'
 
-/** Makes the address of a screen, which keeps the merchant that one of the operator's people looks at. */
+/** Builds the address of a screen and keeps the merchant that an operator's user has chosen. */
 export function useClientLink(): (path: string, query?: Record<string, string>) => string {
   const { merchant } = useUser()
   const [params] = useSearchParams()

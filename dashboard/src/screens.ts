@@ -1,14 +1,14 @@
 import { type ComponentType, lazy } from 'react'
 import type { Icon } from './components/icons.tsx'
 
-/** A screen, where it is found, and who may see it. Those with an icon stand in the navigation, in this order. */
+/** A screen, its paths, and who may see it. Screens with an icon are in the navigation, in this order. */
 export type ScreenEntry = {
   name: string
   paths: string[]
   Screen: ComponentType
-  /** Null: whoever is signed in. */
+  /** Null: everyone who is signed in. */
   permission: string | null
-  /** Only the operator's people. */
+  /** Only users of the operator. */
   isOperators?: boolean
   icon?: Icon
 }

@@ -1,17 +1,17 @@
 import { createContext, useContext } from 'react'
 import { useSearchParams } from 'wouter'
 
-/** Who is signed in, as the service tells it. */
+/** The user who is signed in, as the service reports it. */
 export type User = {
   id: string
   email: string
   name: string
   role: string
-  /** Null for one of the operator's people. */
+  /** Null for a user of the operator. */
   merchant: { clientId: string; name: string } | null
   permissions: string[]
   hasSecondFactor: boolean
-  /** The role needs one: nothing else is open before. */
+  /** The role requires a second factor. No other screen is open until it is set up. */
   needsSecondFactor: boolean
 }
 
@@ -25,13 +25,16 @@ export function useUser(): User {
   return user
 }
 
-/** Whether whoever is signed in may do it. The service decides; this only spares people buttons that would refuse. */
+/** Whether the user has a permission. The service enforces it; this only hides buttons that would be refused. */
 export function useMay(): (permission: string) => boolean {
   const { permissions } = useUser()
   return (permission) => permissions.includes(permission)
 }
 
-/** Which merchant is looked at: a merchant's people at their own, the operator's at the one in the address, or at all (null). */
+/**
+ * The merchant whose data is shown. Users of a merchant see their own. Users of the operator see the one in the
+ * address, or all (null).
+ */
 export function useClient(): string | null {
   const { merchant } = useUser()
   const [query] = useSearchParams()

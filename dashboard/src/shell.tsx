@@ -31,7 +31,7 @@ export const navigationWords = texts<Record<string, string>>({
     today: 'Today',
     transactions: 'Transactions',
     withdrawals: 'Withdrawals',
-    infractions: 'Contests (MED)',
+    infractions: 'Disputes (MED)',
     ledger: 'Ledger',
     reconciliation: 'Reconciliation',
     webhooks: 'Webhooks',
@@ -44,36 +44,38 @@ export const navigationWords = texts<Record<string, string>>({
     account: 'Your account',
     guide: 'Guide',
     menu: 'Menu',
-    theme: 'Light or dark',
+    theme: 'Switch between light and dark',
     signOut: 'Sign out',
-    skip: 'Skip to the content',
+    skip: 'Skip to content',
     simulated: 'Simulated: no real money',
+    ledgerOfMerchant: 'Balances and statement',
   },
   pt: {
     today: 'Hoje',
     transactions: 'Transações',
     withdrawals: 'Saques',
     infractions: 'Contestações (MED)',
-    ledger: 'Razão',
+    ledger: 'Livro-razão',
     reconciliation: 'Conciliação',
     webhooks: 'Webhooks',
     credentials: 'Credenciais',
     sandbox: 'Sandbox',
-    users: 'Pessoas',
+    users: 'Usuários',
     audit: 'Auditoria',
     personalData: 'Dados pessoais',
     system: 'Sistema',
     account: 'Sua conta',
     guide: 'Guia',
     menu: 'Menu',
-    theme: 'Claro ou escuro',
+    theme: 'Alternar entre claro e escuro',
     signOut: 'Sair',
     skip: 'Ir para o conteúdo',
     simulated: 'Simulado: sem dinheiro de verdade',
+    ledgerOfMerchant: 'Extrato e saldos',
   },
 })
 
-/** What stands around every screen: where one is, where one can go, who one is. */
+/** The frame of every screen: header, navigation and user menu. */
 export function Shell({ onSignedOut, children }: { onSignedOut: () => void; children: ReactNode }) {
   const t = useText(navigationWords)
   const [isOpen, { toggle, close }] = useDisclosure()
@@ -81,11 +83,11 @@ export function Shell({ onSignedOut, children }: { onSignedOut: () => void; chil
   const { permissions, merchant } = useUser()
   const toLink = useClientLink()
   const client = useClient()
-  // Before anything is asked for below.
+  // This has to be set before any component below sends a request.
   actFor(merchant === null ? client : null)
   // biome-ignore lint/correctness/useExhaustiveDependencies: the menu closes when the place changes
   useEffect(close, [location])
-  // Nobody has this permission where acquirers are real.
+  // Nobody has this permission if real acquirers are configured.
   const isSimulated = permissions.includes('sandbox.use')
   const shown = screens.filter(
     ({ icon, permission, isOperators }) =>
@@ -137,7 +139,7 @@ export function Shell({ onSignedOut, children }: { onSignedOut: () => void; chil
               key={name}
               component={Link}
               href={toLink(path)}
-              label={t[name] ?? name}
+              label={(merchant !== null && t[`${name}OfMerchant`]) || (t[name] ?? name)}
               active={path === '/' ? location === '/' : location.startsWith(path)}
               aria-current={(path === '/' ? location === '/' : location.startsWith(path)) ? 'page' : undefined}
               leftSection={icon && <IconOf name={icon} />}

@@ -3,7 +3,7 @@ import { createContext, useContext } from 'react'
 export const languages = ['en', 'pt'] as const
 export type Language = (typeof languages)[number]
 
-/** The words of one place in both languages. The second has whatever the first has. */
+/** The texts of one place in both languages. The types require the same keys in both. */
 export type Text<Words> = { en: Words; pt: NoInfer<Words> }
 
 export function texts<Words>(words: Text<Words>): Text<Words> {
@@ -12,7 +12,7 @@ export function texts<Words>(words: Text<Words>): Text<Words> {
 
 const storageName = 'guiche-language'
 
-/** What was chosen here before, else what the browser asks for. */
+/** The language that the user chose in this browser, otherwise the browser's own. */
 export function findLanguage(): Language {
   const chosen = localStorage.getItem(storageName)
   return languages.find((language) => language === chosen) ?? (navigator.language.startsWith('pt') ? 'pt' : 'en')
@@ -31,7 +31,7 @@ export function useLanguage() {
   return useContext(LanguageContext)
 }
 
-/** The words in the language that is chosen. */
+/** The texts in the chosen language. */
 export function useText<Words>(text: Text<Words>): Words {
   return text[useLanguage().language]
 }

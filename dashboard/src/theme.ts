@@ -1,6 +1,6 @@
 import { type CSSVariablesResolver, createTheme, type MantineColorsTuple } from '@mantine/core'
 
-/** The green of a counter's lamp; 6 on white and 4 on dark have the contrast that text needs. */
+/** The brand's green. Shade 6 on white and shade 4 on dark have enough contrast for text. */
 const lamp: MantineColorsTuple = [
   '#e6f7f4',
   '#cdeee8',
@@ -29,7 +29,7 @@ export const theme = createTheme({
 
 const redFilled = { '--mantine-color-red-filled': '#c92a2a', '--mantine-color-red-filled-hover': '#b02323' }
 
-/** Text that steps back still has a contrast of 4.5 to whatever it stands on. */
+/** Dimmed text still has a contrast of 4.5 to its background. */
 export const variables: CSSVariablesResolver = () => ({
   variables: {},
   light: {
@@ -47,7 +47,7 @@ export const variables: CSSVariablesResolver = () => ({
     '--mantine-color-placeholder': '#8d9a96',
     '--mantine-color-error': '#ff9b9b',
     ...redFilled,
-    // Fields, lists and code in the same green as what they stand on.
+    // Fields, lists and code have the same green tint as their background.
     '--mantine-color-dark-4': '#35413d',
     '--mantine-color-dark-5': '#2b3633',
     '--mantine-color-dark-6': '#1e2624',

@@ -4,7 +4,7 @@ import type { PageState } from './state.ts'
 
 export type Language = 'pt' | 'en'
 
-/** The one of our languages that a browser asks for first; Portuguese where it asks for neither. */
+/** The supported language that the browser prefers; Portuguese when it names neither. */
 export function chooseLanguage(accepted: string | undefined): Language {
   const wishes = (accepted ?? '').split(',').flatMap((part) => {
     const match = /^\s*(pt|en)\b[^;]*(?:;\s*q=([\d.]+))?/i.exec(part)
@@ -48,7 +48,7 @@ type Words = {
   money: (cents: number) => string
 }
 
-/** What is shown in place of a payment. */
+/** A page shown instead of a payment. */
 export type Notice = 'unknown' | 'limited' | 'broken'
 
 const day = (locale: string) =>
@@ -65,7 +65,7 @@ export const words: Record<Language, Words> = {
     titles: {
       preparing: 'Preparando o código',
       waiting: 'Pague com Pix',
-      expired: 'Este código venceu',
+      expired: 'Este código expirou',
       failed: 'Código indisponível',
       paid: 'Pagamento confirmado',
       refunded: 'Pagamento devolvido',
@@ -82,17 +82,17 @@ export const words: Record<Language, Words> = {
       'No app do seu banco, escolha Pix Copia e Cola.',
       'Cole, confira o valor e confirme.',
     ],
-    scan: 'Escaneie o QR code',
+    scan: 'Escaneie o QR Code',
     scanSteps: 'Abra o Pix no app do seu banco e aponte a câmera.',
-    qr: 'QR code do Pix',
-    updates: 'Esta página avisa quando o pagamento chegar.',
+    qr: 'QR Code do Pix',
+    updates: 'Esta página avisa assim que o pagamento chegar.',
     paidAt: (at) => `Pago em ${at}, horário de Brasília.`,
     refundedAt: (at) => `Devolvido à conta de origem em ${at}, horário de Brasília.`,
     close: 'Já pode fechar esta página.',
     expired: (merchant) =>
       `Não use mais este código: peça um novo a ${merchant}. Se você acabou de pagar, a confirmação pode levar alguns minutos.`,
     failed: (merchant) => `Não é possível pagar por aqui. Peça um novo código a ${merchant}.`,
-    preparing: 'Leva alguns instantes. A página se atualiza sozinha.',
+    preparing: 'Leva alguns instantes. A página se atualiza automaticamente.',
     pretended: 'Teste: nenhum dinheiro de verdade',
     notices: {
       unknown: {
@@ -112,9 +112,9 @@ export const words: Record<Language, Words> = {
       preparing: 'Preparing the code',
       waiting: 'Pay with Pix',
       expired: 'This code has expired',
-      failed: 'The code is not available',
+      failed: 'Code not available',
       paid: 'Payment confirmed',
-      refunded: 'Payment returned',
+      refunded: 'Payment refunded',
     },
     to: 'to',
     until: (at) => `Pay by ${at}`,
@@ -125,20 +125,20 @@ export const words: Record<Language, Words> = {
     copyCode: 'Pix Copia e Cola',
     copySteps: [
       'Copy the code.',
-      'In your bank’s app choose Pix Copia e Cola.',
+      'In your bank’s app, choose Pix Copia e Cola.',
       'Paste it, check the amount and confirm.',
     ],
     scan: 'Scan the QR code',
     scanSteps: 'Open Pix in your bank’s app and point the camera at it.',
-    qr: 'QR code of the Pix',
-    updates: 'This page tells you when the payment has arrived.',
+    qr: 'Pix QR code',
+    updates: 'This page updates when your payment arrives.',
     paidAt: (at) => `Paid on ${at}, Brasília time.`,
-    refundedAt: (at) => `Returned to the account it came from on ${at}, Brasília time.`,
+    refundedAt: (at) => `Refunded to the account that paid on ${at}, Brasília time.`,
     close: 'You can close this page.',
     expired: (merchant) =>
-      `Do not use this code any more: ask ${merchant} for a new one. If you have just paid, it may take some minutes to be confirmed.`,
-    failed: (merchant) => `It cannot be paid here. Ask ${merchant} for a new code.`,
-    preparing: 'It takes some moments. The page updates by itself.',
+      `Do not use this code anymore. Ask ${merchant} for a new one. If you have just paid, confirmation may take a few minutes.`,
+    failed: (merchant) => `This charge cannot be paid here. Ask ${merchant} for a new code.`,
+    preparing: 'This takes a few moments. The page updates automatically.',
     pretended: 'Test: no real money',
     notices: {
       unknown: {
@@ -146,7 +146,7 @@ export const words: Record<Language, Words> = {
         text: 'Check that the address is complete. If it is, ask whoever sent it for a new link.',
       },
       limited: { title: 'Too many attempts', text: 'Wait a minute and open the link again.' },
-      broken: { title: 'The page could not be opened', text: 'Wait some moments and try again.' },
+      broken: { title: 'The page could not be opened', text: 'Wait a few moments and try again.' },
     },
     dateTime: (date) => `${days.en.format(date)} at\u00a0${times.en.format(date)}`,
     time: (date) => times.en.format(date),
@@ -154,7 +154,7 @@ export const words: Record<Language, Words> = {
   },
 }
 
-/** A moment that is soon by its time alone, else with its day. */
+/** Only the time if the date is today in Brasília, otherwise the date and the time. */
 export function toMoment(language: Language, date: Date, now: Date): string {
   const isToday = days[language].format(date) === days[language].format(now)
   return isToday ? words[language].time(date) : words[language].dateTime(date)

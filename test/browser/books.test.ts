@@ -21,10 +21,10 @@ const looks: Look[] = [
   { width: 1440, theme: 'dark' },
 ]
 
-/** A machine that has other things to do takes its time. */
+/** Long enough for a busy machine. */
 const timeout = 60_000
 
-describe.skipIf(chromiumPath === null)('the books in a browser', () => {
+describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
   let service: TestService
   let browser: Browser
   let finance: string
@@ -37,10 +37,10 @@ describe.skipIf(chromiumPath === null)('the books in a browser', () => {
     await payOne(service, 5000)
     const changed = await payOne(service, 2000)
     const gone = await payOne(service, 3000)
-    // The bank's own books, as if it had made a mistake.
+    // Changes the bank's own records, as if the bank had made a mistake.
     await service.db.query(sql`update simulator.pix set amount = 1900 where end_to_end_id = ${changed.endToEnd}`)
     await service.db.query(sql`delete from simulator.pix where end_to_end_id = ${gone.endToEnd}`)
-    // It closes the day before as soon as it starts.
+    // The service closes the previous day as soon as it starts.
     await eventually(async () => (await service.db.query(sql`select from closed_days`)).length === 1)
     service.clock.advance(24 * 60 * 60_000)
     const token = await fetchToken(service.baseUrl, service.sandbox)
@@ -60,32 +60,32 @@ describe.skipIf(chromiumPath === null)('the books in a browser', () => {
   }
   const dialogButton = (page: Page, name: string) => page.getByRole('dialog').getByRole('button', { name, exact: true })
 
-  it('are compared, a difference is confirmed, and another is left standing', { timeout }, async () => {
+  it('is compared: one discrepancy is confirmed and another dismissed', { timeout }, async () => {
     const { page, complaints, look, close } = await visit(browser)
     page.setDefaultTimeout(timeout)
     await signIn(page, service, finance)
     await page.getByRole('link', { name: 'Reconciliation' }).click()
     await page.getByRole('button', { name: 'Compare now' }).click()
     const dialog = page.getByRole('dialog')
-    await dialog.getByLabel('From the beginning of').fill(day)
+    await dialog.getByLabel('From the start of').fill(day)
     await dialog.getByLabel('To the end of').fill(day)
     await dialogButton(page, 'Compare').click()
-    await page.getByText('3 payments, 0 returns and 0 payouts. 2 differ, 2 of them new.').waitFor()
+    await page.getByText('3 payments, 0 returns and 0 payouts. Discrepancies: 2, new: 2.').waitFor()
     const amount = page.getByRole('article', { name: /^Amount/ })
     await amount.getByText('R$19.00', { exact: true }).waitFor()
     await look('differences')
     await amount.getByRole('button', { name: 'Confirm' }).click()
-    await dialog.getByText('Available → At the acquirers').waitFor()
+    await dialog.getByText('Available → At the PSPs').waitFor()
     await dialog.getByText('R$1.00', { exact: true }).waitFor()
     await look('difference-confirm')
     await dialogButton(page, 'Confirm').click()
     await amount.waitFor({ state: 'detached' })
 
-    const missing = page.getByRole('article', { name: /^Missing there/ })
-    await missing.getByRole('button', { name: 'Let it stand' }).click()
-    await dialog.getByLabel('Why').fill('the bank has lost it and pays')
-    await dialogButton(page, 'Let it stand').click()
-    await page.getByText('Nothing differs', { exact: true }).waitFor()
+    const missing = page.getByRole('article', { name: /^Missing at the PSP/ })
+    await missing.getByRole('button', { name: 'Dismiss' }).click()
+    await dialog.getByLabel('Reason').fill('the bank has lost it and pays')
+    await dialogButton(page, 'Dismiss').click()
+    await page.getByText('No open discrepancies', { exact: true }).waitFor()
     await page.getByText('Decided', { exact: true }).click()
     await page.getByText('the bank has lost it and pays').waitFor()
     await look('differences-decided')
@@ -95,16 +95,16 @@ describe.skipIf(chromiumPath === null)('the books in a browser', () => {
     await close()
   })
 
-  it('close a day, whose statement is downloaded as it was signed', { timeout }, async () => {
+  it('closes a day, whose statement is downloaded as signed', { timeout }, async () => {
     const { page, complaints, look, close } = await visit(browser)
     page.setDefaultTimeout(timeout)
     await signIn(page, service, finance)
     await open(page, '/reconciliation?tab=days')
     await page.getByRole('button', { name: 'Close a day' }).click()
-    await page.getByRole('dialog').getByLabel('Which day, in Brazil').fill(day)
+    await page.getByRole('dialog').getByLabel('Day (Brasília time)').fill(day)
     await dialogButton(page, 'Close a day').click()
     await page.getByText('The day is closed: version 1 is signed.').waitFor()
-    await page.getByRole('link', { name: 'See the day' }).click()
+    await page.getByRole('link', { name: 'View the day' }).click()
     await page.getByRole('heading', { name: 'Totals' }).waitFor()
     await look('closed-day')
     for (const locale of ['en-US', 'pt-BR'] as const) {
@@ -133,8 +133,8 @@ describe.skipIf(chromiumPath === null)('the books in a browser', () => {
     await service.db.query(sql`update simulator.pix set amount = amount + 1 where amount = 5000`)
     await page.getByRole('button', { name: 'Close again' }).click()
     await page.getByText('The day is closed: version 2 is signed.').waitFor()
-    await page.getByRole('heading', { name: 'What has changed since the version before' }).waitFor()
-    await page.getByText('Acquirer · In: R$69.00 → R$69.01').waitFor()
+    await page.getByRole('heading', { name: 'Changes since the previous version' }).waitFor()
+    await page.getByText('PSP · Received: R$69.00 → R$69.01').waitFor()
 
     const cut = randomUUID()
     await service.db.query(sql`
@@ -142,14 +142,14 @@ describe.skipIf(chromiumPath === null)('the books in a browser', () => {
       select ${cut}, acquirer, kind, starts_at, ends_at, started_at, finished_at, 'interrupted', 'the bank did not answer'
       from reconciliation_runs where kind = 'daily' limit 1`)
     await open(page, `/reconciliation?asked=${cut}`)
-    await page.getByText('It came to no end').waitFor()
+    await page.getByText('Interrupted', { exact: true }).waitFor()
     await page.getByText('the bank did not answer').waitFor()
     await look('interrupted')
     expect(complaints).toEqual([])
     await close()
   })
 
-  it('match a payment that names no order, and undo it', { timeout }, async () => {
+  it('attributes an unattributed payment, and reverses the attribution', { timeout }, async () => {
     const more = { amount: 1_500, customer: payingCustomer, externalCode: 'order-77' }
     const { id, held } = await payOrphan(service, more)
     const { page, complaints, look, close } = await visit(browser)
@@ -159,20 +159,20 @@ describe.skipIf(chromiumPath === null)('the books in a browser', () => {
     await page.getByRole('row', { name: /Maria Aparecida da Silva.*R\$15\.00/ }).click()
     await page.getByText('100 points', { exact: true }).waitFor()
     await look('held-payment')
-    await page.getByRole('button', { name: /^Match with the order of/ }).click()
+    await page.getByRole('button', { name: /^Attribute to the charge of/ }).click()
     const dialog = page.getByRole('dialog')
     await dialog
-      .getByText(/^R\$15\.00 from Maria Aparecida da Silva pay this order of .*The fee is R\$0\.30\./)
+      .getByText(/^R\$15\.00 from Maria Aparecida da Silva pay this charge of .*The fee is R\$0\.30\./)
       .waitFor()
     await dialog.getByText('order-77').waitFor()
     await look('held-payment-match')
-    await dialogButton(page, 'Make the order paid').click()
-    await page.getByRole('button', { name: 'Undo the match' }).waitFor()
+    await dialogButton(page, 'Attribute payment').click()
+    await page.getByRole('button', { name: 'Reverse the attribution' }).waitFor()
     expect(await fetchTransaction(service, id)).toMatchObject({ status: 'PAID' })
-    await page.getByRole('button', { name: 'Undo the match' }).click()
-    await dialog.getByText(/The order becomes REFUNDED/).waitFor()
-    await dialogButton(page, 'Undo the match').click()
-    await page.getByRole('button', { name: 'Send back' }).waitFor()
+    await page.getByRole('button', { name: 'Reverse the attribution' }).click()
+    await dialog.getByText(/The charge becomes REFUNDED/).waitFor()
+    await dialogButton(page, 'Reverse the attribution').click()
+    await page.getByRole('button', { name: 'Return', exact: true }).waitFor()
     expect(await fetchTransaction(service, id)).toMatchObject({ status: 'REFUNDED' })
     const actions = await service.db.query<{ action: string }>(sql`
       select action from audit_log where record_id = ${held.id} order by id`)
@@ -181,17 +181,17 @@ describe.skipIf(chromiumPath === null)('the books in a browser', () => {
     await close()
   })
 
-  it('set a fee, and a merchant’s people read their statement', { timeout }, async () => {
+  it('sets a fee, and a merchant’s users read their statement', { timeout }, async () => {
     const { page, close } = await visit(browser)
     page.setDefaultTimeout(timeout)
     await signIn(page, service, finance)
     await open(page, `/ledger?client=${service.sandbox.clientId}`)
     await page.getByRole('button', { name: 'Change the fee: each withdrawal' }).click()
     const dialog = page.getByRole('dialog')
-    await dialog.getByLabel('Fixed part').fill('1.50')
-    await dialog.getByLabel('Of the amount').fill('0.99')
+    await dialog.getByLabel('Fixed amount').fill('1.50')
+    await dialog.getByLabel('Percentage of the amount').fill('0.99')
     await dialog.getByText('Each withdrawal: R$1.50 + 0.99%, from now on.').waitFor()
-    await dialogButton(page, 'Set the fee').click()
+    await dialogButton(page, 'Set fee').click()
     await page.getByText('R$1.50 + 0.99%', { exact: true }).waitFor()
     await close()
 
@@ -216,7 +216,7 @@ describe.skipIf(chromiumPath === null)('the books in a browser', () => {
     await owner.close()
   })
 
-  it('get an entry of the operator, which is shown before it is booked', { timeout }, async () => {
+  it('posts an operator’s entry, which is shown before it is posted', { timeout }, async () => {
     const { page, complaints, look, close } = await visit(browser)
     page.setDefaultTimeout(timeout)
     await signIn(page, service, finance)
@@ -227,8 +227,8 @@ describe.skipIf(chromiumPath === null)('the books in a browser', () => {
       await dialog.getByRole('combobox', { name: field }).click()
       await page.getByRole('option', { name: option, exact: true }).click()
     }
-    await choose('What happened', 'Fee draw')
-    await dialog.getByText(/^Earned fees now: R\$/).waitFor()
+    await choose('Entry type', 'Fee draw')
+    await dialog.getByText(/^Earned fees: R\$/).waitFor()
     await dialog.getByLabel('Amount').fill('12345.00')
     await dialog.getByLabel('Reason').fill('Fees of November')
     await dialogButton(page, 'Continue').click()
@@ -238,21 +238,21 @@ describe.skipIf(chromiumPath === null)('the books in a browser', () => {
     await dialogButton(page, 'Continue').click()
     await dialog.getByText('Fees → At the PSP (simulator)').waitFor()
     await look('entry-review')
-    await dialogButton(page, 'Book R$0.30').click()
+    await dialogButton(page, 'Post R$0.30').click()
     await page.getByRole('article').filter({ hasText: 'Fees of November' }).getByText('R$0.30').waitFor()
 
     await page.getByRole('button', { name: 'New entry' }).click()
-    await choose('What happened', 'Entry by hand')
+    await choose('Entry type', 'Manual entry')
     await dialog.getByRole('combobox', { name: 'From account' }).click()
     await page.getByRole('option', { name: 'At the PSP' }).click()
     await choose('To account', 'Fees')
     await dialog.getByLabel('Amount').fill('0.30')
     await dialog.getByLabel('Reason').fill('The draw was never made')
     await dialogButton(page, 'Continue').click()
-    await dialog.getByText('A second person has to approve it. Nothing is booked before that.').waitFor()
+    await dialog.getByText('A second person has to approve it. Nothing is posted before that.').waitFor()
     await dialogButton(page, 'Propose R$0.30').click()
     const waiting = page.getByRole('region', { name: 'Waiting for a second person' })
-    await waiting.getByText('You asked for this, so another person approves it.').waitFor()
+    await waiting.getByText('You requested this, so another person has to approve it.').waitFor()
     await look('entry-proposed')
     for (const theme of ['light', 'dark'] as const) {
       const phone = await visit(browser, { width: 390, locale: 'pt-BR', theme })
@@ -260,20 +260,20 @@ describe.skipIf(chromiumPath === null)('the books in a browser', () => {
       await phone.context.addCookies(await page.context().cookies())
       await phone.page.goto(page.url())
       await phone.page.getByRole('button', { name: 'Novo lançamento' }).click()
-      await phone.page.getByRole('dialog').getByRole('combobox', { name: 'O que aconteceu' }).click()
+      await phone.page.getByRole('dialog').getByRole('combobox', { name: 'Tipo de lançamento' }).click()
       await phone.page.getByRole('option', { name: 'Perdão de dívida' }).click()
       await phone.look('entry-portuguese')
       expect(phone.complaints).toEqual([])
       await phone.close()
     }
-    await waiting.getByRole('button', { name: 'Withdraw the proposal' }).click()
-    await dialogButton(page, 'Withdraw the proposal').click()
+    await waiting.getByRole('button', { name: 'Withdraw proposal' }).click()
+    await dialogButton(page, 'Withdraw proposal').click()
     await waiting.waitFor({ state: 'detached' })
     expect(complaints).toEqual([])
     await close()
   })
 
-  it.each(looks)('are seen without faults at $width, $theme', { timeout }, async (size) => {
+  it.each(looks)('is shown without errors at $width, $theme', { timeout }, async (size) => {
     const { endToEnd } = await payAmiss(service, 'without_txid', { amount: 1_234, customer: payingCustomer })
     const held = await untilSuspense(service, endToEnd, 'held')
     const { page, look, complaints, close } = await visit(browser, size)
@@ -290,7 +290,7 @@ describe.skipIf(chromiumPath === null)('the books in a browser', () => {
       await open(page, path)
       await look(name)
     }
-    for (const tab of ['Held payments', 'Closed days', 'Runs']) {
+    for (const tab of ['Unattributed payments', 'Closed days', 'Runs']) {
       await page.getByRole('tab', { name: tab }).click()
       await page.getByRole('region', { name: tab }).waitFor()
       await look(`reconciliation-${tab.toLowerCase().replace(' ', '-')}`)

@@ -43,7 +43,7 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     return id
   }
 
-  it('sends a delivery again to a receiver that was down, and then all of a period', async () => {
+  it('resends one delivery to a receiver that was down, then all deliveries of a period', async () => {
     status = 410
     const id = await payOne()
     for (let more = 0; more < 3; more += 1) await payOne()
@@ -51,7 +51,7 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     page.setDefaultTimeout(12_000)
     await signIn(page, service, developer)
     await page.getByRole('link', { name: 'Webhooks' }).click()
-    await page.getByText('8 given up').waitFor()
+    await page.getByText('8 no longer retried').waitFor()
     await look('webhooks-down')
     await page.goto(`${service.baseUrl}/dashboard/webhooks?recordId=${id}&state=gone`)
     await page.getByRole('cell', { name: 'transaction.paid' }).click()
@@ -60,21 +60,21 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     await drawer.getByText(`"id": "${id}"`).waitFor()
     await look('delivery')
     status = 204
-    await drawer.getByRole('button', { name: 'Send again' }).click()
+    await drawer.getByRole('button', { name: 'Resend', exact: true }).click()
     await drawer.getByText('delivered', { exact: true }).waitFor()
     await drawer.getByText('HTTP 204').waitFor()
     expect(receiver.received.filter(({ event }) => event.data.id === id)).toHaveLength(3)
 
     await page.goto(`${service.baseUrl}/dashboard/webhooks`)
-    await page.getByRole('button', { name: 'Send a period again' }).click()
+    await page.getByRole('button', { name: 'Resend a period' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('From').fill('2020-01-01T00:00')
     await dialog.getByLabel('Until').fill('2099-01-01T00:00')
-    await dialog.getByText('7 deliveries to one address would be sent again.').waitFor()
+    await dialog.getByText('7 deliveries to one URL will be resent.').waitFor()
     await look('resend-preview')
     const before = receiver.received.length
-    await dialog.getByRole('button', { name: 'Send 7 again' }).click()
-    await page.getByText('All have arrived.').waitFor()
+    await dialog.getByRole('button', { name: 'Resend 7' }).click()
+    await page.getByText('All delivered.').waitFor()
     await look('resend-done')
     expect(receiver.received.length - before).toBe(7)
     await page.getByRole('button', { name: 'Close' }).last().click()
@@ -83,10 +83,10 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     await close()
   })
 
-  it('changes a secret with both alive, and sees the new one once', async () => {
+  it('rotates a secret while both are valid, and sees the new one once', async () => {
     const { page, look, complaints, close } = await visit(browser)
     page.setDefaultTimeout(12_000)
-    // Who makes it may do whatever the client may, so it takes an owner.
+    // Whoever creates a secret can do everything that the client can, so only an owner may.
     await signIn(
       page,
       service,
@@ -94,13 +94,13 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     )
     await page.getByRole('link', { name: 'Credentials' }).click()
     await page.getByText(`clientId: '${service.sandbox.clientId}'`).waitFor()
-    await page.getByRole('button', { name: 'Make a new one: Secret of the client' }).click()
+    await page.getByRole('button', { name: 'Rotate: Client secret' }).click()
     await look('rotate')
-    await page.getByRole('dialog').getByRole('button', { name: 'Make a new client secret' }).click()
-    await page.getByText('Shown once.').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Rotate client secret' }).click()
+    await page.getByText('Shown only once.').waitFor()
     const shown = page.getByRole('dialog').locator('.identifier')
     const clientSecret = (await shown.textContent()) ?? ''
-    await page.getByRole('button', { name: 'I have it' }).click()
+    await page.getByRole('button', { name: 'I copied it' }).click()
     await page.getByText(/^until 3 Mar 2026/).waitFor()
     expect(await page.content()).not.toContain(clientSecret)
     const { clientId } = service.sandbox
@@ -110,72 +110,72 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     await close()
   })
 
-  it('charges and pays in the sandbox, and sees it paid', async () => {
+  it('creates a charge in the sandbox, pays it and sees it paid', async () => {
     const { page, look, complaints, close } = await visit(browser, { locale: 'pt-BR' })
     page.setDefaultTimeout(12_000)
     await signIn(page, service, developer)
     await page.getByRole('link', { name: 'Sandbox' }).click()
-    await page.getByText('Aqui nenhum dinheiro de verdade se move.').waitFor()
+    await page.getByText('Nenhum dinheiro de verdade é movimentado aqui.').waitFor()
     await page.getByRole('button', { name: 'Criar', exact: true }).click()
-    await page.getByText(/Um código de R\$\s25,90 está pronto/).waitFor()
+    await page.getByText(/Uma cobrança de R\$\s25,90 está pronta/).waitFor()
     await page.getByRole('button', { name: 'Pagar', exact: true }).click()
-    await page.getByRole('status').getByText('Pago', { exact: true }).waitFor()
+    await page.getByRole('status').getByText('Paga', { exact: true }).waitFor()
     await look('sandbox-paid')
-    await page.getByRole('link', { name: 'Abrir o registro' }).click()
+    await page.getByRole('link', { name: 'Ver o registro' }).click()
     await page.getByRole('heading', { name: /Transação · R\$\s25,90/ }).waitFor()
     expect(complaints).toEqual([])
     await close()
   })
 
-  it('has the bank behave badly, contests a payment, and has that decided', async () => {
+  it('makes the bank behave badly, disputes a payment and decides the dispute', async () => {
     const id = await payOne()
     const { page, complaints, close } = await visit(browser)
     page.setDefaultTimeout(12_000)
     await signIn(page, service, developer)
     await page.goto(`${service.baseUrl}/dashboard/sandbox`)
     await page.getByRole('radio', { name: 'Late' }).check()
-    await page.getByRole('button', { name: 'Give it this character' }).click()
-    await page.getByText('From now on the bank is like that.').waitFor()
+    await page.getByRole('button', { name: 'Apply' }).click()
+    await page.getByText('The bank now behaves this way.').waitFor()
     await page.getByRole('radio', { name: 'Honest' }).check()
-    await page.getByRole('button', { name: 'Give it this character' }).click()
-    await page.getByLabel('A paid transaction').first().click()
+    await page.getByRole('button', { name: 'Apply' }).click()
+    await page.getByLabel('Paid transaction').first().click()
     await page.getByRole('option').first().click()
-    await page.getByRole('button', { name: 'Contest it' }).click()
-    await page.getByText('It is contested.').waitFor()
-    await page.getByRole('button', { name: 'Reject: it stays' }).click()
-    await page.getByText('It is decided.').waitFor()
+    await page.getByRole('button', { name: 'Open a dispute' }).click()
+    await page.getByText('Dispute opened.').waitFor()
+    await page.getByRole('button', { name: 'Reject: keep the money' }).click()
+    await page.getByText('Dispute decided.').waitFor()
     expect(id).toBeTruthy()
     expect(complaints).toEqual([])
     await close()
   })
 
-  it('is given a client by the operator, who says what it may do', async () => {
+  it('gets an API client from the operator, who chooses its scopes', async () => {
     const { page, look, complaints, close } = await visit(browser, { width: 390, theme: 'dark' })
     page.setDefaultTimeout(12_000)
     await signIn(page, service, admin)
     await page.goto(`${service.baseUrl}/dashboard/credentials`)
     await look('clients')
-    await page.getByRole('button', { name: 'New client' }).click()
+    await page.getByRole('button', { name: 'New API client' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Name').fill('Padaria do João')
     await dialog.getByLabel('withdrawal.write').uncheck()
     await look('new-client')
-    await dialog.getByRole('button', { name: 'Make it' }).click()
-    await page.getByText('Shown once.').waitFor()
+    await dialog.getByRole('button', { name: 'Create' }).click()
+    await page.getByText('Shown only once.').waitFor()
     await page.getByText(/^whsec_/).waitFor()
-    await page.getByRole('button', { name: 'I have it' }).click()
-    await page.getByLabel('Find a client by name or id').fill('joão')
+    await page.getByRole('button', { name: 'I copied it' }).click()
+    await page.getByLabel('Find an API client by name or id').fill('joão')
     await page.getByRole('cell', { name: /Padaria do João/ }).click()
     await page.getByRole('heading', { name: 'Padaria do João' }).waitFor()
     expect(await page.getByText('withdrawal.write').count()).toBe(0)
-    await page.getByRole('button', { name: 'Refuse tokens and secrets' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Refuse tokens and secrets' }).click()
+    await page.getByRole('button', { name: 'Revoke tokens and secrets' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke tokens and secrets' }).click()
     await page.getByText('revoked', { exact: true }).waitFor()
     expect(complaints).toEqual([])
     await close()
   })
 
-  it.each(looks)('sees screens without faults at $width, $theme', async (size) => {
+  it.each(looks)('sees screens without errors at $width, $theme', async (size) => {
     const { page, look, complaints, close } = await visit(browser, size)
     page.setDefaultTimeout(12_000)
     await signIn(page, service, developer)

@@ -24,7 +24,7 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     await service.stop()
   })
 
-  it('is entered by the first admin through the link of the start, and by a password from then on', async () => {
+  it('lets the first admin in through the link of the first start, and with a password after that', async () => {
     const first = await visit(browser)
     await first.page.goto(service.firstAdminUrl ?? '')
     await first.page.getByLabel('E-mail').fill('maria@example.com')
@@ -49,7 +49,7 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     await later.close()
   })
 
-  it('says what is wrong at the sign-in, in both languages', async () => {
+  it('reports a failed sign-in in both languages', async () => {
     const email = await inviteUser(service, { role: 'support' })
     const { page, close, look } = await visit(browser, { width: 390 })
     await page.goto(`${service.baseUrl}/dashboard`)
@@ -64,7 +64,7 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     await close()
   })
 
-  it('keeps no screen from before a sign-out for who comes next', async () => {
+  it('shows nothing of the previous session after it has ended', async () => {
     const email = await inviteUser(service, { role: 'finance', merchantId: await findSandboxMerchant(service) })
     const { page, look, close } = await visit(browser)
     await signIn(page, service, email)
@@ -77,12 +77,12 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     await close()
   })
 
-  it('says in Portuguese what is wrong with a field, and as what one is invited', async () => {
+  it('shows field errors and the role of an invitation in Portuguese', async () => {
     const invitation = { email: 'ana@example.com', merchantId: null, role: 'support', invitedBy: null }
     const token = await service.db.transaction(async (tx) => await invite(tx, invitation, service.clock.now()))
     const { page, look, close } = await visit(browser, { width: 390, locale: 'pt-BR' })
     await page.goto(`${service.baseUrl}/dashboard/welcome/${token}`)
-    await page.getByText('Você vai acessar a operação com o perfil Atendimento.').waitFor()
+    await page.getByText('Você vai acessar o painel do operador com o perfil Atendimento.').waitFor()
     await page.getByLabel('Nome').fill('Ana Lima')
     await page.getByRole('textbox', { name: 'Senha' }).fill('curta')
     await page.getByRole('button', { name: 'Criar minha conta' }).click()
@@ -91,7 +91,7 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     await close()
   })
 
-  it('says that there is no connection, what it still shows, and in words for people', async () => {
+  it('reports a lost connection in plain words, and how old the shown data is', async () => {
     const email = await inviteUser(service, { role: 'support' })
     const { page, context, look, close } = await visit(browser, { width: 390, locale: 'pt-BR' })
     await signIn(page, service, email)
@@ -110,7 +110,7 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     await close()
   })
 
-  it('leads a newcomer: the only merchant is chosen, what is not there says so, and nothing is cut off', async () => {
+  it('guides a newcomer: chooses the only merchant, explains what is missing, and cuts nothing off', async () => {
     await charge(service, {
       amount: 1_990,
       customer: { name: 'Maria da Silva', document: '529.982.247-25', email: 'maria@example.com' },
@@ -142,7 +142,7 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     await close()
   })
 
-  it.each(looks)('is found from the bare address, at $width, $theme', async (size) => {
+  it.each(looks)('is linked from the front page, at $width, $theme', async (size) => {
     const { page, look, complaints, close } = await visit(browser, { ...size, locale: 'pt-BR' })
     await page.goto(service.baseUrl)
     await page.getByText('nenhum dinheiro de verdade é movimentado').waitFor()
@@ -159,7 +159,7 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     await close()
   })
 
-  it('may do no more than its policy says, and loads little', async () => {
+  it('has a strict content security policy and loads less than 250 kB', async () => {
     const answer = await service.call('/dashboard', { token: null })
     const policy = answer.headers.get('content-security-policy') ?? ''
     expect(policy).not.toContain('unsafe-eval')
@@ -178,7 +178,7 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     const kilobytes = sizes.reduce((sum, size) => sum + size, 0) / 1000
     expect(kilobytes).toBeGreaterThan(50)
     expect(kilobytes).toBeLessThan(250)
-    // The session, and the browser as one that this person has signed in with.
+    // One cookie for the session, one that marks this browser as known to the user.
     expect((await context.cookies()).map(({ httpOnly, sameSite }) => ({ httpOnly, sameSite }))).toEqual([
       { httpOnly: true, sameSite: 'Strict' },
       { httpOnly: true, sameSite: 'Strict' },

@@ -26,16 +26,20 @@ describe.skipIf(chromiumPath === null)('the guide', () => {
     await service.stop()
   })
 
-  it.each(looks)('is read at $width, $theme, within its policy', { timeout: 300_000 }, async (look) => {
-    const one = await visit(browser, look)
-    for (const name of ['index', 'quick-start', 'errors', 'dashboard']) {
-      const answer = await one.page.goto(`${service.baseUrl}/guide/${name}.html`)
-      expect(answer?.headers()['content-security-policy']).not.toContain('unsafe')
-      await one.look(`guide-${name}`)
-    }
-    expect(one.complaints).toEqual([])
-    await one.close()
-  })
+  it.each(looks)(
+    'is shown at $width, $theme, within its content security policy',
+    { timeout: 300_000 },
+    async (look) => {
+      const one = await visit(browser, look)
+      for (const name of ['index', 'quick-start', 'errors', 'dashboard']) {
+        const answer = await one.page.goto(`${service.baseUrl}/guide/${name}.html`)
+        expect(answer?.headers()['content-security-policy']).not.toContain('unsafe')
+        await one.look(`guide-${name}`)
+      }
+      expect(one.complaints).toEqual([])
+      await one.close()
+    },
+  )
 
   it('has an API page that gets its token with a client id and secret', { timeout: 120_000 }, async () => {
     const { page, complaints, close } = await visit(browser)
@@ -62,13 +66,13 @@ describe.skipIf(chromiumPath === null)('the guide', () => {
     await balance.getByRole('button', { name: 'Try it out' }).click()
     await balance.getByRole('button', { name: 'Execute' }).click()
     await balance.locator('.live-responses-table').getByText('"available": 0').waitFor()
-    // Nothing of the credentials outlives the page.
+    // The page stores no credentials in the browser.
     expect(await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }))).toBe('{}')
     expect(complaints).toEqual([])
     await close()
   })
 
-  it('is nowhere wider than a phone', { timeout: 120_000 }, async () => {
+  it('has no page that is wider than a phone', { timeout: 120_000 }, async () => {
     const { page, close } = await visit(browser, { width: 390 })
     const folder = resolve('dist/guide')
     const names = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.html'))
@@ -82,7 +86,7 @@ describe.skipIf(chromiumPath === null)('the guide', () => {
     await close()
   })
 
-  it('leads from the front page to all others, by its contents and by its search', async () => {
+  it('leads from the front page to all others, through its contents and its search', async () => {
     const { page, close, complaints } = await visit(browser)
     await page.goto(`${service.baseUrl}/guide`)
     const titles = await page.getByRole('navigation').getByRole('link').allTextContents()
@@ -100,7 +104,7 @@ describe.skipIf(chromiumPath === null)('the guide', () => {
     await close()
   })
 
-  it('is led to by the dashboard', async () => {
+  it('is linked from the dashboard', async () => {
     const { page, look, close } = await visit(browser)
     await signIn(page, service, await inviteUser(service, { role: 'support' }))
     await page.getByRole('button', { name: /^Your account/ }).click()

@@ -16,11 +16,11 @@ const looks: Look[] = [
   { width: 1440, theme: 'dark' },
 ]
 
-describe.skipIf(chromiumPath === null)('whoever handles money', () => {
+describe.skipIf(chromiumPath === null)('a person who handles money', () => {
   let service: TestService
   let browser: Browser
   let merchantId: string
-  /** The operator's and the merchant's. */
+  /** Users of the operator and of the merchant. */
   let people: Record<'admin' | 'finance' | 'owner', string>
   let paidId: string
   let sentId: string
@@ -51,20 +51,20 @@ describe.skipIf(chromiumPath === null)('whoever handles money', () => {
   const ofClient = () => `?client=${service.sandbox.clientId}`
   const dialogOf = (page: Page) => page.getByRole('dialog')
 
-  it('refunds a part of a payment and sees it go back', async () => {
+  it('refunds part of a payment and sees it returned', async () => {
     const { id } = await payOne(service, 2_590)
     const { page, look, complaints, close } = await visit(browser, { width: 390, theme: 'dark' })
     await signIn(page, service, people.owner)
     await page.goto(address(`/transactions/${id}`))
     await page.getByRole('button', { name: 'Refund', exact: true }).click()
-    await dialogOf(page).getByText('R$25.90 go back to').waitFor()
-    await dialogOf(page).getByText('A part').click()
+    await dialogOf(page).getByText('R$25.90 will be returned to').waitFor()
+    await dialogOf(page).getByText('Partial amount').click()
     await dialogOf(page).getByRole('textbox', { name: 'Amount' }).fill('26')
     await dialogOf(page).getByText('must be at most 2590').waitFor()
     await dialogOf(page).getByRole('textbox', { name: 'Amount' }).fill('5.90')
-    await dialogOf(page).getByLabel('Why (optional)').fill('One item was missing')
-    await dialogOf(page).getByText('R$5.90 go back to').waitFor()
-    await dialogOf(page).getByText('R$6.20 leave the balance: the amount, and a fee of R$0.30.').waitFor()
+    await dialogOf(page).getByLabel('Reason (optional)').fill('One item was missing')
+    await dialogOf(page).getByText('R$5.90 will be returned to').waitFor()
+    await dialogOf(page).getByText('R$6.20 are debited from the balance: the amount and a fee of R$0.30.').waitFor()
     await look('refund-dialog')
     await dialogOf(page).getByRole('button', { name: 'Refund R$5.90' }).dblclick()
     await dialogOf(page).waitFor({ state: 'detached' })
@@ -79,17 +79,17 @@ describe.skipIf(chromiumPath === null)('whoever handles money', () => {
     await close()
   })
 
-  it('asks for a withdrawal that another person approves', async () => {
+  it('requests a withdrawal that another person approves', async () => {
     const asking = await visit(browser)
     const { page } = asking
     await signIn(page, service, people.finance)
     await page.goto(address(`/withdrawals${ofClient()}`))
     await page.getByRole('button', { name: 'Withdraw' }).click()
     await dialogOf(page).getByRole('textbox', { name: 'Amount' }).fill('1500')
-    await dialogOf(page).getByRole('textbox', { name: 'PIX key' }).fill('nobody')
+    await dialogOf(page).getByRole('textbox', { name: 'Pix key' }).fill('nobody')
     await dialogOf(page).getByRole('button', { name: 'Continue' }).click()
     await dialogOf(page).getByText('must be a valid PIX key').waitFor()
-    await dialogOf(page).getByRole('textbox', { name: 'PIX key' }).fill('(11) 98765-4321')
+    await dialogOf(page).getByRole('textbox', { name: 'Pix key' }).fill('(11) 98765-4321')
     await asking.look('withdrawal-dialog')
     await dialogOf(page).getByRole('button', { name: 'Continue' }).click()
     await dialogOf(page).getByText('+5511987654321').waitFor()
@@ -97,7 +97,7 @@ describe.skipIf(chromiumPath === null)('whoever handles money', () => {
     await dialogOf(page).getByText('another person has to approve it').waitFor()
     await asking.look('withdrawal-review')
     await dialogOf(page).getByRole('button', { name: 'Withdraw R$1,500.00' }).dblclick()
-    await page.getByText('You asked for this, so another person approves it.').waitFor()
+    await page.getByText('You requested this, so another person has to approve it.').waitFor()
     expect(await page.getByRole('button', { name: 'Approve' }).count()).toBe(0)
     await asking.look('withdrawal-own')
     const id = page.url().split('/').at(-1)?.split('?')[0] ?? ''
@@ -111,7 +111,7 @@ describe.skipIf(chromiumPath === null)('whoever handles money', () => {
     await dialogOf(approving.page).getByText('+5511987654321').waitFor()
     await approving.look('withdrawal-approve')
     await dialogOf(approving.page).getByRole('button', { name: 'Approve R$1,500.00' }).dblclick()
-    await approving.page.getByText('Nothing waits').waitFor()
+    await approving.page.getByText('Nothing to review').waitFor()
     await untilWithdrawal(service, id, 'PROCESSED')
     await page.getByText('Sent', { exact: true }).first().waitFor()
     await asking.look('withdrawal-sent')
@@ -120,7 +120,7 @@ describe.skipIf(chromiumPath === null)('whoever handles money', () => {
     await approving.close()
   })
 
-  it('sees a duplicate beside the earlier one, and rejects it', async () => {
+  it('sees a possible duplicate with the earlier withdrawal, and rejects it', async () => {
     const pixKey = { key: 'maria.souza@example.com', type: 'EMAIL' }
     await untilWithdrawal(service, await withdraw(service, { amount: 7_500, pixKey }), 'PROCESSED')
     service.clock.advance(3 * 60_000)
@@ -129,19 +129,19 @@ describe.skipIf(chromiumPath === null)('whoever handles money', () => {
     await signIn(page, service, people.admin)
     await page.goto(address('/withdrawals'))
     const held = page.getByRole('article')
-    await held.getByText('The earlier one, 3 min 0 s before').waitFor()
+    await held.getByText('View the earlier one (3 min 0 s before)').waitFor()
     await look('withdrawals-duplicate')
     await held.getByRole('button', { name: 'Reject' }).click()
-    await dialogOf(page).getByLabel('Why').fill('The first one was meant to be the only one')
-    await dialogOf(page).getByText('R$76.50 are in the balance').waitFor()
+    await dialogOf(page).getByLabel('Reason').fill('The first one was meant to be the only one')
+    await dialogOf(page).getByText('R$76.50 go back to the balance').waitFor()
     await dialogOf(page).getByRole('button', { name: 'Reject' }).click()
-    await page.getByText('Nothing waits').waitFor()
+    await page.getByText('Nothing to review').waitFor()
     await untilWithdrawal(service, id, 'REJECTED')
     expect(complaints).toEqual([])
     await close()
   })
 
-  it('says of its own duplicate that it is meant, and cancels what still waits', async () => {
+  it('sends their own duplicate anyway, and cancels a withdrawal that is pending review', async () => {
     const pixKey = { key: '529.982.247-25', type: 'CPF' }
     await untilWithdrawal(service, await withdraw(service, { amount: 3_100, pixKey }), 'PROCESSED')
     const meant = await withdraw(service, { amount: 3_100, pixKey })
@@ -149,23 +149,23 @@ describe.skipIf(chromiumPath === null)('whoever handles money', () => {
     const { page, look, complaints, close } = await visit(browser, { width: 390, theme: 'dark' })
     await signIn(page, service, people.owner)
     await page.goto(address('/withdrawals'))
-    await page.getByRole('button', { name: 'It is meant' }).waitFor()
+    await page.getByRole('button', { name: 'Send anyway' }).waitFor()
     await look('withdrawals-own-held')
-    await page.getByRole('button', { name: 'It is meant' }).click()
-    await dialogOf(page).getByText('R$31.00 go to the same key once more').waitFor()
-    await dialogOf(page).getByRole('button', { name: 'It is meant' }).click()
+    await page.getByRole('button', { name: 'Send anyway' }).click()
+    await dialogOf(page).getByText('Another R$31.00 will be sent to the same key').waitFor()
+    await dialogOf(page).getByRole('button', { name: 'Send anyway' }).click()
     await untilWithdrawal(service, meant, 'PROCESSED')
     await dialogOf(page).waitFor({ state: 'detached' })
-    await page.getByRole('article').getByRole('button', { name: 'Do not send' }).click()
-    await dialogOf(page).getByText('R$2,001.50 are in the balance again at once').waitFor()
-    await dialogOf(page).getByRole('button', { name: 'Cancel the withdrawal' }).click()
+    await page.getByRole('article').getByRole('button', { name: 'Cancel withdrawal' }).click()
+    await dialogOf(page).getByText('R$2,001.50 go back to the balance immediately').waitFor()
+    await dialogOf(page).getByRole('button', { name: 'Cancel withdrawal' }).click()
     await untilWithdrawal(service, large, 'CANCELED')
     await page.getByRole('article').waitFor({ state: 'detached' })
     expect(complaints).toEqual([])
     await close()
   })
 
-  it('accepts one contest that the bank opened, and rejects another', async () => {
+  it('accepts one dispute that the bank opened, and rejects another', async () => {
     const [fraud, mistake] = [await payOne(service, 4_990), await payOne(service, 1_200)]
     for (const { id, endToEnd } of [fraud, mistake]) {
       await contest(service, endToEnd)
@@ -174,18 +174,18 @@ describe.skipIf(chromiumPath === null)('whoever handles money', () => {
     service.clock.advance(6 * 24 * 60 * 60_000)
     const { page, look, complaints, close } = await visit(browser)
     await signIn(page, service, people.finance)
-    await page.getByRole('link', { name: 'Contests (MED)' }).click()
+    await page.getByRole('link', { name: 'Disputes (MED)' }).click()
     const contestOf = (amount: string) => page.getByRole('article').filter({ hasText: amount })
-    await contestOf('R$49.90').getByText('left for the analysis').waitFor()
-    await look('contests')
+    await contestOf('R$49.90').getByText('left to decide').waitFor()
+    await look('disputes')
     await contestOf('R$49.90').getByRole('button', { name: 'Accept' }).click()
     await dialogOf(page).getByText('R$49.90 of').waitFor()
-    await look('contest-accept')
+    await look('dispute-accept')
     await dialogOf(page).getByRole('button', { name: 'Accept' }).click()
-    await contestOf('R$49.90').getByText('left for the return').waitFor()
+    await contestOf('R$49.90').getByText('left to return the money').waitFor()
     await contestOf('R$12.00').getByRole('button', { name: 'Reject' }).click()
     await dialogOf(page).getByRole('button', { name: 'Reject' }).click()
-    await page.getByRole('region', { name: 'Ended' }).last().getByText('Rejected').waitFor()
+    await page.getByRole('region', { name: 'Closed' }).last().getByText('Rejected').waitFor()
     expect(await infractionsOf(service, fraud.id)).toEqual([{ state: 'accepted', amount: 4_990 }])
     expect(await infractionsOf(service, mistake.id)).toEqual([{ state: 'rejected', amount: 1_200 }])
     await page.goto(address(`/transactions/${fraud.id}${ofClient()}`))
@@ -196,13 +196,13 @@ describe.skipIf(chromiumPath === null)('whoever handles money', () => {
     await page.getByRole('menuitem', { name: 'Português' }).click()
     await page.getByText(/^Contestação \(MED\): bloqueada · R\$\s49,90/).waitFor()
     await look('record-disputed-pt')
-    // No kind, account or step as the database has it.
+    // The screen shows no internal name of a kind, an account or a step.
     expect(await page.locator('main').innerText()).not.toMatch(/infraction_|refund_|payment_|\bUTC\b/)
     expect(complaints).toEqual([])
     await close()
   })
 
-  it.each(looks)('sees screens without faults at $width, $theme', async (size) => {
+  it.each(looks)('sees screens without errors at $width, $theme', async (size) => {
     const { page, look, complaints, close } = await visit(browser, size)
     await signIn(page, service, people.admin)
     await page.goto(address('/withdrawals'))
@@ -210,22 +210,22 @@ describe.skipIf(chromiumPath === null)('whoever handles money', () => {
     await look('withdrawals-all')
     await page.goto(address(`/withdrawals${ofClient()}`))
     await page.getByRole('button', { name: 'Change' }).click()
-    await dialogOf(page).getByLabel('One withdrawal').fill('5000')
+    await dialogOf(page).getByLabel('Per withdrawal').fill('5000')
     await look('withdrawals-limits')
     await dialogOf(page).getByRole('button', { name: 'Save' }).click()
     await page.getByText('R$5,000.00').waitFor()
     await look('withdrawals')
     await page.goto(address('/infractions'))
-    await look('contests')
-    await page.getByRole('button', { name: 'Enter a contest' }).click()
-    await dialogOf(page).getByLabel('Id of the transaction').fill(paidId)
-    await dialogOf(page).getByText('R$25.90 of Sandbox').waitFor()
-    await look('contest-enter')
+    await look('disputes')
+    await page.getByRole('button', { name: 'Record a dispute' }).click()
+    await dialogOf(page).getByLabel('Transaction id').fill(paidId)
+    await dialogOf(page).getByText('R$25.90 for Sandbox').waitFor()
+    await look('dispute-record')
     await dialogOf(page).getByRole('button', { name: 'Cancel' }).click()
     await page.getByRole('button', { name: /Your account/ }).click()
     await page.getByRole('menuitem', { name: 'Português' }).click()
     await page.goto(address(`/withdrawals/${sentId}${ofClient()}`))
-    await page.getByText('Para quem').waitFor()
+    await page.getByRole('heading', { name: 'Recebedor' }).waitFor()
     await look('withdrawal-portuguese')
     expect(complaints).toEqual([])
     await close()

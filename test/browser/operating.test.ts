@@ -12,7 +12,7 @@ const looks: Look[] = [
   { width: 1440, theme: 'dark' },
 ]
 
-describe.skipIf(chromiumPath === null)('whoever operates the service', () => {
+describe.skipIf(chromiumPath === null)('an operator', () => {
   let service: TestService
   let browser: Browser
   let admin: string
@@ -26,18 +26,18 @@ describe.skipIf(chromiumPath === null)('whoever operates the service', () => {
     await service.stop()
   })
 
-  it('invites somebody, changes their role, and shuts them out', async () => {
+  it('invites a teammate, changes their role and disables them', async () => {
     const { page, complaints, close } = await visit(browser)
     await signIn(page, service, admin)
     await page.getByRole('link', { name: 'People' }).click()
-    await page.getByRole('button', { name: 'Invite somebody' }).click()
+    await page.getByRole('button', { name: 'Invite a teammate' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('E-mail').fill('joao@example.com')
     await dialog.getByLabel('Role').click()
     await page.getByRole('option', { name: 'Support' }).click()
-    await dialog.getByRole('button', { name: 'Make the link' }).click()
+    await dialog.getByRole('button', { name: 'Create link' }).click()
     const link = await page.getByText(/\/dashboard\/welcome\//).textContent()
-    await page.getByRole('button', { name: 'I have it' }).click()
+    await page.getByRole('button', { name: 'I copied it' }).click()
 
     const joao = await visit(browser)
     await joao.page.goto(link ?? '')
@@ -55,7 +55,7 @@ describe.skipIf(chromiumPath === null)('whoever operates the service', () => {
     await page.getByRole('cell', { name: /Read only/ }).waitFor()
     await page.getByRole('button', { name: 'Change João Lima' }).click()
     await page.getByRole('button', { name: 'Disable' }).click()
-    await page.getByText('João Lima is signed out everywhere at once').waitFor()
+    await page.getByText('João Lima is signed out everywhere immediately').waitFor()
     await page.getByRole('button', { name: 'Disable' }).click()
     await page.getByText('disabled', { exact: true }).waitFor()
     await joao.page.reload()
@@ -68,7 +68,7 @@ describe.skipIf(chromiumPath === null)('whoever operates the service', () => {
     await close()
   })
 
-  it('adds a second factor, and is asked for it', async () => {
+  it('adds a second factor, which the next sign-in requires', async () => {
     const email = await inviteUser(service, { role: 'finance' })
     const { page, close } = await visit(browser)
     await signIn(page, service, email)
@@ -80,8 +80,8 @@ describe.skipIf(chromiumPath === null)('whoever operates the service', () => {
     const totp = new TOTP({ secret: Secret.fromBase32(secret) })
     const code = () => totp.generate({ timestamp: service.clock.now().getTime() })
     await page.getByLabel('Code').fill(code())
-    await page.getByRole('button', { name: 'Turn it on' }).click()
-    await page.getByText('It is on.').waitFor()
+    await page.getByRole('button', { name: 'Turn on' }).click()
+    await page.getByText('The second factor is on.').waitFor()
     await close()
     service.clock.advance(60_000)
     const again = await visit(browser)
@@ -89,31 +89,31 @@ describe.skipIf(chromiumPath === null)('whoever operates the service', () => {
     await again.page.getByLabel('E-mail').fill(email)
     await again.page.getByRole('textbox', { name: 'Password' }).fill(password)
     await again.page.getByRole('button', { name: 'Sign in' }).click()
-    await again.page.getByText('Code of your authenticator app').waitFor()
+    await again.page.getByText('Code from your authenticator app').waitFor()
     await again.look('second-factor')
     await again.page.keyboard.type(code())
     await again.page.getByRole('heading', { name: 'Today', exact: true }).waitFor()
     await again.close()
   })
 
-  it('stops what leaves, and lets it go again', async () => {
+  it('freezes payouts and lifts the freeze', async () => {
     const { page, look, close } = await visit(browser)
     await signIn(page, service, admin)
     await page.getByRole('link', { name: 'System' }).click()
-    await page.getByRole('button', { name: 'Stop withdrawals and refunds' }).click()
-    await page.getByRole('dialog').getByLabel('Why').fill('a drill')
-    await page.getByRole('dialog').getByRole('button', { name: 'Stop withdrawals and refunds' }).click()
-    await page.getByText('Money does not leave', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Freeze payouts' }).click()
+    await page.getByRole('dialog').getByLabel('Reason').fill('a drill')
+    await page.getByRole('dialog').getByRole('button', { name: 'Freeze payouts' }).click()
+    await page.getByText('Payouts are frozen', { exact: true }).waitFor()
     await page.getByText('a drill', { exact: true }).waitFor()
     await look('system-stopped')
-    await page.getByRole('button', { name: 'Let money leave again' }).click()
-    await page.getByRole('dialog').getByLabel('Why').fill('it was a drill')
-    await page.getByRole('dialog').getByRole('button', { name: 'Let money leave again' }).click()
-    await page.getByText('Money may leave', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Lift the payout freeze' }).click()
+    await page.getByRole('dialog').getByLabel('Reason').fill('it was a drill')
+    await page.getByRole('dialog').getByRole('button', { name: 'Lift the payout freeze' }).click()
+    await page.getByText('Payouts are enabled', { exact: true }).waitFor()
     await close()
   })
 
-  it.each(looks)('sees screens without faults at $width, $theme', async (size) => {
+  it.each(looks)('sees screens without errors at $width, $theme', async (size) => {
     const { page, look, complaints, close } = await visit(browser, size)
     await signIn(page, service, admin)
     for (const path of ['users', 'audit', 'system', 'account']) {

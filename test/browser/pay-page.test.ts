@@ -25,7 +25,7 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
     return { id, uri, url: body.url }
   }
 
-  /** What a phone reads that is held before the screen. */
+  /** What a phone reads when it scans the screen. */
   const scan = async (page: Page) => {
     const { data, width, height } = PNG.sync.read(await page.screenshot({ fullPage: true }))
     return jsQR.default(new Uint8ClampedArray(data), width, height)?.data
@@ -36,7 +36,7 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
     { width: 390, theme: 'dark', locale: 'pt-BR' },
     { width: 1440, theme: 'light', locale: 'pt-BR' },
     { width: 1440, theme: 'dark', locale: 'en-US' },
-  ] as const)('can be scanned, and turns to paid by itself, at $width in $theme in $locale', async (how) => {
+  ] as const)('can be scanned, and turns to paid automatically, at $width in $theme in $locale', async (how) => {
     const { page, complaints, look, close } = await visit(browser, how)
     const { uri, url } = await make()
     await page.goto(url)
@@ -57,14 +57,14 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
   })
 
   it.each(['light', 'dark'] as const)(
-    'looks well when it has expired, and when there is nothing, in %s',
+    'shows an expired code and an unknown page without errors, in %s',
     async (theme) => {
       const { id, uri, url } = await make({ pix: { expirationSeconds: 60 } })
       const { page, look, close } = await visit(browser, { width: 390, theme, locale: 'pt-BR' })
       await page.goto(url)
       await page.getByRole('timer').waitFor()
       service.clock.advance(60_000)
-      await page.getByRole('heading', { name: 'Este código venceu' }).waitFor()
+      await page.getByRole('heading', { name: 'Este código expirou' }).waitFor()
       await look('pay-expired')
       await page.goto(`${service.baseUrl}/pay/${id}`)
       await page.getByRole('heading', { name: 'Página não encontrada' }).waitFor()
@@ -74,7 +74,7 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
     },
   )
 
-  it('puts the code to copy first on a phone, and the one to scan first where there is room', async () => {
+  it('puts the code to copy first on a phone, and the QR code first on a wide screen', async () => {
     const { url } = await make()
     const tops = async (width: 390 | 1440) => {
       const { page, close } = await visit(browser, { width, locale: 'pt-BR' })
@@ -86,7 +86,7 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
     }
     const phone = await tops(390)
     expect(phone.button?.y).toBeLessThan(phone.image?.y ?? 0)
-    // Seen without scrolling, and large enough for a thumb.
+    // Visible without scrolling, and large enough for a thumb.
     expect((phone.button?.y ?? 1000) + (phone.button?.height ?? 0)).toBeLessThan(400)
     expect(phone.button?.height).toBeGreaterThanOrEqual(48)
     const desk = await tops(1440)
@@ -109,27 +109,30 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
     await close()
   })
 
-  it.each([true, false])('copies the code by a button, with a clipboard or without: %s', async (hasClipboard) => {
-    const { uri, url } = await make()
-    const { page, context, complaints, look, close } = await visit(browser, { width: 390, locale: 'pt-BR' })
-    await context.grantPermissions(['clipboard-read', 'clipboard-write'])
-    await page.goto(url)
-    await page.evaluate(async () => await navigator.clipboard.writeText('something else'))
-    // As on a page without https.
-    if (!hasClipboard)
-      await page.evaluate(() => Object.defineProperty(navigator.clipboard, 'writeText', { value: undefined }))
-    await page.getByRole('button', { name: 'Copiar código Pix' }).focus()
-    await page.keyboard.press('Enter')
-    await page.getByRole('button', { name: 'Código copiado' }).waitFor()
-    expect(await page.getByRole('status').textContent()).toBe('Código copiado')
-    if (hasClipboard) await look('pay-copied')
-    expect(await page.evaluate(async () => await navigator.clipboard.readText())).toBe(uri)
-    await page.getByRole('button', { name: 'Copiar código Pix' }).waitFor()
-    expect(complaints).toEqual([])
-    await close()
-  })
+  it.each([true, false])(
+    'copies the code with a button, with or without the clipboard API: %s',
+    async (hasClipboard) => {
+      const { uri, url } = await make()
+      const { page, context, complaints, look, close } = await visit(browser, { width: 390, locale: 'pt-BR' })
+      await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+      await page.goto(url)
+      await page.evaluate(async () => await navigator.clipboard.writeText('something else'))
+      // As on a page without https.
+      if (!hasClipboard)
+        await page.evaluate(() => Object.defineProperty(navigator.clipboard, 'writeText', { value: undefined }))
+      await page.getByRole('button', { name: 'Copiar código Pix' }).focus()
+      await page.keyboard.press('Enter')
+      await page.getByRole('button', { name: 'Código copiado' }).waitFor()
+      expect(await page.getByRole('status').textContent()).toBe('Código copiado')
+      if (hasClipboard) await look('pay-copied')
+      expect(await page.evaluate(async () => await navigator.clipboard.readText())).toBe(uri)
+      await page.getByRole('button', { name: 'Copiar código Pix' }).waitFor()
+      expect(complaints).toEqual([])
+      await close()
+    },
+  )
 
-  it('needs no script: the code is there to scan and to select, and the page reloads itself', async () => {
+  it('works without scripts: the code can be scanned and selected, and the page reloads itself', async () => {
     const { uri, url, id } = await make()
     const context = await browser.newContext({
       javaScriptEnabled: false,
@@ -148,7 +151,7 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
     await context.close()
   })
 
-  it('asks again and again where it may not have a stream', async () => {
+  it('polls when it cannot have a stream', async () => {
     const { uri, url } = await make()
     const { page, close } = await visit(browser, { locale: 'pt-BR' })
     await page.route('**/events', async (route) => await route.fulfill({ status: 429 }))

@@ -15,16 +15,16 @@ import { fetchToken, startTestService, type TestService } from '../support/servi
 import { inviteUser, signIn } from '../support/users.ts'
 import { fund, withdraw } from '../support/withdrawals.ts'
 
-/** Where they are kept: `GUICHE_PICTURES=docs/pictures` makes those of the guide again. */
+/** The folder to write to: `GUICHE_PICTURES=docs/pictures` updates the pictures of the guide. */
 const folder = process.env.GUICHE_PICTURES
 
 const bytesMax = 120_000
 
-/** What the guide shows, on a database in which a month has passed. */
+/** Takes the pictures of the guide on a database with 60 days of seeded data. */
 describe.skipIf(chromiumPath === null)('the pictures of the guide', () => {
   let database: TestDatabase
   let service: TestService
-  /** The same, as its largest merchant asks. */
+  /** The same service, with the credentials of its largest merchant. */
   let shop: TestService
   let browser: Browser
   let admin: string
@@ -33,7 +33,7 @@ describe.skipIf(chromiumPath === null)('the pictures of the guide', () => {
     database = await createTestDatabase()
     const secretKey = newSecretKey()
     const environment = { SECRET_KEY: secretKey, TOKEN_LIFETIME_SECONDS: '86400' }
-    // The simulated network's tables are made by whoever needs them first.
+    // The first service that starts creates the tables of the simulated network.
     await (await startTestService({ database, environment })).stop()
     const clock = manualClock()
     const key = parseSecretKey(secretKey) ?? expect.unreachable()
@@ -96,7 +96,7 @@ describe.skipIf(chromiumPath === null)('the pictures of the guide', () => {
     await close()
   })
 
-  /** As WebP, which the browser itself writes: a quarter of the PNG. */
+  /** Writes WebP, which the browser encodes itself. It is a quarter of the size of the PNG. */
   async function take(page: Page, name: string): Promise<void> {
     await page.waitForLoadState('networkidle')
     const png = await page.screenshot()
@@ -123,7 +123,7 @@ describe.skipIf(chromiumPath === null)('the pictures of the guide', () => {
     await writeFile(join(folder, `${name}.webp`), webp)
   }
 
-  it.each(['today', 'record', 'withdrawals', 'payment-page'])('%s is small enough to stand in a page', async (name) => {
+  it.each(['today', 'record', 'withdrawals', 'payment-page'])('%s is small enough for a page', async (name) => {
     expect((await readFile(`docs/pictures/${name}.webp`)).length).toBeLessThan(bytesMax)
   })
 })

@@ -13,11 +13,11 @@ const looks: Look[] = [
 ]
 const customer = { name: 'Maria da Silva', document: '529.982.247-25', email: 'maria@example.com' }
 
-describe.skipIf(chromiumPath === null)('a merchant’s people', () => {
+describe.skipIf(chromiumPath === null)('users of a merchant', () => {
   let service: TestService
   let browser: Browser
   let owner: string
-  /** The last that was paid. */
+  /** The id of the last paid transaction. */
   let paid: string
 
   beforeAll(async () => {
@@ -38,7 +38,7 @@ describe.skipIf(chromiumPath === null)('a merchant’s people', () => {
     await service.stop()
   })
 
-  it.each(looks)('see how today goes, their transactions and one of them at $width, $theme', async (size) => {
+  it.each(looks)('see today’s figures, their transactions and one transaction at $width, $theme', async (size) => {
     const { page, look, complaints, close } = await visit(browser, size)
     page.setDefaultTimeout(12_000)
     await signIn(page, service, owner)
@@ -70,7 +70,7 @@ describe.skipIf(chromiumPath === null)('a merchant’s people', () => {
     await close()
   })
 
-  it('keep their filters in the address, over a reload and back from a record', async () => {
+  it('keep their filters in the address after a reload and after a visit to a record', async () => {
     const { page, close } = await visit(browser)
     page.setDefaultTimeout(12_000)
     await signIn(page, service, owner)
@@ -92,11 +92,11 @@ describe.skipIf(chromiumPath === null)('a merchant’s people', () => {
     await page.getByText('5 in all').waitFor()
     expect(new URL(page.url()).search).toBe('')
     await page.goto(`${service.baseUrl}/dashboard/transactions?externalCode=nothing-of-ours`)
-    await page.getByText('No transaction fits these filters').waitFor()
+    await page.getByText('No transactions match these filters').waitFor()
     await close()
   })
 
-  it('find a record with “/”, and read in either language what happened to it', async () => {
+  it('find a record with “/” and read its timeline in Portuguese', async () => {
     const { page, look, close } = await visit(browser, { locale: 'pt-BR', width: 390 })
     page.setDefaultTimeout(12_000)
     await signIn(page, service, owner)
@@ -107,9 +107,9 @@ describe.skipIf(chromiumPath === null)('a merchant’s people', () => {
     await look('search')
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: /Transação · R\$\s312,50/ }).waitFor()
-    const happened = page.getByRole('region', { name: 'O que aconteceu' })
+    const happened = page.getByRole('region', { name: 'Histórico' })
     await happened.getByText('situação', { exact: true }).first().waitFor()
-    await happened.getByText(/^Pagamento · R\$\s312,50: Nos adquirentes → Disponível$/).waitFor()
+    await happened.getByText(/^Pagamento · R\$\s312,50: Nos PSPs → Disponível$/).waitFor()
     await happened.getByText(/^simulator notificou o pagamento E/).waitFor()
     const { paymentDate } = (await service.call<{ paymentDate: string }>(`/transaction/${paid}`)).body
     const inBrasilia = new Intl.DateTimeFormat('pt-BR', {
@@ -123,7 +123,7 @@ describe.skipIf(chromiumPath === null)('a merchant’s people', () => {
     await close()
   })
 
-  it.each(['en-US', 'pt-BR'] as const)('are answered when a search finds nothing, in %s', async (locale) => {
+  it.each(['en-US', 'pt-BR'] as const)('get an answer when a search finds nothing, in %s', async (locale) => {
     const { page, look, complaints, close } = await visit(browser, { locale })
     page.setDefaultTimeout(12_000)
     await signIn(page, service, owner)
@@ -140,7 +140,7 @@ describe.skipIf(chromiumPath === null)('a merchant’s people', () => {
     await close()
   })
 
-  it('lose a card, not the page, when a component cannot show what it gets', async () => {
+  it('lose one card, not the page, when a component fails', async () => {
     const { page, look, close } = await visit(browser)
     page.setDefaultTimeout(12_000)
     await signIn(page, service, owner)
@@ -149,7 +149,7 @@ describe.skipIf(chromiumPath === null)('a merchant’s people', () => {
       await route.fulfill({ response: answer, json: { ...(await answer.json()), timeline: null } })
     })
     await page.goto(`${service.baseUrl}/dashboard/transactions/${paid}`)
-    const happened = page.getByRole('region', { name: 'What happened' })
+    const happened = page.getByRole('region', { name: 'Timeline' })
     await happened.getByRole('alert').getByText('This part could not be shown').waitFor()
     await page.getByRole('heading', { name: 'Transaction · R$312.50' }).waitFor()
     await page.getByText('Maria da Silva').waitFor()

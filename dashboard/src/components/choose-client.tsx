@@ -9,18 +9,18 @@ import { Page } from './page.tsx'
 
 const words = texts({
   en: {
-    title: 'Which merchant?',
-    hint: 'Lists belong to one merchant. Choose one here or above, or find a record of any by its id with “/”.',
+    title: 'Choose a merchant',
+    hint: 'This screen shows one merchant. Choose one here or above, or press “/” to find any record by its id.',
   },
   pt: {
-    title: 'Qual lojista?',
-    hint: 'As listas são de um lojista. Escolha um aqui ou acima, ou busque um registro de qualquer um pelo id com “/”.',
+    title: 'Escolha um lojista',
+    hint: 'Esta tela mostra um lojista. Escolha um aqui ou acima, ou tecle “/” para buscar qualquer registro pelo id.',
   },
 })
 
 const shownMax = 12
 
-/** What a screen shows of one merchant; in its place, the merchants, while none is chosen. */
+/** Shows a screen for one merchant, or the list of merchants while none is chosen. */
 export function OfClient({ title, children }: { title: string; children: (clientId: string) => ReactNode }) {
   const client = useClient()
   if (client !== null) return children(client)
@@ -32,9 +32,9 @@ export function OfClient({ title, children }: { title: string; children: (client
 }
 
 /**
- * The merchants, to choose one for the screen that this is on.
+ * Lists the merchants, so that the user can choose one for the current screen.
  *
- * @param takesOnly where there is but one, it is chosen: the screen shows nothing without
+ * @param takesOnly chooses the merchant automatically if there is only one, because the screen needs one
  */
 export function ChooseClient({ takesOnly = false }: { takesOnly?: boolean }) {
   const t = useText(words)

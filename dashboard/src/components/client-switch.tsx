@@ -7,8 +7,8 @@ import { useUser } from '../session.tsx'
 import { texts, useText } from '../text.ts'
 
 const words = texts({
-  en: { all: 'All merchants', choose: 'Which merchant', find: 'Find a merchant', none: 'No such merchant' },
-  pt: { all: 'Todos os lojistas', choose: 'Qual lojista', find: 'Buscar lojista', none: 'Nenhum lojista assim' },
+  en: { all: 'All merchants', choose: 'Merchant', find: 'Find a merchant', none: 'No merchant found' },
+  pt: { all: 'Todos os lojistas', choose: 'Lojista', find: 'Buscar lojista', none: 'Nenhum lojista encontrado' },
 })
 
 export type ClientView = {
@@ -30,7 +30,7 @@ export function useClients() {
 
 const shownMax = 50
 
-/** The operator's people choose whose records they look at; a merchant's see its name. */
+/** Operator users choose the merchant whose records they see. Merchant users see the name of their merchant. */
 export function ClientSwitch() {
   const t = useText(words)
   const { merchant } = useUser()
@@ -50,7 +50,7 @@ export function ClientSwitch() {
   const chosen = all.find(({ clientId }) => clientId === params.get('client'))
   const found = all.filter(({ name, clientId }) => `${name} ${clientId}`.toLowerCase().includes(wanted.toLowerCase()))
   const go = (clientId: string) => {
-    // A record belongs to one merchant: another merchant's list is shown instead.
+    // A record belongs to one merchant, so after a switch the list of the new merchant is shown.
     const path = location.split('/').slice(0, 2).join('/') || '/'
     navigate(clientId === '' ? path : `${path}?${new URLSearchParams({ client: clientId })}`)
     combobox.closeDropdown()

@@ -6,7 +6,7 @@ import { ErrorNotice } from './error-notice.tsx'
 
 const words = texts({ en: { cancel: 'Cancel', close: 'Close' }, pt: { cancel: 'Cancelar', close: 'Fechar' } })
 
-/** Asks before something happens that cannot simply be taken back; says what will, and what went wrong. */
+/** Asks for confirmation of an action that is hard to undo. Shows what will happen, and the error if it fails. */
 export function Confirm({
   title,
   isOpen,
@@ -22,7 +22,7 @@ export function Confirm({
   title: string
   isOpen: boolean
   onClose: () => void
-  /** What the button says: the act itself, not "OK". */
+  /** The label of the button: the action itself, not "OK". */
   confirm: string
   isDangerous?: boolean
   isPending: boolean

@@ -4,7 +4,7 @@ import { IconOf } from './icons.tsx'
 
 const words = texts({ en: { copy: 'Copy', copied: 'Copied' }, pt: { copy: 'Copiar', copied: 'Copiado' } })
 
-/** A button that copies a text, and says for a moment that it did. */
+/** A button that copies a text and confirms it for a moment. */
 export function CopyAction({ value, label, isSmall = false }: { value: string; label?: string; isSmall?: boolean }) {
   const t = useText(words)
   return (

@@ -2,7 +2,7 @@ import { Center, Stack, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { type Icon, IconOf } from './icons.tsx'
 
-/** Nothing is there yet: says why, and what makes something appear. */
+/** An empty state: says why nothing is shown, and what will appear here. */
 export function Empty({ icon, title, children }: { icon: Icon; title: string; children?: ReactNode }) {
   return (
     <Center py={56} px="md">

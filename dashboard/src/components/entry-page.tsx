@@ -2,7 +2,7 @@ import { Center, Group, Paper, SegmentedControl, Stack, Text, Title } from '@man
 import type { ReactNode } from 'react'
 import { useLanguage } from '../text.ts'
 
-/** The page before one is in: a card in the middle. */
+/** The page for users who are not signed in: a card in the middle. */
 export function EntryPage({ title, lead, children }: { title: string; lead?: ReactNode; children: ReactNode }) {
   const { language, choose } = useLanguage()
   return (

@@ -6,7 +6,7 @@ import { texts, useText } from '../text.ts'
 const words = texts({
   en: {
     title: 'This part could not be shown',
-    lead: 'The rest still works. Try again or reload the page; if it stays, send the details to whoever runs the service.',
+    lead: 'The rest still works. Try again or reload the page; if the error persists, send the details to the operator.',
     again: 'Try again',
     reload: 'Reload the page',
     copy: 'Copy details',
@@ -14,7 +14,7 @@ const words = texts({
   },
   pt: {
     title: 'Não foi possível mostrar esta parte',
-    lead: 'O resto continua funcionando. Tente de novo ou recarregue a página; se continuar, envie os detalhes ao suporte.',
+    lead: 'O resto continua funcionando. Tente de novo ou recarregue a página; se o erro continuar, envie os detalhes ao operador.',
     again: 'Tentar de novo',
     reload: 'Recarregar a página',
     copy: 'Copiar detalhes',
@@ -22,11 +22,11 @@ const words = texts({
   },
 })
 
-/** React unmounts the whole page when a component throws. With this around a part, only that part is lost. */
+/** React unmounts the whole page if a component throws. Inside this boundary only that part is lost. */
 export class ErrorBoundary extends Component<
   {
     children: ReactNode
-    /** What is shown depends on it: when it changes, the part is tried again. */
+    /** When this value changes, the part is rendered again. */
     resetKey?: string
   },
   { error: Error | null; components: string }
@@ -57,12 +57,12 @@ export class ErrorBoundary extends Component<
 function Broken({ error, components, onRetry }: { error: Error; components: string; onRetry: () => void }) {
   const t = useText(words)
   const queries = useQueryClient()
-  // What it could not show may have been the answer: fetch it again first.
+  // The cause may be the response that the part shows, so fetch it again first.
   const again = useMutation({
     mutationFn: async () => await queries.refetchQueries({ type: 'active' }),
     onSettled: onRetry,
   })
-  // The address without its query, which may name a person.
+  // The query is left out because it may contain personal data.
   const details = `${new Date().toISOString()} ${location.pathname}\n${error.stack ?? error.message}\n${components}`
   return (
     <Alert color="red" title={t.title} role="alert">

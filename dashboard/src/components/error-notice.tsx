@@ -4,36 +4,37 @@ import { writeFieldError } from '../field-errors.ts'
 import { texts, useLanguage, useText } from '../text.ts'
 
 const words = texts({
-  en: { title: 'That did not work', retry: 'Try again', request: 'Request', detail: '' },
-  pt: { title: 'Não deu certo', retry: 'Tentar de novo', request: 'Requisição', detail: 'Detalhe (em inglês):' },
+  en: { title: 'Something went wrong', retry: 'Try again', request: 'Request', detail: '' },
+  pt: { title: 'Algo deu errado', retry: 'Tentar de novo', request: 'Requisição', detail: 'Detalhe (em inglês):' },
 })
 
-/** The service speaks English: what people meet most, by its code. */
+/** The service answers in English. These are translations of the most frequent errors, by code. */
 const inPortuguese: Record<string, string> = {
-  not_found: 'Nada foi encontrado aqui. Confira o endereço ou o id, ou se o link já foi usado ou venceu.',
+  not_found: 'Nada foi encontrado aqui. Confira o endereço ou o id, ou se o link já foi usado ou expirou.',
   not_signed_in: 'A sessão terminou. Entre de novo.',
-  csrf_token_missing: 'Esta página ficou velha. Recarregue-a e tente de novo.',
-  permission_missing: 'O seu papel não permite isso. Peça a quem administra as pessoas.',
-  sign_in_failed: 'E-mail, senha ou código errado. Confira os três e tente de novo.',
+  csrf_token_missing: 'Esta página está desatualizada. Recarregue-a e tente de novo.',
+  permission_missing: 'Seu perfil não permite isso. Peça a um administrador.',
+  sign_in_failed: 'E-mail, senha ou código incorreto. Confira e tente de novo.',
   second_factor_needed: 'Falta o código do segundo fator. Abra o aplicativo autenticador e digite-o.',
   second_factor_locked:
-    'Houve 10 códigos errados seguidos, e o segundo fator foi bloqueado. Peça a quem administra as pessoas um link para uma nova senha.',
-  second_factor_required: 'Seu papel exige um segundo fator. Adicione um em “Sua conta”.',
+    'Houve 10 códigos errados seguidos, e o segundo fator foi bloqueado. Peça a um administrador um link para uma nova senha.',
+  second_factor_required: 'Seu perfil exige um segundo fator. Adicione um em “Sua conta”.',
   proposal_not_possible:
     'Esta proposta não pode ser feita ou decidida assim: veja quem propôs e se ela ainda está aberta.',
-  insufficient_balance: 'O saldo disponível não cobre o valor e a tarifa. Peça menos, ou espere mais pagamentos.',
-  payouts_stopped: 'A saída de dinheiro está parada. Veja o motivo na tela do sistema antes de tentar de novo.',
-  acquirer_unavailable: 'O adquirente ainda não disse o resultado. Ele é perguntado de novo; acompanhe pelo registro.',
-  rate_limited: 'Foram pedidos demais em pouco tempo. Espere um minuto e tente de novo.',
+  insufficient_balance:
+    'O saldo disponível não cobre o valor e a tarifa. Use um valor menor ou aguarde mais pagamentos.',
+  payouts_stopped: 'As saídas estão bloqueadas. Veja o motivo na tela Sistema antes de tentar de novo.',
+  acquirer_unavailable: 'O PSP ainda não informou o resultado. Ele será consultado de novo; acompanhe pelo registro.',
+  rate_limited: 'Muitas requisições em pouco tempo. Espere um minuto e tente de novo.',
   validation_failed: 'Há um campo inválido.',
-  internal_error: 'O serviço falhou. Tente de novo; se continuar, leve o número da requisição à operação.',
+  internal_error: 'O serviço falhou. Tente de novo; se continuar, informe o número da requisição ao operador.',
   overloaded: 'O serviço está sobrecarregado. Espere alguns segundos e tente de novo.',
   database_unavailable:
-    'O banco de dados está fora do ar. O serviço se reconecta sozinho; tente de novo em alguns segundos.',
+    'O banco de dados está fora do ar. O serviço se reconecta automaticamente; tente de novo em alguns segundos.',
   request_timeout: 'A requisição demorou demais para chegar. Tente de novo.',
   connection_failed: 'Não houve resposta do serviço. Confira a sua conexão e tente de novo.',
   timeout: 'O serviço não respondeu a tempo. Confira o registro antes de tentar de novo.',
-  acquirer_refused: 'O adquirente recusou o pedido.',
+  acquirer_refused: 'O PSP recusou o pedido.',
   payment_refused: 'O banco simulado recusou o pagamento.',
   refund_not_possible: 'Esta transação não pode ser devolvida assim.',
   infraction_not_possible: 'Esta contestação não pode ser aberta ou decidida assim.',
@@ -47,26 +48,26 @@ const inPortuguese: Record<string, string> = {
   body_too_large: 'Os dados enviados são grandes demais.',
 }
 
-/** Of these the service's sentence says more than a translation by code can. */
+/** For these codes the service's sentence says more than a translation by code can. */
 const hasMore = (code: string) => code.endsWith('_not_possible') || code.endsWith('_refused')
 
-/** For people: the SDK's sentences are for whoever programs with it. */
+/** These replace the SDK's sentences, which are written for developers. */
 const inEnglish: Record<string, string> = {
   connection_failed: 'The service cannot be reached. Check your connection and try again.',
   timeout: 'The service did not answer in time. Check the record before you try again.',
 }
 
-/** The sentence for whatever was thrown, in the language that is chosen. */
+/** Writes the sentence for any thrown error, in the chosen language. */
 export function useSentence(): (error: unknown) => string {
   const { language } = useLanguage()
   const byCode = language === 'pt' ? inPortuguese : inEnglish
   return (error) => byCode[codeOf(error)] ?? sentenceOf(error)
 }
 
-/** Asking again does not help. */
+/** A retry cannot help with these. */
 const finalCodes = ['not_found', 'permission_missing', 'validation_failed', 'bad_request']
 
-/** What went wrong and what to do, and the number by which the operator finds it in the log. */
+/** What went wrong, what to do, and the request id with which the operator finds it in the log. */
 export function ErrorNotice({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   const t = useText(words)
   const { language } = useLanguage()

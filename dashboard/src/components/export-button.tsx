@@ -10,7 +10,7 @@ const words = texts({
   pt: { export: 'Exportar CSV', exporting: (size: string) => `Exportando, ${size}` },
 })
 
-/** Saves all that fits the filters as a file, and says how far it is. */
+/** Saves all records that match the filters as a file, and shows the progress. */
 export function ExportButton({ name, ask }: { name: string; ask: () => Promise<Response> }) {
   const t = useText(words)
   const [size, setSize] = useState(0)

@@ -9,7 +9,7 @@ const words = texts({
   pt: { more: 'Filtros', clear: 'Limpar filtros' },
 })
 
-/** Filters of a list: the common ones in sight, the others behind a button. */
+/** Filters of a list: the common ones are always visible, the others behind a button. */
 export function FilterBar({
   common,
   more,
@@ -18,7 +18,7 @@ export function FilterBar({
 }: {
   common: ReactNode
   more?: ReactNode
-  /** How many are set. */
+  /** How many filters are set. */
   count: number
   onClear: () => void
 }) {

@@ -4,10 +4,10 @@ import { useEffect, useState } from 'react'
 import { useFilters } from '../filters.ts'
 import { MoneyInput } from './money-input.tsx'
 
-/** How long somebody types before it is asked for. */
+/** The pause after the last keystroke before the filter is applied. */
 const pauseMs = 400
 
-/** A filter that stands in the address under its name. */
+/** A filter that is kept in the address under its name. */
 type Filter = { label: string; name: string }
 
 export function TextFilter({ label, name }: Filter) {

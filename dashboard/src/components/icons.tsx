@@ -1,4 +1,4 @@
-/** The few signs that the navigation and buttons need, drawn in one manner: 24 by 24, strokes of 1.8. */
+/** The icons of the navigation and the buttons, in one style: 24 by 24, strokes of 1.8. */
 const paths = {
   today: 'M4 19V9m6 10V5m6 14v-7m4 7H2',
   transactions: 'M4 7h13m0 0-3-3m3 3-3 3M20 17H7m0 0 3-3m-3 3 3 3',

@@ -1,7 +1,7 @@
 import { NumberInput, type NumberInputProps } from '@mantine/core'
 import { useLanguage } from '../text.ts'
 
-/** Reais as people write them; cents, as the API has them, or null while nothing is written. */
+/** The user types reais. The value is in cents, as in the API, or null while the field is empty. */
 export function MoneyInput({
   value,
   onChange,
@@ -25,7 +25,7 @@ export function MoneyInput({
   )
 }
 
-/** What ends in zeros comes as text. */
+/** The input gives a text instead of a number if the amount ends in zeros. */
 function toCents(reais: number | string): number | null {
   const cents = reais === '' ? Number.NaN : Math.round(Number(reais) * 100)
   return Number.isSafeInteger(cents) ? cents : null

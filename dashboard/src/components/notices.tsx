@@ -9,36 +9,36 @@ import { texts, useText } from '../text.ts'
 
 const words = texts({
   en: {
-    title: 'What the other admins did lately',
+    title: 'Recent changes by other admins',
     read: 'Mark as read',
     actions: {
       'withdrawal.limits': 'changed the withdrawal limits',
       'withdrawal.limits.propose': 'proposed looser withdrawal limits',
       'user.invite': 'invited a person',
-      'user.reset': 'made a link to a new password',
+      'user.reset': 'created a password reset link',
       'user.lock_second_factor': 'entered too many wrong codes: the second factor is locked',
     } as Record<string, string>,
     of: (merchant: string) => `of ${merchant}`,
-    proposedBy: (who: string) => `as ${who} had proposed`,
+    proposedBy: (who: string) => `(proposed by ${who})`,
   },
   pt: {
-    title: 'O que outras pessoas administradoras fizeram',
+    title: 'Mudanças recentes de outros administradores',
     read: 'Marcar como lido',
     actions: {
       'withdrawal.limits': 'alterou os limites de saque',
       'withdrawal.limits.propose': 'propôs limites de saque mais folgados',
-      'user.invite': 'convidou uma pessoa',
-      'user.reset': 'criou um link para uma nova senha',
+      'user.invite': 'convidou um usuário',
+      'user.reset': 'criou um link para redefinir uma senha',
       'user.lock_second_factor': 'errou códigos demais: o segundo fator foi bloqueado',
     },
     of: (merchant: string) => `de ${merchant}`,
-    proposedBy: (who: string) => `como ${who} havia proposto`,
+    proposedBy: (who: string) => `(proposto por ${who})`,
   },
 })
 
 const storageName = 'guiche-notices-read'
 
-/** Changes of limits and people that others made within a week, until this admin has read them. */
+/** Changes to limits and people that other admins made within the last week, until this admin marks them as read. */
 export function Notices() {
   const t = useText(words)
   const format = useFormat()

@@ -14,7 +14,7 @@ const words = texts({
   },
 })
 
-/** Says that nothing new comes in, which lists and skeletons alone do not. */
+/** Tells the user that the data is no longer updated. Lists and skeletons alone do not show it. */
 export function OfflineBar() {
   const t = useText(words)
   const format = useFormat()

@@ -2,7 +2,7 @@ import { Group, Stack, Text, Title } from '@mantine/core'
 import { type ReactNode, useEffect } from 'react'
 import { ErrorBoundary } from './error-boundary.tsx'
 
-/** A screen: its name, what it is for, what can be done on it, and what it shows. */
+/** A screen: its title, its purpose, its actions and its content. */
 export function Page({
   title,
   lead,
@@ -35,7 +35,7 @@ export function Page({
   )
 }
 
-/** A part of a screen, with a heading of its own. */
+/** A part of a screen with its own heading. */
 export function Section({ title, aside, children }: { title: string; aside?: ReactNode; children: ReactNode }) {
   return (
     <section className="card" aria-label={title} style={{ padding: 'var(--mantine-spacing-md)' }}>

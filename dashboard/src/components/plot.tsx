@@ -9,19 +9,19 @@ export type Series = { label: string; values: (number | null)[]; color: string; 
 const bars = uPlot.paths.bars?.({ size: [0.6, 40], radius: 0.15 })
 const barPaths = bars ? { paths: bars } : {}
 
-/** Counts and cents have no halves: 1, 2, 5, 10, 20 … */
+/** Counts and cents are integers, so the axis steps by 1, 2, 5, 10, 20 … */
 const wholeSteps = Array.from({ length: 13 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat()
 
-/** As wide as the widest label, which is longer in one language than in the other. */
+/** As wide as the widest label. Labels are longer in one language than in the other. */
 function widthOfLabels(plot: uPlot, labels: string[] | null, index: number): number {
   const axis = plot.axes[index]
-  // As it is painted: uPlot resolves the font to the pixels of the screen, in a list with its line height.
+  // The font as uPlot paints it: uPlot resolves it to device pixels, in a list with its line height.
   plot.ctx.font = [axis?.font ?? ''].flat()[0] ?? ''
   const widths = (labels ?? []).map((label) => plot.ctx.measureText(label).width / devicePixelRatio)
   return Math.ceil(Math.max(0, ...widths)) + (axis?.gap ?? 0) + 6
 }
 
-/** A plot over days or hours. What it shows stands in a table beside it for who cannot see it. */
+/** A plot over days or hours. A hidden table has the same values for screen readers. */
 export function Plot({
   names,
   series,
@@ -30,11 +30,11 @@ export function Plot({
   height = 220,
   label,
 }: {
-  /** Of the points from left to right. */
+  /** The labels of the points from left to right. */
   names: string[]
   series: Series[]
   format: (value: number) => string
-  /** Shorter, for the axis. */
+  /** The short form for the axis. */
   formatAxis?: (value: number) => string
   height?: number
   label: string
@@ -82,7 +82,7 @@ export function Plot({
           })),
         ],
       },
-      // A bar of nothing would still be a stroke.
+      // A bar of height zero would still be drawn as a line.
       [
         names.map((_, index) => index),
         ...series.map(({ values, kind }) => (kind === 'bars' ? values.map((value) => value || null) : values)),

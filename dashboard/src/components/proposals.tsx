@@ -15,12 +15,12 @@ import { Section } from './page.tsx'
 type Obstacle = NonNullable<ProposalView['obstacle']>
 
 const obstaclesEn: Record<Obstacle, string> = {
-  same_person: 'You asked for this, so another person approves it.',
-  own_secret: 'You made a client secret that this may have come through, so another person approves it.',
-  own_account: 'You invited or reset the account that asked for this, so another person approves it.',
+  same_person: 'You requested this, so another person has to approve it.',
+  own_secret: 'You created a client secret that may have made this request, so another person has to approve it.',
+  own_account: 'You invited or reset the account that requested this, so another person has to approve it.',
   account_of_requester:
-    'The person who asked for this invited you or reset your password, so another person approves it.',
-  new_account: 'Your account is new or was reset. You can approve 24 hours after that.',
+    'The person who requested this invited you or reset your password, so another person has to approve it.',
+  new_account: 'Your account is new or was reset. You can approve after 24 hours.',
 }
 const obstaclesPt: Record<Obstacle, string> = {
   same_person: 'Você fez o pedido, então outra pessoa precisa aprovar.',
@@ -36,7 +36,7 @@ export const words = texts({
     names: {
       'withdrawal.limits': 'New withdrawal limits',
       'orphan.match': 'Attribution of a payment',
-      'entry.manual': 'Ledger entry by hand',
+      'entry.manual': 'Manual ledger entry',
       'withdrawal.settle': 'Outcome of a withdrawal',
       'entry.pay_in': 'Pay-in',
       'entry.write_off': 'Write-off of a debt',
@@ -45,22 +45,22 @@ export const words = texts({
     by: (who: string, when: string) => `Proposed by ${who}, ${when}`,
     approve: 'Approve',
     reject: 'Reject',
-    withdraw: 'Withdraw the proposal',
+    withdraw: 'Withdraw proposal',
     approveTitle: 'Approve this proposal?',
-    approveLead: 'It takes effect at once, under your name as well.',
-    rejectTitle: 'Drop this proposal?',
-    rejectLead: 'Nothing changes. Whoever proposed it can do so again.',
+    approveLead: 'It takes effect immediately, under your name as well.',
+    rejectTitle: 'Reject this proposal?',
+    rejectLead: 'Nothing changes. It can be proposed again.',
     obstacles: obstaclesEn,
-    commandLine: 'Nobody else there? On the server:',
+    commandLine: 'Is there no other person? Run on the server:',
     payment: 'the payment',
     transaction: 'the transaction',
     fields: {
-      perWithdrawal: 'One withdrawal',
-      perDay: 'Day, 06:00 to 20:00',
-      perNight: 'Night, 20:00 to 06:00',
-      approvalAbove: 'Approval above',
-      operatorApprovalAbove: 'Approval above, if the operator asks',
-      duplicateWindowSeconds: 'Duplicate within',
+      perWithdrawal: 'Per withdrawal',
+      perDay: 'Per day, 06:00 to 20:00',
+      perNight: 'Per night, 20:00 to 06:00',
+      approvalAbove: 'Approval required above',
+      operatorApprovalAbove: 'Approval required above, for the operator',
+      duplicateWindowSeconds: 'Duplicate window',
       amount: 'Amount',
       transactionId: 'Transaction',
       acquirer: 'PSP',
@@ -91,22 +91,22 @@ export const words = texts({
     by: (who: string, when: string) => `Proposto por ${who}, ${when}`,
     approve: 'Aprovar',
     reject: 'Rejeitar',
-    withdraw: 'Retirar a proposta',
+    withdraw: 'Retirar proposta',
     approveTitle: 'Aprovar esta proposta?',
     approveLead: 'Ela passa a valer na hora, também em seu nome.',
-    rejectTitle: 'Descartar esta proposta?',
-    rejectLead: 'Nada muda. Quem propôs pode propor de novo.',
+    rejectTitle: 'Rejeitar esta proposta?',
+    rejectLead: 'Nada muda. Ela pode ser proposta de novo.',
     obstacles: obstaclesPt,
-    commandLine: 'Não há mais ninguém? No servidor:',
+    commandLine: 'Não há outra pessoa? Execute no servidor:',
     payment: 'o pagamento',
     transaction: 'a transação',
     fields: {
       perWithdrawal: 'Por saque',
-      perDay: 'Dia, 06:00 às 20:00',
-      perNight: 'Noite, 20:00 às 06:00',
-      approvalAbove: 'Aprovação acima de',
-      operatorApprovalAbove: 'Aprovação acima de, se a operação pedir',
-      duplicateWindowSeconds: 'Duplicado em até',
+      perDay: 'Por dia, das 6h às 20h',
+      perNight: 'Por noite, das 20h às 6h',
+      approvalAbove: 'Exige aprovação acima de',
+      operatorApprovalAbove: 'Exige aprovação acima de, se pedido pelo operador',
+      duplicateWindowSeconds: 'Janela de duplicidade',
       amount: 'Valor',
       transactionId: 'Transação',
       acquirer: 'PSP',
@@ -126,9 +126,9 @@ export const words = texts({
 })
 
 /**
- * Everything that waits for a second person; nothing is shown while nothing waits, or to whoever cannot decide.
+ * Lists every proposal that waits for a second person. Shows nothing if there is none, or to users who cannot decide.
  *
- * @param kinds those whose name begins with it
+ * @param kinds only proposals whose kind begins with this text
  */
 export function WaitingProposals({ kinds = '' }: { kinds?: string }) {
   const t = useText(words)
@@ -152,7 +152,7 @@ export function WaitingProposals({ kinds = '' }: { kinds?: string }) {
   )
 }
 
-/** What was proposed, by whom and when, and the decision. */
+/** One proposal: its content, who proposed it and when, and the buttons to decide. */
 export function Proposal({ proposal }: { proposal: ProposalView }) {
   const t = useText(words)
   const format = useFormat()
@@ -181,7 +181,7 @@ export function Proposal({ proposal }: { proposal: ProposalView }) {
   )
 }
 
-/** Why somebody cannot approve, and the way that is left where there is nobody else. */
+/** Why this user cannot approve, and the command to run on the server if there is no other person. */
 export function ObstacleShown({ obstacle, command }: { obstacle: Obstacle; command: string }) {
   const t = useText(words)
   return (

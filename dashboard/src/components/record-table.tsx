@@ -14,25 +14,25 @@ const words = texts({
 export type Column<Row> = {
   name: string
   cell: (row: Row) => ReactNode
-  /** Amounts stand at the right. */
+  /** Amounts are aligned to the right. */
   isAmount?: boolean
-  /** Left out on a phone. */
+  /** Hidden on a phone. */
   isMinor?: boolean
 }
 
 type Props<Row> = {
   columns: Column<Row>[]
-  /** Undefined while they are loaded. */
+  /** Undefined while they are loading. */
   rows: readonly Row[] | undefined
   keyOf: (row: Row) => string
   linkOf?: (row: Row) => string
-  /** What a phone shows of a row in place of the columns, which would not fit beside one another. */
+  /** What a phone shows instead of the columns, which do not fit side by side. */
   phoneOf?: (row: Row) => ReactNode
   label: string
   empty: ReactNode
 }
 
-/** A list of records: a row leads to its record, also by keyboard. */
+/** A list of records. A row links to its record, also by keyboard. */
 export function RecordTable<Row>(props: Props<Row>) {
   return (
     <ErrorBoundary>
@@ -64,7 +64,7 @@ function Rows<Row>({ columns, rows, keyOf, linkOf, phoneOf, label, empty }: Prop
         <Table.Tbody>
           {rows === undefined
             ? Array.from({ length: 8 }, (_, index) => (
-                // biome-ignore lint/suspicious/noArrayIndexKey: they are all alike
+                // biome-ignore lint/suspicious/noArrayIndexKey: the placeholder rows are identical
                 <Table.Tr key={index}>
                   {shown.map(({ name, isMinor }) => (
                     <Table.Td key={name} visibleFrom={isMinor ? 'sm' : undefined}>
@@ -93,7 +93,7 @@ function linkProps(go: () => void) {
     className: 'link',
     tabIndex: 0,
     onClick: () => {
-      // Whoever marks text to copy it does not want to leave.
+      // A user who selects text to copy it does not want to navigate.
       if (getSelection()?.toString() === '') go()
     },
     onKeyDown: (event: KeyboardEvent) => {
@@ -102,12 +102,12 @@ function linkProps(go: () => void) {
   }
 }
 
-/** Two lines of a row on a phone: at the left what it is of, at the right the amount or the state. */
+/** The lines of a row on a phone: on the left what the row is about, on the right the amount or the status. */
 export function PhoneRow({ lines }: { lines: [left: ReactNode, right: ReactNode][] }) {
   return (
     <Stack gap={4}>
       {lines.map(([left, right], index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: lines have an order and nothing else
+        // biome-ignore lint/suspicious/noArrayIndexKey: the order of the lines is fixed
         <Group key={index} justify="space-between" wrap="nowrap" gap="sm">
           <Text size="sm" component="div" style={{ minWidth: 0, overflowWrap: 'anywhere' }}>
             {left}
@@ -119,7 +119,7 @@ export function PhoneRow({ lines }: { lines: [left: ReactNode, right: ReactNode]
   )
 }
 
-/** How many there are, and the way to the other pages. */
+/** The total count, and links to the other pages. */
 export function Pages({
   total,
   totalPages,

@@ -16,16 +16,16 @@ const words = texts({
   en: {
     find: 'Find a record',
     close: 'Close',
-    hint: 'Id, txid, end-to-end id or external code, whole',
-    none: (text: string) => `No record has “${text}” as its id or code. It has to be the whole one.`,
+    hint: 'Complete id, txid, end-to-end id or external code',
+    none: (text: string) => `No record has the id or code “${text}”. Enter the complete one.`,
     transaction: 'Transaction',
     withdrawal: 'Withdrawal',
   },
   pt: {
     find: 'Buscar um registro',
     close: 'Fechar',
-    hint: 'Id, txid, end-to-end id ou código externo, inteiro',
-    none: (text: string) => `Nenhum registro tem “${text}” como id ou código. Digite-o inteiro.`,
+    hint: 'Id, txid, end-to-end id ou código externo completo',
+    none: (text: string) => `Nenhum registro tem o id ou código “${text}”. Digite-o completo.`,
     transaction: 'Transação',
     withdrawal: 'Saque',
   },
@@ -40,7 +40,7 @@ type Hit = {
   createdAt: string
 }
 
-/** Finds a record by whatever one has in hand. */
+/** Finds a record by any of its ids or codes. */
 export function SearchBox() {
   const t = useText(words)
   const [isOpen, { open, close }] = useDisclosure()

@@ -3,11 +3,11 @@ import { texts, useText } from '../text.ts'
 import { Copyable } from './copy.tsx'
 
 const words = texts({
-  en: { once: 'Shown once. Copy it now: it is kept nowhere.', done: 'I have it' },
-  pt: { once: 'Aparece uma vez só. Copie agora: não fica guardado em lugar nenhum.', done: 'Copiei' },
+  en: { once: 'Shown only once. Copy it now: it is not stored anywhere.', done: 'I copied it' },
+  pt: { once: 'Aparece uma única vez. Copie agora: não fica guardado em nenhum lugar.', done: 'Já copiei' },
 })
 
-/** What is secret and was just made: shown until it was taken. */
+/** Shows newly created secrets until the user confirms that they are copied. */
 export function SecretShown({
   title,
   secrets,

@@ -9,10 +9,10 @@ const words = texts<Record<string, string>>({
     FAILED: 'Failed',
     PROCESSING_REFUND: 'Refunding',
     REFUNDED: 'Refunded',
-    BLOCKED: 'Contested',
-    PROCESSING_INFRACTION: 'Contest accepted',
-    INFRACTION: 'Returned under MED',
-    PROCESSING: 'Being sent',
+    BLOCKED: 'Disputed',
+    PROCESSING_INFRACTION: 'Dispute accepted',
+    INFRACTION: 'Returned (MED)',
+    PROCESSING: 'Sending',
     PROCESSED: 'Sent',
     CANCELED: 'Canceled',
     REJECTED: 'Rejected',
@@ -20,13 +20,13 @@ const words = texts<Record<string, string>>({
   pt: {
     PENDING: 'Pendente',
     PIX_QRCODE_GENERATED: 'Aguardando pagamento',
-    PAID: 'Pago',
+    PAID: 'Paga',
     FAILED: 'Falhou',
-    PROCESSING_REFUND: 'Devolvendo',
-    REFUNDED: 'Devolvido',
-    BLOCKED: 'Contestado',
+    PROCESSING_REFUND: 'Em devolução',
+    REFUNDED: 'Devolvida',
+    BLOCKED: 'Contestada',
     PROCESSING_INFRACTION: 'Contestação aceita',
-    INFRACTION: 'Devolvido por MED',
+    INFRACTION: 'Devolvida (MED)',
     PROCESSING: 'Enviando',
     PROCESSED: 'Enviado',
     CANCELED: 'Cancelado',
@@ -55,7 +55,7 @@ export function useStatusName(): (status: string) => string {
   return (status) => t[status] ?? status
 }
 
-/** A status in words, and in a colour that says how good it is. */
+/** A status in words, with a color for its outcome. */
 export function Status({ of: status }: { of: string }) {
   const nameOf = useStatusName()
   return (

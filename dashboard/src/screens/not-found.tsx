@@ -8,25 +8,25 @@ import { texts, useText } from '../text.ts'
 const words = texts({
   en: {
     title: 'Not found',
-    nothing: 'There is no such screen, or your role does not have it',
+    nothing: 'This screen does not exist, or your role has no access to it',
     hint: 'Check the address, or choose a screen from the menu.',
-    sandbox: 'The sandbox is not here',
+    sandbox: 'The sandbox is not available',
     sandboxHint:
-      'It is off because real acquirers are configured, or your role does not have it. Who pays an external simulator is played by',
-    toToday: 'To today’s figures',
+      'It is off because real PSPs are configured, or your role has no access to it. To pay in an external simulator, use',
+    toToday: 'View today’s figures',
   },
   pt: {
     title: 'Não encontrado',
-    nothing: 'Esta tela não existe, ou o seu papel não dá acesso a ela',
-    hint: 'Confira o endereço, ou escolha uma tela no menu.',
-    sandbox: 'O sandbox não está aqui',
+    nothing: 'Esta tela não existe, ou o seu perfil não dá acesso a ela',
+    hint: 'Confira o endereço ou escolha uma tela no menu.',
+    sandbox: 'O sandbox não está disponível',
     sandboxHint:
-      'Está desligado porque há adquirentes reais configurados, ou o seu papel não dá acesso a ele. Para pagar em um simulador externo, use',
+      'Está desativado porque há PSPs reais configurados, ou o seu perfil não dá acesso a ele. Para pagar em um simulador externo, use',
     toToday: 'Ver os números de hoje',
   },
 })
 
-/** An address of no screen that whoever is signed in may see. */
+/** Shown for an address that has no screen, or none that the user may see. */
 export function NotFound() {
   const t = useText(words)
   const [location] = useLocation()

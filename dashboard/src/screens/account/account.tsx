@@ -11,7 +11,7 @@ import { useUser } from '../../session.tsx'
 import { useText } from '../../text.ts'
 import { words } from './text.ts'
 
-/** What everybody changes about their own sign-in. */
+/** The user's own password, second factor and sessions. */
 export default function Account() {
   const t = useText(words)
   const user = useUser()
@@ -247,7 +247,7 @@ type OwnSession = {
   isCurrent: boolean
 }
 
-/** Where this person is signed in, and ending it. */
+/** The user's sessions, with buttons to end them. */
 function Sessions() {
   const t = useText(words)
   const format = useFormat()

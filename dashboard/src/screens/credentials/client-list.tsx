@@ -18,7 +18,7 @@ const shownMax = 50
 
 type Made = { clientId: string; clientSecret?: string; webhookSecret?: string }
 
-/** All clients, for the operator's people. */
+/** All API clients, for users of the operator. */
 export function ClientList() {
   const t = useText(words)
   const format = useFormat()
@@ -152,7 +152,7 @@ function Add({ onClose, onMade }: { onClose: () => void; onMade: (made: Made) =>
     },
   })
   const faults = faultsOf(add.error)
-  // Only where a provider knows the clients is the id of one asked for.
+  // The form asks for a client id only if an identity provider manages the clients.
   const asksForId = faults.clientId !== undefined || clientId !== ''
   return (
     <Confirm

@@ -17,7 +17,7 @@ import { words } from './text.ts'
 
 type ClientKept = ClientView & { secrets: SecretAlive[]; webhookSecrets: SecretAlive[]; hasProvider: boolean }
 
-/** How shops' programs sign in: one client's secrets, or all clients for the operator's people. */
+/** The secrets of one API client, or the list of all API clients for users of the operator. */
 export default function Credentials() {
   const client = useClient()
   return client === null ? <ClientList /> : <OfOne clientId={client} />

@@ -11,7 +11,7 @@ import { words } from './text.ts'
 
 export type SecretAlive = { createdAt: string; expiresAt: string | null }
 
-/** The secrets of one kind that are alive, and making another. */
+/** The valid secrets of one kind, and a button to rotate them. */
 export function Secrets({
   of,
   clientId,
@@ -22,9 +22,9 @@ export function Secrets({
   of: 'client' | 'webhook'
   clientId: string
   secrets: SecretAlive[]
-  /** An external provider keeps it. */
+  /** An external identity provider keeps the secret. */
   isOfProvider?: boolean
-  /** Who makes a secret may do whatever the client may. */
+  /** Whoever creates a secret can do everything that the client can. */
   mayMake: boolean
 }) {
   const t = useText(words)

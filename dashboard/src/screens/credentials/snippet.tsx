@@ -7,7 +7,7 @@ import { words } from './text.ts'
 
 const secretName = 'GUICHE_CLIENT_SECRET'
 
-/** Charging for the first time, in ten lines, with the client's id filled in. The secret is never in it. */
+/** A first charge in ten lines, with the client's id filled in. It never contains the secret. */
 export function Snippet({ clientId }: { clientId: string }) {
   const t = useText(words)
   const [kind, setKind] = useState<'sdk' | 'curl'>('sdk')
@@ -42,7 +42,7 @@ export function Snippet({ clientId }: { clientId: string }) {
 }
 
 const sdk = (clientId: string) => `// The SDK, in the checkout of Guichê: npm pack -w @guiche/sdk
-// In your shop, with the file that this made: npm install ./guiche-sdk-0.1.0.tgz
+// In your project, with the file that this created: npm install ./guiche-sdk-0.1.0.tgz
 import { Guiche } from '@guiche/sdk'
 
 const guiche = new Guiche({

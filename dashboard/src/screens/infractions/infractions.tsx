@@ -16,10 +16,10 @@ import { EnterContest } from './enter.tsx'
 import { OpenContest } from './open.tsx'
 import { words } from './text.ts'
 
-/** Moments come over the wire as text; `now` is the service's, which deadlines are counted from. */
+/** Dates arrive as text in JSON. `now` is the service's clock; deadlines are counted from it. */
 type Answer = { total: number; totalPages: number; now: string; data: ContestView[]; unattributed: UnattributedView[] }
 
-/** Contests of payments: those that run, with their deadlines, and what became of the others. */
+/** Open disputes with their deadlines, and closed disputes with their outcomes. */
 export default function Infractions() {
   const t = useText(words)
   const may = useMay()
@@ -77,7 +77,10 @@ function Running() {
   )
 }
 
-/** Of a payment that no transaction has: nothing of a merchant is blocked, and an operator has to know before the payment is attributed. */
+/**
+ * A dispute of a payment without a transaction. Nothing of a merchant is blocked, but the operator has to know about
+ * it before the payment is attributed.
+ */
 function Unattributed({ dispute }: { dispute: UnattributedView }) {
   const t = useText(words)
   const format = useFormat()

@@ -12,7 +12,7 @@ import { words } from './text.ts'
 
 const hourMs = 60 * 60_000
 
-/** A contest that runs, how long it still may, and what can be done about it. */
+/** An open dispute, the time left, and the buttons to decide. */
 export function OpenContest({ contest, aheadMs }: { contest: ContestView; aheadMs: number }) {
   const t = useText(words)
   const format = useFormat()
@@ -69,7 +69,7 @@ export function OpenContest({ contest, aheadMs }: { contest: ContestView; aheadM
   )
 }
 
-/** Counts down: seven days for the analysis, then what is left of eleven for the return. */
+/** Counts down seven days for the decision, then the rest of eleven days for the return. */
 function Deadline({
   contest: { state, openedAt, analysisEndsAt, endsAt },
   aheadMs,

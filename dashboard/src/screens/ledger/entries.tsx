@@ -12,7 +12,7 @@ import { words } from './entries-text.ts'
 import { EntryForm, useEntries } from './entry-form.tsx'
 import { words as ledgerWords } from './text.ts'
 
-/** Books an entry, for whoever may. With no client chosen, the form asks for one. */
+/** Opens the form for an entry, for users with the permission. The form asks for the merchant if none is chosen. */
 export function NewEntry({ client }: { client: string | null }) {
   const t = useText(words)
   const may = useMay()
@@ -37,7 +37,7 @@ export function NewEntry({ client }: { client: string | null }) {
   )
 }
 
-/** What the operator's people have booked, the newest first. */
+/** The entries that the operator has posted, newest first. */
 export function OperatorEntries({ client }: { client: string | null }) {
   const t = useText(words)
   const entries = useEntries(client)
@@ -67,7 +67,7 @@ export function OperatorEntries({ client }: { client: string | null }) {
   )
 }
 
-/** As many as the service sends. */
+/** The number of entries that the service returns. */
 const listedMax = 20
 
 function Listed({

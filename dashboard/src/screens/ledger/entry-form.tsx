@@ -28,7 +28,7 @@ type Wanted = {
   description: string
 }
 
-/** Which fields a kind has, besides those that all have. */
+/** The fields of each entry type, besides those that all types have. */
 const fieldsOf: Record<EntryType, { client: 'required' | 'optional' | 'none'; reference: boolean }> = {
   pay_in: { client: 'optional', reference: true },
   fee_draw: { client: 'none', reference: true },
@@ -38,7 +38,7 @@ const fieldsOf: Record<EntryType, { client: 'required' | 'optional' | 'none'; re
 }
 const types = Object.keys(fieldsOf) as EntryType[]
 
-/** What was booked, and where the money of an entry can be. */
+/** The posted entries, and the PSP accounts that an entry can name. */
 export function useEntries(client: string | null) {
   return useQuery({
     queryKey: ['entries', client],
@@ -46,7 +46,7 @@ export function useEntries(client: string | null) {
   })
 }
 
-/** Books an entry in two steps: what happened, and what exactly would be booked. */
+/** Posts an entry in two steps: a form, then a preview of the transfers. */
 export function EntryForm({ client, onClose }: { client: string | null; onClose: () => void }) {
   const queries = useQueryClient()
   const entries = useEntries(client)
@@ -62,7 +62,7 @@ export function EntryForm({ client, onClose }: { client: string | null; onClose:
     reference: '',
     description: '',
   })
-  // Where there is only one, it is the one.
+  // If there is only one PSP, it is chosen automatically.
   const acquirer = wanted.acquirer ?? (acquirers.length === 1 ? (acquirers[0] ?? null) : null)
   const { type, amount, debit, credit } = wanted
   const reference = wanted.reference.trim()
@@ -104,7 +104,7 @@ export function EntryForm({ client, onClose }: { client: string | null; onClose:
       isClientFixed={client !== null}
       onChange={(change) => {
         setWanted({ ...wanted, ...change })
-        // The errors were about what the fields had before.
+        // The errors belong to the previous values of the fields.
         if (previewing.isError) previewing.reset()
       }}
       previewing={previewing}
@@ -241,7 +241,7 @@ function Form({
   )
 }
 
-/** How much there is to draw, or to forgive. */
+/** How much can be drawn or written off. */
 function useHint(type: EntryType, client: string | null): string | undefined {
   const t = useText(words)
   const format = useFormat()

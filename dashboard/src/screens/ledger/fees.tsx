@@ -29,7 +29,7 @@ function useFees(clientId: string | null, isAll = false) {
   })
 }
 
-/** The rules in force of all merchants. */
+/** The current fee rules of all merchants. */
 export function FeesOfAll() {
   const t = useText(words)
   const fees = useFees(null)
@@ -67,7 +67,7 @@ export function FeesOfAll() {
   )
 }
 
-/** What one merchant is charged for each operation, and changing it. */
+/** The fees of one merchant for each operation, and a form to change them. */
 export function FeeRules({ client }: { client: string }) {
   const t = useText(words)
   const format = useFormat()

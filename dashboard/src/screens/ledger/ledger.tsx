@@ -19,13 +19,13 @@ import { words } from './text.ts'
 
 const accounts: Account[] = ['available', 'reserved', 'blocked', 'fees', 'suspense', 'debt', 'acquirer']
 
-/** A merchant's balance and statement; with no merchant chosen, the books as a whole. */
+/** The balances and the statement of a merchant, or the whole ledger if no merchant is chosen. */
 export default function Ledger() {
   const t = useText(words)
   const client = useClient()
   const may = useMay()
   if (client === null && may('ledger.read')) return <AllBooks />
-  return <OfClient title={t.title}>{(clientId) => <BooksOf key={clientId} client={clientId} />}</OfClient>
+  return <OfClient title={t.titleOfClient}>{(clientId) => <BooksOf key={clientId} client={clientId} />}</OfClient>
 }
 
 function AllBooks() {
@@ -64,7 +64,7 @@ function AllBooks() {
   )
 }
 
-/** What each PSP must hold, and what it says. */
+/** The balance of each PSP by the ledger and by the PSP. */
 function AtPsps({ of }: { of: LedgerView['acquirers'] }) {
   const t = useText(words)
   const format = useFormat()
@@ -107,7 +107,7 @@ function HeldLink() {
   )
 }
 
-/** Whether the books agree, and whether money may leave. */
+/** Whether the ledger balances, and whether payouts are frozen. */
 function Health({ books: { unevenMerchants, verified, brake } }: { books: LedgerView }) {
   const t = useText(words)
   const format = useFormat()
@@ -138,7 +138,7 @@ function Health({ books: { unevenMerchants, verified, brake } }: { books: Ledger
   )
 }
 
-/** Balances account by account; they add up to zero. `isShort` leaves out those of nothing. */
+/** The balance of each account. They add up to zero. `isShort` hides accounts with a zero balance. */
 function Accounts({ label, of, isShort }: { label: string; of: LedgerView['accounts']; isShort?: boolean }) {
   const t = useText(words)
   const format = useFormat()
@@ -240,7 +240,7 @@ function Balance({ client, at }: { client: string; at: string | undefined }) {
   )
 }
 
-/** Those as well that a merchant's people do not see. */
+/** All accounts, including those that a merchant's users do not see. */
 function AccountsOf({ client, at }: { client: string; at: string | undefined }) {
   const t = useText(words)
   const books = useQuery({

@@ -18,7 +18,7 @@ import { words } from './text.ts'
 
 type Kind = StatementEntry['kind']
 
-/** Those that can change the available balance. */
+/** The kinds of transfers that can change the available balance. */
 const kinds: Kind[] = [
   'payment',
   'fee',
@@ -39,7 +39,7 @@ const kinds: Kind[] = [
   'manual',
 ]
 
-/** What changed a merchant's available balance, by filters that stand in the address. */
+/** The changes of a merchant's available balance. The filters are kept in the address. */
 export function Statement({ client }: { client: string }) {
   const t = useText(words)
   const format = useFormat()
@@ -191,7 +191,7 @@ function EntryName({ entry: { kind, id, description }, href }: { entry: Statemen
   )
 }
 
-/** Where an entry's record is shown: a refund and a contest with their transaction, which has to be asked for. */
+/** Links an entry to its record. Refunds and disputes are shown with their transaction, which is looked up first. */
 function useEntryLink(client: string, entries: StatementEntry[]): (entry: StatementEntry) => string | null {
   const toLink = useClientLink()
   const may = useMay()

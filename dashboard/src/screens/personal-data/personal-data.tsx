@@ -10,23 +10,23 @@ import { texts, useText } from '../../text.ts'
 const words = texts({
   en: {
     title: 'Personal data',
-    lead: 'What is kept of a person, of all merchants. A person may ask for a copy, and to be erased (LGPD, art. 18).',
+    lead: 'Data stored about a person across all merchants. A person can request a copy or erasure (LGPD, art. 18).',
     document: 'CPF or CNPJ',
-    badDocument: 'This is no CPF or CNPJ. Check the digits.',
+    badDocument: 'This is not a valid CPF or CNPJ. Check the digits.',
     export: 'Download a copy',
-    exported: 'The copy was downloaded. That it was made is in the audit log.',
+    exported: 'Copy downloaded. The access is recorded in the audit log.',
     erase: 'Erase',
-    eraseTitle: 'Erase this person?',
+    eraseTitle: 'Erase this person’s data?',
     eraseLead:
-      'Name, e-mail, phones, address, metadata and account become empty, the document a hash. Amounts, ids and the ledger stay. This cannot be undone.',
+      'Name, e-mail, phones, address, metadata and account are emptied, and the document is replaced by a hash. Amounts, ids and the ledger stay. This cannot be undone.',
     confirm: 'Type the document again',
     erased: (transactions: number, withdrawals: number) =>
-      `Erased. Transactions: ${transactions}, withdrawals: ${withdrawals}.`,
-    notReached: 'Backups, the PSP and what merchants received are not reached.',
+      `Data erased. Transactions: ${transactions}, withdrawals: ${withdrawals}.`,
+    notReached: 'Backups, the PSP and the copies that merchants received are not changed.',
   },
   pt: {
     title: 'Dados pessoais',
-    lead: 'O que existe sobre uma pessoa em todos os lojistas. Ela pode pedir uma cópia ou a eliminação (LGPD, art. 18).',
+    lead: 'Dados guardados sobre uma pessoa em todos os lojistas. Ela pode pedir uma cópia ou a eliminação (LGPD, art. 18).',
     document: 'CPF ou CNPJ',
     badDocument: 'Este CPF ou CNPJ não é válido. Confira os dígitos.',
     export: 'Baixar cópia',
@@ -34,11 +34,11 @@ const words = texts({
     erase: 'Eliminar',
     eraseTitle: 'Eliminar os dados desta pessoa?',
     eraseLead:
-      'Nome, e-mail, telefones, endereço, metadados e conta ficam vazios, e o documento vira um hash. Valores, ids e o razão continuam. Não dá para desfazer.',
+      'Nome, e-mail, telefones, endereço, metadados e conta ficam vazios, e o documento vira um hash. Valores, ids e o razão continuam. Não é possível desfazer.',
     confirm: 'Digite o documento de novo',
     erased: (transactions: number, withdrawals: number) =>
       `Dados eliminados. Transações: ${transactions}, saques: ${withdrawals}.`,
-    notReached: 'Backups, o PSP e o que os lojistas receberam não são alcançados.',
+    notReached: 'Backups, o PSP e as cópias que os lojistas receberam não são alterados.',
   },
 })
 
@@ -116,7 +116,7 @@ export default function PersonalData() {
   )
 }
 
-/** Kept in a file of the person at the screen, and nowhere else. */
+/** Saves the data as a file on the user's computer. The browser keeps no other copy. */
 function save(kept: object): void {
   const link = window.document.createElement('a')
   link.href = URL.createObjectURL(new Blob([JSON.stringify(kept, null, 2)], { type: 'application/json' }))

@@ -9,7 +9,7 @@ import { useFormat } from '../../format.ts'
 import { useText } from '../../text.ts'
 import { words } from './text.ts'
 
-/** What somebody asked for, as it goes on: it waits, it runs, it has ended, and what came of it. */
+/** The progress of a requested comparison: waiting, running, ended, and its result. */
 export function AskedNotice({ id, onClose }: { id: string; onClose: () => void }) {
   const t = useText(words)
   const queries = useQueryClient()
@@ -88,7 +88,7 @@ function Interrupted({ error }: { error: string | null }) {
   )
 }
 
-/** The day in Brazil that begins at this moment, yyyy-mm-dd. */
+/** The day in Brasília that begins at this time, yyyy-mm-dd. */
 export function dayInBrazil(at: string): string {
   return new Intl.DateTimeFormat('en-CA', { timeZone: 'America/Sao_Paulo' }).format(new Date(at))
 }

@@ -15,7 +15,7 @@ import { words } from './days-text.ts'
 import { AcquirerSelect, type Summary } from './summary.tsx'
 import { words as reconciliationWords } from './text.ts'
 
-/** Days that were added up and signed, and closing one by hand. */
+/** Closed days with their signed totals, and a button to close a day manually. */
 export function ClosedDays({ summary, onAsked }: { summary: Summary | undefined; onAsked: (id: string) => void }) {
   const t = useText(words)
   const title = useText(reconciliationWords).days

@@ -18,7 +18,7 @@ import { AskedNotice } from './asked.tsx'
 import { words } from './days-text.ts'
 import { words as reconciliationWords } from './text.ts'
 
-/** A closed day: both sides' totals, what differed, what has changed since it was signed, and the signed statement. */
+/** A closed day: the totals of both sides, discrepancies, changes since the previous version, and the signed file. */
 export default function Day() {
   const t = useText(words)
   const format = useFormat()
@@ -235,7 +235,7 @@ function Changes({ changes }: { changes: NonNullable<ClosedDayView['changes']> }
   )
 }
 
-/** `acquirer.in.sum` in words. */
+/** Writes a total such as `acquirer.in.sum` in words. */
 function totalName(name: string, t: Record<string, unknown>): string {
   return name
     .split('.')

@@ -24,7 +24,7 @@ function useDecision(id: string, what: string, onDone: () => void) {
   })
 }
 
-/** Says exactly what is done or posted, then does it. */
+/** Shows exactly what will be done or posted, and does it once confirmed. */
 export function ConfirmDifference({ difference, onClose }: Of) {
   const t = useText(words)
   const { id, proposal } = difference

@@ -14,7 +14,7 @@ import { type Words, words } from './text.ts'
 const timely = new Set(['late', 'cut_off'])
 const outcomeColors: Record<string, string> = { confirmed: 'teal', dismissed: 'gray', resolved: 'gray', open: 'orange' }
 
-/** One difference: what either side says, and what is proposed about it. */
+/** One discrepancy: what each side has, and the proposed action. */
 export function DifferenceCard({ difference }: { difference: DifferenceView }) {
   const t = useText(words)
   const format = useFormat()
@@ -106,7 +106,7 @@ function RecordLink({ difference: { record, client, reference } }: { difference:
   const may = useMay()
   if (!record) return null
   const search = client ? `?${new URLSearchParams({ client: client.clientId })}` : ''
-  // A payment in suspense is shown by its own id, which a difference does not always name.
+  // A payment in suspense has its own id, which a discrepancy does not always name.
   if (record.type === 'suspense' || !may(`${record.type}.read`)) return null
   return (
     <Anchor

@@ -14,7 +14,7 @@ import { words } from './text.ts'
 
 const states = ['open', 'decided', 'resolved'] as const
 
-/** What differs, class by class: what stands there and here, what is proposed, and deciding on it. */
+/** Discrepancies by class: both sides, the proposed action, and the buttons to decide. */
 export function Differences({ summary }: { summary: Summary | undefined }) {
   const t = useText(words)
   const format = useFormat()

@@ -12,7 +12,7 @@ import { useText } from '../../text.ts'
 import { words } from './held-text.ts'
 import { words as reconciliationWords } from './text.ts'
 
-/** Payments that are or were in suspense. */
+/** Payments that are or were in the suspense account. */
 export function HeldPayments() {
   const t = useText(words)
   const title = useText(reconciliationWords).held

@@ -16,7 +16,7 @@ import { HeldStatus } from './held-payments.tsx'
 import { words } from './held-text.ts'
 import { MatchDialog } from './match.tsx'
 
-/** One held payment: what it is, what it may be for, and what is done about it. */
+/** One payment in suspense: its details, the charges it may pay, and the actions. */
 export default function Held() {
   const t = useText(words)
   const format = useFormat()
@@ -134,7 +134,7 @@ function OrderLink({ id, clientId }: { id: string; clientId: string | undefined 
 
 const acts = { matched: 'undo', held: 'sendBack', returning: null, returned: null } as const
 
-/** Sending it back, or undoing its match. */
+/** Returns the payment, or reverses its attribution. */
 function Actions({ payment }: { payment: OrphanView }) {
   const t = useText(words)
   const [asked, setAsked] = useState<'undo' | 'sendBack' | null>(null)
@@ -151,7 +151,7 @@ function Actions({ payment }: { payment: OrphanView }) {
   )
 }
 
-/** Goes on saying what it was opened for, whatever becomes of the payment meanwhile. */
+/** Keeps the text for which it was opened, even if the payment changes meanwhile. */
 function Act({ what, payment, onClose }: { what: 'undo' | 'sendBack'; payment: OrphanView; onClose: () => void }) {
   const t = useText(words)
   const format = useFormat()
@@ -184,7 +184,7 @@ function Act({ what, payment, onClose }: { what: 'undo' | 'sendBack'; payment: O
   )
 }
 
-/** Orders that it may be for, the likeliest first, and any other by its id. */
+/** The charges that the payment may be for, the likeliest first, and a field for any other charge's id. */
 function Candidates({ payment, isDecider }: { payment: OrphanView; isDecider: boolean }) {
   const t = useText(words)
   const format = useFormat()

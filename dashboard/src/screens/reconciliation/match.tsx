@@ -8,7 +8,7 @@ import { useFormat } from '../../format.ts'
 import { useText } from '../../text.ts'
 import { words } from './held-text.ts'
 
-/** Says whose order becomes paid, by how much and by whom, then does it. */
+/** Shows which charge becomes paid, by how much and by whom, and attributes the payment once confirmed. */
 export function MatchDialog({
   payment,
   transactionId,

@@ -18,7 +18,7 @@ import { words } from './text.ts'
 
 const tabs = ['differences', 'held', 'days', 'runs'] as const
 
-/** Whether acquirers and the books say the same; what is not known for what; the days that were closed. */
+/** Discrepancies between the PSPs and the ledger, unattributed payments, closed days and runs. */
 export default function Reconciliation() {
   const t = useText(words)
   const may = useMay()

@@ -14,7 +14,7 @@ import { words } from './text.ts'
 const kinds = ['rolling', 'daily', 'manual'] as const
 const colors = { running: 'blue', complete: 'teal', interrupted: 'orange' }
 
-/** When the books were compared, of what time, how many, and what came of it. */
+/** The reconciliation runs: start, period, records compared and result. */
 export function Runs({ summary }: { summary: Summary | undefined }) {
   const t = useText(words)
   const format = useFormat()
@@ -112,7 +112,7 @@ function Result({ run }: { run: RunView }) {
   )
 }
 
-/** Of each acquirer the last run of each kind. */
+/** The last run of each kind for each PSP. */
 function Last({ summary }: { summary: Summary | undefined }) {
   const t = useText(words)
   const format = useFormat()

@@ -8,7 +8,7 @@ import { words } from './text.ts'
 
 export type Summary = {
   acquirers: string[]
-  /** In Brazil, yyyy-mm-dd. */
+  /** The current day in Brasília, yyyy-mm-dd. */
   today: string
   open: { acquirer: string; class: DifferenceClass; count: number }[]
   runs: RunView[]
@@ -23,7 +23,7 @@ export function useSummary() {
   })
 }
 
-/** Not asked where there is but one. */
+/** Hidden if there is only one PSP. */
 export function AcquirerSelect({
   names,
   value,

@@ -3,7 +3,7 @@ import type { Explanation } from '../../../../src/explain/explain.ts'
 import { RefundButton } from './refund.tsx'
 import { WithdrawalActions } from './withdrawal.tsx'
 
-/** What can be done about a record, as far as whoever is signed in may. */
+/** The actions for a record that the user has the permissions for. */
 export function RecordActions({
   told,
   transaction,
@@ -12,7 +12,7 @@ export function RecordActions({
   transaction: Transaction | undefined
 }) {
   if (told.type === 'withdrawal') return <WithdrawalActions id={told.id} />
-  // They are asked for one after the other: the button goes with the first that knows better.
+  // The queries run one after the other. The button disappears with the first one that has a newer status.
   const mayBeRefunded = told.status === 'PAID' || told.status === 'INFRACTION'
   return transaction && mayBeRefunded ? <RefundButton transaction={transaction} /> : null
 }

@@ -7,31 +7,31 @@ import { texts, useText } from '../../text.ts'
 const words = texts({
   en: {
     disputes: 'Disputes (MED)',
-    returns: 'Returned by the bank',
+    returns: 'Returned by the PSP',
     statuses: {
-      OPEN: 'In analysis',
+      OPEN: 'Under review',
       ACCEPTED: 'Accepted',
       RETURNED: 'Returned',
       REJECTED: 'Rejected',
-      CANCELED: 'Withdrawn',
+      CANCELED: 'Canceled',
     },
     blocked: (amount: string) => `${amount} blocked`,
     returned: (amount: string) => `${amount} returned to the payer`,
     opened: (time: string) => `opened ${time}`,
-    until: (time: string) => `decided by ${time}`,
-    ended: (time: string) => `ended ${time}`,
+    until: (time: string) => `decision due ${time}`,
+    ended: (time: string) => `closed ${time}`,
     byMed: 'MED',
-    byBank: 'by the bank itself',
+    byBank: 'by the PSP itself',
   },
   pt: {
     disputes: 'Contestações (MED)',
-    returns: 'Devolvido pelo banco',
+    returns: 'Devolvido pelo PSP',
     statuses: {
       OPEN: 'Em análise',
       ACCEPTED: 'Aceita',
       RETURNED: 'Devolvida',
       REJECTED: 'Rejeitada',
-      CANCELED: 'Retirada',
+      CANCELED: 'Cancelada',
     },
     blocked: (amount: string) => `${amount} bloqueados`,
     returned: (amount: string) => `${amount} devolvidos ao pagador`,
@@ -39,13 +39,13 @@ const words = texts({
     until: (time: string) => `decisão até ${time}`,
     ended: (time: string) => `encerrada em ${time}`,
     byMed: 'MED',
-    byBank: 'pelo próprio banco',
+    byBank: 'pelo próprio PSP',
   },
 })
 
 const colors = { OPEN: 'orange', ACCEPTED: 'orange', RETURNED: 'grape', REJECTED: 'teal', CANCELED: 'gray' } as const
 
-/** What is disputed of a transaction, and what its bank gave back to the payer. */
+/** The disputes of a transaction, and what its PSP returned to the payer. */
 export function Disputes({ transaction: { disputes = [], returns = [] } }: { transaction: Transaction }) {
   const t = useText(words)
   return (

@@ -4,16 +4,16 @@ import type { Language } from '../../text.ts'
 import { words as ledger } from '../ledger/text.ts'
 import { writeAttemptErrorPt } from '../webhooks/text.ts'
 
-/** What is written of each kind of entry. A status is shown as a badge instead. */
+/** One function per kind of entry. A status is shown as a badge instead. */
 type Written = { [Kind in Exclude<keyof TimelineData, 'status'>]: (data: TimelineData[Kind]) => string }
 
-/** A line of a record's timeline, in the reader's language. */
+/** Writes a line of a record's timeline, in the reader's language. */
 export function writeEntry(
   { kind, data }: { kind: keyof Written; data: TimelineData[keyof Written] },
   language: Language,
   format: Format,
 ): string {
-  // Kind and data belong together, which an index into the table does not show.
+  // The type of `data` depends on `kind`. TypeScript cannot infer that from an index into the table.
   return (writers[language](format)[kind] as (data: TimelineData[keyof Written]) => string)(data)
 }
 
@@ -22,27 +22,27 @@ const writers: Record<Language, (format: Format) => Written> = { en: inEnglish, 
 function inEnglish({ money }: Format): Written {
   return {
     request: ({ type, clientName, amount, externalCode, pixKeyType, hold }) => {
-      const what = type === 'transaction' ? 'a charge of' : `a withdrawal to a PIX key (${pixKeyType}) of`
-      const why = hold === null ? '' : ` · ${{ approval: 'needs approval', duplicate: 'looks like a duplicate' }[hold]}`
+      const what = type === 'transaction' ? 'a charge of' : `a withdrawal to a Pix key (${pixKeyType}) of`
+      const why = hold === null ? '' : ` · ${{ approval: 'needs approval', duplicate: 'possible duplicate' }[hold]}`
       return `${clientName} requested ${what} ${money(amount)}${externalCode === null ? '' : `, external code ${externalCode}`}${why}`
     },
     operator: ({ actor, action, details }) =>
       `${actor.replace(/^\w+:/, '')}: ${actionsEn[action] ?? action}${reasonOf(details)}`,
     callback: ({ step, acquirer, endToEnd, state }) => {
       if (step === 'received') return `${acquirer} notified us of payment ${endToEnd}`
-      if (state === 'settled') return `Payment ${endToEnd} confirmed by the acquirer`
+      if (state === 'settled') return `Payment ${endToEnd} confirmed by the PSP`
       return state === 'unconfirmed'
-        ? `Payment ${endToEnd} not confirmed by the acquirer: ignored`
-        : `Payment ${endToEnd} matched no charge`
+        ? `Payment ${endToEnd} not confirmed by the PSP: ignored`
+        : `Payment ${endToEnd} could not be attributed to a charge`
     },
     acquirer: ({ acquirer, operation, outcome, error, durationMs }) =>
       `${operationsEn[operation] ?? operation} (${acquirer}): ${outcomesEn[outcome] ?? outcome}${inBrackets(error)}, ${durationMs} ms`,
     refund: ({ step, amount, error }) =>
       ({
         requested: `Refund of ${money(amount)} requested`,
-        sent: `${money(amount)} sent back to the payer`,
+        sent: `${money(amount)} returned to the payer`,
         refused: `Refund of ${money(amount)} refused${error === null ? '' : `: ${error}`}`,
-        reversed: `Attribution reversed: ${money(amount)} back in suspense`,
+        reversed: `Attribution reversed: ${money(amount)} back in the suspense account`,
       })[step],
     contest: ({ step, amount }) =>
       `Dispute of ${money(amount)} ${{ open: 'opened', opened: 'opened', accepted: 'accepted', returned: 'returned to the payer', rejected: 'rejected', canceled: 'canceled' }[step]}`,
@@ -86,7 +86,7 @@ const actionsEn: Record<string, string> = {
   'infraction.reject': 'rejected the dispute',
   'orphan.match': 'attributed a payment to it',
   'orphan.undo': 'reversed the attribution',
-  'orphan.return': 'returned a second payment',
+  'orphan.return': 'returned a duplicate payment',
   'webhook.resend': 'resent a webhook',
 }
 
@@ -94,16 +94,17 @@ function inPortuguese({ money }: Format): Written {
   return {
     request: ({ type, clientName, amount, externalCode, pixKeyType, hold }) => {
       const what = type === 'transaction' ? 'uma cobrança de' : `um saque para uma chave Pix (${pixKeyType}) de`
-      const why = hold === null ? '' : ` · ${{ approval: 'precisa de aprovação', duplicate: 'parece repetido' }[hold]}`
+      const why =
+        hold === null ? '' : ` · ${{ approval: 'precisa de aprovação', duplicate: 'possível duplicidade' }[hold]}`
       return `${clientName} pediu ${what} ${money(amount)}${externalCode === null ? '' : `, código externo ${externalCode}`}${why}`
     },
     operator: ({ actor, action, details }) =>
       `${actor.replace(/^\w+:/, '')} ${actionsPt[action] ?? action}${reasonOf(details)}`,
     callback: ({ step, acquirer, endToEnd, state }) => {
       if (step === 'received') return `${acquirer} notificou o pagamento ${endToEnd}`
-      if (state === 'settled') return `Pagamento ${endToEnd} confirmado pelo adquirente`
+      if (state === 'settled') return `Pagamento ${endToEnd} confirmado pelo PSP`
       return state === 'unconfirmed'
-        ? `Pagamento ${endToEnd} não confirmado pelo adquirente: ignorado`
+        ? `Pagamento ${endToEnd} não confirmado pelo PSP: ignorado`
         : `Pagamento ${endToEnd} sem cobrança correspondente`
     },
     acquirer: ({ acquirer, operation, outcome, error, durationMs }) => {
@@ -160,7 +161,7 @@ const actionsPt: Record<string, string> = {
   'infraction.reject': 'rejeitou a contestação',
   'orphan.match': 'conciliou um pagamento com ela',
   'orphan.undo': 'desfez a conciliação',
-  'orphan.return': 'devolveu um segundo pagamento',
+  'orphan.return': 'devolveu um pagamento em duplicidade',
   'webhook.resend': 'reenviou um webhook',
 }
 

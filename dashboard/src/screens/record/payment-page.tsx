@@ -9,13 +9,13 @@ const words = texts({
   pt: { open: 'Página de pagamento', copy: 'Copiar link', copied: 'Link copiado' },
 })
 
-/** The page that the customer pays at: to look at, or to send. */
+/** Opens the page where the customer pays, or copies its link. */
 export function PaymentPage({ client, id }: { client: string; id: string }) {
   const t = useText(words)
   const link = useQuery({
     queryKey: ['payment-link', client, id],
     queryFn: async () => await guiche.transactions.paymentLink(id),
-    // It never changes.
+    // The link never changes.
     staleTime: Number.POSITIVE_INFINITY,
   })
   if (!link.data) return null

@@ -25,13 +25,13 @@ import { findPlace, toReason, writeSentence } from './standing.ts'
 import { words } from './text.ts'
 import { WithdrawalDetails } from './withdrawal.tsx'
 
-/** Dates come over the wire as text. */
+/** Dates arrive as text in JSON. */
 type Told = Omit<Explanation, 'timeline' | 'sentences'> & {
   timeline: TimelineEntry<string>[]
   sentences: Sentence<string>[]
 }
 
-/** One transaction or withdrawal: what it is, what happened to it, and the sentence that makes sense of it. */
+/** One transaction or withdrawal: its current status in sentences, its timeline and its details. */
 export default function RecordScreen() {
   const t = useText(words)
   const [location] = useLocation()
@@ -134,7 +134,7 @@ function Shown({ client, isTransaction }: { client: string; isTransaction: boole
   )
 }
 
-/** Where it is and why, with the way to where a person can act on it. */
+/** The current status and its cause, with links to the screens on which a person can act. */
 function Standing({ sentences }: { sentences: Told['sentences'] }) {
   const t = useText(words)
   const format = useFormat()
@@ -148,7 +148,7 @@ function Standing({ sentences }: { sentences: Told['sentences'] }) {
         const place = findPlace(sentence)
         const isOpen = place !== null && may(place.permission) && !(place.isOperators && merchant !== null)
         return (
-          // biome-ignore lint/suspicious/noArrayIndexKey: a sentence has no other, and each is written again whole
+          // biome-ignore lint/suspicious/noArrayIndexKey: sentences have no id, and all are rendered again together
           <Fragment key={index}>
             {writeSentence(sentence, language, format)}{' '}
             {isOpen && (
@@ -185,7 +185,7 @@ function Happened({ told }: { told: Told }) {
         const before = told.timeline[index - 1]
         const pause = before ? new Date(at).getTime() - new Date(before.at).getTime() : 0
         return (
-          // biome-ignore lint/suspicious/noArrayIndexKey: a history is only ever added to
+          // biome-ignore lint/suspicious/noArrayIndexKey: entries are only appended to a timeline
           <Timeline.Item key={index} bullet={<span />} color={kindColors[kind] ?? 'gray'}>
             <Group gap={8} mb={2}>
               <Badge size="xs" variant="light" color={kindColors[kind] ?? 'gray'} tt="none" radius="sm">

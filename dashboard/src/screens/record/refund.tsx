@@ -19,47 +19,47 @@ const words = texts({
   en: {
     refund: 'Refund',
     title: 'Refund this payment?',
-    all: 'All that is left',
-    part: 'A part',
+    all: 'Remaining amount',
+    part: 'Partial amount',
     amount: 'Amount',
-    reason: 'Why (optional)',
-    goesBack: (amount: string, to: string) => `${amount} go back to ${to}, to the account that paid.`,
+    reason: 'Reason (optional)',
+    goesBack: (amount: string, to: string) => `${amount} will be returned to ${to}, to the account that paid.`,
     payer: 'the payer',
-    leaves: (amount: string, fee: string) => `${amount} leave the balance: the amount, and a fee of ${fee}.`,
-    noFee: (amount: string) => `${amount} leave the balance. There is no fee.`,
-    feeReturned: (fee: string) => `${fee} of the payment fee come back with it.`,
-    stays: (amount: string) => `${amount} of the payment are kept.`,
-    final: 'It cannot be called back.',
+    leaves: (amount: string, fee: string) => `${amount} are debited from the balance: the amount and a fee of ${fee}.`,
+    noFee: (amount: string) => `${amount} are debited from the balance. There is no fee.`,
+    feeReturned: (fee: string) => `${fee} of the payment fee are returned to the balance.`,
+    stays: (amount: string) => `${amount} of the payment remain.`,
+    final: 'This cannot be undone.',
     confirm: (amount: string) => `Refund ${amount}`,
     refunds: 'Refunds',
   },
   pt: {
     refund: 'Devolver',
     title: 'Devolver este pagamento?',
-    all: 'Tudo o que resta',
-    part: 'Uma parte',
+    all: 'Valor restante',
+    part: 'Valor parcial',
     amount: 'Valor',
-    reason: 'Por quê (opcional)',
-    goesBack: (amount: string, to: string) => `${amount} voltam para ${to}, na conta que pagou.`,
+    reason: 'Motivo (opcional)',
+    goesBack: (amount: string, to: string) => `${amount} serão devolvidos a ${to}, na conta que pagou.`,
     payer: 'quem pagou',
-    leaves: (amount: string, fee: string) => `${amount} saem do saldo: o valor e uma tarifa de ${fee}.`,
-    noFee: (amount: string) => `${amount} saem do saldo. Não há tarifa.`,
+    leaves: (amount: string, fee: string) => `${amount} serão debitados do saldo: o valor e uma tarifa de ${fee}.`,
+    noFee: (amount: string) => `${amount} serão debitados do saldo. Não há tarifa.`,
     feeReturned: (fee: string) => `${fee} da tarifa do pagamento voltam para o saldo.`,
-    stays: (amount: string) => `${amount} do pagamento ficam.`,
+    stays: (amount: string) => `Restam ${amount} do pagamento.`,
     final: 'Não é possível desfazer.',
     confirm: (amount: string) => `Devolver ${amount}`,
     refunds: 'Devoluções',
   },
 })
 
-/** Is there where the payment may be refunded, and whoever looks may do so. */
+/** Shown only if the payment can be refunded and the user has the permission. */
 export function RefundButton({ transaction }: { transaction: Transaction }) {
   const t = useText(words)
   const sentence = useSentence()
   const may = useMay()
   const [isOpen, setOpen] = useState(false)
   const { id, status, updatedAt, amountPaid = 0, amountRefunded = 0, amountReturned = 0 } = transaction
-  // After a lost dispute of a part the rest may go back.
+  // After a lost dispute of part of the payment, the rest can still be refunded.
   const isLeft = amountPaid > amountRefunded + amountReturned
   const isRefundable = isLeft && (status === 'PAID' || status === 'INFRACTION')
   const whole = useQuery({
@@ -185,7 +185,7 @@ function Dialog({
   )
 }
 
-/** The refunds of a payment, as far as there are any. */
+/** The refunds of a payment. Nothing is shown if there are none. */
 export function Refunds({ refunds, errorMessage }: { refunds: Refund[]; errorMessage: string | null }) {
   const t = useText(words)
   const format = useFormat()

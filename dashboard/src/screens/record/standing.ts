@@ -6,15 +6,15 @@ import { writeAttemptErrorPt } from '../webhooks/text.ts'
 type Said = Sentence<string>
 type Written = { [Code in keyof SentenceData]: (data: SentenceData<string>[Code]) => string }
 
-/** One sentence of where a record is, in the reader's language and in Brasília time. */
+/** Writes one sentence about a record's current status, in the reader's language and in Brasília time. */
 export function writeSentence({ code, data }: Said, language: Language, format: Format): string {
-  // Code and data belong together, which an index into the table does not show.
+  // The type of `data` depends on `code`. TypeScript cannot infer that from an index into the table.
   return (writers[language](format)[code] as (data: Said['data']) => string)(data)
 }
 
 type Place = { path: string; query?: Record<string, string>; permission: string; isOperators?: boolean }
 
-/** Where a person acts on what a sentence says, and the permission to see that screen. */
+/** The screen on which a person can act on a sentence, and the permission to see it. */
 export function findPlace({ code, data }: Said): Place | null {
   switch (code) {
     case 'decide_dispute':
@@ -43,28 +43,28 @@ function inEnglish({ money, time, dateTime, isToday }: Format): Written {
   const amountOr = (amount: number | null) => (amount === null ? 'the payment' : money(amount))
   const answer = answerOf('the receiver answered', 'the receiver did not answer')
   const steps: Record<NextStep, string> = {
-    check_charge: 'Next check with the acquirer',
-    check_expired_charge: 'Last check with the acquirer',
-    check_refund: 'Next check with the acquirer',
-    send_withdrawal: 'Goes to the acquirer',
-    check_withdrawal: 'Next check with the acquirer',
-    check_withdrawal_returned: 'Next check whether the receiver sent it back',
+    check_charge: 'Next check with the PSP',
+    check_expired_charge: 'Last check with the PSP',
+    check_refund: 'Next check with the PSP',
+    send_withdrawal: 'Sent to the PSP',
+    check_withdrawal: 'Next check with the PSP',
+    check_withdrawal_returned: 'Next check for a return by the receiver',
     deliver: 'First attempt',
     deliver_again: 'Next attempt',
   }
   return {
     charge_unknown: ({ error, at: moment }) =>
-      `The acquirer did not answer${error && moment ? ` (${error}, ${at(moment)})` : ''}, so it is unknown whether the charge exists.`,
+      `The PSP did not answer${error && moment ? ` (${error}, ${at(moment)})` : ''}, so it is unknown whether the charge exists.`,
     charge_unpaid: ({ until: moment }) =>
       moment === null ? 'Waiting for payment.' : `Waiting for payment. The QR code is valid until ${until(moment)}.`,
     charge_expired: ({ at: moment }) => `The QR code expired ${at(moment)} without a payment.`,
     payment_reported: ({ isBeingConfirmed }) =>
       isBeingConfirmed
-        ? 'The bank reported a payment; it is being confirmed.'
-        : 'The bank reported a payment that the acquirer does not confirm.',
-    unpaid_fails: ({ at: moment }) => `Unless it is paid, it fails soon after ${until(moment)}.`,
-    charge_failed: ({ reason }) => `Failed: ${withStop(reason ?? 'the acquirer gave no reason')}`,
-    late_payment_counts: () => 'A payment that still arrives is credited.',
+        ? 'The PSP reported a payment; it is being confirmed.'
+        : 'The PSP notified us of a payment that its API does not confirm.',
+    unpaid_fails: ({ at: moment }) => `Without a payment, it fails soon after ${until(moment)}.`,
+    charge_failed: ({ reason }) => `Failed: ${withStop(reason ?? 'the PSP gave no reason')}`,
+    late_payment_counts: () => 'A late payment is still credited.',
     paid: ({ amount, at: moment, fee }) =>
       `Paid: ${money(amount)} received${moment === null ? '' : ` ${at(moment)}`}${fee > 0 ? `, fee ${money(fee)}` : ''}.`,
     refunded_in_part: ({ amount }) => `${money(amount)} of it was refunded.`,
@@ -77,12 +77,12 @@ function inEnglish({ money, time, dateTime, isToday }: Format): Written {
     refund_reserved: () => 'Its amount is reserved.',
     refunded: ({ amount }) => `Refunded: all of ${money(amount)} went back to the payer.`,
     attribution_reversed: ({ amount }) =>
-      `The payment did not belong to this charge: its ${money(amount)} went back into suspense.`,
+      `The payment did not belong to this charge: ${money(amount)} went back to the suspense account.`,
     disputed: ({ amount, since }) =>
       `The payer’s bank disputes ${amountOr(amount)}${since === null ? '' : ` since ${until(since)}`}. It is blocked until the dispute is decided.`,
-    decide_dispute: () => 'If your bank does not report the decision, record it under disputes.',
+    decide_dispute: () => 'If your PSP does not report the decision, record it under Disputes.',
     dispute_accepted: ({ amount }) =>
-      `The dispute of ${amountOr(amount)} was accepted. It stays blocked until the bank reports that it was returned.`,
+      `The dispute of ${amountOr(amount)} was accepted. It stays blocked until the PSP reports that it was returned.`,
     dispute_returned: ({ amount }) => `Returned to the payer after a dispute: ${amountOr(amount)}.`,
     dispute_left: ({ amount }) => `The remaining ${money(amount)} can still be refunded or disputed.`,
     paid_again: ({ amount, acquirer, endToEnd, status, error }) => {
@@ -93,25 +93,26 @@ function inEnglish({ money, time, dateTime, isToday }: Format): Written {
     },
     withdrawal_over_limit: ({ amount }) => `${money(amount)} is above the limit and needs the operator’s approval.`,
     withdrawal_like_another: () =>
-      'It looks like a duplicate: same amount and key as one just before. It waits until it is confirmed.',
-    decide_withdrawal: () => 'Nothing is sent before that.',
+      'It looks like a duplicate: same amount and key as a recent withdrawal. It waits until someone confirms it.',
+    decide_withdrawal: () => 'Nothing is sent until then.',
     withdrawal_reserved: ({ amount }) => `${money(amount)} and its fee are reserved; nothing has been sent yet.`,
     withdrawal_unknown: ({ amount, error, at: moment }) =>
-      `The acquirer was asked to send ${money(amount)}; the outcome is not known yet${error && moment ? ` (${error}, ${at(moment)})` : ''}. The amount stays reserved until then.`,
+      `The PSP was asked to send ${money(amount)}; the outcome is not known yet${error && moment ? ` (${error}, ${at(moment)})` : ''}. The amount stays reserved until then.`,
     withdrawal_sent: ({ amount, at: moment }) => `Sent: ${money(amount)}${moment === null ? '' : ` ${at(moment)}`}.`,
     withdrawal_failed: ({ amount, reason }) =>
-      `Nothing was sent; ${money(amount)} and its fee are available again: ${withStop(reason ?? 'the acquirer gave no reason')}`,
+      `Nothing was sent; ${money(amount)} and its fee are available again: ${withStop(reason ?? 'the PSP gave no reason')}`,
     withdrawal_canceled: ({ amount }) =>
       `Canceled before it was sent; ${money(amount)} and its fee are available again.`,
     withdrawal_rejected: ({ amount, reason }) =>
       `Rejected before it was sent; ${money(amount)} and its fee are available again: ${withStop(reason ?? 'no reason given')}`,
-    withdrawal_returned: ({ reason }) => `${withStop(reason ?? 'The receiver sent the money back')} The fee is kept.`,
-    payouts_stopped: ({ since, reason }) => `Withdrawals and refunds are stopped since ${until(since)} (${reason}).`,
+    withdrawal_returned: ({ reason }) =>
+      `${withStop(reason ?? 'The receiver returned the money')} The fee is not returned.`,
+    payouts_stopped: ({ since, reason }) => `Payouts have been frozen since ${until(since)} (${reason}).`,
     acquirer_not_configured: ({ acquirer }) =>
-      `Its acquirer ${acquirer} is not in the settings, so nobody can ask it. Configure it again.`,
+      `The PSP ${acquirer} is not configured, so its status cannot be checked. Add it to the settings again.`,
     next: ({ step, at: moment, isLate }) =>
       isLate
-        ? `${steps[step]}: was due ${at(moment)} and has not happened. Does the service run?`
+        ? `${steps[step]}: due ${at(moment)}, but it has not happened. Is the service running?`
         : `${steps[step]} ${at(moment)}.`,
     webhook_none: () => 'No webhook: it was created without a webhookUrl.',
     webhook_nothing_yet: () => 'No webhook is due yet.',
@@ -120,7 +121,8 @@ function inEnglish({ money, time, dateTime, isToday }: Format): Written {
       return attempt === null ? `${what}.` : `${what}: ${answer(last)} at attempt ${attempt}.`
     },
     webhook_delivered: ({ at: moment }) => `Webhook delivered${moment === null ? '' : ` ${at(moment)}`}.`,
-    webhook_refused: ({ type }) => `Webhook ${type} not delivered: the receiver answered 410, it wants no more.`,
+    webhook_refused: ({ type }) =>
+      `Webhook ${type} not delivered: the receiver answered 410 and accepts no more events.`,
     webhook_given_up: ({ type, ...last }) =>
       `Webhook ${type} not delivered: all attempts failed, the last one because ${answer(last)}.`,
   }
@@ -132,29 +134,29 @@ function inPortuguese({ money, time, dateTime, isToday }: Format): Written {
   const amountOr = (amount: number | null) => (amount === null ? 'o pagamento' : money(amount))
   const answer = answerOf('o receptor respondeu', 'o receptor não respondeu', writeAttemptErrorPt)
   const steps: Record<NextStep, string> = {
-    check_charge: 'Próxima consulta ao adquirente',
-    check_expired_charge: 'Última consulta ao adquirente',
-    check_refund: 'Próxima consulta ao adquirente',
-    send_withdrawal: 'Envio ao adquirente',
-    check_withdrawal: 'Próxima consulta ao adquirente',
-    check_withdrawal_returned: 'Próxima consulta se o recebedor devolveu',
+    check_charge: 'Próxima consulta ao PSP',
+    check_expired_charge: 'Última consulta ao PSP',
+    check_refund: 'Próxima consulta ao PSP',
+    send_withdrawal: 'Envio ao PSP',
+    check_withdrawal: 'Próxima consulta ao PSP',
+    check_withdrawal_returned: 'Próxima consulta de devolução pelo recebedor',
     deliver: 'Primeira tentativa',
     deliver_again: 'Próxima tentativa',
   }
   return {
     charge_unknown: ({ error, at: moment }) =>
-      `O adquirente não respondeu${error && moment ? ` (${error}, ${at(moment)})` : ''}; não se sabe se a cobrança existe.`,
+      `O PSP não respondeu${error && moment ? ` (${error}, ${at(moment)})` : ''}; não se sabe se a cobrança existe.`,
     charge_unpaid: ({ until: moment }) =>
       moment === null ? 'Aguardando pagamento.' : `Aguardando pagamento. O QR Code vale até ${until(moment)}.`,
     charge_expired: ({ at: moment }) => `O QR Code expirou ${at(moment)} sem pagamento.`,
     payment_reported: ({ isBeingConfirmed }) =>
       isBeingConfirmed
-        ? 'O banco notificou um pagamento, que está sendo confirmado.'
-        : 'O banco notificou um pagamento que o adquirente não confirma.',
+        ? 'O PSP notificou um pagamento, que está sendo confirmado.'
+        : 'O PSP notificou um pagamento que a API dele não confirma.',
     unpaid_fails: ({ at: moment }) =>
       `Sem pagamento, falha logo depois ${isToday(moment) ? `das ${time(moment)}` : `de ${dateTime(moment)}`}.`,
-    charge_failed: ({ reason }) => `Falhou: ${withStop(toReason(reason) ?? 'o adquirente não informou o motivo')}`,
-    late_payment_counts: () => 'Se um pagamento ainda chegar, será creditado.',
+    charge_failed: ({ reason }) => `Falhou: ${withStop(toReason(reason) ?? 'o PSP não informou o motivo')}`,
+    late_payment_counts: () => 'Um pagamento atrasado ainda será creditado.',
     paid: ({ amount, at: moment, fee }) =>
       `Pago: ${money(amount)} recebidos${moment === null ? '' : ` ${at(moment)}`}${fee > 0 ? `, tarifa de ${money(fee)}` : ''}.`,
     refunded_in_part: ({ amount }) => `${money(amount)} foram devolvidos.`,
@@ -170,9 +172,9 @@ function inPortuguese({ money, time, dateTime, isToday }: Format): Written {
       `O pagamento não era desta cobrança: ${money(amount)} voltaram para a conta transitória.`,
     disputed: ({ amount, since }) =>
       `O banco do pagador contesta ${amountOr(amount)}${since === null ? '' : ` desde ${until(since)}`}. O valor fica bloqueado até a decisão.`,
-    decide_dispute: () => 'Se o seu banco não informar a decisão, registre-a em Contestações.',
+    decide_dispute: () => 'Se o seu PSP não informar a decisão, registre-a em Contestações.',
     dispute_accepted: ({ amount }) =>
-      `A contestação de ${amountOr(amount)} foi aceita. O valor fica bloqueado até o banco informar que foi devolvido.`,
+      `A contestação de ${amountOr(amount)} foi aceita. O valor fica bloqueado até o PSP informar que foi devolvido.`,
     dispute_returned: ({ amount }) => `Devolvido ao pagador após contestação: ${amountOr(amount)}.`,
     dispute_left: ({ amount }) => `Os ${money(amount)} restantes ainda podem ser devolvidos ou contestados.`,
     paid_again: ({ amount, acquirer, endToEnd, status, error }) => {
@@ -183,30 +185,30 @@ function inPortuguese({ money, time, dateTime, isToday }: Format): Written {
     },
     withdrawal_over_limit: ({ amount }) => `${money(amount)} está acima do limite e precisa da aprovação do operador.`,
     withdrawal_like_another: () =>
-      'Parece repetido: mesmo valor e mesma chave de outro saque pouco antes. Aguarda confirmação.',
+      'Possível duplicidade: mesmo valor e mesma chave de um saque recente. Aguarda confirmação.',
     decide_withdrawal: () => 'Nada é enviado antes disso.',
     withdrawal_reserved: ({ amount }) => `${money(amount)} e a tarifa estão reservados; nada foi enviado ainda.`,
     withdrawal_unknown: ({ amount, error, at: moment }) =>
-      `O adquirente recebeu o pedido de enviar ${money(amount)}; o resultado ainda não é conhecido${error && moment ? ` (${error}, ${at(moment)})` : ''}. O valor fica reservado até lá.`,
+      `O PSP recebeu o pedido de enviar ${money(amount)}; o resultado ainda não é conhecido${error && moment ? ` (${error}, ${at(moment)})` : ''}. O valor fica reservado até lá.`,
     withdrawal_sent: ({ amount, at: moment }) => `Enviado: ${money(amount)}${moment === null ? '' : ` ${at(moment)}`}.`,
     withdrawal_failed: ({ amount, reason }) =>
-      `Nada foi enviado; ${money(amount)} e a tarifa voltaram ao saldo: ${withStop(toReason(reason) ?? 'o adquirente não informou o motivo')}`,
+      `Nada foi enviado; ${money(amount)} e a tarifa voltaram ao saldo: ${withStop(toReason(reason) ?? 'o PSP não informou o motivo')}`,
     withdrawal_canceled: ({ amount }) => `Cancelado antes do envio; ${money(amount)} e a tarifa voltaram ao saldo.`,
     withdrawal_rejected: ({ amount, reason }) =>
       `Rejeitado antes do envio; ${money(amount)} e a tarifa voltaram ao saldo: ${withStop(toReason(reason) ?? 'motivo não informado')}`,
     withdrawal_returned: ({ reason }) =>
       `${withStop(toReason(reason) ?? 'O recebedor devolveu o dinheiro')} A tarifa não é estornada.`,
-    payouts_stopped: ({ since, reason }) => `Saques e devoluções estão parados desde ${until(since)} (${reason}).`,
+    payouts_stopped: ({ since, reason }) => `As saídas estão bloqueadas desde ${until(since)} (${reason}).`,
     acquirer_not_configured: ({ acquirer }) =>
-      `O adquirente ${acquirer} não está na configuração, por isso não pode ser consultado. Configure-o de novo.`,
+      `O PSP ${acquirer} não está configurado, por isso não pode ser consultado. Configure-o de novo.`,
     next: ({ step, at: moment, isLate }) =>
       isLate
         ? `${steps[step]}: deveria ter acontecido ${at(moment)} e não aconteceu. O serviço está rodando?`
         : `${steps[step]} ${at(moment)}.`,
     webhook_none: () => 'Sem webhook: foi criado sem webhookUrl.',
-    webhook_nothing_yet: () => 'Nenhum webhook a enviar ainda.',
+    webhook_nothing_yet: () => 'Nenhum webhook para enviar ainda.',
     webhook_undelivered: ({ type, behind, attempt, ...last }) => {
-      const what = type === null ? 'Webhook ainda não entregue' : `O webhook ${type} espera por ${behind}`
+      const what = type === null ? 'Webhook ainda não entregue' : `O webhook ${type} aguarda a entrega de ${behind}`
       return attempt === null ? `${what}.` : `${what}: ${answer(last)} na tentativa ${attempt}.`
     },
     webhook_delivered: ({ at: moment }) => `Webhook entregue${moment === null ? '' : ` ${at(moment)}`}.`,
@@ -216,15 +218,15 @@ function inPortuguese({ money, time, dateTime, isToday }: Format): Written {
   }
 }
 
-/** What we say of a failure ourselves, which the service keeps in English; what a PSP says stays as it is. */
+/** Guichê's own failure reasons, which the service stores in English. A PSP's reason stays as the PSP wrote it. */
 const reasons: Record<string, string> = {
   'PIX QR code expired': 'o QR Code expirou',
   'the refund was refused': 'a devolução foi recusada',
   'The receiver sent the money back': 'O recebedor devolveu o dinheiro',
   'The receiver sent a part of the money back': 'O recebedor devolveu uma parte do dinheiro',
-  'The acquirer rejected it without a reason.': 'o adquirente recusou sem informar o motivo',
+  'The acquirer rejected it without a reason.': 'o PSP recusou sem informar o motivo',
   'The acquirer holds a charge of another amount under this txid':
-    'o adquirente tem uma cobrança de outro valor com este txid',
+    'o PSP tem uma cobrança de outro valor com este txid',
 }
 
 export function toReason(reason: string | null): string | null {

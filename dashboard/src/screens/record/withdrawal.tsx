@@ -14,22 +14,22 @@ import { KeyShown } from '../withdrawals/key-shown.tsx'
 
 const words = texts({
   en: {
-    title: 'To whom',
-    fee: 'Fee on top',
-    receiver: 'Receiver',
-    left: 'Left',
+    title: 'Receiver',
+    fee: 'Fee (added to the amount)',
+    receiver: 'Account holder',
+    left: 'Sent',
     externalCode: 'External code',
-    why: 'Why',
-    waits: 'Waits',
+    why: 'Reason',
+    waits: 'Pending review',
   },
   pt: {
-    title: 'Para quem',
-    fee: 'Tarifa, além do valor',
-    receiver: 'Quem recebe',
-    left: 'Saiu',
+    title: 'Recebedor',
+    fee: 'Tarifa (somada ao valor)',
+    receiver: 'Titular',
+    left: 'Enviado',
     externalCode: 'Código externo',
-    why: 'Por quê',
-    waits: 'Espera',
+    why: 'Motivo',
+    waits: 'Aguardando análise',
   },
 })
 
@@ -46,7 +46,7 @@ export function WithdrawalActions({ id }: { id: string }) {
   return data ? <Decisions withdrawal={data} /> : null
 }
 
-/** Where the money goes, what it costs, and why it waits. */
+/** The receiver, the fee, and why the withdrawal is pending review. */
 export function WithdrawalDetails({ id, client }: { id: string; client: string }) {
   const t = useText(words)
   const format = useFormat()

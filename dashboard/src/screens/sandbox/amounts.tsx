@@ -11,7 +11,7 @@ const behaviours = [
 
 type Of = 'ofPayment' | 'ofTransaction' | 'ofRefund' | 'ofWithdrawal'
 
-/** Cents, as docs/sandbox.md has them. */
+/** The amounts of docs/sandbox.md, in cents. */
 const rows: { cents: number; untilCents?: number; of: Of; outcome?: string; behaviour?: string }[] = [
   { cents: 4220422, of: 'ofTransaction', outcome: 'refused' },
   { cents: 5040504, of: 'ofTransaction', outcome: 'silent' },
@@ -26,7 +26,7 @@ const rows: { cents: number; untilCents?: number; of: Of; outcome?: string; beha
   { cents: 900092, of: 'ofWithdrawal', outcome: 'payoutSilent' },
 ]
 
-/** What happens by the amount alone. */
+/** The outcomes that the amount alone decides. */
 export function Amounts() {
   const t = useText(words)
   const format = useFormat()

@@ -9,7 +9,7 @@ import { words } from './text.ts'
 
 const names = ['honest', 'forgetful', 'late', 'careless', 'forged', 'quarrelsome', 'hostile'] as const
 
-/** What the simulated bank does by itself. */
+/** The faults that the simulated bank injects. */
 export function Bank({ client }: { client: string }) {
   const t = useText(words)
   const queries = useQueryClient()

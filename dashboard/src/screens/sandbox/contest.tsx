@@ -12,7 +12,7 @@ import { words } from './text.ts'
 
 const decisions = ['accept', 'reject', 'cancel'] as const
 
-/** The payer's bank that contests a payment, and the network that decides; or that returns it without a word. */
+/** Plays the payer's bank that disputes a payment, the network that decides, and a return without notice. */
 export function Contesting({ client }: { client: string }) {
   const t = useText(words)
   const format = useFormat()
@@ -101,7 +101,7 @@ export function Contesting({ client }: { client: string }) {
   )
 }
 
-/** The receiver of a withdrawal, who sends it back. */
+/** Plays the receiver of a withdrawal, who returns the money. */
 export function SendingBack({ client }: { client: string }) {
   const t = useText(words)
   const format = useFormat()

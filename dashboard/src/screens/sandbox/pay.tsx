@@ -23,7 +23,7 @@ const behaviours: Behaviour[] = [
   ...(['returned', 'contested', 'callback_never', 'callback_twice', 'callback_late', 'callback_forged'] as const),
 ]
 
-/** A charge to pay, and paying whatever code one has. */
+/** Creates a charge, and pays a charge or any pasted code. */
 export function Paying({ client }: { client: string }) {
   const may = useMay()
   const [chosen, setChosen] = useState<Chosen>({ id: null, uri: '' })
@@ -110,7 +110,7 @@ function Pay({ client, chosen, onChosen }: { client: string; chosen: Chosen; onC
     value: id,
     label: `${format.money(cents)} · ${format.dateTime(createdAt)}`,
   }))
-  // One that was just made is not in the list that was read before.
+  // A charge that was just created is not in the list that was loaded before.
   const isListed = options?.some(({ value }) => value === chosen.id) ?? false
   return (
     <Section title={t.pay}>
@@ -164,7 +164,7 @@ function Pay({ client, chosen, onChosen }: { client: string; chosen: Chosen; onC
   )
 }
 
-/** The payment, and what became of its transaction meanwhile. */
+/** The payment and the current status of its transaction. */
 function Paid({ endToEndId, id }: { endToEndId: string; id: string | null }) {
   const t = useText(words)
   const toLink = useClientLink()
@@ -174,7 +174,7 @@ function Paid({ endToEndId, id }: { endToEndId: string; id: string | null }) {
     enabled: id !== null,
     refetchInterval: 1_000,
   })
-  // Below the fold of a phone nobody would see that it worked.
+  // On a phone the result would be below the visible area.
   const show = useCallback((place: HTMLDivElement | null) => place?.scrollIntoView({ block: 'nearest' }), [])
   return (
     <Alert ref={show} color="teal" title={t.paid} role="status">

@@ -8,7 +8,7 @@ import { Contesting, SendingBack } from './contest.tsx'
 import { Paying } from './pay.tsx'
 import { words } from './text.ts'
 
-/** The simulated network, played by hand. Only where there is one does anybody have the permission. */
+/** Controls for the simulated network. Users have the permission only if the service runs one. */
 export default function Sandbox() {
   const t = useText(words)
   return (

@@ -13,9 +13,9 @@ const words = texts({
     email: 'E-mail',
     password: 'Password',
     signIn: 'Sign in',
-    code: 'Code of your authenticator app',
-    ended: 'Your session ended. Sign in again to go on where you were.',
-    help: 'Forgotten? Whoever manages your users can send you a link for a new password.',
+    code: 'Code from your authenticator app',
+    ended: 'Your session ended. Sign in again to continue where you left off.',
+    help: 'Forgot your password? An admin can send you a link to set a new one.',
   },
   pt: {
     title: 'Entrar',
@@ -24,7 +24,7 @@ const words = texts({
     signIn: 'Entrar',
     code: 'Código do seu aplicativo autenticador',
     ended: 'Sua sessão terminou. Entre de novo para continuar de onde parou.',
-    help: 'Esqueceu? Quem gerencia seus usuários pode enviar um link para uma nova senha.',
+    help: 'Esqueceu a senha? Um administrador pode enviar um link para criar uma nova.',
   },
 })
 
@@ -32,7 +32,7 @@ export default function SignIn({
   hasEnded,
   onSignedIn,
 }: {
-  /** Whoever was signed in here is no more, and did not sign out. */
+  /** The session ended without a sign-out. */
   hasEnded: boolean
   onSignedIn: (session: Session) => void
 }) {

@@ -33,13 +33,13 @@ type SystemView = {
     hasInfractions: boolean
     certificateExpiresAt: string | null
   }[]
-  /** Acquirers that have records and no settings. */
+  /** PSPs that have records but are not configured. */
   unconfigured?: string[]
   books: { all: { at: string; tookMs: number }; recent: { at: string } } | null
   brake: { reason: string; engagedAt: string } | null
 }
 
-/** How the service itself is, and the brake. */
+/** The health of the service, and the payout freeze. */
 export default function System() {
   const t = useText(words)
   const system = useQuery({

@@ -18,7 +18,7 @@ import { words } from './text.ts'
 
 const refreshMs = 10_000
 
-/** How today goes. */
+/** The figures of today and of the last days. */
 export default function Today() {
   const t = useText(words)
   const client = useClient()

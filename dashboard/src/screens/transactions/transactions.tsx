@@ -38,7 +38,7 @@ const textFilters = [
   'endToEnd',
 ] as const
 
-/** The transactions of a merchant, by all filters that the API has. */
+/** The transactions of a merchant, with all filters of the API. */
 export default function Transactions() {
   const t = useText(words)
   return <OfClient title={t.title}>{(client) => <List client={client} />}</OfClient>

@@ -29,7 +29,7 @@ type Person = {
 
 const rolesOf = { operator: ['admin', 'finance', 'support', 'read_only'], merchant: ['owner', 'finance', 'developer'] }
 
-/** Who may sign in: the operator's people and every merchant's, or a merchant's own. */
+/** The people who can sign in: of the operator and all merchants, or of one merchant. */
 export default function Users() {
   const t = useText(words)
   const format = useFormat()

@@ -12,14 +12,14 @@ import { useText } from '../../text.ts'
 import { DeliveryState } from './state.tsx'
 import { useAttemptError, words } from './text.ts'
 
-/** One delivery: its attempts, what it says, and sending it again. */
+/** One delivery: its attempts, its payload, and a button to resend it. */
 export function DeliveryDrawer({
   client,
   eventId,
   onClose,
 }: {
   client: string
-  /** Empty for none. */
+  /** Empty if no delivery is open. */
   eventId: string
   onClose: () => void
 }) {
@@ -136,7 +136,7 @@ function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
   )
 }
 
-/** As it was at that moment, and as it is signed: a resend has the same bytes. */
+/** The payload as it was created and signed. A resend has the same bytes. */
 function Payload({ client, eventId }: { client: string; eventId: string }) {
   const t = useText(words)
   const payload = useQuery({

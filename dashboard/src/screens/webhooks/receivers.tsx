@@ -7,7 +7,7 @@ import { useFormat } from '../../format.ts'
 import { useText } from '../../text.ts'
 import { words } from './text.ts'
 
-/** Dates come over the wire as text. */
+/** Dates arrive as text in JSON. */
 type Health = {
   receiver: string
   delivered: number
@@ -17,7 +17,7 @@ type Health = {
   oldestWaitingAt: string | null
 }
 
-/** How each address does: what arrived, what fails, and what has waited longest. */
+/** The health of each receiver: deliveries that arrived, that fail, and the oldest that waits. */
 export function Receivers({ client }: { client: string }) {
   const t = useText(words)
   const receivers = useQuery({

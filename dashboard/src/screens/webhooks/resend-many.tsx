@@ -28,12 +28,12 @@ const dayMs = 24 * 60 * 60_000
 
 type Period = { clientId: string; from: string; until: string }
 
-/** Sends a period's deliveries again: chosen, shown how many and where to, confirmed, and followed as they arrive. */
+/** Resends the deliveries of a period: choose, preview the count and receivers, confirm, and watch the progress. */
 export function ResendMany({ client, onClose }: { client: string; onClose: () => void }) {
   const t = useText(words)
   const format = useFormat()
   const queries = useQueryClient()
-  // Made as the dialog opens: a second click asks for the same.
+  // Created when the dialog opens, so that a second click repeats the same request.
   const [resendId] = useState(newUuid)
   const [from, setFrom] = useState(() => toLocal(new Date(Date.now() - dayMs)))
   const [until, setUntil] = useState(() => toLocal(new Date(Date.now() + 60_000)))
@@ -189,7 +189,7 @@ function Sent({
   )
 }
 
-/** Not by `crypto.randomUUID`, which browsers have over https alone. */
+/** Does not use `crypto.randomUUID`, which browsers offer only over https. */
 function newUuid(): string {
   const hex = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join(
     '',
@@ -197,7 +197,7 @@ function newUuid(): string {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }
 
-/** Minutes in Brazil, as the input has them. */
+/** A time in Brasília to the minute, in the format of the input. */
 function toLocal(at: Date): string {
   return new Date(at.getTime() - 3 * 60 * 60_000).toISOString().slice(0, 16)
 }

@@ -10,7 +10,7 @@ const colors: Record<string, string> = {
   gone: 'orange',
 }
 
-/** How far a delivery is. */
+/** The status of a delivery. */
 export function DeliveryState({ of: state }: { of: string }) {
   const t = useText(words)
   return (
@@ -20,7 +20,7 @@ export function DeliveryState({ of: state }: { of: string }) {
   )
 }
 
-/** `shop.example.com` of an address, which a host alone says well enough. */
+/** The host of a URL, such as `shop.example.com`, which is enough to recognize the receiver. */
 export function hostOf(url: string): string {
   try {
     return new URL(url).host

@@ -39,7 +39,7 @@ const withdrawalTypes = ['processing', 'processed', 'failed', 'canceled', 'rejec
   (status) => `withdrawal.${status}`,
 )
 
-/** What a merchant's receivers were told, and telling it again. */
+/** The webhook deliveries of a merchant, and buttons to resend them. */
 export default function Webhooks() {
   const t = useText(words)
   return <OfClient title={t.title}>{(client) => <OfOne client={client} />}</OfClient>
@@ -220,7 +220,7 @@ function DeliveryList({ client }: { client: string }) {
   )
 }
 
-/** All changes, those included that had nowhere to go. */
+/** All events, including those without a webhook URL. */
 function EventList({ client }: { client: string }) {
   const t = useText(words)
   const format = useFormat()
@@ -288,7 +288,7 @@ function EventList({ client }: { client: string }) {
   )
 }
 
-/** `transaction.paid`, as shops' programs know it, and what it means. */
+/** The name of the event in the API, such as `transaction.paid`, and its meaning. */
 function EventType({ of: type }: { of: string }) {
   const nameOf = useStatusName()
   const status = type.slice(type.indexOf('.') + 1).toUpperCase()

@@ -11,31 +11,31 @@ import { words as userWords } from '../users/text.ts'
 
 const words = texts({
   en: {
-    first: 'Become the first admin',
+    first: 'Create the admin account',
     join: 'Welcome',
     reset: 'Choose a new password',
-    lead: (role: string, merchant: string | null) => `You join ${merchant ?? 'the operator'} as ${role}.`,
+    lead: (role: string, merchant: string | null) => `You are joining ${merchant ?? 'the operator'} as ${role}.`,
     email: 'E-mail',
     name: 'Name',
     password: 'Password',
-    rule: 'At least 12 characters. A sentence is good, and easy to keep in mind.',
-    code: 'Code of your authenticator app',
-    codeHint: 'No longer have it? Ask for a link that removes the second factor.',
+    rule: 'At least 12 characters. A sentence works well and is easy to remember.',
+    code: 'Code from your authenticator app',
+    codeHint: 'No longer have it? Ask an admin for a link that removes the second factor.',
     done: 'Create my account',
     doneReset: 'Set my password',
   },
   pt: {
-    first: 'Torne-se a primeira pessoa administradora',
+    first: 'Crie a conta do administrador',
     join: 'Boas-vindas',
     reset: 'Escolha uma nova senha',
     lead: (role: string, merchant: string | null) =>
-      `Você vai acessar ${merchant ?? 'a operação'} com o perfil ${role}.`,
+      `Você vai acessar ${merchant ?? 'o painel do operador'} com o perfil ${role}.`,
     email: 'E-mail',
     name: 'Nome',
     password: 'Senha',
-    rule: 'No mínimo 12 caracteres. Uma frase serve, e é fácil de lembrar.',
+    rule: 'No mínimo 12 caracteres. Uma frase funciona bem e é fácil de lembrar.',
     code: 'Código do seu aplicativo autenticador',
-    codeHint: 'Não tem mais? Peça um link que remova o segundo fator.',
+    codeHint: 'Não tem mais? Peça a um administrador um link que remova o segundo fator.',
     done: 'Criar minha conta',
     doneReset: 'Definir minha senha',
   },
@@ -49,7 +49,7 @@ type Invitation = {
   needsCode: boolean
 }
 
-/** Where a link of an invitation leads. */
+/** The page that an invitation link opens. */
 export default function Welcome({ token, onSignedIn }: { token: string; onSignedIn: (session: Session) => void }) {
   const t = useText(words)
   const { roles } = useText(userWords)

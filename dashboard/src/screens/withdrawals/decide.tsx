@@ -13,7 +13,7 @@ import { words } from './text.ts'
 
 type Act = 'approve' | 'reject' | 'confirm' | 'cancel'
 
-/** What can be done about a withdrawal of which nothing was sent: by the operator's yes or no, or by whoever is of the merchant. */
+/** The decisions on an unsent withdrawal: the operator approves or rejects, the merchant confirms or cancels. */
 export function Decisions({ withdrawal }: { withdrawal: DecidableWithdrawal }) {
   const t = useText(words)
   const may = useMay()
@@ -21,7 +21,7 @@ export function Decisions({ withdrawal }: { withdrawal: DecidableWithdrawal }) {
   const [act, setAct] = useState<Act | null>(null)
   const { id, hold, obstacle, status } = withdrawal
   const decides = may('withdrawal.approve') && obstacle === null && hold !== null
-  // The shops' API acts for a merchant that is chosen.
+  // The merchants' API needs a chosen merchant.
   const withdraws = may('withdrawal.write') && isClientChosen && !decides
   if (status !== 'PENDING') return null
   return (

@@ -17,7 +17,7 @@ import { words } from './text.ts'
 
 type Answer = { total: number; totalPages: number; data: DecidableWithdrawal[] }
 
-/** What waits for somebody, of all merchants or of one; of one it is only there when something does. */
+/** Withdrawals that are pending review, of all merchants or of one. For one merchant it is hidden if there are none. */
 export function Held({ client }: { client: string | null }) {
   const t = useText(words)
   const [page, setPage] = useState(1)
@@ -79,7 +79,7 @@ function Waiting({ withdrawal }: { withdrawal: DecidableWithdrawal }) {
   )
 }
 
-/** Why it waits, who asked for it, and the one that it looks like. */
+/** Why a withdrawal is pending review, who requested it, and the earlier withdrawal that it may duplicate. */
 export function WhyHeld({
   withdrawal: { hold, approvalAbove, requestedBy, isOperators, createdAt, earlier },
   toLink,

@@ -3,7 +3,7 @@ import { Text } from '@mantine/core'
 import { useText } from '../../text.ts'
 import { words } from './text.ts'
 
-/** A key as plain to read as it deserves: money goes there. */
+/** Shows a key in large type, because money is sent to it. */
 export function KeyShown({ of: { key, type } }: { of: PixKey }) {
   const t = useText(words)
   return (

@@ -16,7 +16,7 @@ import { words } from './text.ts'
 
 const amounts = ['perWithdrawal', 'perDay', 'perNight', 'approvalAbove', 'operatorApprovalAbove'] as const
 
-/** What a merchant may withdraw; changed by who approves. */
+/** A merchant's withdrawal limits. Users who may approve withdrawals can change them. */
 export function Limits({ client }: { client: string }) {
   const t = useText(words)
   const format = useFormat()

@@ -14,7 +14,7 @@ import { useText } from '../../text.ts'
 import { KeyShown } from './key-shown.tsx'
 import { words } from './text.ts'
 
-/** Asks for a withdrawal in two steps: what is wanted, and what exactly would happen. */
+/** Requests a withdrawal in two steps: a form, then a preview of what will happen. */
 export function RequestButton({ client }: { client: string }) {
   const t = useText(words)
   const [isOpen, setOpen] = useState(false)
@@ -69,7 +69,7 @@ function Request({ client, onClose }: { client: string; onClose: () => void }) {
       wanted={wanted}
       onChange={(next) => {
         setWanted(next)
-        // What was wrong with it was said of what stood there before.
+        // The errors belong to the previous values of the fields.
         if (previewing.isError) previewing.reset()
       }}
       previewing={previewing}

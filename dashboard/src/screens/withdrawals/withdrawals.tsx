@@ -33,7 +33,7 @@ const statuses: WithdrawalStatus[] = [
 
 const textFilters = ['pixKey', 'externalCode', 'endToEnd', 'endToEndRefund', 'id'] as const
 
-/** Money that leaves: what waits for somebody, and a merchant's withdrawals by all filters that the API has. */
+/** Withdrawals that are pending review, and a merchant's withdrawals with all filters of the API. */
 export default function Withdrawals() {
   const t = useText(words)
   const client = useClient()
@@ -130,7 +130,7 @@ function List({ client, asked }: { client: string; asked: WithdrawalFilters }) {
                     <Text key="at" size="xs" c="dimmed" component="span">
                       {format.dateTime(createdAt)}
                     </Text>,
-                    // As long as it is held, that is what it is waiting for.
+                    // A withdrawal that is pending review shows the reason instead of its status.
                     hold ? <HoldBadge key="hold" hold={hold} /> : <Status key="status" of={status} />,
                   ],
                 ]}
