@@ -25,7 +25,10 @@ beforeEach(async () => {
 })
 afterEach(async () => await database.drop())
 
-/** A process that verifies the books, what it logged, and how often it really looked; each look takes as long as is said. */
+/**
+ * A process that verifies the ledger, its logs, and how often it checked everything; each check takes as long as the
+ * test says.
+ */
 function startProcess({ tookMs = 0, on = database.db }: { tookMs?: number; on?: Db } = {}) {
   const lines: { msg: string; count: number }[] = []
   const looks = { count: 0 }
@@ -43,7 +46,7 @@ function startProcess({ tookMs = 0, on = database.db }: { tookMs?: number; on?: 
   return { verify, lines, looks }
 }
 
-/** A payment of ten cents that nobody asked for, booked at a moment: a breach, since no transaction is with it. */
+/** A payment of ten cents without a transaction, posted at a moment: an inconsistency. */
 async function postStray(at: Date) {
   const recordId = randomUUID()
   const posting = {
@@ -58,7 +61,7 @@ async function postStray(at: Date) {
   await database.db.transaction(async (tx) => await post(tx, { ...posting, transfers }))
 }
 
-/** How many breaches a run found: those that it logged. */
+/** How many inconsistencies a run found and logged. */
 async function countFound(options = {}): Promise<number> {
   const { verify, lines } = startProcess(options)
   await verify()
@@ -66,10 +69,10 @@ async function countFound(options = {}): Promise<number> {
 }
 
 describe('a run', () => {
-  // In Brasília it is noon.
+  // It is noon in Brasília.
   beforeEach(() => clock.set(new Date('2026-03-02T15:00:00.000Z')))
 
-  it('looks at everything the first time, and then at what was posted since', async () => {
+  it('checks everything the first time, and then what was posted since', async () => {
     const before = new Date(clock.now().getTime() - hour)
     await postStray(before)
     expect(await countFound()).toBe(1)
@@ -80,7 +83,7 @@ describe('a run', () => {
     expect(await countFound()).toBe(1)
   })
 
-  it('looks at what was posted while the last one ran, or shortly before', async () => {
+  it('checks what was posted while the last run was in progress, or shortly before', async () => {
     const begun = clock.now().getTime()
     await startProcess({ tookMs: 200 * second }).verify()
     await postStray(new Date(begun - 59 * second))
@@ -89,7 +92,7 @@ describe('a run', () => {
     expect(await countFound()).toBe(2)
   })
 
-  it('passes over nothing between two of its pieces', async () => {
+  it('skips nothing between two of its windows', async () => {
     await startProcess().verify()
     const begun = clock.now().getTime()
     for (let at = 0; at < 120; at += 5) await postStray(new Date(begun + at * second))
@@ -97,7 +100,7 @@ describe('a run', () => {
     expect(await countFound()).toBe(24)
   })
 
-  it('looks at what a clock that was fast has dated in the future', async () => {
+  it('checks what a fast clock has dated in the future', async () => {
     await startProcess().verify()
     clock.advance(300 * second)
     await postStray(new Date(clock.now().getTime() + hour))
@@ -111,7 +114,7 @@ describe('a run', () => {
     ['at three', '2026-03-03T06:00:00.000Z', '2026-03-03T05:10:00.000Z', 1],
     ['where another clock is a minute behind', '2026-03-02T14:59:00.000Z', '2026-03-02T15:00:00.000Z', 0],
     ['when the clock was put back', '2026-03-02T14:58:59.999Z', '2026-03-02T15:00:00.000Z', 1],
-  ])('looks at everything at night, and after an hour without one: %s', async (_, now, lastRun, count) => {
+  ])('checks everything at night, and after an hour without a run: %s', async (_, now, lastRun, count) => {
     await startProcess().verify()
     await postStray(new Date(clock.now().getTime() - 12 * hour))
     const last = { at: lastRun, tookMs: 0 }
@@ -121,7 +124,7 @@ describe('a run', () => {
     expect(await countFound()).toBe(count)
   })
 
-  it('looks at everything after a brake was released', async () => {
+  it('checks everything after a payout freeze was released', async () => {
     await startProcess().verify()
     await postStray(new Date(clock.now().getTime() - hour))
     clock.advance(300 * second)
@@ -135,7 +138,7 @@ describe('a run', () => {
     expect(await countFound()).toBe(0)
   })
 
-  it('tells once of what it meets in several of its pieces', async () => {
+  it('reports once what it finds in several windows', async () => {
     await startProcess().verify()
     await database.db.query(sql`
       insert into ledger_accounts (merchant_id, account, balance) values (${randomUUID()}, 'available', 1)`)
@@ -143,7 +146,7 @@ describe('a run', () => {
     expect(await countFound()).toBe(1)
   })
 
-  it('that failed is made up for by the next', async () => {
+  it('that failed is repeated by the next one', async () => {
     const { verify, looks } = startProcess()
     await database.db.query(sql`alter table withdrawals rename to elsewhere`)
     await expect(verify()).rejects.toThrow('withdrawals')
@@ -154,7 +157,7 @@ describe('a run', () => {
   })
 })
 
-it('tells when the books were last verified, and how long it took', async () => {
+it('reports when the ledger was last verified, and how long it took', async () => {
   const registry = new Registry()
   observeBooks({ db: database.db, registry })
   const value = async (name: string) => (await registry.getMetricsAsJSON()).find((one) => one.name === name)?.values
@@ -173,17 +176,17 @@ it('tells when the books were last verified, and how long it took', async () => 
   expect(await value('books_verification_seconds')).toMatchObject(both(42, 0))
 })
 
-it('stops money when there is a breach, and says it in the log', async () => {
+it('freezes payouts when it finds an inconsistency, and logs it', async () => {
   await database.db.query(sql`
     insert into ledger_accounts (merchant_id, account, balance) values (${merchantId}, 'available', 1)`)
   const { verify, lines } = startProcess()
   await verify()
   expect((await findEngagedBrake(database.db))?.reason).toBe('trial_balance: the balances add up to 1, not to 0')
-  expect(lines).toMatchObject([{ msg: 'the books do not agree: withdrawals and refunds are stopped', count: 2 }])
+  expect(lines).toMatchObject([{ msg: 'the ledger is inconsistent: withdrawals and refunds are frozen', count: 2 }])
 })
 
-describe('a statement that takes long', () => {
-  it('is not cut where the pool cuts others', async () => {
+describe('a long statement', () => {
+  it('is not subject to the statement time-out of the pool', async () => {
     const impatient = toDb(new pg.Pool({ connectionString: database.connectionString, statement_timeout: 250 }))
     await expect(impatient.query(sql`select pg_sleep(5)`)).rejects.toThrow('statement timeout')
     const held = await holdTable('withdrawals')
@@ -194,19 +197,19 @@ describe('a statement that takes long', () => {
     await held.release()
     await running
     expect(looks.count).toBe(1)
-    // The limit is the transaction's own affair: on the same connection it is there again.
+    // The limit belongs to the transaction: the same connection has it again afterwards.
     await expect(impatient.query(sql`select pg_sleep(5)`)).rejects.toThrow('statement timeout')
     await impatient.pool.end()
   })
 
-  it('ends when the process does, without an error, and the next process begins again', async () => {
+  it('ends with the process, without an error, and the next process starts again', async () => {
     const held = await holdTable('withdrawals')
     const stopping = new AbortController()
     const cut = startProcess({ tookMs: 200 * second })
     const running = cut.verify(stopping.signal)
     await eventually(held.isAwaited)
     stopping.abort()
-    // The lock is still held: it does not wait for that.
+    // The lock is still held: the statement does not wait for it.
     await running
     expect(await held.isAwaited()).toBe(false)
     await held.release()
@@ -216,7 +219,7 @@ describe('a statement that takes long', () => {
     expect(next.looks.count).toBe(1)
   })
 
-  it('is followed by no other when the process ends between the two', async () => {
+  it('is not followed by another when the process ends between the two', async () => {
     const stopping = new AbortController()
     let sent = 0
     const { db } = database
@@ -237,12 +240,12 @@ describe('a statement that takes long', () => {
     expect(sent).toBe(2)
   })
 
-  it('does not begin once the process ends', async () => {
+  it('does not start once the process ends', async () => {
     await expect(findBreaches(database.db, AbortSignal.abort())).rejects.toThrow('aborted')
   })
 })
 
-/** Keeps everybody from a table until it is released. */
+/** Locks a table until it is released. */
 async function holdTable(table: string) {
   const client = await database.db.pool.connect()
   await client.query('begin')

@@ -25,7 +25,10 @@ import { suspenseVerification } from './suspense/verify.ts'
 import { transactionVerification } from './transactions/verify.ts'
 import { withdrawalVerification } from './withdrawals/verify.ts'
 
-/** Each feature's records against the ledger. What is in suspense is looked at for the transactions that it pays: after them. */
+/**
+ * Each feature's records checked against the ledger. Suspense comes after transactions, because its payments are
+ * checked for the transactions that they pay.
+ */
 const verifications: Verification[] = [
   transactionVerification,
   suspenseVerification,
@@ -34,30 +37,35 @@ const verifications: Verification[] = [
   entryVerification,
 ]
 
-/** As many breaches as are shown and logged; where there are more, these are enough to begin with. */
+/** Most inconsistencies shown and logged; with more, these are enough to start with. */
 const shownMax = 100
 
 const hourMs = 60 * 60_000
-/** Everything is verified in the first run after three in the night, in Brasília: it reads the whole database, for 200 s at ten million transactions. */
+/**
+ * The first run after three at night, in Brasília, verifies everything: it reads the whole database, which takes 200
+ * s with ten million transactions.
+ */
 const nightBeginsMs = 3 * hourMs
-/** And where no run has come to its end for so long: the service stood still, or something is wrong. */
+/** A run also verifies everything if no run has finished for this long: the service was down, or something is wrong. */
 const recentMaxMs = hourMs
 
-/** What was posted or dated so long before a run began may have been committed after it looked, or by a machine whose clock is behind. */
+/**
+ * A transfer posted or dated this long before a run started may have been committed after the run read the table, or
+ * by a machine whose clock is behind.
+ */
 const overlapMs = 60_000
 
-/** What changed is looked at in pieces: two thousand records at 100 payments a second, and 0.2 s. */
+/** Changes are checked in windows: two thousand records at 100 payments a second, in 0.2 s. */
 const windowMs = 20_000
 
-/** Runs that came to their end, in whatever process: the last of everything, and the last of either kind. Kept in `settings`. */
+/** Runs that finished, in any process: the last complete one, and the last of either kind. Stored in `settings`. */
 export type Verified = { all: Run; recent: Run }
 type Run = { at: string; tookMs: number }
 const verifiedSetting = 'books_verified'
 
 /**
- * Everything in the books that cannot be right; nothing when all is well. It takes as long as it takes.
- *
- * @throws when `stopping` is aborted meanwhile: at once, in the middle of a statement
+ * Finds every inconsistency in the ledger; an empty list when there is none. It has no time limit.
+ * | @throws when `stopping` is aborted meanwhile: at once, in the middle of a statement
  */
 export async function findBreaches(db: Db, stopping?: AbortSignal): Promise<Breach[]> {
   return await workLong(db, { stopping, readOnly: true }, async (tx) => {
@@ -69,7 +77,9 @@ export async function findBreaches(db: Db, stopping?: AbortSignal): Promise<Brea
   })
 }
 
-/** Who changes the audit log can change the ledger as well: money stays until somebody has looked. */
+/**
+ * An attacker who changes the audit log can change the ledger as well: payouts are frozen until somebody has checked.
+ */
 async function findAuditBreaches(tx: Tx): Promise<Breach[]> {
   const { breaches } = await verifySignedAudit(tx)
   return breaches.map(({ entry, detail }) => ({
@@ -81,15 +91,15 @@ async function findAuditBreaches(tx: Tx): Promise<Breach[]> {
 }
 
 /**
- * What cannot be right about the transfers since a moment, the records that they are of and those that changed since. It takes as long as there is of
- * them, however much there is in all.
+ * Finds inconsistencies in the transfers since a moment, in their records, and in the records that changed since. The
+ * time depends on how much changed, not on the size of the ledger.
  */
 async function findRecentBreaches(
   db: Db,
   { since, now }: { since: Date; now: Date },
   stopping: AbortSignal,
 ): Promise<Breach[]> {
-  // What was touched in two pieces is told of once.
+  // A record that was touched in two windows is reported once.
   const found = new Map<string, Breach>()
   const add = (breaches: Breach[]) => {
     for (const breach of breaches) found.set(JSON.stringify(breach), breach)
@@ -110,7 +120,7 @@ function windowFrom(from: Date, now: Date): Window {
   return { from, to: to < now ? to : null }
 }
 
-/** Those of the records that were touched in a window. */
+/** Inconsistencies of the records that were touched in a window. */
 async function findRecordBreaches(tx: Tx, window: Window): Promise<Breach[]> {
   const touched = new Map<string, RecordKey>()
   const touch = (keys: RecordKey[]) => {
@@ -124,7 +134,10 @@ async function findRecordBreaches(tx: Tx, window: Window): Promise<Breach[]> {
   return found
 }
 
-/** Verifies the books in service: a breach stops withdrawals and refunds, never payments that come in, until an operator releases it. */
+/**
+ * Verifies the ledger in service: an inconsistency freezes withdrawals and refunds, never incoming payments, until an
+ * operator releases the freeze.
+ */
 export function booksJobs({ db, clock, log }: { db: Db; clock: Clock; log: Logger }): Record<string, Job> {
   return {
     'books.verify': async (_, stopping) => {
@@ -135,14 +148,14 @@ export function booksJobs({ db, clock, log }: { db: Db; clock: Clock; log: Logge
       const breaches = await finding.catch((error: unknown) => {
         if (!stopping.aborted) throw error
       })
-      // Cut short by the end of this process: the next one begins again.
+      // Interrupted by the end of this process: the next one starts again.
       if (!breaches) return
       const endedAt = clock.now()
       const [first] = breaches
       if (first) {
         log.error(
           { count: breaches.length, breaches: breaches.slice(0, shownMax) },
-          'the books do not agree: withdrawals and refunds are stopped',
+          'the ledger is inconsistent: withdrawals and refunds are frozen',
         )
         await engageBrake(db, { reason: `${first.rule}: ${first.detail}`, now: endedAt })
       }
@@ -153,15 +166,15 @@ export function booksJobs({ db, clock, log }: { db: Db; clock: Clock; log: Logge
   }
 }
 
-/** When the books were last verified to the end, in whatever process. */
+/** When the ledger was last verified completely, in any process. */
 export async function findVerified(db: Db): Promise<Verified | null> {
   const verified: Verified | { all?: undefined } = JSON.parse((await findSetting(db, verifiedSetting)) ?? '{}')
   return verified.all ? verified : null
 }
 
 /**
- * From when on what changed is to be verified; null where everything is: at night, after a pause, after a brake was released, and where a clock was put back
- * by more than those of several machines may differ.
+ * The moment from which changes are verified; null to verify everything: at night, after a pause, after a payout
+ * freeze was released, and when a clock was set back by more than the clocks of several machines may differ.
  */
 function sinceWhen({ all, recent }: Verified, releasedAt: Date | null, now: Date): Date | null {
   const isAnotherNight = nightOf(Date.parse(all.at)) !== nightOf(now.getTime())
@@ -185,14 +198,14 @@ export function observeBooks({ db, registry }: { db: Db; registry: Registry }): 
   const took = new Gauge({
     name: 'books_verification_seconds',
     aggregator: 'max',
-    help: 'How long the last verification of the books took: of everything, or the last of either kind',
+    help: 'How long the last verification of the ledger took: the last complete one, or the last of either kind',
     labelNames: ['scope'],
     registers: [registry],
   })
   new Gauge({
     name: 'books_verified_timestamp_seconds',
     aggregator: 'max',
-    help: 'When the last verification of the books ended, of everything or of either kind, in any process, as seconds since 1970; 0 before the first',
+    help: 'Unix time at which the last verification of the ledger ended, complete or of either kind, in any process; 0 before the first',
     labelNames: ['scope'],
     registers: [registry],
     async collect() {
@@ -207,7 +220,7 @@ export function observeBooks({ db, registry }: { db: Db; registry: Registry }): 
   new Gauge({
     name: 'payouts_stopped',
     aggregator: 'max',
-    help: '1 while withdrawals and refunds are stopped: the books do not agree, or an operator did it',
+    help: '1 while withdrawals and refunds are frozen: the ledger is inconsistent, or an operator froze them',
     registers: [registry],
     async collect() {
       this.set((await findEngagedBrake(db)) === null ? 0 : 1)

@@ -64,7 +64,7 @@ export type TransactionStatus = 'PENDING' | 'PIX_QRCODE_GENERATED' | 'PAID' | 'P
 /** Where a withdrawal stands. */
 export type WithdrawalStatus = 'PENDING' | 'PROCESSING' | 'PROCESSED' | 'FAILED' | 'CANCELED' | 'REFUNDED' | 'REJECTED'
 
-/** What a withdrawal waits for before anything is sent. There while nothing is sent because it waits: for the operator (approval), or because it looks like one of shortly before (duplicate), for POST /withdrawal/{id}/confirm. */
+/** What a withdrawal waits for before anything is sent. Present while it is pending review and not sent: it waits for the operator (approval), or it looks like a recent one and waits for POST /withdrawal/{id}/confirm (duplicate). */
 export type WithdrawalHold = 'approval' | 'duplicate'
 
 /** Where a refund stands. */
@@ -302,23 +302,23 @@ export interface Withdrawal {
   /** Creation. */
   createdAt: string
   status: WithdrawalStatus
-  /** There while nothing is sent because it waits: for the operator (approval), or because it looks like one of shortly before (duplicate), for POST /withdrawal/{id}/confirm. */
+  /** Present while it is pending review and not sent: it waits for the operator (approval), or it looks like a recent one and waits for POST /withdrawal/{id}/confirm (duplicate). */
   hold?: WithdrawalHold
   statusHistory: WithdrawalStatusEntry[]
   /** Last change. */
   updatedAt: string
-  /** Cents that left. */
+  /** Cents sent. */
   amountWithdrawn?: number
-  /** When the bank carried it out. */
+  /** When the bank executed it. */
   processedDate?: string
-  /** Why it failed, was rejected or came back. */
+  /** Why it failed, was rejected or was returned. */
   errorMessage: string | null
   /** EndToEndId of the Pix. */
   endToEnd?: string
   payer?: AccountHolder
   receiver?: AccountHolder
   pixKey?: PixKey
-  /** Cents on top of the amount; given back if it does not leave. */
+  /** Cents on top of the amount; returned if it is not sent. */
   feeAmount?: number
 }
 
@@ -326,13 +326,13 @@ export interface Withdrawal {
 export interface Balance {
   /** Cents that may be withdrawn or refunded. */
   available: number
-  /** Cents set aside for withdrawals and refunds under way. */
+  /** Cents set aside for withdrawals and refunds in progress. */
   reserved: number
-  /** Cents set aside while payments are contested (MED). */
+  /** Cents set aside while payments are disputed (MED). */
   blocked: number
-  /** Cents owed, because a contested payment had been spent; later payments fill it first. */
+  /** Cents owed, because the money of a disputed payment was already spent; later payments repay it first. */
   debt: number
-  /** The moment that the balance is of. */
+  /** The moment of this balance. */
   at: string
 }
 
@@ -341,18 +341,18 @@ export interface StatementEntry {
   /** Number of the transfer. */
   id: number
   kind: StatementKind
-  /** Cents; below zero what left the available balance. */
+  /** Cents; negative if it left the available balance. */
   amount: number
   /** The available balance after it, in cents. */
   balance: number
   recordType: 'transaction' | 'refund' | 'infraction' | 'withdrawal' | 'suspense' | 'correction' | 'fee_draw' | 'pay_in' | 'write_off' | 'psp_fee' | 'manual_entry'
-  /** Identifier of what it was booked for. */
+  /** Identifier of the record that it was posted for. */
   recordId: string
-  /** The transaction that has it: GET /transaction/{id} shows the refund, the dispute or what was corrected. */
+  /** The transaction of that record: GET /transaction/{id} shows the refund, the dispute or the correction. */
   transactionId: string | null
-  /** What it is, where recordId has nothing to look up: an entry of the operator (pay_in, manual_entry) or a correction. Null for all others. */
+  /** Description of an entry whose recordId cannot be looked up: an entry of the operator (pay_in, manual_entry) or a correction. Null for all others. */
   description: string | null
-  /** When it was booked. */
+  /** When it was posted. */
   createdAt: string
 }
 
@@ -522,7 +522,7 @@ export interface CreateWithdrawalBody {
   webhookUrl?: string
   /** Your reference; need not be unique; 8 to 255 characters. */
   externalCode?: string
-  /** The same key and content give the same withdrawal, however often they are sent. The header Idempotency-Key does the same; 8 to 255 characters. */
+  /** Requests with the same key and content return the same withdrawal. May be sent as the header Idempotency-Key; 8 to 255 characters. */
   idempotencyKey: string
   /** Free-form; up to 8 KiB as JSON, 64 keys in all and 8 levels. */
   metadata?: Record<string, unknown>
@@ -537,7 +537,7 @@ export interface WithdrawalCreated {
   amount: number
   type: 'WITHDRAWAL'
   status: 'PENDING'
-  /** There while nothing is sent because it waits: for the operator (approval), or because it looks like one of shortly before (duplicate), for POST /withdrawal/{id}/confirm. */
+  /** Present while it is pending review and not sent: it waits for the operator (approval), or it looks like a recent one and waits for POST /withdrawal/{id}/confirm (duplicate). */
   hold?: WithdrawalHold
 }
 
@@ -733,9 +733,9 @@ export interface WithdrawalFilters {
 
 /** Filters of the statement; all must fit. */
 export interface StatementFilters {
-  /** Booked at or after; ISO 8601 with time; UTC if it has no offset. */
+  /** Posted at or after; ISO 8601 with time; UTC if it has no offset. */
   startDate?: string | Date
-  /** Booked at or before; ISO 8601 with time; UTC if it has no offset. */
+  /** Posted at or before; ISO 8601 with time; UTC if it has no offset. */
   endDate?: string | Date
   /** Any of these; repeat the parameter. */
   kind?: StatementKind[]
@@ -774,7 +774,7 @@ export interface DeliveryFilters {
 
 /** Which moment the balance is asked for. */
 export interface BalanceQuery {
-  /** As it was at this moment; now by default; ISO 8601 with time; UTC if it has no offset. */
+  /** The balance at this moment; now by default; ISO 8601 with time; UTC if it has no offset. */
   at?: string | Date
 }
 

@@ -21,18 +21,18 @@ import {
 export type NewEntry = {
   type: EntryType
   idempotencyKey: string
-  /** Null: the operator's own. */
+  /** Null: the operator's own merchant. */
   merchantId: string | null
   acquirer: string
   amount: number
-  /** What the PSP's list knows the movement by. */
+  /** The PSP's identifier of the movement. */
   reference?: string | null
   description: string
-  /** Who books it, as the audit log names people. */
+  /** Who records it, as the audit log names people. */
   by: string
-  /** Of a manual entry. */
+  /** Only for a manual entry. */
   manual?: { debit: Account; credit: Account }
-  /** What a second person approved. */
+  /** The proposal that a second person approved. */
   proposalId?: string
 }
 
@@ -41,19 +41,19 @@ export type BookedEntry = { entry: EntryRow; isReplay: boolean }
 type Deps = { db: Db; clock: Clock }
 
 /**
- * Books an entry of the operator: the row and its transfers, in one commit and once for each key. The money itself was or is moved at the PSP: an
- * entry sends nothing.
- *
- * @throws {AppError} `idempotency_key_reused`; `entry_not_possible` or `insufficient_balance` where the accounts do not have it: nothing is booked then
+ * Posts an entry of the operator: the row and its transfers, in one commit and once for each key. The money itself
+ * was or is moved at the PSP: an entry sends nothing.
+ * | @throws {AppError} `idempotency_key_reused`; `entry_not_possible` or `insufficient_balance` when the accounts
+ * cannot cover it: nothing is posted then
  */
 export async function bookEntry({ db, clock }: Deps, input: NewEntry): Promise<BookedEntry> {
   return await db.transaction(async (tx) => await book(tx, toRow(input, clock.now())))
 }
 
 /**
- * The transfers that {@link bookEntry} would post now. The entry is booked and rolled back, so that a preview cannot differ from the booking.
- *
- * @throws {AppError} what `bookEntry` throws
+ * Returns the transfers that {@link bookEntry} would post now. The entry is posted and rolled back, so that a preview
+ * cannot differ from the posting.
+ * | @throws {AppError} what `bookEntry` throws
  */
 export async function previewEntry({ db, clock }: Deps, input: NewEntry): Promise<PostedTransfer[]> {
   const preview = new Preview()
@@ -69,7 +69,7 @@ export async function previewEntry({ db, clock }: Deps, input: NewEntry): Promis
   return preview.transfers
 }
 
-/** Thrown to roll back what was only looked at. */
+/** Thrown to roll back a preview. */
 class Preview extends Error {
   transfers: PostedTransfer[] = []
 }
@@ -105,7 +105,7 @@ function toRow(input: NewEntry, now: Date): EntryRow {
 async function replay(tx: Tx, asked: EntryRow): Promise<BookedEntry> {
   const first = await findEntryByKey(tx, asked.idempotency_key)
   if (!first) {
-    throw refuse(`Another entry at ${asked.acquirer} has this reference already.`, {
+    throw refuse(`Another entry at ${asked.acquirer} already has this reference.`, {
       field: 'reference',
       code: 'duplicate',
     })
@@ -116,7 +116,7 @@ async function replay(tx: Tx, asked: EntryRow): Promise<BookedEntry> {
   return { entry: first, isReplay: true }
 }
 
-/** `finish` is called after the postings: it throws where they did not come to the whole amount. */
+/** `finish` is called after the postings: it throws if they did not cover the whole amount. */
 type Plan = { postings: Posting[]; finish: () => void }
 
 async function toPostings(tx: Tx, row: EntryRow): Promise<Plan> {
@@ -162,8 +162,9 @@ function about({ id, type, acquirer, created_at: now }: EntryRow, merchantId: st
 type Spending = { kind: TransferKind; left: number; mayLose: boolean }
 
 /**
- * Takes `left` from what the operator has earned, merchant by merchant and the house's last. What is missing is a loss of the house, or refused. It is
- * counted under the locks, posting by posting in this order.
+ * Takes `left` from what the operator has earned, merchant by merchant, from the operator's own merchant last. What
+ * is missing becomes a loss of the operator's own merchant, or is refused. The sum is counted under the locks,
+ * posting by posting in this order.
  */
 async function spendFees(tx: Tx, row: EntryRow, spending: Spending): Promise<Plan> {
   const { kind, mayLose } = spending
@@ -187,7 +188,7 @@ async function spendFees(tx: Tx, row: EntryRow, spending: Spending): Promise<Pla
     finish() {
       if (spending.left === 0) return
       throw refuse(
-        `The fees are ${inReais(spending.left)} short of ${inReais(row.amount)}: \`npx guiche ledger accounts\` shows what there is to draw.`,
+        `The fees are ${inReais(spending.left)} short of ${inReais(row.amount)}: \`npx guiche ledger accounts\` shows what can be drawn.`,
         {
           field: 'amount',
           code: 'more_than_fees',
@@ -207,7 +208,7 @@ function assertOwed(balances: Balances, { amount }: EntryRow): Balances {
   })
 }
 
-/** The database refuses the same, without a sentence for the caller. */
+/** The database refuses the same, without a message for the caller. */
 function assertCovered(balances: Balances, transfer: Transfer): Transfer {
   const { debit, credit, amount } = transfer
   const mayGoBelow = debit === 'acquirer' || debit === 'debt'
@@ -226,7 +227,7 @@ function assertCovered(balances: Balances, transfer: Transfer): Transfer {
   return transfer
 }
 
-/** @param at the field to change, for whoever fills in the form */
+/** @param at the field that the caller has to change */
 export function refuse(detail: string, at: Omit<FieldError, 'message'> & { message?: string }): AppError {
   return new AppError('entry_not_possible', { detail, fields: [{ message: detail, ...at }] })
 }

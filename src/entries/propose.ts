@@ -7,7 +7,7 @@ import { propose } from '../proposals/propose.ts'
 import type { ProposalRow } from '../proposals/store.ts'
 import { bookEntry, refuse } from './book.ts'
 
-/** The others are held against records: an entry by hand would not agree with them. */
+/** The other accounts are verified against records, which a manual entry would contradict. */
 export const manualAccounts = ['available', 'fees', 'debt', 'acquirer'] as const
 
 export type ManualAccount = (typeof manualAccounts)[number]
@@ -16,7 +16,7 @@ type Amount = { acquirer: string; amount: number; description: string }
 type ManualEntry = Amount & { debit: ManualAccount; credit: ManualAccount }
 type Gift = Amount & { reference: string | null }
 
-/** Both give a merchant money without a payment: what it was paid in by, or what it no longer owes. */
+/** Both give a merchant money without a payment: a pay-in adds to its balance, a write-off reduces its debt. */
 export const giftTypes = ['pay_in', 'write_off'] as const
 
 type GiftType = (typeof giftTypes)[number]
@@ -34,14 +34,17 @@ export const manualEntryProposal: ProposalKind = {
   },
 }
 
-/** What the dashboard books for a merchant above a threshold. */
+/** Entries for a merchant above a threshold, requested in the dashboard. */
 export const giftProposals: readonly ProposalKind[] = giftTypes.map((type) => ({
   name: `entry.${type}`,
   permission,
   carryOut: async (deps, proposal) => await bookEntry(deps, { ...toEntry(proposal, proposal.content as Gift), type }),
 }))
 
-/** By the record, and not by the proposal: the same form that was sent twice is booked once, whoever approves which of its proposals. */
+/**
+ * Keyed by the record and not by the proposal: a form that was sent twice is posted once, whichever of its proposals
+ * is approved.
+ */
 export function keyOfProposed(recordId: string): string {
   return `proposal:${recordId}`
 }
@@ -71,7 +74,7 @@ export async function proposeGift(
 /** @throws {AppError} `entry_not_possible` */
 export function assertTwoAccounts({ debit, credit }: Pick<ManualEntry, 'debit' | 'credit'>): void {
   if (debit !== credit) return
-  throw refuse('An entry has two accounts: one that gives and another one that gets.', {
+  throw refuse('An entry needs two different accounts: one to debit and one to credit.', {
     field: 'credit',
     code: 'same_account',
   })

@@ -21,7 +21,7 @@ export type EntryRow = {
 const columns = sql`
   id, type, idempotency_key, merchant_id, acquirer, amount, debit, credit, reference, description, created_by, proposal_id, created_at`
 
-/** Null where the key was used already, or another entry at the acquirer has the reference. */
+/** Null when the key was used already, or when another entry at the acquirer has the reference. */
 export async function insertEntry(tx: Tx, row: EntryRow): Promise<EntryRow | null> {
   const rows = await tx.query<EntryRow>(sql`
     insert into operator_entries (${columns})
@@ -42,12 +42,12 @@ export type PostedTransfer = {
   debit: Account
   credit: Account
   amount: number
-  /** Whose accounts they are in: how many merchants, or the operator's own. */
+  /** The owners of the accounts: how many merchants, or the operator's own merchant. */
   merchants: number
   isOperators: boolean
 }
 
-/** The transfers of an entry, those between the same accounts together: a draw may be from the fees of many merchants. */
+/** The transfers of an entry, summed by accounts: a draw may take from the fees of many merchants. */
 export async function sumTransfers(tx: Tx, entryId: string): Promise<PostedTransfer[]> {
   const rows = await tx.query<Omit<PostedTransfer, 'debit' | 'credit'> & { debit: string; credit: string }>(sql`
     select kind, debit, credit, sum(amount)::bigint as amount, count(distinct merchant_id)::int as merchants,
@@ -60,7 +60,7 @@ export async function sumTransfers(tx: Tx, entryId: string): Promise<PostedTrans
 
 export type ListedEntry = EntryRow & { client_id: string | null; client_name: string | null }
 
-/** The newest first. */
+/** Newest first. */
 export async function listEntries(
   db: Db | Tx,
   { merchantId, limit }: { merchantId: string | null; limit: number },
@@ -74,7 +74,7 @@ export async function listEntries(
     order by created_at desc, id`)
 }
 
-/** Merchants whose fees together cover an amount, those with most first; the operator's own merchant is not among them. */
+/** Merchants whose fees together cover an amount, those with most first; without the operator's own merchant. */
 export async function findFeeHolders(
   tx: Tx,
   { amount, except }: { amount: number; except: string },
@@ -90,12 +90,12 @@ export async function findFeeHolders(
   return rows.map(({ merchant_id }) => merchant_id)
 }
 
-/** What of all merchants' fees is the operator's to draw, in cents. */
+/** The fees of all merchants that the operator can draw, in cents. */
 export async function sumFees(db: Db | Tx): Promise<number> {
   const [row] = await db.query<{ sum: number }>(sql`
     select coalesce(sum(balance), 0)::bigint as sum from ledger_accounts where account = 'fees'`)
   return row?.sum ?? 0
 }
 
-/** As it stands in the index of ledger_transfers for them. */
+/** The condition of the index of ledger_transfers for them. */
 export const isEntryTransfer = sql`record_type in ('fee_draw', 'pay_in', 'write_off', 'psp_fee', 'manual_entry')`

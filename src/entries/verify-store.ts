@@ -11,8 +11,9 @@ export type UnequalEntry = {
 }
 
 /**
- * Entries whose transfers are not those of their type: other amounts, other accounts, another acquirer, or none; and such transfers of no entry. An
- * entry may be in the accounts of many merchants, so its transfers are summed by its id alone.
+ * Entries whose transfers do not match their type: other amounts, other accounts, another acquirer, or none; and such
+ * transfers without an entry. An entry may post to the accounts of many merchants, so its transfers are summed by its
+ * id alone.
  */
 export async function findUnequalEntries(db: Db | Tx, among: Among): Promise<UnequalEntry[]> {
   const isOne = (column: 'id' | 'record_id') =>
@@ -30,7 +31,7 @@ export async function findUnequalEntries(db: Db | Tx, among: Among): Promise<Une
       where ${isEntryTransfer} and ${isOne('record_id')}
     ), sums as (
       select s.record_id, min(s.merchant_id::text)::uuid as merchant_id,
-        -- What the operator's money, or what came in, was changed by.
+        -- The change of the operator's money, or the amount received.
         sum(amount) filter (where kind in ('fees_drawn', 'psp_fee', 'pay_in', 'manual')) as moved,
         sum(amount) filter (where kind = 'debt_written_off' and credit = 'debt') as forgiven,
         coalesce(sum(amount) filter (where kind = 'debt_written_off' and debit = 'acquirer'), 0)
@@ -61,7 +62,7 @@ export async function findUnequalEntries(db: Db | Tx, among: Among): Promise<Une
     where coalesce(sums.forgiven, sums.moved) is distinct from e.amount or sums.unpaid <> 0 or not coalesce(is_shaped, false)`)
 }
 
-/** Entries that were booked in the window. */
+/** Entries that were posted in the window. */
 export async function findTouched(db: Db | Tx, window: Window): Promise<RecordKey[]> {
   return await db.query<RecordKey>(sql`
     select merchant_id as "merchantId", id from operator_entries where ${isWithin(window, 'created_at')}`)

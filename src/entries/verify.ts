@@ -3,13 +3,16 @@ import type { Among } from '../ledger/among-store.ts'
 import type { Breach, Verification } from '../ledger/verify.ts'
 import { findTouched, findUnequalEntries } from './verify-store.ts'
 
-/** What must hold between the operator's entries and the ledger: each has exactly the transfers of its type and amount, and none is without an entry. */
+/**
+ * What must hold between the operator's entries and the ledger: each has exactly the transfers of its type and
+ * amount, and every such transfer has an entry.
+ */
 export async function findEntryBreaches(db: Db | Tx, among: Among = null): Promise<Breach[]> {
   return (await findUnequalEntries(db, among)).map((row) => ({
     rule: 'entry_transfers',
     merchantId: row.merchant_id,
     recordId: row.record_id,
-    detail: `the entry ${row.type ?? 'that is not there'} is of ${row.amount ?? 'nothing'}, and its transfers are of ${row.posted ?? 'nothing'}, or of other accounts`,
+    detail: `the entry ${row.type ?? '(missing)'} is of ${row.amount ?? 'nothing'}, and its transfers are of ${row.posted ?? 'nothing'}, or of other accounts`,
   }))
 }
 

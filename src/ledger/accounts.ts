@@ -1,17 +1,17 @@
 /**
  * A merchant's accounts. A balance is credits minus debits, and a merchant's balances add up to zero.
- *
- * - available: what it may draw
- * - reserved: set aside for refunds and withdrawals under way
- * - blocked: set aside while a payment is contested (MED)
- * - fees: what the operator has earned from it
- * - suspense: arrived, and not known for what
- * - acquirer:<name>: below zero, what that acquirer holds for all of these (clearing account). There is one for each acquirer that held something.
- * - debt: below zero, what the merchant owes, because a contested payment had been spent already
+ * | - available: what the merchant may withdraw or refund
+ * - reserved: set aside for refunds and withdrawals in progress
+ * - blocked: set aside while a payment is disputed (MED)
+ * - fees: what the operator has earned from the merchant
+ * - suspense: received, but not attributed to a transaction
+ * - acquirer:<name>: negative, what that acquirer holds for all of these (clearing account). There is one for each
+ * acquirer that has held something.
+ * - debt: negative, what the merchant owes, because the money of a disputed payment had already been spent
  */
 export const fixedAccounts = ['available', 'reserved', 'blocked', 'fees', 'suspense', 'debt'] as const
 
-/** In the transfers of an event `acquirer` is the clearing account of the acquirer that the event is about. */
+/** In the transfers of an event `acquirer` means the clearing account of the event's acquirer. */
 export type Account = (typeof fixedAccounts)[number] | 'acquirer'
 
 /** `acquirer` is the sum of all clearing accounts. */
@@ -19,23 +19,23 @@ export type Balances = Record<Account, number>
 
 const clearingPrefix = 'acquirer:'
 
-/** The name in the ledger of what an acquirer holds. */
+/** The name of an acquirer's clearing account. */
 export function clearingAccount(acquirer: string): string {
   return `${clearingPrefix}${acquirer}`
 }
 
-/** The acquirer whose clearing account this is; null for any other account. */
+/** The acquirer of a clearing account; null for any other account. */
 export function acquirerOf(account: string): string | null {
   return account.startsWith(clearingPrefix) ? account.slice(clearingPrefix.length) : null
 }
 
-/** The account of a transfer, whoever holds the money. */
+/** The account of a transfer, with all clearing accounts as `acquirer`. */
 export function toAccount(name: string): Account {
   const account = fixedAccounts.find((fixed) => fixed === name)
   return account ?? 'acquirer'
 }
 
-/** Why a transfer was made: what a statement shows and filters by. */
+/** Why a transfer was made: statements show it and filter by it. */
 export const transferKinds = [
   'payment',
   'fee',

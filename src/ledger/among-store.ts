@@ -3,15 +3,18 @@ import { empty, raw, type Sql, sql } from '../db/sql.ts'
 
 export type RecordKey = { merchantId: string; id: string }
 
-/** What is verified: these records, or with null all that there are. */
+/** The records to verify; null for all. */
 export type Among = RecordKey[] | null
 
-/** From a moment on and before another; null: whatever is later, also what a clock that is fast has dated in the future. */
+/**
+ * From one moment until before another. `to` null: no end, which includes transfers that a fast clock has dated in
+ * the future.
+ */
 export type Window = { from: Date; to: Date | null }
 
 const keysParam = rowsParam<RecordKey>({ merchantId: 'uuid', id: 'uuid' })
 
-/** Whether a row is of one of the records, by the columns with their merchant and their id. */
+/** Whether a row belongs to one of the records, by the columns with their merchant and their id. */
 export function isAmong(among: Among, merchantId: string, id: string): Sql {
   if (among === null) return sql`true`
   return sql`(${raw(merchantId)}, ${raw(id)}) in (select "merchantId", id from ${keysParam(among)})`
@@ -26,7 +29,10 @@ export function isWithin(window: Window, column: string): Sql {
   return sql`${raw(column)} >= ${window.from} ${window.to ? sql`and ${raw(column)} < ${window.to}` : empty}`
 }
 
-/** `ledger_transfers` as the table of events has it: each clearing account is `acquirer`. Which of them it is, is another question. */
+/**
+ * `ledger_transfers` in the form of the table of events: every clearing account is `acquirer`. Other checks verify
+ * which acquirer it is.
+ */
 export const plainTransfers = sql`(
     select merchant_id, id, event_key, position, kind, split_part(debit, ':', 1) as debit, split_part(credit, ':', 1) as credit, amount,
       debit_balance, credit_balance, record_type, record_id, created_at

@@ -4,25 +4,25 @@ import { newUuid } from '../lib/secrets.ts'
 import { findEngagedBrake, insertBrake, releaseBrakes } from './store.ts'
 
 /**
- * Asked before money leaves: when a withdrawal or a refund is asked for, and again before it is sent.
- *
- * @throws {AppError} `payouts_stopped` while the books are known not to agree and no operator has released the brake
+ * Called before money is sent: when a withdrawal or a refund is requested, and again before it is sent.
+ * | @throws {AppError} `payouts_stopped` while a payout freeze is active: the ledger is known to be inconsistent and
+ * no operator has released the freeze
  */
 export async function assertPayoutsAllowed(db: Db | Tx): Promise<void> {
   if ((await findEngagedBrake(db)) === null) return
   throw new AppError('payouts_stopped', {
     detail:
-      'Withdrawals and refunds are stopped until the operator has looked at the books. Nothing is lost; try again later.',
+      'Payouts are frozen: withdrawals and refunds wait until the operator has checked the ledger. Nothing is lost; try again later.',
     headers: { 'retry-after': '300' },
   })
 }
 
-/** Stops withdrawals and refunds, never payments that come in. Engaged already, it stays as it is. */
+/** Freezes withdrawals and refunds, never incoming payments. An active freeze stays as it is. */
 export async function engageBrake(db: Db | Tx, { reason, now }: { reason: string; now: Date }): Promise<void> {
   await insertBrake(db, { id: newUuid(), reason, now })
 }
 
-/** Lets money leave again. False when nothing was stopped. */
+/** Releases the payout freeze. Returns false when there was none. */
 export async function releaseBrake(tx: Tx, { by, now }: { by: string; now: Date }): Promise<boolean> {
   return await releaseBrakes(tx, { by, now })
 }

@@ -1,7 +1,10 @@
 import { type Db, sql, type Tx } from '../db/sql.ts'
 import { acquirerOf } from './accounts.ts'
 
-/** What each acquirer holds of all merchants by the ledger, in cents. One that never held anything is not in the answer. */
+/**
+ * What each acquirer holds for all merchants according to the ledger, in cents. One that never held anything is
+ * missing.
+ */
 export async function findHeld(db: Db | Tx): Promise<Map<string, number>> {
   return toMap(
     await db.query<{ account: string; cents: number }>(sql`
@@ -10,7 +13,7 @@ export async function findHeld(db: Db | Tx): Promise<Map<string, number>> {
   )
 }
 
-/** What of it may still be sent out: less the withdrawals that are to be sent or under way. */
+/** What each acquirer holds, minus withdrawals to be sent or in progress. */
 export async function findFree(tx: Tx): Promise<Map<string, number>> {
   return toMap(
     await tx.query<{ account: string; cents: number }>(sql`

@@ -17,7 +17,7 @@ const columns: Column<StatementRow>[] = [
   ['description', describeEntry],
 ]
 
-/** All entries of a statement as CSV, the last booked first, piece by piece. */
+/** Writes all entries of a statement as CSV, newest first, in chunks. */
 export function writeStatementCsv(db: Db, merchantId: string, filters: StatementFilters): AsyncGenerator<string> {
   return writeCsv(columns, walkStatement(db, merchantId, filters))
 }

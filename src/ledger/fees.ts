@@ -3,7 +3,7 @@ import { type FeeOperation, type FeeParts, findFeeRules } from './store.ts'
 
 type Charged = { merchantId: string; amount: number }
 
-/** The fee for an operation by the rule that counts at this moment, in cents; 0 where there is no rule. */
+/** The fee for an operation by the rule in force at this moment, in cents; 0 without a rule. */
 export async function feeFor(
   db: Db | Tx,
   { operation, now, ...charged }: Charged & { operation: FeeOperation; now: Date },
@@ -12,7 +12,7 @@ export async function feeFor(
   return fee
 }
 
-/** The same for many, each by its merchant's rule, in their order. */
+/** The same for many, each by its merchant's rule, in the order of the input. */
 export async function feesFor(
   db: Db | Tx,
   { operation, now, charged }: { operation: FeeOperation; now: Date; charged: Charged[] },
@@ -25,7 +25,10 @@ export async function feesFor(
   })
 }
 
-/** What a refund costs its merchant, and what of the payment's fee comes back with it, by the rule that counts at this moment. */
+/**
+ * What a refund costs its merchant, and how much of the payment's fee is returned with it, by the rule in force at
+ * this moment.
+ */
 export async function refundFees(
   db: Db | Tx,
   {
@@ -37,7 +40,8 @@ export async function refundFees(
 ): Promise<{ fee: number; feeReturned: number }> {
   const rule = (await findFeeRules(db, [merchantId], 'refund', now)).get(merchantId)
   if (!rule) return { fee: 0, feeReturned: 0 }
-  // A difference of shares: however many refunds there are, those of the whole payment come to exactly its fee, and fewer to no more.
+  // A difference of shares: with any number of refunds, those of the whole payment return exactly its fee, and fewer
+  // return no more.
   const shareOf = (refunded: number) => Number((BigInt(payment.fee) * BigInt(refunded)) / BigInt(payment.amount))
   const feeReturned = shareOf(payment.refunded + amount) - shareOf(payment.refunded)
   return { fee: computeFee(rule, amount), feeReturned: rule.returns_payment_fee ? feeReturned : 0 }

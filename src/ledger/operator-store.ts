@@ -3,7 +3,7 @@ import type { FeeOperation, FeeRule } from './store.ts'
 
 export type BookCounts = { merchants: number; transfers: number }
 
-/** How much there is in the books. */
+/** The size of the ledger. */
 export async function countBooks(db: Db): Promise<BookCounts> {
   const [counts] = await db.query<BookCounts>(sql`
     select (select count(distinct merchant_id) from ledger_accounts) as merchants, (select count(*) from ledger_transfers) as transfers`)
@@ -17,7 +17,7 @@ export type ListedFeeRule = FeeRule & {
   in_force: boolean
 }
 
-/** The rules for fees, those of all clients or of one: the ones in force, or all that there ever were. */
+/** The fee rules of all merchants or of one: those in force, or all that ever were. */
 export async function listFeeRules(
   db: Db | Tx,
   { merchantId, now, isAll }: { merchantId: string | null; now: Date; isAll: boolean },

@@ -27,10 +27,10 @@ async function book(now: Date, transfers: Posting['transfers']): Promise<void> {
   await database.db.transaction(async (tx) => await post(tx, { ...event, now, transfers }))
 }
 
-it('keeps a past moment whole although what began earlier was posted later', async () => {
+it('keeps a past balance consistent although an earlier event was posted later', async () => {
   await book(began, paid(1_000, 0))
   await book(later(1_000), reserved('withdrawal_reserved', 1_000, 0))
-  // It took its time, waited for the accounts, and then moved what the one before it had set aside.
+  // It started first, waited for the accounts, and then moved what the other one had reserved.
   await book(later(400), sent('withdrawal_sent', 1_000, 0))
   const at = async (ms: number) => await findBalancesAt(database.db, merchantId, later(ms))
   expect(await at(500)).toMatchObject({ available: 1_000, reserved: 0, acquirer: -1_000 })
@@ -50,7 +50,7 @@ describe('many postings at once', () => {
   const postTogether = async (postings: Posting[]) =>
     await database.db.transaction(async (tx) => await postAll(tx, postings))
 
-  it('leave the same as one after the other: each sees what those of its merchant before it left', async () => {
+  it('have the same result as one after another: each sees the balances left by the earlier ones', async () => {
     const [one, other, alone] = [randomUUID(), randomUUID(), randomUUID()]
     const events = [paid(1_000, 10), contested(1_500), paid(300, 5), paid(900, 0)]
     const mixed = events.flatMap((transfers, index) => [one, other].map((id) => toPosting(id, later(index), transfers)))
@@ -71,7 +71,7 @@ describe('many postings at once', () => {
     expect(await findLedgerBreaches(database.db)).toEqual([])
   })
 
-  it('are never dated before one another, nor before what the merchant had', async () => {
+  it('are never dated before one another, nor before earlier transfers of the merchant', async () => {
     const id = randomUUID()
     await postTogether([toPosting(id, later(500), paid(100, 0))])
     const moments = [later(100), later(900), later(700)]
@@ -81,7 +81,7 @@ describe('many postings at once', () => {
     expect(rows.map((row) => row.created_at.getTime() - began.getTime())).toEqual([500, 500, 900, 900])
   })
 
-  it('come about together or not at all', async () => {
+  it('are all posted or none', async () => {
     const [one, other] = [randomUUID(), randomUUID()]
     const postings = [toPosting(one, began, paid(100, 0)), toPosting(other, began, reserved('refund_reserved', 1, 0))]
     await expect(postTogether(postings)).rejects.toMatchObject({ code: 'insufficient_balance' })
@@ -90,7 +90,7 @@ describe('many postings at once', () => {
     )
   })
 
-  it('do not deadlock with others of the same merchants in another order', async () => {
+  it('do not deadlock with postings of the same merchants in another order', async () => {
     const ids = Array.from({ length: 12 }, () => randomUUID())
     const rounds = Array.from({ length: 40 }, async (_, round) => {
       const order = ids.toSorted(() => ((round * 7) % 5) - 2)

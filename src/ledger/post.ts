@@ -8,32 +8,35 @@ export type Transfer = { kind: TransferKind; debit: Account; credit: Account; am
 
 export type Posting = {
   merchantId: string
-  /** The business event that is posted, such as `transaction:<id>:paid`. A second posting of the same event is refused by the database. */
+  /**
+   * The business event to post, such as `transaction:<id>:paid`. The database rejects a second posting of the same
+   * event.
+   */
   eventKey: string
   recordType: RecordType
   recordId: string
-  /** Who holds the money, or held it: the record's acquirer. Null where no transfer is with one. */
+  /** The acquirer that holds or held the money: the record's acquirer. Null when no transfer involves an acquirer. */
   acquirer: string | null
   now: Date
-  /** Given the balances as they are under the lock, the transfers to make. Those of zero are left out. */
+  /** Returns the transfers to make, given the balances under the lock. Transfers of zero are left out. */
   transfers: (balances: Balances) => Transfer[]
 }
 
 /**
- * Posts one business event: locks the merchant's accounts, then writes the transfers and the balances, in the caller's commit.
- * Call it last in a transaction, after the locks on records: everyone locks in that order.
- *
- * @throws {AppError} `insufficient_balance` when an account that may not would go below zero
+ * Posts one business event: locks the merchant's accounts, then writes the transfers and the balances, in the
+ * caller's commit. Call it last in a transaction, after the locks on records: everyone locks in that order.
+ * | @throws {AppError} `insufficient_balance` when an account that must not be negative would be
  */
 export async function post(tx: Tx, posting: Posting): Promise<void> {
   await postAll(tx, [posting])
 }
 
 /**
- * Posts any number of events in their order, of many merchants at once: the accounts of all are locked in one order, and the transfers of a
- * merchant follow from one another in memory. A merchant with many payments is locked once for all of them.
- *
- * @throws {AppError} `insufficient_balance` when an account that may not would go below zero; nothing is posted then
+ * Posts any number of events in their order, for many merchants: the accounts of all are locked in one order, and the
+ * running balances of each merchant are computed in memory. A merchant with many payments is locked once for all of
+ * them.
+ * | @throws {AppError} `insufficient_balance` when an account that must not be negative would be; nothing is posted
+ * then
  */
 export async function postAll(tx: Tx, postings: Posting[]): Promise<void> {
   if (postings.length === 0) return
@@ -46,7 +49,7 @@ export async function postAll(tx: Tx, postings: Posting[]): Promise<void> {
   if (rows.length > 0) await insertTransfers(tx, rows)
 }
 
-/** Changes the balances, and gives the transfers with what each left. */
+/** Applies a posting to the balances, and returns its transfers with the balances that each left. */
 function applyPosting(posting: Posting, { balances, clearing }: LockedAccounts): TransferToInsert[] {
   const { merchantId, eventKey, recordType, recordId, acquirer, now } = posting
   const move = (account: Account, change: number): { account: string; balance: number } => {
@@ -68,18 +71,18 @@ function applyPosting(posting: Posting, { balances, clearing }: LockedAccounts):
     const left = { debitBalance: debited.balance, creditBalance: credited.balance }
     return { kind, amount, ...sides, ...left, merchantId, eventKey, recordType, recordId, now, position }
   })
-  // The database refuses an overdraft as well (ledger_no_overdraft); here it has a sentence for the caller.
+  // The database refuses an overdraft as well (ledger_no_overdraft); this one has a message for the caller.
   if (balances.available < 0) throw insufficientBalance()
   return rows
 }
 
 export function insufficientBalance(): AppError {
   return new AppError('insufficient_balance', {
-    detail: 'The available balance does not cover the amount and its fee. GET /balance shows what there is.',
+    detail: 'The available balance does not cover the amount and its fee. GET /balance shows the balance.',
   })
 }
 
-/** What of `amount` an account can give: all of it, or as much as is there. */
+/** How much of `amount` an account can give: all of it, or its whole balance. */
 export function upTo(balance: number, amount: number): number {
   return Math.max(0, Math.min(balance, amount))
 }

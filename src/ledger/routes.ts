@@ -36,8 +36,8 @@ export function registerLedgerRoutes(app: Server, deps: { db: Db; clock: Clock }
     {
       config: { access: { scope: 'balance.read' } },
       schema: {
-        summary: 'List what changed the available balance',
-        description: `The last booked first, each with the balance after it. ${csvDescription}`,
+        summary: 'List the changes of the available balance',
+        description: `Newest first, each with the balance after it. ${csvDescription}`,
         tags: ['Balance'],
         querystring: StatementQuery,
         response: { 200: pageOrCsv(Statement), ...problems(401, 403, 422, 500) },

@@ -7,7 +7,8 @@ import { raw, sql } from '../db/sql.ts'
 import { findBalancesAt, listStatement, listStatementBefore, type StatementFilters } from './store.ts'
 import { findChainBreaches } from './verify-store.ts'
 
-// What PostgreSQL reads for a statement: payments of 100 with fees of 1, half of them one merchant's, and 50 reservations.
+// What PostgreSQL reads for a statement: payments of 100 with fees of 1, half of them for one merchant, and 50
+// reservations.
 const merchant = randomUUID()
 const payments = 5_000
 let database: TestDatabase
@@ -36,7 +37,7 @@ it.each<[string, StatementFilters, number]>([
   ['', {}, 10_050],
   ['of a kind', { kinds: ['refund_reserved'] }, 50],
   ['of an hour', { startDate: at(600), endDate: at(659) }, 61],
-])('a statement %s reads its rows alone, and finds and counts them by indexes', async (_, filters, total) => {
+])('a statement %s reads only its own rows, and finds and counts them with indexes', async (_, filters, total) => {
   const found = await withPlan(
     database.db,
     async (db) => await listStatement(db, merchant, filters, { page: 1, perPage: 20, after: null }),
@@ -48,7 +49,7 @@ it.each<[string, StatementFilters, number]>([
   expect(found.plan.heapFetches).toBe(0)
 })
 
-it('an export reads a piece and no more', async () => {
+it('an export reads one chunk and no more', async () => {
   const [last] = await listStatementBefore(database.db, merchant, {}, { beforeId: null, limit: 1 })
   const found = await withPlan(database.db, async (db) => ({
     rows: await listStatementBefore(db, merchant, {}, { beforeId: last?.id ?? 0, limit: 100 }),
@@ -59,13 +60,13 @@ it('an export reads a piece and no more', async () => {
   expect(found.plan.rows).toBeLessThanOrEqual(102)
 })
 
-it('past balances read what they need, also those of accounts that were never used', async () => {
+it('past balances read only what they need, also for accounts that were never used', async () => {
   const found = await withPlan(database.db, async (db) => ({ balances: await findBalancesAt(db, merchant, at(9_000)) }))
   expect(found.balances).toMatchObject({ blocked: 0, debt: 0 })
   expect(found.plan.rows).toBeLessThan(2_000)
 })
 
-it('a verification of what was booked since reads that, and before it the last transfer of each account', async () => {
+it('a verification since a moment reads the later transfers, and the last earlier one of each account', async () => {
   const found = await workLong(
     database.db,
     { readOnly: true, byIndex: true },

@@ -14,12 +14,12 @@ import {
 } from './accounts.ts'
 import type { Posting, Transfer } from './post.ts'
 
-/** A merchant's balances under their lock, and those of its clearing accounts by their names. */
+/** A merchant's balances under their lock, and those of its clearing accounts by name. */
 export type LockedAccounts = { balances: Balances; clearing: Map<string, number> }
 
 /**
- * Locks all accounts of these merchants, in one order, and gives their balances. Accounts that were not used yet are made: the fixed ones, and the
- * clearing accounts that are about to be used.
+ * Locks all accounts of these merchants, in one order, and returns their balances. Unused accounts are created: the
+ * fixed ones, and the clearing accounts that are about to be used.
  */
 export async function lockBalances(
   tx: Tx,
@@ -60,7 +60,7 @@ function lockStatement(merchantIds: string[]): Sql {
 export type TransferToInsert = Pick<Transfer, 'kind' | 'amount'> &
   Pick<Posting, 'merchantId' | 'eventKey' | 'recordType' | 'recordId' | 'now'> & {
     position: number
-    /** As they are named in the ledger. */
+    /** The account names in the ledger. */
     debit: string
     credit: string
     debitBalance: number
@@ -86,9 +86,10 @@ const transfersParam = rowsParam<TransferToInsert & { place: number }>({
 const balancesParam = rowsParam<AccountRow>({ merchant_id: 'uuid', account: 'text', balance: 'bigint' })
 
 /**
- * Writes transfers and the balances that the last of them left; under the lock of the accounts, in the order given. Never dated before the
- * merchant's last ones: who began earlier may be posted later, and clocks of several machines differ; a past moment would else have one
- * account as it was before a posting and another as it was after.
+ * Writes transfers and the balances that the last of them left, under the lock of the accounts and in the given
+ * order. No transfer is dated before the merchant's last ones. An event that started earlier may be posted later, and
+ * the clocks of several machines differ: without this, a past balance could show one account before a posting and
+ * another after it.
  */
 export async function insertTransfers(tx: Tx, transfers: TransferToInsert[]): Promise<void> {
   const rows = transfers.map((transfer, place) => ({ ...transfer, place }))
@@ -131,7 +132,10 @@ export async function findBalances(db: Db | Tx, merchantId: string): Promise<Bal
   )
 }
 
-/** The balances at a past moment: those that the last transfers until then left. What acquirers held is the other side of all others. */
+/**
+ * The balances at a past moment: those that the last transfers until then left. What acquirers held is the negative
+ * sum of all others.
+ */
 export async function findBalancesAt(db: Db, merchantId: string, at: Date): Promise<Balances> {
   const balances = toBalances(
     await db.query<{ account: string; balance: number }>(sql`
@@ -149,13 +153,14 @@ type Last = {
   account: Sql
   /** With an id before this; null: of all. */
   beforeId?: Sql | null
-  /** What else is asked of it. */
+  /** A further condition. */
   that?: Sql
 }
 
 /**
- * The last transfer of an account, as the parts of a query: `id` and the `balance` that it left. The account is looked for between bounds: of one that is
- * equal PostgreSQL expects that every second transfer is on it, and walks through all that the merchant has where it was never used.
+ * The last transfer of an account, as a part of a query: its `id`, and the `balance` that it left. The account is
+ * compared by a lower bound, not by equality. With equality PostgreSQL expects every second transfer to be on the
+ * account, and scans all transfers of the merchant when the account was never used.
  */
 export function lastTransfer({ merchantId, account, beforeId = null, that = sql`true` }: Last): Sql {
   const of = (side: 'debit' | 'credit') => sql`
@@ -172,16 +177,16 @@ export function lastTransfer({ merchantId, account, beforeId = null, that = sql`
 export type StatementRow = {
   id: number
   kind: TransferKind
-  /** Signed: what it did to the available balance. */
+  /** Signed: its effect on the available balance. */
   amount: number
   balance: number
   record_type: RecordType
   record_id: string
-  /** The transaction of what it was booked for; null where it has none. */
+  /** The transaction of the record that it was posted for; null when it has none. */
   transaction_id: string | null
-  /** Of an entry of the operator: what it says that it is. */
+  /** The description of an entry of the operator. */
   entry_description: string | null
-  /** Of a correction: what of the acquirer's list differed from the ledger. */
+  /** For a correction: what differed between the acquirer's list and the ledger. */
   corrected_subject: 'payment' | 'return' | 'payout' | null
   corrected_reference: string | null
   created_at: Date
@@ -267,7 +272,7 @@ const statementColumns = sql`
     select reference from differences where differences.id = ledger_transfers.record_id) end as corrected_reference,
   created_at`
 
-/** A transfer has the account on one side or on the other, and each side has an index with all that a filter asks for. */
+/** A transfer has the account as debit or as credit, and each side has an index with all columns that a filter uses. */
 type Entries = (side: 'debit' | 'credit') => Sql
 
 function entriesOf(merchantId: string, { startDate, endDate, kinds }: StatementFilters): Entries {
@@ -278,7 +283,10 @@ function entriesOf(merchantId: string, { startDate, endDate, kinds }: StatementF
       ${kinds ? sql`and kind = any(${kinds})` : empty}`
 }
 
-/** The last of either side, and of those the last: sorted before they are put together, or all would be read. */
+/**
+ * The last transfers of each side, and of those the last: each side is sorted and limited before the union, or all
+ * would be read.
+ */
 function lastIds(entries: Entries, slice: { before: number | null; limit: number; offset: number }): Sql {
   const lastOf = (side: 'debit' | 'credit') => sql`
     select id ${entries(side)} ${slice.before === null ? empty : sql`and id < ${slice.before}`}
@@ -290,12 +298,12 @@ function lastIds(entries: Entries, slice: { before: number | null; limit: number
 
 export type FeeOperation = 'transaction' | 'refund' | 'withdrawal'
 export type FeeRule = FeeParts & {
-  /** Of refunds: the fee of the payment comes back with them. */
+  /** For refunds: the fee of the payment is returned with them. */
   returns_payment_fee: boolean
 }
 export type FeeParts = { fixed: number; basis_points: number; minimum: number; maximum: number | null }
 
-/** The rules of these merchants that count at this moment; one without a rule is not in the answer. */
+/** The rules of these merchants in force at this moment; a merchant without a rule is missing. */
 export async function findFeeRules(
   db: Db | Tx,
   merchantIds: string[],
@@ -357,7 +365,7 @@ export async function findEngagedBrake(db: Db | Tx): Promise<BrakeRow | null> {
   return rows[0] ?? null
 }
 
-/** When an operator last let money leave again. */
+/** When an operator last released a payout freeze. */
 export async function findReleasedAt(db: Db): Promise<Date | null> {
   const rows = await db.query<{ at: Date | null }>(sql`select max(released_at) as at from brakes`)
   return rows[0]?.at ?? null

@@ -2,11 +2,14 @@ import type { Balances } from './accounts.ts'
 import { type Transfer, upTo } from './post.ts'
 
 /**
- * The transfers of each business event: the one table of what money does. docs/ledger.md shows the same for people.
- * Each is a function of the balances under the lock, where a part depends on what is there.
+ * The transfers of each business event: the one table of all money movements. docs/ledger.md shows the same table.
+ * Each is a function of the balances under the lock, because some parts depend on them.
  */
 
-/** A payment arrived: the merchant's, less the fee; what it owes is filled first. The fee is never more than the payment. */
+/**
+ * A payment was received: it is the merchant's, minus the fee; a debt is repaid first. The fee is never more than the
+ * payment.
+ */
 export function paid(amount: number, fee: number) {
   return (balances: Balances): Transfer[] => [
     { kind: 'payment', debit: 'acquirer', credit: 'available', amount },
@@ -15,14 +18,14 @@ export function paid(amount: number, fee: number) {
   ]
 }
 
-/** Something is to leave: amount and fee are set aside at once. */
+/** Money is about to be sent: amount and fee are reserved at once. */
 export function reserved(kind: 'refund_reserved' | 'withdrawal_reserved', amount: number, fee: number) {
   return (): Transfer[] => [{ kind, debit: 'available', credit: 'reserved', amount: amount + fee }]
 }
 
 /**
- * A refund is to leave, and the payment's fee comes back with it: from the fees that the merchant has paid, and `rest`, where those were drawn, from the
- * operator's other money ({@link feeReturnedByHouse}).
+ * A refund is about to be sent, and the payment's fee is returned with it: from the fees that the merchant has paid,
+ * and, if those were drawn, `rest` from the operator's other money ({@link feeReturnedByHouse}).
  */
 export function refundReserved(amount: number, fee: number, feeReturned: number, onRest: (rest: number) => void) {
   return ({ fees }: Balances): Transfer[] => {
@@ -36,7 +39,10 @@ export function refundReserved(amount: number, fee: number, feeReturned: number,
   }
 }
 
-/** What of a returned fee the operator's own merchant pays: from its fees, and what is beyond them is its loss. */
+/**
+ * The part of a returned fee that the operator's own merchant pays: from its fees, and anything beyond them is its
+ * loss.
+ */
 export function feeReturnedByHouse(amount: () => number) {
   return ({ fees }: Balances): Transfer[] => {
     const own = upTo(fees, amount())
@@ -47,7 +53,7 @@ export function feeReturnedByHouse(amount: () => number) {
   }
 }
 
-/** It has left for certain. */
+/** The money was certainly sent. */
 export function sent(kind: 'refund_sent' | 'withdrawal_sent', amount: number, fee: number) {
   return (): Transfer[] => [
     { kind, debit: 'reserved', credit: 'acquirer', amount },
@@ -56,8 +62,8 @@ export function sent(kind: 'refund_sent' | 'withdrawal_sent', amount: number, fe
 }
 
 /**
- * It is certain that nothing left: amount and fee are given back, and the payment's fee that came back with a refund is taken again; what the merchant owes
- * is filled first.
+ * Certainly nothing was sent: amount and fee are released, and the payment's fee that was returned with a refund is
+ * charged again; a debt of the merchant is repaid first.
  */
 export function released(
   kind: 'refund_released' | 'withdrawal_released',
@@ -72,7 +78,7 @@ export function released(
   ]
 }
 
-/** The receiver of a withdrawal sent it back. The fee stays. */
+/** The receiver of a withdrawal sent it back. The fee stays charged. */
 export function returned(amount: number) {
   return (balances: Balances): Transfer[] => [
     { kind: 'withdrawal_returned', debit: 'acquirer', credit: 'available', amount },
@@ -80,7 +86,7 @@ export function returned(amount: number) {
   ]
 }
 
-/** A payment is contested: as much as is there is blocked, the rest is a debt. */
+/** A payment is disputed: the available part is blocked, the rest becomes a debt. */
 export function contested(amount: number) {
   return (balances: Balances): Transfer[] => {
     const there = upTo(balances.available, amount)
@@ -91,12 +97,12 @@ export function contested(amount: number) {
   }
 }
 
-/** The contest was accepted and the money went back to the payer. */
+/** The dispute was accepted and the money was returned to the payer. */
 export function infractionReturned(amount: number) {
   return (): Transfer[] => [{ kind: 'infraction_returned', debit: 'blocked', credit: 'acquirer', amount }]
 }
 
-/** The contest was rejected or withdrawn: what was a debt is none any more, the rest is the merchant's again. */
+/** The dispute was rejected or canceled: its debt is cleared, and the rest is available to the merchant again. */
 export function infractionReleased(amount: number) {
   return (balances: Balances): Transfer[] => {
     const owed = upTo(-balances.debt, amount)
@@ -107,7 +113,10 @@ export function infractionReleased(amount: number) {
   }
 }
 
-/** The acquirer returned a payment under MED without a word before: it is gone, from what is there or as a debt. */
+/**
+ * The acquirer returned a payment under MED without announcing it: it is taken from the available balance, or becomes
+ * a debt.
+ */
 export function returnedUnannounced(amount: number) {
   return (balances: Balances): Transfer[] => {
     const there = upTo(balances.available, amount)
@@ -118,29 +127,31 @@ export function returnedUnannounced(amount: number) {
   }
 }
 
-/** A payment arrived and is not known for what. */
+/** A payment was received and cannot be attributed. */
 export function held(amount: number) {
   return (): Transfer[] => [{ kind: 'payment_held', debit: 'acquirer', credit: 'suspense', amount }]
 }
 
-/** What was held went back to the payer. */
+/** An unattributed payment was sent back to its payer. */
 export function heldReturned(amount: number) {
   return (): Transfer[] => [{ kind: 'held_returned', debit: 'suspense', credit: 'acquirer', amount }]
 }
 
-/** It is known now what it was for: in the same commit it arrives there ({@link paid}). */
+/** An unattributed payment is attributed: in the same commit it is posted for its transaction ({@link paid}). */
 export function heldMatched(amount: number) {
   return (): Transfer[] => [{ kind: 'held_matched', debit: 'suspense', credit: 'acquirer', amount }]
 }
 
-/** The match was wrong: it is held again, and {@link paidUndone} takes it from where it was. */
+/**
+ * The attribution was wrong: the payment is in suspense again, and {@link paidUndone} takes it from its transaction.
+ */
 export function heldAgain(amount: number) {
   return (): Transfer[] => [{ kind: 'match_undone', debit: 'acquirer', credit: 'suspense', amount }]
 }
 
 /**
- * The payment was not for this transaction: the fee comes back, as in {@link refundReserved}, and the amount goes from what is available or as a
- * debt.
+ * The payment was not for this transaction: the fee is returned, as in {@link refundReserved}, and the amount is
+ * taken from the available balance or becomes a debt.
  */
 export function paidUndone(amount: number, fee: number, onRest: (rest: number) => void) {
   return (balances: Balances): Transfer[] => {
@@ -156,7 +167,7 @@ export function paidUndone(amount: number, fee: number, onRest: (rest: number) =
   }
 }
 
-/** What the acquirer holds of a merchant is more than was booked, or less: a difference that an operator has confirmed. */
+/** The acquirer holds more or less of a merchant than the ledger says: a discrepancy that an operator has confirmed. */
 export function corrected(change: number) {
   return (balances: Balances): Transfer[] => {
     if (change > 0)
@@ -172,7 +183,10 @@ export function corrected(change: number) {
   }
 }
 
-/** The same where it is the operator's own gain or loss: of what the house has earned, and a loss beyond that is owed. */
+/**
+ * The same for the operator's own gain or loss: it changes the fees of the operator's own merchant, and a loss beyond
+ * them becomes a debt.
+ */
 export function correctedOfHouse(change: number) {
   return ({ fees, debt }: Balances): Transfer[] => {
     const owed = change > 0 ? upTo(-debt, change) : -change - upTo(fees, -change)
@@ -184,7 +198,7 @@ export function correctedOfHouse(change: number) {
   }
 }
 
-/** Money that was paid in from outside, without a fee: what the merchant owes is filled first. */
+/** Money paid in from outside, without a fee: a debt of the merchant is repaid first. */
 export function paidIn(amount: number) {
   return (balances: Balances): Transfer[] => [
     { kind: 'pay_in', debit: 'acquirer', credit: 'available', amount },
@@ -192,7 +206,10 @@ export function paidIn(amount: number) {
   ]
 }
 
-/** The same where it is the operator's own money: a loss of the house is filled first, the rest is with its fees. */
+/**
+ * The same for the operator's own money: a loss of the operator's own merchant is covered first, the rest is added to
+ * its fees.
+ */
 export function paidInByHouse(amount: number) {
   return ({ debt }: Balances): Transfer[] => {
     const owed = upTo(-debt, amount)
@@ -203,7 +220,10 @@ export function paidInByHouse(amount: number) {
   }
 }
 
-/** What a merchant owes is forgiven: from the fees that it has paid, and `rest` from the operator's other money, which is paid in for it. */
+/**
+ * A debt of a merchant is written off: from the fees that it has paid, and `rest` from the operator's other money,
+ * which is paid in for it.
+ */
 export function writtenOff(amount: number, onRest: (rest: number) => void) {
   return ({ fees }: Balances): Transfer[] => {
     const own = upTo(fees, amount)

@@ -10,8 +10,9 @@ export async function findUnevenMerchants(db: Db | Tx): Promise<(Merchant & { su
 }
 
 /**
- * Balances that are not what the account's last transfer left, and accounts with transfers that have no balance. Where running balances follow from
- * one another, that is the sum of all. Since a moment: of the accounts that were booked on since then.
+ * Balances that differ from what the account's last transfer left, and accounts with transfers but no balance. If the
+ * running balances are consistent, that balance is the sum of all transfers. With `since`: only accounts with
+ * transfers since then.
  */
 export async function findUnequalBalances(
   db: Db | Tx,
@@ -29,7 +30,7 @@ export async function findUnequalBalances(
     where coalesce(balance, 0) <> coalesce(sum, 0) and (${since === null} or sum is not null)`)
 }
 
-/** Transfers, since a moment, whose running balances do not follow from those before. */
+/** Transfers since a moment whose running balances do not follow from the earlier ones. */
 export async function findChainBreaches(
   db: Db | Tx,
   since: Date | null,
@@ -42,7 +43,7 @@ export async function findChainBreaches(
     )
     select merchant_id, id, record_id, account
     from chained
-    -- The first since then follows from the last one before it.
+    -- The first transfer since then follows from the last one before it.
     where balance - amount <> coalesce(before, (
       select last.balance from (
         ${lastTransfer({ merchantId: sql`chained.merchant_id`, account: sql`chained.account`, beforeId: sql`chained.id` })}
@@ -50,7 +51,10 @@ export async function findChainBreaches(
     ), 0)`)
 }
 
-/** Each transfer twice, once for each of its accounts. Read twice, too: together they would be kept on the disk meanwhile. */
+/**
+ * Each transfer twice, once for each of its accounts. The table is read twice, too: a materialised result would be
+ * written to disk.
+ */
 const sidesSince = (since: Date | null) => sql`
     posted as not materialized (
       select * from ledger_transfers where ${since === null ? sql`true` : sql`created_at >= ${since}`}
@@ -66,7 +70,7 @@ export async function findOverdrafts(db: Db | Tx): Promise<(Merchant & { account
     where (balance < 0 and account <> 'debt' and account not like 'acquirer:%') or (balance > 0 and account = 'debt')`)
 }
 
-/** The records that something was booked for. */
+/** The records that something was posted for. */
 export async function findBookedFor(db: Db | Tx, window: Window): Promise<RecordKey[]> {
   return await db.query<RecordKey>(sql`
     select distinct merchant_id as "merchantId", record_id as id from ledger_transfers where ${isWithin(window, 'created_at')}`)

@@ -40,11 +40,14 @@ async function findSince(db: Db | Tx, since: Date | null): Promise<string[]> {
   return breaches.map(({ rule }) => rule)
 }
 
-it.each<Date | null>([all, ...moments, tomorrow])('finds nothing where all is well: since %o', async (since) => {
-  expect(await findSince(database.db, since)).toEqual([])
-})
+it.each<Date | null>([all, ...moments, tomorrow])(
+  'finds nothing when everything is consistent: since %o',
+  async (since) => {
+    expect(await findSince(database.db, since)).toEqual([])
+  },
+)
 
-/** The rules that are broken after a statement, which is taken back. */
+/** The rules that are broken after a statement, which is rolled back. */
 async function rulesAfter(statement: string, since: Date | null): Promise<string[]> {
   const rules: string[] = []
   const work = async (tx: Tx) => {
@@ -65,14 +68,15 @@ describe('a transfer that does not follow from the one before', () => {
 
   it.each([
     ['everything', all],
-    ['what was booked since, among others', third],
-    ['what was booked since, as the only one', new Date('2026-03-02T12:04:00.000Z')],
+    ['the later transfers, among others', third],
+    ['the later transfers, as the only one', new Date('2026-03-02T12:04:00.000Z')],
   ])('is found in %s', async (_, since) => {
-    // Once in each side of the transfer that has another before it, and in each of the accounts whose balance is another.
+    // Once for each side of the transfer whose previous balance differs, and once for each account whose balance
+    // differs.
     expect(await rulesAfter(insert('12:05:00'), since)).toEqual(['balance_is_sum', 'balance_is_sum', 'running_balance'])
   })
 
-  it('is not looked for in what was booked before', async () => {
+  it('is not searched in earlier transfers', async () => {
     expect(await rulesAfter(insert('12:05:00'), tomorrow)).toEqual([])
   })
 })
@@ -82,17 +86,17 @@ describe('a balance that was changed', () => {
 
   it.each([
     ['everything', all],
-    ['what was booked since', third],
+    ['the later transfers', third],
   ])('is found in %s', async (_, since) => {
     expect(await rulesAfter(change, since)).toEqual(['trial_balance', 'balance_is_sum'])
   })
 
-  it('is seen by the trial balance where nothing was', async () => {
+  it('is found by the trial balance when nothing was posted since', async () => {
     expect(await rulesAfter(change, tomorrow)).toEqual(['trial_balance'])
   })
 })
 
-it('finds transfers of somebody who has no accounts', async () => {
+it('finds transfers of a merchant without accounts', async () => {
   expect(await rulesAfter('delete from ledger_accounts', all)).toEqual(Array(3).fill('balance_is_sum'))
 })
 

@@ -2,31 +2,31 @@ import type { Db, Tx } from '../db/sql.ts'
 import type { Among, RecordKey, Window } from './among-store.ts'
 import { findChainBreaches, findOverdrafts, findUnequalBalances, findUnevenMerchants } from './verify-store.ts'
 
-/** Something in the books that cannot be right. */
+/** An inconsistency in the ledger. */
 export type Breach = { rule: string; merchantId: string | null; recordId: string | null; detail: string }
 
-/** How a feature's records are held against the ledger, which does not know what a payment is. */
+/** How a feature's records are checked against the ledger, which does not know what a payment is. */
 export type Verification = {
   findBreaches: (db: Db | Tx, among?: Among) => Promise<Breach[]>
   /**
-   * Which records are to be looked at for what happened in a window: those that say themselves that they changed in it, and those whose rules look at
-   * one of `known`, for which something was booked.
+   * The records to check for a window: those that changed in it according to their own dates, and those whose rules
+   * depend on one of `known`, the records that something was posted for.
    */
   findTouched: (db: Db | Tx, window: Window, known: RecordKey[]) => Promise<RecordKey[]>
 }
 
 /**
- * What must hold in the ledger by itself:
+ * What must hold within the ledger:
  * - each merchant's balances add up to zero (trial balance);
- * - no account that may not is below zero;
+ * - no account that must not be negative is negative;
  * - the running balances in the transfers follow from one another;
- * - each balance is what the last of its transfers left, and so their sum.
+ * - each balance is what its last transfer left, and so the sum of its transfers.
  */
 export async function findLedgerBreaches(db: Db | Tx): Promise<Breach[]> {
   return [...(await findAccountBreaches(db)), ...(await findTransferBreaches(db, null))]
 }
 
-/** Those that balances alone tell of, of everybody. */
+/** Inconsistencies that the balances alone show, of all merchants. */
 export async function findAccountBreaches(db: Db | Tx): Promise<Breach[]> {
   const uneven = (await findUnevenMerchants(db)).map(({ merchant_id, sum }) => ({
     rule: 'trial_balance',
@@ -43,7 +43,7 @@ export async function findAccountBreaches(db: Db | Tx): Promise<Breach[]> {
   return [...uneven, ...overdrafts]
 }
 
-/** Those of all transfers, or of those since a moment and of the accounts that they are on. */
+/** Inconsistencies of all transfers, or of those since a moment and of their accounts. */
 export async function findTransferBreaches(db: Db | Tx, since: Date | null): Promise<Breach[]> {
   const unequal = (await findUnequalBalances(db, since)).map(({ merchant_id, account, balance, sum }) => ({
     rule: 'balance_is_sum',

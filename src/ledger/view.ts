@@ -1,10 +1,10 @@
 import type { Balances } from './accounts.ts'
 import type { StatementRow } from './store.ts'
 
-/** What a merchant sees of its accounts. */
+/** The balances that a merchant sees. */
 export function toBalanceView(balances: Balances, at: Date) {
   const { available, reserved, blocked, debt } = balances
-  // 0 - x, not -x: what is not owed is 0, not -0.
+  // 0 - x, not -x: a debt of nothing is 0, not -0.
   return { available, reserved, blocked, debt: 0 - debt, at: at.toISOString() }
 }
 
@@ -22,7 +22,7 @@ export function toStatementEntryView(row: StatementRow) {
   }
 }
 
-/** What an entry is that has no record to be looked up: an entry of the operator, or a correction. Null for all others. */
+/** Describes an entry that has no record to look up: an entry of the operator, or a correction. Null for all others. */
 export function describeEntry(row: StatementRow): string | null {
   const { entry_description: description, corrected_subject: subject, corrected_reference: reference } = row
   if (subject === null) return description

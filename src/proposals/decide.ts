@@ -9,27 +9,28 @@ import { findProposal, lockProposal, type ProposalRow, updateProposal } from './
 
 export type CarryOutDeps = { db: Db; clock: Clock; wakeDeliveries: () => void }
 
-/** Something that one person proposes and another approves. */
+/** An action that one person proposes and another approves. */
 export type ProposalKind = {
-  /** As the audit log names the action. */
+  /** The name of the action in the audit log. */
   name: ProposedAction
-  /** What both persons must be allowed to do. */
+  /** The permission that both persons need. */
   permission: string
   /**
-   * Does what was proposed. The first commit of `deps.db` carries the approval as well: it locks the proposal, checks the second person, and
-   * writes the decision and its audit entry. An operation that has several commits puts what moves money into the first.
+   * Does what was proposed. The first commit of `deps.db` carries the approval as well: it locks the proposal, checks
+   * the second person, and writes the decision and its audit entry. An operation with several commits must move money
+   * in the first.
    */
   carryOut(deps: CarryOutDeps, proposal: ProposalRow): Promise<unknown>
-  /** Whether a commit has done it, where one may end without: such a commit approves nothing. */
+  /** Whether a commit has done it, for operations whose commits may do nothing: such a commit approves nothing. */
   isDone?(done: unknown): boolean
 }
 
 type Decision = { id: string; by: string }
 
 /**
- * A second person's yes: what was proposed is done in the same commit.
- *
- * @throws {AppError} `not_found`; `proposal_not_possible` when it is not open, or they are not a second person; and whatever carrying it out throws
+ * A second person approves: what was proposed is done in the same commit.
+ * | @throws {AppError} `not_found`; `proposal_not_possible` when it is not open, or they are not a second person; and
+ * whatever carrying it out throws
  */
 export async function approveProposal(
   deps: CarryOutDeps,
@@ -37,7 +38,7 @@ export async function approveProposal(
   { id, by }: Decision,
 ): Promise<ProposalRow> {
   const proposal = assertOpen(await findProposal(deps.db, id))
-  assert(proposal.kind === kind.name, 'a proposal is approved as what it is')
+  assert(proposal.kind === kind.name, 'a proposal is approved under its own kind')
   let isApproved = false
   const approving: Db = {
     ...deps.db,
@@ -63,14 +64,13 @@ export async function approveProposal(
     },
   }
   await kind.carryOut({ ...deps, db: approving }, proposal)
-  assert(isApproved, 'what carried a proposal out has committed')
+  assert(isApproved, 'the commit that carries a proposal out approves it')
   return proposal
 }
 
 /**
- * A no, from anybody who might have said yes, or by whoever proposed it.
- *
- * @throws {AppError} `not_found`, `proposal_not_possible`
+ * Rejects a proposal: for anyone who could approve it, and for its proposer.
+ * | @throws {AppError} `not_found`, `proposal_not_possible`
  */
 export async function rejectProposal(
   { db, clock }: { db: Db; clock: Clock },
@@ -86,7 +86,7 @@ export async function rejectProposal(
   })
 }
 
-/** What the log says of a decision: everything that was proposed, and by whom. */
+/** The audit entry of a decision: everything that was proposed, and by whom. */
 function toAction(
   { id, merchant_id: merchantId, record_id: recordId, content, proposed_by: proposedBy }: ProposalRow,
   action: ActionName,

@@ -8,10 +8,10 @@ import { insertProposal, lockOpenProposal, type ProposalRow, updateProposal } fr
 
 export type NewProposal = {
   kind: ProposedAction
-  /** Null: the operator's own. */
+  /** Null: the operator's own merchant. */
   merchantId: string | null
   recordId: string
-  /** All that the approval carries out. */
+  /** Everything that the approval carries out. */
   content: Record<string, unknown>
   /** Who proposes, as the audit log names people. */
   by: string
@@ -19,9 +19,9 @@ export type NewProposal = {
 }
 
 /**
- * Keeps what needs a second person until one approves it, and records who proposed it. A person's new proposal replaces their former one.
- *
- * @throws {AppError} `proposal_not_possible` while somebody else's proposal about the same is open
+ * Stores an action that needs a second person until one approves it, and records who proposed it. A person's new
+ * proposal replaces their earlier one.
+ * | @throws {AppError} `proposal_not_possible` while somebody else's proposal about the same record is open
  */
 export async function propose(
   tx: Tx,

@@ -6,9 +6,9 @@ import { findEnrolment } from './store.ts'
 const accountAgeMsMin = 24 * 60 * 60_000
 
 export type Request = {
-  /** Who asked, as the audit log names people. Null: a merchant's token. */
+  /** The requester, as the audit log names people. Null: a merchant's token. */
   requestedBy: string | null
-  /** Who made the client secrets that the token may have come from. */
+  /** Who created the client secrets that the token may have come from. */
   secretsMadeBy?: string[]
 }
 
@@ -19,11 +19,11 @@ export type Obstacle = {
 }
 
 /**
- * Looks for what makes the second person of a request the same as the first. The command line is refused only what it asked for itself: whoever
- * has it has the database as well, and it is the way out where nobody else is left.
- *
- * @param by who would approve, as the audit log names people
- * @param command what the command line would run instead
+ * Checks whether the second person of a request is really another person. On the command line only one's own requests
+ * are refused: whoever has the command line has the database as well, and it is the way out when no other person is
+ * left.
+ * | @param by who would approve, as the audit log names people
+ * @param command the command to run instead on the command line
  */
 export async function findObstacle(
   db: Db | Tx,
@@ -32,23 +32,23 @@ export async function findObstacle(
 ): Promise<Obstacle | null> {
   const obstacle = (code: Obstacle['code'], why: string): Obstacle => ({
     code,
-    message: `is for another person to give: ${why}. Where there is nobody else, run \`npx guiche ${command}\` on the server`,
+    message: `must come from another person: ${why}. If there is nobody else, run \`npx guiche ${command}\` on the server`,
   })
   if (requestedBy !== null && isSamePerson(requestedBy, by))
     return {
       code: 'same_person',
-      message: 'is for another person to give: nobody approves what they asked for themselves',
+      message: 'must come from another person: nobody can approve their own request',
     }
   if (!by.startsWith('user:')) return null
   if (secretsMadeBy.some((maker) => isSamePerson(maker, by)))
-    return obstacle('own_secret', 'you made a client secret that this request may have come through')
+    return obstacle('own_secret', 'you created a client secret that this request may have used')
   const approver = await findEnrolment(db, by)
   const requester = requestedBy === null ? null : await findEnrolment(db, requestedBy)
   if (requester !== null && requester.enrolled_by !== null && requester.enrolled_by === approver?.id)
-    return obstacle('own_account', 'you invited or reset the account that asked for it')
+    return obstacle('own_account', 'you invited or reset the account that requested it')
   if (!approver || approver.enrolled_by === null) return null
   if (approver.enrolled_by === requester?.id)
-    return obstacle('account_of_requester', 'whoever asked for it invited you or reset your password')
+    return obstacle('account_of_requester', 'the requester invited you or reset your password')
   const since = new Date((approver.enrolled_at?.getTime() ?? 0) + accountAgeMsMin)
   if (since > now)
     return obstacle(

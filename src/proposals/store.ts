@@ -3,7 +3,7 @@ import { type Db, empty, sql, type Tx } from '../db/sql.ts'
 export type ProposalRow = {
   id: string
   kind: string
-  /** Null: the operator's own. */
+  /** Null: the operator's own merchant. */
   merchant_id: string | null
   record_id: string
   content: Record<string, unknown>
@@ -17,7 +17,7 @@ export type ProposalRow = {
 const columns = sql`
   id, kind, merchant_id, record_id, content, proposed_by, proposed_at, state, decided_by, decided_at`
 
-/** Null when another one of the kind is open for the record. */
+/** Null when another proposal of this kind is open for the record. */
 export async function insertProposal(
   tx: Tx,
   row: Omit<ProposalRow, 'state' | 'decided_by' | 'decided_at'>,
@@ -63,7 +63,7 @@ export async function updateProposal(
 
 export type ListedProposal = ProposalRow & { client_id: string | null; client_name: string | null }
 
-/** Those that wait, the longest first: of some kinds, of all merchants, of one, or about one record. */
+/** Open proposals, those waiting longest first: of some kinds, of all merchants, of one, or about one record. */
 export async function listOpenProposals(
   db: Db,
   { kinds, merchantId, recordId, limit }: { kinds: string[]; merchantId?: string; recordId?: string; limit: number },
@@ -80,7 +80,7 @@ export async function listOpenProposals(
 
 export type Enrolment = { id: string; enrolled_by: string | null; enrolled_at: Date | null }
 
-/** Through whose hands an account came, by the name that it has in the audit log; null where the actor is no account. */
+/** Who invited or reset an account, by its name in the audit log; null when the actor is no account. */
 export async function findEnrolment(db: Db | Tx, actor: string): Promise<Enrolment | null> {
   const email = actor.slice(actor.indexOf(':') + 1).toLowerCase()
   const rows = await db.query<Enrolment>(sql`

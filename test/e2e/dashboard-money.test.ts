@@ -85,7 +85,7 @@ describe('a withdrawal above the limit', () => {
     const refused = await post(finance, `/withdrawal/${id}/approval`)
     expect([refused.status, ...refusal(refused)]).toEqual([422, 'withdrawal_not_possible', 'approval same_person'])
     const asThem = ['--as', finance.email.toUpperCase(), 'withdrawal', 'approve', id]
-    await cli.expectFailure(asThem, /nobody approves what they asked for themselves/)
+    await cli.expectFailure(asThem, /nobody can approve their own request/)
     const held = (await listHeld(finance)).data.find((one) => one.id === id)
     expect(held).toMatchObject({ hold: 'approval', requestedBy: `user:${finance.email}`, isOwn: true })
     expect((await post(admin, `/withdrawal/${id}/approval`)).status).toBe(200)

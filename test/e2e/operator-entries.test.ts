@@ -163,7 +163,7 @@ describe('an entry by hand', () => {
     const args = ['entry', '--client', client, '--debit', 'acquirer', '--credit', 'available', '--amount', '900']
     const { id } = await book(...args)
     expect(await accountsOf(merchantId)).toEqual({})
-    await cli.expectFailure(['proposal', 'approve', id], /nobody approves what they asked for themselves/)
+    await cli.expectFailure(['proposal', 'approve', id], /nobody can approve their own request/)
     await approve(id)
     expect(await accountsOf(merchantId)).toEqual({ available: 900, 'acquirer:simulator': -900 })
     await cli.expectFailure(['--as', 'maria', 'proposal', 'approve', id], /nothing is left to decide/)
