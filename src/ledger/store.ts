@@ -151,7 +151,7 @@ export async function findBalancesAt(db: Db, merchantId: string, at: Date): Prom
 type Last = {
   merchantId: Sql
   account: Sql
-  /** With an id before this; null: of all. */
+  /** With an id before this one; null: no bound. */
   beforeId?: Sql | null
   /** A further condition. */
   that?: Sql
