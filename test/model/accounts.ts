@@ -4,7 +4,10 @@ import type { Entered } from './memory.ts'
 import { type Seen, sum } from './read.ts'
 import type { World } from './world.ts'
 
-/** Each merchant's accounts, worked out once more from its records alone and from what the bank holds, to the cent. */
+/**
+ * Computes each merchant's accounts again, to the cent, from its records and from what the bank holds. Returns the
+ * differences.
+ */
 export function findAccountFaults(world: World, seen: Seen): string[] {
   const ofMerchants = world.merchants.flatMap((merchantId) => {
     const rows = seen.balances.filter(({ merchant_id }) => merchant_id === merchantId)
@@ -34,7 +37,9 @@ export function findAccountFaults(world: World, seen: Seen): string[] {
   return [...ofMerchants, ...findHouseFaults(world, seen)]
 }
 
-/** The operator's own accounts: nothing but entries changes them, and what it covers of fees that came back. */
+/**
+ * The operator's own accounts: only entries change them, and the fees that the operator covers when they are returned.
+ */
 function findHouseFaults(world: World, seen: Seen): string[] {
   const rows = seen.balances.filter(({ merchant_id }) => merchant_id === houseMerchantId)
   const { held, fees, debt } = enteredFor(world, seen, houseMerchantId)
@@ -54,7 +59,7 @@ function compare(
   })
 }
 
-/** By entries of the operator, and by what it covers of fees that came back after it had drawn them. */
+/** The changes by the operator's entries, and by returned fees that the operator covers because it had drawn them. */
 function enteredFor({ memory }: World, { refunds, covers }: Seen, merchantId: string): Omit<Entered, 'merchantId'> {
   const covered = refunds
     .filter((one) => one.merchant_id === merchantId)
@@ -65,7 +70,7 @@ function enteredFor({ memory }: World, { refunds, covers }: Seen, merchantId: st
   return { held: sum(own, ({ held }) => held), fees: sum(own, ({ fees }) => fees), debt: sum(own, ({ debt }) => debt) }
 }
 
-/** What a merchant has paid in fees, less what entries of the operator took from them. */
+/** The fees that a merchant has paid, less what the operator's entries took from them. */
 export function feesOf(world: World, seen: Seen, merchantId: string): number {
   return feesBy(ofMerchant(seen, merchantId)) + enteredFor(world, seen, merchantId).fees
 }
@@ -98,7 +103,10 @@ function reservedBy({ refunds, withdrawals }: Own): number {
   )
 }
 
-/** Of what is disputed and did not go back yet, what is neither refunded nor on its way to be: no cent of a payment is blocked twice. */
+/**
+ * The disputed money that has not gone back yet and is neither refunded nor being refunded: no cent of a payment is
+ * blocked twice.
+ */
 function blockedBy({ transactions, refunds, infractions }: Own): number {
   return sum(transactions, ({ id, amount_paid }) => {
     const disputes = infractions.filter(({ transaction_id }) => transaction_id === id)
@@ -130,7 +138,7 @@ function holdsByRecords({ transactions, refunds, infractions, withdrawals }: Own
   )
 }
 
-/** What the bank really received and really sent for a merchant, and the part that the books cannot know yet. */
+/** What the bank really received and sent for a merchant, and the part that the ledger cannot know yet. */
 function holdsByBank({ transactions, refunds, infractions, withdrawals }: Own, { bank }: Seen) {
   const pix = transactions.flatMap((row) =>
     bank.pix.filter(({ txid }) => txid === row.txid).map((one) => ({ ...one, isBooked: row.end_to_end !== null })),

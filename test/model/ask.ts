@@ -10,8 +10,8 @@ import type { World } from './world.ts'
 type Answer = { id: string; isReplay: boolean; hold: string | null }
 
 /**
- * Sends a request under an idempotency key, new or once more, and compares the answer with what it must be. While other steps go on at
- * the same time only what holds in any order is compared.
+ * Sends a request under an idempotency key, for the first time or again, and compares the answer with the expected one.
+ * While other steps run at the same time, it checks only what holds in any order.
  */
 export async function ask(world: World, asked: Asked, { isAlone }: { isAlone: boolean }): Promise<string> {
   const expected = isAlone && asked.id === null ? await foresee(world, asked) : null
@@ -33,7 +33,7 @@ export async function ask(world: World, asked: Asked, { isAlone }: { isAlone: bo
   return `${asked.kind} ${JSON.stringify(asked.input)}: ${describe(answered)} ${asked.id ?? ''}`
 }
 
-/** A request that was cut short after its commit has come about all the same: it may be sent if nothing was to hold it. */
+/** A request that was interrupted after its commit took effect. It may be sent unless it needed a review. */
 async function noteIfCommitted({ db, clock, memory }: World, asked: Asked, expected: Expected | null): Promise<void> {
   if (asked.kind !== 'withdrawal') return
   const { withdrawals } = await readAll(db, clock.now())
@@ -41,7 +41,7 @@ async function noteIfCommitted({ db, clock, memory }: World, asked: Asked, expec
   if (row && (expected ?? { hold: row.hold_at_birth }).hold === null) memory.free.add(row.id)
 }
 
-/** The same key with other content, of a request that was answered: refused, whatever the time. */
+/** The same key with other content, after the first request was answered. It must be refused at any time. */
 export async function askOther(world: World, asked: Asked): Promise<string> {
   const answered = await attempt(async () => await send(world, withOtherAmount(asked)))
   const isRight = answered.did === 'lost' || (answered.did === 'refused' && isRefusalOfKey(asked, answered.code))
@@ -53,7 +53,7 @@ export async function askOther(world: World, asked: Asked): Promise<string> {
 }
 
 function withOtherAmount(asked: Asked): Asked {
-  // No payment of the model is as large: what is left of one is never this.
+  // No payment of the model is this large, so the rest of a payment is never equal to it.
   const amount = (asked.input.amount ?? 5_000_000) + 1
   switch (asked.kind) {
     case 'transaction':
@@ -66,7 +66,7 @@ function withOtherAmount(asked: Asked): Asked {
 }
 
 function isRefusalOfKey({ kind }: Asked, code: string): boolean {
-  // A charge is asked for before the key is looked at, and the bank may not answer or refuse that.
+  // The charge is requested before the key is checked, and the bank may not answer or may refuse it.
   return code === 'idempotency_key_reused' || (kind === 'transaction' && /^acquirer_/.test(code))
 }
 
@@ -82,7 +82,7 @@ function compare(expected: Expected | null, answered: Attempted<Answer>): void {
       throw new Unexpected(`refused with ${answered.code}, expected ${expected.code ?? 'a yes'}`)
     return
   }
-  // One that was cut short may have come about all the same.
+  // An interrupted request may have taken effect.
   if (answered.value.isReplay) return
   if (expected.code !== null) throw new Unexpected(`accepted, expected ${expected.code}`)
   if (expected.hold !== answered.value.hold)

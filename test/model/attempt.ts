@@ -1,10 +1,16 @@
 import { AppError } from '../../src/lib/errors.ts'
 import { Injected } from './life.ts'
 
-/** done, refused with a code that a caller reads, or cut short by the model, so that nobody knows. */
+/**
+ * done, refused with an error code for the caller, or lost because the model interrupted it: then nobody knows its
+ * outcome.
+ */
 export type Attempted<Value> = { did: 'done'; value: Value } | { did: 'refused'; code: string } | { did: 'lost' }
 
-/** Does something and tells how it went. An error that is neither a refusal nor the model's own is a fault of the service. */
+/**
+ * Runs some work and returns its outcome. An error that is neither a refusal nor injected by the model is a bug of the
+ * service.
+ */
 export async function attempt<Value>(work: () => Promise<Value>): Promise<Attempted<Value>> {
   try {
     return { did: 'done', value: await work() }
@@ -20,7 +26,7 @@ export function describe(attempted: Attempted<unknown>): string {
   return attempted.did === 'refused' ? attempted.code : attempted.did
 }
 
-/** What was expected of an answer did not come. */
+/** An answer differs from the expected one. */
 export class Unexpected extends Error {
   constructor(message: string) {
     super(message)

@@ -3,12 +3,12 @@ import { type Asked, feeBy, feeReturnedBy } from './memory.ts'
 import { readAll, sum } from './read.ts'
 import type { World } from './world.ts'
 
-/** What the answer to a request must be, while nothing else goes on. */
+/** The answer that a request must get while nothing else runs. */
 export type Expected = { code: string | null; hold: string | null }
 
 const refundableMs = 90 * 86_400_000
 const duplicateWindowMs = 600_000
-/** Both merchants have an approval above this. */
+/** Above this amount both merchants need an approval. */
 export const approvalAbove = 50_000
 
 const yes: Expected = { code: null, hold: null }
@@ -47,7 +47,7 @@ export async function expectWithdrawal(
   const { withdrawals, balances } = await readAll(db, now)
   const open = withdrawals.filter(({ status }) => status === 'PENDING' || status === 'PROCESSING')
   const clearing = balances.filter(({ account }) => account === 'acquirer')
-  // A merchant may have what the account at the PSP has not: another one owes it, or the operator does.
+  // A merchant can own money that is not in the account at the PSP: another merchant or the operator owes it.
   const held = 0 - sum(clearing, ({ balance }) => balance) - sum(open, (one) => one.amount)
   if (amount > held) return no('withdrawal_not_possible')
   const isAlike = withdrawals.some(

@@ -5,7 +5,10 @@ import { feeBy, feeReturnedBy } from './memory.ts'
 import { readAll, type Seen, sum } from './read.ts'
 import type { World } from './world.ts'
 
-/** Every move of "Statuses" in the decisions, written down once more: a slip in the service's own table shows. */
+/**
+ * Every transition of "Statuses" in the decisions, written down independently, so that a mistake in the service's own
+ * table shows.
+ */
 const moves: Record<string, string[]> = {
   PENDING: ['PIX_QRCODE_GENERATED', 'FAILED', 'PROCESSING', 'CANCELED', 'REJECTED'],
   PIX_QRCODE_GENERATED: ['PAID', 'FAILED'],
@@ -20,7 +23,7 @@ const moves: Record<string, string[]> = {
   PROCESSED: ['REFUNDED'],
 }
 
-/** Everything that must hold after any step, whatever was cut short: sentences of what does not. */
+/** Checks everything that must hold after any step, whatever was interrupted. Returns the violations as sentences. */
 export async function findFaults(world: World): Promise<string[]> {
   const seen = await readAll(world.db, world.clock.now())
   const breaches = (await findBreaches(world.db)).map(({ rule, detail }) => `the verifier: ${rule}: ${detail}`)
@@ -140,7 +143,10 @@ function findHistoryFaults({ memory }: World, { transactions, withdrawals, event
   })
 }
 
-/** Money leaves only while nothing stops it, and what stops it is the model: the service's own look finds nothing. */
+/**
+ * Money leaves only while payouts are not frozen, and only the model freezes them: the service's own verification finds
+ * nothing.
+ */
 async function findBrakeFaults({ memory, db }: World, { bank }: Seen): Promise<string[]> {
   const brake = await findEngagedBrake(db)
   const left = countLeft(bank)
@@ -152,7 +158,7 @@ async function findBrakeFaults({ memory, db }: World, { bank }: Seen): Promise<s
   ]
 }
 
-/** How many payouts and refunds the bank has taken. */
+/** How many payouts and refunds the bank has accepted. */
 export function countLeft({ payouts, returns }: Seen['bank']): number {
   return payouts.length + returns.filter(({ nature }) => nature === 'ORIGINAL').length
 }

@@ -1,7 +1,7 @@
 import type { Send } from '../../src/acquirers/bacen/http.ts'
 import type { Db, Sql, Tx } from '../../src/db/sql.ts'
 
-/** What the model does to a process. Nothing in the program knows of it, so it is never an answer. */
+/** The error that the model injects into a process. The program does not know it, so it is never an answer. */
 export class Injected extends Error {
   constructor(what: string) {
     super(`injected: ${what}`)
@@ -9,12 +9,12 @@ export class Injected extends Error {
   }
 }
 
-/** crash: from that step on the process does nothing any more; fault: that step fails, and the process lives on. */
+/** crash: from that step on the process does nothing; fault: that step fails, and the process goes on. */
 export type Harm = 'crash' | 'fault'
 
-/** The life of a process as a row of steps: each statement, commit and question to the acquirer is one. */
+/** The life of a process as a sequence of steps: each statement, commit and request to the acquirer is one step. */
 export type Life = {
-  /** Harm comes at the n-th step from now. */
+  /** Injects the harm at the n-th step from now. */
   arm(harm: Harm, steps: number): void
   disarm(): void
   isDead(): boolean
@@ -42,7 +42,7 @@ export function createLife(): Life {
   }
 }
 
-/** A database as a process has it that may end before any statement, and before and after any commit. */
+/** A database for a process that may end before any statement, and before or after any commit. */
 export function mortalDb(db: Db, life: Life): Db {
   return {
     pool: db.pool,
@@ -75,7 +75,7 @@ function mortalTx(tx: Tx, life: Life): Tx {
   }
 }
 
-/** The way to the acquirer, on which the process may end before the question and before the answer. */
+/** The acquirer's transport for a process that may end before a request and before its answer. */
 export function mortalSend(send: Send, life: Life): Send {
   return async (request) => {
     life.step('a question to the acquirer')

@@ -2,7 +2,7 @@ import type { RefundInput } from '../../src/transactions/refund-schema.ts'
 import type { CreateTransactionInput } from '../../src/transactions/schema.ts'
 import type { CreateWithdrawalInput } from '../../src/withdrawals/schema.ts'
 
-/** A request under an idempotency key, as it may be sent again. */
+/** A request under an idempotency key, stored so that it can be sent again. */
 export type Asked = { merchantId: string; id: string | null } & (
   | { kind: 'transaction'; input: CreateTransactionInput }
   | { kind: 'refund'; transactionId: string; input: RefundInput }
@@ -18,28 +18,31 @@ export type Rule = {
   points: number
   minimum: number
   maximum: number
-  /** Of refunds: the fee of the payment comes back with them. */
+  /** Of refunds: true if the payment's fee is returned with them. */
   returns: boolean
 }
 
-/** What an entry of the operator changes in the accounts of a merchant: what the bank holds, fees, and of the operator's own what it owes. */
+/**
+ * What an operator's entry changes in a merchant's accounts: what the bank holds, fees, and what the operator owes from
+ * its own money.
+ */
 export type Entered = { merchantId: string; held: number; fees: number; debt: number }
 
-/** What the model knows by itself: nothing of it is read from the service's tables. */
+/** What the model knows itself. Nothing of it is read from the service's tables. */
 export type Memory = {
   asked: Asked[]
   rules: Rule[]
-  /** Withdrawals that nothing holds, by what the model did: only these may be at the bank. */
+  /** Withdrawals that are not pending review, according to the model: only these may be at the bank. */
   free: Set<string>
   isStopped: boolean
-  /** How much had left the bank when money was stopped. */
+  /** How much had left the bank when payouts were frozen. */
   leftWhenStopped: number
   entered: Entered[]
-  /** How far each history was when it was last seen. */
+  /** Each history as it was when last read. */
   histories: Map<string, string[]>
-  /** How often each step was taken alone and found something to do. */
+  /** How many times each step ran alone and found something to do. */
   taken: Map<string, number>
-  /** What was done, the last at the end. */
+  /** What was done, in order. */
   trail: string[]
 }
 
@@ -57,7 +60,7 @@ export function createMemory(): Memory {
   }
 }
 
-/** The fee by the rules that the model has set, at a moment: fixed part and share, rounded half up, within minimum and maximum. */
+/** The fee by the model's own rules at a time: fixed part and share, rounded half up, within minimum and maximum. */
 export function feeBy(rules: Rule[], merchantId: string, operation: Operation, amount: number, at: Date): number {
   const rule = ruleAt(rules, merchantId, operation, at)
   if (!rule) return 0
@@ -65,7 +68,10 @@ export function feeBy(rules: Rule[], merchantId: string, operation: Operation, a
   return Math.min(rule.maximum, Math.max(rule.minimum, rule.fixed + Number(share)))
 }
 
-/** What of a payment's fee comes back with a refund, by the same rules: cents that are whole only of the sum of all parts. */
+/**
+ * The part of a payment's fee that a refund returns, by the same rules: only the sum of all parts is rounded to whole
+ * cents.
+ */
 export function feeReturnedBy(
   rules: Rule[],
   payment: { merchant_id: string; amount_paid: number | null; fee_amount: number | null },

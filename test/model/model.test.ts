@@ -2,8 +2,8 @@ import { expect, it } from 'vitest'
 import { runModel, stepNames } from './run.ts'
 
 /**
- * The seed is part of each test's name. MODEL_SEED repeats one run, MODEL_RUNS makes more of them, each from the next seed, and
- * MODEL_STEPS longer ones.
+ * The seed is part of each test's name. MODEL_SEED repeats one run, MODEL_RUNS makes more runs, each with the next
+ * seed, and MODEL_STEPS makes them longer.
  */
 const firstSeed = Number(process.env.MODEL_SEED ?? Math.floor(Date.now() / 1000))
 const runs = Number(process.env.MODEL_RUNS ?? (process.env.MODEL_SEED ? 1 : 4))
@@ -12,7 +12,7 @@ const steps = Number(process.env.MODEL_STEPS ?? 250)
 const takenInAll = new Map<string, number>()
 
 it.each(Array.from({ length: runs }, (_, index) => firstSeed + index))(
-  'no cent is lost or made, whatever happens, in any order, and however often it is cut short: seed %i',
+  'no cent is lost or created, whatever happens, in any order, and however often it is interrupted: seed %i',
   { timeout: 300_000 + 500 * steps },
   async (seed) => {
     const { histories, taken } = await runModel({ seed, steps })
@@ -21,7 +21,7 @@ it.each(Array.from({ length: runs }, (_, index) => firstSeed + index))(
   },
 )
 
-// MODEL_TAKEN=1 prints how often each step was taken, and which never was.
+// MODEL_TAKEN=1 prints how often each step ran, and which never did.
 it.runIf(process.env.MODEL_TAKEN)('steps were taken', () => {
   const never = stepNames.filter((name) => !takenInAll.has(name))
   process.stdout.write(`${JSON.stringify({ ...Object.fromEntries(takenInAll), never })}\n`)

@@ -6,7 +6,7 @@ import { claimJobs, deleteJob, postponeJob } from '../../src/jobs/store.ts'
 import { isInjected } from './attempt.ts'
 import type { World } from './world.ts'
 
-/** What a schedule asks for. The look at the books is a step of its own. */
+/** The jobs of the schedule. The verification of the ledger is a separate step. */
 export const sweeps = [
   'transactions.check',
   'transactions.poll',
@@ -16,8 +16,9 @@ export const sweeps = [
 ]
 
 /**
- * Takes some jobs of the queue, and callbacks of the inbox, and works on them, at once or one after the other: the program's own statements
- * and jobs, without the timers between them. What its process did not live to finish is there for the next process.
+ * Takes some jobs of the queue and some callbacks of the inbox, and works on them, concurrently or one after the other.
+ * It uses the program's own statements and jobs, without the timers between them. The next process finds what this one
+ * did not finish.
  */
 export async function work(world: World, { limit, isAtOnce }: { limit: number; isAtOnce: boolean }): Promise<string[]> {
   const { instance, deps, jobs } = world.process
@@ -42,13 +43,15 @@ export async function work(world: World, { limit, isAtOnce }: { limit: number; i
     else for (const one of world.random.shuffle(works)) await one()
   } catch (error) {
     if (!isInjected(error)) throw error
-    // Alive, it does not know what it has in hand; as the runner does, it gives back what it took.
+    // A living process forgets what it took when its work fails. Like the runner, it gives that back.
     if (!world.process.life.isDead()) await world.revive()
   }
   return run
 }
 
-/** Those in the process' hands, and those that are due: a dead process' when its lease is over. */
+/**
+ * The notices in the process's hands, and those that are due. A dead process's notices are due when its lease is over.
+ */
 async function takeNotices({ process: { deps, inHand }, clock }: World, limit: number) {
   const now = clock.now()
   const leaseUntil = new Date(now.getTime() + leaseMs)
@@ -63,7 +66,7 @@ export async function sweep(world: World, name: string): Promise<void> {
   }
 }
 
-/** Runs all that there is to run, until nothing is left or what is left fails every time. */
+/** Runs everything until nothing is left, or only what fails every time. */
 export async function workUntilQuiet(world: World): Promise<void> {
   for (const name of sweeps) await sweep(world, name)
   for (let rounds = 0; rounds < 40; rounds++)
@@ -81,7 +84,7 @@ async function runJob({ process: { jobs, errors } }: World, name: string, payloa
   }
 }
 
-/** All of them have ended before the first failure is told: nothing of a step goes on in the next. */
+/** Waits for all of them before it throws the first failure: nothing of a step continues in the next. */
 export async function settleAll(works: Promise<void>[]): Promise<void> {
   for (const one of await Promise.allSettled(works)) if (one.status === 'rejected') throw one.reason
 }

@@ -1,8 +1,8 @@
-/** Draws that look random and are the same for the same seed, so that a run can be repeated. */
+/** Pseudo-random draws that are the same for the same seed, so that a run can be repeated. */
 export type Random = {
   /** A whole number from 0 to below the bound. */
   below(bound: number): number
-  /** True so often of a hundred times. */
+  /** True with this probability in percent. */
   percent(chance: number): boolean
   pick<Item>(items: readonly Item[]): Item | undefined
   shuffle<Item>(items: readonly Item[]): Item[]

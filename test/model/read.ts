@@ -1,7 +1,7 @@
 import { type Db, sql } from '../../src/db/sql.ts'
 import type { Account } from '../../src/ledger/accounts.ts'
 
-/** What the service and the bank have, read past the code under test. */
+/** The state of the service and of the bank, read without the code under test. */
 export type Seen = Awaited<ReturnType<typeof readAll>>
 
 export type TransactionSeen = {
@@ -25,7 +25,7 @@ export type RefundSeen = {
   transaction_id: string
   amount: number
   fee_amount: number
-  /** What of the payment's fee came back with it, and what of that the operator's own money covers. */
+  /** The part of the payment's fee that was returned with it, and how much of that the operator's own money covers. */
   fee_returned: number
   covered: number
   status: string

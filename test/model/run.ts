@@ -12,7 +12,7 @@ import * as machine from './steps-machine.ts'
 import * as operator from './steps-operator.ts'
 import { openWorld, type World } from './world.ts'
 
-/** How often each step comes, of their sum. */
+/** The weight of each step. */
 const weights: [string, number, Step][] = [
   ['create', 10, people.create],
   ['pay', 14, people.pay],
@@ -49,17 +49,19 @@ const weights: [string, number, Step][] = [
 ]
 export const stepNames = weights.map(([name]) => name)
 const deck = weights.flatMap(([name, weight, step]) => Array.from({ length: weight }, () => ({ name, step })))
-/** What many do at once in life. The clock, fees and the brake are moved while nothing else goes on. */
+/**
+ * Steps that run concurrently in production. The clock, fees and the payout freeze change only while nothing else runs.
+ */
 const crowd = deck.filter(({ name }) =>
   /^(?:create|pay|refund|withdraw|repeat|cancel|confirm|approve|callback|runJobs|runSweep|enter)$/.test(name),
 )
-/** Of a hundred steps so many are several at once. */
+/** In this percentage of steps, several run concurrently. */
 const crowdPercent = 15
 
-/** The histories that came about, and how often each step was taken while nothing else went on. */
+/** The histories, and how often each step ran while nothing else did. */
 type Life = { histories: string[]; taken: Map<string, number> }
 
-/** One random life of the service from its seed. Throws with the seed and what was done before when anything does not hold. */
+/** One random life of the service, from its seed. Throws with the seed and the trail when a check fails. */
 export async function runModel({ seed, steps }: { seed: number; steps: number }): Promise<Life> {
   const world = await openWorld(seed)
   try {
@@ -82,7 +84,7 @@ export async function runModel({ seed, steps }: { seed: number; steps: number })
   }
 }
 
-/** Money to begin with, so that few steps find nothing to do. */
+/** Initial payments, so that few steps find nothing to do. */
 async function beginPaid(world: World): Promise<void> {
   for (const step of [people.create, people.pay]) {
     for (let count = 0; count < 8; count++) {
@@ -96,9 +98,10 @@ async function beginPaid(world: World): Promise<void> {
 
 async function takeStep(world: World, number: number): Promise<void> {
   const { seed, memory, clock } = world
-  // Each step draws by itself: what differs in one, since things at once never go twice the same way, changes no later draw.
+  // Each step has its own draws: concurrent steps never run the same way twice, and a difference in one changes no
+  // later draw.
   const random = createRandom(seed * 100_003 + number)
-  // No two records of one moment, so that a seed finds them in the same order again.
+  // No two records have the same time, so that a seed finds them in the same order again.
   clock.advance(1)
   const isCrowd = random.percent(crowdPercent)
   const said: string[] = []
@@ -109,7 +112,7 @@ async function takeStep(world: World, number: number): Promise<void> {
       const taken = steps.map(async (step, index) => await step(worlds[index] ?? world, { isAlone: false }))
       await settleAll(taken.map(async (one) => void said.push(await one)))
     } else {
-      // Where there is nothing to do it to yet, something else is done.
+      // A step that finds nothing to do is replaced by another.
       do {
         const { name, step } = drawFrom(random, deck)
         said[0] = await step(withRandom(world, random), { isAlone: true })
@@ -118,7 +121,7 @@ async function takeStep(world: World, number: number): Promise<void> {
     }
   } finally {
     memory.trail.push(`${number}${isCrowd ? ' at once' : ''}. ${said.join(' | ') || 'cut short'}`)
-    // A dead one is followed by another: a crash is between two steps of the service, not the end of the model.
+    // Another process follows a dead one: a crash happens between two steps of the service and does not end the model.
     if (world.process.life.isDead()) {
       memory.trail.push('  (the process had ended, and another one began)')
       await world.revive()
@@ -126,7 +129,7 @@ async function takeStep(world: World, number: number): Promise<void> {
   }
 }
 
-/** The same world, as it is at any moment, with draws of its own. */
+/** The same world with separate draws. */
 function withRandom(world: World, random: Random): World {
   return Object.create(world, { random: { value: random } })
 }

@@ -9,7 +9,10 @@ import type { World } from './world.ts'
 
 const minute = 60_000
 const day = 24 * 60 * minute
-/** Longer than any pause between two looks: minutes for what is open, then days for what receivers sent back, a week at most. */
+/**
+ * Longer than any pause between two polls: minutes for what is open, then days for what receivers returned, a week at
+ * most.
+ */
 const pauses = [
   0,
   minute,
@@ -25,7 +28,7 @@ const pauses = [
   16 * day,
 ]
 
-/** Lets all that is open come to its end, with nothing lost on the way any more, and tells what has not, or not rightly. */
+/** Lets everything open end, with nothing lost any more. Returns what has not ended, or has ended wrongly. */
 export async function settleAllOpen(world: World): Promise<string[]> {
   world.process.life.disarm()
   await world.revive()
@@ -38,17 +41,21 @@ export async function settleAllOpen(world: World): Promise<string[]> {
   await decideContests(world)
   for (const pause of pauses) {
     world.clock.advance(pause)
-    // A PSP repeats a callback until it is taken.
+    // A PSP repeats a callback until it is accepted.
     await tellAll(world)
     await workUntilQuiet(world)
   }
-  // One that was opened again at the PSP may be read in the last pauses only, and wait for a return of the rest that nobody makes.
+  // A dispute that the PSP reopened may be read only in the last pauses, and then waits for a return of the rest that
+  // nobody makes.
   await endDisputes(world)
   await workUntilQuiet(world)
   return [...unblocked, ...(await findFaults(world)), ...findOpen(await readAll(world.db, world.clock.now()))]
 }
 
-/** Whatever happened before, what the bank disputes now is known here, and as much of it as is left. What an operator has ended is the operator's. */
+/**
+ * Whatever happened before, the service must know what the bank disputes now, as much of it as is left. Disputes that
+ * an operator has ended are the operator's.
+ */
 function findUnblocked({ transactions, refunds, infractions, bank }: Seen): string[] {
   return bank.contests.flatMap((contest) => {
     const row = transactions.find(({ end_to_end }) => end_to_end === contest.end_to_end_id)
@@ -67,7 +74,7 @@ function findUnblocked({ transactions, refunds, infractions, bank }: Seen): stri
   })
 }
 
-/** The bank decides what it has open; what only the operator had heard of came to nothing. */
+/** The bank decides its open disputes. Those that only the operator knew are rejected. */
 async function decideContests(world: World): Promise<void> {
   const { random, clock, db } = world
   const { bank } = await readAll(db, clock.now())

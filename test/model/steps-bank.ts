@@ -12,7 +12,10 @@ import { readAll, type Seen } from './read.ts'
 import { pickPaid, type Step } from './steps.ts'
 import type { World } from './world.ts'
 
-/** A callback of something that happened, or of several, in any order and as often as it comes; now and then of what never happened. */
+/**
+ * A callback about one or several events, in any order and any number of times; sometimes about an event that never
+ * happened.
+ */
 export const callback: Step = async (world) => {
   const { random, db, clock } = world
   const { bank, transactions } = await readAll(db, clock.now())
@@ -30,7 +33,7 @@ export const callback: Step = async (world) => {
   return `callbacks: ${said.join(' ')}`
 }
 
-/** All that the bank has to tell, once: in the end each callback arrives. */
+/** Sends every callback of the bank once: in the end each one arrives. */
 export async function tellAll(world: World): Promise<void> {
   const { bank } = await readAll(world.db, world.clock.now())
   for (const { end_to_end_id } of bank.pix) await tell(world, await pixEntry(world, end_to_end_id))
@@ -53,13 +56,13 @@ async function payoutEntry({ db, clock }: World, id: string): Promise<unknown> {
   return payout && toSentPixCallback(payout, clock.now())
 }
 
-/** From nobody's bank: a payment that was never made. */
+/** A forged notice of a payment that was never made. */
 function forge(txid: string, number: number): unknown {
   const endToEndId = `E12345678202603021500${String(number).padStart(11, '0')}`
   return { endToEndId, txid, valor: '1.00', horario: '2026-03-02T15:00:00.000Z' }
 }
 
-/** The receiver of a payout sends it back, or a part. */
+/** The receiver of a payout sends it back, or a part of it. */
 export const sendBack: Step = async (world) => {
   const { random } = world
   const { bank } = await readAll(world.db, world.clock.now())
@@ -70,7 +73,7 @@ export const sendBack: Step = async (world) => {
   return `send back ${amount ?? 'all'} of ${payout.id}: ${back.ok ? 'done' : back.code}`
 }
 
-/** The payer's bank contests a payment. */
+/** The payer's bank disputes a payment. */
 export const contest: Step = async (world) => {
   const { random } = world
   const { bank } = await readAll(world.db, world.clock.now())
@@ -82,7 +85,7 @@ export const contest: Step = async (world) => {
   return `contest ${amount ?? 'all'} of ${pix.end_to_end_id}: ${opened.ok ? opened.id : opened.code}`
 }
 
-/** The payer's bank disputes a payment once more that was disputed before: what is left of it. */
+/** The payer's bank disputes the rest of a payment that was disputed before. */
 export const contestAgain: Step = async (world) => {
   const { random } = world
   const { bank } = await readAll(world.db, world.clock.now())
@@ -94,7 +97,9 @@ export const contestAgain: Step = async (world) => {
   return `contest ${amount ?? 'all'} of ${ended.end_to_end_id} again: ${opened.ok ? opened.id : opened.code}`
 }
 
-/** The payer's bank opens a dispute again that had come to nothing, as PSPs may; the simulator has no control for it. */
+/**
+ * The payer's bank reopens a dispute that was rejected or canceled, as PSPs may. The simulator has no control for it.
+ */
 export const reopen: Step = async (world) => {
   const { random, db, clock } = world
   const { bank } = await readAll(db, clock.now())
@@ -120,7 +125,7 @@ export const decide: Step = async (world) => {
   return `${decision} ${open.id}: ${decided.ok ? 'done' : decided.code}`
 }
 
-/** The bank returns a payment under MED without a word before. */
+/** The bank returns a payment under MED without announcing it. */
 export const takeBack: Step = async (world) => {
   const { random } = world
   const { bank } = await readAll(world.db, world.clock.now())
@@ -132,7 +137,7 @@ export const takeBack: Step = async (world) => {
   return `take back ${amount ?? 'all'} of ${pix.end_to_end_id}: ${taken.ok ? 'done' : taken.code}`
 }
 
-/** A part of what is disputed goes back before the rest: the dispute stays, and so does what is blocked for the rest. */
+/** A part of the disputed money goes back before the rest: the dispute stays open, and the rest stays blocked. */
 export const takeBackPart: Step = async (world) => {
   const { random } = world
   const { infractions, transactions } = await readAll(world.db, world.clock.now())
@@ -147,7 +152,7 @@ export const takeBackPart: Step = async (world) => {
 
 const isUndecided = ({ state }: { state: string }) => state === 'open' || state === 'accepted'
 
-/** The operator heard of a contest, or of how one ended, before the acquirer told. */
+/** The operator enters a dispute, or its outcome, before the acquirer reports it. */
 export const enter: Step = async (world) => {
   const { random, process } = world
   const { transactions } = await readAll(world.db, world.clock.now())

@@ -27,7 +27,7 @@ export const wait: Step = async ({ clock, random }) => {
   return `wait ${ms / second} s`
 }
 
-/** The process ends, or a step of it fails, somewhere in what comes next. */
+/** The process ends, or one of its steps fails, somewhere in the following steps. */
 export const harm: Step = async ({ process: { life }, random }) => {
   const kind = random.percent(70) ? 'crash' : 'fault'
   const steps = 1 + random.below(40)
@@ -48,7 +48,7 @@ export const setFee: Step = async (world) => {
   const [fixed, points, minimum] = [random.below(60), random.below(300), random.below(40)]
   const maximum = minimum + random.below(5_000)
   const returns = operation === 'refund' && random.percent(60)
-  // No two rules of one moment, and nothing else at the moment of a rule.
+  // No two rules have the same time, and nothing else has the time of a rule.
   clock.advance(second)
   const from = clock.now()
   await db.transaction(async (tx) => {

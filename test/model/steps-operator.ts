@@ -17,7 +17,7 @@ export const payIn: Step = async (world) => {
   return await book(world, { type: 'pay_in', merchantId, amount: 1 + random.below(20_000) })
 }
 
-/** Mostly of no more fees than there are; else it is refused, and nothing is drawn. */
+/** Usually no more than the available fees; else it must be refused, and nothing is drawn. */
 export const drawFees: Step = async (world) => {
   const { random } = world
   const total = await sumFees(world)
@@ -26,7 +26,7 @@ export const drawFees: Step = async (world) => {
   return await book(world, { type: 'fee_draw', merchantId: null, amount })
 }
 
-/** The PSP charges something: now and then more than was earned. */
+/** The PSP charges a fee, sometimes more than was earned. */
 export const payPsp: Step = async (world) => {
   const { random } = world
   const total = await sumFees(world)
@@ -34,7 +34,7 @@ export const payPsp: Step = async (world) => {
   return await book(world, { type: 'psp_fee', merchantId: null, amount })
 }
 
-/** What a merchant owes is forgiven, in whole or in part; more than it owes is refused. */
+/** A part or all of a merchant's debt is written off. More than the debt must be refused. */
 export const writeOff: Step = async (world) => {
   const { random, merchants } = world
   const seen = await readAll(world.db, world.clock.now())
@@ -56,7 +56,10 @@ function owedBy({ balances }: Seen, merchantId: string): number {
 
 type Asked = Pick<NewEntry, 'type' | 'merchantId' | 'amount'>
 
-/** Books an entry, compares what comes of it with what must, and now and then sends it once more, as it was or with another amount. */
+/**
+ * Posts an entry, compares the result with the expected one, and sometimes sends it again, unchanged or with another
+ * amount.
+ */
 async function book(world: World, asked: Asked): Promise<string> {
   const { random, db, clock, memory } = world
   const moves = foresee(world, await readAll(db, clock.now()), asked)
@@ -85,7 +88,7 @@ async function isBooked({ db }: World, key: string): Promise<boolean> {
   return (await db.query(sql`select from operator_entries where idempotency_key = ${key}`)).length === 1
 }
 
-/** What an entry changes, in whose accounts; null where it must be refused. */
+/** The changes that an entry makes, by account. Null if it must be refused. */
 function foresee(world: World, seen: Seen, { type, merchantId, amount }: Asked): Entered[] | null {
   const id = merchantId ?? houseMerchantId
   switch (type) {
@@ -109,7 +112,9 @@ function foresee(world: World, seen: Seen, { type, merchantId, amount }: Asked):
 
 type Spending = { amount: number; except: string | null; mayLose: boolean }
 
-/** From the fees of the merchants who have most, then of the operator's own; what is missing the operator owes. */
+/**
+ * Takes from the fees of the merchants with the most, then from the operator's own money. The operator owes the rest.
+ */
 function spend(world: World, seen: Seen, { amount, except, mayLose }: Spending): Entered[] | null {
   const holders = world.merchants
     .filter((id) => id !== except)

@@ -11,10 +11,12 @@ import { type Asked, feeBy } from './memory.ts'
 import { readAll, type TransactionSeen } from './read.ts'
 import type { World } from './world.ts'
 
-/** isAlone: nothing else goes on at the same time, so that the answer can be foreseen. Gives what was done, for the trail. */
+/**
+ * isAlone: nothing else runs at the same time, so that the answer is predictable. Returns what was done, for the trail.
+ */
 export type Step = (world: World, mode: { isAlone: boolean }) => Promise<string>
 
-/** 4220422 is refused by the bank; from the large ones the odd refunds can be taken. */
+/** 4220422 is refused by the bank. The large ones are enough for the special refunds. */
 const payments = [1, 99, 1_000, 2_590, 10_000, 60_000, 900_000, 1_700_000, 2_000_000, 2_500_000, 4_220_422]
 /** Returns that the bank rejects, processes slowly and refuses. */
 const oddRefunds = [800_001, 800_002, 800_004]
@@ -39,7 +41,7 @@ export const create: Step = async (world, mode) => {
 export const pay: Step = async (world) => {
   const { random, bank } = world
   const { transactions } = await readAll(world.db, world.clock.now())
-  // Paid or expired ones too: the bank has to refuse them.
+  // Paid and expired ones too: the bank has to refuse them.
   const open = transactions.filter(({ status }) => status === 'PIX_QRCODE_GENERATED')
   const row = random.pick(random.percent(90) ? open : transactions)
   if (!row?.pix_uri) return 'nothing to pay'
@@ -59,13 +61,13 @@ export const refund: Step = async (world, mode) => {
   return await askNew(world, { kind: 'refund', merchantId: row.merchant_id, transactionId: row.id, input }, mode)
 }
 
-/** Mostly one that is PAID; else any, since whoever is refused must be refused whatever the status. */
+/** Usually a PAID one; else any, since a refused request must be refused in any status. */
 export function pickPaid({ random }: World, transactions: TransactionSeen[]): TransactionSeen | undefined {
   const isPaid = ({ status }: TransactionSeen) => status === 'PAID'
   return random.pick(random.percent(85) ? transactions.filter(isPaid) : transactions)
 }
 
-/** More than that no request may name. */
+/** The maximum of a request. */
 const withdrawalMax = 10_000_000
 
 export const withdraw: Step = async (world, mode) => {
@@ -73,7 +75,7 @@ export const withdraw: Step = async (world, mode) => {
   const merchantId = random.pick(world.merchants) ?? ''
   const available = await findAvailable(world.db, merchantId)
   const all = available - feeBy(memory.rules, merchantId, 'withdrawal', available, world.clock.now())
-  // All that there is: a dispute after it becomes a debt.
+  // The whole balance: a later dispute then becomes a debt.
   const isAll = all > 0 && random.percent(12)
   const amount = isAll
     ? Math.min(all, withdrawalMax)
@@ -84,7 +86,7 @@ export const withdraw: Step = async (world, mode) => {
   return await askNew(world, { kind: 'withdrawal', merchantId, input }, mode)
 }
 
-/** A request that was made before, as it was or with other content. */
+/** Repeats an earlier request, unchanged or with other content. */
 export const repeat: Step = async (world, mode) => {
   const { random, memory } = world
   const unknown = memory.asked.filter(({ id }) => id === null)
@@ -94,7 +96,7 @@ export const repeat: Step = async (world, mode) => {
   return `again: ${await ask(world, asked, mode)}`
 }
 
-/** The same request several times at once. */
+/** The same request several times concurrently. */
 export const insist: Step = async (world) => {
   const before = world.memory.asked.length
   const first = await (world.random.pick([create, withdraw, refund]) ?? create)(world, { isAlone: true })
@@ -132,7 +134,7 @@ export const confirm: Step = async (world) => {
   if (!row) return 'nothing to confirm'
   const { deps } = world.process
   const isLetGo = row.hold === 'duplicate' && row.amount <= approvalAbove
-  // Cut short, it may have come about; noted before, since a job may run at the same time.
+  // If interrupted, it may have taken effect. Noted first, since a job may run at the same time.
   if (isLetGo) world.memory.free.add(row.id)
   const done = await attempt(async () => await confirmWithdrawal(deps, { merchantId: row.merchant_id, id: row.id }))
   return `confirm ${row.id}, held for ${row.hold}: ${describe(done)}`
@@ -153,7 +155,7 @@ export const reject: Step = async (world) => {
   return `reject ${row.id}: ${describe(await attempt(async () => await rejectWithdrawal(world.process.deps, { id: row.id, reason })))}`
 }
 
-/** Mostly one that waits; else any. */
+/** Usually one that is pending review; else any. */
 async function pickWaiting({ random, db, clock }: World) {
   const { withdrawals } = await readAll(db, clock.now())
   const waiting = withdrawals.filter(({ status }) => status === 'PENDING')

@@ -7,25 +7,25 @@ import { workUntilQuiet } from './queue.ts'
 import { readAll } from './read.ts'
 import { openWorld, type World } from './world.ts'
 
-/** UNKNOWN_OUTCOMES=1000 has a thousand of them. */
+/** UNKNOWN_OUTCOMES=1000 makes a thousand of them. */
 const count = Number(process.env.UNKNOWN_OUTCOMES ?? 200)
 const half = Math.ceil(count / 2)
 
-it(`of ${2 * half} payouts and refunds whose first answer is lost none is made twice, and all are settled`, {
+it(`of ${2 * half} payouts and refunds whose first answer is lost, none is made twice and all are settled`, {
   timeout: 300_000 + 300 * count,
 }, async () => {
   const world = await openWorld(20_260_302)
   try {
     await earn(world)
     const asked = [...(await askForRefunds(world)), ...(await askForPayouts(world))]
-    // The bank does every second one, and tells of none.
+    // The bank carries out every second one, and sends no callback.
     world.setLosses(100, ['time_out_after', 'time_out_before'])
     await workUntilQuiet(world)
     expect((await readAll(world.db, world.clock.now())).bank.payouts.length).toBeGreaterThan(half / 4)
     expect(await listOpen(world)).toHaveLength(2 * half)
     expect(await findFaults(world)).toEqual([])
 
-    // It comes back little by little; each pause is longer than the service waits between two looks.
+    // The bank recovers gradually. Each pause is longer than the service waits between two polls.
     for (const percent of [90, 60, 60, 30, 0, 0]) {
       world.setLosses(percent)
       world.clock.advance(6 * 60_000)
@@ -42,7 +42,7 @@ it(`of ${2 * half} payouts and refunds whose first answer is lost none is made t
   }
 })
 
-/** As many payments as there are refunds, each large enough for its refund and a payout. */
+/** As many payments as refunds, each large enough for its refund and a payout. */
 async function earn(world: World): Promise<void> {
   const asked = Array.from({ length: half }, (_, made): Asked => {
     const input = {

@@ -27,24 +27,24 @@ import { createLife, type Life, mortalDb, mortalSend } from './life.ts'
 import { createMemory, type Memory } from './memory.ts'
 import { createRandom, type Random } from './random.ts'
 
-/** One life of the service: its operations' dependencies and its jobs, all of which end with it. */
+/** One process of the service: the dependencies of its operations, and its jobs. All of them end with it. */
 export type Process = {
   instance: string
   life: Life
   deps: ProcessDeps & ReceiveDeps & CreateDeps
   jobs: Record<string, Job>
-  /** Notices of callbacks that it kept, and looks into next. */
+  /** Callback notices that it has taken and processes next. */
   inHand: InboxRow[]
-  /** Errors that it logged: its own broken promises would show here. */
+  /** Errors that it logged: violated assertions would show here. */
   errors: Error[]
 }
 
-/** A bank, a database that outlives every process on it, and one process at a time. */
+/** A bank, a database that outlives every process, and one process at a time. */
 export type World = {
   seed: number
   random: Random
   clock: ManualClock
-  /** Never harmed: for the model's own look. */
+  /** Without injected faults, for the model's own reads. */
   db: Db
   bank: Simulator
   merchants: string[]
@@ -58,12 +58,14 @@ export type World = {
 }
 
 const anyLoss: readonly Disturbance[] = ['time_out_before', 'time_out_after', 'error_500']
-/** What is asked about money; without a token nothing would be asked at all. */
+/**
+ * Requests about money. Token requests are not disturbed: without a token the service would send none of the others.
+ */
 const disturbed = /^\/(?:cob|pix|v2|v3)(?:\/|$)/
 
 export async function openWorld(seed: number): Promise<World> {
   const random = createRandom(seed)
-  // Of its own: how often the bank is asked differs with how things at once go.
+  // Separate draws: the number of requests to the bank depends on how concurrent steps run.
   const luck = createRandom(seed + 1)
   const clock = manualClock()
   const database = await createTestDatabase()
@@ -74,7 +76,7 @@ export async function openWorld(seed: number): Promise<World> {
     pool: db.pool,
     clock,
     publicBaseUrl: 'http://127.0.0.1:3999',
-    // The model carries callbacks itself: late, twice, in any order.
+    // The model delivers callbacks itself: late, twice, in any order.
     sendCallback: async () => 200,
     log: { warn: () => {} },
     disturb: ({ path }) =>
@@ -95,7 +97,7 @@ export async function openWorld(seed: number): Promise<World> {
       losses = { percent, kinds }
     },
     async revive() {
-      // What another process does when it can take the dead one's lock.
+      // Another process does this when it can take the dead one's lock.
       await releaseJobs(db, { instance: world.process.instance, inHand: [] })
       world.process = begin()
     },
@@ -146,7 +148,7 @@ function startProcess({ db: whole, bank, clock, key, isRemote }: Place): Process
   return { instance: `model-${randomUUID()}`, life, deps, jobs, inHand, errors }
 }
 
-/** Writes nothing, and keeps the errors that come with a line of the log. */
+/** Writes nothing, and collects the errors of log lines. */
 function keepErrors(errors: Error[]) {
   const nowhere = { write: () => {} }
   const hooks = {
