@@ -15,14 +15,14 @@ type Person = { role: Role; isOperator: boolean; permissions: readonly string[];
 let service: TestService
 let receiver: TestReceiver
 let routes: Route[]
-/** Whose records are there; and another merchant's people, who look for them. */
+/** The owners of the records, and another merchant's people, who try to reach them. */
 let owners: Person[]
 let strangers: Person[]
 let operators: Person[]
 let strangersToken: string
-/** What names the first merchant's records. */
+/** The parameters that name the first merchant's records. */
 let names: Record<NonNullable<Expected['of']>, string>
-/** What no answer to anybody else may hold. */
+/** Texts that no answer to anybody else may contain. */
 let marks: string[]
 
 beforeAll(async () => {
@@ -59,7 +59,7 @@ afterAll(async () => {
   await service.stop()
 })
 
-/** One record of each kind, at rest: nothing of them changes by itself. */
+/** One record of each kind, in a stable state: none of them changes automatically. */
 async function fillMerchant(merchantId: string): Promise<void> {
   await fund(service, 500_000)
   await setWithdrawalLimits(service.db, { merchantId, perDay: 1_000_000, approvalAbove: 100 })
@@ -88,7 +88,7 @@ const allScopes = () =>
 async function peopleOf(roles: Role[], merchantId: string | null): Promise<Person[]> {
   const people: Person[] = []
   for (const role of roles) {
-    // Past the limit of sign-ins from one address.
+    // Beyond the limit of sign-ins from one address.
     service.clock.advance(30_000)
     const email = await inviteUser(service, { role, merchantId })
     const isOperator = merchantId === null
@@ -108,12 +108,12 @@ const expectedOf = (route: Route): Expected => {
 const isUnsafe = ({ method }: Route) => method !== 'GET'
 const guarded = () => routes.filter((route) => expectedOf(route).may !== 'public')
 
-/** Whether somebody's role lets them in. */
+/** True if the person's role has access. */
 function isLetIn({ permissions }: Person, { may, orMay }: Expected): boolean {
   return may === 'signed in' || permissions.includes(may) || (orMay !== undefined && permissions.includes(orMay))
 }
 
-/** The address of a route for a record that is there, or for one that is nowhere. */
+/** The address of a route for an existing record, or for one that does not exist. */
 function pathOf(route: Route, expected: Expected, isThere: boolean): string {
   const name = isThere && expected.of ? names[expected.of] : randomUUID()
   const path = route.url.replace(/:([a-zA-Z]+)/g, (_, parameter: string) => fixed[parameter] ?? name)
@@ -127,7 +127,7 @@ const bodyOf = ({ body }: Expected): object =>
 
 type Ask = { body?: object; csrf?: string | null; query?: string }
 
-/** The operator's people and strangers alike name the first merchant. */
+/** The operator's people and other merchants' people alike name the first merchant. */
 async function ask(
   { browser }: Person,
   route: Route,
@@ -143,13 +143,13 @@ async function ask(
 }
 
 describe('every route', () => {
-  it('has an expectation, and asks for what is expected', () => {
+  it('has an expectation, and requires the expected access', () => {
     expect(routes.map(keyOf).filter((key) => !(key in expectations))).toEqual([])
     expect(Object.keys(expectations).filter((key) => !routes.some((route) => keyOf(route) === key))).toEqual([])
     for (const route of routes) expect(askedBy(route), keyOf(route)).toEqual(askedFor(expectedOf(route)))
   })
 
-  it('of the house is for the operator’s people alone, or plays the simulated bank', () => {
+  it('of the operator is for the operator’s people only, or controls the simulated bank', () => {
     for (const route of guarded()) {
       const expected = expectedOf(route)
       if (!expected.isOfNoMerchant || expected.orMay) continue
@@ -158,7 +158,7 @@ describe('every route', () => {
     }
   })
 
-  it('is closed to who is not signed in, and to a shop’s token where it is for people', async () => {
+  it('is closed without a sign-in, and to an API client’s token if it is for people', async () => {
     for (const route of guarded()) {
       const path = pathOf(route, expectedOf(route), false)
       const answer = await service.call(path, { method: route.method, token: null })
@@ -168,7 +168,7 @@ describe('every route', () => {
     }
   })
 
-  it('lets in who may, and nobody else', async () => {
+  it('accepts exactly the roles that have access', async () => {
     for (const route of guarded()) {
       const expected = expectedOf(route)
       const enter = async (person: Person) => {
@@ -187,7 +187,7 @@ describe('every route', () => {
     }
   })
 
-  it('changes nothing without the token against forged requests', async () => {
+  it('changes nothing without the CSRF token', async () => {
     for (const route of guarded().filter(isUnsafe)) {
       const may = [...operators, ...owners].filter((person) => isLetIn(person, expectedOf(route)))
       expect(may.length, keyOf(route)).toBeGreaterThan(0)
@@ -203,7 +203,7 @@ describe('every route', () => {
 })
 
 describe('another merchant', () => {
-  it('sees and changes nothing of this one, by its people or by its token', async () => {
+  it('sees and changes nothing of this one, through its people or its token', async () => {
     const before = await digest()
     for (const route of guarded()) {
       const expected = expectedOf(route)
@@ -231,7 +231,7 @@ describe('another merchant', () => {
     expect(await digest()).toEqual(before)
   })
 
-  it('would be caught if it did: the same by this one’s people finds the marks', async () => {
+  it('would be detected: the same requests by this one’s people find the marked texts', async () => {
     const found = new Set<string>()
     for (const route of guarded().filter((one) => !isUnsafe(one))) {
       const expected = expectedOf(route)
@@ -261,7 +261,7 @@ function expectNothing(answer: Answer, label: string, status: number | null): vo
   ).toEqual([])
 }
 
-/** All rows of the merchant, table by table. What counts them is folded by a job at any time. */
+/** All rows of the merchant, table by table, without counters that a job updates at any time. */
 async function digest(): Promise<Record<string, string>> {
   const tables = await service.db.query<{ name: string }>(sql`
     select table_name as name from information_schema.columns

@@ -67,7 +67,7 @@ async function start(more: object = {}): Promise<TestService> {
   return service
 }
 
-/** The token of a shop's client: there is no client to play with beside real money. */
+/** A token of an API client: with real money there is no sandbox client. */
 async function signIn(service: TestService): Promise<string> {
   const key = parseSecretKey(secretKey)
   if (!key) throw new Error('this is a key')
@@ -79,7 +79,7 @@ async function signIn(service: TestService): Promise<string> {
 const registered = async () => (await bank.ask('GET', `/webhook/${receiverKey}`)).body.webhookUrl
 
 describe('a service with an acquirer of a settings file', () => {
-  it('is paid through it, and has nothing to play with', async () => {
+  it('is paid through it, and has no sandbox', async () => {
     const service = await start()
     const token = await signIn(service)
     await eventually(async () => String(await registered()).startsWith(`${service.baseUrl}/callbacks/psp/`))
@@ -102,7 +102,7 @@ describe('a service with an acquirer of a settings file', () => {
     expect(text).toMatch(/acquirer_requests_total\{acquirer="psp",operation="createCharge",outcome="created"\} 1/)
   })
 
-  it('registers another address where the PSP reaches it, or none where it is done by hand', async () => {
+  it('registers another callback address if the settings have one, or none if that is done by hand', async () => {
     await start({ callbacks: { baseUrl: 'https://callbacks.example.com' } })
     await eventually(async () => String(await registered()).startsWith('https://callbacks.example.com/callbacks/psp/'))
     const before = await registered()
@@ -119,14 +119,14 @@ describe('a service with an acquirer of a settings file', () => {
     expect(created).toMatchObject({ status: 500, body: { code: 'acquirer_unavailable' } })
   })
 
-  it('does not start on settings that are at fault', async () => {
+  it('does not start with invalid settings', async () => {
     await expect(start({ chave: 'x', baseUrl: 'y' })).rejects.toThrow(
       /acquirers\[0\]\.baseUrl .*\n.*acquirers\[0\]\.chave/,
     )
   })
 })
 
-it('serves no real acquirer on a database that was simulated, and a simulator of this machine only', async () => {
+it('serves no real acquirer on a database of simulated money, and only a simulator on this machine', async () => {
   const shared = await createTestDatabase()
   cleanups.push(shared.drop)
   const before = await startTestService({ clock, database: shared, environment: { SECRET_KEY: secretKey } })
@@ -144,7 +144,7 @@ it('serves no real acquirer on a database that was simulated, and a simulator of
   cleanups.push(again.stop)
 })
 
-it('tells of records that stand on an acquirer which the settings no longer have', async () => {
+it('reports records of an acquirer that the settings no longer have', async () => {
   const shared = await createTestDatabase()
   cleanups.push(shared.drop)
   const before = await startTestService({ clock, database: shared, environment: { SECRET_KEY: secretKey } })
@@ -180,7 +180,7 @@ describe('guiche acquirer', () => {
   }
   type Report = { isFit: boolean; findings: Finding[] }
 
-  it('lists what the file names', async () => {
+  it('lists the acquirers of the file', async () => {
     const commands = await open()
     expect(await commands.read(['acquirer', 'list'])).toMatch(
       /^psp +generic +sandbox +http:\/\/127\.0\.0\.1:\d+ +yes +yes$/m,
@@ -188,7 +188,7 @@ describe('guiche acquirer', () => {
     expect(await commands.runJson(['acquirer', 'list'])).toEqual([expect.objectContaining({ name: 'psp' })])
   })
 
-  it('checks one, and ends with 1 when it lacks something', async () => {
+  it('checks one, and exits with 1 when something is missing', async () => {
     const fit = await open()
     expect(await fit.read(['acquirer', 'check', 'psp'])).toMatch(
       /✓ token .*\n[\s\S]*It supports all that Guichê needs\./,
@@ -204,7 +204,7 @@ describe('guiche acquirer', () => {
     )
   })
 
-  it('says what to do where there is no file, no such acquirer, or a fault', async () => {
+  it('says what to do without a file, for an unknown acquirer, or for an error', async () => {
     const commands = await open()
     await commands.expectFailure(
       ['acquirer', 'check', 'other'],

@@ -12,7 +12,7 @@ type Route = { method: string; path: string; scope: Scope }
 type Problem = { code: string; detail: string; status: number; requestId: string }
 
 let service: TestService
-/** Every route that wants a token, as the OpenAPI document has them: a new one is tested here without being named. */
+/** Every route that requires a token, from the OpenAPI document: a new route is tested here automatically. */
 let routes: Route[]
 
 beforeAll(async () => {
@@ -73,8 +73,8 @@ it('knows every business route of the service interface, and each declares one k
   for (const { scope } of routes) expect(scopes).toContain(scope)
 })
 
-describe('without a good token', () => {
-  it('answers 401 to none, and challenges without an error', async () => {
+describe('without a valid token', () => {
+  it('answers 401 without a token, with a challenge that names no error', async () => {
     for (const route of routes) {
       const answer = await ask(route, null)
       expect({ status: answer.status, code: answer.body.code }).toEqual({ status: 401, code: 'missing_token' })
@@ -82,7 +82,7 @@ describe('without a good token', () => {
     }
   })
 
-  it('answers 401 to garbage, and to other ways of authentication', async () => {
+  it('answers 401 to garbage, and to other authentication schemes', async () => {
     const [header = '', claims = '', signature = ''] = service.token.split('.')
     const garbage = [
       'garbage',
@@ -112,14 +112,14 @@ describe('without a good token', () => {
       if (route) expectRefusal(await ask(route, null, { authorization }), 'invalid_token', authorization.slice(0, 20))
   })
 
-  it('takes no token from the address or the body', async () => {
+  it('accepts no token from the address or the body', async () => {
     const inAddress = await service.call<Problem>(`/transaction?access_token=${service.token}`, { token: null })
     expect(inAddress.body.code).toBe('missing_token')
     const inBody = await service.call<Problem>('/transaction', { token: null, body: { access_token: service.token } })
     expect(inBody.body.code).toBe('missing_token')
   })
 
-  it('refuses before it looks at anything else of the request', async () => {
+  it('refuses before it checks anything else of the request', async () => {
     const answers = [
       await service.call<Problem>('/transaction', { token: null, rawBody: '{broken' }),
       await service.call<Problem>('/transaction/not-an-id', { token: null }),
@@ -131,7 +131,7 @@ describe('without a good token', () => {
   })
 })
 
-describe('a token that was not made here', () => {
+describe('a token that this service did not issue', () => {
   const strange = newEcKey()
   let header: Record<string, unknown>
   let claims: Record<string, unknown>
@@ -148,7 +148,7 @@ describe('a token that was not made here', () => {
     }
   })
 
-  it('is refused when it is signed with the public key as if that were a secret', async () => {
+  it('is refused when it is signed with the public key as a secret', async () => {
     const published = await service.call<{ keys: JsonWebKey[] }>('/.well-known/jwks.json')
     const [jwk = {}] = published.body.keys
     const pem = createPublicKey({ key: jwk, format: 'jwk' }).export({ type: 'spki', format: 'pem' })
@@ -158,7 +158,7 @@ describe('a token that was not made here', () => {
     }
   })
 
-  it('is refused when another key signed it, under our key id, under its own, or brought along', async () => {
+  it('is refused when another key signed it, under our key id, under its own, or embedded in the token', async () => {
     const jwk = strange.publicKey.export({ format: 'jwk' })
     const { kid: _, ...noKid } = header
     for (const other of [
@@ -191,10 +191,10 @@ describe('a token that was not made here', () => {
     await expectRefusedEverywhere(`${head}.${changed}.${signature}`, 'invalid_token')
   })
 
-  it('is refused when our key signed it as something else than an access token for this service', async () => {
+  it('is refused when our key signed it for another purpose than an access token for this service', async () => {
     const { privateKey } = await (await keyRingOf(service)).signingKey()
     const ours = es256(KeyObject.from(privateKey))
-    // The control: made in this way, with nothing changed, it is good.
+    // The control: made in this way without a change, it is valid.
     const good = makeJwt(header, { ...claims, jti: 'control' }, ours)
     expect((await service.call('/transaction', { token: good })).status).toBe(200)
     const { exp: _exp, ...noExpiry } = claims
@@ -217,7 +217,7 @@ describe('a token that was not made here', () => {
     }
   })
 
-  it('is refused with 403 when our key signed it for a client that there is not', async () => {
+  it('is refused with 403 when our key signed it for a client that does not exist', async () => {
     const { privateKey } = await (await keyRingOf(service)).signingKey()
     const token = makeJwt(header, { ...claims, client_id: 'gc_gone' }, es256(KeyObject.from(privateKey)))
     const answer = await service.call<Problem>('/transaction', { token })
@@ -226,7 +226,7 @@ describe('a token that was not made here', () => {
 })
 
 describe('an expired token', () => {
-  it('is told from a bad one, at its last second exactly, also when it was seen before', async () => {
+  it('is distinguished from an invalid one, exactly at its last second, also when it was used before', async () => {
     const start = service.clock.now()
     const token = await fetchToken(service.baseUrl, service.sandbox)
     const fresh = await fetchToken(service.baseUrl, await registerShop(service))
@@ -235,7 +235,7 @@ describe('an expired token', () => {
     expect((await service.call('/transaction', { token })).status).toBe(200)
     service.clock.advance(1)
     await expectRefusedEverywhere(token, 'token_expired')
-    // Never seen before it expired.
+    // Not used before it expired.
     await expectRefusedEverywhere(fresh, 'token_expired')
     const answer = await service.call<Problem>('/transaction', { token })
     expect(answer.body.detail).toContain('/auth/token')
@@ -255,7 +255,7 @@ describe('a scope', () => {
     }
   })
 
-  it('is enough by itself, on every route', async () => {
+  it('is sufficient alone, on every route', async () => {
     for (const route of routes) {
       const token = await tokenWith(service.sandbox, [route.scope])
       const { status } = await ask(route, token)
@@ -263,7 +263,7 @@ describe('a scope', () => {
     }
   })
 
-  it('that was taken from the client is of no use in a token that has it', async () => {
+  it('that was taken from the client gives no access, even in a token that still has it', async () => {
     const shop = await registerShop(service)
     const token = await fetchToken(service.baseUrl, shop)
     expect((await service.call('/transaction', { token })).status).toBe(200)
@@ -274,7 +274,7 @@ describe('a scope', () => {
     expect((await service.call('/withdrawal', { token })).status).toBe(200)
   })
 
-  it('is none in the token of a client that has none, also after it was given some', async () => {
+  it('is missing in the token of a client without scopes, also after the client was granted some', async () => {
     const shop = await registerShop(service, { scopes: [] })
     const token = await fetchToken(service.baseUrl, shop)
     await service.db.pool.query('update clients set scopes = $1 where client_id = $2', [scopes, shop.clientId])
@@ -283,7 +283,7 @@ describe('a scope', () => {
 })
 
 describe("another client's record", () => {
-  it('is not there: the same answer as to an id that nobody has', async () => {
+  it('is not found: the same answer as for an unknown id', async () => {
     const own = await service.call<{ id: string }>('/transaction', { body: smallestTransaction() })
     const other = await fetchToken(service.baseUrl, await registerShop(service))
     const reads = routes.filter(({ method, path }) => method === 'GET' && /^\/transaction\/\{/.test(path))
@@ -303,7 +303,7 @@ describe("another client's record", () => {
     }
   })
 
-  it('is not reached by a route that changes it either', async () => {
+  it('is not reached by a route that changes records either', async () => {
     const own = await service.call<{ id: string }>('/transaction', {
       body: smallestTransaction({ webhookUrl: 'http://127.0.0.1:1/' }),
     })
@@ -334,7 +334,8 @@ describe('a revoked client', () => {
     const second = await startTestService({ database: { db, connectionString }, clock })
     const shop = await registerShop(service)
     const token = await fetchToken(service.baseUrl, shop)
-    // What a process remembers is measured on its own clock, which is held here, so that a busy machine decides nothing.
+    // The cache's age is measured with the process's own clock. It is stopped here, so that a busy machine does not
+    // affect the test.
     vi.useFakeTimers({ toFake: ['performance'] })
     const status = async () => (await second.call('/transaction', { token })).status
     expect(await status()).toBe(200)
@@ -346,7 +347,7 @@ describe('a revoked client', () => {
     await second.stop()
   })
 
-  it('whose tokens alone were revoked gets a good one at once, within the same second', async () => {
+  it('whose tokens only were revoked gets a valid one within the same second', async () => {
     for (const offsetMs of [0, 1, 999]) {
       const shop = await registerShop(service)
       service.clock.set(new Date(Math.ceil(service.clock.now().getTime() / 1000) * 1000 + offsetMs))

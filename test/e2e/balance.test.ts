@@ -47,11 +47,11 @@ async function book(transfers: Parameters<typeof post>[1]['transfers'], recordId
 const balance = async (query = '') => (await service.call<Balance>(`/balance${query}`)).body
 
 describe('the balance', () => {
-  it('is nothing before anything was booked', async () => {
+  it('is zero before anything was posted', async () => {
     expect(await balance()).toMatchObject({ available: 0, reserved: 0, blocked: 0, debt: 0 })
   })
 
-  it('follows payments, fees, and what is set aside, released or sent', async () => {
+  it('follows payments, fees, and money that is reserved, released or sent', async () => {
     await book(paid(10_000, 150))
     const before = service.clock.now()
     await book(reserved('withdrawal_reserved', 4_000, 100))
@@ -69,21 +69,21 @@ describe('the balance', () => {
     })
   })
 
-  it('refuses what it does not cover, and nothing is booked', async () => {
+  it('refuses what it does not cover, and nothing is posted', async () => {
     await expect(book(reserved('withdrawal_reserved', 5_751, 0))).rejects.toMatchObject({
       code: 'insufficient_balance',
     })
     expect(await balance()).toMatchObject({ available: 5_750 })
   })
 
-  it('turns what a contest finds missing into a debt, which the next payments fill', async () => {
+  it('turns what a dispute finds missing into a debt, which the next payments repay', async () => {
     await book(contested(6_000))
     expect(await balance()).toMatchObject({ available: 0, blocked: 6_000, debt: 250 })
     await book(paid(1_000, 0))
     expect(await balance()).toMatchObject({ available: 750, debt: 0 })
   })
 
-  it('is posted once for one event, by the database', async () => {
+  it('is posted once for one event, enforced by the database', async () => {
     const event = {
       merchantId,
       eventKey: 'twice',
@@ -98,7 +98,7 @@ describe('the balance', () => {
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
   })
 
-  it('cannot be changed behind the ledger by the service itself', async () => {
+  it('cannot be changed by the service itself without the ledger', async () => {
     for (const statement of [
       sql`update ledger_transfers set amount = 1`,
       sql`delete from ledger_transfers`,
@@ -108,7 +108,7 @@ describe('the balance', () => {
     }
   })
 
-  it('keeps its invariants under many writers', async () => {
+  it('keeps its invariants with many concurrent writers', async () => {
     await book(paid(1_600, 0))
     const { available } = await balance()
     const each = 100
@@ -123,7 +123,7 @@ describe('the balance', () => {
 })
 
 describe('the statement', () => {
-  it('has every change with the balance after it, the last first, and pages', async () => {
+  it('has every change with the balance after it, newest first, in pages', async () => {
     const whole = (await service.call<Statement>('/statement?perPage=100')).body
     expect(whole.data).toHaveLength(whole.total)
     for (const [index, entry] of whole.data.entries()) {
@@ -148,7 +148,7 @@ describe('the statement', () => {
     expect((await service.call('/statement?cursor=abc')).status).toBe(422)
   })
 
-  it('comes as CSV when that is what is accepted, whole', async () => {
+  it('is returned as CSV, complete, when the client accepts CSV', async () => {
     const whole = (await service.call<Statement>('/statement?perPage=100')).body
     const csv = await service.call('/statement', { headers: { accept: 'text/csv' } })
     expect(csv.headers.get('content-type')).toContain('text/csv')
@@ -159,7 +159,7 @@ describe('the statement', () => {
     )
   })
 
-  it('wants the scope for it', async () => {
+  it('requires its scope', async () => {
     expect((await service.call('/balance', { token: null })).status).toBe(401)
   })
 })
@@ -177,7 +177,7 @@ describe('a fee', () => {
     expect(computeFee(rule, amount)).toBe(fee)
   })
 
-  it('counts from its moment on', async () => {
+  it('applies from its time on', async () => {
     const rule = {
       merchantId,
       operation: 'transaction' as const,

@@ -9,7 +9,7 @@ import { charge, eventsOf, fetchTransaction, payAt, statusesOf, untilStatus } fr
 import { smallestTransaction, startTestService, type TestService } from '../support/service.ts'
 import { eventually, startTestReceiver } from '../support/webhooks.ts'
 
-/** A PSP as a process of its own would be: another database, and a socket that can go away. */
+/** A PSP as a separate process: another database, and a socket that can disappear. */
 const clock = manualClock()
 let psp: { database: TestDatabase; simulator: Simulator; server: { url: string; close(): Promise<void> } | null }
 let service: TestService
@@ -51,7 +51,7 @@ async function shut(): Promise<void> {
   psp.server = null
 }
 
-it('is charged, paid and told over the network as it is at home', async () => {
+it('creates a charge, is paid and is notified over the network as with the built-in simulator', async () => {
   const receiver = await startTestReceiver()
   const { id, uri } = await charge(service, { webhookUrl: receiver.url })
   const paid = await payAt(service, uri)
@@ -66,7 +66,7 @@ it('is charged, paid and told over the network as it is at home', async () => {
   await receiver.stop()
 })
 
-it('has the poller for what no callback told of', async () => {
+it('finds payments without a callback by polling', async () => {
   const { id, uri } = await charge(service)
   isTelling = false
   await payAt(service, uri)
@@ -75,7 +75,7 @@ it('has the poller for what no callback told of', async () => {
   isTelling = true
 })
 
-it('loses no payment whose acquirer goes away before it is confirmed', async () => {
+it('loses no payment when the acquirer becomes unreachable before it is confirmed', async () => {
   const { id, uri } = await charge(service)
   isTelling = false
   const { body } = await payAt(service, uri)
@@ -87,14 +87,14 @@ it('loses no payment whose acquirer goes away before it is confirmed', async () 
   await eventually(async () => (await failingNotices()) === 1)
   expect((await fetchTransaction(service, id)).status).toBe('PIX_QRCODE_GENERATED')
   await open()
-  // It is asked again by and by.
+  // It is polled again with growing pauses.
   clock.advance(10_000)
   expect(statusesOf(await untilStatus(service, id, 'PAID'))).toEqual(['PENDING', 'PIX_QRCODE_GENERATED', 'PAID'])
   await eventually(async () => (await failingNotices()) === 0)
   isTelling = true
 })
 
-it('does not give up a code while the acquirer cannot be asked, and finds it paid when it can', async () => {
+it('does not expire a code while the acquirer is unreachable, and finds it paid later', async () => {
   const [paid, unpaid] = [await charge(service, shortLived), await charge(service, shortLived)]
   isTelling = false
   await payAt(service, paid.uri)
@@ -111,7 +111,7 @@ it('does not give up a code while the acquirer cannot be asked, and finds it pai
   isTelling = true
 })
 
-it('leaves a charge open whose acquirer is away, and has its code when it is back', async () => {
+it('keeps a charge open while its acquirer is unreachable, and gets its code later', async () => {
   await shut()
   const refused = await service.call<{ code: string; transactionId: string }>('/transaction', {
     body: smallestTransaction({ idempotencyKey: 'while-it-was-away' }),
@@ -132,7 +132,7 @@ it('leaves a charge open whose acquirer is away, and has its code when it is bac
   expect(await eventsOf(service, id)).toEqual(['transaction.pix_qrcode_generated', 'transaction.paid'])
 })
 
-it('fails a charge that the acquirer never had, when nobody can wait for it any more', async () => {
+it('fails a charge that the acquirer never received, once nobody can wait for it any more', async () => {
   await shut()
   const { body } = await service.call<{ transactionId: string }>('/transaction', {
     body: smallestTransaction(shortLived),

@@ -28,7 +28,7 @@ const paidEvents = ['transaction.pix_qrcode_generated', 'transaction.paid']
 let service: TestService
 let bank: QuietBank
 beforeAll(async () => {
-  // Tokens that live longer than all that the clock is moved.
+  // Tokens live longer than the test advances the clock.
   service = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
   bank = await openQuietBank(service)
 })
@@ -47,11 +47,11 @@ async function expectUnpaid(id: string): Promise<void> {
   expect(await eventsOf(service, id)).toEqual(['transaction.pix_qrcode_generated'])
 }
 
-/** As a payer's bank in this minute would name a payment that was never made. */
+/** A callback of a payer's bank about a payment that was never made, with the current time. */
 const inventedId = () => newEndToEndId({ ispb: '60701190', at: service.clock.now() })
 
 describe('a payment', () => {
-  it('makes the transaction PAID with all that is known of it', async () => {
+  it('makes the transaction PAID with all details of the payment', async () => {
     const { id, uri } = await charge(service, { amount: 2590 })
     service.clock.advance(12_345)
     const paid = await payAt(service, uri)
@@ -73,7 +73,7 @@ describe('a payment', () => {
     await expectPaidOnce(id)
   })
 
-  it('is booked in one commit: status, history and event', async () => {
+  it('is recorded in one commit: status, history and event', async () => {
     const { id, uri } = await charge(service)
     await payAt(service, uri)
     await expectPaidOnce(id)
@@ -83,7 +83,7 @@ describe('a payment', () => {
     expect(commits?.event).toBe(commits?.transaction)
   })
 
-  it('of another amount is booked as what was paid', async () => {
+  it('of another amount is recorded with the paid amount', async () => {
     const { id, uri } = await charge(service, { amount: 2590 })
     await payAt(service, uri, { amount: 2600 })
     expect(await untilStatus(service, id, 'PAID')).toMatchObject({ amount: 2590, amountPaid: 2600 })
@@ -103,7 +103,7 @@ describe('a payment', () => {
 })
 
 describe('a callback', () => {
-  it('that comes twenty times, at once and again later, books once', async () => {
+  it('that arrives twenty times, concurrently and again later, is posted once', async () => {
     const { id, uri } = await charge(service)
     const payment = await bank.payQuietly(uri)
     const tellTwenty = async () =>
@@ -115,7 +115,7 @@ describe('a callback', () => {
     await expectPaidOnce(id)
   })
 
-  it('may tell of many payments, of others’ too, and twice of one', async () => {
+  it('may report many payments, others’ payments too, and one of them twice', async () => {
     const charged = await chargeMany(service, 30)
     const payments = []
     for (const { uri } of charged) payments.push(await bank.payQuietly(uri))
@@ -126,7 +126,7 @@ describe('a callback', () => {
     for (const { endToEndId } of payments) await untilInbox(service, endToEndId, 'settled')
   })
 
-  it('may come in any order, late, and beside the same payment’s other signs', async () => {
+  it('may arrive in any order, late, and at the same time as the poller finds the payment', async () => {
     const charged = await chargeMany(service, 12)
     const payments = []
     for (const { uri } of charged) payments.push(await bank.payQuietly(uri))
@@ -140,7 +140,7 @@ describe('a callback', () => {
     for (const { id } of charged) await expectPaidOnce(id)
   })
 
-  it('is answered only when it is kept', async () => {
+  it('is answered only after it is stored', async () => {
     const { id, uri } = await charge(service)
     const payment = await bank.payQuietly(uri)
     const blocker = await service.db.pool.connect()
@@ -158,7 +158,7 @@ describe('a callback', () => {
     await expectPaidOnce(id)
   })
 
-  it('is not answered 200 when it cannot be kept, and the payment is found all the same', async () => {
+  it('is not answered 200 when it cannot be stored, and the payment is found anyway', async () => {
     const { id, uri } = await charge(service)
     const payment = await bank.payQuietly(uri)
     await service.db.query(sql`alter table callback_inbox rename to inbox_away`)
@@ -170,8 +170,8 @@ describe('a callback', () => {
   })
 })
 
-describe('a callback that is not to be believed', () => {
-  it('for a charge that is not ours, of a payment that never came, ends unconfirmed', async () => {
+describe('a callback that cannot be trusted', () => {
+  it('for another’s charge and a payment that never arrived ends unconfirmed', async () => {
     const [ours, theirs] = [inventedId(), inventedId()]
     await tell(service, { pix: [{ endToEndId: ours, txid: 'f'.repeat(32) }] })
     await tell(service, { pix: [{ endToEndId: theirs, txid: 'anothershopsorder000000000001' }] })
@@ -188,7 +188,7 @@ describe('a callback that is not to be believed', () => {
     await expectUnpaid(id)
   })
 
-  it('with the payment of another transaction pays that one, once and at once, whatever comes after it', async () => {
+  it('with the payment of another transaction pays that one, once and immediately, whatever follows', async () => {
     const [victim, other] = [await charge(service), await charge(service)]
     const payment = await bank.payQuietly(other.uri)
     const before = service.clock.now()
@@ -202,7 +202,7 @@ describe('a callback that is not to be believed', () => {
     await expectUnpaid(victim.id)
   })
 
-  it('is not taken under another address', async () => {
+  it('is refused at another address', async () => {
     const { uri } = await charge(service)
     const pix = [await bank.payQuietly(uri)]
     const [row] = await service.db.query<{ url: string }>(sql`select url from simulator.webhooks`)
@@ -217,7 +217,7 @@ describe('a callback that is not to be believed', () => {
     for (const address of wrong.flatMap((one) => [one, `${one}/pix`])) {
       expect((await service.call(address, { body: { pix }, token: null })).status).toBe(404)
     }
-    // Not even read, however large.
+    // Its body is not even read, whatever its size.
     const tooLarge = { rawBody: `"${'x'.repeat(2_000_000)}"`, token: null }
     expect((await service.call(`${path}x`, tooLarge)).status).toBe(404)
     expect((await service.call(path, { body: { pix }, token: null })).status).toBe(200)
@@ -234,25 +234,25 @@ describe('a callback that is not to be believed', () => {
     expect((await tellRaw(service, body)).status).toBe(422)
   })
 
-  it('is refused when it is larger than any can be', async () => {
+  it('is refused when it is larger than any valid one', async () => {
     const huge = JSON.stringify({ pix: [], more: 'x'.repeat(1024 * 1024) })
     expect((await tellRaw(service, huge)).status).toBe(413)
   })
 
-  it('is answered when it tells of nothing', async () => {
+  it('is answered when it reports nothing', async () => {
     expect(await tell(service, { pix: [] })).toBe(200)
   })
 })
 
 describe('the poller', () => {
-  it('finds the payments that no callback told of', async () => {
+  it('finds the payments without a callback', async () => {
     const charged = await chargeMany(service, 12)
     for (const { uri } of charged) await bank.payQuietly(uri)
     await service.runJob('transactions.poll')
     for (const { id } of charged) await expectPaidOnce(id)
   })
 
-  it('does not let one payment that cannot be booked keep the others waiting, and books it when it can be', async () => {
+  it('does not let one payment that cannot be posted delay the others, and posts it once that is possible', async () => {
     const [bad, thief, good] = [await charge(service), await charge(service), await charge(service)]
     const payment = await bank.payQuietly(bad.uri)
     // Another transaction of this merchant has the same payment: the database will refuse a second one.
@@ -267,7 +267,7 @@ describe('the poller', () => {
     await expectPaidOnce(bad.id)
   })
 
-  it('begins each time where it ended, less a little', async () => {
+  it('starts where the last poll ended, with a small overlap', async () => {
     const before = service.clock.now()
     await service.runJob('transactions.poll')
     const listedUntil = async () =>
@@ -283,8 +283,8 @@ describe('the poller', () => {
 describe('a code that expires', () => {
   const expirationSeconds = 600
 
-  it('fails five minutes after its end and not before, with an event', async () => {
-    // The first is due earlier, so that the check is known to have run.
+  it('fails five minutes after its expiry and not earlier, with an event', async () => {
+    // This one is due earlier, so that the check is known to have run.
     const first = await charge(service, { pix: { expirationSeconds: expirationSeconds / 2 } })
     const { id, uri } = await charge(service, { pix: { expirationSeconds } })
     service.clock.advance(expirationSeconds * 1000 + 5 * minuteMs - 1)
@@ -301,7 +301,7 @@ describe('a code that expires', () => {
     expect(await eventsOf(service, id)).toEqual(['transaction.pix_qrcode_generated', 'transaction.failed'])
   })
 
-  it('is PAID when the payment came in the last moment, though no callback told of it', async () => {
+  it('is PAID when the payment arrived at the last moment without a callback', async () => {
     const { id, uri } = await charge(service, { pix: { expirationSeconds } })
     service.clock.advance(expirationSeconds * 1000 - 1)
     await bank.payQuietly(uri)
@@ -310,7 +310,7 @@ describe('a code that expires', () => {
     await expectPaidOnce(id)
   })
 
-  it('is PAID when a callback comes during the grace', async () => {
+  it('is PAID when a callback arrives during the grace period', async () => {
     const { id, uri } = await charge(service, { pix: { expirationSeconds } })
     const payment = await bank.payQuietly(uri)
     service.clock.advance(expirationSeconds * 1000 + 4 * minuteMs)
@@ -331,7 +331,7 @@ describe('a code that expires', () => {
       service.clock.advance(expirationSeconds * 1000 + 5 * minuteMs)
       await service.runJob('transactions.check')
       await untilStatus(service, id, 'FAILED')
-      // A bank whose clock stands still: for it the code has not expired.
+      // A bank whose clock is stopped: for the bank the code has not expired.
       const payment = await late.payQuietly(uri)
       if (sign === 'callback') await tell(service, { pix: [payment] })
       else {
@@ -347,8 +347,8 @@ describe('a code that expires', () => {
   )
 })
 
-it('is paid before its creation was told: the callback overtakes the commit of its transaction', async () => {
-  // The simulator makes a charge of this amount and answers after the adapter has stopped waiting.
+it('is paid even when the callback arrives before the commit of its transaction', async () => {
+  // The simulator creates a charge of this amount and answers after the adapter has stopped waiting.
   const created = service.call<{ code: string; transactionId: string }>('/transaction', {
     body: { amount: 5_040_504, paymentMethod: 'PIX', pix: {} },
   })

@@ -20,7 +20,7 @@ afterAll(async () => {
   await service.stop()
 })
 
-/** The account that the service knows as its simulated network, named as one of a PSP. */
+/** The service's account at its simulated network, named like one at a PSP. */
 async function set(callbacks: object): Promise<void> {
   const acquirer = {
     name: 'simulator',
@@ -38,7 +38,7 @@ async function set(callbacks: object): Promise<void> {
 
 const ask = async () => await line.runJson<{ url: string }>(['acquirer', 'callback-url', 'simulator'])
 
-it('prints the very address at which the service takes callbacks', async () => {
+it('prints exactly the address at which the service accepts callbacks', async () => {
   await set({})
   const [row] = await service.db.query<{ url: string }>(sql`select url from simulator.webhooks`)
   const { url, ...others } = await ask()
@@ -47,7 +47,7 @@ it('prints the very address at which the service takes callbacks', async () => {
   expect((await service.call(new URL(url).pathname, { body: {}, token: null })).status).toBe(200)
 })
 
-it('knows where the service was last reached, and the simulated network as what is built in', async () => {
+it('uses the address that the service last had, and recognizes the built-in simulated network', async () => {
   const plain = await openCommandLine({ connectionString: service.connectionString })
   const [row] = await service.db.query<{ url: string }>(sql`select url from simulator.webhooks`)
   const { url } = await plain.runJson<{ url: string }>(['acquirer', 'callback-url', 'simulator'])
@@ -57,7 +57,7 @@ it('knows where the service was last reached, and the simulated network as what 
   await plain.stop()
 })
 
-it('prints another one for another version and host, and what a call must show', async () => {
+it('prints another one for another version and host, and what a call must present', async () => {
   await set({})
   const { url: first } = await ask()
   await set({
@@ -76,7 +76,7 @@ it('prints another one for another version and host, and what a call must show',
   expect(text).not.toContain('No PSP can reach')
 })
 
-it('says what to do about a name or a setting that is wrong', async () => {
+it('says what to do about a wrong name or setting', async () => {
   await set({})
   await line.expectFailure(['acquirer', 'callback-url', 'other'], /There is no acquirer other\. .* defines simulator\./)
   await set({ clientCertificate: { sha256: ['abc'] }, version: 0 })

@@ -43,14 +43,14 @@ async function countRefused(reason: string): Promise<number> {
   return Number(value ?? 0)
 }
 
-describe('a call that tells of no payment', () => {
+describe('a call without a payment', () => {
   it.each([
     ['Efí’s test at the registration', '{"evento":"teste_webhook","data_criacao":"2026-03-02T15:00:00.000Z"}'],
     ['an empty object', '{}'],
     ['nothing', ''],
     ['an empty list', '{"pix":[]}'],
     ['a notice of something else', '{"cobsr":[{"txid":"1"}]}'],
-  ])('is answered 200 with nothing, and leaves nothing: %s', async (_, body) => {
+  ])('is answered 200 without a body, and stores nothing: %s', async (_, body) => {
     const before = await countKept()
     expect(await post(body)).toEqual({ status: 200, text: '' })
     expect(await countKept()).toBe(before)
@@ -63,14 +63,14 @@ describe('a callback', () => {
     ['as a form', { 'content-type': 'application/x-www-form-urlencoded' }],
     ['with a character set', { 'content-type': 'application/json;charset=UTF-8' }],
     ['as nothing', {}],
-  ])('is read as JSON when it comes %s', async (_, headers) => {
+  ])('is read as JSON when it is sent %s', async (_, headers) => {
     const { id, uri } = await charge(service)
     const payment = await bank.payQuietly(uri)
     expect((await post(JSON.stringify({ pix: [payment] }), headers)).status).toBe(200)
     await untilStatus(service, id, 'PAID')
   })
 
-  it('is read wherever a query is put by a PSP that appends /pix to the end of the address', async () => {
+  it('is read when a PSP appends /pix after the query of the address', async () => {
     const { id, uri } = await charge(service)
     const body = JSON.stringify({ pix: [await bank.payQuietly(uri)] })
     const answer = await request(`${url}?ignorar=/pix`, { method: 'POST', body })
@@ -79,7 +79,7 @@ describe('a callback', () => {
     await untilStatus(service, id, 'PAID')
   })
 
-  it('of another key than ours is passed over and counted, and the payment beside it is booked', async () => {
+  it('for another key than ours is skipped and counted, and the payment next to it is posted', async () => {
     const { id, uri } = await charge(service)
     const payment = await bank.payQuietly(uri)
     const foreign = { ...payment, endToEndId: newEndToEndId(), chave: 'someone@else.example' }
@@ -94,7 +94,7 @@ describe('a callback', () => {
     expect(await countRefused('other_key')).toBe(before + 2)
   })
 
-  it('of thousands of payments is kept, each once', async () => {
+  it('with thousands of payments is stored, each payment once', async () => {
     const mark = `E${randomBytes(4).toString('hex')}`
     const pix = Array.from({ length: 10_000 }, (_, index) => ({
       endToEndId: mark + String(index % 9_000).padStart(32 - mark.length, '0'),
@@ -105,7 +105,7 @@ describe('a callback', () => {
     expect(await countKept(`${mark}%`)).toBe(9_000)
   })
 
-  it('of every wrong type is answered, and keeps only what is a payment', async () => {
+  it('with every wrong type is answered, and only payments are stored', async () => {
     const endToEndId = newEndToEndId()
     const before = await countRefused('unreadable_entry')
     const odd = [
@@ -140,18 +140,18 @@ describe('a callback', () => {
     ['deep objects', `${'{"pix":'.repeat(100_000)}1${'}'.repeat(100_000)}`],
     ['a prototype', '{"__proto__":{"pix":[]},"pix":[{"constructor":{"prototype":{}}}]}'],
     ['bytes that are no text', '{"pix":["\ud800'],
-  ])('made to break its reader is refused: %s', async (_, body) => {
+  ])('crafted to break the parser is refused: %s', async (_, body) => {
     const before = await countKept()
     expect((await post(body)).status).toBe(422)
     expect(await countKept()).toBe(before)
   })
 })
 
-it('of somebody who makes up more than can be looked into is refused until there is room', async () => {
+it('is refused while an attacker’s made-up callbacks fill the inbox, until there is capacity', async () => {
   await service.db.query(sql`
     insert into callback_inbox (acquirer, event_key, end_to_end, received_at, state, look_at)
     select 'simulator', 'made up ' || n, 'E', now(), 'received', 'infinity' from generate_series(1, ${openNoticesMax}) n`)
-  // A process that has counted lets in as many as there was room for. Another one counts at its first callback.
+  // A process accepts callbacks up to the capacity that it last counted. Another process counts at its first callback.
   const { connectionString, db, clock } = service
   const other = await startTestService({ database: { connectionString, db }, clock })
   const [row] = await db.query<{ url: string }>(sql`select url from simulator.webhooks`)

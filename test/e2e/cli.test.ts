@@ -14,9 +14,9 @@ import { askForToken, registerShop } from '../support/token.ts'
 type Ran = { code: number; stdout: string; stderr: string }
 type Made = { clientId: string; clientSecret: string; webhookSecret: string; merchantId: string }
 
-/** The service that the commands are run beside, with the time that they have. */
+/** The service on the commands' database, with the commands' time. */
 let service: TestService
-/** Where the commands run: a folder without a .env. */
+/** The working directory of the commands: a folder without a .env file. */
 let folder: string
 
 beforeAll(async () => {
@@ -28,7 +28,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** Runs the compiled program in a process of its own. */
+/** Runs the compiled program in a separate process. */
 async function run(args: string[], environment: Record<string, string> = {}): Promise<Ran> {
   const main = join(inject('build'), 'src/cli/main.js')
   const env = { PATH: process.env.PATH, DATABASE_URL: service.connectionString, ...environment }
@@ -39,14 +39,14 @@ async function run(args: string[], environment: Record<string, string> = {}): Pr
   })
 }
 
-/** Runs it with `--json`: nothing but JSON is on standard output then, and nothing on standard error. */
+/** Runs it with `--json`: standard output has only JSON, and standard error is empty. */
 async function runJson<Answer>(args: string[], environment?: Record<string, string>): Promise<Answer> {
   const { code, stdout, stderr } = await run([...args, '--json'], environment)
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   return JSON.parse(stdout)
 }
 
-/** It failed, and said so where errors belong, in a sentence that says what to do. */
+/** The command failed, with a message on standard error that says what to do. */
 async function expectFailure(args: string[], message: string | RegExp, environment?: Record<string, string>) {
   const { code, stdout, stderr } = await run(args, environment)
   expect({ code, stdout }, stderr).toEqual({ code: 1, stdout: '' })
@@ -54,13 +54,13 @@ async function expectFailure(args: string[], message: string | RegExp, environme
   expect(stderr).not.toMatch(/^\s+at .*:\d+:\d+/m)
 }
 
-/** The service follows the time of the commands, which is the real one. */
+/** The service follows the time of the commands, which is the real time. */
 function catchUp(): void {
   service.clock.set(new Date())
 }
 
 describe('guiche client create', () => {
-  it('makes a client that gets a token at once, with all scopes', async () => {
+  it('creates a client that gets a token immediately, with all scopes', async () => {
     const made = await runJson<Made>(['client', 'create', '--name', 'Loja São João', '--client-id', 'loja-1'])
     expect(made).toEqual({
       merchantId: expect.stringMatching(/^[0-9a-f-]{36}$/),
@@ -72,7 +72,7 @@ describe('guiche client create', () => {
     expect((await service.call('/withdrawal', { token })).status).toBe(200)
   })
 
-  it('shows a person the same, and says that it is shown once', async () => {
+  it('prints the same for people, and says that it is shown once', async () => {
     const named = ['--scopes', 'transaction.read,balance.read']
     const { code, stdout, stderr } = await run(['client', 'create', '--name', 'Loja', ...named])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -84,7 +84,7 @@ describe('guiche client create', () => {
     expect(body.scope).toBe('transaction.read,balance.read')
   })
 
-  it('refuses what is missing, malformed or there already', async () => {
+  it('refuses what is missing, malformed or exists already', async () => {
     await registerShop(service, { clientId: 'taken' })
     await Promise.all([
       expectFailure(['client', 'create'], /required option '--name <name>' not specified/),
@@ -97,7 +97,7 @@ describe('guiche client create', () => {
     await expectFailure(['client', 'create', '--name', 'x', '--scopes', 'all'], /Valid scopes: transaction\.read, /)
   })
 
-  it('wants the identifier that the provider knows, and shows no secret, where a provider has the secrets', async () => {
+  it('requires the provider’s identifier, and shows no secret, when an external provider has the secrets', async () => {
     const environment = { AUTH_ISSUER: 'https://sso.example.com/realms/shops', AUTH_AUDIENCE: 'guiche' }
     await expectFailure(['client', 'create', '--name', 'x'], /with --client-id/, environment)
     const made = await runJson(['client', 'create', '--name', 'x', '--client-id', 'known-there'], environment)
@@ -127,7 +127,7 @@ describe('guiche client list', () => {
 })
 
 describe('guiche client rotate-secret', () => {
-  it('makes a second secret, and with --overlap-hours 0 ends the first now', async () => {
+  it('creates a second secret, and ends the first immediately with --overlap-hours 0', async () => {
     const made = await registerShop(service)
     const rotated = await runJson<Made & { formerExpiresAt: string }>(['client', 'rotate-secret', made.clientId])
     expect(Object.keys(rotated)).toEqual(['clientId', 'clientSecret', 'formerExpiresAt'])
@@ -145,7 +145,7 @@ describe('guiche client rotate-secret', () => {
     }
   })
 
-  it('makes a new webhook secret with --webhook, and leaves the client secret alone', async () => {
+  it('creates a new webhook secret with --webhook, and keeps the client secret', async () => {
     const made = await registerShop(service)
     const rotated = await runJson<Made>(['client', 'rotate-secret', made.clientId, '--webhook'])
     expect(Object.keys(rotated)).toEqual(['clientId', 'webhookSecret', 'formerExpiresAt'])
@@ -154,7 +154,7 @@ describe('guiche client rotate-secret', () => {
     await fetchToken(service.baseUrl, made)
   })
 
-  it('says until when the former one is good, and what to do about a client that there is not', async () => {
+  it('says until when the former one is valid, and what to do about an unknown client', async () => {
     const made = await registerShop(service)
     const { stdout } = await run(['client', 'rotate-secret', made.clientId])
     expect(stdout).toMatch(/Store it now: it is not shown again\. The former one is valid until \d{4}-\S+Z\.\n$/)
@@ -169,7 +169,7 @@ describe('guiche client rotate-secret', () => {
 })
 
 describe('guiche client revoke', () => {
-  it('shuts a client out, which the list shows and a rotation lifts', async () => {
+  it('revokes a client, which the list shows and a rotation undoes', async () => {
     const made = await registerShop(service)
     catchUp()
     const token = await fetchToken(service.baseUrl, made)
@@ -189,7 +189,7 @@ describe('guiche client revoke', () => {
     await fetchToken(service.baseUrl, rotated)
   })
 
-  it('leaves the secrets with --tokens-only, and says what follows', async () => {
+  it('keeps the secrets with --tokens-only, and says what follows', async () => {
     const made = await registerShop(service)
     const tokens = await run(['client', 'revoke', made.clientId, '--tokens-only'])
     expect(tokens.stdout).toMatch(/^revoked +tokens$/m)
@@ -214,7 +214,7 @@ describe('guiche migrate', () => {
 })
 
 describe('keys', () => {
-  it('guiche secret-key prints one, another each time, and nothing else', async () => {
+  it('guiche secret-key prints a new key each time, and nothing else', async () => {
     const [one, other] = await Promise.all([run(['secret-key']), run(['secret-key'])])
     for (const { stdout, stderr } of [one, other]) {
       expect(stdout).toMatch(/^[\w-]{43}\n$/)
@@ -224,7 +224,7 @@ describe('keys', () => {
     expect(one.stdout).not.toBe(other.stdout)
   })
 
-  it('guiche rotate-signing-key makes the key that signs from then on', async () => {
+  it('guiche rotate-signing-key creates the key that signs from then on', async () => {
     const { stdout, stderr } = await run(['rotate-signing-key'])
     expect(stderr).toBe('')
     const [, kid] = /^kid {2}([\w-]+)\n\nRunning services use it within a minute\./.exec(stdout) ?? []
@@ -235,8 +235,8 @@ describe('keys', () => {
   })
 })
 
-describe('what is wrong', () => {
-  it('with the configuration is listed in full', async () => {
+describe('an error', () => {
+  it('of the configuration is listed in full', async () => {
     await expectFailure(
       ['client', 'list'],
       /The configuration is not valid:\n {2}- PORT must be a whole number\n {2}- LOG_LEVEL must be one of debug.*\n {2}- BASE_URL must be a URL/,
@@ -244,7 +244,7 @@ describe('what is wrong', () => {
     )
   })
 
-  it('with the database is said with what to look at, and without its password', async () => {
+  it('of the database is reported with what to check, and without its password', async () => {
     const closed = { DATABASE_URL: 'postgres://shop:secret-password@127.0.0.1:1/guiche' }
     const { stderr, code } = await run(['client', 'list'], closed)
     expect(code).toBe(1)
@@ -259,7 +259,7 @@ describe('what is wrong', () => {
     })
   })
 
-  it('with the secret key is said', async () => {
+  it('of the secret key is reported', async () => {
     const environment = { SECRET_KEY: newSecretKey() }
     await expectFailure(
       ['client', 'list'],
@@ -268,14 +268,14 @@ describe('what is wrong', () => {
     )
   })
 
-  it('with the command is said, with those that there are', async () => {
+  it('of the command is reported with the existing commands', async () => {
     await expectFailure(['cliant'], /unknown command 'cliant'\n\(Did you mean client\?\)/)
     await expectFailure(['client', 'list', '--jsn'], /unknown option '--jsn'\n\(Did you mean --json\?\)/)
   })
 })
 
-describe('what there is to know', () => {
-  it('is told by --help and --version', async () => {
+describe('help', () => {
+  it('is printed by --help and --version', async () => {
     const { version } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string }
     expect((await run(['--version'])).stdout).toBe(`${version}\n`)
     const { code, stdout } = await run(['client', '--help'])

@@ -47,7 +47,7 @@ describe('metadata', () => {
     expect(refusedFields(await post(smallestTransaction({ metadata })))).toEqual(['metadata'])
   })
 
-  it('comes back as it came, in its order, whatever its names are', async () => {
+  it('is returned unchanged, in its order, whatever its names are', async () => {
     const metadata = {
       z: 1,
       a: [1.5, -0.1, 1e21, null, false],
@@ -75,7 +75,7 @@ describe('metadata', () => {
     },
   )
 
-  it('may hold the largest numbers that stay as they are', async () => {
+  it('may contain the largest numbers that keep their value', async () => {
     const metadata = '{"a":9007199254740992,"b":-9007199254740991,"c":1e21,"d":1.50,"e":100.0}'
     const created = await service.call<Created>('/transaction', {
       rawBody: `{"amount":1,"paymentMethod":"PIX","pix":{},"metadata":${metadata}}`,
@@ -84,7 +84,7 @@ describe('metadata', () => {
     expect((await fetchOne(created.body.id)).body.metadata).toEqual(JSON.parse(metadata))
   })
 
-  it('may have fields that are named like what every object has', async () => {
+  it('may have fields named like properties of every object', async () => {
     const metadata = '{"__proto__":{"amount":7},"constructor":{"prototype":{"polluted":true}},"toString":1}'
     const key = '"idempotencyKey":"prototype-0001"'
     const rawBody = `{"amount":1,"paymentMethod":"PIX","pix":{},${key},"metadata":${metadata}}`
@@ -127,11 +127,11 @@ describe('a field', () => {
     expect(answer.body.detail).toBe('amount must be an integer number of cents, in plain digits: 2590 for R$ 25.90.')
   })
 
-  it('that is not known may hold any number', async () => {
+  it('that is unknown may have any number', async () => {
     expect((await postRaw(raw('"unknown":1.50,"other":{"deep":12345678901234567890}'))).status).toBe(201)
   })
 
-  it('that is optional may be null, which is the same as to leave it out', async () => {
+  it('that is optional may be null, which means the same as leaving it out', async () => {
     const key = { idempotencyKey: 'null-is-absent-1' }
     const address = {
       zipCode: '01310-100',
@@ -164,14 +164,14 @@ describe('a field', () => {
     const inHeader = await post({ ...body, idempotencyKey: null }, { 'idempotency-key': key.idempotencyKey })
     expect(inHeader.text).toBe(absent.text)
 
-    // What is needed may not be, and in free-form data null is a value.
+    // A required field may not be null, and in free-form data null is a value.
     const needed = { amount: null, pix: null, address: { ...address, country: null } }
     expect(refusedFields(await post(smallestTransaction(needed)))).toEqual(['amount', 'address.country', 'pix'])
     const kept = await post(smallestTransaction({ metadata: { a: null } }))
     expect((await fetchOne(kept.body.id)).body.metadata).toEqual({ a: null })
   })
 
-  it('that is not known is named where the body is refused anyway, with the one that was meant', async () => {
+  it('that is unknown is named with the intended field when the body is refused anyway', async () => {
     const body = {
       ammount: 100,
       paymentMethod: 'PIX',
@@ -191,7 +191,7 @@ describe('a field', () => {
     expect(errors[0]).toMatchObject({ field: 'amount', code: 'required' })
   })
 
-  it('that is an object says what is in one', async () => {
+  it('that must be an object is refused with the object’s fields', async () => {
     const answer = await service.call<Problem>('/withdrawal', {
       body: { amount: 100, method: 'PIX', pixKey: 'a@b.co' },
     })
@@ -225,14 +225,14 @@ describe('a body', () => {
     expect([answer.status, answer.body.code]).toEqual([422, 'malformed_json'])
   })
 
-  it('that is malformed says where', async () => {
+  it('that is malformed is refused with the position', async () => {
     const answer = await postRaw('{\n  "amount": 100,\n  paymentMethod: "PIX"\n}')
     expect(answer.body.detail).toBe(
       'The body is not valid JSON at line 3, column 3: the name of a field is expected, in double quotes.',
     )
   })
 
-  it('may have unknown fields that are named like what every object has', async () => {
+  it('may have unknown fields named like properties of every object', async () => {
     const answer = await postRaw(`{"__proto__":{"amount":"x"},"constructor":{"prototype":{"a":1}},${json.slice(1)}`)
     expect(answer.status).toBe(201)
     expect(refusedFields(await postRaw('{"__proto__":{"amount":1,"paymentMethod":"PIX","pix":{}}}'))).toContain(
@@ -244,7 +244,7 @@ describe('a body', () => {
     expect(refusedFields(await postRaw(rawBody))).toEqual([''])
   })
 
-  it('that was not sent at all is no request', async () => {
+  it('that was not sent is not a request', async () => {
     expect(refusedFields(await service.call('/transaction', { method: 'POST' }))).toEqual([''])
   })
 
@@ -261,7 +261,7 @@ describe('a body', () => {
     }
   })
 
-  it('with more items than there may be is refused after the first of them were looked at', async () => {
+  it('with more items than allowed is refused after only the first were checked', async () => {
     const answer = await postRaw(`{"items":[${Array(20_000).fill('{}').join()}]}`)
     const errors = answer.body.errors ?? []
     expect(errors).toContainEqual(expect.objectContaining({ field: 'items', code: 'too_many' }))

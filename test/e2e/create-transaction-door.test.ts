@@ -7,7 +7,7 @@ import { smallestTransaction, startTestService, type TestService } from '../supp
 import { text } from '../support/transaction-fields.ts'
 
 let service: TestService
-/** The same database, with every limit and check of a service that faces the internet. */
+/** The same database, with every limit and check of a service on the internet. */
 let strictService: TestService
 
 beforeAll(async () => {
@@ -30,7 +30,7 @@ afterAll(async () => {
 const post = async (body: unknown, headers: Record<string, string> = {}) =>
   await service.call<Problem>('/transaction', { body, headers })
 
-/** Sends text over a bare connection and gives back all that is answered. */
+/** Sends text over a plain connection and returns the whole answer. */
 async function exchange(baseUrl: string, sent: string): Promise<string> {
   const { hostname, port } = new URL(baseUrl)
   const socket = connect(Number(port), hostname)
@@ -49,13 +49,13 @@ describe('webhookUrl', () => {
     'https://10.0.0.1/hook',
     'https://[::1]/hook',
     'https://shop/hook',
-    // An address has no top-level domain.
+    // An address without a top-level domain.
     'https://8.8.8.8/hook',
     'https://[2606:4700:4700::1111]/hook',
     'https://shop.example.com:22/hook',
   ]
 
-  it.each(urls)('may be %s only where private addresses are allowed', async (webhookUrl) => {
+  it.each(urls)('may be %s only if private addresses are allowed', async (webhookUrl) => {
     const body = smallestTransaction({ webhookUrl })
     expect((await post(body)).status).toBe(201)
     strictService.clock.advance(1000)
@@ -71,7 +71,7 @@ describe('webhookUrl', () => {
   })
 })
 
-describe('the door', () => {
+describe('routing and limits', () => {
   it.each([
     ['DELETE', '/transaction', 'GET, HEAD, POST'],
     ['PUT', '/transaction', 'GET, HEAD, POST'],
@@ -91,7 +91,7 @@ describe('the door', () => {
     }
   })
 
-  it('shows a browser at its root where to go', async () => {
+  it('redirects or links a browser from its root', async () => {
     const answer = await service.call('/', { token: null })
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
     expect(answer.text).toContain('href="docs"')
@@ -123,13 +123,13 @@ describe('the door', () => {
     ['POST', '/transaction/', 'leave out the slash at the end, as in /transaction.'],
     ['GET', '/health', 'there is /health/live, /health/ready.'],
     ['GET', '/wp-login.php', 'There is nothing at this address. /docs lists all addresses.'],
-  ])('suggests to %s %s what was meant', async (method, path, suggestion) => {
+  ])('suggests the intended route for %s %s', async (method, path, suggestion) => {
     const answer = await service.call<Problem>(path, { method })
     expect(answer.status).toBe(404)
     expect(answer.body.detail).toContain(suggestion)
   })
 
-  it('says of an id that is missing that it is', async () => {
+  it('says that an id is missing', async () => {
     const answer = await service.call<Problem>('/transaction/')
     expect(refusedFields(answer)).toEqual(['id'])
     expect(answer.body.detail).toBe('id is empty: add one, or leave out the slash at the end.')
@@ -142,7 +142,7 @@ describe('the door', () => {
     '/docs/static/%00',
     '/guide/%00',
     '/guide/..%2f..%2fpackage.json',
-  ])('answers %s with 404 or 400, and not as an error of its own', async (path) => {
+  ])('answers %s with 404 or 400, and not as a server error', async (path) => {
     const { hostname, port } = new URL(service.baseUrl)
     const answer = await exchange(
       service.baseUrl,
@@ -160,11 +160,11 @@ describe('the door', () => {
     expect(answer).toMatch(/^HTTP\/1.1 400 /)
     expect(answer).toContain('x-request-id: no-host-1')
     expect(answer).toContain('"detail":"Send the header Host')
-    // HTTP/1.0 knew none.
+    // HTTP/1.0 has no Host header.
     expect(await exchange(service.baseUrl, 'GET /health/live HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1.1 200 /)
   })
 
-  it.each(['gzip', 'GZIP', 'br', 'identity, gzip'])('takes no body in Content-Encoding: %s', async (encoding) => {
+  it.each(['gzip', 'GZIP', 'br', 'identity, gzip'])('refuses a body with Content-Encoding: %s', async (encoding) => {
     const answer = await post(smallestTransaction(), { 'content-encoding': encoding })
     expect([answer.status, (answer.body as Problem).code]).toEqual([415, 'unsupported_media_type'])
     expect([answer.headers.get('accept-encoding'), (answer.body as Problem).detail]).toEqual([
@@ -210,7 +210,7 @@ describe('the door', () => {
     }
   })
 
-  it.each([text(129), 'a b', '"quoted"', 'é', ''])('makes one where it was %j', async (id) => {
+  it.each([text(129), 'a b', '"quoted"', 'é', ''])('creates one if it was %j', async (id) => {
     const answer = await post(smallestTransaction({ amount: 0 }), { 'x-request-id': id })
     expect(answer.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
     expect((answer.body as unknown as Problem).requestId).toBe(answer.headers.get('x-request-id'))
@@ -219,7 +219,7 @@ describe('the door', () => {
   it.each([
     ['no token', null, 401, 'missing_token'],
     ['a token that is none', 'nonsense', 401, 'invalid_token'],
-  ])('opens to nobody with %s', async (_, token, status, code) => {
+  ])('refuses requests with %s', async (_, token, status, code) => {
     const answer = await service.call<Problem>('/transaction', { body: smallestTransaction(), token })
     expect([answer.status, answer.body.code]).toEqual([status, code])
     expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer /)
@@ -238,7 +238,7 @@ describe('the door', () => {
     expect(answer.headers.get('www-authenticate')).toContain('error_description="The access token is not valid"')
   })
 
-  it('opens to no token without the scope', async () => {
+  it('refuses a token without the scope', async () => {
     const reader = await addTestClient(service, ['transaction.read'])
     const answer = await service.call<Problem>('/transaction', { body: smallestTransaction(), token: reader.token })
     expect([answer.status, answer.body.code]).toEqual([403, 'insufficient_scope'])
@@ -251,7 +251,7 @@ describe('the query', () => {
     ['limit=10', 'is not known here. Known are startDate, endDate, status,'],
     ['status[]=PAID', 'is not known here: for several values repeat status, as in status=…&status=…'],
     ['perPage=10&perPage=20', 'may be sent only once'],
-  ])('%s is refused with what is known', async (query, message) => {
+  ])('%s is refused with the known parameters', async (query, message) => {
     const answer = await service.call<Problem & { errors: { message: string }[] }>(`/transaction?${query}`)
     expect(answer.status).toBe(422)
     expect(answer.body.errors).toHaveLength(1)
@@ -268,7 +268,7 @@ describe('the rate limit', () => {
   const call = async (body: unknown, token: string) =>
     await strictService.call<Problem>('/transaction', { body, token })
 
-  it('lets a burst in, then says when to come back', async () => {
+  it('allows a burst, then says when to retry', async () => {
     const client = await addTestClient(service)
     const remaining: (string | null)[] = []
     for (let taken = 0; taken < 3; taken++) {
@@ -291,7 +291,7 @@ describe('the rate limit', () => {
     expect((await call(smallestTransaction(), client.token)).status).toBe(429)
   })
 
-  it('counts reads of a merchant apart from creates, over all routes', async () => {
+  it('counts a merchant’s reads separately from creates, over all routes', async () => {
     const client = await addTestClient(service)
     const read = async (path: string) => await strictService.call<Problem>(path, { token: client.token })
     for (const path of ['/transaction', '/withdrawal', '/balance', '/event']) {
@@ -306,12 +306,12 @@ describe('the rate limit', () => {
     expect((await read('/transaction')).status).toBe(200)
   })
 
-  it('says nothing where there is none', async () => {
+  it('sends no headers without a limit', async () => {
     expect((await post(smallestTransaction())).headers.get('ratelimit')).toBeNull()
   })
 })
 
-it('uses up no idempotency key on a refusal', async () => {
+it('uses no idempotency key on a refusal', async () => {
   const idempotencyKey = 'order-refused-1'
   const body = smallestTransaction({ idempotencyKey })
   const reader = await addTestClient(service, ['transaction.read'])
@@ -335,7 +335,7 @@ it('uses up no idempotency key on a refusal', async () => {
   expect([created.status, created.headers.get('idempotent-replayed')]).toEqual([201, null])
 })
 
-it('finds a connection however many lists of another merchant wait', async () => {
+it('gets a connection however many lists of another merchant wait', async () => {
   const another = await addTestClient(service)
   let release = () => {}
   const released = new Promise<void>((resolve) => {
@@ -345,7 +345,7 @@ it('finds a connection however many lists of another merchant wait', async () =>
   const isLocked = new Promise<void>((resolve) => {
     started = resolve
   })
-  // Every list reads it, and no create does.
+  // Every list reads this table, and no create does.
   const holding = service.db.transaction(async (tx) => {
     await tx.query(sql`lock table refunds in access exclusive mode`)
     started()

@@ -36,7 +36,7 @@ describe('a request', () => {
     },
   )
 
-  it.each(fields)('may not have as $field what its row forbids', async ({ field, refused }) => {
+  it.each(fields)('refuses invalid values of $field', async ({ field, refused }) => {
     const before = await countTransactions(service.db)
     for (const value of refused) {
       const answer = await post(withMember(fullTransaction(), field, value))
@@ -45,7 +45,7 @@ describe('a request', () => {
     expect(await countTransactions(service.db)).toBe(before)
   })
 
-  it('may be the smallest there is', async () => {
+  it('may have only the required fields', async () => {
     const { status, body } = await post(smallestTransaction())
     expect(status).toBe(201)
     expect((await fetchOne(body.id)).body).toMatchObject({ isInfoProduct: true })
@@ -55,13 +55,13 @@ describe('a request', () => {
     [{ isInfoProduct: false }, ['address']],
     [{ isInfoProduct: true }, []],
     [{}, []],
-  ])('with %j needs %j besides', async (more, missing) => {
+  ])('with %j also needs %j', async (more, missing) => {
     const answer = await post(smallestTransaction(more))
     if (missing.length === 0) expect(answer.status).toBe(201)
     else expect(refusedFields(answer)).toEqual(missing)
   })
 
-  it('is told of all its faults at once', async () => {
+  it('is refused with all its errors at once', async () => {
     const answer = await post({
       amount: '10',
       isInfoProduct: false,
@@ -90,7 +90,7 @@ describe('a request', () => {
     ])
   })
 
-  it('is refused without a word of what it said', async () => {
+  it('is refused without repeating its values', async () => {
     const secret = 'Zq7-secret'
     let body = fullTransaction()
     for (const { field } of fields.filter(({ accepted }) => accepted.length > 0)) {
@@ -109,7 +109,7 @@ describe('a request', () => {
     }
   })
 
-  it('may name members that are not known: they are ignored and not kept', async () => {
+  it('may have unknown fields, which are ignored and not stored', async () => {
     const more = { $gte: 1, unknownMember: 'kept-nowhere' }
     const full = fullTransaction()
     const customer = { ...(full.customer as object), ...more }
@@ -132,7 +132,7 @@ describe('a request', () => {
 })
 
 describe('the answer', () => {
-  it('has exactly the members of the interface', async () => {
+  it('has exactly the fields of the interface', async () => {
     const created = await post(smallestTransaction({ amount: 2590, externalCode: 'order-0042' }))
     expect(created.status).toBe(201)
     expect(created.headers.get('content-type')).toBe('application/json; charset=utf-8')
@@ -154,7 +154,7 @@ describe('the answer', () => {
     expect(location).toBe(`${service.baseUrl}/transaction/${created.body.id}`)
   })
 
-  it('leaves out an externalCode that was not given', async () => {
+  it('leaves out an externalCode that was not sent', async () => {
     expect(Object.keys((await post(smallestTransaction())).body)).toEqual([
       'id',
       'amount',
@@ -164,12 +164,12 @@ describe('the answer', () => {
     ])
   })
 
-  it('tells the expiry that was asked for', async () => {
+  it('has the requested expiry', async () => {
     const { body } = await post(smallestTransaction({ pix: { expirationSeconds: 60 } }))
     expect(body.pixResponse.expirationDate).toBe(new Date(service.clock.now().getTime() + 60_000).toISOString())
   })
 
-  it('stands for what was stored: documents bare, quantity 1 by default, birthdate kept but not shown', async () => {
+  it('shows what was stored: documents without punctuation, quantity 1 by default, birthdate stored but not shown', async () => {
     const body = withMember(fullTransaction(), 'items[0].quantity', undefined)
     const { id } = (await post(body)).body
     const { customer, seller, pix: _, ...others } = body

@@ -31,10 +31,10 @@ beforeAll(async () => {
   await payOne(service, 5000)
   const changed = await payOne(service, 2000)
   const gone = await payOne(service, 3000)
-  // The bank's own books, as if it had made a mistake.
+  // The bank's own records, changed as if it had made a mistake.
   await service.db.query(sql`update simulator.pix set amount = 1900 where end_to_end_id = ${changed.endToEnd}`)
   await service.db.query(sql`delete from simulator.pix where end_to_end_id = ${gone.endToEnd}`)
-  // It closes the day before as soon as it starts, and has done so by its first day's end.
+  // It closes the previous day when it starts, which is done before its first day ends.
   await eventually(async () => (await service.db.query(sql`select from closed_days`)).length === 1)
   service.clock.advance(24 * 60 * 60_000)
   const token = await fetchToken(service.baseUrl, service.sandbox)
@@ -71,7 +71,7 @@ async function actionsOf(recordId: string) {
     select actor, action, details from audit_log where record_id = ${recordId} order by id`)
 }
 
-/** Asks for long work, and waits for its end. */
+/** Requests long work, and waits for its end. */
 async function untilDone(path: string, body: object): Promise<AskedView> {
   const asked = await send<{ id: string }>(people.finance, path, body)
   expect(asked.status, asked.text).toBe(202)
@@ -117,7 +117,7 @@ describe('who may', () => {
     [`/orphan/${id}/return`],
   ]
 
-  it('read the books of all: the operator’s who read, and no merchant’s people', async () => {
+  it('read the ledger of all merchants: the operator’s readers, and no merchant’s people', async () => {
     for (const path of readings) {
       const statuses = Object.fromEntries(
         await Promise.all(
@@ -133,7 +133,7 @@ describe('who may', () => {
     }
   })
 
-  it('decide: admin and finance of the operator alone', async () => {
+  it('decide: only admin and finance of the operator', async () => {
     for (const [path, body] of decisions) {
       for (const role of ['support', 'reader', 'owner', 'financeOfMerchant'] as const)
         expect((await send(people[role], path, body)).status, `${role} ${path}`).toBe(403)
@@ -164,13 +164,13 @@ describe('who may', () => {
       (await get<{ data: FeeView[] }>(person, `/fee?clientId=${service.sandbox.clientId}`)).body.data.length
     expect(await feesOf(people.reader)).toBe(1)
     expect(await feesOf(people.financeOfMerchant)).toBe(1)
-    // Whatever they name.
+    // Whatever merchant they name.
     expect(await feesOf(people.stranger)).toBe(0)
   })
 })
 
-describe('the books', () => {
-  it('add up to zero, of all together and of one client, now and before', async () => {
+describe('the ledger', () => {
+  it('adds up to zero, for all and for one merchant, now and in the past', async () => {
     const all = await get<LedgerView>(people.reader, '/ledger')
     expect(all.body).toMatchObject({
       accounts: { available: 10_000, acquirer: -10_000 },
@@ -187,7 +187,7 @@ describe('the books', () => {
     expect((await get(people.reader, '/ledger?clientId=nobody')).status).toBe(404)
   })
 
-  it('lead from a refund’s entry to its transaction, and a stranger nowhere', async () => {
+  it('leads from a refund’s entry to its transaction, and from a foreign one nowhere', async () => {
     const { id } = await payOne(service, 700)
     const refundId = await refund(service, id)
     await untilRefund(service, id, refundId, 'REFUNDED')
@@ -201,8 +201,8 @@ describe('the books', () => {
   })
 })
 
-describe('a comparison by hand', () => {
-  it('is done by the worker, and tells what it found', { timeout: 300_000 }, async () => {
+describe('a manual reconciliation', () => {
+  it('is run by the worker, and returns its findings', { timeout: 300_000 }, async () => {
     const { from, to } = windowOf(day)
     const done = await untilDone('/reconciliation/run', { acquirer: 'simulator', from, to })
     expect(done.run).toMatchObject({
@@ -224,13 +224,13 @@ describe('a comparison by hand', () => {
     expect(action?.actor).toBe(`user:${people.finance.email}`)
   })
 
-  it('is begun again by another process where one ended in the middle', { timeout: 300_000 }, async () => {
+  it('is restarted by another process after an interruption', { timeout: 300_000 }, async () => {
     const { from, to } = windowOf(day)
     const runId = randomUUID()
     await service.db.query(sql`
       insert into reconciliation_runs (id, acquirer, kind, starts_at, ends_at, started_at, state)
       values (${runId}, 'simulator', 'manual', ${from}, ${to}, ${service.clock.now()}, 'running')`)
-    // It had read something that is nowhere by now.
+    // It had read an id that no longer exists.
     await service.db.query(sql`
       insert into reconciliation_pairs (run_id, subject, key, there_amount, there_at, there_state)
       values (${runId}, 'payment', 'E0', 1, ${from}, 'done')`)
@@ -244,7 +244,7 @@ describe('a comparison by hand', () => {
     expect(await service.db.query(sql`select from reconciliation_pairs where run_id = ${runId}`)).toEqual([])
   })
 
-  it('is refused where it is none', async () => {
+  it('is refused when it is invalid', async () => {
     const { from, to } = windowOf(day)
     const asked = async (body: object) => (await send(people.finance, '/reconciliation/run', body)).status
     expect(await asked({ acquirer: 'simulator', from: to, to: from })).toBe(422)
@@ -253,8 +253,8 @@ describe('a comparison by hand', () => {
   })
 })
 
-describe('a difference', () => {
-  it('is shown with the very entry that its confirmation posts, once, though two confirm it at once', async () => {
+describe('a discrepancy', () => {
+  it('is shown with the exact entry that its confirmation posts, once, even when two confirm it concurrently', async () => {
     const [difference] = (await listDifferences('open', '&class=amount')).data
     expect(difference).toMatchObject({
       ...{ there: { amount: 1900 }, here: { amount: 2000 }, proposal: { action: 'correct', cents: -100 } },
@@ -284,7 +284,7 @@ describe('a difference', () => {
     expect(decided).toMatchObject([{ id, state: 'confirmed', decidedBy: expect.stringMatching(/^user:/) }])
   })
 
-  it('is let stand with a reason, and with none it is not', async () => {
+  it('is dismissed with a reason, and not without one', async () => {
     const [{ id } = { id: '' }] = (await listDifferences('open', '&class=missing_there')).data
     const path = `/reconciliation/difference/${id}/dismissal`
     expect((await send(people.finance, path)).status).toBe(422)
@@ -299,7 +299,9 @@ describe('a difference', () => {
 describe('a day', () => {
   const pathOf = (name = 'simulator') => `/reconciliation/day/${name}/${day}`
 
-  it('is closed by hand, and its statement is for whoever has the keys', { timeout: 300_000 }, async () => {
+  it('is closed manually, and its statement can be verified by anyone with the keys', {
+    timeout: 300_000,
+  }, async () => {
     const done = await untilDone('/reconciliation/day', { acquirer: 'simulator', day })
     expect(done).toMatchObject({ version: 1, run: { kind: 'daily', state: 'complete' } })
     const days = await get<{ total: number; data: object[] }>(people.reader, '/reconciliation/day')
@@ -316,7 +318,7 @@ describe('a day', () => {
     expect(await verifyStatement(file.text, keys.body)).toMatchObject({ day, version: 1 })
   })
 
-  it('gets another version only when something has changed, which says what', { timeout: 300_000 }, async () => {
+  it('gets another version only after a change, and the version says what changed', { timeout: 300_000 }, async () => {
     const again = await untilDone('/reconciliation/day', { acquirer: 'simulator', day })
     expect(again).toMatchObject({ version: null, run: { state: 'complete' } })
     await service.db.query(sql`update simulator.pix set amount = amount + 1 where amount = 5000`)
@@ -330,7 +332,7 @@ describe('a day', () => {
     expect((await get<ClosedDayView>(people.reader, `${pathOf()}?version=1`)).body.version).toBe(1)
   })
 
-  it('is closed neither before it is over nor where there is none', async () => {
+  it('is closed neither before it is over nor when it is not a date', async () => {
     const close = async (body: object) => await send(people.finance, '/reconciliation/day', body)
     const today = await close({ acquirer: 'simulator', day: dayOf(service.clock.now()) })
     expect([today.status, today.body.detail]).toEqual([422, expect.stringContaining('is not over')])

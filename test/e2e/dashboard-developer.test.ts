@@ -9,7 +9,7 @@ import { eventually, startTestReceiver, type TestReceiver } from '../support/web
 let service: TestService
 let merchantId: string
 let receiver: TestReceiver
-/** What the receiver answers. */
+/** The receiver's answer. */
 let status = 204
 let developer: Browser
 
@@ -30,13 +30,13 @@ async function browserOf(role: string, ofMerchant: string | null = null): Promis
   return await openBrowser(service, { email, password })
 }
 
-/** So that a period begins with nothing in it. Sessions have ended by then. */
+/** Advances the clock, so that a period begins empty. Sessions have ended by then. */
 async function passHours(hours: number): Promise<void> {
   service.clock.advance(hours * 3_600_000)
   developer = await browserOf('developer', merchantId)
 }
 
-/** The owner of another merchant, just made. */
+/** The owner of another merchant, just created. */
 async function foreigner(): Promise<Browser> {
   const admin = await browserOf('admin')
   const body = { name: 'Another shop', scopes: ['webhook.read', 'webhook.write'] }
@@ -66,7 +66,7 @@ const inPeriod = (period: Record<string, string>, ...states: string[]) => {
   return query.toString()
 }
 
-/** Paid charges whose two events each were answered as the receiver answers now. */
+/** Paid charges. Their two events each got the receiver's current answer. */
 async function payMany(count: number): Promise<string[]> {
   const ids: string[] = []
   for (let made = 0; made < count; made += 1) {
@@ -105,11 +105,11 @@ describe('the deliveries of a merchant', () => {
     ])
   })
 
-  it('are nobody else’s', async () => {
+  it('are not visible to others', async () => {
     const [one] = await deliveries()
     const other = await foreigner()
     expect(await deliveries('', other)).toEqual([])
-    // A merchant's people see their own, whomever they name.
+    // A merchant's people see their own, whatever merchant they name.
     expect(await deliveries(`?clientId=${service.sandbox.clientId}`, other)).toEqual([])
     expect((await other.call(`/dashboard/api/webhook/delivery/${one?.eventId}/payload`)).status).toBe(404)
     const period = around()
@@ -133,8 +133,8 @@ describe('the deliveries of a merchant', () => {
   })
 })
 
-describe('a period sent again', () => {
-  it('is shown before, and sends each once, in order, however often it is asked for', async () => {
+describe('the resend of a period', () => {
+  it('has a preview, and sends each event once, in order, however often it is requested', async () => {
     status = 410
     await passHours(3)
     const ids = await payMany(3)
@@ -181,7 +181,7 @@ describe('a period sent again', () => {
     ])
   })
 
-  it('brings what still waits for its next attempt forward', async () => {
+  it('sends immediately what still waits for its next attempt', async () => {
     status = 503
     await passHours(3)
     const [id = ''] = await payMany(1)
@@ -198,7 +198,7 @@ describe('a period sent again', () => {
   })
 })
 
-describe('deliveries that do not arrive', () => {
+describe('failing deliveries', () => {
   it('are counted on the system screen as on the merchant’s own', async () => {
     await passHours(3)
     status = 410
@@ -228,14 +228,14 @@ describe('deliveries that do not arrive', () => {
 type Counts = { waiting: number; failing: number; givenUp: number }
 
 describe('the secrets of a client', () => {
-  it('are told without their values: how many are alive, and until when', async () => {
+  it('are listed without their values: how many are valid, and until when', async () => {
     const path = `/dashboard/api/client/${service.sandbox.clientId}`
     type Kept = { secrets: { expiresAt: string | null }[]; webhookSecrets: { expiresAt: string | null }[] }
     const kept = async () => (await developer.call<Kept>(path)).body
     expect((await kept()).secrets).toEqual([{ createdAt: expect.any(String), expiresAt: null }])
     service.clock.advance(1_000)
     const body = { of: 'client', overlapHours: 24 }
-    // It would give him whatever the client may do.
+    // It would give this person all rights of the client.
     const refused = await developer.call(`${path}/secret`, { method: 'POST', body })
     expect([refused.status, refused.body.code]).toEqual([403, 'permission_missing'])
     expect(refused.body.detail).toContain('refund.write')
@@ -252,7 +252,7 @@ describe('the secrets of a client', () => {
 })
 
 describe('the sandbox', () => {
-  it('is played by support as well, which may create nothing', async () => {
+  it('may be used by support as well, which may create nothing', async () => {
     const support = await browserOf('support')
     const headers = { 'x-guiche-merchant': service.sandbox.clientId }
     const { id, uri } = await charge(service)

@@ -15,7 +15,7 @@ import { balancesOf, expectBooksAgree } from '../support/withdrawals.ts'
 type Person = Browser & { email: string }
 
 let service: TestService
-/** All of them the operator's. */
+/** All of them are the operator's people. */
 let people: Record<'admin' | 'finance' | 'reader', Person>
 
 beforeAll(async () => {
@@ -43,8 +43,8 @@ async function actionsOf(recordId: string) {
     select actor, action, details from audit_log where record_id = ${recordId} order by id`)
 }
 
-describe('a payment that names no charge', () => {
-  it('is matched once, though two do it at once, and undone', async () => {
+describe('an unattributed payment', () => {
+  it('is attributed once, even when two people do it concurrently, and the attribution is reversed', async () => {
     const { id: transactionId, held } = await payOrphan(service, { amount: 1_500, customer: payingCustomer })
     const listed = await get<{ total: number; data: ListedOrphan[] }>(people.reader, '/orphan?isOpen=true')
     expect(listed.body.data).toMatchObject([{ id: held.id, kind: 'orphan', status: 'held', clientName: null }])
@@ -74,7 +74,7 @@ describe('a payment that names no charge', () => {
     expect((await actionsOf(held.id)).map(({ action }) => action)).toEqual(['orphan.match', 'orphan.undo'])
   })
 
-  it('is sent back', async () => {
+  it('is returned', async () => {
     const { endToEnd, held } = await payOrphan(service)
     const house = await get<LedgerView>(people.reader, '/ledger')
     expect(house.body.house?.suspense).toBeGreaterThanOrEqual(1000)
@@ -88,7 +88,7 @@ describe('a payment that names no charge', () => {
     expect((await balancesOf(service, houseMerchantId)).available).toBe(0)
   })
 
-  it('pays no transaction that is paid', async () => {
+  it('cannot pay a transaction that is already paid', async () => {
     const { held } = await payOrphan(service, { amount: 900 })
     const { id } = await payOne(service, 900)
     const refused = await send(people.finance, `/orphan/${held.id}/match`, { transactionId: id })

@@ -25,7 +25,7 @@ type Held = { id: string; requestedBy: string | null; isOwn: boolean; hold: stri
 let service: TestService
 let merchantId: string
 let cli: CommandLine
-/** The operator's and a merchant's people, and somebody of another merchant. */
+/** People of the operator and of a merchant, and a person of another merchant. */
 let people: Record<'finance' | 'admin' | 'support' | 'owner' | 'stranger', Person>
 
 beforeAll(async () => {
@@ -54,7 +54,7 @@ async function signInAs(role: string, ofMerchant: string | null = null): Promise
   return { ...(await openBrowser(service, { email, password })), email }
 }
 
-/** Asks the shops' API as a person, for the sandbox client. */
+/** Calls the merchants' API as a person, for the sandbox client. */
 async function ask<Body = Record<string, unknown>>(person: Browser, path: string, body?: object) {
   const headers = { 'x-guiche-merchant': service.sandbox.clientId }
   return await person.call<Body & Problem>(path, { method: body ? 'POST' : 'GET', body, headers })
@@ -79,7 +79,7 @@ const listHeld = async (person: Browser, query = '') =>
   (await person.call<{ total: number; data: Held[] }>(`/dashboard/api/withdrawal/held${query}`)).body
 
 describe('a withdrawal above the limit', () => {
-  it('that a person asked for is approved by another, and by them neither here nor at the command line', async () => {
+  it('that a person requested is approved by another, and by the requester neither here nor at the command line', async () => {
     const { finance, admin } = people
     const id = await askedBy(finance, { amount: 20_000 })
     const refused = await post(finance, `/withdrawal/${id}/approval`)
@@ -101,7 +101,7 @@ describe('a withdrawal above the limit', () => {
     ])
   })
 
-  it('that a shop asked for is approved by anybody who may', async () => {
+  it('that an API client requested is approved by any person with the permission', async () => {
     const id = await withdraw(service, { amount: 20_000 })
     expect((await post(people.finance, `/withdrawal/${id}/approval`)).status).toBe(200)
     await untilWithdrawal(service, id, 'PROCESSED')
@@ -124,7 +124,7 @@ describe('a withdrawal above the limit', () => {
     }
   })
 
-  it('is not let go by its own confirmation where it looks like a duplicate too', async () => {
+  it('still needs approval after its confirmation as not a duplicate', async () => {
     const { finance } = people
     const pixKey = { key: randomUUID(), type: 'EVP' }
     const first = await askedBy(finance, { amount: 40_000, pixKey })
@@ -144,7 +144,7 @@ describe('a withdrawal above the limit', () => {
     ])
   })
 
-  it('is listed for all merchants, one, or one’s own, the longest waiting first', async () => {
+  it('is listed for all merchants, one, or the person’s own, the longest waiting first', async () => {
     const mine = [await withdraw(service, { amount: 50_000 })]
     service.clock.advance(1_000)
     mine.push(await withdraw(service, { amount: 50_001 }))
@@ -157,13 +157,13 @@ describe('a withdrawal above the limit', () => {
 })
 
 describe('a withdrawal', () => {
-  it('that a person asked for is approved at the command line by another', async () => {
+  it('that a person requested is approved at the command line by another', async () => {
     const id = await askedBy(people.finance, { amount: 20_000 })
     expect(await cli.read(['--as', 'maria', 'withdrawal', 'approve', id])).toContain('The service sends it')
     await untilWithdrawal(service, id, 'PROCESSED')
   })
 
-  it('is asked for once under a key, and the log has it once', async () => {
+  it('is created once for a key, and the audit log has it once', async () => {
     const body = withdrawalBody({ amount: 1_000 })
     const answers = await Promise.all(
       [1, 2, 3].map(async () => await ask<{ id: string }>(people.owner, '/withdrawal', body)),
@@ -175,13 +175,13 @@ describe('a withdrawal', () => {
     expect((await actionsOf(id)).map(({ action }) => action)).toEqual(['withdrawal.create'])
   })
 
-  it('of a shop is no action of a person', async () => {
+  it('of an API client is not logged as an action of a person', async () => {
     const id = await withdraw(service)
     await untilWithdrawal(service, id, 'PROCESSED')
     expect(await actionsOf(id)).toEqual([])
   })
 
-  it('is canceled by a person, which the log has', async () => {
+  it('is canceled by a person, which the audit log shows', async () => {
     const id = await withdraw(service, { amount: 60_000 })
     expect((await ask(people.owner, `/withdrawal/${id}/cancel`, {})).body.status).toBe('CANCELED')
     expect(await actionsOf(id)).toEqual([
@@ -189,7 +189,7 @@ describe('a withdrawal', () => {
     ])
   })
 
-  it('is shown before it is asked for, as it would be', async () => {
+  it('has a preview that matches the request', async () => {
     const key = randomUUID()
     const preview = async (more: object) =>
       await post(people.owner, '/withdrawal/preview', { amount: 1_000, key, ...more })
@@ -208,7 +208,7 @@ describe('a withdrawal', () => {
     expect((await post(people.admin, '/withdrawal/preview', { amount: 1_000, key })).status).toBe(422)
   })
 
-  it('has limits that the operator changes, and everybody of the merchant reads', async () => {
+  it('has limits that the operator changes, and that all of the merchant’s people read', async () => {
     const path = `/dashboard/api/withdrawal-limits?clientId=${service.sandbox.clientId}`
     const change = async (person: Browser, body: object) => await person.call(path, { method: 'PATCH', body })
     expect((await change(people.finance, { perDay: 90_000_00 })).body).toMatchObject({
@@ -219,7 +219,7 @@ describe('a withdrawal', () => {
     expect((await change(people.finance, { perDay: 0 })).status).toBe(422)
     expect((await change(people.finance, {})).status).toBe(422)
     for (const person of [people.owner, people.support]) expect((await change(person, { perDay: 1 })).status).toBe(403)
-    // A merchant's people see their own, whatever they name.
+    // A merchant's people see their own, whatever merchant they name.
     expect((await people.stranger.call(path)).body).toMatchObject({ approvalAbove: null })
     const actions = await actionsOf(merchantId)
     expect(actions.map(({ action, details }) => [action, details])).toEqual([
@@ -229,7 +229,7 @@ describe('a withdrawal', () => {
 })
 
 describe('a transaction', () => {
-  it('that a person creates is in the log once', async () => {
+  it('that a person creates is in the audit log once', async () => {
     const body = { amount: 1_500, paymentMethod: 'PIX', pix: {}, idempotencyKey: randomUUID() }
     const answers = await Promise.all(
       [1, 2, 3].map(async () => await ask<{ id: string }>(people.owner, '/transaction', body)),
@@ -242,7 +242,7 @@ describe('a transaction', () => {
 })
 
 describe('a refund', () => {
-  it('is shown before, asked for by a person, and in the log once', async () => {
+  it('has a preview, is requested by a person, and is in the audit log once', async () => {
     const { id } = await payOne(service, 2_590)
     await setFixedFee(service, 'refund', 30)
     const path = `/dashboard/api/transaction/${id}/refund`
@@ -267,7 +267,7 @@ describe('a refund', () => {
     ])
   })
 
-  it('that was refused is not in the log, nor one by a token', async () => {
+  it('is not in the audit log when it was refused, or requested with a token', async () => {
     const { id } = await payOne(service)
     const body = { amount: 1_001, idempotencyKey: randomUUID() }
     expect((await ask(people.owner, `/transaction/${id}/refund`, body)).status).toBe(422)
@@ -279,7 +279,7 @@ describe('a refund', () => {
   })
 })
 
-describe('a contest', () => {
+describe('a dispute', () => {
   type Contest = {
     id: string
     transactionId: string
@@ -292,7 +292,7 @@ describe('a contest', () => {
   const list = async (person: Browser, isOpen: boolean, query = '') =>
     (await person.call<{ total: number; data: Contest[] }>(`/dashboard/api/infraction?isOpen=${isOpen}${query}`)).body
 
-  it('is entered and rejected by hand, with its deadlines, and then stands among those that have ended', async () => {
+  it('is entered and rejected manually, with its deadlines, and is then listed as ended', async () => {
     const { finance } = people
     const { id: transactionId } = await payOne(service)
     const opened = await post(finance, '/infraction', { transactionId, amount: 700, reason: 'Fraud, the bank says' })
@@ -318,7 +318,7 @@ describe('a contest', () => {
     ])
   })
 
-  it('that the acquirer told of is accepted once, however many do so', async () => {
+  it('that the acquirer reported is accepted once, however many people do so', async () => {
     const { id: transactionId, endToEnd } = await payOne(service)
     await contest(service, endToEnd)
     await pollUntil(service, transactionId, 'BLOCKED')
@@ -332,7 +332,7 @@ describe('a contest', () => {
     expect((await actionsOf(transactionId)).map(({ action }) => action)).toEqual(['infraction.accept'])
   })
 
-  it('is listed page by page', async () => {
+  it('is listed in pages', async () => {
     const all = await list(people.admin, false)
     expect(all.total).toBe(all.data.length)
     expect((await list(people.admin, false, '&page=2')).data).toEqual([])
@@ -342,8 +342,8 @@ describe('a contest', () => {
   })
 })
 
-describe('what is another merchant’s', () => {
-  it('is not there for a stranger, on any of these routes', async () => {
+describe('another merchant’s record', () => {
+  it('is not found by others, on any of these routes', async () => {
     const { id: transactionId } = await payOne(service)
     const held = await askForWithdrawal(service, { amount: 70_000 })
     const { stranger } = people
@@ -361,7 +361,7 @@ describe('what is another merchant’s', () => {
     await post(people.admin, `/withdrawal/${held.body.id}/rejection`, { reason: 'Not today' })
   })
 
-  it('is decided by nobody but the operator’s people who may', async () => {
+  it('is decided only by the operator’s people with the permission', async () => {
     const held = await askForWithdrawal(service, { amount: 80_000 })
     const { id: transactionId } = await payOne(service)
     for (const person of [people.owner, people.stranger, people.support]) {

@@ -21,12 +21,12 @@ async function browserOf(role: string, ofMerchant: string | null = null): Promis
 }
 
 describe('the overview', () => {
-  it('counts today, for all merchants, one, or none that is there', async () => {
+  it('counts today, for all merchants, one, or an unknown one', async () => {
     const admin = await browserOf('admin')
     const paid = await chargeMany(service, 3)
     for (const { uri } of paid.slice(1)) await payAt(service, uri)
     for (const { id } of paid.slice(1)) await untilStatus(service, id, 'PAID')
-    // Older than the figures that are kept for many to look at.
+    // Older than the figures in the cache.
     service.clock.advance(6_000)
     const all = await admin.call('/dashboard/api/overview?days=7')
     expect(all.status).toBe(200)
@@ -48,7 +48,7 @@ describe('the overview', () => {
 })
 
 describe('a record', () => {
-  it('is found by what people have in hand', async () => {
+  it('is found by any identifier that people know', async () => {
     const support = await browserOf('support')
     const { id, uri } = await charge(service, { externalCode: 'order-2026-77' })
     const paid = await payAt(service, uri)
@@ -76,7 +76,7 @@ describe('a record', () => {
 })
 
 describe('a client', () => {
-  it('is made, given another secret and other scopes, and revoked, each in the audit log', async () => {
+  it('is created, gets another secret and other scopes, and is revoked, each in the audit log', async () => {
     const admin = await browserOf('admin')
     const made = await admin.call('/dashboard/api/client', {
       method: 'POST',
@@ -95,7 +95,7 @@ describe('a client', () => {
     expect(webhook.body.secret).toMatch(/^whsec_/)
     const scopes = ['transaction.read', 'balance.read']
     expect((await admin.call(path, { method: 'PATCH', body: { scopes } })).body.scopes).toEqual(scopes)
-    // Neither another client nor a text of any length gets into the log with it.
+    // Neither another client nor a text of unlimited length gets into the audit log with it.
     const forged = { scopes, clientId: service.sandbox.clientId, note: 'x'.repeat(60_000) }
     const refused = await admin.call(path, { method: 'PATCH', body: forged })
     expect([refused.status, refused.body.errors]).toMatchObject([422, [{ field: 'clientId' }, { field: 'note' }]])
@@ -113,7 +113,7 @@ describe('a client', () => {
     ])
   })
 
-  it('is made and granted scopes by the operator alone', async () => {
+  it('is created and granted scopes by the operator only', async () => {
     const owner = await browserOf('owner', merchantId)
     const body = { name: 'Another', scopes: ['transaction.read'] }
     expect((await owner.call('/dashboard/api/client', { method: 'POST', body })).status).toBe(403)
@@ -132,7 +132,7 @@ async function tokenOf({ clientId, clientSecret }: { clientId: string; clientSec
 }
 
 describe('the system', () => {
-  it('tells how it is, and stops and releases money that leaves', async () => {
+  it('shows its state, and freezes and unfreezes payouts', async () => {
     const finance = await browserOf('finance')
     const system = await finance.call('/dashboard/api/system')
     expect(system.body).toMatchObject({
@@ -149,7 +149,7 @@ describe('the system', () => {
     expect((await support.call('/dashboard/api/brake', { method: 'POST', body: { reason } })).status).toBe(403)
   })
 
-  it('shows who did what, page by page', async () => {
+  it('shows who did what, in pages', async () => {
     const reader = await browserOf('read_only')
     const first = await reader.call<{ data: { id: number; action: string }[] }>('/dashboard/api/audit')
     expect(first.body.data.length).toBeGreaterThan(5)

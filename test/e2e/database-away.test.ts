@@ -32,7 +32,7 @@ it.each(['1', '2'])(
     expect(before.status).toBe(201)
     const { id } = (await before.json()) as { id: string }
 
-    // As long as it is of another version, no server starts on this folder.
+    // While this file names another version, no server starts on this folder.
     const [versionFile, pidFile] = [`${dataDir}/postgres/PG_VERSION`, `${dataDir}/postgres/postmaster.pid`]
     const version = readFileSync(versionFile, 'utf8')
     writeFileSync(versionFile, '17\n')
@@ -51,7 +51,7 @@ it.each(['1', '2'])(
     await vi.waitFor(async () => expect((await create(2_000)).status).toBe(201), { timeout: 90_000, interval: 500 })
     expect(await (await ask('GET', `/transaction/${id}`)).json()).toMatchObject({ id, amount: 1_000 })
     expect(running.lines.map(({ msg }) => msg)).toContain('PostgreSQL was started again')
-    // What works by itself works again as well.
+    // Background work runs again as well.
     const { pixResponse } = (await (await ask('GET', `/transaction/${id}`)).json()) as { pixResponse: { uri: string } }
     await vi.waitFor(
       async () => {

@@ -16,11 +16,12 @@ import { type SimulatorProcess, startSimulatorProcess } from '../support/simulat
 import { eventually, startTestReceiver, type TestReceiver } from '../support/webhooks.ts'
 
 /*
- * The gateway and a PSP as two processes with mutual TLS between them, in the dialect of each PSP: what the README shows, a refund, a
- * contest (MED) and a withdrawal. Nothing of the one is told to the other but the settings file that the simulator prints.
+ * The gateway and a PSP as two processes with mutual TLS between them, in the dialect of each PSP: the README's steps,
+ * a refund, a dispute (MED) and a withdrawal. The gateway knows the PSP only from the settings file that the simulator
+ * prints.
  */
 
-// Three processes start in each, on a machine that may be busy with other tests.
+// Three processes start in each test, on a machine that may be busy with other tests.
 const testMaxMs = 120_000
 const withContests = ['generic', 'efi']
 const withPayouts = ['generic', 'efi', 'inter', 'sicoob']
@@ -44,12 +45,12 @@ it.each(dialectNames)(
     expect(refund.status, JSON.stringify(refund.body)).toBe(201)
     await shop.until(first.id, ({ amountRefunded, status }) => amountRefunded === 400 && status === 'PAID')
 
-    // Nobody calls about it. The list has it, behind parts of it that are empty.
+    // No callback arrives. The list has the payment, after some empty periods.
     await shop.buy(1_000, { behaviour: 'callback_never' })
 
     const second = await shop.buy(2_000)
     if (withContests.includes(dialect)) await contest(shop, second)
-    // This PSP tells of no contest: the money goes back, and that is all.
+    // This PSP reports no dispute: the money goes back, and that is all.
     else expect(await shop.psp.control('return', { endToEndId: second.endToEnd })).toMatchObject({ status: 200 })
     await shop.until(second.id, ({ status }) => status === 'INFRACTION')
 
@@ -78,12 +79,12 @@ type Transaction = Record<string, unknown> & { status: string; amountRefunded?: 
 type Shop = {
   psp: SimulatorProcess
   db: Db
-  /** What `guiche acquirer check` says of the PSP. */
+  /** The output of `guiche acquirer check` about the PSP. */
   check(): Promise<string>
   call<Body = Record<string, unknown>>(path: string, body?: object): Promise<{ status: number; body: Body }>
   fetch(id: string): Promise<Transaction>
   until(id: string, isSo: (transaction: Transaction) => boolean): Promise<void>
-  /** Creates a transaction, has it paid at the PSP, and waits until the gateway knows. */
+  /** Creates a transaction, pays it at the PSP, and waits until the gateway knows. */
   buy(amount: number, how?: { behaviour: 'callback_never' }): Promise<{ id: string; endToEnd: string }>
   /** Waits for a webhook, and verifies its signature. */
   untilTold(type: string, id: string): Promise<void>
@@ -182,11 +183,11 @@ async function untilTold(
   for (const { body, headers } of received) new Webhook(secret).verify(body, headers as Record<string, string>)
 }
 
-/** A contest that is announced, and then accepted. */
+/** A dispute that is reported, and then accepted. */
 async function contest(shop: Shop, { id, endToEnd }: { id: string; endToEnd: string }): Promise<void> {
   const opened = await shop.psp.control<{ id: string }>('infraction', { endToEndId: endToEnd })
   expect(opened.status, JSON.stringify(opened.body)).toBe(200)
-  // Read by a schedule, which need not be waited for.
+  // Read by a schedule, so the test runs the job instead of waiting.
   const readUntil = async (status: string) =>
     await eventually(async () => {
       await enqueueJob(shop.db, { name: 'transactions.infractions', payload: {}, key: 'transactions.infractions' })

@@ -52,21 +52,21 @@ describe('the list of events', () => {
     expect(body.data.find(({ recordId }) => recordId !== transactionId)?.delivery).toBeNull()
   })
 
-  it('is walked by its cursor', async () => {
+  it('is read page by page with its cursor', async () => {
     const first = (await service.call<Envelope<EventItem>>('/event?perPage=2')).body
     const second = (await service.call<Envelope<EventItem>>(`/event?perPage=2&cursor=${first.nextCursor}`)).body
     expect(new Set([...first.data, ...second.data].map(({ id }) => id)).size).toBe(3)
     expect(second.nextCursor).toBeNull()
   })
 
-  it('may be of one transaction, and is 404 for one that is not there', async () => {
+  it('may be limited to one transaction, and is 404 for an unknown one', async () => {
     const { body } = await service.call<Envelope<EventItem>>(`/transaction/${transactionId}/event`)
     expect(body.data.map(({ sequence }) => sequence).sort()).toEqual([1, 2])
     expect((await service.call(`/transaction/${randomUUID()}/event`)).status).toBe(404)
     expect((await service.call('/transaction/none/event')).status).toBe(422)
   })
 
-  it('refuses parameters that it does not know', async () => {
+  it('refuses unknown parameters', async () => {
     expect((await service.call('/event?type=transaction.paid')).status).toBe(422)
   })
 })
@@ -81,7 +81,7 @@ describe('the list of deliveries', () => {
     expect((await service.call('/webhook/delivery?state=lost')).status).toBe(422)
   })
 
-  it('delivers one again when it is asked to, under the same id', async () => {
+  it('resends a delivery on request, under the same id', async () => {
     const [delivery] = (await deliveries(`?recordId=${transactionId}`)).data
     const before = receiver.received.length
     const resent = await service.call(`/webhook/delivery/${delivery?.eventId}/resend`, { method: 'POST' })
@@ -91,7 +91,7 @@ describe('the list of deliveries', () => {
     await eventually(async () => (await deliveries(`?eventId=${delivery?.eventId}`)).data[0]?.attempts.length === 2)
   })
 
-  it('answers 404 to a resend of what is not there', async () => {
+  it('answers 404 to a resend of an unknown event', async () => {
     expect((await service.call(`/webhook/delivery/${randomUUID()}/resend`, { method: 'POST' })).status).toBe(404)
   })
 })

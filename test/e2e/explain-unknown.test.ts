@@ -32,12 +32,12 @@ async function untilSaid(id: string, part: string): Promise<Explanation> {
   return await explain(id)
 }
 
-/** What the acquirer was asked, as the timeline has it; how long it took is left out. */
+/** The requests to the acquirer, as the timeline shows them, without their durations. */
 function askedOf({ timeline }: Explanation): string[] {
   return timeline.filter(({ kind }) => kind === 'acquirer').map(({ what }) => what.replace(/, \d+ ms$/, ''))
 }
 
-it('tells of a charge that the acquirer did not answer for, when it is asked again, and what came of it', async () => {
+it('explains a charge without an answer of the acquirer: the next query, and the outcome', async () => {
   bank.disturb(({ path }) => (path.startsWith('/cob/') ? 'time_out_after' : 'none'))
   const body = smallestTransaction({ amount: 2590 })
   const { status, body: answer } = await bank.service.call<{ transactionId: string }>('/transaction', { body })
@@ -55,11 +55,11 @@ it('tells of a charge that the acquirer did not answer for, when it is asked aga
   bank.service.clock.advance(5_000)
   await bank.service.runJob('transactions.check')
   const generated = await untilSaid(id, 'PIX_QRCODE_GENERATED: not paid yet')
-  // The charge that was made at last is told of by the status.
+  // The status shows that the charge was finally created.
   expect(askedOf(generated)).toHaveLength(1)
 })
 
-it('tells of a withdrawal whose outcome is open, and of the answer when it has come', async () => {
+it('explains a withdrawal of unknown outcome, and the answer once it has arrived', async () => {
   await payOne(bank.service, 10_000)
   bank.tell(false)
   bank.disturb(({ method }) => (method === 'PUT' ? 'time_out_after' : 'none'))

@@ -29,7 +29,7 @@ async function exported(path: string, token = shop.token): Promise<string[][]> {
 }
 
 describe('an export of transactions', () => {
-  it('has a line for each, as the list tells it, and no formula that somebody else wrote', async () => {
+  it('has a line for each, as in the list, and neutralizes formulas in texts', async () => {
     const made = []
     for (const externalCode of ['order-1, the first', '=HYPERLINK("http://x")']) {
       service.clock.advance(1)
@@ -57,7 +57,7 @@ describe('an export of transactions', () => {
     expect(answer.headers.get('content-disposition')).toBe('attachment; filename="transactions.csv"')
   })
 
-  it('keeps to the filters and to the client', async () => {
+  it('contains only the client’s records that match the filters', async () => {
     expect(await exported('/transaction?externalCode=order-1,%20the%20first')).toHaveLength(2)
     expect(await exported('/transaction?status=PAID')).toHaveLength(1)
     expect(await exported('/transaction?customerName=ana')).toHaveLength(3)
@@ -66,7 +66,7 @@ describe('an export of transactions', () => {
     expect(refused.status).toBe(422)
   })
 
-  it('has each of thousands once, in the order of the list, read some at a time', async () => {
+  it('has each of thousands once, in the order of the list, read in batches', async () => {
     await service.db.query(sql`
       insert into transactions (
         id, merchant_id, acquirer, amount, is_info_product, pix_expiration_seconds, created_at, statuses, status_dates)
@@ -80,7 +80,7 @@ describe('an export of transactions', () => {
       select id from transactions where merchant_id = ${shop.merchantId} and status = 'PENDING' order by created_at desc, id desc`)
     expect(lines.slice(1).map(([id]) => id)).toEqual(ids.map(({ id }) => id))
 
-    // Nothing is read before it is asked for, and nothing after the last piece that was.
+    // Nothing is read before the client requests it, and nothing after the last requested piece.
     const asked: Sql[] = []
     const spy: typeof service.db = {
       ...service.db,
@@ -99,7 +99,7 @@ describe('an export of transactions', () => {
     expect(asked).toHaveLength(1)
   })
 
-  it('tells what was refunded', async () => {
+  it('shows refunded amounts', async () => {
     const [row] = await service.db.query<{ id: string }>(sql`
       update transactions set amount_paid = 1000, payment_date = created_at, end_to_end = 'E1'
       where id = (select id from transactions where merchant_id = ${shop.merchantId} and amount = 1000 limit 1) returning id`)

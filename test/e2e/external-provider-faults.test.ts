@@ -26,7 +26,7 @@ beforeEach(async () => {
   provider.answers.set(configurationPath, json(200, configuration()))
   provider.answers.set('/jwks', json(200, { keys: [keys[0]?.jwk] }))
   provider.answers.set('/token', json(200, { access_token: 'a', token_type: 'Bearer', expires_in: 60 }))
-  // Nothing is known of the provider yet: failures are not kept, what was read is.
+  // Nothing is known of the provider yet: failures are not cached, successful reads are.
   service = await startServiceWithProvider({ AUTH_ISSUER: provider.issuer })
   await registerShop(service, { clientId: 'shop' })
 })
@@ -62,7 +62,7 @@ const send =
     response.writeHead(status, { 'content-type': type }).end(body)
 
 describe('502 is answered at the token endpoint, and 500 at a business route,', () => {
-  it('to a configuration that cannot be read or that names somebody else', async () => {
+  it('for a configuration that cannot be read or that names another issuer', async () => {
     const answers = [
       send(200, 'text/html', '<html>Welcome</html>'),
       send(200, 'application/json', '{"issuer":'),
@@ -82,13 +82,13 @@ describe('502 is answered at the token endpoint, and 500 at a business route,', 
       expectRefusal(await askForToken(service, { form }), 502, 'temporarily_unavailable')
       expect(await list(await makeToken(0)), `answer ${index}`).toEqual([500, 'internal_error'])
     }
-    // It was the provider's trouble: once that is over, nothing need be restarted.
+    // It was the provider's failure: once that is over, no restart is needed.
     provider.answers.set(configurationPath, json(200, configuration()))
     expect((await askForToken(service, { form })).status).toBe(200)
     expect(await list(await makeToken(0))).toEqual([200, undefined])
   })
 
-  it('to keys that cannot be read', async () => {
+  it('for keys that cannot be read', async () => {
     for (const answer of [
       send(200, 'text/html', '<html>'),
       json(503, { keys: [] }),
@@ -102,7 +102,7 @@ describe('502 is answered at the token endpoint, and 500 at a business route,', 
     }
   })
 
-  it('to an answer that is no token and no refusal', async () => {
+  it('for an answer that is neither a token nor a refusal', async () => {
     const grant = { access_token: 'a', token_type: 'Bearer', expires_in: 60 }
     const { access_token: _token, ...noToken } = grant
     const { expires_in: _lifetime, ...noLifetime } = grant
@@ -130,7 +130,7 @@ describe('502 is answered at the token endpoint, and 500 at a business route,', 
     }
   })
 
-  it('to an answer that has no end, without keeping all of it', async () => {
+  it('for an endless answer, without storing all of it', async () => {
     let sentBytes = 0
     provider.answers.set('/token', (_request, response) => {
       response.writeHead(200, { 'content-type': 'application/json' })
@@ -144,7 +144,7 @@ describe('502 is answered at the token endpoint, and 500 at a business route,', 
     expect(sentBytes).toBeLessThan(20_000_000)
   })
 
-  it('to a redirect, which is not followed: the secret is for the address that was configured', async () => {
+  it('for a redirect, which is not followed: the secret is only for the configured address', async () => {
     const elsewhere = await startFakeProvider()
     for (const status of [301, 302, 307, 308]) {
       provider.answers.set(
@@ -157,7 +157,7 @@ describe('502 is answered at the token endpoint, and 500 at a business route,', 
     await elsewhere.stop()
   })
 
-  it('to a provider that hangs, while others are served', async () => {
+  it('for a provider that hangs, while other requests are served', async () => {
     expect(await list(await makeToken(0))).toEqual([200, undefined])
     provider.answers.set('/token', () => {})
     const hanging = askForToken(service, { form })
@@ -167,7 +167,7 @@ describe('502 is answered at the token endpoint, and 500 at a business route,', 
 })
 
 describe('a refusal by the provider', () => {
-  it('is passed on in the words of OAuth, whatever else stands in it', async () => {
+  it('is passed on as an OAuth error, whatever else it contains', async () => {
     for (const [status, error, expectedStatus, expected] of [
       [400, 'invalid_client', 401, 'invalid_client'],
       [401, 'unauthorized_client', 401, 'invalid_client'],
@@ -196,7 +196,7 @@ describe("the provider's keys", () => {
     vi.useRealTimers()
   })
 
-  it('may change: a token with a new one is good as soon as it comes, one with an old one until it is withdrawn', async () => {
+  it('may change: a token with a new key is valid immediately, one with an old key until the key is withdrawn', async () => {
     expect(await list(await makeToken(0))).toEqual([200, undefined])
     expect(await list(await makeToken(1))).toEqual([401, 'invalid_token'])
     provider.answers.set('/jwks', json(200, { keys: keys.map(({ jwk }) => jwk) }))
@@ -204,7 +204,7 @@ describe("the provider's keys", () => {
     expect(await list(await makeToken(1))).toEqual([200, undefined])
     expect(await list(await makeToken(0))).toEqual([200, undefined])
 
-    // Withdrawn, also for a token that was seen before and says that it is good for years.
+    // Withdrawn also for a token that was used before and claims to be valid for years.
     const old = await makeToken(0, {}, 1e9)
     expect(await list(old)).toEqual([200, undefined])
     provider.answers.set('/jwks', json(200, { keys: [keys[1]?.jwk] }))
@@ -212,7 +212,7 @@ describe("the provider's keys", () => {
     expect(await list(old)).toEqual([401, 'invalid_token'])
   })
 
-  it('are not asked for at each token with a made-up key id', async () => {
+  it('are not fetched again for each token with a made-up key id', async () => {
     expect(await list(await makeToken(0))).toEqual([200, undefined])
     const before = provider.requests.length
     for (let i = 0; i < 20; i += 1) expect(await list(await makeToken(1))).toEqual([401, 'invalid_token'])
@@ -221,7 +221,7 @@ describe("the provider's keys", () => {
 })
 
 describe('Keycloak', () => {
-  it('is understood: its grant, its client in azp, its type in the claim, its user for the client', async () => {
+  it('is supported: its grant, its client in azp, its type in the claim, its user for the client', async () => {
     const keycloaks = {
       aud: 'account',
       sub: '0b1c7c1e-6d1f-4f8e-9c55-2f1e1a7a7e11',
@@ -254,18 +254,18 @@ describe('Keycloak', () => {
       scope: scopes.join(','),
       expires_in_sec: 300,
     })
-    // Its clock is a little ahead of ours: nbf.
+    // Its clock is a little ahead of the service's: nbf.
     expect(await list(token)).toEqual([200, undefined])
     expect(await list(await makeToken(0, { typ: 'ID', azp: 'shop' }))).toEqual([401, 'invalid_token'])
 
-    // Its default scopes are none of ours: such a token opens nothing, and the answer says so.
+    // Its default scopes are unknown here: such a token gives no access, and the answer says so.
     const foreign = await makeToken(0, { ...keycloaks, scope: 'profile email' })
     provider.answers.set('/token', grant(foreign, 'profile email'))
     expect((await askForToken(service, { form })).body.scope).toBe('')
     expect(await list(foreign)).toEqual([403, 'insufficient_scope'])
   })
 
-  it('is not taken at its word for more than the client may: scopes as a list, as scp, and narrower', async () => {
+  it('cannot grant more than the client may: scopes as a list, as scp, and narrower', async () => {
     expect(await list(await makeToken(0, { scope: 'profile transaction.read' }))).toEqual([200, undefined])
     for (const claims of [{ scope: 'profile balance.read' }, { scp: ['balance.read'] }, { scp: 'balance.read' }])
       expect(await list(await makeToken(0, claims))).toEqual([403, 'insufficient_scope'])

@@ -7,7 +7,7 @@ import { providerAudience, startOidcProvider, startServiceWithProvider, type Tes
 import { smallestTransaction, type TestService } from '../support/service.ts'
 import { askForToken, basic, encodeForm, expectRefusal, registerShop, type TokenRequest } from '../support/token.ts'
 
-/** What the provider knows: two clients that are registered here, and one that is not. The secrets are the provider's. */
+/** The provider's clients: two that are registered here, and one that is not. The provider has their secrets. */
 const shop = { clientId: 'shop:1', clientSecret: 'the secret of + shop:1 % & ="' }
 const reader = { clientId: 'reader', clientSecret: 'reader-secret', scope: 'transaction.read transaction.write' }
 const stranger = { clientId: 'stranger', clientSecret: 'stranger-secret' }
@@ -49,7 +49,7 @@ async function list(token: string, at = service): Promise<[number, string | unde
 }
 
 describe('a token from an external provider', () => {
-  it("comes in the service interface's own shape", async () => {
+  it('has the shape of the service interface', async () => {
     const answer = await ask({ form: formOf(shop, { scope: 'transaction.read transaction.write' }) })
     expect(answer.status).toBe(200)
     expect(answer.headers['cache-control']).toBe('no-store')
@@ -67,7 +67,7 @@ describe('a token from an external provider', () => {
     expect(decodeJwt(token)).toMatchObject({ iss: provider.issuer, client_id: shop.clientId, aud: providerAudience })
   })
 
-  it('is given to POST and GET, form and Basic, and opens the business routes', async () => {
+  it('is issued to POST and GET, form and Basic, and gives access to the business routes', async () => {
     const encoded = basic(encodeForm(shop.clientId), encodeForm(shop.clientSecret))
     for (const request of [
       { form: formOf(shop) },
@@ -86,7 +86,7 @@ describe('a token from an external provider', () => {
     }
   })
 
-  it('has the scopes of the client here when it names none of ours', async () => {
+  it('has the scopes of the registered client when it names no known scope', async () => {
     expect(await list(await tokenOf(shop))).toEqual([200, undefined])
     const created = await service.call<Problem>('/transaction', {
       token: await tokenOf(reader),
@@ -95,7 +95,7 @@ describe('a token from an external provider', () => {
     expect([created.status, created.body.code]).toEqual([403, 'insufficient_scope'])
   })
 
-  it('says in its answer what the token may do here', async () => {
+  it('is returned with the scopes that it has here', async () => {
     const scopeOf = async (credentials: Credentials, scope?: string) =>
       (await ask({ form: formOf(credentials, scope ? { scope } : {}) })).body.scope
     expect(await scopeOf(shop)).toBe('transaction.read,transaction.write')
@@ -109,7 +109,7 @@ describe('a token from an external provider', () => {
     expect(await list(narrow)).toEqual([200, undefined])
     const created = await service.call<Problem>('/transaction', { token: narrow, body: smallestTransaction() })
     expect([created.status, created.body.code]).toEqual([403, 'insufficient_scope'])
-    // The provider would let the reader write; the client here may not.
+    // The provider would allow the reader to write; the registered client may not.
     const wide = await tokenOf(reader, { scope: 'transaction.read,transaction.write' })
     const refused = await service.call<Problem>('/transaction', { token: wide, body: smallestTransaction() })
     expect([refused.status, refused.body.code]).toEqual([403, 'insufficient_scope'])
@@ -128,7 +128,7 @@ describe('a token from an external provider', () => {
     expect(foreign.status).toBe(404)
   })
 
-  it('is of no use to a client that is not registered here', async () => {
+  it('gives no access to a client that is not registered here', async () => {
     expect(await list(await tokenOf(stranger))).toEqual([403, 'client_not_registered'])
   })
 
@@ -136,7 +136,7 @@ describe('a token from an external provider', () => {
     const start = service.clock.now()
     const token = await tokenOf(shop)
     expect(await list(token)).toEqual([200, undefined])
-    // The provider's clock is the machine's, which may have gone on by much since ours was set.
+    // The provider uses the machine's clock, which may be far ahead of the service's by now.
     service.clock.set(new Date(Date.now() + 301_000))
     try {
       expect(await list(token)).toEqual([401, 'token_expired'])
@@ -159,13 +159,13 @@ describe('the provider refuses', () => {
     expectRefusal(await ask({ form: formOf(reader, { scope: 'withdrawal.read' }) }), 400, 'invalid_scope')
   })
 
-  it('and what is malformed is refused here, before it is asked', async () => {
+  it('and malformed requests are refused here, without asking it', async () => {
     expectRefusal(await ask({ form: { client_id: 'a' } }), 400, 'invalid_request')
     expectRefusal(await ask({ form: formOf(shop, { grant_type: 'password' }) }), 400, 'unsupported_grant_type')
   })
 })
 
-describe('a token that the provider did not make for this', () => {
+describe('a token that the provider did not issue for this purpose', () => {
   const inFiveMinutes = () => Math.floor(service.clock.now().getTime() / 1000) + 300
   const claims = () => ({
     iss: provider.issuer,
@@ -194,25 +194,25 @@ describe('a token that the provider did not make for this', () => {
     await other.stop()
   })
 
-  it('is refused when it is no access token: an ID token, a notice of a logout', async () => {
+  it('is refused when it is not an access token: an ID token, a logout token', async () => {
     const { signJwt } = provider
     expect(await list(await signJwt({ ...claims(), typ: 'ID' }, { typ: 'JWT' }))).toEqual([401, 'invalid_token'])
     expect(await list(await signJwt(claims(), { typ: 'logout+jwt' }))).toEqual([401, 'invalid_token'])
   })
 
-  it('opens nothing when it is a person’s, from a front end that shares the client id', async () => {
+  it('gives no access when it is a person’s, from a front end that shares the client id', async () => {
     const { signJwt } = provider
     const person = { ...claims(), sub: '5f0b6a3e-person' }
     expect(await list(await signJwt(person))).toEqual([403, 'insufficient_scope'])
     expect(await list(await signJwt({ ...person, scope: 'openid profile email' }))).toEqual([403, 'insufficient_scope'])
     expect(await list(await signJwt({ ...person, scope: 'openid transaction.read' }))).toEqual([200, undefined])
     expect(await list(await signJwt({ ...claims(), sub: shop.clientId }))).toEqual([200, undefined])
-    // A subject names no client.
+    // Its subject is not a client.
     const { client_id: _client, ...nameless } = claims()
     expect(await list(await signJwt({ ...nameless, sub: shop.clientId }))).toEqual([401, 'invalid_token'])
   })
 
-  it('is accepted for a day at most, however long it says that it is valid', async () => {
+  it('is accepted for a day at most, however long it claims to be valid', async () => {
     const start = service.clock.now()
     const token = await provider.signJwt({ ...claims(), exp: inFiveMinutes() + 100 * 365 * 86_400 })
     expect(await list(token)).toEqual([200, undefined])
@@ -232,7 +232,7 @@ describe('a token that the provider did not make for this', () => {
       expect(await list(await provider.signJwt(some))).toEqual([401, 'invalid_token'])
   })
 
-  it('is refused for another audience where AUTH_AUDIENCE names ours', async () => {
+  it('is refused for another audience when AUTH_AUDIENCE names ours', async () => {
     const strict = await startServiceWithProvider({ AUTH_ISSUER: provider.issuer, AUTH_AUDIENCE: providerAudience })
     await registerShop(strict, { clientId: shop.clientId })
     const { signJwt } = provider
@@ -251,7 +251,7 @@ describe('a token that the provider did not make for this', () => {
 })
 
 describe('a client that is revoked here', () => {
-  it('stays out, whatever tokens the provider gives it, until a rotation lets it in', async () => {
+  it('stays revoked, whatever tokens the provider issues, until a rotation', async () => {
     const deps = { db: service.db, clock: service.clock, key: (await loadSecretKey(service.db, null)).key }
     const token = await tokenOf(reader)
     expect(await list(token)).toEqual([200, undefined])
@@ -276,7 +276,7 @@ describe('a client that is revoked here', () => {
 })
 
 describe('when the provider is stopped', () => {
-  it('no token is to be had, those that are out stay good, and a strange token does not change that', async () => {
+  it('no new token is issued, issued ones stay valid, and an unknown token does not change that', async () => {
     const token = await tokenOf(shop)
     expect(await list(token)).toEqual([200, undefined])
     const other = await provider.signJwt({ ...decodeJwt(token), jti: 'never-seen' }, { typ: 'at+jwt' })
@@ -288,7 +288,7 @@ describe('when the provider is stopped', () => {
     expect(await list(token)).toEqual([200, undefined])
     expect(await list(other)).toEqual([200, undefined])
 
-    // One that never saw the provider cannot tell a good token from a bad one: that is its own failure, not the client's.
+    // A service that never reached the provider cannot verify tokens: that is its own failure, not the client's.
     const young = await startServiceWithProvider({ AUTH_ISSUER: provider.issuer })
     await registerShop(young, { clientId: shop.clientId })
     expect(await list(token, young)).toEqual([500, 'internal_error'])

@@ -10,7 +10,7 @@ beforeEach(async () => {
 afterEach(async () => await folder.remove())
 
 describe('a start that fails', () => {
-  it('says what to do when the database is not there', async () => {
+  it('says what to do when the database is unreachable', async () => {
     const port = await findFreePort()
     const databaseUrl = `postgresql://nobody@127.0.0.1:${await findFreePort()}/nothing`
     const started = startServiceProcess({ dataDir: folder.dataDir, port, databaseUrl })
@@ -19,7 +19,7 @@ describe('a start that fails', () => {
     )
   })
 
-  it('says what to do when something listens at its address', async () => {
+  it('says what to do when its address is in use', async () => {
     const other = createServer()
     const port = await findFreePort()
     await new Promise<void>((resolve) => other.listen(port, '127.0.0.1', resolve))
@@ -31,7 +31,7 @@ describe('a start that fails', () => {
     }
   })
 
-  it('says it once when it has several processes, and lets go of the folder', async () => {
+  it('says it once with several processes, and releases the folder', async () => {
     const other = createServer()
     const port = await findFreePort()
     await new Promise<void>((resolve) => other.listen(port, '127.0.0.1', resolve))
@@ -49,7 +49,7 @@ describe('a start that fails', () => {
     expect(await next.ended).toEqual({ code: 0, signal: null })
   })
 
-  it('names every fault of its configuration', async () => {
+  it('names every error of its configuration', async () => {
     const environment = { LOG_LEVEL: 'loud', RATE_LIMIT_CREATE: 'many' }
     const started = startServiceProcess({ dataDir: folder.dataDir, port: 0, environment })
     await expect(started).rejects.toThrow(/It ended with 1: .*RATE_LIMIT_CREATE must be a number.*LOG_LEVEL must be/s)

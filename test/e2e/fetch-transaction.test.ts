@@ -21,7 +21,7 @@ async function create(body: Record<string, unknown> = smallestTransaction()): Pr
 const fetchOne = async <Body = Transaction>(id: string) => await service.call<Body>(`/transaction/${id}`)
 const isoDate = expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/)
 
-/** What every transaction has, with its type. */
+/** Fields of every transaction, with their types. */
 const always = {
   id: expect.stringMatching(/^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/),
   acquirer: 'simulator',
@@ -32,7 +32,7 @@ const always = {
   status: expect.any(String),
   statusHistory: expect.any(Array),
   updatedAt: isoDate,
-  // Members that the interface lets be null are always there.
+  // Fields that may be null by the interface are always present.
   infractionDate: null,
   errorMessage: null,
 }
@@ -69,7 +69,7 @@ describe('a transaction', () => {
     ['PROCESSING_INFRACTION', { infraction_date: new Date() }, { ...withCode, ...paid, infractionDate: isoDate }],
     ['INFRACTION', { infraction_date: new Date() }, { ...withCode, ...paid, infractionDate: isoDate }],
     ['FAILED', { pix_uri: null, pix_expires_at: null, error_message: 'No' }, { ...withoutCode, errorMessage: 'No' }],
-  ])('that is %s has what the interface requires and nothing that it has not', async (status, columns, members) => {
+  ])('that is %s has exactly the fields of the interface', async (status, columns, members) => {
     const id = await create()
     const history = transactionHistories[status] ?? []
     const isPaid = history.includes('PAID')
@@ -98,7 +98,7 @@ describe('a transaction', () => {
     expect(body.updatedAt).toBe(body.statusHistory.at(-1)?.date)
   })
 
-  it('with every member has them all, in the form of the interface', async () => {
+  it('with every field has them all, in the form of the interface', async () => {
     const id = await create(fullTransaction())
     const { customer, seller, address, items, metadata, webhookUrl, externalCode } = fullTransaction()
     const { birthdate: _, ...shown } = customer as Record<string, unknown>
@@ -117,7 +117,7 @@ describe('a transaction', () => {
     })
   })
 
-  it('of a customer with the fewest members shows no others', async () => {
+  it('of a customer with the fewest fields shows no others', async () => {
     const customer = { name: 'Ana', document: '12abc34501de35', email: 'a@b.co' }
     const id = await create(smallestTransaction({ customer, items: [{ title: 'One', unitPrice: 1 }] }))
     expect((await fetchOne(id)).body).toMatchObject({
@@ -137,14 +137,14 @@ describe('a transaction', () => {
 })
 
 describe('no transaction', () => {
-  it('is found under an id that does not exist, of whatever version', async () => {
+  it('is found under an unknown id, of any UUID version', async () => {
     for (const id of [randomUUID(), '00000000-0000-0000-0000-000000000000', '018f6b1e-7c3a-7abc-8def-0123456789ab']) {
       const answer = await fetchOne<Problem>(id)
       expect([answer.status, answer.body.code]).toEqual([404, 'not_found'])
     }
   })
 
-  it('of another client can be told from one that is not there', async () => {
+  it('of another client can be distinguished from an unknown one', async () => {
     const id = await create()
     const another = await addTestClient(service)
     const [theirs, none] = await Promise.all(
@@ -169,11 +169,11 @@ describe('no transaction', () => {
     expect(refusedFields(await fetchOne(id))).toEqual(['id'])
   })
 
-  it('is given with a query', async () => {
+  it('is returned with a query', async () => {
     expect(refusedFields(await fetchOne(`${await create()}?expand=payer`))).toEqual(['expand'])
   })
 
-  it('is given without a token or its scope', async () => {
+  it('is returned without a token or its scope', async () => {
     const id = await create()
     const writer = await addTestClient(service, ['transaction.write'])
     expect((await service.call(`/transaction/${id}`, { token: null })).status).toBe(401)

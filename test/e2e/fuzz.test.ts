@@ -8,14 +8,14 @@ import { arbitraryRequest, type FuzzRequest } from '../support/fuzz.ts'
 import type { Page } from '../support/pages.ts'
 import { smallestTransaction, startTestService, type TestService } from '../support/service.ts'
 
-/** FUZZ_SEED repeats a run; the seed stands in the test's name. */
+/** FUZZ_SEED repeats a run. The test's name contains the seed. */
 const seed = Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31)
 const runs = Number(process.env.FUZZ_RUNS ?? 375)
 const atOnce = 4
 
-/** What HTTP itself says, before an operation is asked. */
+/** Answers of HTTP itself, before an operation runs. */
 const statusesOfHttp = [400, 404, 405, 413, 415, 431]
-/** The simulator answers a charge of this amount after half a minute, on purpose. */
+/** The simulator answers a charge of this amount only after half a minute. */
 const slowAmount = '5040504'
 
 let service: TestService
@@ -37,7 +37,7 @@ it(`answers whatever it is sent as its document says, never with a 5xx (FUZZ_SEE
   const operations = listOperations(document)
   const check = createCheck(document, operations)
   const known = await learn()
-  // A bank that loses answers makes true 500s, which say that the outcome is not known.
+  // A bank that loses answers causes correct 500s, which say that the outcome is unknown.
   const asked = operations.filter(({ method, path }) => `${method} ${path}` !== 'POST /sandbox/personality')
   const request = arbitraryRequest(asked, { document, token: service.token, known }).filter(
     ({ body }) => body === null || !body.includes(slowAmount),
@@ -50,7 +50,7 @@ it(`answers whatever it is sent as its document says, never with a 5xx (FUZZ_SEE
   )
 })
 
-/** Things that exist, so that not every request leads nowhere. */
+/** Existing records, so that not every request fails with 404. */
 async function learn(): Promise<Record<string, string[]>> {
   const made: { id: string; pixResponse: { uri: string } }[] = []
   for (let count = 0; count < 5; count++) {
@@ -103,7 +103,7 @@ function createCheck(document: ApiDocument, operations: Operation[]) {
     // HEAD is GET without the body.
     const asked = request.method === 'HEAD' ? 'GET' : request.method
     const ofMethod = operations.filter(({ method }) => method === asked)
-    // An address such as /withdrawal/search is under another method what /withdrawal/{id} is.
+    // With another method, an address such as /withdrawal/search matches /withdrawal/{id}.
     const operation =
       ofMethod.find(({ path }) => path === request.operation.path) ??
       ofMethod.find(({ path }) => new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`).test(request.operation.path))

@@ -23,7 +23,7 @@ import {
 } from '../support/hostile-bank.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
-/** So many in every run; HOSTILE_PAYMENTS=10000 takes a minute or two. */
+/** The number of payments in every run. HOSTILE_PAYMENTS=10000 takes a minute or two. */
 const count = Number(process.env.HOSTILE_PAYMENTS ?? 2_500)
 const seed = Number(process.env.HOSTILE_SEED ?? 20_260_302)
 const minute = 60_000
@@ -43,7 +43,7 @@ afterAll(async () => {
   await service.stop()
 })
 
-/** Has the jobs run that a schedule would, and lets all that is due come to its end. */
+/** Runs the scheduled jobs, and waits until all due work has ended. */
 async function settleDown(...jobs: string[]): Promise<void> {
   for (const job of jobs) await service.runJob(job)
   let left: object = {}
@@ -58,10 +58,10 @@ async function settleDown(...jobs: string[]): Promise<void> {
 }
 
 const scheduled = ['transactions.check', 'transactions.poll', 'transactions.infractions', 'suspense.check']
-/** A notice is looked at again after such pauses, before it counts as untrue. */
+/** The pauses after which a notice is checked again, before it counts as untrue. */
 const pausesSeconds = [3, 11, 61, 301]
 
-/** Lets time pass, with all that goes on by itself. */
+/** Advances the clock, with all automatic work. */
 async function pass(ms: number): Promise<void> {
   service.clock.advance(ms)
   await settleDown(...scheduled)
@@ -69,7 +69,7 @@ async function pass(ms: number): Promise<void> {
     service.clock.advance(seconds * 1000)
     await settleDown()
   }
-  // What was asked for and not answered is asked for once more.
+  // Unanswered requests are sent again.
   await settleDown(...scheduled)
 }
 
@@ -77,10 +77,10 @@ describe(`${count} payments through a hostile bank (seed ${seed})`, () => {
   it(
     'are each credited once, and nothing that never arrived',
     async () => {
-      // What had arrived before the list was read for the first time would be no affair of the service.
+      // Payments that arrived before the first read of the list are not the service's.
       await settleDown('transactions.poll')
       await createMany(service, count)
-      // The answers that were lost are asked for again.
+      // Requests whose answers were lost are sent again.
       service.clock.advance(minute)
       await settleDown('transactions.check')
       const codes = await listCodes(service.db)
@@ -90,10 +90,10 @@ describe(`${count} payments through a hostile bank (seed ${seed})`, () => {
         if (!outcome.ok) throw new Error(outcome.message)
       })
       await pass(0)
-      // What is slow comes; the codes expire; what is late comes; some is contested, and that is decided.
+      // Slow payments arrive, codes expire, late payments arrive, and some are disputed and decided.
       for (const ms of [10 * minute, day, 10 * minute, 2 * day]) await pass(ms)
       expect(await decideContests(bank, service.db)).toBeGreaterThan(0)
-      // Longer than reconciliation takes a return for one that is only late.
+      // Longer than the time in which reconciliation considers a return merely late.
       await pass(20 * minute)
       await bank.hush()
       await settleDown()
@@ -133,7 +133,7 @@ describe(`${count} payments through a hostile bank (seed ${seed})`, () => {
     patienceMs,
   )
 
-  it('had enough go wrong to prove something', async () => {
+  it('had enough faults to prove something', async () => {
     const { madeUp, swapped } = countForged(bank.claims, truth)
     const happened = truth.payments.flatMap((payment) => payment.behaviours)
     for (const behaviour of behaviours) {
@@ -144,7 +144,7 @@ describe(`${count} payments through a hostile bank (seed ${seed})`, () => {
     expect(swapped.length).toBeGreaterThan(count / 20)
   })
 
-  // The controls: faults of a gateway that the comparison has to notice.
+  // The controls: errors of a gateway that the comparison has to detect.
   it('would show a gateway that believes a callback', async () => {
     const { madeUp } = countForged(bank.claims, truth)
     const { transactions } = await readBooked(service.db)
@@ -164,11 +164,11 @@ describe(`${count} payments through a hostile bank (seed ${seed})`, () => {
     expect(sentences).toContain(`${claim.endToEndId} is booked and never arrived`)
     expect(sentences).toContain(`transaction ${row.id} is PAID, and not paid`)
     expect(sentences).toContainEqual(expect.stringMatching(/^the books hold /))
-    // The ledger alone notices nothing: it agrees with itself.
+    // The ledger alone does not notice: it agrees with itself.
     expect(await findBreaches(service.db)).toEqual([])
   })
 
-  it('would show a payment that is booked twice, by another amount, or not at all', async () => {
+  it('would show a payment that is posted twice, with another amount, or not at all', async () => {
     const booked = await readBooked(service.db)
     const [paid] = booked.transactions.filter(
       ({ end_to_end, returned }) => returned === 0 && truth.payments.some((one) => one.endToEndId === end_to_end),

@@ -14,8 +14,8 @@ import { eventually } from '../support/webhooks.ts'
 import { withdrawalBody } from '../support/withdrawals.ts'
 
 /*
- * A bank behind real HTTPS whose certificates, or whose answers, go wrong: what was asked of it stays unknown, no money moves here, and
- * once it can be understood again everything is found as it is there, once.
+ * A bank behind real HTTPS with broken certificates or answers: the outcome of requests stays unknown, no money moves
+ * in the service, and once the bank can be understood again everything is found as the bank has it, once.
  */
 
 const clock = manualClock()
@@ -24,13 +24,13 @@ const timeoutMs = 600
 const closers: (() => Promise<unknown>)[] = []
 let psp: Psp
 let gateway: Gateway
-/** How the bank is reached: by name, or `well`. */
+/** What is broken at the bank, or `well`. */
 let mode = 'well'
-/** What was asked of the bank since the mode was set. */
+/** Requests to the bank since the mode was set. */
 const asked: string[] = []
 const sends: Record<string, Send> = {}
 
-// It does what it is asked, and answers so that nobody can tell.
+// It carries out requests, and answers in a way that cannot be understood.
 const answers: Record<string, (answer: ServerResponse, said: HttpResponse) => void> = {
   well: (answer, said) => answer.writeHead(said.status, said.headers).end(said.body),
   'far too long': (answer, said) => {
@@ -144,7 +144,7 @@ async function paid(amount: number): Promise<{ id: string; endToEnd: string }> {
 type Refunded = { amountRefunded: number; status: string }
 
 describe.each([...unreachable, ...Object.keys(answers).filter((name) => name !== 'well')])('%s', (name) => {
-  it('moves no money, and all is found once the bank can be understood', async () => {
+  it('moves no money, and everything is found once the bank can be understood', async () => {
     setMode('well')
     const sale = await paid(10_000)
     const before = await gateway.available()

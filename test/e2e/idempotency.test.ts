@@ -27,7 +27,7 @@ const keyed = (idempotencyKey: string, more: Record<string, unknown> = {}) =>
   smallestTransaction({ idempotencyKey, ...more })
 const isReplay = (answer: Answer<unknown>) => answer.headers.get('idempotent-replayed') === 'true'
 
-/** What there is of a service's doings: transactions, charges at the acquirer, events. */
+/** The effects of requests: transactions, charges at the acquirer, events. */
 async function count(db: Db) {
   const rows = await db.query<{ transactions: number; charges: number; events: number }>(sql`
     select (select count(*) from transactions) as transactions, (select count(*) from simulator.charges) as charges,
@@ -46,21 +46,21 @@ async function countNew(work: () => Promise<void>) {
   }
 }
 
-/** That a second request is answered as the first was, byte for byte. */
+/** Asserts that a second request gets the first answer, byte for byte. */
 function expectReplay(first: Answer<Created>, second: Answer<Created>): void {
   expect([first.status, second.status]).toEqual([201, 201])
   expect([isReplay(first), isReplay(second)]).toEqual([false, true])
   expect(second.text).toBe(first.text)
 }
 
-/** The fields that a reused key's refusal names. */
+/** The fields that the refusal of a reused key names. */
 function differingFields(answer: Answer<Created>): string[] {
   expect([answer.status, answer.body.code], answer.text.slice(0, 300)).toEqual([422, 'idempotency_key_reused'])
   return (answer.body.errors ?? []).map((error) => error.field).sort()
 }
 
 describe('the same key and content', () => {
-  it('give the first answer again and do nothing more', async () => {
+  it('give the first answer again and have no further effect', async () => {
     const body = { ...fullTransaction(), idempotencyKey: newKey() }
     const made = await countNew(async () => {
       const first = await post(body)
@@ -123,13 +123,13 @@ describe('the same key and content', () => {
     expectReplay(await post(keyed(idempotencyKey, one)), await post(keyed(idempotencyKey, same)))
   })
 
-  it('mean the same as header and as member of the body', async () => {
+  it('mean the same in the header and in the body', async () => {
     const key = newKey()
     const first = await post(smallestTransaction(), { 'idempotency-key': key })
     expectReplay(first, await post(keyed(key)))
     expectReplay(first, await post(keyed(key), { 'Idempotency-Key': key }))
     expectReplay(first, await post(smallestTransaction(), { 'idempotency-key': key }))
-    // A structured string, as the IETF draft has it.
+    // A structured string, as in the IETF draft.
     expectReplay(first, await post(smallestTransaction(), { 'idempotency-key': `"${key}"` }))
     expectReplay(first, await post(keyed(key), { 'idempotency-key': `"${key}"` }))
     const quoted = await post(keyed('a "quoted" \\ key'))
@@ -148,7 +148,7 @@ describe('the same key and content', () => {
     expect(refusedFields(answer)).toEqual([field])
   })
 
-  it('are refused together with all that is wrong in body and query', async () => {
+  it('are refused together with all errors of body and query', async () => {
     const answer = await service.call('/transaction?page=1', {
       body: smallestTransaction({ amount: 0 }),
       headers: { 'idempotency-key': '1234567' },
@@ -162,7 +162,7 @@ describe('the same key and content', () => {
     }
   })
 
-  it('are two when the keys differ in a byte', async () => {
+  it('are two requests when the keys differ in one byte', async () => {
     const made = await countNew(async () => {
       for (const key of ['Byte-For-Byte', 'byte-for-byte', 'byte-for-byte ', 'bytе-for-byte']) {
         const answer = await post(keyed(key))
@@ -172,7 +172,7 @@ describe('the same key and content', () => {
     expect(made).toEqual({ transactions: 4, charges: 4, events: 4 })
   })
 
-  it('are two for two clients', async () => {
+  it('are two requests for two clients', async () => {
     const body = keyed(newKey())
     const another = await addTestClient(service)
     const [mine, theirs] = [
@@ -185,14 +185,14 @@ describe('the same key and content', () => {
   })
 })
 
-it('without a key makes two transactions of two equal requests', async () => {
+it('create two transactions from two equal requests without a key', async () => {
   const made = await countNew(async () => {
     for (let sent = 0; sent < 2; sent++) expect(isReplay(await post(smallestTransaction()))).toBe(false)
   })
   expect(made).toEqual({ transactions: 2, charges: 2, events: 2 })
 })
 
-describe('the same key and another content', () => {
+describe('the same key and different content', () => {
   it.each<[string, unknown, string[]]>([
     ['amount', 2591, ['amount']],
     ['webhookUrl', undefined, ['webhookUrl']],
@@ -220,7 +220,7 @@ describe('the same key and another content', () => {
     expect({ ...made, charges: 0 }).toEqual({ transactions: 0, charges: 0, events: 0 })
   })
 
-  it('is refused with the names of all that differs, and no word of what is stored', async () => {
+  it('is refused with the names of all differing fields, without the stored values', async () => {
     const idempotencyKey = newKey()
     const body = { ...fullTransaction(), idempotencyKey }
     await post(body)
@@ -243,7 +243,7 @@ describe('the same key and another content', () => {
   })
 })
 
-describe('many at once over two processes', () => {
+describe('many concurrent requests over two processes', () => {
   const send = async (index: number, body: unknown) =>
     await (index % 2 ? service : other).call<Created>('/transaction', { body, token: service.token })
 
@@ -259,7 +259,7 @@ describe('many at once over two processes', () => {
     expect(answers.filter((answer) => !isReplay(answer))).toHaveLength(1)
   })
 
-  it('of two contents are won by one, and all answers agree which', async () => {
+  it('with two contents: one wins, and all answers agree which', async () => {
     const idempotencyKey = newKey()
     const amounts = [1000, 2000]
     let answers: Answer<Created>[] = []
@@ -278,7 +278,7 @@ describe('many at once over two processes', () => {
     for (const lost of answers.filter(({ status }) => status !== 201)) expect(differingFields(lost)).toEqual(['amount'])
   })
 
-  it('of many keys are each their own', async () => {
+  it('with different keys are separate', async () => {
     const bodies = Array.from({ length: 20 }, () => keyed(newKey()))
     const made = await countNew(async () => {
       const answers = await Promise.all(
@@ -291,11 +291,11 @@ describe('many at once over two processes', () => {
 })
 
 describe('an acquirer', () => {
-  // What the simulator plays by their amounts.
+  // Faults that the simulator injects by amount.
   const refused = 4_220_422
   const late = 5_040_504
 
-  it('that refuses leaves a FAILED transaction and the key free', async () => {
+  it('that refuses leaves a FAILED transaction, and the key can be used again', async () => {
     const idempotencyKey = newKey()
     const body = keyed(idempotencyKey, { amount: refused })
     const ids: string[] = []
@@ -316,7 +316,7 @@ describe('an acquirer', () => {
     expect([created.status, isReplay(created)]).toEqual([201, false])
   })
 
-  it('that does not answer leaves a PENDING transaction, which is settled by asking again', {
+  it('that does not answer leaves a PENDING transaction, which a later query settles', {
     timeout: 300_000,
   }, async () => {
     const body = keyed(newKey(), { amount: late })
@@ -329,7 +329,7 @@ describe('an acquirer', () => {
       expect(pending.body.pixResponse).toEqual({ uri: null, qrCodeBase64: null, expirationDate: null })
       expect((await service.call<{ data: unknown[] }>('/transaction?status=PENDING')).body.data).toEqual([pending.body])
 
-      // Asked again before it is settled, it is the same transaction still.
+      // Requested again before it is settled, it is still the same transaction.
       const again = await post(body)
       expect([again.status, again.body.transactionId]).toEqual([500, id])
       expect(differingFields(await post({ ...body, amount: 1 }))).toEqual(['amount'])

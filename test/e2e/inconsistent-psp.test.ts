@@ -19,7 +19,7 @@ import {
   withdraw,
 } from '../support/withdrawals.ts'
 
-// A PSP whose answer to a request for money was lost; which then refuses the same under the same id, and knows of nothing.
+// A PSP loses the answer to a payout or refund, then refuses the repeat with the same id, and denies knowing it.
 
 let bank: DistantBank
 beforeAll(async () => {
@@ -33,12 +33,12 @@ afterAll(async () => await bank.stop())
 
 const minuteMs = 60_000
 
-/** One kind of money that leaves: asks for it, and tells how it stands here, and how often it left there. */
+/** One kind of outgoing money: how to request it, its state in the service, and how many times it left the PSP. */
 type Leaving = {
   path: string
   finds: string
   ask(): Promise<string>
-  /** The job that asks for the first time, and the one that looks at what is open. */
+  /** The job that sends it first, and the one that checks unknown outcomes. */
   sendJob: string
   job: string
   statusOf(id: string): Promise<string | undefined>
@@ -162,7 +162,7 @@ async function checkAfter({ job }: Leaving, ms: number): Promise<void> {
 }
 
 describe.each(Object.entries(kinds))('a %s whose answer was lost, and whose repeat is refused', (_, kind) => {
-  it('is under way until it is certain, and leaves once', { timeout: 300_000 }, async () => {
+  it('stays in process until its outcome is certain, and leaves once', { timeout: 300_000 }, async () => {
     const before = await balancesOf(bank.service)
     const psp = deny(kind, 'time_out_after')
     const id = await kind.ask()
@@ -181,7 +181,7 @@ describe.each(Object.entries(kinds))('a %s whose answer was lost, and whose repe
     expect((await balancesOf(bank.service)).reserved).toBe(before.reserved)
   })
 
-  it('counts as refused when that has stood for ten minutes', { timeout: 300_000 }, async () => {
+  it('counts as refused after ten minutes without another answer', { timeout: 300_000 }, async () => {
     const psp = deny(kind, 'time_out_before')
     const id = await kind.ask()
     await eventually(() => psp.asked() === 1)
@@ -197,7 +197,7 @@ describe.each(Object.entries(kinds))('a %s whose answer was lost, and whose repe
 })
 
 describe.each(Object.entries(kinds))('a %s whose first request is refused after a second one was sent', (_, kind) => {
-  it('is under way until it is certain, and leaves once', { timeout: 300_000 }, async () => {
+  it('stays in process until its outcome is certain, and leaves once', { timeout: 300_000 }, async () => {
     const before = await balancesOf(bank.service)
     const psp = refuseLate(kind)
     const id = await kind.ask()

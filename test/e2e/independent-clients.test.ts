@@ -13,7 +13,7 @@ import { smallestTransaction, startTestService, type TestService } from '../supp
 import { registerShop, type Shop } from '../support/token.ts'
 import { type Received, startTestReceiver, type TestReceiver } from '../support/webhooks.ts'
 
-// Programs that others wrote, as they come from the registry. They look at the real time, so the service begins with it.
+// Third-party libraries from the registry. They use the real time, so the service begins with it.
 
 let service: TestService
 let shop: Shop
@@ -80,7 +80,7 @@ describe('oauth4webapi', () => {
     })
   })
 
-  it('takes the token for one as RFC 9068 has it', async () => {
+  it('accepts the token as one of RFC 9068', async () => {
     const request = new Request(`${service.baseUrl}/transaction`, {
       headers: { authorization: `Bearer ${service.token}` },
     })
@@ -116,7 +116,7 @@ describe('simple-oauth2', () => {
     }
   })
 
-  it('takes expires_in for a lifetime and so does not renew in time, and is told so with token_expired', async () => {
+  it('reads expires_in as a lifetime and does not renew in time, and then gets token_expired', async () => {
     const client = new ClientCredentials({
       client: { id: shop.clientId, secret: shop.clientSecret },
       auth: { tokenHost: service.baseUrl, tokenPath: '/auth/token' },
@@ -167,7 +167,7 @@ describe('standardwebhooks', () => {
   })
   afterAll(async () => await receiver.stop())
 
-  it('verifies a delivery, also during a rotation of the secret, by the former one and by the new one', async () => {
+  it('verifies a delivery, also during a rotation of the secret, with the former one and with the new one', async () => {
     const { webhookSecret } = service.sandbox
     expect(verifiers(await deliver(), { webhookSecret })).toEqual(['webhookSecret'])
 
@@ -185,7 +185,7 @@ describe('standardwebhooks', () => {
     expect(verifiers({ ...delivery, body: `${delivery.body} ` }, { key })).toEqual([])
   })
 
-  /** Makes a record change and waits for its delivery. */
+  /** Changes a record and waits for its delivery. */
   async function deliver(): Promise<Received> {
     const before = receiver.received.length
     const token = await freshToken()

@@ -27,7 +27,7 @@ import { balancesOf, countMoney, expectBooksAgree, merchantOf, refusal } from '.
 
 const bought = ['PENDING', 'PIX_QRCODE_GENERATED', 'PAID']
 
-describe('a return under MED without a warning, told by callback', () => {
+describe('an unannounced return under MED, reported by callback', () => {
   let service: TestService
   beforeAll(async () => {
     service = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
@@ -45,7 +45,7 @@ describe('a return under MED without a warning, told by callback', () => {
     const transaction = await fetchRefundable(service, id)
     expect(transaction).toMatchObject({ infractionDate: service.clock.now().toISOString(), amountRefunded: 0 })
     expect(statusesOf(transaction)).toEqual([...bought, 'INFRACTION'])
-    // However often it is told: by the list of payments, and by callbacks.
+    // However many times it is reported: by the list of payments, and by callbacks.
     for (let told = 0; told < 3; told += 1) await service.runJob('transactions.poll')
     await sleep(200)
     expect(await infractionsOf(service, id)).toEqual([{ state: 'returned', amount: 1000 }])
@@ -88,7 +88,7 @@ describe('a return under MED without a warning, told by callback', () => {
     expect(found.body).toMatchObject({ total: 1, data: [{ id }] })
   })
 
-  it('of one whose money is spent, which is then owed', async () => {
+  it('of one whose money is spent becomes a debt', async () => {
     const { id, endToEnd } = await payOne(service)
     await drain(service, (await balancesOf(service)).available - 100)
     await returnUnannounced(service, endToEnd)
@@ -131,7 +131,7 @@ describe('a return under MED without a warning, told by callback', () => {
     expect(await infractionsOf(service, id)).toEqual([{ state: 'returned', amount: 1000 }])
   })
 
-  it('of a part of one that is BLOCKED leaves it PAID when the dispute comes to nothing', async () => {
+  it('of a part of one that is BLOCKED leaves it PAID when the dispute is rejected', async () => {
     const { id, endToEnd } = await payOne(service)
     const reference = await contest(service, endToEnd)
     await pollUntil(service, id, 'BLOCKED')
@@ -165,7 +165,7 @@ describe('a return under MED without a warning, told by callback', () => {
     expect(await infractionsOf(service, id)).toEqual([{ state: 'returned', amount: 1000 }])
   })
 
-  it('of what an operator has corrected already, being taken for the bank’s own, is not booked again', async () => {
+  it('of what an operator has already posted as the bank’s own return is not posted again', async () => {
     const { id, endToEnd } = await payOne(service)
     await forgeReturn(endToEnd, 400, 'ORIGINAL')
     const bank = await openQuietBank(service)
@@ -178,7 +178,7 @@ describe('a return under MED without a warning, told by callback', () => {
       async () => await checkReturns(settleDepsWith(service, bank.handle), await keyOf(id)),
     )
     expect(renamed).toEqual({})
-    // What goes back after it is another return.
+    // A later return is another return.
     const more = await countMoney(service, async () => {
       await returnUnannounced(service, endToEnd, 250)
       await eventually(async () => (await fetchDisputed(service, id)).amountReturned === 650)
@@ -189,13 +189,13 @@ describe('a return under MED without a warning, told by callback', () => {
 
   const keyOf = async (id: string) => ({ merchantId: await merchantOf(service), id })
 
-  /** An operator confirms what the comparison with the bank's list proposes about the returns of a payment. */
+  /** An operator confirms the proposal of reconciliation about the returns of a payment. */
   async function correctReturn(bank: QuietBank, endToEnd: string): Promise<void> {
     const deps = settleDepsWith(service, bank.handle)
     const [acquirer] = deps.acquirers.all
     if (!acquirer) throw new Error('there is one')
     const from = new Date(service.clock.now().getTime() - 60_000)
-    // No longer a matter of time.
+    // No longer explained by timing.
     service.clock.advance(20 * 60_000)
     await reconcile(deps, { acquirer, kind: 'manual', window: { from, to: service.clock.now() } })
     const open = await listDifferences(service.db, { acquirer: acquirer.name, isOpen: true, limit: 100 })
@@ -204,7 +204,7 @@ describe('a return under MED without a warning, told by callback', () => {
     await confirmDifference(deps, { id: found?.id ?? '', by: 'cli:maria', records: service.db })
   }
 
-  // The last one: it moves the clock by months.
+  // The last test: it advances the clock by months.
   it('a return of a payment from days or months ago is booked from the list of returns', async () => {
     const payments = [await payOne(service), await payOne(service), await payOne(service)] as const
     for (const [index, days] of [2, 25, 50].entries()) {
@@ -214,7 +214,7 @@ describe('a return under MED without a warning, told by callback', () => {
         insert into simulator.returns (end_to_end_id, id, return_id, amount, nature, requested_at, settles_at)
         values (${endToEnd}, ${`med${index}`}, ${`D090893562026030215000000000009${index}`}, 400, 'MED_FRAUDE',
           ${service.clock.now()}, ${service.clock.now()})`)
-      // Written into the simulated bank, which sends no callback for it.
+      // Written into the simulated bank's tables, so that it sends no callback.
       await eventually(async () => {
         await service.runJob('transactions.poll-returns')
         return (await infractionsOf(service, id)).length === 1
@@ -224,7 +224,7 @@ describe('a return under MED without a warning, told by callback', () => {
       expect(await infractionsOf(service, id)).toMatchObject([{ state: 'returned', amount: 400 }])
   })
 
-  /** A bank that returns more than there is: the simulator would not. */
+  /** A bank that returns more than was paid: the simulator would refuse. */
   async function forgeReturn(endToEnd: string, amount: number, nature = 'MED_FRAUDE'): Promise<void> {
     await service.db.query(sql`
       insert into simulator.returns (end_to_end_id, id, return_id, amount, nature, requested_at, settles_at)
@@ -233,7 +233,7 @@ describe('a return under MED without a warning, told by callback', () => {
   }
 })
 
-describe('at a bank that calls nobody', () => {
+describe('at a bank without callbacks', () => {
   let network: FaultyNetwork
   beforeAll(async () => {
     network = await startOnFaultyNetwork()
@@ -254,12 +254,12 @@ describe('at a bank that calls nobody', () => {
     expect(await eventsOf(service, body.id)).toHaveLength(3)
   })
 
-  it('a return that cannot be booked keeps no other waiting, and is booked when it can be', async () => {
+  it('a return that cannot be posted delays no other, and is posted once that is possible', async () => {
     const { service } = network
     const [bad, good] = [await payOne(service), await payOne(service)]
     await returnUnannounced(service, bad.endToEnd)
     await returnUnannounced(service, good.endToEnd)
-    // The place of its event is taken: the database refuses it.
+    // The sequence of its event is already used: the database refuses it.
     await service.db.query(sql`
       insert into events (merchant_id, id, type, record_type, record_id, sequence, occurred_at)
       select merchant_id, gen_random_uuid(), 'transaction.infraction', 'transaction', id, 3, now()
@@ -273,11 +273,11 @@ describe('at a bank that calls nobody', () => {
     await untilStatus(service, unpaid.body.id, 'PAID')
     expect(await fetchRefundable(service, bad.id)).toMatchObject({ status: 'PAID' })
     await service.db.query(sql`delete from events where record_id = ${bad.id} and sequence = 3`)
-    // Without another poll: by a job of its own.
+    // Without another poll: by a separate job.
     await untilStatus(service, bad.id, 'INFRACTION')
   })
 
-  it('a contest that ran its course before it was known is followed step by step', async () => {
+  it('a dispute that ended before it was known goes through every step', async () => {
     const { service } = network
     const { id, endToEnd } = await payOne(service)
     await decide(service, await contest(service, endToEnd), 'accept')
@@ -287,7 +287,7 @@ describe('at a bank that calls nobody', () => {
     expect(statusesOf(await fetchRefundable(service, id))).toEqual(statuses)
   })
 
-  it('a contest that had come to nothing before it was known is shown, and blocks nothing', async () => {
+  it('a dispute that was rejected before it was known is shown, and blocks nothing', async () => {
     const { service } = network
     const { id, endToEnd } = await payOne(service)
     await decide(service, await contest(service, endToEnd), 'reject')
@@ -301,7 +301,7 @@ describe('at a bank that calls nobody', () => {
     })
   })
 
-  it('a contest that the operator had rejected is returned all the same', async () => {
+  it('a dispute that the operator had rejected is returned anyway', async () => {
     const { service } = network
     const { id, endToEnd } = await payOne(service)
     const reference = await contest(service, endToEnd)
@@ -319,7 +319,7 @@ describe('at a bank that calls nobody', () => {
     ])
   })
 
-  it('a contest of a payment that is not booked yet books it first', async () => {
+  it('a dispute of a payment that is not posted yet posts it first', async () => {
     const { service } = network
     const { body } = await service.call<{ id: string; pixResponse: { uri: string } }>('/transaction', {
       body: { amount: 1000, paymentMethod: 'PIX', pix: {} },
@@ -329,9 +329,9 @@ describe('at a bank that calls nobody', () => {
     await pollUntil(service, body.id, 'BLOCKED')
   })
 
-  it('a refund that is refused while its payment is contested leaves its money blocked', async () => {
+  it('a refund that is refused while its payment is disputed leaves its money blocked', async () => {
     const { service } = network
-    // Refused at once, when it arrives.
+    // Refused immediately when it arrives.
     const { id, endToEnd } = await payOne(service, 800_004)
     const refundId = await askInVain(id)
     let reference = ''
@@ -351,7 +351,7 @@ describe('at a bank that calls nobody', () => {
     })
   })
 
-  it('a refund that is refused because MED was faster finds that out', async () => {
+  it('a refund that is refused because of a return under MED finds that return', async () => {
     const { service } = network
     const { id, endToEnd } = await payOne(service)
     const refundId = await askInVain(id)
@@ -363,7 +363,7 @@ describe('at a bank that calls nobody', () => {
     expect(money).toEqual({ reserved: -1000, acquirer: 1000 })
   })
 
-  /** Asks for a refund that does not arrive at the bank. */
+  /** Requests a refund that does not reach the bank. */
   async function askInVain(id: string): Promise<string> {
     const put = ['PUT', '/devolucao/'] as const
     const before = network.asked(...put)

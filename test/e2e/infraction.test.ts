@@ -18,7 +18,7 @@ afterAll(async () => await service.stop())
 
 const bought = ['PENDING', 'PIX_QRCODE_GENERATED', 'PAID']
 
-/** A paid transaction whose payment is contested. */
+/** A paid transaction whose payment is disputed. */
 async function contested({ amount = 1000, of }: { amount?: number; of?: number } = {}) {
   const paid = await payOne(service, amount)
   const reference = await contest(service, paid.endToEnd, of)
@@ -26,8 +26,8 @@ async function contested({ amount = 1000, of }: { amount?: number; of?: number }
   return { ...paid, reference }
 }
 
-describe('a payment that is contested', () => {
-  it('is blocked, once however often the acquirer tells of it', async () => {
+describe('a disputed payment', () => {
+  it('is blocked once, however often the acquirer reports it', async () => {
     const paid = await payOne(service)
     const money = await countMoney(service, async () => {
       await contest(service, paid.endToEnd)
@@ -39,7 +39,7 @@ describe('a payment that is contested', () => {
     expect(refusal(await askForRefund(service, paid.id))).toEqual(['refund_not_possible'])
   })
 
-  it.each(['reject', 'cancel'] as const)('and then is not (%s) is the merchant’s again', async (decision) => {
+  it.each(['reject', 'cancel'] as const)('is the merchant’s again after the dispute ends with %s', async (decision) => {
     const { id, reference } = await contested()
     const money = await countMoney(service, async () => {
       await decide(service, reference, decision)
@@ -50,7 +50,7 @@ describe('a payment that is contested', () => {
     await untilRefund(service, id, await refund(service, id), 'REFUNDED')
   })
 
-  it('rightly is returned to the payer', async () => {
+  it('is returned to the payer when the dispute is accepted', async () => {
     const { id, reference } = await contested()
     const money = await countMoney(service, async () => {
       await decide(service, reference, 'accept')
@@ -67,7 +67,7 @@ describe('a payment that is contested', () => {
     expect(await infractionsOf(service, id)).toEqual([{ state: 'returned', amount: 1000 }])
   })
 
-  it('in part has that part blocked', async () => {
+  it('has only the disputed part blocked', async () => {
     const { id, reference } = await contested({ of: 400 })
     expect((await balancesOf(service)).blocked).toBeGreaterThanOrEqual(400)
     const money = await countMoney(service, async () => {
@@ -78,7 +78,7 @@ describe('a payment that is contested', () => {
     expect(money).toEqual({ blocked: -400, acquirer: 400 })
   })
 
-  it('after a part was refunded has the rest blocked', async () => {
+  it('has the rest blocked after a part was refunded', async () => {
     const { id, endToEnd } = await payOne(service)
     await untilRefund(service, id, await refund(service, id, { amount: 300 }), 'REFUNDED')
     const money = await countMoney(service, async () => {
@@ -98,7 +98,7 @@ describe('the statement', () => {
       .map(({ kind, amount, recordType }) => [recordType, kind, amount])
   }
 
-  it('names the transaction of each entry that a dispute, its end or a return under MED makes', async () => {
+  it('names the transaction of each entry of a dispute, its end or a return under MED', async () => {
     const { id, endToEnd, reference } = await contested({ of: 400 })
     await decide(service, reference, 'reject')
     await pollUntil(service, id, 'PAID')
@@ -114,7 +114,7 @@ describe('the statement', () => {
 })
 
 describe('a merchant that has spent the money already', () => {
-  it('owes what is not there, and later payments fill it first', async () => {
+  it('owes the missing money, and later payments repay it first', async () => {
     const { id, endToEnd } = await payOne(service)
     await drain(service, (await balancesOf(service)).available - 300)
     await contest(service, endToEnd)
@@ -127,7 +127,7 @@ describe('a merchant that has spent the money already', () => {
     expect(await balancesOf(service)).toMatchObject({ available: 300, debt: 0 })
   })
 
-  it('owes nothing any more when the contest comes to nothing', async () => {
+  it('owes nothing any more when the dispute is rejected', async () => {
     const { id, endToEnd } = await payOne(service)
     await drain(service, (await balancesOf(service)).available)
     const reference = await contest(service, endToEnd)
@@ -140,11 +140,11 @@ describe('a merchant that has spent the money already', () => {
   })
 })
 
-describe('a refund that is under way when its payment is contested', () => {
+describe('a refund in process when its payment is disputed', () => {
   // Stays in process for ten minutes.
   const slow = 800_002
 
-  it('is spared by the block, and is booked while the transaction is BLOCKED', async () => {
+  it('is not blocked, and is posted while the transaction is BLOCKED', async () => {
     const { id, endToEnd } = await payOne(service, slow + 1000)
     const refundId = await refund(service, id, { amount: slow })
     await untilSent(service, refundId)
@@ -161,7 +161,7 @@ describe('a refund that is under way when its payment is contested', () => {
     expect(await fetchRefundable(service, id)).toMatchObject({ amountRefunded: slow, errorMessage: null })
   })
 
-  it('goes on when the contest ends first', async () => {
+  it('continues when the dispute ends first', async () => {
     const { id, endToEnd } = await payOne(service, slow)
     const refundId = await refund(service, id)
     await untilSent(service, refundId)
@@ -173,7 +173,7 @@ describe('a refund that is under way when its payment is contested', () => {
     await untilStatus(service, id, 'REFUNDED')
   })
 
-  it('of all that was paid ends in REFUNDED once the contest has come to nothing', async () => {
+  it('of the whole payment ends in REFUNDED once the dispute is rejected', async () => {
     const { id, endToEnd } = await payOne(service, slow)
     const refundId = await refund(service, id)
     await untilSent(service, refundId)
@@ -187,7 +187,7 @@ describe('a refund that is under way when its payment is contested', () => {
     expect(await eventsOf(service, id)).toHaveLength(statuses.length - 1)
   })
 
-  it('does not keep the rest from being returned', async () => {
+  it('does not prevent the return of the rest', async () => {
     const { id, endToEnd } = await payOne(service, slow + 1000)
     const refundId = await refund(service, id, { amount: slow })
     await untilSent(service, refundId)
@@ -199,7 +199,7 @@ describe('a refund that is under way when its payment is contested', () => {
       await service.runJob('transactions.infractions')
       return (await fetchDisputed(service, id)).amountReturned === 1000
     })
-    // Were it refused, the dispute would take hold of its money: until it has ended, the dispute has not.
+    // If the refund were refused, the dispute would block its money: the dispute ends only after the refund.
     await finishSlowRefund(id, refundId)
     await untilStatus(service, id, 'INFRACTION')
     expect(await fetchRefundable(service, id)).toMatchObject({ amountRefunded: slow, amountReturned: 1000 })
@@ -213,7 +213,7 @@ describe('a refund that is under way when its payment is contested', () => {
 })
 
 describe('a payment that is disputed more than once', () => {
-  /** The simulated bank opens one at a time: this is another bank's. */
+  /** The simulated bank has only one open dispute at a time: this is another bank's. */
   async function openBeside(endToEnd: string, amount: number): Promise<string> {
     const reference = randomUUID()
     const now = service.clock.now()
@@ -237,7 +237,7 @@ describe('a payment that is disputed more than once', () => {
     )
   }
 
-  it('at once has no more blocked than there is, and what one lets go the other takes', async () => {
+  it('has no more blocked than was paid, and what one dispute releases the other blocks', async () => {
     const paid = await payOne(service)
     const first = await contest(service, paid.endToEnd, 700)
     await pollUntil(service, paid.id, 'BLOCKED')
@@ -260,7 +260,7 @@ describe('a payment that is disputed more than once', () => {
     expect(statusesOf(await fetchRefundable(service, paid.id))).toEqual(statuses)
   })
 
-  it('one after the other has what is left blocked again, and refunds take the rest', async () => {
+  it('has the rest blocked again by each dispute in turn, and refunds take the rest', async () => {
     const { id, endToEnd, reference } = await contested({ of: 300 })
     await decide(service, reference, 'accept')
     service.clock.advance(2_000)
@@ -277,7 +277,7 @@ describe('a payment that is disputed more than once', () => {
     expect(await untilStatus(service, id, 'INFRACTION')).toMatchObject({ amountRefunded: 700, amountReturned: 300 })
   })
 
-  it('under the same reference, which was reopened, is blocked again', async () => {
+  it('is blocked again when a dispute is reopened under the same reference', async () => {
     const { id, reference } = await contested()
     await decide(service, reference, 'reject')
     await pollUntil(service, id, 'PAID')
@@ -288,7 +288,7 @@ describe('a payment that is disputed more than once', () => {
     expect(await infractionsOf(service, id)).toEqual([{ state: 'open', amount: 1000 }])
   })
 
-  it('is shown where nothing is left to block', async () => {
+  it('shows the dispute even when nothing is left to block', async () => {
     const { id, endToEnd } = await payOne(service)
     await untilRefund(service, id, await refund(service, id), 'REFUNDED')
     await contest(service, endToEnd)
@@ -298,11 +298,11 @@ describe('a payment that is disputed more than once', () => {
 })
 
 describe('a dispute that is accepted', () => {
-  it('within one reading, or returned before the next, shows every step, each with its event', async () => {
+  it('between two polls, or returned before the next, shows every step, each with its event', async () => {
     const { id, endToEnd } = await payOne(service)
     await decide(service, await contest(service, endToEnd), 'accept')
     service.clock.advance(2_000)
-    // The callback of its return, and nothing else: it has the disputes read first.
+    // The callback of its return is the only sign: it triggers a poll of the disputes.
     await untilStatus(service, id, 'INFRACTION')
     const statuses = [...bought, 'BLOCKED', 'PROCESSING_INFRACTION', 'INFRACTION']
     expect(statusesOf(await fetchRefundable(service, id))).toEqual(statuses)
@@ -315,7 +315,7 @@ describe('the operator', () => {
   const open = async (transactionId: string, more: { amount?: number; reason?: string; merchantId?: string } = {}) =>
     await openInfraction(deps(), { merchantId: await merchantOf(service), transactionId, ...more })
 
-  it('enters a contest that the acquirer tells of by other ways, and decides it', async () => {
+  it('enters a dispute that the acquirer reported in another way, and decides it', async () => {
     const { id } = await payOne(service)
     await open(id, { amount: 400, reason: 'A letter from the bank' })
     expect((await fetchRefundable(service, id)).status).toBe('BLOCKED')
@@ -326,7 +326,7 @@ describe('the operator', () => {
     expect(await infractionsOf(service, id)).toEqual([{ state: 'rejected', amount: 400 }])
   })
 
-  it('and the acquirer after it mean the same contest', async () => {
+  it('and the acquirer’s later report mean the same dispute', async () => {
     const { id, endToEnd } = await payOne(service)
     await open(id)
     const reference = await contest(service, endToEnd)
@@ -336,7 +336,7 @@ describe('the operator', () => {
     expect(await infractionsOf(service, id)).toEqual([{ state: 'rejected', amount: 1000 }])
   })
 
-  it('who heard of a part only has all of it blocked once the acquirer says that all is disputed', async () => {
+  it('enters a part, and all is blocked once the acquirer says that all is disputed', async () => {
     const { id, endToEnd } = await payOne(service)
     await open(id, { amount: 100 })
     await contest(service, endToEnd)
@@ -350,7 +350,7 @@ describe('the operator', () => {
     expect(await infractionsOf(service, id)).toEqual([{ state: 'open', amount: 1000 }])
   })
 
-  it('is told what is not possible', async () => {
+  it('gets an error for what is not possible', async () => {
     const { id } = await payOne(service)
     const codeOf = async (work: Promise<unknown>) => await work.then(String, ({ code }: { code: string }) => code)
     expect(await codeOf(decideInfraction(deps(), { transactionId: id, decision: 'accept' }))).toBe(
@@ -371,7 +371,7 @@ describe('the operator', () => {
     )
   })
 
-  it('and a refund at once leave one of the two', async () => {
+  it('and a concurrent refund: one of the two succeeds', async () => {
     const { id } = await payOne(service)
     const [refunded, opened] = await Promise.allSettled([askForRefund(service, id), open(id)])
     const { status } = await fetchRefundable(service, id)

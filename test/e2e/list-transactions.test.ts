@@ -16,7 +16,7 @@ const endToEnd = (name: string) => `E12345678202603021500${name.padEnd(11, '0')}
 const customer = (more: object = {}) => ({ name: 'Ana', document: '12345678909', email: 'ana@example.com', ...more })
 const at = (time: string) => new Date(`2026-02-${time}Z`)
 
-/** What the filters are to tell apart: each by its name, which is its externalCode too, filled up to eight characters. */
+/** Transactions that the filters must distinguish. The name is also the externalCode, padded to eight characters. */
 const seeds: Record<string, { body?: object; statuses?: readonly string[]; createdAt?: Date; columns?: object }> = {
   'maria-00': {
     body: {
@@ -107,11 +107,11 @@ function toBody(query: string): object {
   return body
 }
 
-/** The names of what a query selects, in the order of their seeds. */
+/** The names of the matching transactions, in the order of their seeds. */
 async function select(query: string): Promise<string[]> {
   const { status, body, text } = await list(query)
   expect(status, text.slice(0, 300)).toBe(200)
-  // Whatever is a filter in the address is one in a body.
+  // Every filter of the query string also works in a body.
   const searched = await service.call<Page<Item>>('/transaction/search', { body: toBody(query) })
   expect([searched.status, searched.body]).toEqual([200, body])
   expect(body.total).toBe(body.data.length)
@@ -135,7 +135,7 @@ describe('a filter', () => {
     [everyStatus.map((status) => `status=${status}`).join('&'), Object.keys(seeds)],
     ['paymentMethod=PIX', Object.keys(seeds)],
 
-    // Any part of the name; neither case nor accents matter.
+    // Any part of the name. Case and accents do not matter.
     ['customerName=maria%20jose', ['maria-00']],
     ['customerName=MAR%C3%8DA', ['maria-00']],
     ['customerName=avila', ['maria-00']],
@@ -146,7 +146,7 @@ describe('a filter', () => {
     ['customerName=strasse', ['tokyo-00']],
     ['customerName=a', ['maria-00', 'joao-000', 'tokyo-00']],
     ['customerName=marcos', []],
-    // A letter of which nothing is left without its accent.
+    // A letter of which nothing remains without its accent.
     ['customerName=%EF%BE%9E', ['maria-00', 'joao-000', 'tokyo-00']],
 
     ['customerEmail=maria%40example.com', ['maria-00']],
@@ -185,7 +185,7 @@ describe('a filter', () => {
     ['minAmount=501&maxAmount=501', ['no-customer']],
     ['minAmount=502&maxAmount=999', []],
 
-    // Both ends are included; an offset is honoured; without one the time is UTC.
+    // Both ends are included. An offset is respected; without one the time is UTC.
     ['startDate=2026-02-10T12:00:00.000Z&endDate=2026-02-10T12:00:00.000Z', ['maria-00']],
     ['startDate=2026-02-10T12:00:00.001Z&endDate=2026-02-11T02:59:59.999Z', ['joao-000', 'tokyo-00']],
     ['startDate=2026-02-11T00:00:00-03:00&endDate=2026-02-11T00:00:00-03:00', ['no-customer']],
@@ -196,7 +196,7 @@ describe('a filter', () => {
     ['startDate=0000-01-01T00:00:00Z&endDate=9999-12-31T11:59:59-12:00', Object.keys(seeds)],
     ['startDate=2026-02-20T00:00:00.001Z', []],
 
-    // All that are given must hold.
+    // All given filters must match.
     ['status=PAID&minAmount=1001', []],
     [
       `customerName=maria&customerDocument=52998224725&customerPhone=11987654321&externalCode=maria-00&maxAmount=1&paymentMethod=PIX`,
@@ -207,14 +207,14 @@ describe('a filter', () => {
     expect(await select(query)).toEqual(names)
   })
 
-  it('id selects the one, in either case', async () => {
+  it('id selects exactly one, in upper or lower case', async () => {
     expect(await select(`id=${ids['maria-00']}`)).toEqual(['maria-00'])
     expect(await select(`id=${ids['maria-00']?.toUpperCase()}`)).toEqual(['maria-00'])
     expect(await select(`id=${randomUUID()}`)).toEqual([])
   })
 
   const long = 'x'.repeat(256)
-  // Numbers that are no plain digits.
+  // Numbers that are not plain digits.
   const notPlain = ['0x10', '0b11', '0o17', '1e3', '%2010', '10%20', '10.0', '%2B10']
   it.each<[string, string[]]>([
     ['status', ['', 'paid', 'UNKNOWN', 'PAID,FAILED', 'PAID&status=', 'PAID&status=PAID', 'PAID&status=UNKNOWN']],
@@ -290,7 +290,7 @@ describe('a filter', () => {
         '2026-02-10T12:00:00Z%00',
       ],
     ]),
-  ])('%s is refused where it breaks its row', async (field, values) => {
+  ])('%s is refused outside of its limits', async (field, values) => {
     for (const value of values) {
       expect(refusedFields(await list(`${field}=${value}`)), value).toEqual([field])
     }
@@ -305,7 +305,7 @@ describe('a filter', () => {
     ['customerPhone', ['1', '1'.repeat(30)]],
     ['minAmount', ['1', '10000000']],
     ['maxAmount', ['1', '10000000']],
-  ])('%s is accepted at its edges', async (field, values) => {
+  ])('%s is accepted at its limits', async (field, values) => {
     for (const value of values) expect((await list(`${field}=${value}`)).status, value).toBe(200)
   })
 
@@ -318,7 +318,7 @@ describe('a filter', () => {
     expect(refusedFields(await list(query))).toEqual([field])
   })
 
-  it('finds a customer whose name becomes longer, in its search form, than an entry of an index may be', async () => {
+  it('finds a customer whose normalized name is longer than an index entry may be', async () => {
     const client = await addTestClient(service)
     // One of these letters becomes eighteen, the others three of three bytes each: PostgreSQL has to compress them.
     const name = `${'ﷺ'.repeat(24)}${Array.from({ length: 231 }, (_, index) => String.fromCodePoint(0xac00 + ((index * 4793) % 11_172))).join('')}`
@@ -331,7 +331,7 @@ describe('a filter', () => {
     expect((await service.call<Page>(`/transaction?${query}`, { token: client.token })).body.total).toBe(1)
   })
 
-  it('is told of with all other faults at once', async () => {
+  it('is reported with all other errors at once', async () => {
     const query = 'status=x&minAmount=2&maxAmount=1&startDate=x&id=1&page=0&unknown=1&customerName=%00'
     expect(refusedFields(await list(query)).sort()).toEqual([
       'customerName',
@@ -344,7 +344,7 @@ describe('a filter', () => {
     ])
   })
 
-  it('that is refused is not echoed', async () => {
+  it('that is refused is not repeated in the answer', async () => {
     const answer = await list('customerEmail=maria.example&customerDocument=52998224799&endToEnd=secret')
     expect(answer.status).toBe(422)
     expect(answer.text).not.toMatch(/maria\.example|52998224799|secret/)
@@ -352,7 +352,7 @@ describe('a filter', () => {
 })
 
 describe('an item', () => {
-  it('is what fetching it gives', async () => {
+  it('equals the fetched record', async () => {
     const { data } = (await list('')).body
     expect(data).toHaveLength(Object.keys(seeds).length)
     for (const item of data) expect((await service.call(`/transaction/${item.id}`)).body).toEqual(item)
@@ -374,7 +374,7 @@ describe('an item', () => {
     expect((await ask(`cursor=${nextCursor}`)).body).toMatchObject({ total: 0, data: [] })
   })
 
-  it('is listed for nobody without a token or its scope', async () => {
+  it('is not listed without a token or its scope', async () => {
     const writer = await addTestClient(service, ['transaction.write', 'withdrawal.read'])
     expect((await service.call('/transaction', { token: null })).status).toBe(401)
     expect((await service.call('/transaction', { token: writer.token })).status).toBe(403)
@@ -388,7 +388,7 @@ describe('a long list', () => {
     const client = await addTestClient(service)
     many = { ...service, call: async (path, options) => await service.call(path, { token: client.token, ...options }) }
     for (let made = 0; made < recordsOfPages; made++) {
-      // Thirty of one moment, then fifteen one after the other.
+      // Thirty with the same time, then fifteen one after the other.
       if (made >= 30) service.clock.advance(1)
       await many.call('/transaction', { body: smallestTransaction() })
     }

@@ -18,7 +18,7 @@ const ids: Record<string, string> = {}
 const at = (time: string) => new Date(`2026-02-${time}Z`)
 const evp = '0f3b6b1c-8a5e-1d2c-9b7a-123456789abc'
 
-/** What the filters are to tell apart: each by its name. */
+/** Withdrawals that the filters must distinguish, each by its name. */
 const seeds: Record<string, { statuses?: readonly string[]; createdAt?: Date; columns?: object }> = {
   cpf: { columns: { pix_key: '52998224725', pix_key_type: 'CPF', amount: 10 }, createdAt: at('10T12:00:00.000') },
   cnpj: {
@@ -94,7 +94,7 @@ afterAll(async () => await service.stop())
 
 const list = async (query: string) => await service.call<Page<Item>>(`/withdrawal?perPage=100&${query}`)
 
-/** The names of what a query selects, in the order of their seeds. */
+/** The names of the matching withdrawals, in the order of their seeds. */
 async function select(query: string): Promise<string[]> {
   const { status, body, text } = await list(query)
   expect(status, text.slice(0, 300)).toBe(200)
@@ -151,14 +151,14 @@ describe('a filter', () => {
     expect(await select(query)).toEqual(names)
   })
 
-  it('id selects the one, in either case', async () => {
+  it('id selects exactly one, in upper or lower case', async () => {
     expect(await select(`id=${ids.cpf}`)).toEqual(['cpf'])
     expect(await select(`id=${ids.cpf?.toUpperCase()}`)).toEqual(['cpf'])
     expect(await select(`id=${randomUUID()}`)).toEqual([])
   })
 
   const long = 'x'.repeat(256)
-  // Numbers that are no plain digits.
+  // Numbers that are not plain digits.
   const notPlain = ['0x10', '0b11', '0o17', '1e3', '%2010', '10%20', '10.0', '%2B10']
   it.each<[string, string[]]>([
     ['status', ['', 'pending', 'PAID', 'PENDING,FAILED', 'PENDING&status=PENDING', 'PENDING&status=']],
@@ -169,7 +169,7 @@ describe('a filter', () => {
         '',
         'maria',
         '52898224726',
-        // Eleven digits, and there is no area code 52.
+        // Eleven digits, but area code 52 does not exist.
         '52998224724',
         '12345678900',
         '529.982.247-26',
@@ -190,7 +190,7 @@ describe('a filter', () => {
     ['endDate', ['', '2026-02-10', '2026-02-30T00:00:00Z', '2026-02-10T12:00:00+03:00', 'now']],
     ['paymentMethod', ['PIX']],
     ['customerName', ['Maria']],
-  ])('%s is refused where it breaks its row', async (field, values) => {
+  ])('%s is refused outside of its limits', async (field, values) => {
     for (const value of values) expect(refusedFields(await list(`${field}=${value}`)), value).toEqual([field])
   })
 
@@ -201,7 +201,7 @@ describe('a filter', () => {
     ['externalCode', ['12345678', 'x'.repeat(255)]],
     ['minAmount', ['10', '10000000']],
     ['maxAmount', ['10', '10000000']],
-  ])('%s is accepted at its edges', async (field, values) => {
+  ])('%s is accepted at its limits', async (field, values) => {
     for (const value of values) expect((await list(`${field}=${value}`)).status, value).toBe(200)
   })
 
@@ -241,7 +241,7 @@ describe('an item', () => {
         webhookUrl: 'https://shop.example.com/hook',
       },
     ],
-  ])('that is %s has what the interface requires and nothing that it has not', async (name, members) => {
+  ])('that is %s has exactly the fields of the interface', async (name, members) => {
     const [item] = (await list(`id=${ids[name]}`)).body.data
     expect(item).toEqual({
       id: ids[name],
@@ -273,7 +273,7 @@ describe('an item', () => {
     }
   })
 
-  it('is listed for nobody without a token or its scope', async () => {
+  it('is not listed without a token or its scope', async () => {
     const reader = await addTestClient(service, ['transaction.read', 'withdrawal.write'])
     expect((await service.call('/withdrawal', { token: null })).status).toBe(401)
     expect((await service.call('/withdrawal', { token: reader.token })).status).toBe(403)
@@ -287,7 +287,7 @@ describe('a long list', () => {
     const client = await addTestClient(service)
     many = { ...service, call: async (path, options) => await service.call(path, { token: client.token, ...options }) }
     for (let made = 0; made < recordsOfPages; made++) {
-      // Thirty of one moment, then fifteen one after the other.
+      // Thirty with the same time, then fifteen one after the other.
       await insertWithdrawal(randomUUID(), client.merchantId, {
         createdAt: new Date(Date.UTC(2026, 1, 1) + Math.max(0, made - 29)),
       })

@@ -23,7 +23,7 @@ afterAll(async () => {
   await service.stop()
 })
 
-/** A PSP that names no txid within a charge, and shows in each of these charges what came in for the first. */
+/** A PSP that omits the txid within a charge, and shows the first charge's payment in each of these charges. */
 function showingInAll(ids: string[]): SettleDeps {
   const [first = '', ...others] = ids.map(toTxid)
   return settleDepsWith(service, async (request) => {
@@ -60,7 +60,7 @@ it('a payment that a PSP shows in the charges of two merchants pays one, whichev
   await expectBooksAgree(service)
 })
 
-it('and one, when both are looked at at once by several processes', async () => {
+it('and only one, when several processes poll both concurrently', async () => {
   for (let round = 0; round < 5; round++) {
     const { id, uri } = await charge(service, { amount: 1000 })
     const theirs = await chargeOfOther()

@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(async () => await service.stop())
 
-it('charges, is paid, and is told', async () => {
+it('creates a charge, is paid, and receives the webhook', async () => {
   const receiver = await startTestReceiver()
   const created = await service.call<{ id: string; pixResponse: { uri: string } }>('/transaction', {
     body: smallestTransaction({ amount: 2590, webhookUrl: receiver.url }),

@@ -13,7 +13,7 @@ import { startTestService, type TestService } from '../support/service.ts'
 const document = JSON.parse(JSON.stringify(await describeApi())) as ApiDocument
 const operations = listOperations(document)
 
-/** What anyone may call: whoever wants a token or looks after the service. */
+/** Routes that anyone may call: for a token, or to monitor the service. */
 const publicPaths = ['/.well-known/jwks.json', '/auth/token', '/health/live', '/health/ready', '/metrics']
 
 describe('the OpenAPI document', () => {
@@ -21,7 +21,7 @@ describe('the OpenAPI document', () => {
     expect(JSON.parse(readFileSync('docs/openapi.json', 'utf8'))).toEqual(document)
   })
 
-  it('is of OpenAPI 3.1 and says what it describes', () => {
+  it('is OpenAPI 3.1 and has a title and a description', () => {
     expect(document.openapi).toBe('3.1.0')
     expect(document.info).toMatchObject({
       title: 'Guichê',
@@ -30,7 +30,7 @@ describe('the OpenAPI document', () => {
     })
   })
 
-  it('refers to nothing that is not in it', () => {
+  it('has no broken references', () => {
     const references = find(document, (node) => typeof node.$ref === 'string').map(({ node }) => String(node.$ref))
     expect(references.length).toBeGreaterThan(0)
     for (const reference of references) {
@@ -72,7 +72,7 @@ describe('the OpenAPI document', () => {
     expect(Object.keys(oauth2?.flows?.clientCredentials.scopes ?? {})).toEqual([...scopes])
   })
 
-  it('allows nothing for free: a pattern of JSON Schema is one that compiles', () => {
+  it('has only patterns that compile', () => {
     for (const { node, path } of find(document, (candidate) => typeof candidate.pattern === 'string')) {
       expect(() => new RegExp(String(node.pattern), 'u'), path).not.toThrow()
     }
@@ -118,7 +118,7 @@ describe.each(operations.map((operation) => [`${operation.method} ${operation.pa
       }
     })
 
-    it('has examples that are true', () => {
+    it('has valid examples', () => {
       for (const { schema, example, path } of listExamples(operation)) {
         const validate = ajv.compile({ $ref: `api#${path}` })
         expect(
@@ -130,7 +130,7 @@ describe.each(operations.map((operation) => [`${operation.method} ${operation.pa
   },
 )
 
-it("shows a code that a payer's app would read", () => {
+it('shows a code that a payer’s app can read', () => {
   const codes = find(document, (node) => typeof node.qrCodeBase64 === 'string').map(({ node }) => String(node.uri))
   expect(codes.length).toBeGreaterThan(0)
   for (const code of codes) expect(decodeBrCode(code)).toMatchObject({ ok: true })
@@ -159,7 +159,7 @@ describe('the page at /docs', () => {
     return answer
   }
 
-  it('shows the document, all of it from here', async () => {
+  it('shows the document, with all files from this service', async () => {
     for (const page of ['/docs', '/docs/']) {
       const { text, headers } = await open(page)
       expect(headers.get('content-type')).toBe('text/html; charset=utf-8')
@@ -178,14 +178,14 @@ describe('the page at /docs', () => {
     expect((await open('/docs/json')).body).toEqual((await open('/openapi.json')).body)
   })
 
-  it('is kept by its policy from loading anything from elsewhere', async () => {
+  it('may not load anything from other hosts, by its policy', async () => {
     const policy = (await open('/docs')).headers.get('content-security-policy') ?? ''
     const directives = policy.split(';').map((directive) => directive.trim().split(' '))
     expect(directives.map(([name]) => name)).toContain('default-src')
     for (const [name, ...sources] of directives) {
       for (const source of sources) expect(["'self'", "'none'", 'data:'], `${name} ${source}`).toContain(source)
     }
-    // Where the service is reached by http, there is no https to go to.
+    // A service reached by http has no https to upgrade to.
     expect(policy).not.toContain('upgrade-insecure-requests')
   })
 
@@ -203,7 +203,7 @@ ajv.addSchema(document, 'api')
 
 type Found = { node: Json; path: string }
 
-/** Every object in a JSON value for which something holds, with its JSON pointer. */
+/** Every object in a JSON value that satisfies a condition, with its JSON pointer. */
 function find(value: unknown, holds: (node: Json) => boolean, path = ''): Found[] {
   if (typeof value !== 'object' || value === null) return []
   const node = value as Json

@@ -20,7 +20,7 @@ let client: string
 let merchantId: string
 
 beforeAll(async () => {
-  // The commands have the real time, and so has the service.
+  // The commands use the real time, and so does the service.
   service = await startTestService({ clock: { now: () => new Date(), advance: () => {}, set: () => {} } })
   cli = await openCommandLine(service)
   client = service.sandbox.clientId
@@ -41,7 +41,7 @@ const accountsOf = async (id: string): Promise<Record<string, number>> => {
 }
 const total = async () =>
   await cli.runJson<{ acquirers: { acquirer: string; cents: number }[]; fees: number }>(['ledger', 'accounts'])
-/** The merchant owes this: more than it had was returned under MED. */
+/** The merchant owes this: more than its balance was returned under MED. */
 async function owe(cents: number): Promise<void> {
   const { available } = (await service.call<{ available: number }>('/balance')).body
   const args = [
@@ -66,7 +66,7 @@ async function approve(id: string): Promise<void> {
 const statement = async () => (await service.call<{ data: StatementEntry[] }>('/statement')).body.data
 
 describe('fees', () => {
-  it('are drawn from all merchants, once for each key, and from nothing but fees', async () => {
+  it('are drawn from all merchants, once for each key, and only from fees', async () => {
     await payOne(service)
     await payOne(service)
     expect(await total()).toMatchObject({ acquirers: [{ acquirer: 'simulator', cents: 2_000 }], fees: 400 })
@@ -90,7 +90,7 @@ describe('fees', () => {
     expect(acted).toMatchObject([{ action: 'entry.fee_draw', recordId: drawn.id }])
   })
 
-  it('pay what the PSP charges, and what is beyond them is a loss of the operator', async () => {
+  it('pay the PSP’s charges, and the excess is a loss of the operator', async () => {
     await book('psp-fee', '--amount', '150')
     expect(await accountsOf(houseMerchantId)).toEqual({ debt: -50, 'acquirer:simulator': 50 })
     const paidIn = await book('pay-in', '--amount', '80')
@@ -104,7 +104,7 @@ describe('the balance at the PSP', () => {
     acquirers: { acquirer: string; held: number; compared: { difference: number; available: number } | null }[]
   }
 
-  it('is compared with the clearing account, and what nobody has booked shows everywhere', async () => {
+  it('is compared with the clearing account, and unposted money shows everywhere', async () => {
     const email = await inviteUser(service, { role: 'finance' })
     const finance = await openBrowser(service, { email, password })
     const differences = async () =>
@@ -113,7 +113,7 @@ describe('the balance at the PSP', () => {
       await service.runJob('reconciliation.balance')
       await eventually(async () => (await differences())[0] === difference)
     }
-    // The tests above drew, charged and paid in, and nothing moved at the simulated PSP.
+    // The earlier tests drew, charged and paid in, and nothing moved at the simulated PSP.
     const { acquirers } = await total()
     const atPsp = 2_000
     await compare(atPsp - (acquirers[0]?.cents ?? 0))
@@ -132,7 +132,7 @@ describe('the balance at the PSP', () => {
 })
 
 describe('a merchant that owes', () => {
-  it('pays in: what it owes is repaid first, and its statement shows the entry', async () => {
+  it('pays in: its debt is repaid first, and its statement shows the entry', async () => {
     await owe(500)
     const { id } = await book('pay-in', '--client', client, '--amount', '700')
     expect(await accountsOf(merchantId)).toEqual({ available: 200, 'acquirer:simulator': -200 })
@@ -143,7 +143,7 @@ describe('a merchant that owes', () => {
     ])
   })
 
-  it('is forgiven from the fees that it paid, then from the operator’s other money', async () => {
+  it('is released from its debt with the fees that it paid, then with the operator’s other money', async () => {
     await payOne(service)
     await owe(500)
     await cli.expectFailure(
@@ -152,14 +152,14 @@ describe('a merchant that owes', () => {
     )
     const { id } = await book('write-off', '--client', client, '--amount', '500')
     expect(await accountsOf(merchantId)).toEqual({})
-    // 200 of its own fees, 30 of the house's, and a loss.
+    // 200 of its own fees, 30 of the operator's, and a loss.
     expect(await accountsOf(houseMerchantId)).toEqual({ debt: -270, 'acquirer:simulator': 270 })
     expect(await transfersOf(service, id)).toHaveLength(4)
   })
 })
 
-describe('an entry by hand', () => {
-  it('is booked when another person approves it, once', async () => {
+describe('a manual entry', () => {
+  it('is posted once when another person approves it', async () => {
     const args = ['entry', '--client', client, '--debit', 'acquirer', '--credit', 'available', '--amount', '900']
     const { id } = await book(...args)
     expect(await accountsOf(merchantId)).toEqual({})
@@ -170,7 +170,7 @@ describe('an entry by hand', () => {
     expect(await accountsOf(merchantId)).toMatchObject({ available: 900 })
   })
 
-  it('takes nothing that is not there', async () => {
+  it('takes no more than there is', async () => {
     const short = await book('entry', '--client', client, '--debit', 'available', '--credit', 'fees', '--amount', '901')
     await cli.expectFailure(
       ['--as', 'maria', 'proposal', 'approve', short.id],
@@ -207,7 +207,7 @@ describe('at the dashboard', () => {
     }
   })
 
-  it('a preview shows the transfers and books nothing', async () => {
+  it('a preview shows the transfers and posts nothing', async () => {
     await payOne(service)
     const before = await total()
     const fields = { type: 'pay_in', clientId: client, amount: 4_000, reference: 'TED 4' }
@@ -220,7 +220,7 @@ describe('at the dashboard', () => {
     expect(await total()).toEqual(before)
   })
 
-  it('an entry is booked once for each form, audited, and listed', async () => {
+  it('an entry is posted once for each form, audited, and listed', async () => {
     const { available = 0 } = await accountsOf(merchantId)
     const fields = { type: 'pay_in', clientId: client, amount: 4_000, reference: 'TED 4', idempotencyKey: keyOf() }
     const { body } = await send(fields)
@@ -235,7 +235,7 @@ describe('at the dashboard', () => {
     })
   })
 
-  it('errors are at the fields', async () => {
+  it('errors name the fields', async () => {
     expect(await faultsOf({ type: 'fee_draw', amount: 1_000_000 })).toEqual(['amount more_than_fees'])
     expect(await faultsOf({ type: 'write_off', clientId: client, amount: 100 })).toEqual(['amount more_than_owed'])
     expect(await faultsOf({ type: 'write_off', amount: 100 })).toEqual(['clientId required'])
@@ -251,7 +251,7 @@ describe('at the dashboard', () => {
   it.each([
     ['pay_in', { amount: 50_001, reference: 'TED 5' }],
     ['manual_entry', { amount: 50_001, debit: 'acquirer', credit: 'available' }],
-  ])('%s of much for a merchant waits for another person, and is booked once', async (type, fields) => {
+  ])('%s of a large amount for a merchant waits for another person, and is posted once', async (type, fields) => {
     const { available = 0 } = await accountsOf(merchantId)
     const wanted = { type, clientId: client, idempotencyKey: keyOf(), ...fields }
     expect((await send(wanted, '/preview')).body).toMatchObject({ needsApproval: true })
@@ -262,10 +262,10 @@ describe('at the dashboard', () => {
     const approve = async (by: Person | undefined, id = '') =>
       await by?.call<Fault>(`/dashboard/api/proposal/${id}/approval`, { method: 'POST' })
     expect((await approve(people[0], again.id))?.body.errors).toMatchObject([{ code: 'same_person' }])
-    // The same form that was sent again replaced its first proposal.
+    // Sending the same form again replaced its first proposal.
     expect((await approve(people[1], body.id))?.body.errors).toMatchObject([{ code: 'not_open' }])
     expect((await approve(people[1], again.id))?.status).toBe(200)
-    // One more after the approval: whoever approves it books nothing.
+    // Another one after the approval: its approval posts nothing.
     const late = (await send(wanted)).body
     expect((await approve(people[1], late.id))?.status).toBe(200)
     expect(await accountsOf(merchantId)).toMatchObject({ available: available + 50_001 })
@@ -315,7 +315,7 @@ describe('the fee of a payment', () => {
     return { id: answer.body.id, end: (await find())?.status }
   }
 
-  it('comes back with the refund where the rule says so: the only sale can be refunded whole', async () => {
+  it('is returned with the refund if the rule says so: the only sale can be refunded in full', async () => {
     const shop = await addMerchant()
     const { id } = await payOne(service, 1000, shop)
     expect((await refundOf(shop, id)).end).toBe('insufficient_balance')
@@ -339,7 +339,7 @@ describe('the fee of a payment', () => {
     expect(entries).toMatchObject([{ amount: 7, recordType: 'refund', recordId: whole.id, transactionId: id }])
   })
 
-  it('comes back in whole cents, of all parts exactly once, and is charged again for what is refused', async () => {
+  it('is returned in whole cents, exactly once over all parts, and is charged again for a refused refund', async () => {
     const shop = await addMerchant()
     await cli.read([...shop.rule, '--returns-payment-fee'])
     const { id } = await payOne(service, 1000, shop)
@@ -354,7 +354,7 @@ describe('the fee of a payment', () => {
       )
     }
     expect(returned).toEqual([2, 2, 2, 1])
-    // Of this amount the bank refuses the return, and takes it in parts.
+    // The bank refuses a return of this amount, but accepts it in parts.
     const refused = await payOne(service, 800_004, shop)
     const failed = await refundOf(shop, refused.id)
     expect(failed.end).toBe('FAILED')
@@ -370,7 +370,7 @@ describe('the fee of a payment', () => {
     expect(await balancesOf(service, shop.merchantId)).toMatchObject({ available: 0, fees: 0, acquirer: 0 })
   })
 
-  it('comes back from the operator’s own money where the fees were drawn', async () => {
+  it('is returned from the operator’s own money when the fees were drawn', async () => {
     const shop = await addMerchant()
     await cli.read([...shop.rule, '--returns-payment-fee'])
     const { id } = await payOne(service, 1000, shop)

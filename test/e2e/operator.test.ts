@@ -20,7 +20,7 @@ let cli: CommandLine
 let client: string
 
 beforeAll(async () => {
-  // The commands have the real time, and so has the service.
+  // The commands use the real time, and so does the service.
   service = await startTestService({ clock: { now: () => new Date(), advance: () => {}, set: () => {} } })
   cli = await openCommandLine(service)
   client = service.sandbox.clientId
@@ -52,7 +52,7 @@ const auditOf = async (id: string) => await cli.runJson<Acted[]>(['audit', 'list
 const balances = async () => (await service.call<{ available: number; blocked: number }>('/balance')).body
 
 describe('guiche fee', () => {
-  it('sets a rule that counts from then on, shows it to a person in reais, and lists what is in force', async () => {
+  it('sets a rule that applies from then on, prints it in reais, and lists the rules in force', async () => {
     const set = ['fee', 'set', '--client', client, '--operation', 'transaction']
     const shown = await cli.read([...set, '--fixed', '10', '--basis-points', '99', '--maximum', '200000'])
     expect(shown).toMatch(/^fixed +R\$ 0,10$/m)
@@ -70,7 +70,7 @@ describe('guiche fee', () => {
     expect((await service.call(`/transaction/${id}`)).body).toMatchObject({ feeAmount: 110 })
   })
 
-  it('refuses what is no rule, with what to do', async () => {
+  it('refuses an invalid rule, and says what to do', async () => {
     const set = ['fee', 'set', '--client', client, '--operation', 'refund']
     await cli.expectFailure(set, /Give at least one of --fixed/)
     await cli.expectFailure([...set, '--fixed', '1,50'], /An amount in cents: 1050 is R\$ 10,50/)
@@ -89,7 +89,7 @@ describe('guiche fee', () => {
 })
 
 describe('guiche transaction explain', () => {
-  it('tells a payment from the request to the delivery, and that all is well', async () => {
+  it('explains a payment from the request to the delivery, and that nothing is wrong', async () => {
     const receiver = await startTestReceiver()
     const id = await pay(2590, { webhookUrl: `${receiver.url}?secret=1`, externalCode: 'order-0001' })
     await receiver.until(2)
@@ -120,7 +120,7 @@ describe('guiche transaction explain', () => {
     await receiver.stop()
   })
 
-  it('reads well, and takes a txid as well as an id', async () => {
+  it('prints readable text, and accepts a txid as well as an id', async () => {
     const id = await pay(123_456)
     const text = await cli.read(['transaction', 'explain', id.replaceAll('-', '').toUpperCase()])
     expect(text).toMatch(
@@ -140,7 +140,7 @@ describe('guiche transaction explain', () => {
     await receiver.stop()
   })
 
-  it('tells of refunds, and of what the acquirer was asked for them', async () => {
+  it('explains refunds, with the requests to the acquirer', async () => {
     const id = await pay(3000)
     const body = { amount: 1000, idempotencyKey: randomUUID() }
     expect((await service.call(`/transaction/${id}/refund`, { body })).status).toBe(201)
@@ -158,14 +158,14 @@ describe('guiche transaction explain', () => {
     )
   })
 
-  it('knows of no other record', async () => {
+  it('refuses the id of any other record', async () => {
     await cli.expectFailure(['transaction', 'explain', randomUUID()], /There is no transaction and no withdrawal/)
     await cli.expectFailure(['transaction', 'explain', 'E123'], /An id such as .*, or a txid/)
   })
 })
 
 describe('guiche ledger', () => {
-  it('says that the ledger is consistent, and how large it is', async () => {
+  it('says that the ledger agrees, and its totals', async () => {
     await pay(100)
     expect(await cli.read(['ledger', 'verify'])).toMatch(/^the ledger is consistent: \d+ transfers of 1 merchant\n$/)
     expect(await cli.runJson(['ledger', 'verify'])).toMatchObject({
@@ -177,7 +177,7 @@ describe('guiche ledger', () => {
     expect(await cli.runJson(['ledger', 'release'])).toEqual({ released: null })
   })
 
-  it('stops money that leaves, says so, and lets it go again', async () => {
+  it('freezes payouts, shows that, and unfreezes them', async () => {
     await cli.read(['ledger', 'stop', '--reason', 'a look at the bank', '--as', 'maria'])
     expect(await withdraw(100)).toMatchObject({ status: 503, body: { code: 'payouts_stopped' } })
     expect(await cli.read(['ledger', 'verify'])).toMatch(/frozen, since .*\(a look at the bank\)/)
@@ -190,7 +190,7 @@ describe('guiche ledger', () => {
     expect(release).toMatchObject({ actor: `cli:${user}`, action: 'ledger.release' })
   })
 
-  it('lists each breach and ends with 1, and releases only by force while there is one', async () => {
+  it('lists each breach and exits with 1, and unfreezes only by force while there is one', async () => {
     const spoil = async (cents: number) => {
       await service.db.query(sql`update ledger_accounts set balance = balance + ${cents} where account = 'available'`)
     }
@@ -216,7 +216,10 @@ describe('guiche ledger', () => {
   })
 })
 
-/** Its schedule finds a job that waits until tomorrow, and adds none: the service freezes nothing while a test has spoilt the ledger. */
+/**
+ * Its schedule finds a job due tomorrow, and adds none: the service must not freeze payouts while a test has corrupted
+ * the ledger.
+ */
 async function suspendVerifier(): Promise<() => Promise<void>> {
   const name = 'books.verify'
   const runAt = new Date(Date.now() + 86_400_000)
@@ -232,7 +235,7 @@ async function suspendVerifier(): Promise<() => Promise<void>> {
 }
 
 describe('guiche withdrawal', () => {
-  it('sets limits, holds what is above, and sends what is approved', async () => {
+  it('sets limits, keeps withdrawals above them pending review, and sends approved ones', async () => {
     await pay(50_000)
     const set = ['withdrawal', 'limits', '--client', client]
     const limits = await cli.read([...set, '--per-withdrawal', '20000', '--approval-above', '1000'])
@@ -263,7 +266,7 @@ describe('guiche withdrawal', () => {
     })
   })
 
-  it('gives the money back of what is rejected, for a reason that is in its timeline', async () => {
+  it('releases the money of a rejected one, and its timeline has the reason', async () => {
     await pay(5000)
     const key = 'twice@example.com'
     await untilWithdrawal((await withdraw(1000, key)).body.id, 'PROCESSED')
@@ -283,7 +286,7 @@ describe('guiche withdrawal', () => {
 })
 
 describe('guiche infraction', () => {
-  it('blocks a payment, and gives it back when the contest is rejected', async () => {
+  it('blocks a payment, and releases it when the dispute is rejected', async () => {
     const id = await pay(3000)
     const before = await balances()
     const open = ['infraction', 'open', '--transaction', id]
@@ -305,7 +308,7 @@ describe('guiche infraction', () => {
     ])
   })
 
-  it('keeps blocked what was accepted', async () => {
+  it('keeps the money of an accepted dispute blocked', async () => {
     const id = await pay(700)
     await cli.runJson(['infraction', 'open', '--transaction', id, '--amount', '500'])
     expect(await cli.runJson(['infraction', 'accept', '--transaction', id])).toMatchObject({ state: 'accepted' })
@@ -332,7 +335,7 @@ describe('guiche infraction', () => {
     expect(decided).toMatchObject([{ details: { infractionId: second } }])
   })
 
-  it('says what there is not', async () => {
+  it('says what does not exist', async () => {
     const none = ['infraction', 'accept', '--transaction', randomUUID()]
     await cli.expectFailure(none, /There is no transaction/)
     const id = await pay(100)
@@ -341,7 +344,7 @@ describe('guiche infraction', () => {
 })
 
 describe('guiche audit list', () => {
-  it('shows a person who did what, and no secret', async () => {
+  it('shows who did what, and no secret', async () => {
     const made = await cli.runJson<Record<string, string>>(['client', 'create', '--name', 'Loja', '--as', 'maria'])
     await cli.runJson(['client', 'rotate-secret', made.clientId ?? ''])
     await cli.runJson(['client', 'revoke', made.clientId ?? ''])
@@ -356,14 +359,14 @@ describe('guiche audit list', () => {
     await cli.expectFailure(['audit', 'list', '--as', 'a b'], /1 to 64 letters, digits/)
   })
 
-  it('is verified: no entry was changed, deleted or slipped in', async () => {
+  it('is verified: no entry was changed, deleted or inserted', async () => {
     expect(await cli.read(['audit', 'verify'])).toMatch(
       /^the audit log is intact: \d+ entries, the last one has the hash [0-9a-f]{64}$/m,
     )
     expect(await cli.runJson(['audit', 'verify'])).toMatchObject({ breaches: [], isIntact: true })
   })
 
-  it('has no line of what was refused', async () => {
+  it('has no line for refused actions', async () => {
     const count = async () => (await service.db.query(sql`select from audit_log`)).length
     const before = await count()
     await cli.run(['client', 'revoke', 'nobody'])
@@ -373,6 +376,6 @@ describe('guiche audit list', () => {
   })
 })
 
-it('leaves books that agree', async () => {
+it('leaves a ledger that agrees', async () => {
   await cli.runJson(['ledger', 'verify'])
 })

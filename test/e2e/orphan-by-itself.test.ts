@@ -23,18 +23,18 @@ afterEach(async () => await expectBooksAgree(service))
 afterAll(async () => await service.stop())
 
 const deps = () => ({ ...service, settlement: createSettlement(service), wakeDeliveries: () => {} })
-/** What the worker does about orphans, with this threshold. */
+/** The worker's job for unattributed payments, with this threshold. */
 async function lookAtOrphans(orphanMatchThreshold: number | null): Promise<void> {
   const jobs = matchJobs({ ...deps(), log: pino({ level: 'silent' }), orphanMatchThreshold })
   await jobs['orphans.match']?.({}, new AbortController().signal)
 }
-/** An amount that no other test has charges of. */
+/** An amount that no other test's charges have. */
 let amount = 1_000
 const customer = payingCustomer
 const nextCharge = () => ({ amount: ++amount, customer })
 
-describe('an orphan', () => {
-  it('is matched by itself where one charge alone scores enough, and the audit log says so', async () => {
+describe('an unattributed payment', () => {
+  it('is attributed automatically when only one charge scores enough, and the audit log says so', async () => {
     const { id, endToEnd, held } = await payOrphan(service, nextCharge())
     await charge(service, { amount })
     await lookAtOrphans(75)
@@ -44,7 +44,7 @@ describe('an orphan', () => {
     ])
   })
 
-  it('is left to the operator while no threshold is set, which is the default', async () => {
+  it('is left to the operator without a threshold, which is the default', async () => {
     const { id, endToEnd } = await payOrphan(service, nextCharge())
     await lookAtOrphans(null)
     expect((await fetchTransaction(service, id)).status).toBe('PIX_QRCODE_GENERATED')
@@ -52,7 +52,7 @@ describe('an orphan', () => {
     expect(await findSuspenseOf(service, endToEnd)).toMatchObject({ status: 'matched' })
   })
 
-  it('is left to the operator where two charges are as likely, or none is likely enough', async () => {
+  it('is left to the operator when two charges are equally likely, or none is likely enough', async () => {
     const twin = nextCharge()
     const one = await payOrphan(service, twin)
     const other = await charge(service, twin)
@@ -60,7 +60,7 @@ describe('an orphan', () => {
     await lookAtOrphans(75)
     for (const { id } of [one, other, stranger])
       expect((await fetchTransaction(service, id)).status).toBe('PIX_QRCODE_GENERATED')
-    // It was looked at once: what is not clear then is not matched behind the operator's back later.
+    // It was checked once: an unclear one is not attributed later without the operator.
     await service.call(`/sandbox/payment`, { body: { uri: other.uri, behaviour: 'honest' } })
     await untilStatus(service, other.id, 'PAID')
     await lookAtOrphans(1)
@@ -68,7 +68,7 @@ describe('an orphan', () => {
       expect(await findSuspenseOf(service, endToEnd)).toMatchObject({ status: 'held', check_at: null })
   })
 
-  it('is not matched by itself again once an operator has undone that', async () => {
+  it('is not attributed automatically again once an operator has reversed that', async () => {
     const { endToEnd, held } = await payOrphan(service, nextCharge())
     await lookAtOrphans(75)
     await undoMatch(deps(), held.id)
@@ -98,7 +98,7 @@ describe('an orphan', () => {
   })
 })
 
-it('a service with a threshold in its settings looks by itself', async () => {
+it('a service with a threshold in its settings attributes automatically', async () => {
   const other = await startTestService({ environment: { ORPHAN_MATCH_THRESHOLD: '90' } })
   const { id } = await payOrphan(other, nextCharge())
   await eventually(async () => {
@@ -110,7 +110,7 @@ it('a service with a threshold in its settings looks by itself', async () => {
 })
 
 describe('a return under MED', () => {
-  it('of a held payment takes it out of suspense', async () => {
+  it('of a payment in suspense takes it out of suspense', async () => {
     const house = await houseBalances(service)
     const { endToEnd } = await payOrphan(service, nextCharge())
     await returnUnannounced(service, endToEnd)
@@ -123,7 +123,7 @@ describe('a return under MED', () => {
     expect(await houseBalances(service)).toEqual(house)
   })
 
-  it('of one that is matched is the transaction’s', async () => {
+  it('of an attributed one belongs to the transaction', async () => {
     const { id, endToEnd, held } = await payOrphan(service, nextCharge())
     await matchPayment(deps(), { id: held.id, transactionId: id })
     await returnUnannounced(service, endToEnd)
@@ -132,7 +132,7 @@ describe('a return under MED', () => {
     await expect(undoMatch(deps(), held.id)).rejects.toThrow(/returned to the payer under a MED/)
   })
 
-  it('of one whose match was undone is the house’s, and costs the merchant nothing', async () => {
+  it('of one whose attribution was reversed belongs to the operator, and costs the merchant nothing', async () => {
     const before = await balancesOf(service)
     const { id, endToEnd, held } = await payOrphan(service, nextCharge())
     await matchPayment(deps(), { id: held.id, transactionId: id })

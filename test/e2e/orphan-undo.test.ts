@@ -35,7 +35,7 @@ const deps = () => ({ ...service, settlement: createSettlement(service), wakeDel
 const match = async (id: string, transactionId: string) => await matchPayment(deps(), { id, transactionId })
 const undo = async (id: string) => await undoMatch(deps(), id)
 
-it('is counted by the metrics while it waits for somebody', async () => {
+it('is counted by the metrics while it waits for the operator', async () => {
   const held = async () => {
     const { text } = await service.call('/metrics')
     return Number(/^suspense_payments\{status="held"\} (\d+)$/m.exec(text)?.[1])
@@ -47,8 +47,8 @@ it('is counted by the metrics while it waits for somebody', async () => {
   expect(await held()).toBe(before)
 })
 
-describe('a match', () => {
-  it('is made with a transaction whose code has expired as well', async () => {
+describe('an attribution', () => {
+  it('may be to a transaction whose code has expired', async () => {
     const { id, held } = await payOrphan(service)
     service.clock.advance(3_600_000)
     await service.runJob('transactions.check')
@@ -62,7 +62,7 @@ describe('a match', () => {
     ])
   })
 
-  it('is undone: the money is held again, the fee given back, and another transaction may be paid with it', async () => {
+  it('is reversed: the money is in suspense again, the fee is returned, and it can pay another transaction', async () => {
     const merchant = await balancesOf(service)
     const wrong = await charge(service)
     const { id: right, endToEnd, held } = await payOrphan(service)
@@ -91,7 +91,7 @@ describe('a match', () => {
     await untilReturned(service, endToEnd)
   })
 
-  it('is undone after the operator drew the fee, which then comes from the operator’s own money', async () => {
+  it('is reversed after the operator drew the fee, which then comes from the operator’s own money', async () => {
     const merchant = await balancesOf(service)
     const { id, held } = await payOrphan(service)
     await match(held.id, id)
@@ -110,7 +110,7 @@ describe('a match', () => {
     expect((await houseBalances(service)).debt).toBe(house.debt - 30)
   })
 
-  it('that is undone when the money is spent is a debt, which the next payment fills', async () => {
+  it('that is reversed when the money is spent becomes a debt, which the next payment repays', async () => {
     const { id, held } = await payOrphan(service, { amount: 5_000 })
     await match(held.id, id)
     const amount = (await balancesOf(service)).available - 100
@@ -125,7 +125,7 @@ describe('a match', () => {
     expect(await balancesOf(service)).toMatchObject({ debt: 0, available: 0 })
   })
 
-  it('leaves a transaction whose own payment, when it comes, is sent back', async () => {
+  it('leaves a transaction whose own later payment is returned', async () => {
     const other = await charge(service)
     const { held } = await payOrphan(service)
     await match(held.id, other.id)
@@ -136,7 +136,7 @@ describe('a match', () => {
     expect((await fetchTransaction(service, other.id)).status).toBe('REFUNDED')
   })
 
-  it('is not undone when the money went another way meanwhile', async () => {
+  it('is not reversed when the money was refunded or disputed in the meantime', async () => {
     const matched = async () => {
       const one = await payOrphan(service)
       await match(one.held.id, one.id)
@@ -150,7 +150,7 @@ describe('a match', () => {
     await expect(undo(contested.held.id)).rejects.toThrow(/disputed/)
   })
 
-  it('and a return of the same payment never both come about, in whatever order they are asked for', async () => {
+  it('and a return of the same payment never both succeed, in any order', async () => {
     for (let round = 0; round < 5; round += 1) {
       const { id, endToEnd, held } = await payOrphan(service)
       const asks = [async () => await match(held.id, id), async () => await returnHeld(service, held.id)]
@@ -162,7 +162,7 @@ describe('a match', () => {
     }
   })
 
-  it('is made with an unpaid transaction only, once of several that try at once', async () => {
+  it('may only be to an unpaid transaction, and one of several concurrent tries succeeds', async () => {
     const paid = await payOne(service)
     const { id, held } = await payOrphan(service)
     await expect(match(held.id, paid.id)).rejects.toThrow(/is PAID: it is already paid/)
@@ -188,7 +188,7 @@ it('a dispute that is reopened after the attribution was reversed follows the pa
   await decide(service, reference, 'reject')
   await pollUntil(service, wrong.id, 'PAID')
   await undo(held.id)
-  // A reading that found the payment at its former transaction, and waited for the lock meanwhile.
+  // A poll found the payment at its former transaction, and waited for the lock in the meantime.
   const late = {
     reference,
     endToEndId: endToEnd,
@@ -211,7 +211,7 @@ it('a dispute that is reopened after the attribution was reversed follows the pa
   expect((await fetchTransaction(service, wrong.id)).status).toBe('REFUNDED')
   await decide(service, reference, 'reject')
   await pollUntil(service, right, 'PAID')
-  // Open again while it is in suspense: attributed, it is blocked in the same commit.
+  // Reopened while the payment is in suspense: the attribution blocks it in the same commit.
   await undo(held.id)
   await service.db.query(sql`
     update simulator.infractions set state = 'open', changed_at = ${service.clock.now()} where id = ${reference}`)

@@ -17,7 +17,7 @@ type Shown = { id: string; status: string; candidates: { score: number; transact
 let service: TestService
 let cli: CommandLine
 beforeAll(async () => {
-  // The commands have the real time, and so has the service.
+  // The commands use the real time, and so does the service.
   service = await startTestService({ clock: { now: () => new Date(), advance: () => {}, set: () => {} } })
   cli = await openCommandLine(service)
   await setFixedFee(service, 'transaction', 30)
@@ -32,8 +32,8 @@ const deps = () => ({ ...service, settlement: createSettlement(service), wakeDel
 const auditOf = async (id: string) =>
   (await cli.runJson<{ action: string }[]>(['audit', 'list', '--record', id])).map(({ action }) => action)
 
-describe('a payment that names no charge', () => {
-  it('is the house’s, and shown with the charges that it may be for, the likeliest first', async () => {
+describe('an unattributed payment', () => {
+  it('is the operator’s, and shown with candidate charges, the likeliest first', async () => {
     const house = await houseBalances(service)
     const merchant = await balancesOf(service)
     const { id, held } = await payOrphan(service, { amount: 1_500, customer: payingCustomer })
@@ -49,7 +49,7 @@ describe('a payment that names no charge', () => {
     expect(await cli.read(['orphan', 'show', held.id])).toMatch(new RegExp(`^100 +${id} .*same amount \\(30\\)`, 'm'))
   })
 
-  it('is booked as any payment is once an operator says what it was for', async () => {
+  it('is posted like any payment once an operator attributes it', async () => {
     const house = await houseBalances(service)
     const merchant = await balancesOf(service)
     const { id, endToEnd, held } = await payOrphan(service, { amount: 1_500 })
@@ -72,7 +72,7 @@ describe('a payment that names no charge', () => {
     await cli.expectFailure(['orphan', 'match', held.id, '--transaction', id], /already attributed.*orphan undo/)
   })
 
-  it('is sent back to who paid it when an operator says so', async () => {
+  it('is returned to the payer when an operator says so', async () => {
     const { endToEnd, held } = await payOrphan(service)
     expect(await cli.runJson(['orphan', 'return', held.id])).toMatchObject({ status: 'returning', amount: 1000 })
     const returned = await untilReturned(service, endToEnd)
@@ -83,7 +83,7 @@ describe('a payment that names no charge', () => {
     await cli.expectFailure(['orphan', 'return', randomUUID()], /no payment .* in suspense.*orphan list --all/)
   })
 
-  it('is undone, and the shop’s transaction is refunded', async () => {
+  it('has its attribution reversed, and the merchant’s transaction is refunded', async () => {
     const { id, held } = await payOrphan(service)
     await matchPayment(deps(), { id: held.id, transactionId: id })
     expect(await cli.runJson(['orphan', 'undo', held.id])).toMatchObject({ status: 'held', transactionId: id })
@@ -102,7 +102,7 @@ describe('a disputed payment in suspense', () => {
       return rows[0]?.state === state
     })
 
-  it('shows its dispute, is not sent back meanwhile, and is blocked in the commit that attributes it', async () => {
+  it('shows its dispute, is not returned meanwhile, and is blocked in the commit that attributes it', async () => {
     const { id, endToEnd, held } = await payOrphan(service, { amount: 50_000 })
     const merchant = await balancesOf(service)
     const reference = await contest(service, endToEnd)
@@ -132,7 +132,7 @@ describe('a disputed payment in suspense', () => {
     await pollUntil(service, id, 'PAID')
   })
 
-  it('that the dispute was about no more can be sent back', async () => {
+  it('can be returned once its dispute is over', async () => {
     const { endToEnd, held } = await payOrphan(service, { amount: 50_000 })
     const reference = await contest(service, endToEnd)
     await untilKept(endToEnd, 'open')
@@ -141,7 +141,7 @@ describe('a disputed payment in suspense', () => {
     expect(await cli.runJson(['orphan', 'return', held.id])).toMatchObject({ status: 'returning' })
   })
 
-  it('of which the bank returns it is returned, and its dispute is not over before the bank says so', async () => {
+  it('is returned when the bank returns it, and its dispute ends only when the bank says so', async () => {
     const { endToEnd } = await payOrphan(service, { amount: 50_000 })
     const reference = await contest(service, endToEnd)
     await untilKept(endToEnd, 'open')

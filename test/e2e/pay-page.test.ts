@@ -14,7 +14,7 @@ let service: TestService
 let unanswered: Promise<string>
 beforeAll(async () => {
   service = await startTestService()
-  // The service waits ten seconds for its acquirer's answer: meanwhile the other tests run.
+  // The service waits ten seconds for its acquirer's answer: the other tests run in the meantime.
   unanswered = chargeAmiss(5_040_504)
 })
 afterAll(async () => {
@@ -25,7 +25,7 @@ type Link = { url: string; expiresAt: string | null }
 
 const linkOf = async (id: string, from = service) => (await from.call<Link>(`/transaction/${id}/payment-link`)).body
 
-/** As a browser asks, by default one that speaks no language of ours. */
+/** A request like a browser's, by default in an unsupported language. */
 const open = async (url: string, headers: Record<string, string> = {}) => {
   const answer = await fetch(url, { headers: { 'accept-language': '*', ...headers } })
   return { status: answer.status, headers: answer.headers, text: await answer.text() }
@@ -33,7 +33,7 @@ const open = async (url: string, headers: Record<string, string> = {}) => {
 
 const stateOf = (text: string) => /<article data-state="(\w+)"/.exec(text)?.[1]
 
-/** A transaction that the acquirer refused or did not answer about: its id is in the problem. */
+/** A transaction that the acquirer refused or did not answer: the problem has its id. */
 const chargeAmiss = async (amount: number) => {
   const { body } = await service.call<{ transactionId: string }>('/transaction', {
     body: smallestTransaction({ amount }),
@@ -42,7 +42,7 @@ const chargeAmiss = async (amount: number) => {
 }
 
 describe('the link', () => {
-  it('is the same every time, and says when the code on the page expires', async () => {
+  it('is the same every time, and has the expiry of the code', async () => {
     const { body: created } = await service.call<{ id: string; pixResponse: { expirationDate: string } }>(
       '/transaction',
       {
@@ -57,7 +57,7 @@ describe('the link', () => {
     expect(await linkOf(created.id.toUpperCase())).toEqual(link)
   })
 
-  it('is for the shop whose transaction it is, with a token that may read it', async () => {
+  it('is only for the owner of the transaction, with a token that may read it', async () => {
     const { id } = await charge(service)
     const foreign = await addTestClient(service)
     const ask = async (token: string | null) =>
@@ -69,7 +69,7 @@ describe('the link', () => {
 })
 
 describe('the page', () => {
-  it('has all that it takes to pay without a script: amount, shop, code and its picture', async () => {
+  it('has everything to pay without a script: amount, merchant, code and QR image', async () => {
     const { id, uri } = await charge(service, { amount: 2590 })
     const { url } = await linkOf(id)
     const { status, text } = await open(url)
@@ -86,7 +86,7 @@ describe('the page', () => {
     expect((await open(url, { 'accept-language': 'en-US,en;q=0.9' })).text).toContain('Pay with Pix')
   })
 
-  it('says what became of the payment, and when', async () => {
+  it('shows the outcome of the payment, and its time', async () => {
     const { id, uri } = await charge(service, { amount: 4300 })
     const { url } = await linkOf(id)
     await payAt(service, uri)
@@ -100,7 +100,7 @@ describe('the page', () => {
     expect(stateOf((await open(url)).text)).toBe('refunded')
   })
 
-  it('says of money that went back under MED that it went back', async () => {
+  it('shows that money went back under MED', async () => {
     const { id, uri } = await charge(service, { amount: 4400 })
     await payAt(service, uri)
     const { endToEnd = '' } = await untilStatus(service, id, 'PAID')
@@ -109,7 +109,7 @@ describe('the page', () => {
     expect(stateOf((await open((await linkOf(id)).url)).text)).toBe('refunded')
   })
 
-  it('says of a charge without a code whether there will be one', async () => {
+  it('shows for a charge without a code whether there will be one', async () => {
     const refused = await linkOf(await chargeAmiss(4_220_422))
     expect(refused.expiresAt).toBeNull()
     expect(stateOf((await open(refused.url)).text)).toBe('failed')
@@ -117,7 +117,7 @@ describe('the page', () => {
     expect(stateOf((await open(pending.url)).text)).toBe('preparing')
   })
 
-  it('takes the code away when it has expired', async () => {
+  it('removes the code when it has expired', async () => {
     const own = await startTestService({ clock: manualClock() })
     const { id, uri } = await charge(own, { pix: { expirationSeconds: 60 } })
     const { url } = await linkOf(id, own)
@@ -130,7 +130,7 @@ describe('the page', () => {
     await own.stop()
   })
 
-  it('tells nobody who buys and who paid', async () => {
+  it('reveals nothing about customer and payer', async () => {
     const body = fullTransaction()
     const created = await service.call<{ id: string; pixResponse: { uri: string } }>('/transaction', { body })
     expect(created.status, created.text).toBe(201)
@@ -170,18 +170,18 @@ describe('the page', () => {
       '203.0.113',
     ]
     for (const { text, headers } of pages) {
-      // The picture and the code of the payment are of the acquirer: by chance they may hold any three letters.
+      // The acquirer's image and code may contain any three letters by chance.
       const told = text.replace(/base64,[^"]+|<code[^>]*>[^<]+|<(style|script)>.*?<\/\1>/gs, '')
       for (const secret of [...secrets, ...more]) expect(told).not.toContain(secret)
       expect(headers.get('set-cookie')).toBeNull()
     }
   })
 
-  it('is small, kept by nobody, found by no search, and may do nothing that it need not', async () => {
+  it('is small, not cached, not indexed, and has a strict policy', async () => {
     const { url } = await linkOf((await charge(service, { amount: 2590 })).id)
     const { text, headers } = await open(url)
     expect(text.length).toBeGreaterThan(5_000)
-    // Nothing else is loaded: what the policy allows besides is data and the stream of events.
+    // Nothing else is loaded: the policy otherwise allows only data URLs and the event stream.
     expect(Buffer.byteLength(text)).toBeLessThan(30_000)
     expect(text).not.toMatch(/(?:src|href)="(?!data:)/)
     expect(Object.fromEntries(headers)).toMatchObject({
@@ -199,7 +199,7 @@ describe('the page', () => {
 })
 
 describe('a wrong token', () => {
-  it('is a page that says so, and nothing more once there were many from one address', async () => {
+  it('gives a page that says so, and is limited after many from one address', async () => {
     const own = await startTestService({ environment: { TRUST_PROXY: '127.0.0.1' } })
     const { url } = await linkOf((await charge(own)).id, own)
     const from = { 'x-forwarded-for': '203.0.113.9' }
@@ -209,7 +209,7 @@ describe('a wrong token', () => {
     expect(first.text).toContain('<h1>Página não encontrada</h1>')
     expect(first.headers.get('content-type')).toBe('text/html; charset=utf-8')
     expect(first.headers.get('content-security-policy')).toContain("default-src 'none'")
-    // Of another service: well made, under another key.
+    // Of another service: well-formed, but with another key.
     const other = `${own.baseUrl}${new URL((await linkOf((await charge(service)).id)).url).pathname}`
     expect((await open(other, from)).status).toBe(404)
     expect((await open(`${other}/events`, from)).status).toBe(404)
@@ -218,7 +218,7 @@ describe('a wrong token', () => {
     const limited = answers.find(({ status }) => status === 429)
     expect(Number(limited?.headers.get('retry-after'))).toBeGreaterThan(0)
     expect(limited?.text).toContain('Tentativas demais')
-    // Who has a link is not kept from it by a neighbour, nor another address by this one.
+    // The limit does not affect a valid link, or another address.
     expect((await open(url, from)).status).toBe(200)
     expect((await open(wrong, { 'x-forwarded-for': '203.0.113.10' })).status).toBe(404)
     await own.stop()
@@ -231,7 +231,7 @@ describe('the stream of events', () => {
     for (const close of closes.splice(0)) close()
   })
 
-  /** Opens a stream and reads it as it comes. */
+  /** Opens a stream and reads it as it arrives. */
   const listen = async (url: string, headers: Record<string, string> = {}) => {
     const aborter = new AbortController()
     closes.push(() => aborter.abort())
@@ -253,7 +253,7 @@ describe('the stream of events', () => {
   }
   const messagesOf = ({ text }: { text: string }) => [...text.matchAll(/^data: (\w+)$/gm)].map(([, state]) => state)
 
-  it('tells what is, then that it is paid, and ends', async () => {
+  it('sends the current state, then that it is paid, and ends', async () => {
     const { id, uri } = await charge(service)
     const { url } = await linkOf(id)
     const heard = await listen(url)
@@ -263,11 +263,11 @@ describe('the stream of events', () => {
     await payAt(service, uri)
     await eventually(() => heard.isOver)
     expect(messagesOf(heard)).toEqual(['waiting', 'paid'])
-    // A browser that comes again is told not to.
+    // A browser that reconnects gets an answer that stops it.
     expect((await listen(url)).status).toBe(204)
   })
 
-  it('tells that a code has expired, and ends when the acquirer has been asked for the last time', async () => {
+  it('reports that a code has expired, and ends after the last query to the acquirer', async () => {
     const own = await startTestService()
     const { id } = await charge(own, { pix: { expirationSeconds: 60 } })
     const heard = await listen((await linkOf(id, own)).url)
@@ -282,7 +282,7 @@ describe('the stream of events', () => {
     await own.stop()
   })
 
-  it('tells of what another process has booked', async () => {
+  it('reports what another process has posted', async () => {
     const other = await startTestService({ database: service, clock: service.clock })
     const { id, uri } = await charge(service)
     const { url } = await linkOf(id)
@@ -293,7 +293,7 @@ describe('the stream of events', () => {
     await other.stop()
   })
 
-  it('is ended by a stop of the service, which waits for nobody', async () => {
+  it('ends when the service stops, without delaying the stop', async () => {
     const own = await startTestService()
     const { id } = await charge(own)
     const heard = await listen((await linkOf(id, own)).url)
@@ -303,7 +303,7 @@ describe('the stream of events', () => {
     expect(messagesOf(heard)).toEqual(['waiting'])
   })
 
-  it('is open fifty times for one address, and again when one of them has closed', async () => {
+  it('is open at most fifty times for one address, and again when one of them has closed', async () => {
     const own = await startTestService({ environment: { TRUST_PROXY: '127.0.0.1' } })
     const { url } = await linkOf((await charge(own)).id, own)
     const from = { 'x-forwarded-for': '203.0.113.9' }
@@ -316,7 +316,7 @@ describe('the stream of events', () => {
     await own.stop()
   })
 
-  it('tells that a code has come where there was none', async () => {
+  it('reports a code that arrives later', async () => {
     const { url } = await linkOf(await unanswered)
     const heard = await listen(url)
     await eventually(() => messagesOf(heard).length === 1)
@@ -327,7 +327,7 @@ describe('the stream of events', () => {
     expect(stateOf((await open(url)).text)).toBe('waiting')
   })
 
-  it('is not opened by who asks for its headers alone', async () => {
+  it('is not opened by a HEAD request', async () => {
     const { url } = await linkOf((await charge(service)).id)
     expect((await fetch(`${url}/events`, { method: 'HEAD' })).status).toBe(405)
   })

@@ -50,7 +50,7 @@ export type World = {
   merchants: string[]
   memory: Memory
   process: Process
-  /** Of a hundred requests that reach the bank, how many are lost on their way in or out. */
+  /** Sets the percentage of requests to the bank that are lost on the way in or out. */
   setLosses(percent: number, kinds?: readonly Disturbance[]): void
   /** Starts another process in place of one that has ended. */
   revive(): Promise<void>
