@@ -12,7 +12,8 @@ import { eventually } from '../support/webhooks.ts'
 import { type Withdrawal, withdrawalBody } from '../support/withdrawals.ts'
 
 /*
- * Payouts of the PSPs that know a payout by an id of their own: Inter tells it in an answer that may be lost, Sicoob before any money moves.
+ * Payouts of PSPs that identify a payout by their own id: Inter returns it in an answer that may be lost, Sicoob before
+ * any money moves.
  */
 const moneyOut = { inter: 'POST /banking/v2/pix', sicoob: 'POST /pix-pagamentos/v2/pagamentos/confirmacao' }
 const questions = { inter: 'GET /banking/v2/pix', sicoob: 'GET /pix-pagamentos/v2/pagamentos' }
@@ -21,7 +22,7 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
   const clock = manualClock()
   let psp: Psp
   let gateway: Gateway
-  /** What the acquirer was asked, as the service records it. */
+  /** The requests to the acquirer, as the service records them. */
   const exchanges: Exchange[] = []
   beforeAll(async () => {
     psp = await openPsp(name, clock, { payoutApi: name })
@@ -71,7 +72,7 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
   /** The payouts that the bank has made. */
   const made = async () => await psp.countPayouts()
 
-  it('are sent once, and their end is booked', async () => {
+  it('are sent once, and their outcome is posted', async () => {
     const before = await made()
     const id = await withdraw()
     expect(await until(id, 'PROCESSED')).toMatchObject({
@@ -81,7 +82,7 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
     expect([(await made()) - before, isAsked(moneyOut[name])]).toEqual([1, 1])
   })
 
-  it('that the PSP refuses at once fail, and the money is available again', async () => {
+  it('that the PSP refuses immediately fail, and the money is available again', async () => {
     const available = await gateway.available()
     const id = await withdraw({ amount: 900_090 })
     expect(await until(id, 'FAILED')).toMatchObject({ errorMessage: expect.stringContaining('Valor recusado') })
@@ -93,7 +94,7 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
     expect((await until(id, 'FAILED')).errorMessage).toMatch(/\([A-Z]{2}\d{2}\)|\((DUPL|FRAD)\)/)
   })
 
-  it('of which the answer is lost are found again, and not sent twice', async () => {
+  it('are found again after a lost answer, and not sent twice', async () => {
     const before = await made()
     setMood(psp, 'lost', moneyOut[name])
     const id = await withdraw()
@@ -120,7 +121,7 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
     expect((await made()) - before).toBe(ids.length)
   })
 
-  it('are looked at when the PSP calls about them', async () => {
+  it('are queried when the PSP sends a callback about them', async () => {
     setMood(psp, 'down', questions[name])
     const before = await made()
     const id = await withdraw()
@@ -133,7 +134,7 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
         : (['', [{ codigoSolicitacao: reference, status: 'EFETIVADO', valor: '10.00' }]] as const)
     expect(await gateway.post(psp, suffix, body)).toBe(200)
     await eventually(async () => (await get(id)).status === 'PROCESSED')
-    // One of a payout that is none of ours is let go of.
+    // A callback about another's payout is dropped.
     const foreign = JSON.parse(JSON.stringify(body).replaceAll(String(reference), `E${'9'.repeat(31)}`))
     expect(await gateway.post(psp, suffix, foreign)).toBe(200)
   })
@@ -144,7 +145,7 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
     return row?.acquirer_reference ?? null
   }
 
-  it.runIf(name === 'inter')('stay under way when a repeat is refused after a lost answer', async () => {
+  it.runIf(name === 'inter')('stay in process when a repeat is refused after a lost answer', async () => {
     setMood(psp, 'lost', moneyOut.inter)
     const id = await withdraw()
     await untilAsked(moneyOut.inter)
@@ -156,7 +157,7 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
     await until(id, 'PROCESSED')
   })
 
-  it.runIf(name === 'inter')('are not asked for again once the key may be forgotten', async () => {
+  it.runIf(name === 'inter')('are not requested again once the PSP may have forgotten the key', async () => {
     setMood(psp, 'lost', moneyOut.inter)
     const id = await withdraw()
     await untilAsked(moneyOut.inter)
@@ -168,7 +169,7 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
     expect((await get(id)).status).toBe('PROCESSING')
   })
 
-  it.runIf(name === 'inter')('are settled by two persons when nobody can be asked any more', async () => {
+  it.runIf(name === 'inter')('are settled by two persons when the PSP can no longer be queried', async () => {
     const propose = async (id: string, endToEndId: string | null, by = 'cli:ana') =>
       await proposeSettlement(
         { db: gateway.db, clock },
@@ -210,7 +211,7 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
     setMood(psp, 'well')
   })
 
-  it.runIf(name === 'sicoob')('have one name, though beginning them is tried more than once', async () => {
+  it.runIf(name === 'sicoob')('have one id, even when starting them is tried more than once', async () => {
     const begin = 'POST /pix-pagamentos/v2/pagamentos'
     const before = await made()
     psp.mood = ({ method, path }) => (`${method} ${path}` === begin ? 'lost' : 'well')
@@ -223,7 +224,7 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
   })
 })
 
-/** Whole numbers that look random, the same for the same seed (mulberry32). */
+/** Pseudo-random whole numbers, the same for the same seed (mulberry32). */
 function generator(seed: number): () => number {
   let state = seed
   return () => {

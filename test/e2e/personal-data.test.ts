@@ -53,7 +53,7 @@ afterAll(async () => {
   await service.stop()
 })
 
-/** Tables of the service, not of the simulated bank, in which a text is. */
+/** Tables of the service that contain a text. The simulated bank's tables do not count. */
 async function placesOf(text: string): Promise<string[]> {
   const tables = await service.db.query<{ name: string }>(sql`
     select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname in ('public', 'graphile_worker')`)
@@ -70,7 +70,7 @@ const exportByCommand = async () => await cli.runJson<Exported>(['customer', 'ex
 const erase = ['customer', 'erase', '--document', person.document, '--confirm', document]
 
 describe('a person', () => {
-  it('is exported with all that is kept, and that it was read is in the audit log', async () => {
+  it('is exported with all stored data, and the audit log shows the export', async () => {
     const exported = await exportByCommand()
     expect(exported.transactions).toMatchObject([
       { id: paid, amount: 2590, status: 'PAID', customer: { email: person.email }, metadata: order.metadata, payer },
@@ -80,7 +80,7 @@ describe('a person', () => {
     expect(JSON.stringify(entry)).not.toContain(document)
   })
 
-  it('is not erased while something of theirs is under way, nor by mistake', async () => {
+  it('is not erased while something is still open, nor by mistake', async () => {
     const open = await charge(service, { amount: 700, customer: person })
     await cli.expectFailure(erase, /still open \(/)
     await cli.expectFailure([...erase.slice(0, -1), '11144477735'], /--confirm has a different document/)
@@ -89,7 +89,7 @@ describe('a person', () => {
     await untilStatus(service, open.id, 'PAID')
   })
 
-  it('is erased wherever they are kept, and the money stays', async () => {
+  it('is erased everywhere, and the money stays', async () => {
     const withdrawal = await service.call<{ id: string }>('/withdrawal', {
       body: { amount: 500, method: 'PIX', pixKey: { key: document, type: 'CPF' }, idempotencyKey: 'payout-77' },
     })
@@ -139,7 +139,7 @@ it('leaves others as they are', async () => {
   expect((await service.call(`/transaction/${id}`)).body).toMatchObject({ customer: { name: 'Outra Pessoa' } })
 })
 
-it('is exported and erased at the dashboard by an admin alone, who types the document twice', async () => {
+it('is exported and erased at the dashboard only by an admin, who types the document twice', async () => {
   const someone = { ...person, name: 'Ivo Torres', document: '935.411.347-80', email: 'ivo@example.com' }
   const { id, uri } = await charge(service, { amount: 1400, customer: someone })
   expect((await payAt(service, uri, { payer: { name: 'Ivo Torres', document: '93541134780' } })).status).toBe(200)
@@ -161,13 +161,13 @@ it('is exported and erased at the dashboard by an admin alone, who types the doc
   expect(await placesOf('Ivo Torres')).toEqual([])
 })
 
-describe('by age, where a retention is set', () => {
+describe('by age, with a retention period', () => {
   const dayMs = 24 * 60 * 60_000
   const retentionDays = 365
-  // What the next test creates is older than what the last one, in the future, has looked at.
+  // The next test's records are older than the time up to which the last one, in the future, has checked.
   beforeEach(async () => await service.db.query(sql`truncate personal_data_cursors`))
 
-  /** What the daily job does on a day to come. */
+  /** Runs the daily job on a future day. */
   async function eraseOn(day: number) {
     const { key } = await loadSecretKey(service.db, null)
     const clock = { now: () => new Date(Date.now() + day * dayMs) }
@@ -198,7 +198,7 @@ describe('by age, where a retention is set', () => {
     await untilStatus(service, open.id, 'PAID')
     const key = await eraseOn(retentionDays + 2)
     expect(await hasCustomer()).toEqual([false, false])
-    // Also found after SECRET_KEY was replaced.
+    // Found even after SECRET_KEY was replaced.
     const replaced = { current: randomBytes(32), former: [key.current] }
     const again = await exportPerson(
       { db: service.db, clock: { now: () => new Date() }, key: replaced },
@@ -254,7 +254,7 @@ describe('by age, where a retention is set', () => {
     const reference = await contest(service, attributed.endToEnd)
     await pollUntil(service, attributed.id, 'BLOCKED')
     for (const { endToEnd } of [returned, disputed]) await untilReturned(service, endToEnd)
-    // The money has gone back, and the acquirer has not said yet that the dispute is over.
+    // The money has gone back, but the acquirer has not reported the end of the dispute yet.
     const { id: heldId, acquirer } = disputed.held
     await service.db.query(sql`
       insert into unattributed_disputes (acquirer, reference, end_to_end, amount, acquirer_state, opened_at, changed_at)

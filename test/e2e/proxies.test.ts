@@ -55,8 +55,8 @@ afterAll(async () => {
 })
 
 /**
- * The API of a second process on the service's database, to which its PSP is known by a certificate. The first process looks into what
- * this one keeps.
+ * The API of a second process on the service's database, which recognizes its PSP by a certificate. The first process
+ * works on the callbacks that this one stores.
  */
 async function createGateway({ trusted, metrics = new Registry() }: { trusted: string; metrics?: Registry }) {
   const { db, clock, baseUrl } = service
@@ -124,7 +124,7 @@ describe.each(proxyNames.map((name) => ({ name })))('behind $name', ({ name }) =
     }
   })
 
-  it.runIf(runs)('a PSP’s test call is answered, and tells of nothing', async () => {
+  it.runIf(runs)('a PSP’s test call is answered, and reports nothing', async () => {
     const body = JSON.stringify({ evento: 'teste_webhook', data_criacao: '2026-03-02T15:00:00.000Z' })
     expect(await call({ body, show: certificates.shown.psp })).toEqual({ status: 200, text: '' })
   })
@@ -137,7 +137,7 @@ describe.each(proxyNames.map((name) => ({ name })))('behind $name', ({ name }) =
       const body = JSON.stringify({ pix: [payment] })
       const show = shown === 'none' ? {} : { show: certificates.shown[shown] }
       const answer = await call({ body, ...show })
-      // Caddy ends the handshake, nginx says so.
+      // Caddy ends the handshake; nginx answers with an error.
       expect([null, 400]).toContain(answer?.status ?? null)
       expect(await isKept(payment.endToEndId)).toBe(false)
       expect((await call({ body, show: certificates.shown.psp }))?.status).toBe(200)
@@ -145,21 +145,21 @@ describe.each(proxyNames.map((name) => ({ name })))('behind $name', ({ name }) =
     },
   )
 
-  it.runIf(runs)('a certificate that is only written into a header is none', async () => {
+  it.runIf(runs)('a certificate that is only in a header does not count', async () => {
     const text = encodeURIComponent(certificates.shown.psp.certificate)
     const forged = { 'client-cert': text, Client_Cert: text }
-    // At the host that asks for no certificate, and past it by the name in the handshake.
+    // At the host that requires no certificate, and past it with another name in the handshake.
     expect((await ask({ path, body: '{}', headers: forged }))?.status).toBe(404)
     const crossed = await ask({ host: callbacksHost, servername: apiHost, path, body: '{}', headers: forged })
     expect([null, 400, 403, 421]).toContain(crossed?.status ?? null)
-    // What is known by its own certificate cannot become another by the header.
+    // A caller with its own certificate cannot become another by the header.
     const before = await refusals('other_certificate')
     expect((await call({ headers: forged, show: certificates.shown.psp }))?.status).toBe(200)
     expect(await refusals('other_certificate')).toBe(before)
     expect((await call({ headers: { 'client-cert': 'x' }, show: certificates.shown.psp }))?.status).toBe(200)
   })
 
-  it.runIf(runs)('where the proxy lets calls without a certificate through, the gateway refuses them', async () => {
+  it.runIf(runs)('the gateway refuses calls without a certificate that the proxy passes on', async () => {
     const loose = await startProxy(name, certificates, { gatewayPort: portOf(gatewayUrl), mayShowNone: true })
     const post = async (more: Partial<Asked>) =>
       (await askProxy(loose, certificates, { host: callbacksHost, path, body: '{}', ...more }))?.status ?? null
@@ -172,17 +172,20 @@ describe.each(proxyNames.map((name) => ({ name })))('behind $name', ({ name }) =
     await loose.stop()
   })
 
-  it.runIf(runs)('each name has its own: no API at the callbacks’, no callbacks nor metrics at the API’s', async () => {
-    const { psp: show } = certificates.shown
-    for (const other of ['/auth/token', '/transaction', '/metrics', '/docs'])
-      expect((await call({ path: other, show }))?.status, other).toBe(404)
-    for (const inner of [path, `${path}/pix`, `/./docs/..${path}`, `/%63${path.slice(2)}`])
-      expect((await ask({ path: inner, body: '{}' }))?.status, inner).toBe(404)
-    for (const inner of ['/metrics', '/health/ready']) expect((await ask({ path: inner }))?.status, inner).toBe(404)
-    expect(await ask({ path: '/docs', host: 'unknown.example.com' })).toBeNull()
-  })
+  it.runIf(runs)(
+    'each host serves its own routes: no API at the callback host, no callbacks or metrics at the API host',
+    async () => {
+      const { psp: show } = certificates.shown
+      for (const other of ['/auth/token', '/transaction', '/metrics', '/docs'])
+        expect((await call({ path: other, show }))?.status, other).toBe(404)
+      for (const inner of [path, `${path}/pix`, `/./docs/..${path}`, `/%63${path.slice(2)}`])
+        expect((await ask({ path: inner, body: '{}' }))?.status, inner).toBe(404)
+      for (const inner of ['/metrics', '/health/ready']) expect((await ask({ path: inner }))?.status, inner).toBe(404)
+      expect(await ask({ path: '/docs', host: 'unknown.example.com' })).toBeNull()
+    },
+  )
 
-  it.runIf(runs)('the API works, and limits count by the address of who asks', async () => {
+  it.runIf(runs)('the API works, and limits count by the client’s address', async () => {
     const token = { authorization: `Bearer ${service.token}` }
     const body = JSON.stringify({ amount: 1000, paymentMethod: 'PIX', pix: {} })
     const created = await ask({ path: '/transaction', body, headers: token })
@@ -190,7 +193,7 @@ describe.each(proxyNames.map((name) => ({ name })))('behind $name', ({ name }) =
     expect((await ask({ path: `/transaction/${JSON.parse(created?.text ?? '{}').id}`, headers: token }))?.status).toBe(
       200,
     )
-    // Each of these has a bucket of its own, whatever the header says.
+    // Each of these has a separate bucket, whatever the header says.
     service.clock.advance(60_000)
     const asToken = { path: '/auth/token', body: JSON.stringify({}) }
     const statuses = async (localAddress: string, more: Partial<Asked> = {}) =>
@@ -203,17 +206,17 @@ describe.each(proxyNames.map((name) => ({ name })))('behind $name', ({ name }) =
     expect((await statuses('127.0.0.3')).filter((status) => status === 429)).toHaveLength(1)
   })
 
-  it.runIf(runs)('what is too large is refused', async () => {
+  it.runIf(runs)('requests that are too large are refused', async () => {
     const large = JSON.stringify({ more: 'x'.repeat(100 * 1024) })
     const token = { authorization: `Bearer ${service.token}` }
     expect((await ask({ path: '/transaction', body: large, headers: token }))?.status).toBe(413)
     const huge = JSON.stringify({ more: 'x'.repeat(2 * 1024 * 1024) })
     const answer = await call({ body: huge, show: certificates.shown.psp })
-    // Caddy 2.6 cuts the request short and says that the gateway failed; later ones say what it was.
+    // Caddy 2.6 cuts the request short and reports a failure of the gateway; later versions report the size.
     expect([413, 502]).toContain(answer?.status)
   })
 
-  it.runIf(runs)('the payment page is told of a payment when it comes, not when the stream ends', async () => {
+  it.runIf(runs)('the payment page receives a payment immediately, not when the stream ends', async () => {
     const { id, uri } = await charge(service)
     const { body } = await service.call<{ url: string }>(`/transaction/${id}/payment-link`)
     const session = connect(`https://127.0.0.1:${proxy?.port}`, { ca: certificates.authority, servername: apiHost })
@@ -231,7 +234,7 @@ describe.each(proxyNames.map((name) => ({ name })))('behind $name', ({ name }) =
     session.close()
   })
 
-  it.runIf(runs)('HTTP/2 is spoken', async () => {
+  it.runIf(runs)('HTTP/2 is supported', async () => {
     const session = connect(`https://127.0.0.1:${proxy?.port}`, { ca: certificates.authority, servername: apiHost })
     const status = await new Promise((resolve, reject) => {
       session.once('error', reject)
@@ -245,7 +248,7 @@ describe.each(proxyNames.map((name) => ({ name })))('behind $name', ({ name }) =
 })
 
 describe('past the proxy', () => {
-  it('a certificate in a header is believed of trusted addresses only, and nothing is read of a call without one', async () => {
+  it('a certificate in a header is trusted only from trusted addresses, and a call without one is not read', async () => {
     const header = { 'client-cert': encodeURIComponent(certificates.shown.psp.certificate) }
     const other = await createGateway({ trusted: '192.0.2.1,10.0.0.0/8' })
     const otherUrl = await other.listen({ host: '127.0.0.1', port: await findFreePort() })
@@ -263,7 +266,7 @@ describe('past the proxy', () => {
     await other.close()
   })
 
-  it('is no way to start where no proxy is trusted', async () => {
+  it('the service does not start without a trusted proxy', async () => {
     await expect(createGateway({ trusted: '' })).rejects.toThrow(
       'callbacks.clientCertificate of simulator needs TRUST_PROXY',
     )

@@ -19,7 +19,7 @@ it.runIf(hasTools)(
     cleanups.push(remove)
     const service = await startServiceProcess({
       dataDir: join(folder, 'data'),
-      // As `PORT=…` in front of `npm start`: the loop finds the address itself.
+      // Like `PORT=…` in front of `npm start`: the loop finds the address itself.
       port: await findFreePort(),
       cwd: folder,
     })
@@ -69,7 +69,7 @@ it.runIf(hasTools)(
   120_000,
 )
 
-/** The commands of that section, with a receiver at this test's port instead of the usual one. */
+/** The commands of that section, with a receiver at this test's port. */
 async function readBlocks({ receiverPort }: { receiverPort: number }): Promise<string[]> {
   const readme = await readFile(resolve('README.md'), 'utf8')
   const section = /^## The sixty-second loop$(.*?)^## /ms.exec(readme)?.[1] ?? ''
@@ -98,7 +98,7 @@ function openShell(folder: string) {
     type: (commands: string) => shell.stdin.write(`${commands}\n`),
     said: () => text,
     async close() {
-      // The receiver stands in the background, and ends with us.
+      // The receiver runs in the background, and ends with this process.
       shell.stdin.end('kill $(jobs -p)\n')
       await ended
     },

@@ -12,7 +12,7 @@ import { startTestService, type TestService } from '../support/service.ts'
 
 type Difference = { id: string; class: string; reference: string; state: string; decidedBy: string | null }
 
-// The command line is a process with a clock of its own: the service lives in its yesterday.
+// The command line is a process with the real time: the service's clock is a day behind it.
 const day = dayBefore(dayOf(new Date()))
 const noon = new Date(windowOf(day).from.getTime() + 12 * 60 * 60_000)
 
@@ -32,7 +32,7 @@ beforeAll(async () => {
   right = await payOne(service, 5000)
   changed = (await payOne(service, 2000)).endToEnd
   gone = (await payOne(service, 3000)).endToEnd
-  // The bank's own books, as if it had made a mistake.
+  // The bank's own records, changed as if it had made a mistake.
   await service.db.query(sql`update simulator.pix set amount = 1900 where end_to_end_id = ${changed}`)
   await service.db.query(sql`delete from simulator.pix where end_to_end_id = ${gone}`)
 }, 300_000)
@@ -43,7 +43,7 @@ afterAll(async () => {
 })
 
 type Entry = { recordId: string; amount: number; transactionId: string | null; description: string | null }
-/** What the merchant reads of a record in its statement. */
+/** What the merchant sees of a record in its statement. */
 const entriesOf = async (id: string) => {
   const { data } = (await service.call<{ data: Entry[] }>('/statement?kind=correction')).body
   return data
@@ -53,7 +53,7 @@ const entriesOf = async (id: string) => {
 const listOpen = async () => await cli.runJson<Difference[]>(['reconcile', 'list', '--open'])
 
 describe('guiche reconcile', () => {
-  it('compares a day and shows what differs, with what is proposed', async () => {
+  it('compares a day and shows discrepancies, with proposals', async () => {
     const text = await cli.read(['reconcile', '--from', day, '--to', day])
     expect(text).toMatch(/simulator, .* to .*\n3 payments, 0 returned, 0 payouts compared\n2 open, 2 of them new/)
     expect(text).toMatch(
@@ -68,7 +68,7 @@ describe('guiche reconcile', () => {
     expect(again).toMatchObject({ newCount: 0, counts: { amount: 1, missing_there: 1 } })
   })
 
-  it('corrects what is confirmed and lets stand what is dismissed, both in the audit log', {
+  it('corrects confirmed discrepancies and leaves dismissed ones, both in the audit log', {
     timeout: 300_000,
   }, async () => {
     const open = await listOpen()
@@ -99,7 +99,7 @@ describe('guiche reconcile', () => {
     ])
   })
 
-  it('shows a return that the bank made by itself on the transaction, once it is confirmed', async () => {
+  it('shows the bank’s own return on the transaction, once it is confirmed', async () => {
     await service.db.query(sql`
       insert into simulator.returns (end_to_end_id, id, return_id, amount, nature, requested_at, settles_at)
       values (${right.endToEnd}, 'ofthebank', 'D0909000020260302150000000000777', 700, 'ORIGINAL', ${noon}, ${noon})`)
@@ -136,7 +136,7 @@ describe('guiche close', () => {
     await cli.expectFailure(['close', 'verify', file(), '--keys', keys], /This is no statement as it was signed/)
   })
 
-  it('tells what has changed since it was signed, and keeps what was', async () => {
+  it('shows what has changed since it was signed, and keeps the earlier version', async () => {
     await service.db.query(sql`update simulator.pix set amount = amount + 1 where amount = 5000`)
     expect(await cli.read(['close', '--date', day])).toMatch(
       /version 2, [\s\S]*after version 1[\s\S]*Changes since the previous version:\n[\s\S]*acquirer\.in\.sum: 6900 → 6901[\s\S]*amount E\w+: none → open/,

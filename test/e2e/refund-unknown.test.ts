@@ -24,7 +24,7 @@ afterAll(async () => await network.stop())
 const put = ['PUT', '/devolucao/'] as const
 const get = ['GET', '/devolucao/'] as const
 
-/** Lets the time come for what is open to be asked about again, as often as it takes. */
+/** Advances the clock to each query about open refunds, as often as necessary. */
 async function askUntil(isSo: () => boolean | Promise<boolean>): Promise<void> {
   await eventually(async () => {
     network.service.clock.advance(60_000)
@@ -38,7 +38,7 @@ async function askUntilRefunded(id: string): Promise<void> {
   await askUntil(async () => (await fetchRefundable(network.service, id)).status === 'REFUNDED')
 }
 
-/** Asks for a refund whose job has asked the acquirer for the first time when it returns. */
+/** Requests a refund, and returns after its job has sent it to the acquirer for the first time. */
 async function askOnce(id: string): Promise<string> {
   const before = network.asked(...put)
   const refundId = await refund(network.service, id)
@@ -47,7 +47,7 @@ async function askOnce(id: string): Promise<string> {
 }
 
 describe('a refund whose outcome is unknown', () => {
-  it('because the answer was lost stays as it is, is found, and is made once', async () => {
+  it('because of a lost answer stays in process, is found, and is made once', async () => {
     const { service, bank } = network
     const { id, endToEnd } = await payOne(service)
     network.disturb(...put, 'time_out_after')
@@ -64,7 +64,7 @@ describe('a refund whose outcome is unknown', () => {
     expect(await returnsOf(bank, endToEnd)).toHaveLength(1)
   })
 
-  it('because it never arrived is sent again under the same id', async () => {
+  it('because of a lost request is sent again under the same id', async () => {
     const { service, bank } = network
     const { id, endToEnd } = await payOne(service)
     network.disturb(...put, 'time_out_before', 'error_500')
@@ -90,8 +90,8 @@ describe('a refund whose outcome is unknown', () => {
   })
 })
 
-describe('while money is stopped', () => {
-  it('no refund is taken, no key used, and a replay is answered', async () => {
+describe('during a payout freeze', () => {
+  it('no refund is accepted, no key is used, and a replay is answered', async () => {
     const [one, other] = [await payOne(network.service), await payOne(network.service)]
     const body = { idempotencyKey: randomUUID() }
     const first = await askForRefund(network.service, one.id, body)
@@ -110,7 +110,7 @@ describe('while money is stopped', () => {
     await askUntilRefunded(other.id)
   })
 
-  it('a refund that was taken waits, and is sent when it is let go', async () => {
+  it('an accepted refund waits, and is sent after the freeze', async () => {
     const { service, bank } = network
     const { id, endToEnd } = await payOne(service)
     network.disturb(...put, 'time_out_before')
@@ -126,7 +126,7 @@ describe('while money is stopped', () => {
     expect(await returnsOf(bank, endToEnd)).toHaveLength(1)
   })
 
-  it('one that had left before is booked all the same', async () => {
+  it('one that was sent before is posted anyway', async () => {
     const { service } = network
     const { id } = await payOne(service)
     network.disturb(...put, 'time_out_after')

@@ -22,7 +22,7 @@ import { balancesOf, countMoney, expectBooksAgree, refusal, transfersOf } from '
 
 let service: TestService
 beforeAll(async () => {
-  // Longer than all that the clock is moved.
+  // Longer than the test advances the clock.
   service = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
 })
 afterEach(async () => await expectBooksAgree(service))
@@ -32,7 +32,7 @@ const isReplay = (answer: RefundAnswer) => answer.headers.get('idempotent-replay
 const whole = ['PENDING', 'PIX_QRCODE_GENERATED', 'PAID', 'PROCESSING_REFUND', 'REFUNDED']
 
 describe('a refund', () => {
-  it('of all that was paid is answered at once, sent, and ends the transaction', async () => {
+  it('of the whole payment is answered immediately, sent, and ends the transaction', async () => {
     const { id, endToEnd } = await payOne(service)
     let refundId = ''
     const money = await countMoney(service, async () => {
@@ -73,7 +73,7 @@ describe('a refund', () => {
     ])
   })
 
-  it('of a part leaves it PAID, and the rest may follow until nothing is left', async () => {
+  it('of a part leaves the transaction PAID, and the rest can follow until nothing is left', async () => {
     const { id } = await payOne(service)
     await untilRefund(service, id, await refund(service, id, { amount: 300 }), 'REFUNDED')
     expect(await fetchRefundable(service, id)).toMatchObject({ status: 'PAID', amountRefunded: 300 })
@@ -95,7 +95,7 @@ describe('a refund', () => {
     expect(await list('D0000000020260302150000000000000')).toEqual([])
   })
 
-  it('is told to the webhook as GET answered at each moment', async () => {
+  it('sends webhooks with what GET answered at each time', async () => {
     const receiver = await startTestReceiver()
     const { id } = await payOne(service, 1000, { more: { webhookUrl: receiver.url } })
     await receiver.until(2)
@@ -117,7 +117,7 @@ describe('a refund', () => {
     await receiver.stop()
   })
 
-  it('costs its fee on top, which is not given back with the money', async () => {
+  it('costs a fee in addition, which is not refunded', async () => {
     await setFixedFee(service, 'transaction', 70)
     await setFixedFee(service, 'refund', 30)
     try {
@@ -135,7 +135,7 @@ describe('a refund', () => {
     }
   })
 
-  it('of a payment that costs more than it is takes the whole of it and no more', async () => {
+  it('of a payment whose fee exceeds its amount takes the whole payment and no more', async () => {
     await setFixedFee(service, 'transaction', 5000)
     const { id } = await payOne(service, 1000)
     service.clock.advance(1)
@@ -148,7 +148,7 @@ describe('is refused', () => {
   const refusedWith = async (id: string, body: Record<string, unknown> = {}) =>
     refusal(await askForRefund(service, id, body))
 
-  it('for a transaction that is not there or is another client’s', async () => {
+  it('for an unknown transaction, or another client’s', async () => {
     expect((await askForRefund(service, randomUUID())).status).toBe(404)
     const { id } = await payOne(service)
     const other = await addTestClient(service)
@@ -162,7 +162,7 @@ describe('is refused', () => {
     expect([answer.status, answer.body.code]).toEqual([403, 'insufficient_scope'])
   })
 
-  it('for one that is not paid, is refunded, or has a refund under way', async () => {
+  it('for one that is not paid, is refunded, or has a refund in process', async () => {
     const unpaid = await charge(service)
     expect(await refusedWith(unpaid.id)).toEqual(['refund_not_possible'])
     const { id } = await payOne(service, 800_002)
@@ -175,7 +175,7 @@ describe('is refused', () => {
     expect(await refusedWith(id)).toEqual(['refund_not_possible'])
   })
 
-  it('above what is left, and tells what is left', async () => {
+  it('above what is left, and says what is left', async () => {
     const { id } = await payOne(service)
     expect(await refusedWith(id, { amount: 1001 })).toEqual(['refund_not_possible', 'amount too_large'])
     await untilRefund(service, id, await refund(service, id, { amount: 999 }), 'REFUNDED')
@@ -184,7 +184,7 @@ describe('is refused', () => {
     await untilRefund(service, id, await refund(service, id, { amount: 1 }), 'REFUNDED')
   })
 
-  it('after as many refunds as a transaction takes, failed ones not counted', async () => {
+  it('after the maximum number of refunds of a transaction, failed ones not counted', async () => {
     const { id } = await payOne(service)
     const fill = async (status: 'FAILED' | 'REFUNDED', count: number, daysAgo: number) =>
       await service.db.query(sql`
@@ -200,7 +200,7 @@ describe('is refused', () => {
     await service.db.query(sql`delete from refunds where transaction_id = ${id} and idempotency_key like 'filler-%'`)
   })
 
-  it('for a while where many of a transaction have failed lately', async () => {
+  it('temporarily after many recent failures for a transaction', async () => {
     const { id } = await payOne(service)
     await service.db.query(sql`
       insert into refunds (merchant_id, id, transaction_id, amount, status, created_at, finished_at, idempotency_key)
@@ -243,12 +243,12 @@ describe('is refused', () => {
     expect(refusedFields(await askForRefund(service, randomUUID(), body))).toEqual([field])
   })
 
-  it('with every fault at once', async () => {
+  it('with every error at once', async () => {
     const answer = await askForRefund(service, randomUUID(), { amount: 0, reason: 'x', idempotencyKey: undefined })
     expect(refusedFields(answer).sort()).toEqual(['amount', 'idempotencyKey', 'reason'])
   })
 
-  it('when amount and fee are more than the balance, and then uses up no key', async () => {
+  it('when amount and fee exceed the balance, without using the key', async () => {
     const shop = await addTestClient(service)
     const { id } = await payOne(service, 1000, { token: shop.token })
     await drain(service, 1, shop.merchantId)
@@ -274,7 +274,7 @@ describe('the same key', () => {
     expect(await returnsOf(service.db, endToEnd)).toHaveLength(1)
   })
 
-  it('means the same as a header, and no amount the same as all that was left then', async () => {
+  it('means the same in a header, and no amount means everything that was left then', async () => {
     const { id } = await payOne(service)
     await untilRefund(service, id, await refund(service, id, { amount: 100 }), 'REFUNDED')
     const key = randomUUID()
@@ -288,14 +288,14 @@ describe('the same key', () => {
     }
   })
 
-  it('with another content is refused, and says what differs', async () => {
+  it('with different content is refused with the differing fields', async () => {
     const [one, other] = [await payOne(service), await payOne(service)]
     const idempotencyKey = randomUUID()
     await untilRefund(service, one.id, await refund(service, one.id, { amount: 400, idempotencyKey }), 'REFUNDED')
     const differing = async (id: string, body: Record<string, unknown>) =>
       refusal(await askForRefund(service, id, { ...body, idempotencyKey }))
     expect(await differing(one.id, { amount: 401 })).toEqual(['idempotency_key_reused', 'amount differs'])
-    // All that is left is by now 600, and was 1000 then: neither is what the first asked for.
+    // What is left is 600 now, and was 1000 then: the first request meant neither.
     expect(await differing(one.id, {})).toEqual(['idempotency_key_reused', 'amount differs'])
     expect(await differing(one.id, { amount: 400, reason: 'Because' })).toEqual([
       'idempotency_key_reused',
@@ -304,7 +304,7 @@ describe('the same key', () => {
     expect(await differing(other.id, { amount: 400 })).toEqual(['idempotency_key_reused', 'id differs'])
   })
 
-  it('sent many times at once makes one refund', async () => {
+  it('sent many times concurrently makes one refund', async () => {
     const { id, endToEnd } = await payOne(service)
     const body = { amount: 500, idempotencyKey: randomUUID() }
     const answers = await Promise.all(Array.from({ length: 12 }, async () => await askForRefund(service, id, body)))
@@ -314,7 +314,7 @@ describe('the same key', () => {
     expect(await returnsOf(service.db, endToEnd)).toHaveLength(1)
   })
 
-  it('sent for two transactions at once refunds one of them', async () => {
+  it('sent for two transactions concurrently refunds one of them', async () => {
     const paid = [await payOne(service), await payOne(service)]
     const body = { idempotencyKey: randomUUID() }
     const answers = await Promise.all(paid.map(async ({ id }) => await askForRefund(service, id, body)))
@@ -323,8 +323,8 @@ describe('the same key', () => {
   })
 })
 
-describe('at once', () => {
-  it('two refunds of one transaction are one after the other', async () => {
+describe('concurrently', () => {
+  it('two refunds of one transaction run one after the other', async () => {
     const { id } = await payOne(service)
     const answers = await Promise.all([1, 2, 3].map(async () => await askForRefund(service, id, { amount: 600 })))
     expect(answers.map(({ status }) => `${status}`).sort()).toEqual(['201', '422', '422'])
@@ -332,7 +332,7 @@ describe('at once', () => {
     expect(await fetchRefundable(service, id)).toMatchObject({ amountRefunded: 600 })
   })
 
-  it('sixteen refunds are as many as the balance covers', async () => {
+  it('of sixteen refunds as many succeed as the balance covers', async () => {
     const shop = await addTestClient(service)
     const { token, merchantId } = shop
     const paid = await Promise.all(Array.from({ length: 16 }, async () => await payOne(service, 1000, { token })))
@@ -348,7 +348,7 @@ describe('the acquirer', () => {
   it.each([
     ['refuses at once', 800_004],
     ['takes it and then does not carry it out', 800_001],
-  ])('%s: the money is given back, and the transaction is PAID and says why', async (_, amount) => {
+  ])('%s: the money is released, and the transaction is PAID with the reason', async (_, amount) => {
     const { id, endToEnd } = await payOne(service, amount)
     const money = await countMoney(service, async () => {
       await untilRefund(service, id, await refund(service, id), 'FAILED')
@@ -357,7 +357,7 @@ describe('the acquirer', () => {
     const transaction = await fetchRefundable(service, id)
     expect(transaction).toMatchObject({ status: 'PAID', amountRefunded: 0, errorMessage: expect.stringMatching(/\w/) })
     expect(await returnsOf(service.db, endToEnd)).toEqual([])
-    // It may be asked for again, and forgets the failure once it succeeds.
+    // It may be requested again, and the failure disappears once it succeeds.
     await untilRefund(service, id, await refund(service, id, { amount: 100 }), 'REFUNDED')
     expect(await fetchRefundable(service, id)).toMatchObject({
       status: 'PAID',
@@ -366,7 +366,7 @@ describe('the acquirer', () => {
     })
   })
 
-  it('could not carry it out at that moment: the message says that it may be requested again', async () => {
+  it('fails temporarily: the message says that the refund may be requested again', async () => {
     const { id, endToEnd } = await payOne(service, 800_002)
     const refundId = await refund(service, id)
     await untilSent(service, refundId)
@@ -378,7 +378,7 @@ describe('the acquirer', () => {
     expect((await fetchRefundable(service, id)).errorMessage).toMatch(/AB03.*request the refund again/)
   })
 
-  it('takes long: the money stays set aside until it is certain', async () => {
+  it('takes long: the money stays reserved until the outcome is certain', async () => {
     const { id } = await payOne(service, 800_002)
     const before = await balancesOf(service)
     const refundId = await refund(service, id)

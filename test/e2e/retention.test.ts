@@ -18,7 +18,7 @@ afterAll(async () => {
   await service.stop()
 })
 
-it('books a payment once, though its callback comes again after the first was forgotten', async () => {
+it('posts a payment once, even when its callback arrives again after the first was deleted', async () => {
   const { id, uri } = await charge(service)
   const payment = await bank.payQuietly(uri)
   await tell(service, { pix: [payment] })
@@ -36,7 +36,7 @@ it('books a payment once, though its callback comes again after the first was fo
   await service.runJob('retention.forget')
   await jobIsDone()
   expect(await inboxState(service, payment.endToEndId)).toBe('settled')
-  // The clock stood still while it was looked into; a day later it is too old in any case.
+  // The clock is stopped while it is processed; a day later it is too old in any case.
   service.clock.advance(dayMs)
   await service.runJob('retention.forget')
   await eventually(async () => (await inboxState(service, payment.endToEndId)) === null)

@@ -82,7 +82,7 @@ describe.each([
     })
   })
 
-  it('returns a payment with no warning', async () => {
+  it('returns a payment without announcing it', async () => {
     const endToEnd = await pay()
     const returned = await control('/sandbox/return', { endToEnd, amount: 400 })
     expect(returned).toMatchObject({ status: 200, body: { endToEndId: expect.stringMatching(/^D.{31}$/) } })
@@ -100,7 +100,7 @@ describe.each([
       pixKey: { key: 'maria@example.com', type: 'EMAIL' },
       idempotencyKey: 'sent-and-back',
     }
-    // Refused until the payment is told of and booked.
+    // Refused until the payment is reported and posted.
     const withdraw = () => service.call<{ id: string }>('/withdrawal', { body })
     await expect.poll(async () => (await withdraw()).status).toBe(201)
     const { id } = (await withdraw()).body
@@ -110,7 +110,7 @@ describe.each([
     expect(await control(path, {})).toMatchObject({ status: 422, body: { errors: [{ code: 'nothing_left' }] } })
   })
 
-  it('answers 404 for what is not there', async () => {
+  it('answers 404 for an unknown record', async () => {
     const nothing = '00000000-0000-4000-8000-000000000000'
     for (const [path, body] of [
       ['/sandbox/infraction', { endToEnd: 'E1' }],
@@ -122,7 +122,7 @@ describe.each([
     }
   })
 
-  it('refuses what is no control', async () => {
+  it('refuses an unknown control', async () => {
     expect((await control('/sandbox/infraction', { endToEnd: 1 })).status).toBe(422)
     expect((await control('/sandbox/infraction/x/ponder')).status).toBe(422)
     expect((await control('/sandbox/return', { endToEnd: 'E1', amount: 0 })).status).toBe(422)

@@ -16,7 +16,7 @@ async function inProcess(): Promise<Opened> {
   return { service, future: await openFuture(service), stop: async () => await service.stop() }
 }
 
-/** Another simulator on the same database, whose clock is a month ahead: what was decided has happened there. */
+/** Another simulator on the same database, whose clock is a month ahead: scheduled faults have happened there. */
 async function openFuture({ db, clock, baseUrl }: Pick<TestService, 'db' | 'clock' | 'baseUrl'>): Promise<Simulator> {
   return await createSimulator({
     pool: db.pool,
@@ -77,7 +77,7 @@ describe.each([
     return payments.filter(({ paysTxid }) => paysTxid === id.replaceAll('-', ''))
   }
 
-  it.each(behaviours)('has %s happen where a payment asks for it', async (behaviour) => {
+  it.each(behaviours)('triggers %s when a payment requests it', async (behaviour) => {
     const { service } = opened
     const { id, uri } = await charge(service)
     const { status, body, text } = await payAt(service, uri, { behaviour })
@@ -88,16 +88,16 @@ describe.each([
     expect(payments).toHaveLength(behaviour === 'twice' ? 2 : 1)
   })
 
-  it.each(behaviours)('has %s happen by the amount of a transaction', async (behaviour) => {
+  it.each(behaviours)('triggers %s by the amount of a transaction', async (behaviour) => {
     const { service } = opened
     const { id, uri } = await charge(service, { amount: behaviourAmounts[behaviour] })
     expect((await payAt(service, uri)).status).toBe(200)
     expect((await truthOf(id))[0]?.behaviours).toEqual([behaviour])
   })
 
-  it('has the whole bank change its character, and back', async () => {
+  it('changes the fault profile of the whole bank, and back', async () => {
     const { service } = opened
-    // Charged before: a hostile bank may not answer.
+    // Created before: a hostile bank may not answer.
     const { id, uri } = await charge(service)
     const told = { name: 'hostile', seed: 42, traits: { ...presets.hostile, twice: 1 } }
     const changed = await become({ name: 'hostile', seed: 42, traits: { twice: 1 } })
@@ -108,7 +108,7 @@ describe.each([
     expect((await become({ name: 'honest' })).body).toEqual({ name: 'honest', seed: 1, traits: {} })
   })
 
-  it('pays honestly where that is asked for, whatever its character', async () => {
+  it('pays without faults on request, whatever the fault profile', async () => {
     const { service } = opened
     await become({ name: 'honest', traits: { twice: 1, without_txid: 1, callback_never: 1 } })
     const { id, uri } = await charge(service)
@@ -117,7 +117,7 @@ describe.each([
     expect(await truthOf(id)).toHaveLength(1)
   })
 
-  it('refuses what is no behaviour or no character, by its name', async () => {
+  it('refuses an unknown behaviour or fault profile by name', async () => {
     const { service } = opened
     const { uri } = await charge(service)
     const asked = async (path: string, body: object) => refusedFields(await service.call(path, { body }))
@@ -129,14 +129,14 @@ describe.each([
     expect(await asked('/sandbox/personality', { name: 'hostile', traits: { thrice: 1 } })).toEqual(['traits.thrice'])
   })
 
-  it('lets nobody change it without a token', async () => {
+  it('requires a token to change it', async () => {
     const { service } = opened
     expect((await service.call('/sandbox/personality', { token: null })).status).toBe(401)
     expect((await service.call('/sandbox/personality', { token: null, body: { name: 'hostile' } })).status).toBe(401)
   })
 })
 
-it('offers at its door what the simulated bank can do, and nothing else', async () => {
+it('offers exactly the faults of the simulated bank', async () => {
   expect([...behavioursHere]).toEqual(behaviours)
   const { service, stop } = await inProcess()
   const traits = Object.fromEntries(traitNames.map((trait) => [trait, 0]))

@@ -35,7 +35,7 @@ const payout = { amount: 1000, pixKey: { key: 'maria@example.com', type: 'EMAIL'
 const unavailable = { status: 503, body: '<h1>Service Unavailable</h1>' }
 
 describe('a call that is safe to repeat', () => {
-  it('is made once, though its answer is lost again and again', async () => {
+  it('takes effect once, even when its answer is lost again and again', async () => {
     const body = JSON.stringify({
       code: 'acquirer_unavailable',
       detail: 'It is not known yet.',
@@ -49,7 +49,7 @@ describe('a call that is safe to repeat', () => {
     expect(all.map((one) => one.id)).toEqual([id])
   })
 
-  it('refunds and pays out once, too', async () => {
+  it('refunds and pays out only once', async () => {
     const { id, pixResponse } = await guiche.transactions.create({ amount: 50_000 })
     await guiche.sandbox.pay({ uri: pixResponse.uri })
     await expect.poll(async () => (await guiche.transactions.get(id)).status).toBe('PAID')
@@ -62,14 +62,14 @@ describe('a call that is safe to repeat', () => {
     expect((await guiche.withdrawals.list().all()).map((one) => one.id)).toEqual([withdrawal.id])
     line.plan(`POST /withdrawal/${withdrawal.id}/cancel`, { status: 504 })
     const canceled = await guiche.withdrawals.cancel(withdrawal.id).catch((error: GuicheError) => error)
-    // It may have been sent meanwhile; either way it was asked for again.
+    // It may have been sent in the meantime; either way it was requested again.
     expect(canceled instanceof GuicheError ? canceled.code : canceled.status).toMatch(
       /withdrawal_not_possible|CANCELED/,
     )
     expect(line.count(`POST /withdrawal/${withdrawal.id}/cancel`)).toBe(2)
   })
 
-  it('is repeated with the key of the caller, and the key stands in the error when nothing helped', async () => {
+  it('is repeated with the caller’s key, and the final error has the key', async () => {
     line.plan('POST /transaction', 'lose-answer', 'lose-answer')
     const error = await failure(guiche.transactions.create({ amount: 1000 }, { maxRetries: 1 }))
     expect(error).toBeInstanceOf(ConnectionError)
@@ -90,7 +90,7 @@ describe('a call that is safe to repeat', () => {
     expect(line.count('GET /balance')).toBe(2)
   })
 
-  it('does not wait for an hour: it says how long that would be', async () => {
+  it('does not wait for an hour: the error says how long that would be', async () => {
     line.plan('GET /balance', { status: 429, headers: { 'retry-after': '3600' } })
     const error = await failure(guiche.balance.get())
     expect(error).toBeInstanceOf(RateLimitedError)
@@ -98,7 +98,7 @@ describe('a call that is safe to repeat', () => {
     expect(line.count('GET /balance')).toBe(1)
   })
 
-  it('is tried so many times and no more', async () => {
+  it('is tried no more than the maximum', async () => {
     line.plan('GET /balance', ...Array(9).fill(unavailable))
     const error = await failure(guiche.balance.get({}, { maxRetries: 2 }))
     expect(error).toBeInstanceOf(ServerError)
@@ -108,7 +108,7 @@ describe('a call that is safe to repeat', () => {
     expect(line.count('GET /balance')).toBe(4)
   })
 
-  it('is given up in time when nothing comes, and tried again', async () => {
+  it('times out when nothing arrives, and is tried again', async () => {
     line.plan('GET /balance', 'hang', 'hang')
     const error = await failure(guiche.balance.get({}, { timeoutMs: 200, maxRetries: 0 }))
     expect(error).toBeInstanceOf(ConnectionError)
@@ -117,12 +117,12 @@ describe('a call that is safe to repeat', () => {
     expect(line.count('GET /balance')).toBeGreaterThanOrEqual(3)
   })
 
-  it('is given up, too, when its answer never ends', async () => {
+  it('times out when its answer never ends', async () => {
     line.plan('GET /balance', { status: 200, body: '{"available":', neverEnds: true })
     expect(await failure(guiche.balance.get({}, { timeoutMs: 200, maxRetries: 0 }))).toMatchObject({ code: 'timeout' })
   })
 
-  it('takes as long as it likes where no time is set', async () => {
+  it('takes any time without a limit', async () => {
     expect(await guiche.balance.get({}, { timeoutMs: Infinity, maxRetries: 0 })).toMatchObject({ debt: 0 })
   })
 })
@@ -147,13 +147,13 @@ describe('a call that is not safe to repeat', () => {
     expect(line.count('POST /sandbox/payment')).toBe(2)
   })
 
-  it.each([422, 404, 403])('nor is anything that is answered %i', async (status) => {
+  it.each([422, 404, 403])('is not repeated when it is answered %i', async (status) => {
     line.plan('POST /transaction', { status, body: '{}' })
     expect(await failure(guiche.transactions.create({ amount: 1000 }))).toMatchObject({ status })
     expect(line.count('POST /transaction')).toBe(1)
   })
 
-  it('nor is a payout that the operator has stopped', async () => {
+  it('is not repeated when payouts are frozen', async () => {
     const body = JSON.stringify({ code: 'payouts_stopped', detail: 'Money does not leave.', requestId: 'a-request' })
     line.plan('POST /withdrawal', { status: 503, body })
     expect(await failure(guiche.withdrawals.create(payout))).toMatchObject({ code: 'payouts_stopped' })
@@ -162,7 +162,7 @@ describe('a call that is not safe to repeat', () => {
 })
 
 describe('an abort', () => {
-  it('ends a try, with the reason that was given', async () => {
+  it('ends a try, with the given reason', async () => {
     line.plan('GET /balance', 'hang')
     const controller = new AbortController()
     const balance = guiche.balance.get({}, { signal: controller.signal })
@@ -189,7 +189,7 @@ describe('an abort', () => {
     expect((await stayed).available).toBeTypeOf('number')
   })
 
-  it('sends nothing when it came before', async () => {
+  it('sends nothing when it came first', async () => {
     await expect(guiche.balance.get({}, { signal: AbortSignal.abort() })).rejects.toMatchObject({ name: 'AbortError' })
     expect(line.count('GET /balance')).toBe(0)
   })
@@ -204,7 +204,7 @@ describe('an abort', () => {
 })
 
 describe('tokens', () => {
-  it('are fetched once for many calls at once, and kept', async () => {
+  it('are fetched once for many concurrent calls, and kept', async () => {
     await Promise.all(Array.from({ length: 20 }, () => guiche.balance.get()))
     await guiche.balance.get()
     expect(line.count('POST /auth/token')).toBe(1)
@@ -219,21 +219,21 @@ describe('tokens', () => {
     expect(line.count('POST /auth/token')).toBe(2)
   })
 
-  it('are renewed when the service says that they have expired, and the call is made again, once', async () => {
+  it('are renewed when the service says that they have expired, and the call is repeated once', async () => {
     await guiche.balance.get()
     service.clock.advance(901_000)
     const { id } = await guiche.transactions.create({ amount: 1000 })
     expect(id).toBeTypeOf('string')
     expect(line.count('POST /auth/token')).toBe(2)
     expect(line.count('POST /transaction')).toBe(2)
-    // Even what must not be sent twice: nothing was done.
+    // Calls that must not be sent twice too: nothing was done.
     service.clock.advance(901_000)
     const error = await failure(guiche.sandbox.pay({ uri: 'none' }))
     expect(error.code).toBe('payment_refused')
     expect(line.count('POST /sandbox/payment')).toBe(2)
   })
 
-  it('that are refused again and again are not asked for again and again', async () => {
+  it('are not requested repeatedly when they are refused repeatedly', async () => {
     const body = JSON.stringify({ code: 'token_revoked', detail: 'It was revoked.' })
     line.plan('GET /balance', ...Array(5).fill({ status: 401, body }))
     const error = await failure(guiche.balance.get())
@@ -243,13 +243,13 @@ describe('tokens', () => {
     expect(line.count('POST /auth/token')).toBe(2)
   })
 
-  it('are asked for again where the token endpoint fails for a moment', async () => {
+  it('are requested again when the token endpoint fails briefly', async () => {
     line.plan('POST /auth/token', { status: 502, body: '{"error":"server_error","error_description":"Later."}' })
     await guiche.balance.get()
     expect(line.count('POST /auth/token')).toBe(2)
   })
 
-  it('that cannot be had leave the key to a call of which an earlier try may have been carried out', async () => {
+  it('keep the key in the error when an earlier try of the call may have been carried out', async () => {
     const hasty = connect({ maxRetries: 1 })
     await hasty.balance.get()
     line.plan('POST /transaction', 'lose-answer', {
@@ -266,7 +266,7 @@ describe('tokens', () => {
     expect((await guiche.transactions.list({ externalCode }).all()).map((one) => one.id)).toEqual([id])
   })
 
-  it('of wrong credentials are refused with what to do', async () => {
+  it('are refused for wrong credentials, with what to do', async () => {
     const wrong = connect({ clientSecret: 'a-secret-that-is-wrong' })
     const error = await failure(wrong.balance.get())
     expect(error).toBeInstanceOf(AuthenticationError)
@@ -274,7 +274,7 @@ describe('tokens', () => {
     expect(line.count('POST /auth/token')).toBe(1)
   })
 
-  it('of the caller are asked for at each call', async () => {
+  it('of the caller are requested for each call', async () => {
     const given = ['not-good', await freshToken()]
     const client = new Guiche({ baseUrl: line.baseUrl, accessToken: async () => given.shift() ?? null })
     await client.balance.get()
@@ -285,8 +285,8 @@ describe('tokens', () => {
   })
 })
 
-describe('what it shows', () => {
-  it('goes nowhere else, though the service says so', async () => {
+describe('sensitive data', () => {
+  it('is not sent elsewhere on a redirect', async () => {
     const elsewhere = await openBadLine(service.baseUrl)
     const moved = { status: 307, headers: { location: `${elsewhere.baseUrl}/auth/token` } }
     line.plan('POST /auth/token', moved, moved)
@@ -298,7 +298,7 @@ describe('what it shows', () => {
     expect(elsewhere.requests).toEqual([])
   })
 
-  it('never has a secret or a token in it', async () => {
+  it('never appears in an error or a log', async () => {
     const { inspect } = await import('node:util')
     await guiche.balance.get()
     const { clientSecret } = service.sandbox
@@ -320,7 +320,7 @@ describe('what it shows', () => {
     for (const secret of [clientSecret, ...bearer]) expect(text).not.toContain(secret)
   })
 
-  it('says what is missing when it is made', () => {
+  it('is checked when the client is created', () => {
     const baseUrl = line.baseUrl
     expect(caught(() => new Guiche({ baseUrl, clientId: '', clientSecret: '' }))).toMatchObject({
       message: expect.stringContaining('environment variable'),
@@ -328,14 +328,14 @@ describe('what it shows', () => {
     expect(caught(() => new Guiche({ baseUrl: '', clientId: 'a', clientSecret: 'b' }))).toBeInstanceOf(TypeError)
   })
 
-  it('names itself and each request', async () => {
+  it('is accompanied by the SDK’s version and a request id', async () => {
     const error = await failure(guiche.transactions.get('00000000-0000-4000-8000-000000000000'))
     const headers = line.requests.at(-1)?.headers
     expect(headers?.['x-request-id']).toBe(error.requestId)
     expect(headers?.['user-agent']).toMatch(/^guiche-sdk\/\d/)
   })
 
-  it('tells a lack of scope as such', async () => {
+  it('does not hide a missing scope', async () => {
     const { access_token: token } = (await (
       await fetch(`${service.baseUrl}/auth/token`, {
         method: 'POST',

@@ -24,7 +24,7 @@ const called = new Set<string>()
 beforeAll(async () => {
   service = await startTestService()
   guiche = new Guiche({ ...service.sandbox, baseUrl: service.baseUrl, fetch: noteRoute })
-  // The service's clock is the test's, so its signatures are of long ago.
+  // The service uses the test's clock, so its signatures are old.
   receiver = await createWebhookReceiver({ secret: service.sandbox.webhookSecret, toleranceSeconds: Infinity })
 })
 afterAll(async () => {
@@ -43,7 +43,7 @@ const noteRoute: typeof fetch = async (url, init) => {
   return await fetch(url, init)
 }
 
-/** A transaction that was paid, as the shop learns of it. */
+/** A paid transaction, as the shop receives it. */
 async function pay(amount: number) {
   const created = await guiche.transactions.create({ amount, webhookUrl: receiver.url })
   const { endToEndId } = await guiche.sandbox.pay({ uri: created.pixResponse.uri })
@@ -53,7 +53,7 @@ async function pay(amount: number) {
 }
 
 describe('a shop on the SDK', () => {
-  it('charges, is told of the payment, finds it and gives it back', async () => {
+  it('creates a charge, receives the payment’s event, fetches it and refunds it', async () => {
     const paid = await pay(2590)
     expect(await guiche.transactions.get(paid.id)).toMatchObject({ status: 'PAID', amountPaid: 2590 })
 
@@ -67,14 +67,14 @@ describe('a shop on the SDK', () => {
     expect(data.map(({ type }) => type)).toContain('transaction.processing_refund')
   })
 
-  it('sends its customer to a page to pay at', async () => {
+  it('sends its customer to the payment page', async () => {
     const { id, pixResponse } = await guiche.transactions.create({ amount: 2590 })
     const { url, expiresAt } = await guiche.transactions.paymentLink(id)
     expect(expiresAt).toBe(pixResponse.expirationDate)
     expect(await (await fetch(url)).text()).toContain(pixResponse.uri)
   })
 
-  it('follows a contest and what is decided', async () => {
+  it('follows a dispute and its decision', async () => {
     const paid = await pay(3300)
     const { reference } = await guiche.sandbox.contest({ endToEnd: paid.endToEnd ?? '' })
     await pollUntil(service, paid.id, 'BLOCKED')
@@ -88,13 +88,13 @@ describe('a shop on the SDK', () => {
     expect(free.data.infractionDate).not.toBeNull()
   })
 
-  it('is told when money is returned without a warning', async () => {
+  it('receives an event for an unannounced return', async () => {
     const paid = await pay(4400)
     await guiche.sandbox.returnPayment({ endToEnd: paid.endToEnd ?? '' })
     await receiver.waitFor('transaction.infraction', ({ data }) => data.id === paid.id)
   })
 
-  it('pays out, cancels, confirms what looks like a duplicate, and is told when it comes back', async () => {
+  it('pays out, cancels, confirms a possible duplicate, and receives an event when the money comes back', async () => {
     await pay(90_000)
     const payout = { amount: 1500, pixKey: { key: '+5511987654321', type: 'PHONE' }, webhookUrl: receiver.url } as const
     const first = await guiche.withdrawals.create(payout)
@@ -117,7 +117,7 @@ describe('a shop on the SDK', () => {
     expect(canceled.map(({ id }) => id)).toEqual([third.id])
   })
 
-  it('reads its balance, now and before, its statement and its exports', async () => {
+  it('reads its balance, now and in the past, its statement and its exports', async () => {
     const before = new Date(service.clock.now().getTime() - 60_000)
     const now = await guiche.balance.get()
     expect(now.available).toBeGreaterThan(0)
@@ -125,7 +125,7 @@ describe('a shop on the SDK', () => {
     const [latest] = await guiche.statement.list().all({ limit: 1 })
     expect(latest?.balance).toBe(now.available)
 
-    // Who somebody is does not get into the address.
+    // Personal data does not get into the address.
     expect((await guiche.transactions.list({ customerName: 'nobody' }).page()).total).toBe(0)
     expect((await guiche.withdrawals.list({ pixKey: 'nobody@example.com' }).page()).total).toBe(0)
     for (const exported of [guiche.transactions, guiche.withdrawals, guiche.statement]) {
@@ -135,11 +135,11 @@ describe('a shop on the SDK', () => {
     }
   })
 
-  it('looks at deliveries and has one made again', async () => {
+  it('lists deliveries and resends one', async () => {
     const eventId = receiver.events[0]?.id ?? ''
     const events = await guiche.events.list().all()
     expect(events.map(({ id }) => id)).toContain(eventId)
-    // It is written down after our answer.
+    // The attempt is recorded after the receiver's answer.
     const states = async () => (await guiche.deliveries.list({ eventId }).page()).data.map(({ state }) => state)
     await expect.poll(states).toEqual(['delivered'])
     const [delivery] = await guiche.deliveries.list({ eventId, recordId: receiver.events[0]?.data.id ?? '' }).all()
@@ -151,7 +151,7 @@ describe('a shop on the SDK', () => {
     expect(receiver.refused).toEqual([])
   })
 
-  it('gives the simulated bank a character, and its own one back', async () => {
+  it('changes the fault profile of the simulated bank, and restores it', async () => {
     expect(await guiche.sandbox.setPersonality({ name: 'late', seed: 7 })).toMatchObject({ name: 'late', seed: 7 })
     const honest = await guiche.sandbox.setPersonality({ name: 'honest' })
     expect(await guiche.sandbox.personality()).toEqual(honest)
@@ -184,8 +184,8 @@ describe('lists', () => {
     expect(read).toEqual(codes.toReversed())
   })
 
-  it('are read from the page that was asked for', async () => {
-    // Who somebody is does not get into the address.
+  it('are read from the requested page on', async () => {
+    // Personal data does not get into the address.
     const named = { ...filters, customerName: 'maria', startDate: new Date(0), perPage: 3 }
     for await (const { customer } of mine.transactions.list(named)) expect(customer?.name).toMatch(/maria/i)
     const csv = await mine.transactions.export({ customerDocument: '52998224725', status: ['PAID'] })
@@ -206,7 +206,7 @@ describe('lists', () => {
     expect(sizes).toEqual([3, 3, 1])
   })
 
-  it('ask for nothing before they are read, and for no more than is read', async () => {
+  it('request nothing before they are read, and no more than is read', async () => {
     let requests = 0
     const counting = new Guiche({
       ...service.sandbox,
@@ -237,8 +237,8 @@ describe('lists', () => {
   })
 })
 
-describe('what is refused', () => {
-  it('names every fault at once, and the request', async () => {
+describe('a refusal', () => {
+  it('names every error at once, and the request', async () => {
     const error = await failure(guiche.transactions.create({ amount: 0, externalCode: 'short' }))
     expect(error).toBeInstanceOf(ValidationError)
     expect(error).toMatchObject({ code: 'validation_failed', status: 422 })
@@ -247,7 +247,7 @@ describe('what is refused', () => {
     expect(error.requestId).toMatch(/^[0-9a-f]{32}$/)
   })
 
-  it('has a class or a code for what a shop acts on', async () => {
+  it('has a class or a code for everything that a shop acts on', async () => {
     const idempotencyKey = 'the-same-key-for-two'
     await guiche.transactions.create({ amount: 1000, idempotencyKey })
     const reused = await failure(guiche.transactions.create({ amount: 1001, idempotencyKey }))
@@ -269,7 +269,7 @@ describe('what is refused', () => {
     expect(await failure(guiche.sandbox.pay({ uri: 'no code at all' }))).toMatchObject({ code: 'payment_refused' })
   })
 
-  it('is told before it is sent when an id could name another address', async () => {
+  it('is thrown before a request when an id could change the path', async () => {
     for (const id of ['', '..', 'a/b', 'a?b']) {
       expect(() => guiche.transactions.get(id)).toThrow(TypeError)
       expect(() => guiche.transactions.refund(id)).toThrow(TypeError)

@@ -41,7 +41,7 @@ describe("a client's secret", () => {
     return rotated?.clientSecret ?? ''
   }
 
-  it('is good beside the former one after a rotation, which ends a day later to the millisecond', async () => {
+  it('is valid together with the former one after a rotation, until exactly a day later', async () => {
     const shop = await registerShop(service)
     const second = await rotate(shop)
     expect(await statusWith(shop, shop.clientSecret)).toBe(200)
@@ -53,7 +53,7 @@ describe("a client's secret", () => {
     expect(await statusWith(shop, second)).toBe(200)
   })
 
-  it('is one of two at most: a rotation within the overlap ends the oldest now', async () => {
+  it('is one of two at most: a rotation within the overlap ends the oldest immediately', async () => {
     const shop = await registerShop(service)
     service.clock.advance(1)
     const second = await rotate(shop)
@@ -66,21 +66,21 @@ describe("a client's secret", () => {
     expect(await alive()).toEqual([401, 401, 200])
   })
 
-  it('can be made to end at once', async () => {
+  it('can be ended immediately', async () => {
     const shop = await registerShop(service)
     const second = await rotate(shop, 0)
     expect(await statusWith(shop, shop.clientSecret)).toBe(401)
     expect(await statusWith(shop, second)).toBe(200)
   })
 
-  it('is one of two at most after many rotations at once', async () => {
+  it('is one of two at most after many concurrent rotations', async () => {
     const shop = await registerShop(service)
     const made = await Promise.all(Array.from({ length: 4 }, () => rotate(shop)))
     const statuses = await Promise.all([shop.clientSecret, ...made].map((secret) => statusWith(shop, secret)))
     expect(statuses.filter((status) => status === 200)).toHaveLength(2)
   })
 
-  it('ends with all others on a revocation, which a rotation lifts without reviving any', async () => {
+  it('ends with all others on a revocation, and a later rotation revives none of them', async () => {
     const shop = await registerShop(service)
     const second = await rotate(shop)
     const deps = await depsOf(service)
@@ -94,13 +94,13 @@ describe("a client's secret", () => {
     expect((await service.call('/transaction', { token })).status).toBe(200)
   })
 
-  it('is not made for a client that there is not', async () => {
+  it('is not created for an unknown client', async () => {
     const deps = await depsOf(service)
     expect(await rotateClientSecret(deps, { clientId: 'nobody' })).toBeNull()
     expect(await revokeClient(deps, { clientId: 'nobody', tokensOnly: false })).toBe(false)
   })
 
-  it('stands nowhere in the database, nor does a webhook secret or a signing key', async () => {
+  it('is not in the database in plain text, nor is a webhook secret or a signing key', async () => {
     const shop = await registerShop(service)
     const { rows } = await service.db.pool.query(`
       select (select json_agg(t)::text from client_secrets t) || (select json_agg(t)::text from webhook_secrets t)
@@ -112,8 +112,8 @@ describe("a client's secret", () => {
   })
 })
 
-describe('the key that tokens are signed with', () => {
-  it('is replaced with an overlap: what was signed stays good, what is new is by the new key, and both are published', async () => {
+describe('the signing key of tokens', () => {
+  it('is replaced with an overlap: signed tokens stay valid, new ones use the new key, and both are published', async () => {
     const old = await start()
     const { db, clock } = old
     const shop = await registerShop({ db, clock })
@@ -129,7 +129,7 @@ describe('the key that tokens are signed with', () => {
     expect(newKid).not.toBe(oldKid)
     await sleepMs(550)
     for (const at of [old, young]) {
-      // The first of them has never seen the new key.
+      // The first of them has not seen the new key yet.
       for (const token of [before, after]) expect((await at.call('/transaction', { token })).status).toBe(200)
       const published = await at.call<{ keys: { kid: string }[] }>('/.well-known/jwks.json')
       expect(published.body.keys.map(({ kid }) => kid)).toEqual([newKid, oldKid])
@@ -144,7 +144,7 @@ describe('the key that tokens are signed with', () => {
     expect(published.body.keys.map(({ kid }) => kid)).toEqual([newKid])
   })
 
-  it('is replaced by itself after ninety days', async () => {
+  it('is replaced automatically after ninety days', async () => {
     const { clock, baseUrl, sandbox } = await start()
     const kidNow = async () => decodeProtectedHeader(await fetchToken(baseUrl, sandbox)).kid
     const first = await kidNow()
@@ -156,7 +156,7 @@ describe('the key that tokens are signed with', () => {
     expect(await kidNow()).toBe(second)
   })
 
-  it('is the one that does not retire, even when a clock that is behind made it', async () => {
+  it('is the one that is not retired, even if it was created with a slow clock', async () => {
     const first = await start()
     const { db, clock, sandbox, token } = first
     const behind = { now: () => new Date(clock.now().getTime() - hourMs) }
@@ -166,7 +166,7 @@ describe('the key that tokens are signed with', () => {
     expect(decodeProtectedHeader(await fetchToken(other.baseUrl, sandbox)).kid).toBe(kid)
   })
 
-  it('is known to who made it, also when the keys were being read as it was committed', async () => {
+  it('is known to its creator, even if the keys were being read during the commit', async () => {
     const { db, clock } = await start()
     const [committing, reading] = [gate(), gate()]
     const slow: Db = {
@@ -201,7 +201,7 @@ describe('the key that tokens are signed with', () => {
     expect((await ring.signingKey()).kid).toBe(after)
   })
 
-  it('is made once when many ask for the first token at the same moment, while strange tokens come in', async () => {
+  it('is created once when many request the first token concurrently, while unknown tokens arrive', async () => {
     const own = await start()
     await own.db.pool.query('delete from signing_keys')
     const two = await Promise.all([start(own), start(own)])
@@ -225,7 +225,10 @@ describe('the key that tokens are signed with', () => {
     for (const one of started.splice(0).reverse()) await one.stop()
   })
 
-  /** A service with a few connections, since some tests run several; the second and third of a test share the first one's database. */
+  /**
+   * A service with a few connections, since some tests run several. The second and third of a test use the first one's
+   * database.
+   */
   async function start(first?: TestService): Promise<TestService> {
     const environment = { DATABASE_CONNECTIONS_MAX: '5' }
     const one = await startTestService({ environment, ...(first && { database: first, clock: first.clock }) })
@@ -234,10 +237,10 @@ describe('the key that tokens are signed with', () => {
   }
 })
 
-describe('the key that secrets are kept under', () => {
+describe('the key that encrypts stored secrets', () => {
   const newKey = () => parseSecretKey(newSecretKey())
 
-  it('must be the one that the database was set up with', async () => {
+  it('must be the one that the database was created with', async () => {
     const { db, connectionString, drop } = await createEmptyDatabase()
     const environment = { SECRET_KEY: newSecretKey() }
     const first = await startTestService({ database: { db, connectionString }, environment })
@@ -258,14 +261,14 @@ describe('the key that secrets are kept under', () => {
     await drop()
   })
 
-  it('says what to do when one is set on a database that made its own', async () => {
+  it('gives advice when one is set on a database that generated its own', async () => {
     await expect(loadSecretKey(service.db, newKey())).rejects.toThrow(/Start the service once with SECRET_KEY/)
     const { rows } = await service.db.pool.query("select value from settings where name = 'secret_key'")
     const generated = parseSecretKey(String(rows[0]?.value))
     expect((await loadSecretKey(service.db, generated)).key).toEqual((await loadSecretKey(service.db, null)).key)
   })
 
-  it('is replaced: the generated one by a configured one, and that by another, and nobody else notices', async () => {
+  it('is replaced: the generated one by a configured one, and that by another, without any effect on clients', async () => {
     const database = await createTestDatabase()
     const { db } = database
     const keys = [newSecretKey(), newSecretKey()]
@@ -308,7 +311,7 @@ describe('the key that secrets are kept under', () => {
     await database.drop()
   })
 
-  it('seals what every column of the database says that it seals', async () => {
+  it('encrypts every column that the schema declares as sealed', async () => {
     const { rows } = await service.db.pool.query(
       `select table_name as "table", column_name as "column" from information_schema.columns
        where table_schema = 'public' and data_type = 'bytea' and column_name like 'sealed%' order by 1, 2`,
@@ -317,7 +320,7 @@ describe('the key that secrets are kept under', () => {
     expect(known.toSorted((one, other) => compare(one.table, other.table))).toEqual(rows)
   })
 
-  it('is one and the same for all processes that start at once on a new database', async () => {
+  it('is the same for all processes that start concurrently on a new database', async () => {
     const { db, drop } = await createEmptyDatabase()
     await db.pool.query('create table settings (name text primary key, value text not null)')
     const loaded = await Promise.all(Array.from({ length: 8 }, () => loadSecretKey(db, null)))
@@ -330,7 +333,7 @@ async function sleepMs(ms: number): Promise<void> {
   await new Promise((done) => setTimeout(done, ms))
 }
 
-/** A place where one waits until another lets it pass. */
+/** A barrier where a task waits until another releases it. */
 function gate() {
   let arrive = () => {}
   let open = () => {}

@@ -20,7 +20,7 @@ const secretKey = newSecretKey()
 const key = parseSecretKey(secretKey) ?? expect.unreachable()
 const dayMs = 24 * 60 * 60_000
 
-/** As the command does it. */
+/** Like the command. */
 async function seed(
   db: Db,
   more: Partial<SeedOptions> = {},
@@ -40,7 +40,7 @@ async function seed(
   )
 }
 
-/** All that keeps the tables in order, as PostgreSQL describes it. */
+/** All constraints, indexes and triggers of the tables, as PostgreSQL describes them. */
 async function describeTables(db: Db): Promise<unknown[]> {
   return await db.query(sql`
     select 'index' as kind, pg_get_indexdef(indexrelid) as made, indisvalid::text as state from pg_index
@@ -60,11 +60,11 @@ describe('a seeded database', () => {
   let before: unknown[]
   let seeded: Seeded
   let service: TestService
-  /** Codes that are open, refunds and accepted contests under way: read before a service runs, which brings them to an end. */
+  /** Open codes, refunds in process and accepted disputes: read before a service runs, which completes them. */
   let underWay: Record<'open' | 'refunding' | 'accepted', { id: string; pix_uri: string }[]>
   beforeAll(async () => {
     const fresh = await createTestDatabase()
-    // The simulated network's tables are made by whoever needs them first.
+    // The simulated network creates its tables on first use.
     await startTestService({ database: fresh, environment: { SECRET_KEY: secretKey } }).then(
       async (one) => await one.stop(),
     )
@@ -93,7 +93,7 @@ describe('a seeded database', () => {
     return row
   }
 
-  it('has as many transactions as were asked for, one merchant with exactly 1 %, and a small one', async () => {
+  it('has the requested number of transactions, one merchant with exactly 1 %, and a small one', async () => {
     const counts = await database.db.query<{ merchant_id: string; count: number }>(sql`
       select merchant_id, count(*) as count from transactions group by 1 order by 2 desc`)
     const countOf = ({ merchantId }: { merchantId: string }) =>
@@ -108,10 +108,10 @@ describe('a seeded database', () => {
     ])
   })
 
-  it('has the books in order', async () => {
+  it('has a consistent ledger', async () => {
     expect(await findBreaches(database.db)).toEqual([])
     expect(await one(`select count(*) > 4000 as is_full from ledger_transfers`)).toEqual({ is_full: true })
-    // In the order of time, so that a balance of the past is whole.
+    // In order of time, so that past balances are complete.
     const disorder = await database.db.query(sql`
       select from (select created_at < lag(created_at) over (partition by merchant_id order by id) as is_back from ledger_transfers) t where is_back`)
     expect(disorder).toEqual([])
@@ -122,14 +122,14 @@ describe('a seeded database', () => {
     expect(before.length).toBeGreaterThan(80)
   })
 
-  it('has transactions in every status but the one that lasts for moments', async () => {
+  it('has transactions in every status except the one that lasts only moments', async () => {
     const rows = await database.db.query<{ status: string }>(sql`select distinct status from transactions`)
     expect(rows.map(({ status }) => status).sort()).toEqual(
       transactionStatuses.filter((one) => one !== 'PENDING').toSorted(),
     )
   })
 
-  it('counts them where lists read their totals', async () => {
+  it('counts them in the tables with the totals of lists', async () => {
     const unequal = await database.db.query(sql`
       select * from (
         select merchant_id, brazilian_day(created_at) as day, status, count(*) as count, sum(coalesce(amount_paid, amount)) as amount
@@ -139,7 +139,7 @@ describe('a seeded database', () => {
     expect(unequal).toEqual([])
   })
 
-  it('has events as changes write them', async () => {
+  it('has the same events as real changes', async () => {
     const events = await database.db.query<{
       merchant_id: string
       record_id: string
@@ -209,7 +209,7 @@ describe('a seeded database', () => {
     expect((await service.call('/balance', { token })).status).toBe(200)
   })
 
-  it('lives on: codes are paid or expire, refunds and contests come to their end, and the books stay in order', async () => {
+  it('continues: codes are paid or expire, refunds and disputes end, and the ledger stays consistent', async () => {
     const statusOf = async (id: string) =>
       (await one<{ status: string }>(`select status from transactions where id = '${id}'`)).status
     const [open, ...expiring] = underWay.open
@@ -230,7 +230,7 @@ describe('a seeded database', () => {
     await service.runJob('transactions.infractions')
     await eventually(async () => (await statusOf(accepted.id)) === 'INFRACTION')
     expect(await findBreaches(database.db)).toEqual([])
-    // Nobody is called who does not exist.
+    // No webhook goes to receivers that do not exist.
     expect(await database.db.query(sql`select from webhook_deliveries where state <> 'delivered'`)).toEqual([])
   })
 
@@ -242,7 +242,7 @@ describe('a seeded database', () => {
 })
 
 describe('the same seed', () => {
-  it('makes the same data, and another seed another', async () => {
+  it('makes the same data, and another seed different data', async () => {
     const fingerprint = async (number: number) => {
       const { db, drop } = await createTestDatabase()
       await seed(db, { transactions: 1_000, merchants: 5, seed: number })
@@ -259,7 +259,7 @@ describe('the same seed', () => {
 })
 
 describe('a seed', () => {
-  it('touches no database that has a client or a transaction of its own', async () => {
+  it('does not change a database that has a client or a transaction', async () => {
     const service = await startTestService()
     const created = await service.call('/transaction', { body: { amount: 100, paymentMethod: 'PIX', pix: {} } })
     expect(created.status).toBe(201)
@@ -272,7 +272,7 @@ describe('a seed', () => {
     await service.stop()
   })
 
-  it('that was cut short is thrown away by the next, which is as if there had been none', async () => {
+  it('that was interrupted is discarded by the next one', async () => {
     const { db, drop, connectionString } = await createTestDatabase()
     const fresh = await createTestDatabase()
     await seed(fresh.db, { seed: 3 })
@@ -291,14 +291,14 @@ describe('a seed', () => {
         (select count(*) from ledger_transfers) as transfers, (select count(*) from clients) as clients,
         (select sum(count) from transaction_counts) as counted`
     expect(await db.query(sizes)).toEqual(await fresh.db.query(sizes))
-    // The ledger's own role may still only add to it.
+    // The ledger's own role may still only insert.
     await expect(db.query(sql`truncate ledger_transfers`)).rejects.toThrow('permission denied')
     await Promise.all([drop(), fresh.drop()])
   })
 })
 
 describe('guiche seed', () => {
-  it('fills a database, and says whom to be', async () => {
+  it('fills a database, and prints the clients’ credentials', async () => {
     const database = await createTestDatabase()
     const command = await openCommandLine(database)
     const made = await command.runJson<Seeded>(['seed', '--transactions', '500', '--days', '10'])

@@ -31,7 +31,7 @@ afterEach(async () => {
   expect(await findBreaches(gateway.db)).toEqual([])
 })
 
-/** With the code of beta, after alfa took the charge and its answer was lost. */
+/** A charge with the code of beta, after alfa accepted it and its answer was lost. */
 async function createAtBoth(): Promise<string> {
   setMood(alfa, 'lost', 'PUT /cob')
   const { status, body } = await gateway.create()
@@ -40,7 +40,7 @@ async function createAtBoth(): Promise<string> {
   return body.id
 }
 
-/** Moves the clock and has the jobs of transactions look. */
+/** Advances the clock and runs the jobs of transactions. */
 async function wait(ms: number): Promise<void> {
   gateway.clock.advance(ms)
   await gateway.runJob('transactions.check')
@@ -53,7 +53,7 @@ async function payInto(psp: Psp, amount: number, at = gateway): Promise<void> {
   await at.until(body.id, 'PAID')
 }
 
-/** A payment to the account that names none of our transactions. */
+/** A payment to the account without one of our transactions. */
 async function payUnnamed(psp: Psp, txid: string, behaviour?: 'without_txid'): Promise<{ endToEndId: string }> {
   const uri = await psp.bank.charge(txid, '7.00')
   const outcome = await psp.bank.pay({ uri, ...(behaviour && { behaviour }) })
@@ -73,7 +73,7 @@ async function untilHeld(endToEndId: string, status: string): Promise<void> {
   await eventually(
     async () => {
       const held = await heldAs(endToEndId)
-      // What is sent back is done there a moment later.
+      // The PSP completes a return a moment later.
       if (held?.status === 'returning') {
         gateway.clock.advance(60_000)
         await gateway.runJob('suspense.check')
@@ -86,14 +86,14 @@ async function untilHeld(endToEndId: string, status: string): Promise<void> {
 
 const returnsAt = async (psp: Psp, endToEndId = '') => (await psp.bank.ask('GET', `/pix/${endToEndId}`)).body.devolucoes
 
-/** One of ours: all that was sent is listed now and then. */
+/** One of our payouts: the poller lists sent Pix from time to time. */
 const isPayout = (line: string) => /^(?:PUT \/v3\/gn\/pix\/|GET \/v2\/gn\/pix\/enviados\/)/.test(line)
 
 const askedFor = (psp: Psp, id: string, method: string) =>
   psp.asked.filter((line) => line === `${method} /cob/${toTxid(id)}`).length
 
 describe('a payment at the first, whose answer was lost', () => {
-  it('is credited, and its refund goes to who holds the money', async () => {
+  it('is credited, and its refund goes to the acquirer that holds the money', async () => {
     const id = await createAtBoth()
     const payment = await alfa.pay(id)
     const events = sql`select snapshot from events where record_id = ${id} order by sequence`
@@ -105,7 +105,7 @@ describe('a payment at the first, whose answer was lost', () => {
       receiver: { name: 'alfa' },
     })
     expect(await gateway.acquirersOf(id)).toEqual(['alfa', 'beta'])
-    // What was told before is as it was then.
+    // Earlier events have the record as it was then.
     expect(await gateway.db.query(events)).toMatchObject([
       { snapshot: { acquirer: 'beta' } },
       { snapshot: { acquirer: 'alfa' } },
@@ -115,13 +115,13 @@ describe('a payment at the first, whose answer was lost', () => {
       await wait(60_000)
       return (await gateway.get(id)).status === 'REFUNDED'
     })
-    // One return, however often it is asked for.
+    // One return, however many times it is requested.
     expect(new Set(alfa.asked.filter((line) => /^PUT .*devolucao/.test(line))).size).toBe(1)
     expect(await returnsAt(alfa, payment.endToEndId)).toHaveLength(1)
     expect(beta.asked.filter((line) => /devolucao/.test(line))).toEqual([])
   })
 
-  it('is found by the list when no callback tells of it', async () => {
+  it('is found in the list without a callback', async () => {
     const id = await createAtBoth()
     const { endToEndId } = await alfa.pay(id)
     await gateway.runJob('transactions.poll')
@@ -129,7 +129,7 @@ describe('a payment at the first, whose answer was lost', () => {
     expect(await gateway.get(id)).toMatchObject({ acquirer: 'alfa', endToEnd: endToEndId })
   })
 
-  it('is found at the end of the code though the other one does not answer then', async () => {
+  it('is found at the expiry of the code even if the other acquirer does not answer then', async () => {
     const id = await createAtBoth()
     await alfa.pay(id)
     setMood(alfa, 'down', 'GET /pix')
@@ -140,7 +140,7 @@ describe('a payment at the first, whose answer was lost', () => {
   })
 })
 
-it('a code that nobody paid expires when all that were asked say so, and not before', async () => {
+it('an unpaid code expires when all asked acquirers confirm it, and not earlier', async () => {
   const id = await createAtBoth()
   setMood(alfa, 'down', 'GET /cob')
   await wait(1800_000 + expiryGraceMs)
@@ -155,7 +155,7 @@ it('a code that nobody paid expires when all that were asked say so, and not bef
   expect(askedFor(alfa, id, 'GET')).toBeGreaterThan(asked)
 })
 
-it('a transaction that is paid at both is credited once, and the other payment goes back by itself', async () => {
+it('a transaction that is paid at both is credited once, and the other payment is returned automatically', async () => {
   const id = await createAtBoth()
   const before = await gateway.available()
   const payments = [await alfa.pay(id), await beta.pay(id)] as const
@@ -172,14 +172,14 @@ it('a transaction that is paid at both is credited once, and the other payment g
   const { summary, ...explained } = (await explainRecord(gateway, id)) ?? {}
   expect(explained).toMatchObject({ acquirer: holder.name, otherAcquirers: [other.name] })
   expect(summary).toContain(`It was paid again: R$ 10,00 at ${other.name} (${surplus}); the duplicate was returned`)
-  // However often both are told of again.
+  // However many times both are reported again.
   await Promise.all([gateway.tell(alfa, payments[0]), gateway.runJob('transactions.poll')])
   await wait(60_000)
   expect(await returnsAt(other, surplus)).toHaveLength(1)
 })
 
-describe('money that leaves', () => {
-  it('is sent by the first, and asked for there alone when its answer was lost', async () => {
+describe('outgoing money', () => {
+  it('is sent by the first, and queried only there when its answer was lost', async () => {
     await payInto(alfa, 50_000)
     setMood(alfa, 'lost', 'PUT /v3')
     const { status, body } = await gateway.call<Withdrawal>('/withdrawal', withdrawalBody())
@@ -202,7 +202,7 @@ describe('money that leaves', () => {
     expect(alfa.asked.filter((line) => isPayout(line) && line.startsWith('PUT'))).toHaveLength(1)
   })
 
-  it('leaves only through an acquirer that received it', async () => {
+  it('leaves only through the acquirer that received it', async () => {
     const [one, other] = await Promise.all([openPsp('one', clock), openPsp('other', clock)])
     const before = await openGateway([one], { clock })
     await payInto(one, 50_000, before)
@@ -227,7 +227,7 @@ describe('money that leaves', () => {
     await Promise.all([one.close(), other.close()])
   })
 
-  it('is refused where no acquirer sends any', async () => {
+  it('is refused when no acquirer supports payouts', async () => {
     const poor = await openPsp('poor', clock, { hasPayouts: false })
     const other = await openGateway([poor], { clock })
     const { status, body } = await other.call('/withdrawal', withdrawalBody())
@@ -238,13 +238,13 @@ describe('money that leaves', () => {
   })
 })
 
-describe('a payment that names no transaction', () => {
+describe('a payment without a transaction', () => {
   it.each([
     ['told of by a callback, and then listed', true, txidOf(1).slice(0, 26), undefined],
     ['told of by a callback, without a txid', true, txidOf(2), 'without_txid' as const],
     ['listed only, without a txid', false, txidOf(3), 'without_txid' as const],
     ['listed only, with another’s txid', false, 'anothershopsorder000000000001', undefined],
-  ])('is held once the acquirer has confirmed it: %s', async (_, isTold, txid, behaviour) => {
+  ])('goes into suspense once the acquirer has confirmed it: %s', async (_, isTold, txid, behaviour) => {
     await gateway.runJob('transactions.poll')
     const payment = await payUnnamed(beta, txid, behaviour)
     const before = await gateway.available()
@@ -257,7 +257,7 @@ describe('a payment that names no transaction', () => {
     expect(await gateway.available()).toBe(before)
   })
 
-  it('since it came where its transaction was not asked for, pays nothing, whatever txid it has', async () => {
+  it('pays nothing at an acquirer that was not asked for its charge, whatever its txid', async () => {
     const { body } = await gateway.create({ amount: 700 })
     expect(await gateway.acquirersOf(body.id)).toEqual(['alfa'])
     const payment = await payUnnamed(beta, toTxid(body.id))
@@ -267,7 +267,7 @@ describe('a payment that names no transaction', () => {
     expect((await gateway.get(body.id)).status).toBe('PIX_QRCODE_GENERATED')
   })
 
-  it('but one that looks like ours is waited for, since it may be under way, and held five minutes later', async () => {
+  it('with a txid like ours is checked for five minutes, since its transaction may not be committed yet, and then goes into suspense', async () => {
     const payment = await payUnnamed(beta, toTxid(randomUUID()))
     await gateway.tell(beta, payment)
     await eventually(() => beta.asked.includes(`GET /pix/${payment.endToEndId}`))

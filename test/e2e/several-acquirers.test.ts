@@ -28,51 +28,54 @@ afterEach(async () => {
   expect(await findBreaches(gateway.db)).toEqual([])
 })
 
-/** Moves the clock and has the jobs of transactions look. */
+/** Advances the clock and runs the jobs of transactions. */
 async function wait(ms: number): Promise<void> {
   gateway.clock.advance(ms)
   await gateway.runJob('transactions.check')
 }
 
-/** Its list is read whenever it is time to. */
+/** Its list is read whenever that is due. */
 const chargesOf = (psp: Psp) => psp.asked.filter((line) => line.includes('/cob/'))
 
 const askedFor = (psp: Psp, id: string, method: string) =>
   psp.asked.filter((line) => line === `${method} /cob/${toTxid(id)}`).length
 
 describe('a charge', () => {
-  it('is asked of the first alone while that answers', async () => {
+  it('is requested only from the first acquirer while it answers', async () => {
     const { status, body } = await gateway.create()
     expect(status).toBe(201)
     expect(await gateway.acquirersOf(body.id)).toEqual(['alfa'])
     expect(chargesOf(beta)).toEqual([])
   })
 
-  it.each<Mood>(['down', 'lost'])('is made by the next one when the first is %s, under the same txid', async (mood) => {
-    setMood(alfa, mood, 'PUT /cob')
-    const { status, body } = await gateway.create()
-    expect(status).toBe(201)
-    expect(await gateway.acquirersOf(body.id)).toEqual(['beta', 'alfa'])
-    const { body: charge } = await beta.bank.ask('GET', `/cob/${toTxid(body.id)}`)
-    expect(body.pixResponse?.uri).toBe(charge.pixCopiaECola)
-    expect(await gateway.get(body.id)).toMatchObject({ status: 'PIX_QRCODE_GENERATED', acquirer: 'beta' })
-  })
+  it.each<Mood>(['down', 'lost'])(
+    'is created by the next one when the first is %s, under the same txid',
+    async (mood) => {
+      setMood(alfa, mood, 'PUT /cob')
+      const { status, body } = await gateway.create()
+      expect(status).toBe(201)
+      expect(await gateway.acquirersOf(body.id)).toEqual(['beta', 'alfa'])
+      const { body: charge } = await beta.bank.ask('GET', `/cob/${toTxid(body.id)}`)
+      expect(body.pixResponse?.uri).toBe(charge.pixCopiaECola)
+      expect(await gateway.get(body.id)).toMatchObject({ status: 'PIX_QRCODE_GENERATED', acquirer: 'beta' })
+    },
+  )
 
-  it('does not wait for one that says nothing as long as its adapter does: a shop waits for the answer', async () => {
+  it('waits less for a silent acquirer than its adapter does, because a client waits for the answer', async () => {
     setMood(alfa, 'silent', 'PUT /cob')
     const { status, body } = await gateway.create()
     expect(status).toBe(201)
     expect(await gateway.acquirersOf(body.id)).toEqual(['beta', 'alfa'])
   })
 
-  it('that the first refuses is asked of nobody else', async () => {
+  it('is requested nowhere else when the first refuses it', async () => {
     const { status, body } = await gateway.create({ amount: 4_220_422 })
     expect([status, body.code]).toEqual([422, 'acquirer_refused'])
     expect(chargesOf(beta)).toEqual([])
     expect(await gateway.acquirersOf(String(body.transactionId))).toEqual(['alfa'])
   })
 
-  it('that nobody answers for is kept, asked for again in the same order, and has one code: of the first that answers', async () => {
+  it('without any answer is kept, requested again in the same order, and has one code: of the first that answers', async () => {
     for (const psp of [alfa, beta]) setMood(psp, 'lost', 'PUT /cob')
     const { status, body } = await gateway.create()
     expect([status, body.code]).toEqual([500, 'acquirer_unavailable'])
@@ -87,7 +90,7 @@ describe('a charge', () => {
     expect((await gateway.get(id)).pixResponse?.uri).toBe(charge.pixCopiaECola)
   })
 
-  it('is repeated under its idempotency key with the code of the first time, whoever answers by now', async () => {
+  it('is repeated under its idempotency key with the first code, whichever acquirer answers now', async () => {
     const idempotencyKey = randomUUID()
     setMood(alfa, 'lost', 'PUT /cob')
     const first = await gateway.create({ idempotencyKey })
@@ -96,7 +99,7 @@ describe('a charge', () => {
     expect(askedFor(alfa, first.body.id, 'PUT')).toBe(1)
   })
 
-  it('that 200 ask for at once is one transaction with one code, though the first answers every other time', async () => {
+  it('with 200 concurrent requests is one transaction with one code, even if the first answers only every second time', async () => {
     let count = 0
     alfa.mood = ({ method }) => (method === 'PUT' && count++ % 2 === 0 ? 'lost' : 'well')
     const idempotencyKey = randomUUID()
@@ -110,7 +113,7 @@ describe('a charge', () => {
 })
 
 describe('routes', () => {
-  it('share charges by their weights: of 1,000 some 700 and 300, and the same for the same ids', async () => {
+  it('share charges by weight: about 700 and 300 of 1,000, and the same for the same ids', async () => {
     const routes = [
       { minAmount: 5000, acquirers: [{ name: 'beta', weight: 1 }] },
       {
@@ -128,7 +131,7 @@ describe('routes', () => {
       await Promise.all(keys.slice(from, from + 50).map(async (key) => await ask(key, 1000)))
     expect((await ask('weights-and-amount', 5000)).status).toBe(201)
     const shares = sql`select amount, acquirer, count(*) from transactions group by amount, acquirer order by amount, acquirer`
-    // Key and client are the same each time, hence the ids and what is drawn by them.
+    // Key and client are the same each time, and so are the ids and the draws that depend on them.
     expect(await routed.db.query(shares)).toEqual([
       { amount: 1000, acquirer: 'alfa', count: 705 },
       { amount: 1000, acquirer: 'beta', count: 295 },
@@ -137,7 +140,7 @@ describe('routes', () => {
     await routed.stop()
   })
 
-  it('pass over one that did not answer lately, and come back to it', async () => {
+  it('skip an acquirer that did not answer recently, and come back to it', async () => {
     const frail = await openPsp('frail', clock, { hasBreaker: true })
     const guarded = await openGateway([frail, beta], { clock })
     const ask = async () => await guarded.create()
@@ -149,7 +152,7 @@ describe('routes', () => {
     expect((await ask()).status).toBe(201)
     expect(puts()).toBe(before)
     setMood(frail, 'well')
-    // The poll of its payments is what tries.
+    // The poll of its payments tests it again.
     await eventually(async () => {
       await guarded.runJob('transactions.poll')
       return frail.acquirer.isAvailable()
@@ -161,7 +164,7 @@ describe('routes', () => {
   })
 })
 
-it('an acquirer that is no longer configured leaves its records as they are, and the jobs of others go on', async () => {
+it('an acquirer that is no longer configured leaves its records unchanged, and the jobs of others continue', async () => {
   const gone = await openPsp('gone', clock)
   const before = await openGateway([gone, alfa], { clock })
   const { body: left } = await before.create()

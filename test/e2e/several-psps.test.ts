@@ -20,7 +20,7 @@ afterEach(async () => {
 
 type Transaction = { id: string; acquirer: string; status: string; pixResponse: { uri: string } }
 
-it('two PSPs with mutual TLS, of which the first hangs: charges go on at the other, and come back when it answers', async () => {
+it('two PSPs with mutual TLS, and the first hangs: charges continue at the other, and return when it answers', async () => {
   const psps = await Promise.all(['efi', 'bb'].map(startPsp))
   const [efi, bb] = psps
   if (!efi || !bb) throw new Error('two were started')
@@ -55,7 +55,7 @@ it('two PSPs with mutual TLS, of which the first hangs: charges go on at the oth
   expect(other.acquirer).toBe('simulated-bb')
   expect(await othersOf(database.db, other.id)).toEqual(['simulated-efi'])
   efi.signal('SIGCONT')
-  // What reads its payments now and then finds that it answers: as soon as it is asked, here.
+  // The regular poll of its payments finds that it answers; here it runs immediately.
   while ((await create()).acquirer !== 'simulated-efi')
     await enqueueJob(database.db, { name: 'transactions.poll', payload: {}, key: 'transactions.poll' })
   expect((await buyAt(efi)).acquirer).toBe('simulated-efi')
@@ -73,12 +73,15 @@ async function startPsp(dialect: string): Promise<SimulatorProcess> {
   return psp
 }
 
-/** One file of what each simulator has printed for itself, and a route: the first takes all, the others stand in. */
+/**
+ * One settings file from what each simulator printed, and a route: the first takes all charges, the others are
+ * fallbacks.
+ */
 async function writeSettings(psps: SimulatorProcess[]): Promise<string> {
   const acquirers: { name: string }[] = []
   for (const { dataDir } of psps) {
     const file = join(dataDir, 'simulator/acquirers.json')
-    // Its files are named as seen from its own folder.
+    // Its file paths are relative to its own folder.
     const absolute = (name: string, value: unknown) =>
       name.endsWith('File') && typeof value === 'string' ? resolve(dirname(file), value) : value
     acquirers.push(...JSON.parse(await readFile(file, 'utf8'), absolute).acquirers)

@@ -13,7 +13,7 @@ afterEach(async () => {
 
 type House = { dataDir: string; running: ServiceProcess; token: string }
 
-/** One service of two processes, on the PostgreSQL that ships with it. */
+/** One service of two processes, on the bundled PostgreSQL. */
 async function open(environment: Record<string, string> = {}): Promise<House> {
   const { dataDir, remove } = await makeDataDir()
   cleanups.push(remove)
@@ -29,7 +29,7 @@ async function open(environment: Record<string, string> = {}): Promise<House> {
   return { dataDir, running, token: await fetchSandboxToken(dataDir, running.baseUrl) }
 }
 
-/** Each connection belongs to one process, and they are given out in turn. */
+/** Each connection belongs to one process, and they are assigned in turn. */
 function connect({ running, token }: House, count: number) {
   return Array.from({ length: count }, () => {
     const client = new Client(running.baseUrl)
@@ -62,21 +62,21 @@ function isAlive(pid: number): boolean {
   }
 }
 
-it('counts limits over all processes, and measures as one', async () => {
-  // Nothing to speak of is refilled while this runs.
+it('counts limits over all processes, and reports metrics as one', async () => {
+  // Almost nothing is refilled while this runs.
   const house = await open({ RATE_LIMIT_CREATE: '0.001', RATE_LIMIT_CREATE_BURST: '20' })
   expect(readyPids(house.running.lines)).toHaveLength(2)
   const shops = connect(house, 4)
   const statuses: number[] = []
   for (let round = 0; round < 12; round += 1) {
     for (const shop of shops) statuses.push(await shop.create())
-    // Longer than they take to inform each other.
+    // Longer than the processes take to inform each other.
     await sleep(200)
   }
   const created = statuses.filter((status) => status === 201).length
   expect(statuses.filter((status) => status !== 201 && status !== 429)).toEqual([])
   expect(created).toBeGreaterThanOrEqual(20)
-  // Some are made before one process has heard of the other's. Each by itself would have let 20 through.
+  // Some are created before one process knows of the other's. Each alone would have allowed 20.
   expect(created).toBeLessThan(40)
 
   for (const { metrics } of shops.slice(0, 2)) {
@@ -85,7 +85,7 @@ it('counts limits over all processes, and measures as one', async () => {
       `http_request_duration_seconds_count{method="POST",route="/transaction",status="201"} ${created}\n`,
     )
   }
-  // What the database says is no more because several ask it.
+  // The database's figures are not counted once per process.
   const [shop] = shops
   const verifiedAt = async () =>
     Number(/^books_verified_timestamp_seconds\{scope="all"\} (\S+)$/m.exec((await shop?.metrics()) ?? '')?.[1])
@@ -93,7 +93,7 @@ it('counts limits over all processes, and measures as one', async () => {
   expect(await verifiedAt()).toBeLessThanOrEqual(Date.now() / 1000)
 }, 300_000)
 
-it('goes on when one of them is killed, and starts another in its place', async () => {
+it('continues when one of them is killed, and replaces it', async () => {
   const house = await open()
   const { running, token } = house
   const receiver = await startTestReceiver()
@@ -127,7 +127,7 @@ it('goes on when one of them is killed, and starts another in its place', async 
 it('starts all of them again when none is left', async () => {
   const house = await open()
   const { running } = house
-  // Until the one that starts them has nothing else to wait for: its own connections are closed when they were idle for ten seconds.
+  // Wait until the primary has nothing else to wait for: its own connections are closed after ten idle seconds.
   await sleep(11_000)
   for (const pid of readyPids(running.lines)) process.kill(pid, 'SIGKILL')
   await expect.poll(() => readyPids(running.lines), { timeout: 90_000 }).toHaveLength(4)
@@ -142,14 +142,14 @@ it('gives a restarted process its share of the connections that clients keep', a
   const [killed = 0, left = 0] = readyPids(lines)
   process.kill(killed, 'SIGKILL')
   await expect.poll(() => isAlive(killed)).toBe(false)
-  // All to the only one that is left.
+  // All to the only process that is left.
   for (const shop of shops) expect(await shop.create()).toBe(201)
   await expect.poll(() => readyPids(lines), { timeout: 90_000 }).toHaveLength(3)
   const broken = async () => {
     for (const shop of shops) expect(await shop.create()).toBe(201)
     return shops.filter(({ timesBroken }) => timesBroken() > 0).length
   }
-  // As many as it has too many: half of them come back.
+  // As many as it has too many: half of them reconnect.
   await expect.poll(broken, { timeout: 90_000, interval: 500 }).toBeGreaterThanOrEqual(12)
   await sleep(3_000)
   const before = shops.map(({ timesBroken }) => timesBroken())
@@ -161,14 +161,14 @@ it('gives a restarted process its share of the connections that clients keep', a
   expect(lost.length).toBeLessThanOrEqual(17)
 }, 300_000)
 
-it('leaves no process behind when the one that started them is killed', async () => {
+it('leaves no process behind when the primary is killed', async () => {
   const { running } = await open()
   running.signal('SIGKILL')
   await running.ended
   await expect.poll(() => readyPids(running.lines).filter(isAlive), { timeout: 90_000 }).toEqual([])
 }, 300_000)
 
-it('answers what is under way when it is asked to end', async () => {
+it('answers open requests before it stops', async () => {
   const house = await open()
   const { running, token, dataDir } = house
   const receiver = await startTestReceiver()

@@ -18,12 +18,12 @@ type Session = { id: string; device: string | null; network: string | null; isCu
 let service: TestService
 const logged: Record<string, unknown>[] = []
 beforeAll(async () => {
-  // So that a request says which address it comes from.
+  // Lets a request say which address it comes from.
   const environment = { TRUST_PROXY: '127.0.0.1', REQUIRE_SECOND_FACTOR: 'read_only' }
   service = await startTestService({ environment, onLog: (line) => logged.push(line) })
 })
 afterAll(async () => await service.stop())
-// So that tries of one test take nothing from the next.
+// Keeps the attempts of one test from counting in the next.
 beforeEach(() => service.clock.advance(60 * 60_000))
 
 async function newPerson(role = 'support', merchantId: string | null = null): Promise<Person> {
@@ -69,7 +69,7 @@ const actionsOf = async (recordId: string) =>
   ).map(({ action }) => action)
 
 describe('wrong passwords', () => {
-  it('are refused after some tries of one address at one person, and count failures only', async () => {
+  it('are refused after some tries of one address for one person, and only failures count', async () => {
     const { email } = await newPerson()
     const statuses = []
     for (let tries = 0; tries < 12; tries++)
@@ -80,7 +80,7 @@ describe('wrong passwords', () => {
       expect((await tryToSignIn({ email }, from('203.0.113.2'))).status).toBe(200)
   })
 
-  it('from elsewhere lock nobody out, be it at a new address, a known address or a known browser', async () => {
+  it('from elsewhere lock nobody out, at a new address, a known address or a known browser', async () => {
     const { email } = await newPerson()
     const known = await tryToSignIn({ email }, from('198.51.100.1'))
     const cookie = known.cookies.find((one) => one.startsWith('guiche-device='))?.split(';')[0] ?? ''
@@ -90,12 +90,12 @@ describe('wrong passwords', () => {
     }
     expect((await tryToSignIn({ email }, from('198.51.100.1'))).status).toBe(200)
     expect((await tryToSignIn({ email }, from('198.51.100.99'))).status).toBe(200)
-    // Even from the very address that the guesses come from.
+    // Even from the address that the guesses come from.
     expect((await tryToSignIn({ email }, from('203.0.113.10'))).status).toBe(429)
     expect((await tryToSignIn({ email }, { ...from('203.0.113.10'), cookie })).status).toBe(200)
   })
 
-  it('of a browser that made its cookie up count as any', async () => {
+  it('of a browser with a forged cookie count as any', async () => {
     const { email } = await newPerson()
     const statuses = []
     for (let tries = 0; tries < 12; tries++) {
@@ -107,7 +107,7 @@ describe('wrong passwords', () => {
 })
 
 describe('a second factor', () => {
-  it('is asked for once it was confirmed; a code is single-use and lives for thirty seconds', async () => {
+  it('is required once it was confirmed; a code is single-use and valid for thirty seconds', async () => {
     const user = await newPerson('finance')
     const there = await openBrowser(service, { email: user.email, password })
     const without = await user.call('/dashboard/api/second-factor', { method: 'POST', body: { password: 'wrong' } })
@@ -116,7 +116,7 @@ describe('a second factor', () => {
       method: 'POST',
       body: { password },
     })
-    // Not asked for yet: the app may not have it.
+    // Not required yet: the app may not have it.
     expect((await tryToSignIn(user)).status).toBe(200)
     const wrong = await user.call('/dashboard/api/second-factor', { method: 'PUT', body: { code: '000000' } })
     expect(wrong.status).toBe(422)
@@ -125,7 +125,7 @@ describe('a second factor', () => {
     const confirmed = codeNow()
     const confirming = { method: 'PUT', body: { code: confirmed } }
     expect((await user.call('/dashboard/api/second-factor', confirming)).status).toBe(204)
-    // What was begun without it ends; this session goes on.
+    // Sessions that began without it end; this one continues.
     expect((await there.call('/dashboard/api/session')).status).toBe(401)
     expect((await user.call('/dashboard/api/session')).status).toBe(200)
     expect(await tryToSignIn(user)).toMatchObject({ status: 401, code: 'second_factor_needed' })
@@ -192,7 +192,7 @@ describe('a second factor', () => {
     }
     expect(await guess(9)).toEqual(Array(9).fill('sign_in_failed'))
     expect((await tryToSignIn({ email: user.email, code: codeNow() })).status).toBe(200)
-    // A right one in between begins the count again.
+    // A correct one in between restarts the count.
     expect(await guess(10)).toEqual([...Array(9).fill('sign_in_failed'), 'second_factor_locked'])
     expect(await tryToSignIn({ email: user.email, code: codeNow() })).toMatchObject({ code: 'second_factor_locked' })
     const people = await admin.call<{ data: { email: string; isFactorLocked: boolean }[] }>('/dashboard/api/user')
@@ -205,7 +205,7 @@ describe('a second factor', () => {
     expect((await tryToSignIn({ email: user.email, code: codeNow() })).status).toBe(200)
   })
 
-  it('comes before anything else where the role needs one', async () => {
+  it('comes before anything else if the role requires one', async () => {
     const user = await newPerson('read_only')
     const session = await user.call('/dashboard/api/session')
     expect(session.body).toMatchObject({ user: { needsSecondFactor: true } })
@@ -249,7 +249,7 @@ describe('one’s own sessions', () => {
     expect(await list()).toMatchObject([{ isCurrent: true }])
   })
 
-  it('are ten at most: the one that was used the longest ago ends', async () => {
+  it('are ten at most: the least recently used one ends', async () => {
     const user = await newPerson()
     for (let count = 0; count < 10; count++) {
       service.clock.advance(1_000)
@@ -258,7 +258,7 @@ describe('one’s own sessions', () => {
     expect((await user.call('/dashboard/api/session')).status).toBe(401)
   })
 
-  it('leave nothing in the browser’s cache when they are ended', async () => {
+  it('leave nothing in the browser’s cache when they end', async () => {
     const user = await newPerson()
     const left = await user.call('/dashboard/api/session', { method: 'DELETE' })
     expect(left.headers.get('clear-site-data')).toBe('"cache"')
@@ -280,7 +280,7 @@ it('logs what people and programs request, and no line for each file of the dash
 })
 
 describe('a merchant’s people', () => {
-  it('change only so much at once and over time, since all of it is recorded; others are not held up', async () => {
+  it('may make a limited number of changes, at once and over time, since all are recorded; others are not affected', async () => {
     const merchantId = await findSandboxMerchant(service)
     const [owner, other] = [await newPerson('owner', merchantId), await newPerson('owner', merchantId)]
     const invitePerson = async (by: Browser & { email: string }, role = 'developer') =>
@@ -290,7 +290,7 @@ describe('a merchant’s people', () => {
     const before = await entries()
     const statuses = []
     for (let times = 0; times < 103; times += 1) statuses.push((await invitePerson(owner)).status)
-    // Of a hundred, signing in was one.
+    // Of a hundred, signing in used one.
     expect(statuses).toEqual([...Array(99).fill(201), 429, 429, 429, 429])
     expect(await entries()).toBe(before + 99)
     const refused = await invitePerson(owner)
@@ -303,7 +303,8 @@ describe('a merchant’s people', () => {
         person: expect.any(String),
       }),
     )
-    // Reading and signing out need no entry; other people of the merchant, and of the operator, have their own allowance.
+    // Reading and signing out need no audit entry; other people of the merchant, and of the operator, have their own
+    // limits.
     expect((await owner.call('/dashboard/api/user')).status).toBe(200)
     expect((await invitePerson(other)).status).toBe(201)
     expect((await invitePerson(await newPerson('admin'), 'support')).status).toBe(201)

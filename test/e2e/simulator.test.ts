@@ -11,7 +11,7 @@ import { cob, txidOf } from '../support/simulator.ts'
 import { type SimulatorProcess, startSimulatorProcess } from '../support/simulator-process.ts'
 import { eventually } from '../support/webhooks.ts'
 
-// Processes start, one with a PostgreSQL of its own, on a machine that may be busy with other tests.
+// Processes start, one with its own PostgreSQL, on a machine that may be busy with other tests.
 vi.setConfig({ testTimeout: 300_000 })
 
 const cleanups: (() => Promise<unknown>)[] = []
@@ -25,7 +25,7 @@ beforeAll(async () => {
 })
 afterAll(async () => await database.drop())
 
-it('runs by itself with a PostgreSQL of its own, is paid from the command line, and ends when it is told to', async () => {
+it('runs alone with its own PostgreSQL, is paid from the command line, and ends on a signal', async () => {
   const simulator = await startSimulatorProcess([
     '--dialect',
     'sicoob',
@@ -61,7 +61,7 @@ it('runs by itself with a PostgreSQL of its own, is paid from the command line, 
   expect(gone).toMatchObject({ code: 1, stderr: expect.stringContaining('Check that it is running') })
 })
 
-it('prints settings that fit what it was changed to', async () => {
+it('prints settings that match its quirks', async () => {
   const quirks = ['tokenPath=/token', 'chargesPath=/v9', 'hasPayouts=true'].flatMap((quirk) => ['--quirk', quirk])
   const simulator = await startSimulatorProcess(['--dialect', 'bb', ...quirks], {
     databaseUrl: database.connectionString,
@@ -81,10 +81,10 @@ it('prints settings that fit what it was changed to', async () => {
   ])
 })
 
-it('shows its certificate to a callback address that asks for one, and trusts whom it was told to', async () => {
+it('shows its certificate to a callback address that requires one, and trusts the configured authority', async () => {
   const { dataDir, remove } = await makeDataDir()
   cleanups.push(remove)
-  // The operator's own authority, which no PSP knows by itself.
+  // The operator's own authority, which no PSP trusts by default.
   const own = await openTlsFolder(join(dataDir, 'own'), { hosts: ['127.0.0.1'], now: new Date() })
   const tlsDir = join(dataDir, 'psp')
   const psp = await openTlsFolder(tlsDir, { hosts: ['localhost', '127.0.0.1', '::1'], now: new Date() })
@@ -94,7 +94,7 @@ it('shows its certificate to a callback address that asks for one, and trusts wh
   const simulator = await startSimulatorProcess(args, { databaseUrl: database.connectionString })
   cleanups.push(simulator.stop)
 
-  // Efí tries the address without a certificate first, and would not take one that lets that in.
+  // Efí first calls the address without a certificate, and refuses an address that accepts the call.
   const registered = await ask(simulator, 'PUT', `/v2/webhook/${receiverKey}`, { webhookUrl: proxy.url })
   expect(registered.status).toBe(201)
   const made = await ask(simulator, 'PUT', `/v2/cob/${txidOf(2)}`, cob('15.00'))
@@ -113,7 +113,7 @@ describe('a mistake', () => {
     [['--personality', 'wicked'], 'Available: honest, forgetful'],
     [['--seed', '-1'], 'A whole number from 0'],
     [['--callback-ca', 'none.pem'], 'none.pem'],
-  ])('is told with what would be right: %j', async (args, said) => {
+  ])('is reported with the valid values: %j', async (args, said) => {
     const { dataDir, remove } = await makeDataDir()
     cleanups.push(remove)
     const ended = await run(['simulator', ...args], dataDir)
@@ -121,7 +121,7 @@ describe('a mistake', () => {
     expect(ended.stderr).not.toMatch(/^\s+at .*:\d+:\d+/m)
   })
 
-  it('is told when the port is taken', async () => {
+  it('is reported when the port is in use', async () => {
     const { dataDir, remove } = await makeDataDir()
     cleanups.push(remove)
     const first = await startSimulatorProcess([], { databaseUrl: database.connectionString })
@@ -148,7 +148,7 @@ async function run(
 
 type Answer = { status: number; body: Record<string, unknown> }
 
-/** Asks the PSP as its client, with the settings that it printed. */
+/** Calls the PSP as its client, with the settings that it printed. */
 async function ask(simulator: SimulatorProcess, method: string, path: string, body: object): Promise<Answer> {
   const file = JSON.parse(await readFile(join(simulator.dataDir, 'simulator/acquirers.json'), 'utf8'))
   const { tls, tokenUrl, clientId, clientSecret } = file.acquirers[0]
@@ -184,7 +184,7 @@ async function send(url: string, options: object, body: string): Promise<Answer>
   })
 }
 
-/** What stands before a gateway: it lets in whom the PSP's authority gave a certificate. */
+/** A proxy in front of a gateway: it accepts clients with a certificate of the PSP's authority. */
 async function startProxy({ own, psp }: { own: TlsFolder; psp: TlsFolder }) {
   const told: { by: unknown; body: unknown }[] = []
   let refused = 0

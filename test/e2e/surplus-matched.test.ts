@@ -16,10 +16,10 @@ beforeAll(async () => {
 afterEach(async () => await expectBooksAgree(service))
 afterAll(async () => await service.stop())
 
-/** The bank refuses to return it, so a second payment stays in suspense. */
+/** The bank refuses to return this amount, so a second payment stays in suspense. */
 const amount = 800_004
 
-/** A second payment of one transaction that pays another: the ids of both, and the payment's. */
+/** A duplicate payment of one transaction that pays another: the ids of both, and the payment's. */
 async function matchSecond(): Promise<{ named: string; paid: string; second: string }> {
   const { id: named } = await payAmiss(service, 'twice', { amount })
   let held: { id: string; end_to_end: string } | undefined
@@ -37,15 +37,15 @@ async function matchSecond(): Promise<{ named: string; paid: string; second: str
   return { named, paid, second: held?.end_to_end ?? '' }
 }
 
-describe('a second payment that pays another transaction than the one that it names', () => {
-  it('is contested there', async () => {
+describe('a duplicate payment that is attributed to another transaction than it names', () => {
+  it('is disputed there', async () => {
     const { named, paid, second } = await matchSecond()
     await contest(service, second)
     await pollUntil(service, paid, 'BLOCKED')
     expect((await fetchTransaction(service, named)).status).toBe('PAID')
   })
 
-  it('went back from there, when the bank has returned it without a word before', async () => {
+  it('is returned there when the bank returned it without announcing it', async () => {
     const { named, paid, second } = await matchSecond()
     await returnUnannounced(service, second)
     await eventually(async () => (await fetchTransaction(service, paid)).status === 'INFRACTION')

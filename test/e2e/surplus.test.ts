@@ -22,7 +22,7 @@ afterAll(async () => await network.stop())
 const put = ['PUT', '/devolucao/'] as const
 const get = ['GET', '/devolucao/'] as const
 
-/** What the bank holds by its own account: what arrived, less what went back. */
+/** The balance at the bank by its own account: what arrived, less what went back. */
 async function heldByBank(): Promise<number | undefined> {
   const [row] = await network.bank.query<{ held: number }>(sql`
     select (select coalesce(sum(amount), 0) from simulator.pix)
@@ -30,7 +30,7 @@ async function heldByBank(): Promise<number | undefined> {
   return row?.held
 }
 
-/** What the books of all merchants and of the house say that it holds. */
+/** The balance at the bank by the accounts of all merchants and of the operator. */
 async function heldByBooks(): Promise<number | undefined> {
   const [row] = await network.service.db.query<{ held: number }>(sql`
     select coalesce(-sum(balance), 0) as held from ledger_accounts where account like 'acquirer:%'`)
@@ -56,7 +56,7 @@ async function payTwice(more: Record<string, unknown> = {}): Promise<{ id: strin
   return { id, first: first ?? '', second }
 }
 
-/** Lets the time come for what is open to be asked about again, as often as it takes. */
+/** Advances the clock to each query about open returns, as often as necessary. */
 async function askUntil(isSo: () => boolean | Promise<boolean>): Promise<void> {
   await eventually(async () => {
     network.service.clock.advance(60_000)
@@ -67,8 +67,8 @@ async function askUntil(isSo: () => boolean | Promise<boolean>): Promise<void> {
 }
 const statusOf = async (endToEnd: string) => (await findSuspenseOf(network.service, endToEnd))?.status
 
-describe('a second payment of a transaction', () => {
-  it('is sent back by itself, and never was the merchant’s', async () => {
+describe('a duplicate payment', () => {
+  it('is returned automatically, and never was the merchant’s', async () => {
     const { service, bank } = network
     const before = await balancesOf(service)
     const { id, first, second } = await payTwice()
@@ -90,7 +90,7 @@ describe('a second payment of a transaction', () => {
     )
   })
 
-  it('is sent back once, however many answers are lost', async () => {
+  it('is returned once, however many answers are lost', async () => {
     const { service, bank } = network
     const lost = Array.from({ length: 40 }, (_, n): Disturbance => (n % 3 === 0 ? 'time_out_before' : 'time_out_after'))
     network.disturb(...put, ...lost)
@@ -108,7 +108,7 @@ describe('a second payment of a transaction', () => {
     expect((await balancesOf(service)).suspense).toBe(0)
   })
 
-  it('waits while money is stopped', async () => {
+  it('waits during a payout freeze', async () => {
     const { service, bank } = network
     await stopMoney(service)
     const asked = network.asked(...put)
@@ -121,7 +121,7 @@ describe('a second payment of a transaction', () => {
     expect(await returnsOf(bank, second)).toHaveLength(1)
   })
 
-  it('waits for an acquirer that is not configured any more, and says so', async () => {
+  it('waits for an acquirer that is no longer configured, and says so', async () => {
     const { service, bank } = network
     await stopMoney(service)
     const { second } = await payTwice()
@@ -138,9 +138,9 @@ describe('a second payment of a transaction', () => {
     expect(await returnsOf(bank, second)).toHaveLength(1)
   })
 
-  it('is sent back again, under a new id, when its return was refused for something that passes', async () => {
+  it('is returned again, under a new id, when its return was refused for a temporary reason', async () => {
     const { service, bank } = network
-    // 800,001 is rejected by the settlement system, with a code that stays.
+    // 800,001 is rejected by the settlement system, with a permanent code.
     const { second } = await payTwice({ amount: 800_001 })
     const reject = async (code: string) =>
       await bank.query(sql`update simulator.returns set rejection = ${code} where end_to_end_id = ${second}`)
@@ -159,7 +159,7 @@ describe('a second payment of a transaction', () => {
       sql`select id from simulator.returns where end_to_end_id = ${second}`,
     )
     expect(first?.id).not.toBe(again?.return_id?.replaceAll('-', ''))
-    // Now it goes on: as the bank has it, the second one is carried out.
+    // Now it continues: the bank carries out the second one.
     await askUntil(async () => {
       await bank.query(
         sql`update simulator.returns set rejection = null where end_to_end_id = ${second} and id <> ${first?.id ?? ''}`,
@@ -169,7 +169,7 @@ describe('a second payment of a transaction', () => {
     expect((await balancesOf(service)).suspense).toBe(0)
   })
 
-  it('is held with the reason when its return is refused, and sent back when an operator says so', async () => {
+  it('stays in suspense with the reason when its return is refused, and is returned when an operator says so', async () => {
     const { service, bank } = network
     const { second } = await payTwice({ amount: 800_004 })
     await askUntil(async () => (await statusOf(second)) === 'held')
@@ -177,7 +177,7 @@ describe('a second payment of a transaction', () => {
     expect(refused).toMatchObject({ return_id: null, check_at: null, error_message: expect.stringMatching(/\S/) })
     expect((await balancesOf(service)).suspense).toBe(800_004)
     expect(await returnsOf(bank, second)).toEqual([])
-    // It is refused again, under another id, since a bank gives the first answer to the first id for ever.
+    // It is refused again, under another id, since a bank repeats the first answer for the first id.
     await returnHeld(service, refused?.id ?? '')
     await askUntil(async () => (await findSuspenseOf(service, second))?.statuses.length === 5)
     expect((await findSuspenseOf(service, second))?.statuses).toEqual([

@@ -5,9 +5,9 @@ import { askForToken, expectRefusal } from '../support/token.ts'
 const wrong = { client_id: 'gc_unknown', client_secret: 'guess' }
 
 describe('the rate limit of the token endpoint', () => {
-  it('holds per address, says what is left, and lets in again when it says so', async () => {
+  it('applies per address, returns what is left, and accepts requests again when it said', async () => {
     const limited = await startTestService({ environment: { RATE_LIMIT_TOKEN: '0.2' } })
-    // The service's own test client has taken the one that the bucket holds: ⌈0.2 × 5⌉.
+    // The service's own test client has used the one token of the bucket: ⌈0.2 × 5⌉.
     const refused = await askForToken(limited, { form: wrong })
     expectRefusal(refused, 429, 'rate_limited')
     expect(refused.headers['retry-after']).toBe('5')
@@ -27,12 +27,12 @@ describe('the rate limit of the token endpoint', () => {
     const limited = await startTestService({ environment: { RATE_LIMIT_TOKEN: '1' } })
     const answers = []
     for (let i = 0; i < 6; i += 1) answers.push((await askForToken(limited, { form: i % 2 ? 'x' : wrong })).status)
-    // Five at once, of which the test client took one.
+    // Five at once, of which the test client used one.
     expect(answers).toEqual([401, 400, 401, 400, 429, 429])
     await limited.stop()
   })
 
-  it('refuses a right secret for nobody else’s guesses, from however many addresses they come', async () => {
+  it('never refuses a correct secret because of others’ guesses, from however many addresses they come', async () => {
     const limited = await startTestService({ environment: { RATE_LIMIT_TOKEN: '1', TRUST_PROXY: '127.0.0.1' } })
     const from = (address: string) => ({ 'x-forwarded-for': address })
     const { clientId, clientSecret } = limited.sandbox
@@ -52,7 +52,7 @@ describe('the rate limit of the token endpoint', () => {
     await limited.stop()
   })
 
-  it('takes the addresses of one IPv6 network for one, since one host has them all', async () => {
+  it('counts the addresses of one IPv6 network as one, since one host has them all', async () => {
     const limited = await startTestService({ environment: { RATE_LIMIT_TOKEN: '0.2', TRUST_PROXY: '127.0.0.1' } })
     const statusFrom = async (address: string) =>
       (await askForToken(limited, { form: 'x', headers: { 'x-forwarded-for': address } })).status

@@ -15,7 +15,7 @@ import {
 } from '../support/token.ts'
 
 let service: TestService
-/** A client that may do two things only. */
+/** A client with only two scopes. */
 let shop: Shop
 
 beforeAll(async () => {
@@ -30,8 +30,8 @@ function credentials(more: Record<string, string> = {}): Record<string, string> 
   return { client_id: shop.clientId, client_secret: shop.clientSecret, grant_type: 'client_credentials', ...more }
 }
 
-describe('a token is given', () => {
-  it('with every member of the service interface, and nothing beside', async () => {
+describe('a token is issued', () => {
+  it('with every field of the service interface, and nothing else', async () => {
     const answer = await ask({ form: credentials() })
     expect(answer.status).toBe(200)
     expect(answer.headers['cache-control']).toBe('no-store')
@@ -48,7 +48,7 @@ describe('a token is given', () => {
     })
   })
 
-  it('to POST and to GET, whose form is in the body', async () => {
+  it('to POST and to GET, with the form in the body', async () => {
     for (const method of ['POST', 'GET']) expect((await ask({ method, form: credentials() })).status).toBe(200)
   })
 
@@ -60,7 +60,7 @@ describe('a token is given', () => {
     expect((await ask({ headers, form: { client_id: shop.clientId } })).status).toBe(200)
   })
 
-  it('to odd characters in HTTP Basic, which are form-encoded inside of it', async () => {
+  it('to unusual characters in HTTP Basic, which are form-encoded inside it', async () => {
     const odd = await registerShop(service, { clientId: 'shop: 100%+é@example.com/ü' })
     expect((await ask({ headers: basic(encodeForm(odd.clientId), encodeForm(odd.clientSecret)) })).status).toBe(200)
     expect(
@@ -80,7 +80,7 @@ describe('a token is given', () => {
         expect((await ask({ method, form, headers: { 'content-type': type } })).status).toBe(200)
   })
 
-  it('with all scopes of the client for a scope that names none', async () => {
+  it('with all scopes of the client for an empty scope', async () => {
     for (const scope of ['', ' ', ',', ' , '])
       expect((await ask({ form: credentials({ scope }) })).body.scope).toBe('transaction.read,transaction.write')
   })
@@ -93,7 +93,7 @@ describe('a token is given', () => {
     expect(await scopeOf(' transaction.read, transaction.read ')).toBe('transaction.read')
   })
 
-  it('that is good for as long as the configuration says', async () => {
+  it('that is valid for the configured time', async () => {
     const short = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '60' } })
     const { clientId, clientSecret } = short.sandbox
     const { body } = await askForToken(short, { form: { client_id: clientId, client_secret: clientSecret } })
@@ -104,7 +104,7 @@ describe('a token is given', () => {
 })
 
 describe('the token', () => {
-  it('is a JWT as RFC 9068 has it, verified by the published keys', async () => {
+  it('is a JWT as in RFC 9068, verified with the published keys', async () => {
     const { body } = await ask({ form: credentials({ scope: 'transaction.read' }) })
     const token = String(body.access_token)
     const keys = createRemoteJWKSet(new URL(`${service.baseUrl}/.well-known/jwks.json`))
@@ -135,7 +135,7 @@ describe('the token', () => {
     expect(one.body.access_token).not.toBe(other.body.access_token)
   })
 
-  it('is signed with a key whose public half alone is published', async () => {
+  it('is signed with a key of which only the public half is published', async () => {
     const { body, headers } = await ask({ method: 'GET', path: '/.well-known/jwks.json' })
     expect(headers['cache-control']).toBe('public, max-age=60')
     const { keys } = body as { keys: Record<string, string>[] }
@@ -203,7 +203,7 @@ describe('400 is answered', () => {
     )
   })
 
-  it('to credentials in the address, good ones too, since they are in a log by now', async () => {
+  it('to credentials in the address, even valid ones, since logs have them by now', async () => {
     const query = new URLSearchParams(credentials()).toString()
     for (const method of ['POST', 'GET']) {
       const answer = await ask({ method, path: `/auth/token?${query}` })
@@ -213,13 +213,13 @@ describe('400 is answered', () => {
     }
   })
 
-  it('to HTTP Basic and credentials in the form at once, and to two identifiers', async () => {
+  it('to HTTP Basic together with credentials in the form, and to two identifiers', async () => {
     const headers = basic(shop.clientId, shop.clientSecret)
     expectRefusal(await ask({ headers, form: credentials() }), 400, 'invalid_request')
     expectRefusal(await ask({ headers, form: { client_id: 'another' } }), 400, 'invalid_request')
   })
 
-  it('to an Authorization header that is no HTTP Basic with a pair', async () => {
+  it('to an Authorization header that is not valid HTTP Basic', async () => {
     for (const authorization of [
       'Bearer x',
       'Basic',
@@ -254,7 +254,7 @@ describe('400 is answered', () => {
 })
 
 describe('401 is answered', () => {
-  it('alike to an unknown client and to a wrong secret', async () => {
+  it('in the same way to an unknown client and to a wrong secret', async () => {
     const unknown = await ask({ form: credentials({ client_id: 'gc_000000000000000000000000' }) })
     const wrong = await ask({ form: credentials({ client_secret: 'a'.repeat(43) }) })
     expectRefusal(unknown, 401, 'invalid_client')
@@ -283,7 +283,7 @@ describe('401 is answered', () => {
       expectRefusal(await ask({ form: credentials({ client_secret }) }), 401, 'invalid_client')
   })
 
-  it('in a time that says little of which of the two it was', async () => {
+  it('in a time that hardly reveals which of the two it was', async () => {
     const median = async (form: Record<string, string>) => {
       const times: number[] = []
       for (let i = 0; i < 60; i += 1) {
@@ -295,13 +295,13 @@ describe('401 is answered', () => {
     }
     const unknown = await median(credentials({ client_id: 'gc_000000000000000000000000' }))
     const wrong = await median(credentials({ client_secret: 'a'.repeat(43) }))
-    // Measured, for whoever looks; a busy machine decides nothing here.
+    // Measured for information; a busy machine does not affect the result.
     expect({ unknown: unknown > 0, wrong: wrong > 0 }).toEqual({ unknown: true, wrong: true })
   })
 })
 
 describe('405 and 413', () => {
-  it('names the methods that there are to any other', async () => {
+  it('names the allowed methods to any other method', async () => {
     for (const method of ['PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']) {
       const answer = await ask({ method })
       expect(answer.status).toBe(405)
@@ -309,7 +309,7 @@ describe('405 and 413', () => {
     }
   })
 
-  it('refuses a form of more than 8 KiB, and says so before it is all there', async () => {
+  it('refuses a form of more than 8 KiB before all of it has arrived', async () => {
     for (const method of ['POST', 'GET']) {
       expectRefusal(await ask({ method, form: `client_id=${'x'.repeat(8 * 1024)}` }), 413, 'invalid_request')
       expectRefusal(await ask({ method, form: `client_id=${'x'.repeat(60 * 1024)}` }), 413, 'invalid_request')
@@ -321,7 +321,7 @@ describe('405 and 413', () => {
   })
 })
 
-describe('input that nobody means well with', () => {
+describe('malicious input', () => {
   it('is never answered with 5xx', async () => {
     const forms = [
       '&'.repeat(8000),
@@ -349,7 +349,7 @@ describe('input that nobody means well with', () => {
     }
   })
 
-  it('harms nobody else when it breaks off', async () => {
+  it('affects no other client when it disconnects', async () => {
     const head = 'Host: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 500'
     for (const method of ['POST', 'GET']) await breakOff(`${method} /auth/token HTTP/1.1\r\n${head}\r\n\r\nclient_id=`)
     expect((await ask({ form: credentials() })).status).toBe(200)
@@ -379,7 +379,7 @@ async function askRaw(bytes: string): Promise<TokenAnswer> {
   return { status: Number(head.split(' ')[1]), headers, text: body, body: JSON.parse(body) }
 }
 
-/** Sends bytes and hangs up. */
+/** Sends bytes and disconnects. */
 async function breakOff(bytes: string): Promise<void> {
   const { hostname, port } = new URL(service.baseUrl)
   await new Promise<void>((resolve, reject) => {

@@ -63,7 +63,7 @@ async function signedIn(email: string): Promise<Person> {
   return { ...browser, email, id: session.body.user.id }
 }
 
-/** Invites somebody at the dashboard, and takes the link up. */
+/** Invites a person at the dashboard, and accepts the link. */
 async function invitedBy(inviter: Person, email: string, role = 'finance'): Promise<Person> {
   const invited = await post(inviter, '/user', { email, role })
   expect(invited.status, invited.text).toBe(201)
@@ -96,13 +96,13 @@ async function actionsOf(recordId: string): Promise<string[]> {
 }
 
 describe('a limit', () => {
-  it('is lowered by one person at once, and raised once another approves it', async () => {
+  it('is lowered by one person immediately, and raised only when another approves it', async () => {
     expect((await changeLimits(finance, { perDay: 9_000_000 })).body).toMatchObject({
       perDay: 9_000_000,
       proposal: null,
     })
     const raised = await changeLimits(finance, { perDay: 20_000_000, perNight: null, perWithdrawal: 8_000_000 })
-    // What is stricter does not wait for what is looser.
+    // A stricter limit does not wait for a looser one.
     expect(raised.body).toMatchObject({ perDay: 9_000_000, perNight: 1_000_000, perWithdrawal: 8_000_000 })
     expect(raised.body.proposal).toMatchObject({ content: { perDay: 20_000_000, perNight: null }, isOwn: true })
     const id = raised.body.proposal?.id ?? ''
@@ -122,7 +122,7 @@ describe('a limit', () => {
     ])
   })
 
-  it('is noticed by every admin when it changes, and by nobody of a merchant', async () => {
+  it('is shown to every admin when it changes, and to nobody of a merchant', async () => {
     const notices = await admin.call<{ data: object[] }>('/dashboard/api/notice')
     expect(notices.body.data.slice(0, 2)).toMatchObject([
       {
@@ -138,7 +138,7 @@ describe('a limit', () => {
     expect((await owner.call('/dashboard/api/notice')).body).toEqual({ data: [] })
   })
 
-  it('is not raised by a no, nor by a proposal that its author has replaced', async () => {
+  it('is not raised by a rejection, nor by a proposal that its author has replaced', async () => {
     const first = (await changeLimits(finance, { perDay: 30_000_000 })).body.proposal
     const second = (await changeLimits(finance, { perDay: 31_000_000 })).body.proposal
     expect((await post(admin, `/proposal/${first?.id}/approval`)).status).toBe(422)
@@ -148,7 +148,7 @@ describe('a limit', () => {
     expect((await admin.call(limitsPath())).body).toMatchObject({ perDay: 20_000_000, proposal: null })
   })
 
-  it('is raised once when several approve at once', async () => {
+  it('is raised once when several approve concurrently', async () => {
     const { proposal } = (await changeLimits(finance, { perDay: 40_000_000 })).body
     const answers = await Promise.all(
       [1, 2, 3].map(async () => await post(admin, `/proposal/${proposal?.id}/approval`)),
@@ -156,7 +156,7 @@ describe('a limit', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 422, 422])
   })
 
-  it('is looser too where less needs approval or fewer duplicates are held', async () => {
+  it('also counts as raised when less needs approval or fewer duplicates are reviewed', async () => {
     for (const looser of [
       { operatorApprovalAbove: 100 },
       { operatorApprovalAbove: null },
@@ -181,7 +181,7 @@ describe('a limit', () => {
 })
 
 describe('a withdrawal', () => {
-  it('that one of the operator’s people asks for needs another one, whatever the amount', async () => {
+  it('that one of the operator’s people requests needs another one, whatever the amount', async () => {
     const id = await askedBy(finance, 1_000)
     expect(refusal(await post(finance, `/withdrawal/${id}/approval`))).toEqual([
       'withdrawal_not_possible',
@@ -191,7 +191,7 @@ describe('a withdrawal', () => {
     await untilWithdrawal(service, id, 'PROCESSED')
   })
 
-  it('that came through a client secret is not approved by whoever made the secret', async () => {
+  it('that was requested with a client secret is not approved by the person who created the secret', async () => {
     const made = await post(admin, `/client/${service.sandbox.clientId}/secret`, { of: 'client', overlapHours: 2160 })
     const { secret } = made.body as unknown as { secret: string }
     const token = await fetchToken(service.baseUrl, { clientId: service.sandbox.clientId, clientSecret: secret })
@@ -205,7 +205,7 @@ describe('a withdrawal', () => {
     await untilWithdrawal(service, body.id, 'PROCESSED')
   })
 
-  it('is not approved by an account that the requester made, nor by the one who made the requester’s', async () => {
+  it('is not approved by an account that the requester created, nor by the creator of the requester’s', async () => {
     const puppet = await invitedBy(admin, 'puppet@example.com')
     const byAdmin = await askedBy(admin, 2_000)
     expect(refusal(await post(puppet, `/withdrawal/${byAdmin}/approval`))).toContain('approval account_of_requester')
@@ -245,7 +245,7 @@ describe('a withdrawal', () => {
     await untilWithdrawal(service, id, 'PROCESSED')
   })
 
-  it('shows a merchant’s people that the operator asked for it, and not who', async () => {
+  it('shows a merchant’s people that the operator requested it, but not who', async () => {
     finance = await signedIn(finance.email)
     const owner = await signedIn(await inviteUser(service, { role: 'owner', merchantId }))
     const id = await askedBy(finance, 5_000)
@@ -264,7 +264,7 @@ describe('a withdrawal', () => {
 })
 
 describe('an attribution', () => {
-  it('above the threshold takes a second person, and is carried out in the commit of the approval', async () => {
+  it('above the threshold needs a second person, and is carried out in the commit of the approval', async () => {
     const { held } = await payOrphan(service, { amount: 70_000 })
     const target = await charge(service, { amount: 100 })
     const path = `/orphan/${held.id}/match`
@@ -285,7 +285,7 @@ describe('an attribution', () => {
     expect(await actionsOf(held.id)).toEqual(['orphan.match.propose', 'orphan.match'])
   })
 
-  it('that became impossible meanwhile stays open and changes nothing', async () => {
+  it('that became impossible in the meantime stays open and changes nothing', async () => {
     const [one, other] = [await payOrphan(service, { amount: 60_000 }), await payOrphan(service, { amount: 60_100 })]
     const target = await charge(service, { amount: 100 })
     for (const { held } of [one, other]) await post(finance, `/orphan/${held.id}/match`, { transactionId: target.id })
@@ -297,7 +297,7 @@ describe('an attribution', () => {
     expect((await post(finance, `/proposal/${waiting[1]?.id}/rejection`)).status).toBe(200)
   })
 
-  it('below it takes one person', async () => {
+  it('below the threshold needs one person', async () => {
     const { held } = await payOrphan(service, { amount: 50_000 })
     const target = await charge(service, { amount: 50_000 })
     expect((await post(finance, `/orphan/${held.id}/match`, { transactionId: target.id })).body).toMatchObject({

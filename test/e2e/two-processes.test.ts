@@ -32,7 +32,7 @@ async function open(): Promise<House> {
   const folders = await Promise.all([makeDataDir(), makeDataDir()])
   cleanups.push(async () => await Promise.all(folders.map(async ({ remove }) => await remove())))
   const [first, second] = folders
-  // At the same moment, on an empty database: one of them makes the client, and has its credentials.
+  // Both start at the same time on an empty database: one of them creates the client and has its credentials.
   const [one, other] = await Promise.all([start(database, first.dataDir), start(database, second.dataDir)])
   const token = await fetchSandboxToken(first.dataDir, one.baseUrl).catch(
     async () => await fetchSandboxToken(second.dataDir, other.baseUrl),
@@ -72,7 +72,7 @@ async function get(house: House, url: string): Promise<Found> {
   return (await answer.body.json()) as Found
 }
 
-it('serves from either what was made at the other, does everything once, and tells each change once and in order', async () => {
+it('serves at each process what the other created, does everything once, and sends each change once and in order', async () => {
   const house = await open()
   const { receiver, database } = house
   const acknowledged = await Promise.all(
@@ -103,7 +103,7 @@ it('serves from either what was made at the other, does everything once, and tel
     expect(one).toMatchObject({ status: 'PAID' })
     expect(other).toEqual(one)
   }
-  // Nobody crashed, so nothing was told twice.
+  // No process crashed, so no event was sent twice.
   expect(observation.deliveries).toHaveLength(120)
   const [row] = await database.db.query<{ attempts: number; notices: number; open: number }>(sql`
     select
@@ -123,7 +123,7 @@ it.each(['SIGTERM', 'SIGINT'] as const)(
     const [leaving, staying] = house.processes
     let isThere = true
     const shops = openShops({
-      // Half of the shops at either, until the load balancer sees that one is leaving.
+      // Each process serves half of the shops, until the load balancer sees that one is stopping.
       addresses: Array.from(
         { length: 8 },
         (_, index) => () => (index % 2 === 0 && isThere ? leaving.baseUrl : staying.baseUrl),
@@ -144,22 +144,24 @@ it.each(['SIGTERM', 'SIGINT'] as const)(
     expect(await leaving.ended).toEqual({ code: 0, signal: null })
     await sleep(500)
     await shops.stop()
-    // A callback that was on its way inside the one that left is found by the poller: now, instead of in some seconds.
+    // The poller finds a payment whose callback was being processed by the stopped process: now, instead of seconds
+    // later.
     await enqueueJob(house.database.db, { name: 'transactions.poll', payload: {}, key: 'transactions.poll' })
     expect(shops.surprises).toEqual([])
     const observation = await observe(shops, { baseUrl: staying.baseUrl, token, receiver, quietMaxMs })
     expect(findBrokenPromises(observation)).toEqual([])
     expect(observation.deliveries).toHaveLength(new Set(observation.deliveries.map(({ eventId }) => eventId)).size)
-    // More than the eight that were under way at once: the one that stayed went on. How many is the machine's affair.
+    // More than the eight that were in flight at the same time: the other process continued. The number depends on the
+    // machine.
     expect((await fetchAll(staying.baseUrl, token)).length).toBeGreaterThan(8)
   },
   300_000,
 )
 
-it('waits for what is under way when it is asked to end once, and not when it is asked twice', async () => {
+it('waits for open requests on the first signal, and stops on the second', async () => {
   const house = await open()
   const [leaving] = house.processes
-  // The simulator makes this charge and does not answer for as long as anybody waits.
+  // The simulator creates this charge and answers later than anybody waits.
   const waiting = post(house, `${leaving.baseUrl}/transaction`, { amount: 5_040_504, paymentMethod: 'PIX', pix: {} })
   const outcome = waiting.then(
     () => 'answered',

@@ -10,7 +10,7 @@ beforeAll(async () => {
   service = await startTestService()
 })
 afterAll(async () => await service.stop())
-// So that tries of one test take nothing from the next.
+// Keeps the attempts of one test from counting in the next.
 beforeEach(() => service.clock.advance(60 * 60_000))
 
 type Person = Browser & { id: string; email: string }
@@ -64,7 +64,7 @@ it('a link for another password is not valid while its user is disabled', async 
   expect((await service.call(`/dashboard/api/invitation/${token}`, { token: null, body })).status).toBe(200)
 })
 
-it('the link for the first admin, which stands in the log, is not good once there is one', async () => {
+it('the link for the first admin, which is in the log, is invalid once there is one', async () => {
   const fresh = await startTestService()
   const token = tokenOf(fresh.firstAdminUrl ?? '')
   const given = { email: 'admin@example.com', role: 'admin', merchantId: null, invitedBy: null }
@@ -74,7 +74,7 @@ it('the link for the first admin, which stands in the log, is not good once ther
   await fresh.stop()
 })
 
-it('a sign-in with the former password ends with it, though it had been right a moment before', async () => {
+it('a sign-in with the former password fails, even if it was correct a moment before', async () => {
   const { id, email } = await newUser('support')
   let answered: number | null = null
   const isWaiting = async () => {
@@ -96,7 +96,7 @@ it('a sign-in with the former password ends with it, though it had been right a 
   expect(rows).toEqual([])
 })
 
-it('of two admins who shut each other out at once one is left', async () => {
+it('of two admins who disable each other concurrently one is left', async () => {
   for (let round = 0; round < 5; round++) {
     const [one, other] = [await newUser('admin'), await newUser('admin')]
     await service.db.query(sql`update users set disabled_at = now() where id <> all (${[one.id, other.id]}::uuid[])`)

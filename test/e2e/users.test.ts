@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await service.stop()
 })
-// So that tries of one test take nothing from the next.
+// Keeps the attempts of one test from counting in the next.
 beforeEach(() => service.clock.advance(60 * 60_000))
 
 async function inviteToken(given: { email: string | null; role: string; merchantId?: string }): Promise<string> {
@@ -31,7 +31,7 @@ async function newUser(role: string, merchantId?: string): Promise<Browser & { e
 }
 
 describe('an invitation', () => {
-  it('shows what it is for, makes the user and signs in', async () => {
+  it('shows its purpose, creates the user and signs in', async () => {
     const token = await inviteToken({ email: 'Maria@Example.com', role: 'finance' })
     const shown = await service.call(`/dashboard/api/invitation/${token}`, { token: null })
     expect(shown.body).toEqual({
@@ -46,7 +46,7 @@ describe('an invitation', () => {
     expect(session.body).toMatchObject({ user: { email: 'maria@example.com', role: 'finance', merchant: null } })
   })
 
-  it('is good once, and for three days', async () => {
+  it('is single-use, and valid for three days', async () => {
     const token = await inviteToken({ email: 'once@example.com', role: 'support' })
     await acceptInvitation(service, token, { name: 'Once', password })
     const again = await service.call(`/dashboard/api/invitation/${token}`, {
@@ -59,7 +59,7 @@ describe('an invitation', () => {
     expect((await service.call(`/dashboard/api/invitation/${late}`, { token: null })).status).toBe(404)
   })
 
-  it('makes one user when it is taken up ten times at once', async () => {
+  it('creates one user when it is accepted ten times concurrently', async () => {
     const token = await inviteToken({ email: 'race@example.com', role: 'support' })
     const answers = await Promise.all(
       Array.from({ length: 10 }, async () =>
@@ -69,7 +69,7 @@ describe('an invitation', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(404)])
   })
 
-  it('names every fault at once, and takes no easy password', async () => {
+  it('names every error at once, and refuses a weak password', async () => {
     const token = await inviteToken({ email: null, role: 'admin' })
     const path = `/dashboard/api/invitation/${token}`
     const missing = await service.call(path, { token: null, body: { password: 'short' } })
@@ -104,7 +104,7 @@ describe('a sign-in', () => {
     expect(answers.every(({ headers }) => headers.get('set-cookie') === null)).toBe(true)
   })
 
-  it('sets a cookie that scripts and other sites cannot use, and only the sealed half of it is kept', async () => {
+  it('sets a cookie that scripts and other sites cannot use, and only its sealed half is stored', async () => {
     const { email } = await newUser('support')
     const answer = await service.call('/dashboard/api/session', { token: null, body: { email, password } })
     const cookie = answer.headers.get('set-cookie') ?? ''
@@ -118,7 +118,7 @@ describe('a sign-in', () => {
     expect(row?.found).toBe(false)
   })
 
-  it('ends the session that the browser had before, so that nobody can plant one', async () => {
+  it('ends the browser’s earlier session, so that nobody can plant one', async () => {
     const victim = await newUser('support')
     const planted = await newUser('support')
     const again = await service.call('/dashboard/api/session', {
@@ -130,7 +130,7 @@ describe('a sign-in', () => {
     expect((await planted.call('/dashboard/api/session')).status).toBe(401)
   })
 
-  it('comes from no other site', async () => {
+  it('is refused from another site', async () => {
     const { email } = await newUser('support')
     const headers = { 'sec-fetch-site': 'cross-site' }
     const answer = await service.call('/dashboard/api/session', { token: null, headers, body: { email, password } })
@@ -139,7 +139,7 @@ describe('a sign-in', () => {
 })
 
 describe('a session', () => {
-  it('ends when it is ended, an hour after the last request, and after twelve hours in any case', async () => {
+  it('ends on sign-out, an hour after the last request, and after twelve hours in any case', async () => {
     const left = await newUser('support')
     expect((await left.call('/dashboard/api/session', { method: 'DELETE' })).status).toBe(204)
     expect((await left.call('/dashboard/api/session')).status).toBe(401)
@@ -155,7 +155,7 @@ describe('a session', () => {
     expect(statuses).toEqual([...Array(16).fill(200), 401])
   })
 
-  it('changes nothing without its own token against forgery', async () => {
+  it('changes nothing without its own CSRF token', async () => {
     const [first, second] = [await newUser('admin'), await newUser('admin')]
     for (const csrf of [null, 'made up', second.csrfToken]) {
       const answer = await first.call('/dashboard/api/session', { method: 'DELETE', csrf })
@@ -164,7 +164,7 @@ describe('a session', () => {
     expect((await first.call('/dashboard/api/session')).status).toBe(200)
   })
 
-  it('of a person who was disabled ends at once', async () => {
+  it('of a person who was disabled ends immediately', async () => {
     const [admin, other] = [await newUser('admin'), await newUser('support')]
     const list = await admin.call<{ data: { id: string; email: string }[] }>('/dashboard/api/user')
     const id = list.body.data.find(({ email }) => email === other.email)?.id
@@ -174,7 +174,7 @@ describe('a session', () => {
     expect((await openBrowser(service, { email: other.email, password })).status).toBe(401)
   })
 
-  it('of others ends when the password is changed, and this one goes on', async () => {
+  it('elsewhere ends when the password is changed, and this one continues', async () => {
     const here = await newUser('support')
     const there = await openBrowser(service, { email: here.email, password })
     const body = { current: password, password: 'another good password' }
@@ -212,7 +212,7 @@ describe('the users', () => {
       body: { email: 'more@example.com', role: 'admin' },
     })
     expect([asAdmin.status, asAdmin.body.code]).toEqual([422, 'user_not_possible'])
-    // Whether somebody else's people have an address is not for an owner to find out.
+    // An owner must not learn whether another merchant's people have an address.
     const probing = { method: 'POST', body: { email: operator.email, role: 'developer' } }
     expect((await owner.call('/dashboard/api/user', probing)).status).toBe(201)
     const own = { method: 'POST', body: { email: owner.email, role: 'developer' } }
@@ -231,7 +231,7 @@ describe('the users', () => {
     expect((await admin.call('/dashboard/api/session')).status).toBe(200)
   })
 
-  it('leave a trace of all that they do', async () => {
+  it('leave an audit entry for everything they do', async () => {
     const admin = await newUser('admin')
     await admin.call('/dashboard/api/user', { method: 'POST', body: { email: 'trace@example.com', role: 'support' } })
     const rows = await service.db.query<{ action: string }>(
@@ -262,7 +262,7 @@ describe('on the API of the shops, a session', () => {
     expect((await support.call('/transaction', { headers: { 'x-guiche-merchant': 'nobody' } })).status).toBe(404)
   })
 
-  it('is not looked at where there is a token', async () => {
+  it('is ignored when there is a token', async () => {
     const developer = await newUser('developer', await findSandboxMerchant(service))
     const answer = await developer.call('/transaction', { headers: { authorization: 'Bearer made-up' } })
     expect([answer.status, answer.body.code]).toEqual([401, 'invalid_token'])
@@ -278,12 +278,12 @@ it('gives a link for the first admin until there is one', async () => {
   await fresh.stop()
 })
 
-describe('what concerns security', () => {
-  // Those that were repeated are said again every ten seconds, whatever test is running then.
+describe('a security event', () => {
+  // Repeated events are logged again every ten seconds, whatever test is running then.
   const securityLines = (from: number) =>
     logged.slice(from).filter(({ security, repeats }) => security !== undefined && repeats === undefined)
 
-  it('is in the log: who and from where, and no address of a person', async () => {
+  it('is in the log: who and from where, without e-mail addresses', async () => {
     const { email } = await newUser('support')
     const from = logged.length
     const signIn = async (body: object) => await service.call('/dashboard/api/session', { token: null, body })
@@ -310,7 +310,7 @@ describe('what concerns security', () => {
     expect(succeeded).toMatchObject({ level: 30, security: 'sign_in.succeeded', outcome: 'ok', ...where })
     expect(failed?.person).toMatch(/^[0-9a-f]{16}$/)
     expect(succeeded?.person).toBe(failed?.person)
-    // Of the same person's second failure there is a line only where ten seconds had gone by.
+    // The same person's second failure has a line only if ten seconds have passed.
     expect(new Set(failures.map(({ person }) => person)).size).toBe(2)
     expect(JSON.stringify(logged)).not.toMatch(/@example\.com/)
   })
@@ -330,7 +330,7 @@ describe('what concerns security', () => {
     await ask({ client_id: '52998224725', client_secret: 'wrong' })
     await service.call('/balance', { token: 'no.token.atall' })
     await service.call('/transaction', { token: granted.body.access_token })
-    // The first of the client's tokens may be of the start.
+    // The first of the client's tokens may be from the start.
     const given = { level: 30, security: 'token.granted', clientId, address: '127.0.0.1' }
     expect(logged).toContainEqual(expect.objectContaining(given))
     expect(securityLines(from).filter(({ security }) => security !== given.security)).toMatchObject([

@@ -31,7 +31,7 @@ afterAll(async () => await service.stop())
 
 const approve = async (id: string) => await approveWithdrawal(service, { id, by: 'cli:maria' })
 const reject = async (id: string) => await rejectWithdrawal(service, { id, reason: 'Ask the shop first' })
-/** Above the threshold, and asked for twice: a duplicate that needs approval too. */
+/** Above the threshold, and requested twice: a duplicate that needs approval too. */
 async function askTwice(amount: number): Promise<string> {
   const pixKey = { key: randomUUID(), type: 'EVP' }
   const first = await withdraw(service, { amount, pixKey })
@@ -41,7 +41,7 @@ async function askTwice(amount: number): Promise<string> {
   return second.body.id
 }
 
-it('waits for the operator above the threshold, and not at it', async () => {
+it('is pending review above the threshold, and not at it', async () => {
   await untilWithdrawal(service, await withdraw(service, { amount: 10_000 }), 'PROCESSED')
   const held = await askForWithdrawal(service, { amount: 10_001 })
   expect([held.status, held.body.hold, held.body.status]).toEqual([201, 'approval', 'PENDING'])
@@ -53,7 +53,7 @@ it('waits for the operator above the threshold, and not at it', async () => {
   expect(await untilWithdrawal(service, held.body.id, 'PROCESSED')).not.toHaveProperty('hold')
 })
 
-it('is rejected with a reason that the merchant reads, and amount and fee are given back', async () => {
+it('is rejected with a reason that the merchant reads, and amount and fee are released', async () => {
   const money = await countMoney(service, async () => {
     const id = await withdraw(service, { amount: 20_000 })
     await reject(id)
@@ -69,7 +69,7 @@ it('is rejected with a reason that the merchant reads, and amount and fee are gi
   expect(money).toEqual({})
 })
 
-it('needs both the merchant and the operator where it looks like a duplicate and is above the threshold', async () => {
+it('needs both the merchant and the operator when it looks like a duplicate and is above the threshold', async () => {
   const id = await askTwice(30_000)
   expect((await act(service, id, 'confirm')).body).toMatchObject({ status: 'PENDING', hold: 'approval' })
   expect((await act(service, id, 'confirm')).body).toMatchObject({ status: 'PENDING', hold: 'approval' })
@@ -77,14 +77,14 @@ it('needs both the merchant and the operator where it looks like a duplicate and
   await untilWithdrawal(service, id, 'PROCESSED')
 })
 
-it.each([9_000, 31_000])('is let go by the operator alone, duplicate or not: %i', async (amount) => {
+it.each([9_000, 31_000])('is approved by the operator alone, duplicate or not: %i', async (amount) => {
   const id = await askTwice(amount)
   await approve(id)
   await untilWithdrawal(service, id, 'PROCESSED')
   await expect(approve(id)).rejects.toMatchObject({ code: 'withdrawal_not_possible' })
 })
 
-it('is not approved when nothing holds it, nor when it does not exist', async () => {
+it('is not approved when it is not pending review, nor when it does not exist', async () => {
   const id = await withdraw(service)
   await untilWithdrawal(service, id, 'PROCESSED')
   for (const decide of [approve, reject]) {
@@ -93,7 +93,7 @@ it('is not approved when nothing holds it, nor when it does not exist', async ()
   }
 })
 
-it('ends one way when it is approved, rejected and canceled at once', async () => {
+it('ends in exactly one way when it is approved, rejected and canceled concurrently', async () => {
   for (let round = 0; round < 10; round++) {
     const id = await withdraw(service, { amount: 40_000 + round })
     const outcomes = await Promise.allSettled([approve(id), reject(id), act(service, id, 'cancel')])

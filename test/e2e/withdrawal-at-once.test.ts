@@ -46,7 +46,7 @@ async function atOnce<Body>(
   )
 }
 
-describe('many at once', () => {
+describe('many concurrent requests', () => {
   it('with one key are one withdrawal, one payout and one answer', async () => {
     const body = withdrawalBody()
     const money = await countMoney(service, async () => {
@@ -62,7 +62,7 @@ describe('many at once', () => {
     expect(money).toEqual({ available: -1_000, acquirer: 1_000 })
   })
 
-  it('with one key and two contents are won by one', async () => {
+  it('with one key and two contents: one wins', async () => {
     const body = withdrawalBody()
     const answers = await atOnce(20, async (process, index) => {
       const token = service.token
@@ -79,14 +79,14 @@ describe('many at once', () => {
     await untilWithdrawal(service, won[0]?.body.id ?? '', 'PROCESSED')
   })
 
-  it('of sixteen writers on one balance take exactly what it covers', async () => {
+  it('of sixteen clients for one balance take exactly what it covers', async () => {
     const { merchantId, token } = await addTestClient(service)
     const now = service.clock.now()
     const rule = { fixed: 5, basis_points: 0, minimum: 0, maximum: null }
     await service.db.transaction(
       async (tx) => await insertFeeRule(tx, { ...rule, merchantId, operation: 'withdrawal', validFrom: now }),
     )
-    // 100 withdrawals of 1000 and a fee of 5, and not a cent more than a hundredth.
+    // 100 withdrawals of 1000 with a fee of 5, and not a cent more than the hundredth.
     await fund(service, 100 * 1_005 + 1_004, merchantId)
     const answers: Answer<Withdrawal & { code?: string }>[] = []
     await Promise.all(
@@ -110,11 +110,11 @@ describe('many at once', () => {
 })
 
 describe('a cancel', () => {
-  it('and the sending at once end in one of the two, with the money to match', async () => {
+  it('and the sending concurrently end in one of the two, with matching balances', async () => {
     const ends = new Map<string, number>()
     for (let round = 0; round < 40; round++) {
       const id = await withdraw(service)
-      // A little later each time, so that it comes before, amid and after the sending.
+      // A little later each time, so that it comes before, during and after the sending.
       await new Promise((done) => setTimeout(done, round % 20))
       const answers = await Promise.all([
         act(service, id, 'cancel'),
@@ -130,7 +130,7 @@ describe('a cancel', () => {
     expect([...ends.keys()]).toContain('PROCESSED')
   })
 
-  it('of a held one gives amount and fee back, and answers the same when asked again', async () => {
+  it('of one pending review releases amount and fee, and gives the same answer again', async () => {
     const pixKey = { key: randomUUID(), type: 'EVP' }
     await untilWithdrawal(service, await withdraw(service, { pixKey }), 'PROCESSED')
     const money = await countMoney(service, async () => {
@@ -143,7 +143,7 @@ describe('a cancel', () => {
     expect(money).toEqual({})
   })
 
-  it('and the confirmation at once end in one of the two', async () => {
+  it('and the confirmation concurrently end in one of the two', async () => {
     for (let round = 0; round < 10; round++) {
       const pixKey = { key: randomUUID(), type: 'EVP' }
       await withdraw(service, { pixKey })

@@ -46,8 +46,8 @@ async function untilTold(id: string, ...types: string[]) {
 const start = async (more: Record<string, unknown>) =>
   await withdraw(service, { webhookUrl: receiver.url, metadata: { batch: 1 }, externalCode: 'payout-0001', ...more })
 
-describe('a withdrawal tells', () => {
-  it('of each change, with what GET answers then', async () => {
+describe('a withdrawal sends events', () => {
+  it('for each change, with what GET answers then', async () => {
     const id = await start({})
     const shown = await untilWithdrawal(service, id, 'PROCESSED')
     const [processing, processed] = await untilTold(id, 'processing', 'processed')
@@ -65,7 +65,7 @@ describe('a withdrawal tells', () => {
     expect(events[2]?.data).toEqual({ ...refunded, sequence: 3 })
   })
 
-  it('that it failed, was canceled or rejected', async () => {
+  it('when it failed, was canceled or rejected', async () => {
     const failed = await start({ amount: 900_005 })
     await approveWithdrawal(service, { id: failed, by: 'cli:maria' })
     const shown = await untilWithdrawal(service, failed, 'FAILED')
@@ -85,7 +85,7 @@ describe('a withdrawal tells', () => {
     }
   })
 
-  it('nobody where it has no webhook, and lists its events all the same', async () => {
+  it('to nobody without a webhook, but lists its events', async () => {
     const id = await withdraw(service)
     await untilWithdrawal(service, id, 'PROCESSED')
     const list = async (token?: string) =>

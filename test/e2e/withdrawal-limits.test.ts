@@ -16,7 +16,7 @@ import {
 
 let service: TestService
 let merchantId: string
-/** São Paulo is three hours behind UTC: noon there. Each test has a day of its own, so that no sum is another's. */
+/** São Paulo is three hours behind UTC: noon there. Each test uses its own day, so that sums do not mix. */
 let noon = Date.parse('2026-03-02T15:00:00.000Z')
 const hour = 60 * 60_000
 
@@ -49,7 +49,7 @@ function expectRefused(answer: Answer<unknown>, ...codes: string[]): void {
 }
 
 describe('the limit', () => {
-  it('of one withdrawal holds to the cent, and nothing is stored of what is beyond', async () => {
+  it('of one withdrawal is exact to the cent, and nothing beyond it is stored', async () => {
     await limit({ perWithdrawal: 5_000 })
     const before = await service.call<{ total: number }>('/withdrawal')
     expectRefused(await ask({ amount: 5_001 }), 'limit_per_withdrawal')
@@ -59,7 +59,7 @@ describe('the limit', () => {
     await expectAccepted({ amount: 5_001 })
   })
 
-  it('of a day counts what was asked for in it, and what may still leave', async () => {
+  it('of a day counts what was requested on it, and what may still leave', async () => {
     await limit({ perDay: 10_000 })
     await expectAccepted({ amount: 6_000 })
     expectRefused(await ask({ amount: 4_001 }), 'limit_per_day')
@@ -69,7 +69,7 @@ describe('the limit', () => {
 
   it('does not count what was canceled or failed', async () => {
     await limit({ perDay: 1_000_000 })
-    // What the simulated bank rejects.
+    // Amounts that the simulated bank rejects.
     const failed = await expectAccepted({ amount: 900_005 })
     expectRefused(await ask({ amount: 900_000 }), 'limit_per_day')
     await untilWithdrawal(service, failed, 'FAILED')
@@ -81,7 +81,7 @@ describe('the limit', () => {
     await expectAccepted({ amount: 900_000 })
   })
 
-  it('names every rule that is broken, and what is left', async () => {
+  it('names every broken rule, and what is left', async () => {
     await limit({ perWithdrawal: 1_000, perDay: 1_500 })
     await expectAccepted({ amount: 1_000 })
     const answer = await ask({ amount: 1_001 })
@@ -89,7 +89,7 @@ describe('the limit', () => {
     expect(answer.text).toContain('500 cents that are left of the limit of 1500 cents for this day')
   })
 
-  it('is of the day from 06:00 and of the night from 20:00, in São Paulo', async () => {
+  it('is the day’s from 06:00 and the night’s from 20:00, in São Paulo', async () => {
     await limit({ perDay: 2_000, perNight: 1_000 })
     at(-6, -1)
     expectRefused(await ask({ amount: 1_001 }), 'limit_per_night')
@@ -100,7 +100,7 @@ describe('the limit', () => {
     expectRefused(await ask({ amount: 10 }), 'limit_per_day')
     at(8)
     await expectAccepted({ amount: 600 })
-    // After midnight it is the same night still.
+    // After midnight it is still the same night.
     at(13)
     expectRefused(await ask({ amount: 401 }), 'limit_per_night')
     await expectAccepted({ amount: 400 })
@@ -108,14 +108,14 @@ describe('the limit', () => {
     await expectAccepted({ amount: 2_000 })
   })
 
-  it('lets no two at once through that it does not cover together', async () => {
+  it('refuses one of two concurrent withdrawals that exceed it together', async () => {
     await limit({ perDay: 5_000 })
     const answers = await Promise.all(Array.from({ length: 16 }, async () => await ask({ amount: 1_000 })))
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(5)
     for (const answer of answers.filter(({ status }) => status !== 201)) expectRefused(answer, 'limit_per_day')
   })
 
-  it('keeps those that are not named when others are set', async () => {
+  it('keeps the limits that are not named when others are set', async () => {
     await limit({ perWithdrawal: 1, perNight: 2 })
     expect(await limit({ perNight: null, duplicateWindowSeconds: 0 })).toEqual({
       ...defaultLimits,
@@ -134,7 +134,7 @@ describe('the guard against duplicates', () => {
     return await ask({ pixKey, ...change })
   }
 
-  it('holds the same amount to the same key under another idempotency key', async () => {
+  it('keeps the same amount to the same key pending review under another idempotency key', async () => {
     const { status, body } = await pair(1_000)
     expect([status, body]).toEqual([
       201,
@@ -155,7 +155,7 @@ describe('the guard against duplicates', () => {
     expect((await act(service, body.id, 'cancel')).body).toMatchObject({ status: 'CANCELED' })
   })
 
-  it('holds it to the end of its window, and no longer', async () => {
+  it('applies to the end of its window, and no longer', async () => {
     expect((await pair(600_000 - 1)).body.hold).toBe('duplicate')
     expect((await pair(600_000)).body.hold).toBeUndefined()
     await limit({ duplicateWindowSeconds: 60 })
@@ -165,27 +165,27 @@ describe('the guard against duplicates', () => {
     expect((await pair(0)).body.hold).toBeUndefined()
   })
 
-  it('knows a key that is written otherwise, and lets other amounts and keys pass', async () => {
+  it('recognizes a key in another notation, and ignores other amounts and keys', async () => {
     await expectAccepted({ pixKey: { key: '529.982.247-25', type: 'CPF' } })
     expect((await ask({ pixKey: { key: '52998224725', type: 'CPF' } })).body.hold).toBe('duplicate')
     expect((await pair(0, { amount: 1_001 })).body.hold).toBeUndefined()
     expect((await pair(0, { pixKey: { key: randomUUID(), type: 'EVP' } })).body.hold).toBeUndefined()
   })
 
-  it('does not mind one that did not leave', async () => {
+  it('ignores one that did not leave', async () => {
     const pixKey = { key: randomUUID(), type: 'EVP' }
     const failed = await expectAccepted({ pixKey, amount: 900_003 })
     await untilWithdrawal(service, failed, 'FAILED')
     await expectAccepted({ pixKey, amount: 900_003 })
   })
 
-  it('holds all but one of many at once', async () => {
+  it('keeps all but one of many concurrent ones pending review', async () => {
     const pixKey = { key: randomUUID(), type: 'EVP' }
     const answers = await Promise.all(Array.from({ length: 8 }, async () => await ask({ pixKey })))
     expect(answers.map(({ body }) => body.hold ?? 'none').sort()).toEqual([...Array(7).fill('duplicate'), 'none'])
   })
 
-  it('lets go what its merchant confirms, once, and says the same when it is asked again', async () => {
+  it('releases once what its merchant confirms, and gives the same answer again', async () => {
     const held = await pair(1_000)
     const body = { pixKey: { key: randomUUID(), type: 'EVP' } }
     const confirmed = await act(service, held.body.id, 'confirm')
@@ -197,7 +197,7 @@ describe('the guard against duplicates', () => {
     expect(refusal(await act(service, never, 'confirm'))).toEqual(['withdrawal_not_possible', 'hold not_held'])
   })
 
-  it('repeats the first answer with its hold, also after it was confirmed', async () => {
+  it('repeats the first answer with its hold, even after the confirmation', async () => {
     const pixKey = { key: randomUUID(), type: 'EVP' }
     await expectAccepted({ pixKey })
     const again = { pixKey, idempotencyKey: randomUUID() }

@@ -28,7 +28,7 @@ it('sends each of a thousand once, however many answers are lost', { timeout: 60
       const { body } = await service.call<{ total: number }>('/withdrawal?status=PENDING&status=PROCESSING')
       return body.total === 0
     }
-    // Longer than any pause between two looks.
+    // Longer than any pause between two queries.
     await sweepUntil(service, isSettled, 6 * 60_000)
     const made = await bank.db.query(sql`select from simulator.payouts where id = any(${ids.map(toTxid)})`)
     expect(made).toHaveLength(count)
@@ -39,7 +39,7 @@ it('sends each of a thousand once, however many answers are lost', { timeout: 60
   await expectBooksAgree(service)
 })
 
-/** Whole numbers that look random, the same for the same seed (mulberry32): a failure can be repeated. */
+/** Pseudo-random whole numbers, the same for the same seed (mulberry32), so that a failure can be repeated. */
 function generator(seed: number): () => number {
   let state = seed
   return () => {

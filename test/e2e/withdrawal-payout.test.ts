@@ -43,7 +43,7 @@ afterAll(async () => await bank.stop())
 
 const isSend = ({ method, path }: Parameters<Disturb>[0]) => method === 'PUT' && path.startsWith('/v3/gn/pix/')
 const isFind = ({ path }: Parameters<Disturb>[0]) => path.includes('/enviados/')
-/** The first of these requests comes to this, later ones come through. */
+/** The first of these requests gets this fault; later ones pass. */
 function once(isIt: typeof isSend, disturbance: Disturbance): Disturb {
   let isOver = false
   return (request) => {
@@ -57,28 +57,31 @@ const sweep = async (isSo: () => Promise<boolean>, stepMs?: number) => await swe
 const isIn = (id: string, status: string) => async () => (await fetchWithdrawal(service, id)).status === status
 
 describe('a payout that is refused', () => {
-  it.each([...rejectedPayoutAmounts])('of %i cents fails readably, and all is given back: %s', async (amount, code) => {
-    const money = await countMoney(service, async () => {
-      const id = await withdraw(service, { amount })
-      const failed = await untilWithdrawal(service, id, 'FAILED')
-      expect(failed.errorMessage).toMatch(new RegExp(`^[A-Z][a-zA-Z’ ,-]+.*\\. \\(${code}\\)$`))
-      expect(failed).not.toHaveProperty('amountWithdrawn')
-      expect(failed.statusHistory.map(({ status }) => status)).toEqual(['PENDING', 'PROCESSING', 'FAILED'])
-      expect(await transfersOf(service, id)).toEqual([
-        `withdrawal_reserved available>reserved ${amount}`,
-        `withdrawal_released reserved>available ${amount}`,
-      ])
-    })
-    expect(money).toEqual({})
-  })
+  it.each([...rejectedPayoutAmounts])(
+    'of %i cents fails with a readable reason, and everything is released: %s',
+    async (amount, code) => {
+      const money = await countMoney(service, async () => {
+        const id = await withdraw(service, { amount })
+        const failed = await untilWithdrawal(service, id, 'FAILED')
+        expect(failed.errorMessage).toMatch(new RegExp(`^[A-Z][a-zA-Z’ ,-]+.*\\. \\(${code}\\)$`))
+        expect(failed).not.toHaveProperty('amountWithdrawn')
+        expect(failed.statusHistory.map(({ status }) => status)).toEqual(['PENDING', 'PROCESSING', 'FAILED'])
+        expect(await transfersOf(service, id)).toEqual([
+          `withdrawal_reserved available>reserved ${amount}`,
+          `withdrawal_released reserved>available ${amount}`,
+        ])
+      })
+      expect(money).toEqual({})
+    },
+  )
 
-  it('at once fails too', async () => {
+  it('immediately fails too', async () => {
     const id = await withdraw(service, { amount: refusedPayoutAmount })
     expect((await untilWithdrawal(service, id, 'FAILED')).errorMessage).toMatch(/simulador/)
   })
 })
 
-describe('a payout that takes its time', () => {
+describe('a slow payout', () => {
   it('is PROCESSING, cannot be canceled, and is found when it is done', async () => {
     const id = await withdraw(service, { amount: slowPayoutAmount })
     await untilWithdrawal(service, id, 'PROCESSING')
@@ -102,7 +105,7 @@ describe('a callback', () => {
       return rows.length > 0
     })
 
-  it('is a hint: it settles what the bank confirms, at once, and nothing else', async () => {
+  it('is only a hint: it immediately settles what the bank confirms, and nothing else', async () => {
     bank.tell(false)
     const id = await withdraw(service, { amount: slowPayoutAmount })
     await untilWithdrawal(service, id, 'PROCESSING')
@@ -116,7 +119,7 @@ describe('a callback', () => {
     await untilHeard(id, 'settled')
   })
 
-  it('sends nothing that is held, and returns nothing that was not', async () => {
+  it('sends nothing that is pending review, and returns nothing that was not returned', async () => {
     const pixKey = { key: randomUUID(), type: 'EVP' }
     const sent = await withdraw(service, { pixKey })
     await untilWithdrawal(service, sent, 'PROCESSED')
@@ -133,7 +136,7 @@ describe('a callback', () => {
   })
 })
 
-describe('an answer that does not come', () => {
+describe('a missing answer', () => {
   it.each<[Disturbance, number]>([
     ['time_out_before', 2],
     ['error_500', 2],
@@ -153,7 +156,7 @@ describe('an answer that does not come', () => {
   })
 
   it('for hours releases nothing, and is settled when the bank is back', async () => {
-    // The bank knows us: a token that expired meanwhile would make for another request.
+    // The service still has a token: an expired one would cause another request.
     await untilWithdrawal(service, await withdraw(service), 'PROCESSED')
     bank.tell(false)
     let isAway = true
@@ -174,7 +177,7 @@ describe('an answer that does not come', () => {
     expect(await bank.countPayouts(id)).toEqual({ asked: 1, made: 1 })
   })
 
-  it('is settled by the callback, where one comes', async () => {
+  it('is settled by the callback, if there is one', async () => {
     bank.disturb(once(isSend, 'time_out_after'))
     const id = await withdraw(service)
     await untilWithdrawal(service, id, 'PROCESSED')
@@ -192,7 +195,7 @@ describe('a receiver that sends the money back', () => {
     return outcome.ok ? outcome.id : ''
   }
 
-  it('makes it REFUNDED by the callback, with the money available again', async () => {
+  it('makes it REFUNDED on the callback, with the money available again', async () => {
     const money = await countMoney(service, async () => {
       const id = await withdraw(service)
       const processed = await untilWithdrawal(service, id, 'PROCESSED')
@@ -226,7 +229,7 @@ describe('a receiver that sends the money back', () => {
     await sweep(isIn(id, 'REFUNDED'), 8 * 24 * 60 * 60_000)
   })
 
-  it('before its sending is known makes both known at once', async () => {
+  it('before its sending is known makes both known together', async () => {
     bank.tell(false)
     bank.disturb(once(isSend, 'time_out_after'))
     const id = await withdraw(service)
@@ -237,7 +240,7 @@ describe('a receiver that sends the money back', () => {
     expect(statusHistory.map(({ status }) => status)).toEqual(['PENDING', 'PROCESSING', 'PROCESSED', 'REFUNDED'])
   })
 
-  it('in parts gives each part back', async () => {
+  it('in parts returns each part', async () => {
     const id = await withdraw(service)
     await untilWithdrawal(service, id, 'PROCESSED')
     await sendBack(id, 300)

@@ -35,7 +35,7 @@ const isReplay = (answer: Answer<unknown>) => answer.headers.get('idempotent-rep
 const isoDate = expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/)
 
 describe('a withdrawal', () => {
-  it('is answered at once, sent by itself, and shown whole', async () => {
+  it('is answered immediately, sent automatically, and shown completely', async () => {
     const body = withdrawalBody({
       amount: 12_345,
       pixKey: { key: '529.982.247-25', type: 'CPF' },
@@ -82,7 +82,7 @@ describe('a withdrawal', () => {
     expect(listed.body.data).toEqual([shown])
   })
 
-  it('sets amount and fee aside, and books them when the money has left', async () => {
+  it('reserves amount and fee, and posts them when the money has left', async () => {
     const merchantId = await merchantOf(service)
     const validFrom = service.clock.now()
     const rule = { merchantId, operation: 'withdrawal' as const, validFrom, maximum: 500 }
@@ -107,7 +107,7 @@ describe('a withdrawal', () => {
     )
   })
 
-  it('is 404 to another client, as one that is not there', async () => {
+  it('is 404 to another client, like an unknown one', async () => {
     const id = await withdraw(service)
     const { token } = await addTestClient(service)
     for (const path of [`/withdrawal/${id}`, `/withdrawal/${id}/event`, `/withdrawal/${randomUUID()}`])
@@ -150,7 +150,7 @@ describe('the body', () => {
     expect(refusedFields(await ask(more)).sort()).toEqual([...fields].sort())
   })
 
-  it('may have what it does not know, and the smallest and largest amounts', async () => {
+  it('may have unknown fields, and the smallest and largest amounts', async () => {
     for (const amount of [10, 10_000_000]) {
       const id = await withdraw(service, { amount, unknown: 'member' })
       expect(await untilWithdrawal(service, id, 'PROCESSED')).toMatchObject({ amountWithdrawn: amount })
@@ -169,7 +169,7 @@ describe('a key', () => {
     ['PHONE', '(11) 98765-4321', '+5511987654321'],
     ['PHONE', '+55 11 98765-4321', '+5511987654321'],
     ['EVP', '123E4567-E12B-12D1-A456-426655440000', '123e4567-e12b-12d1-a456-426655440000'],
-  ])('that is a %s is kept in its normal form: %s', async (type, key, normal) => {
+  ])('that is a %s is stored in its normal form: %s', async (type, key, normal) => {
     const id = await withdraw(service, { pixKey: { key, type }, amount: 1_000 + normal.length + key.length })
     const { pixKey, receiver } = await untilWithdrawal(service, id, 'PROCESSED')
     expect(pixKey).toEqual({ key: normal, type })
@@ -190,13 +190,13 @@ describe('a key', () => {
     ['EVP', 'none'],
     ['EVP', '123e4567e12b12d1a456426655440000'],
     ['EVP', ''],
-  ])('that is none of its type %s is refused: %s', async (type, key) => {
+  ])('that is not a valid %s is refused: %s', async (type, key) => {
     expect(refusedFields(await ask({ pixKey: { key, type } }))).toEqual(['pixKey.key'])
   })
 })
 
 describe('an idempotency key', () => {
-  it('gives the first answer again, byte for byte, whatever became of the withdrawal', async () => {
+  it('gives the first answer again, byte for byte, whatever the state of the withdrawal', async () => {
     const body = withdrawalBody({ externalCode: 'payout-0002' })
     const money = await countMoney(service, async () => {
       const first = await service.call<{ id: string }>('/withdrawal', { body })
@@ -212,7 +212,7 @@ describe('an idempotency key', () => {
     expect(money).toEqual({ available: -1_000, acquirer: 1_000 })
   })
 
-  it('is the same for a key written otherwise', async () => {
+  it('is the same for a PIX key in another notation', async () => {
     const body = withdrawalBody({ pixKey: { key: '(11) 3333-4444', type: 'PHONE' } })
     const first = await service.call<{ id: string }>('/withdrawal', { body })
     const again = await service.call('/withdrawal', {
@@ -237,7 +237,7 @@ describe('an idempotency key', () => {
     expect(answer.text).not.toContain('payout-0003')
   })
 
-  it('is refused where header and body differ, and is not used up by a refusal', async () => {
+  it('is refused when header and body differ, and is not used by a refusal', async () => {
     const body = withdrawalBody({ amount: 9 })
     expect((await service.call('/withdrawal', { body })).status).toBe(422)
     const differing = { body: { ...body, amount: 1_000 }, headers: { 'idempotency-key': 'another-key' } }
@@ -265,8 +265,8 @@ describe('the balance', () => {
   })
 })
 
-describe('while money is stopped', () => {
-  it('asking is refused, and a first answer is still given again', async () => {
+describe('during a payout freeze', () => {
+  it('requests are refused, and a first answer is still repeated', async () => {
     const body = withdrawalBody()
     const first = await service.call<{ id: string }>('/withdrawal', { body })
     await untilWithdrawal(service, first.body.id, 'PROCESSED')
@@ -282,10 +282,10 @@ describe('while money is stopped', () => {
     await untilWithdrawal(service, await withdraw(service), 'PROCESSED')
   })
 
-  it('what was asked for before waits, can be canceled, and is sent afterwards', async () => {
+  it('an earlier withdrawal waits, can be canceled, and is sent afterwards', async () => {
     const pixKey = { key: randomUUID(), type: 'EVP' }
     await untilWithdrawal(service, await withdraw(service, { pixKey }), 'PROCESSED')
-    // Held, so that the brake comes before the sending.
+    // Pending review, so that the freeze comes before the sending.
     const [sent, canceled] = [await withdraw(service, { pixKey }), await withdraw(service, { pixKey })]
     await stopMoney(service)
     for (const id of [sent, canceled]) expect((await act(service, id, 'confirm')).body.hold).toBeUndefined()
