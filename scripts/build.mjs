@@ -1,5 +1,5 @@
-// Builds the service, the SDK, the dashboard and the guide, each only where its sources are newer than what was built: a second start
-// does not wait for any of them. `--workspaces`: the SDK and the dashboard alone, which tests need.
+// Builds the service, the SDK, the dashboard and the guide, each only if its sources are newer than its output: a
+// second start waits for none of them. `--workspaces` builds only the SDK and the dashboard, which tests need.
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -10,7 +10,7 @@ const root = join(import.meta.dirname, '..')
 /** @param {string} path */
 function newest(path) {
   if (statSync(path).isFile()) return statSync(path).mtimeMs
-  // Folders too: one changes when a file in it is removed.
+  // Folders too: a folder changes when a file in it is removed.
   const ages = readdirSync(path, { recursive: true, encoding: 'utf8' }).map(
     (name) => statSync(join(path, name)).mtimeMs,
   )
@@ -42,12 +42,12 @@ const parts = [
     isWorkspace: false,
     build: () => {
       compile('tsconfig.build.json')
-      // The compiler writes only what changed, so no file of its own says when it ran.
+      // The compiler writes only changed files, so none of them shows when it ran.
       writeFileSync(join(root, serviceMarker), '')
     },
   },
   {
-    // The workspace link in node_modules leads to it, from a program in the checkout.
+    // The workspace link in node_modules points to it, for a program in the checkout.
     made: 'sdk/dist/index.js',
     sources: ['sdk/src', 'sdk/tsconfig.json', 'sdk/tsconfig.build.json', 'package-lock.json'],
     isWorkspace: true,
@@ -65,7 +65,8 @@ const parts = [
     ],
     isWorkspace: true,
     build: async () => {
-      // Whatever this process is: a test's React would be the one for developers, and half as large again.
+      // Always production, whatever this process is: a test would otherwise get React's development build, half as
+      // large again.
       process.env.NODE_ENV = 'production'
       const { build } = await import('vite')
       await build({ configFile: join(root, 'dashboard/vite.config.ts'), logLevel: 'warn' })
@@ -93,7 +94,7 @@ const parts = [
 const chosen = process.argv.includes('--workspaces') ? parts.filter(({ isWorkspace }) => isWorkspace) : parts
 const isFirst = !existsSync(join(root, serviceMarker))
 const stale = chosen.filter(({ made, sources }) => !isFresh(made, sources))
-// On the other channel: some commands print JSON.
+// On standard error: some commands print JSON on standard output.
 if (stale.length > 0)
   process.stderr.write(
     isFirst ? 'Building Guichê (about 20 s, only the first time)…\n' : 'Building what has changed…\n',

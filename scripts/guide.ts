@@ -7,27 +7,27 @@ import { type Chapter, type Heading, type Page, renderPage } from './guide/page.
 import { writeReference } from './guide/reference.ts'
 
 /**
- * Makes the guide, a folder of pages, from README.md and docs/. What they link to comes along: other documents as pages, other files as they
- * are. It loads nothing from elsewhere and works under any address, and from a folder.
+ * Builds the guide, a folder of pages, from README.md and docs/, with everything they link to: other documents as
+ * pages, other files unchanged. It loads nothing from other hosts and works under any address, and from a folder.
  */
 
 export type Guide = {
-  /** Path in the site → what stands there. */
+  /** Content by path in the site. */
   files: Map<string, string | Buffer>
-  /** Links and anchors that lead nowhere, each with the document that it stands in. */
+  /** Broken links and anchors, each with its document. */
   faults: string[]
 }
 
 type Draft = Page & { source: string; links: { target: string; anchor: string }[]; sections: Section[] }
-/** For the search: a heading, and the text beneath it. */
+/** For the search: a heading, and the text below it. */
 type Section = Heading & { body: string }
 
 const site = 'docs/site'
 const picture = /\.(?:png|svg|webp)$/
 
-/** @param root the folder that README.md and docs/ stand in */
+/** @param root the folder with README.md and docs/ */
 export async function makeGuide(root: string): Promise<Guide> {
-  // Where nothing has to be made, nothing is loaded.
+  // Loaded only if something has to be built.
   const { default: MarkdownIt } = await import('markdown-it')
   const markdown = new MarkdownIt({ html: false, linkify: false, highlight })
   const faults: string[] = []
@@ -81,14 +81,14 @@ function isPage(source: string): boolean {
   return source.endsWith('.md') || source === 'docs/openapi.json'
 }
 
-/** What is no page and no picture is for reading as it is, whatever its name ends with. */
+/** A file that is neither a page nor a picture is served as text, whatever its extension. */
 function toPath(source: string): string {
   if (source === 'README.md') return 'index.html'
   const path = source.replace(/^docs\//, '').replace(/^\./, '')
   return isPage(source) ? path.replace(/\.\w+$/, '.html') : picture.test(path) ? path : `${path}.txt`
 }
 
-/** Gives each heading its anchor, by the name that GitHub gives it, and collects what a page is known by. */
+/** Gives each heading the anchor that GitHub gives it, and collects the headings and sections of a page. */
 function describe(source: string, tokens: Token[]): Draft {
   const headings: Heading[] = []
   const sections: Section[] = []
@@ -127,7 +127,7 @@ function addressesOf(tokens: Token[]): { token: Token; name: 'href' | 'src' }[] 
   })
 }
 
-/** A table that is wider than a phone is scrolled by itself, by keyboard too. */
+/** A table that is wider than a phone has its own scroll area, also for the keyboard. */
 function frameTables(html: string): string {
   return html
     .replaceAll('<table>', '<div class="table" tabindex="0" role="region" aria-label="Table"><table>')
@@ -135,7 +135,7 @@ function frameTables(html: string): string {
     .replaceAll('<pre>', '<pre tabindex="0">')
 }
 
-/** A script rather than JSON: a page from a folder may load the one and not the other. */
+/** A script instead of JSON: a page opened from a folder may load scripts, but not JSON. */
 function writeSearch(drafts: Draft[]): string {
   const entries = drafts.flatMap(({ path, title, sections }) =>
     sections.map(({ level, id, text, body }) => ({
@@ -148,7 +148,9 @@ function writeSearch(drafts: Draft[]): string {
   return `window.guide = ${JSON.stringify(entries).replaceAll('<', '\\u003c')}\n`
 }
 
-/** Makes it again if one of its sources is newer; true if so. A program without its documents goes without. */
+/**
+ * Builds it again if one of its sources is newer, and then returns true. A program without its documents has no guide.
+ */
 export async function buildGuide({ root, into }: { root: string; into: string }): Promise<boolean> {
   const made = join(into, 'index.html')
   if (!existsSync(join(root, site, 'pages.json'))) return false
@@ -164,7 +166,7 @@ export async function buildGuide({ root, into }: { root: string; into: string })
   ].filter((path) => existsSync(join(root, path)))
   if (existsSync(made) && sources.every((path) => newest(join(root, path)) < statSync(made).mtimeMs)) return false
   const { files } = await makeGuide(root)
-  // Beside it first: who reads it meanwhile, or builds it as well, sees all of one or of the other.
+  // Written next to it first: a concurrent reader or build sees only complete versions.
   const draft = `${into}-${process.pid}`
   for (const [path, content] of files) {
     mkdirSync(dirname(join(draft, path)), { recursive: true })
@@ -174,7 +176,7 @@ export async function buildGuide({ root, into }: { root: string; into: string })
   try {
     renameSync(draft, into)
   } catch (error) {
-    // Somebody else has just made the same.
+    // Another process has just built the same.
     if (!existsSync(made)) throw error
     rmSync(draft, { recursive: true, force: true })
   }

@@ -14,9 +14,9 @@ const known: Record<string, keyof typeof languages> = {
   ...{ ts: 'code', js: 'code', json: 'json', sh: 'sh', bash: 'sh' },
 }
 
-/** Marks what a reader looks for in a sample: its comments, texts, words and numbers. Gives HTML. */
+/** Marks comments, texts, words and numbers in a sample. Returns HTML. */
 export function highlight(text: string, language: string): string {
-  // What is typed without further ado is known by how it begins.
+  // A block without a language is recognized as commands by its beginning.
   const isTyped = language === '' && /^(?:\w+=\S+ )*(?:npm|npx|curl|nginx|caddy) /.test(text)
   const pattern = languages[isTyped ? 'sh' : (known[language] ?? '')]
   if (!pattern) return escapeHtml(text)

@@ -4,7 +4,7 @@ import { escapeHtml } from './highlight.ts'
 export type Heading = { level: number; id: string; text: string }
 
 export type Page = {
-  /** Where it stands in the site, such as `decisions/0001-postgresql-alone.html`. */
+  /** Its path in the site, such as `decisions/0001-postgresql-alone.html`. */
   path: string
   title: string
   headings: Heading[]
@@ -13,7 +13,7 @@ export type Page = {
 
 export type Chapter = { title: string; pages: Page[] }
 
-/** One page with what stands around it. All addresses are relative: it works under any path, and from a folder. */
+/** A complete page around its content. All addresses are relative: it works under any path, and from a folder. */
 export function renderPage(page: Page, chapters: Chapter[]): string {
   const to = (path: string) => posix.relative(posix.dirname(page.path), path) || posix.basename(path)
   const ordered = chapters.flatMap(({ pages }) => pages)

@@ -1,4 +1,4 @@
-/** The API's reference as Markdown, from its OpenAPI document: what each route takes and gives, one member a line. */
+/** The API's reference as Markdown, from its OpenAPI document: the input and output of each route, one field a line. */
 
 type Schema = { [keyword: string]: unknown }
 type Operation = {
@@ -15,7 +15,7 @@ type Document = {
   components: { schemas: Record<string, Schema> }
 }
 
-/** Where a member has members of its own, they follow; deeper than this nobody reads on. */
+/** Nested fields follow their parent, to this depth: deeper ones are rarely read. */
 const depthMax = 4
 
 export function writeReference(document: Document): string {

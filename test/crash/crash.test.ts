@@ -15,7 +15,7 @@ import { findBrokenPromises, type Observation } from './observation.ts'
 import { fetchSandboxToken, observe, openShops } from './shops.ts'
 
 const shopsCount = 6
-/** It takes less than a second; this is for a machine that is busy with other things. */
+/** Normally less than a second; the limit is for a busy machine. */
 const quietMaxMs = 120_000
 
 const cleanups: (() => Promise<unknown>)[] = []
@@ -23,16 +23,16 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
 })
 
-it('keeps every promise while it is killed again and again, with the PostgreSQL that ships with it', async () => {
+it('keeps every guarantee while it is killed repeatedly, with the bundled PostgreSQL', async () => {
   const { observation, surprises } = await crash({ rounds: 12 })
   expect(surprises).toEqual([])
   expect(findBrokenPromises(observation)).toEqual([])
-  // It is a test only if there was something to lose.
+  // The test proves something only if there was data to lose.
   expect(observation.acknowledged.length).toBeGreaterThan(40)
   expect(observation.paid.length).toBeGreaterThan(20)
 }, 900_000)
 
-it('keeps every promise while it is killed again and again, on a PostgreSQL of its own', async () => {
+it('keeps every guarantee while it is killed repeatedly, on a separate PostgreSQL', async () => {
   const database = await createEmptyDatabase()
   cleanups.push(database.drop)
   const { observation, surprises } = await crash({ rounds: 8, databaseUrl: database.connectionString })
@@ -41,14 +41,14 @@ it('keeps every promise while it is killed again and again, on a PostgreSQL of i
   expect(observation.acknowledged.length).toBeGreaterThan(40)
 }, 900_000)
 
-it('keeps every promise while several processes are killed again and again, with the one that started them', async () => {
+it('keeps every guarantee while several processes are killed repeatedly, with their primary', async () => {
   const { observation, surprises } = await crash({ rounds: 6, environment: { PROCESSES: '2' } })
   expect(surprises).toEqual([])
   expect(findBrokenPromises(observation)).toEqual([])
   expect(observation.acknowledged.length).toBeGreaterThan(20)
 }, 900_000)
 
-it('would notice a service that acknowledges before it commits', async () => {
+it('would detect a service that acknowledges before it commits', async () => {
   const build = `${inject('build')}-hasty`
   await cp(inject('build'), build, { recursive: true })
   cleanups.push(async () => await rm(build, { recursive: true, force: true }))
@@ -75,7 +75,9 @@ type Options = {
 }
 type Outcome = { observation: Observation; surprises: string[] }
 
-/** Shops sell while the process is killed at moments that a seed tells; then all is looked at. */
+/**
+ * Shops create and pay charges while the process is killed at times derived from a seed; then everything is checked.
+ */
 async function crash({ rounds, databaseUrl, environment, build, ...options }: Options): Promise<Outcome> {
   const seed = Number(process.env.GUICHE_CRASH_SEED ?? Math.floor(Math.random() * 2 ** 31))
   process.stdout.write(`The seed of this crash test: GUICHE_CRASH_SEED=${seed}\n`)
@@ -110,7 +112,7 @@ async function crash({ rounds, databaseUrl, environment, build, ...options }: Op
     await sleep(100 + random() * 900)
     running.signal('SIGKILL')
     await running.ended
-    // Now and then in the middle of a start as well.
+    // Sometimes also during a start.
     if (random() < 0.3) await startAndKill(service, random() * 800)
     running = await startServiceProcess(service)
   }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { findBrokenPromises, type Observation } from './observation.ts'
 
-/** All promises kept: one transaction paid, with a repeated delivery; one unpaid. */
+/** All guarantees kept: one paid transaction with a repeated delivery, and one unpaid. */
 const kept: Observation = {
   acknowledged: [
     { key: 'one', id: 'a', amount: 100, uri: 'code a' },
@@ -38,7 +38,7 @@ const kept: Observation = {
   ],
 }
 
-it('finds nothing where every promise was kept', () => {
+it('finds nothing when every guarantee was kept', () => {
   expect(findBrokenPromises(kept)).toEqual([])
 })
 
@@ -48,17 +48,17 @@ const faults: [string, (doctored: Observation) => void, string][] = [
   ['another code', ({ found }) => set(found[1], { pixResponse: { uri: 'x' } }), 'b is not as it was acknowledged'],
   ['two answers to one key', ({ acknowledged }) => set(acknowledged[1], { id: 'b' }), 'one made 2 transactions'],
   [
-    'a second transaction of one key that nobody was told of',
+    'a second transaction of one key that nobody received',
     ({ found }) => found.push({ ...twin, id: 'c' }),
     'two made 2 transactions',
   ],
   [
-    'a payment that is not booked',
+    'a payment that is not posted',
     ({ found }) => set(found[0], { status: 'PIX_QRCODE_GENERATED' }),
     'a was paid, is PIX',
   ],
   [
-    'a payment that is booked twice',
+    'a payment that is posted twice',
     ({ found }) => found[0]?.statusHistory.push({ status: 'PAID' }),
     'a was paid, is PAID, PAID 2 times',
   ],
@@ -72,7 +72,7 @@ const faults: [string, (doctored: Observation) => void, string][] = [
   ['a last event that was dropped', ({ deliveries }) => deliveries.splice(3, 2), 'a: transaction.paid was never told'],
   ['events out of order', ({ deliveries }) => deliveries.reverse(), 'a: told out of order'],
   [
-    'one change told as two events',
+    'one change sent as two events',
     ({ deliveries }) => set(deliveries[4], { eventId: '9' }),
     'a: one change is two events',
   ],
@@ -83,7 +83,7 @@ const faults: [string, (doctored: Observation) => void, string][] = [
   ],
 ]
 
-it.each(faults)('notices %s', (_, doctor, fault) => {
+it.each(faults)('detects %s', (_, doctor, fault) => {
   const doctored = structuredClone(kept)
   doctor(doctored)
   expect(findBrokenPromises(doctored).join('\n')).toContain(fault)

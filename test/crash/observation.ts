@@ -1,4 +1,4 @@
-/** What shops saw while a service was running, ending and starting again; and what it says afterwards. */
+/** What shops observed while a service ran, stopped and restarted, and what the service says afterwards. */
 export type Observation = {
   /** Every create that was answered 201. */
   acknowledged: { key: string; id: string; amount: number; uri: string }[]
@@ -6,7 +6,7 @@ export type Observation = {
   paid: { id: string; endToEndId: string | null }[]
   /** Deliveries in the order in which they arrived. */
   deliveries: { recordId: string; eventId: string; type: string; sequence: number }[]
-  /** All transactions there are at the end. */
+  /** All transactions at the end. */
   found: Found[]
 }
 
@@ -21,7 +21,7 @@ export type Found = {
   pixResponse?: { uri: string }
 }
 
-/** Every promise that was broken, in words; none when all were kept. */
+/** Every broken guarantee as a sentence; none when all were kept. */
 export function findBrokenPromises(observation: Observation): string[] {
   const found = new Map(observation.found.map((transaction) => [transaction.id, transaction]))
   return [
@@ -41,7 +41,7 @@ function findLost({ acknowledged }: Observation, found: Map<string, Found>): str
   })
 }
 
-/** One request is one transaction, however often it was repeated. */
+/** One request creates one transaction, however many times it is repeated. */
 function findTwice({ acknowledged, found }: Observation): string[] {
   const idsOf = new Map<string, Set<string>>()
   const answers = [...acknowledged, ...found.map(({ id, externalCode }) => ({ id, key: externalCode ?? id }))]
@@ -67,7 +67,7 @@ function findPaymentFaults({ paid, found: all }: Observation, found: Map<string,
   ]
 }
 
-/** Each change was told at least once, in order, and nothing else was told. */
+/** Each change was sent at least once, in order, and nothing else was sent. */
 function findDeliveryFaults({ deliveries }: Observation, { id, statusHistory }: Found): string[] {
   const told = deliveries.filter(({ recordId }) => recordId === id)
   const events = new Map(told.map(({ sequence, eventId, type }) => [sequence, { eventId, type }]))

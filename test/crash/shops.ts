@@ -6,9 +6,9 @@ import type { TestReceiver } from '../support/webhooks.ts'
 import type { Found, Observation } from './observation.ts'
 
 export type Shops = {
-  /** Requests that were sent and not answered yet, by the address they were sent to. */
+  /** Unanswered requests, by the address that they were sent to. */
   underWay(): { baseUrl: string; answered: Promise<number | null> }[]
-  /** Lets every shop finish what it has begun; a service must be there. */
+  /** Lets every shop finish what it has begun. A service must be running. */
   stop(): Promise<void>
   acknowledged: Observation['acknowledged']
   paid: Observation['paid']
@@ -17,11 +17,11 @@ export type Shops = {
 }
 
 type Options = {
-  /** Where a shop sends its next request; asked again after each failure. */
+  /** The address for a shop's next request; requested again after each failure. */
   addresses: (() => string)[]
   token: string
   webhookUrl: string
-  /** Begins the names of all requests, so that those of two runs differ. */
+  /** Prefix of the names of all requests, so that those of two runs differ. */
   name: string
 }
 
@@ -29,12 +29,12 @@ type Sent = { baseUrl: string; answered: Promise<number | null> }
 type Answer = { status: number; body: Record<string, unknown> }
 
 const pauseAfterFailureMs = 25
-/** A request to a service that was killed has no answer; one to a service that is stuck must not hang the test. */
+/** A killed service does not answer; a service that is stuck must not hang the test. */
 const answerMaxMs = 15_000
 
 /**
- * Shops that create and pay, one request after the other, and repeat what was not answered under the same idempotency key for as long
- * as it takes.
+ * Shops that create and pay charges, one request after the other. An unanswered request is repeated under the same
+ * idempotency key until it is answered.
  */
 export function openShops({ addresses, token, webhookUrl, name }: Options): Shops {
   const connections = new Map<string, Pool>()
@@ -64,12 +64,12 @@ export function openShops({ addresses, token, webhookUrl, name }: Options): Shop
     const created = await insist(address, '/transaction', body, [201])
     const { id, pixResponse } = created.body as { id: string; pixResponse: { uri: string } }
     acknowledged.push({ key, id, amount, uri: pixResponse.uri })
-    // Some customers walk away.
+    // Some customers do not pay.
     if (amount % 4 === 0) return
     const { status, body: answer } = await insist(address, '/sandbox/payment', { uri: pixResponse.uri }, [200, 422])
     if (status === 422 && !JSON.stringify(answer).includes('already_paid')) surprises.push(JSON.stringify(answer))
     else paid.push({ id, endToEndId: status === 200 ? String(answer.endToEndId) : null })
-    // The customer's e-mail is sent again, a page is reloaded: the same request once more.
+    // A page is reloaded, for instance: the same request again.
     if (amount % 5 === 0) {
       const again = await insist(address, '/transaction', body, [201])
       acknowledged.push({ key, id: String(again.body.id), amount, uri: pixResponse.uri })
@@ -80,14 +80,15 @@ export function openShops({ addresses, token, webhookUrl, name }: Options): Shop
     for (;;) {
       const answer = await send(address(), path, body)
       if (answer && expected.includes(answer.status) && !isCutOff(answer)) return answer
-      // 500 is an honest answer of a service whose database has just gone, as is its bank's that it reaches nobody; anything else is not.
+      // 500 is a correct answer of a service that has just lost its database, or of its bank, which then reaches
+      // nobody. Any other error is wrong.
       if (answer && answer.status < 500 && !isCutOff(answer))
         surprises.push(`${path} answered ${answer.status} ${JSON.stringify(answer.body)}`)
       await new Promise((resolve) => setTimeout(resolve, pauseAfterFailureMs))
     }
   }
 
-  /** Null when there was no whole answer. */
+  /** Null without a complete answer. */
   async function send(baseUrl: string, path: string, body: object): Promise<Answer | null> {
     const asking = ask(baseUrl, path, body)
     const sent = { baseUrl, answered: asking.then((answer) => answer?.status ?? null) }
@@ -120,7 +121,7 @@ export function openShops({ addresses, token, webhookUrl, name }: Options): Shop
   }
 }
 
-/** The payer's bank reached nobody who knows the charge: the payer tries again. */
+/** The payer's bank reached no PSP that knows the charge: the payer tries again. */
 function isCutOff({ status, body }: Answer): boolean {
   return status === 422 && JSON.stringify(body.errors).includes('"unavailable"')
 }
@@ -129,7 +130,7 @@ export async function fetchSandboxToken(dataDir: string, baseUrl: string): Promi
   return await fetchToken(baseUrl, JSON.parse(await readFile(join(dataDir, 'sandbox.json'), 'utf8')))
 }
 
-/** All that there is, read page by page as a client would. */
+/** All records, read page by page like a client. */
 export async function fetchAll(baseUrl: string, token: string): Promise<Found[]> {
   const found: Found[] = []
   for (let cursor = ''; ; ) {
@@ -143,7 +144,7 @@ export async function fetchAll(baseUrl: string, token: string): Promise<Found[]>
   }
 }
 
-/** What there is to judge, once nothing more is to come: what was paid is PAID, and what was PAID is told. */
+/** The data to check, once nothing more will change: paid transactions are PAID, and every PAID was sent. */
 export async function observe(
   shops: Shops,
   {

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { createProgram } from '../../src/cli/program.ts'
 import { blocksOf, documents, inlineOf } from '../support/documents.ts'
 
-/** What stands for something of the reader's. */
+/** Placeholders for the reader's own values. */
 const stand: [RegExp, string][] = [
   [/'[^']*'|"[^"]*"/g, 'words'],
   [/<cents>/g, '100'],
@@ -14,7 +14,7 @@ const stand: [RegExp, string][] = [
   [/<[^>]*>|…/g, 'something'],
 ]
 
-/** Where a command is named rather than shown, what it needs may be left out. */
+/** A command that is named, not shown, may omit required arguments. */
 const leftOut = [
   'commander.missingMandatoryOptionValue',
   'commander.missingArgument',
@@ -22,20 +22,20 @@ const leftOut = [
 ]
 
 describe.each(documents)('%s', (document) => {
-  it('shows commands as the command line takes them', async () => {
+  it('shows only valid commands', async () => {
     const shown = blocksOf(document)
       .flatMap(({ text }) => text.replaceAll('\\\n', ' ').split('\n'))
       .flatMap((line) => /(?:^|\s)npx guiche(.*)$/.exec(line)?.[1] ?? [])
-      // What is said of it stands beside it.
+      // The explanation next to it is not part of the command.
       .map((line) => line.replace(/\s{3,}.*|\s#\s.*/, ''))
     for (const line of shown) expect(await findFault(line), `npx guiche${line}`).toBeNull()
   })
 
-  it('names commands that there are', async () => {
+  it('names only existing commands', async () => {
     const names = (await createProgram()).commands.map((command) => command.name())
     const named = inlineOf(document)
       .map((code) => code.replace(/^(?:\w+=\S+ )*npx guiche(?= |$)|^guiche /, 'npx guiche '))
-      // In tables the second of two commands stands without what they have in common.
+      // In tables the second of two commands omits their common part.
       .map((code) => (names.some((name) => code.startsWith(`${name} `)) ? `npx guiche ${code}` : code))
       .flatMap((code) => /^npx guiche (.*)$/.exec(code)?.[1] ?? [])
     for (const line of named) {
@@ -45,18 +45,18 @@ describe.each(documents)('%s', (document) => {
   })
 })
 
-it('would find an option that there is not', async () => {
+it('would find an unknown option', async () => {
   expect((await findFault('ledger verify --fast'))?.code).toBe('commander.unknownOption')
   expect((await findFault('ledger verfy'))?.code).toMatch(/commander\.(?:unknownCommand|excessArguments)/)
   expect((await findFault('user invite --email ana@example.com'))?.code).toBe('commander.missingMandatoryOptionValue')
 })
 
-/** Has the command line read it, and do nothing. */
+/** The command line parses it, but does not run it. */
 async function findFault(line: string): Promise<CommanderError | null> {
   const program = await createProgram()
   disarm(program)
   const text = stand.reduce((whole, [pattern, value]) => whole.replaceAll(pattern, value), line)
-  // What a shell does with the answer is not the command's.
+  // Pipes and redirections belong to the shell.
   const words = text
     .replace(/\s[>|<].*$/, '')
     .split(/\s+/)

@@ -29,17 +29,17 @@ afterAll(async () => {
   await rm(copy, { recursive: true, force: true })
 })
 
-it('has no link and no anchor that leads nowhere', () => {
+it('has no broken link or anchor', () => {
   expect(guide.faults).toEqual([])
 })
 
-it('shows every table as one: no paragraph begins with a pipe', () => {
+it('renders every table: no paragraph begins with a pipe', () => {
   for (const [path, content] of guide.files) {
     if (path.endsWith('.html')) expect(String(content).match(/<p>\s*\|[^<]*/)?.[0], path).toBeUndefined()
   }
 })
 
-it('finds those that do', async () => {
+it('finds broken links', async () => {
   await writeFile(
     join(copy, 'docs/idempotency.md'),
     '# Idempotency\n\n[a](nowhere.md) [b](money.md#nothing) [c](money.md#cents) ![d](pictures/none.png) [e](#none)\n',
@@ -59,7 +59,7 @@ it('has a page of every document', async () => {
   expect(pages.filter((page) => !guide.files.has(page))).toEqual([])
 })
 
-it('loads nothing from elsewhere, and has no style or script within its pages', () => {
+it('loads nothing from other hosts, and has no inline style or script', () => {
   for (const [path, content] of guide.files) {
     if (!path.endsWith('.html')) continue
     const html = String(content)
@@ -68,7 +68,7 @@ it('loads nothing from elsewhere, and has no style or script within its pages', 
   }
 })
 
-it('is made again only if one of its sources has changed', async () => {
+it('is built again only if one of its sources has changed', async () => {
   const into = join(copy, 'dist/guide')
   expect(await buildGuide({ root: copy, into })).toBe(true)
   const before = await stat(join(into, 'index.html'))
@@ -78,11 +78,11 @@ it('is made again only if one of its sources has changed', async () => {
   expect(await buildGuide({ root: copy, into })).toBe(true)
 })
 
-it('is gone without where there are no documents', async () => {
+it('is left out without documents', async () => {
   expect(await buildGuide({ root: join(copy, 'sdk'), into: join(copy, 'none') })).toBe(false)
 })
 
-it('is served beside the API, which leads to it', async () => {
+it('is served with the API, which links to it', async () => {
   const front = await service.call('/guide/', { token: null })
   expect(front.status).toBe(200)
   expect(front.headers.get('content-type')).toMatch(/^text\/html/)

@@ -13,17 +13,17 @@ import { makeFolder, makeTestCertificates } from '../support/https-psp.ts'
 import { charge, payAt, untilStatus } from '../support/payments.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
-/** What is neither run nor read by a test, by how it begins, and why. */
+/** Samples that no test runs or reads, by their beginning, with the reason. */
 const untried: [document: string, beginning: string, why: string][] = [
   ['README.md', '0002010102', 'what a command printed, which another test looks at (readme-loop)'],
   ['README.md', '{"endToEndId"', 'the same'],
   ['README.md', 'transaction.pix_qrcode_generated', 'the same'],
   ['README.md', 'PAID\n', 'the same'],
   ['docs/architecture.md', 'request ─►', 'a drawing'],
-  ['docs/architecture.md', 'src/ ', 'what stands where; its folders are compared with those that there are'],
-  ['docs/going-live.md', 'curl -s -o /dev/null', 'asks hosts of the reader’s; proxies have tests of their own'],
-  ['docs/simulator.md', 'curl --cacert', 'leaves out the txid; mutual TLS has tests of its own'],
-  ['docs/webhooks.md', 'POST /webhooks/pix', 'a delivery as it arrives, shortened; deliveries have tests of their own'],
+  ['docs/architecture.md', 'src/ ', 'the folders; another test compares them with the real ones'],
+  ['docs/going-live.md', 'curl -s -o /dev/null', 'uses the reader’s hosts; proxies have separate tests'],
+  ['docs/simulator.md', 'curl --cacert', 'leaves out the txid; mutual TLS has separate tests'],
+  ['docs/webhooks.md', 'POST /webhooks/pix', 'a shortened delivery; deliveries have separate tests'],
 ]
 
 const all = documents.flatMap(blocksOf)
@@ -49,7 +49,7 @@ afterAll(async () => {
   await service.stop()
 })
 
-it('no block is passed over without a reason, and no reason is left over', () => {
+it('no block is skipped without a reason, and no reason is unused', () => {
   const kinds = ['sh', 'ts', 'js', 'json']
   const open = all.filter((block) => !kinds.includes(block.language) && !isCommands(block) && !untriedReason(block))
   const known = ['HOST=127.0.0.1', 'RateLimit-Policy', '{"url":']
@@ -63,19 +63,19 @@ it('no block is passed over without a reason, and no reason is left over', () =>
   ).toEqual([])
 })
 
-it('scripts of npm that are shown are there', async () => {
+it('the npm scripts in samples exist', async () => {
   const { scripts } = JSON.parse(await readFile('package.json', 'utf8')) as { scripts: Record<string, string> }
   const named = all.flatMap(({ text }) => [...text.matchAll(/npm (?:run (?:--silent )?([\w:-]+)|(start|test)\b)/g)])
   expect(named.length).toBeGreaterThan(4)
   expect(named.map(([, script, short]) => script ?? short).filter((name) => !scripts[name ?? ''])).toEqual([])
 })
 
-/** Those of the README are run by a test of their own, with its receiver. */
+/** A separate test runs those of the README, with its receiver. */
 const shells = documents.filter(
   (document) => document !== 'README.md' && blocksOf(document).some((block) => isShell(block) && !untriedReason(block)),
 )
 
-describe('what is typed into a shell', () => {
+describe('shell commands', () => {
   it.each(shells)('%s', async (document) => {
     const [token = ''] = blocksOf('docs/api.md')
       .filter(isShell)
@@ -110,11 +110,11 @@ describe('settings', () => {
     cleanups.push(files.remove)
   })
 
-  /** A part is put into the file that acquirers.md shows. */
+  /** A partial sample is put into the complete file of acquirers.md. */
   const complete = (text: string) => {
     const whole = JSON.parse(settings.find(({ document }) => document === 'docs/acquirers.md')?.text ?? '')
     const [efi] = whole.acquirers
-    // A certificate that is there; an environment that no sample may depend on.
+    // A certificate that exists; an environment that no sample may depend on.
     efi.tls = { certFile: 'client.pem', keyFile: 'client.key' }
     const part = text.startsWith('{') ? {} : JSON.parse(`{ ${text} }`)
     if (part.callbacks) efi.callbacks = part.callbacks
@@ -142,7 +142,7 @@ describe('settings', () => {
   })
 })
 
-it('the error that errors.md shows is the one that comes', async () => {
+it('the error in errors.md is the real one', async () => {
   const [shown] = blocksOf('docs/errors.md').filter(({ language }) => language === 'json')
   const expected = JSON.parse(shown?.text ?? '')
   const { body } = await service.call('/transaction', {
@@ -152,7 +152,7 @@ it('the error that errors.md shows is the one that comes', async () => {
   expect(body).toEqual({ ...expected, requestId: expect.any(String) })
 })
 
-it('the limits that errors.md shows are those of a first request', async () => {
+it('the limits in errors.md are those of a first request', async () => {
   const shown = blocksOf('docs/errors.md').find(({ text }) => text.startsWith('RateLimit-Policy'))
   const other = await startTestService({ environment: { RATE_LIMIT_CREATE: '100' } })
   cleanups.push(other.stop)
@@ -163,7 +163,7 @@ it('the limits that errors.md shows are those of a first request', async () => {
   )
 })
 
-it('the link that payment-page.md shows has the form of a real one', async () => {
+it('the link in payment-page.md has the form of a real one', async () => {
   const shown = blocksOf('docs/payment-page.md').find(({ text }) => text.startsWith('{"url"'))
   const { id } = await charge(service)
   const { body } = await service.call<{ url: string; expiresAt: string }>(`/transaction/${id}/payment-link`)
@@ -174,7 +174,7 @@ it('the link that payment-page.md shows has the form of a real one', async () =>
   expect(form(JSON.parse(shown?.text ?? ''))).toEqual(form(body))
 })
 
-it('a signed statement is verified by the lines for an auditor', async () => {
+it('the auditor’s commands verify a signed statement', async () => {
   const line = await openCommandLine({ connectionString: service.connectionString })
   cleanups.push(line.stop)
   const day = new Date(Date.now() - 36 * 60 * 60_000).toISOString().slice(0, 10)

@@ -25,7 +25,7 @@ describe('docs/security.md', () => {
     }
   })
 
-  it('names what shows that a requirement is met, and that exists', () => {
+  it('names existing evidence for each met requirement', () => {
     for (const { id, state, shown } of rows) {
       if (state === 'met') expect(shown.length, id).toBeGreaterThan(0)
       for (const path of shown) expect(existsSync(path), `${id}: ${path}`).toBe(true)
@@ -36,7 +36,7 @@ describe('docs/security.md', () => {
     expect(rows.filter(({ level, state }) => level === '1' && state === '**not met**')).toEqual([])
   })
 
-  it('counts them as they are', () => {
+  it('has correct counts', () => {
     const page = readFileSync('docs/security.md', 'utf8')
     for (const level of ['1', '2']) {
       const count = (state: string) => rows.filter((row) => row.level === level && row.state === state).length

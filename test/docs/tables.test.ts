@@ -8,7 +8,7 @@ import { withdrawalMoves } from '../../src/withdrawals/status.ts'
 import { blocksOf, documents, inlineOf, readDocument, rowsUnder } from '../support/documents.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
-/** Tables that say what the program says elsewhere: they are the same, or one of them is wrong. */
+/** Tables that repeat facts of the program: if they differ, one of them is wrong. */
 
 const codes = (cell = '') => [...cell.matchAll(/`([^`]+)`/g)].map(([, code]) => code)
 
@@ -19,12 +19,12 @@ describe('the tables of', () => {
   })
   afterAll(() => service.stop())
 
-  it('metrics name exactly those that the service has', async () => {
+  it('metrics name exactly those of the service', async () => {
     const text = await (await fetch(`${service.baseUrl}/metrics`)).text()
     const names = [...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name = '']) => name)
     const own = names.filter((name) => !/^(?:nodejs|process)_/.test(name))
     expect(rowsUnder('docs/monitoring.md', 'Metrics').flatMap(([name]) => codes(name))).toEqual(own.toSorted())
-    // Alerts are on something that is there.
+    // Alerts use existing metrics.
     const watched = rowsUnder('docs/monitoring.md', 'Alerts').flatMap(([on]) => codes(on))
     const mentioned = watched.flatMap((code) => code?.match(/[a-z]+(?:_[a-z]+)+(?=$|[{)])/g) ?? [])
     expect(mentioned.length).toBeGreaterThan(10)
@@ -59,7 +59,7 @@ it.each([
   ['Withdrawals', withdrawalMoves],
 ] as const)('statuses of %s have every move', (heading, moves) => {
   const rows = rowsUnder('docs/statuses.md', heading).map(([from, to]) => [codes(from)[0], codes(to)] as const)
-  // Of transactions another table stands before it, whose head is a row of its own.
+  // Another table comes before that of transactions, and its header counts as a row.
   const written = rows.slice(rows.findLastIndex(([from]) => from === undefined) + 1)
   expect(Object.fromEntries(written)).toEqual(moves)
 })
@@ -79,7 +79,7 @@ it('roles have every permission', () => {
   ] as const) {
     const [head = '', ...rows] = table(roles, isOperator)
     const at = lines.indexOf(head)
-    // To fix it, replace the table with what is expected here.
+    // To fix it, replace the table with the expected one here.
     expect(lines.slice(at + 2, lines.indexOf('', at))).toEqual(rows)
   }
 })
@@ -109,26 +109,26 @@ it('scopes have every scope', () => {
 })
 
 describe.each(documents)('%s', (document) => {
-  it('names routes that there are', () => {
+  it('names only existing routes', () => {
     const { paths } = JSON.parse(readFileSync('docs/openapi.json', 'utf8')) as { paths: Record<string, object> }
     const pattern = (path: string) => `${path.replaceAll(/[.]/g, '\\.').replaceAll(/\{\w+\}/g, '[^/?]+')}(?:\\?.*)?`
-    // Those that no shop calls.
+    // Routes that no API client calls.
     const others = ['/docs', '/openapi\\.json', '/callbacks/.*']
     const known = new RegExp(`^(?:${[...Object.keys(paths).map(pattern), ...others].join('|')})$`)
     const named = inlineOf(document).flatMap((code) => /^(?:GET|POST|DELETE|PUT) (\/\S*)$/.exec(code)?.[1] ?? [])
-    // What a PSP is asked for is another API.
+    // Requests to a PSP belong to another API.
     const ours = named.filter((path) => !/^\/(?:v2|oauth|cob|pix|webhook$|as\/)|…/.test(path))
     expect(ours.filter((path) => !known.test(path))).toEqual([])
   })
 
-  it('names settings that there are', () => {
+  it('names only existing settings', () => {
     const settings = new Set(
       [...readFileSync('.env.example', 'utf8').matchAll(/^([A-Z_]+)=/gm)].map(([, name]) => name),
     )
     const set = [...inlineOf(document), ...blocksOf(document).map(({ text }) => text)].flatMap((code) =>
       [...code.matchAll(/^([A-Z][A-Z_]+_[A-Z_]+)=/gm)].map(([, name]) => name),
     )
-    // Of the shell that the samples are typed into.
+    // Variables of the shell in samples.
     const ofShell = ['CLIENT_ID', 'CLIENT_SECRET']
     expect(set.filter((name) => name && !settings.has(name) && !ofShell.includes(name))).toEqual([])
   })

@@ -9,7 +9,7 @@ import { readSamples } from '../support/packed-sdk.ts'
 import { findFreePort, makeDataDir, startServiceProcess } from '../support/process.ts'
 
 const run = promisify(execFile)
-/** In the checkout, where packages are found, and git does not look. */
+/** In the checkout, where packages are found, and which git ignores. */
 const folder = resolve(`dist/checkout-${process.pid}`)
 const cleanups: (() => Promise<unknown>)[] = []
 
@@ -34,30 +34,33 @@ afterAll(async () => {
   for (const cleanup of cleanups.reverse()) await cleanup()
 })
 
-describe('in a checkout, as a newcomer has it', () => {
-  it.each(['README.md', 'docs/quick-start.md'])('the first program of %s prints what is said', async (document) => {
-    const [program = ''] = await readSamples(document)
-    expect(program.split('\n').length).toBeLessThanOrEqual(10)
-    // The link of the workspace leads to what `npm start` builds; nothing is packed or compiled for it.
-    await writeFile(join(folder, 'pay.mjs'), program)
-    const { stdout, stderr } = await run(process.execPath, ['pay.mjs'], { cwd: folder })
-    expect([stdout, stderr]).toEqual(['PAID 2590\n', ''])
-    expect(program).toContain('// PAID 2590\n')
-  })
+describe('in a fresh checkout', () => {
+  it.each(['README.md', 'docs/quick-start.md'])(
+    'the first program of %s prints what the document says',
+    async (document) => {
+      const [program = ''] = await readSamples(document)
+      expect(program.split('\n').length).toBeLessThanOrEqual(10)
+      // The workspace link points to what `npm start` builds; nothing is packed or compiled for it.
+      await writeFile(join(folder, 'pay.mjs'), program)
+      const { stdout, stderr } = await run(process.execPath, ['pay.mjs'], { cwd: folder })
+      expect([stdout, stderr]).toEqual(['PAID 2590\n', ''])
+      expect(program).toContain('// PAID 2590\n')
+    },
+  )
 
   it('`npm start` builds what a program imports', async () => {
     const { scripts } = JSON.parse(await readFile('package.json', 'utf8'))
     expect(scripts.prestart).toBe('node scripts/build.mjs')
     expect(scripts.workspaces).toBe(`${scripts.prestart} --workspaces`)
-    // It was built for this run of tests, so there is nothing to do and to say.
+    // This test run has built it, so there is nothing to do and nothing to print.
     expect(await run(process.execPath, ['scripts/build.mjs', '--workspaces'])).toEqual({ stdout: '', stderr: '' })
   })
 })
 
-describe('what a shop is told to install', () => {
+describe('the documented installation', () => {
   const told = [...documents, 'dashboard/src/screens/credentials/snippet.tsx'].map((name) => [name, readDocument(name)])
 
-  it('is the file that npm makes of the checkout', async () => {
+  it('installs the file that npm packs from the checkout', async () => {
     const args = ['pack', '-w', '@guiche/sdk', '--dry-run', '--ignore-scripts', '--json']
     const { stdout } = await run('npm', args, { env: { ...process.env, npm_config_update_notifier: 'false' } })
     const [{ filename }] = JSON.parse(stdout) as [{ filename: string }]
@@ -66,7 +69,7 @@ describe('what a shop is told to install', () => {
     expect(new Set(named)).toEqual(new Set([filename]))
   })
 
-  it('is never a name of npm’s registry, which anybody could take', () => {
+  it('never names a package of npm’s registry, which anybody could register', () => {
     const wrong = told.filter(([, text = '']) => /npm (?:i|install|add) @guiche/.test(text))
     expect(wrong.map(([name]) => name)).toEqual([])
   })

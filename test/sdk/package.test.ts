@@ -47,12 +47,12 @@ describe('the packed package', () => {
     expect(gzipSync(await readEntry('index.js')).length).toBeLessThan(9_000)
   })
 
-  it.each(['node', 'browser'] as const)('has types that hold with those of a %s alone', async (platform) => {
+  it.each(['node', 'browser'] as const)('has types that compile with only those of a %s', async (platform) => {
     await cp('test/sdk/shop/types.ts', join(sdk.shop, 'types.ts'))
     await compileInShop(sdk.shop, ['types.ts'], platform)
   })
 
-  it('declares nothing that compilers before TypeScript 5.7 do not know', async () => {
+  it('declares nothing that compilers before TypeScript 5.7 reject', async () => {
     for (const entry of ['index.d.ts', 'testing.d.ts']) {
       const declared = await readEntry(entry)
       expect(declared).toContain('WebhookEvent')
@@ -60,13 +60,13 @@ describe('the packed package', () => {
     }
   })
 
-  it('would be refused by the compiler if its types said something else', async () => {
+  it('fails to compile if its types are wrong', async () => {
     await writeFile(join(sdk.shop, 'wrong.ts'), "import { Guiche } from '@guiche/sdk'\nnew Guiche({ baseUrl: '' })\n")
     await expect(compileInShop(sdk.shop, ['wrong.ts'])).rejects.toThrow(/wrong\.ts\(2/)
   })
 })
 
-/** An entry with all that it imports, without comments. */
+/** An entry point with all its imports, without comments. */
 async function readEntry(name: string, read = new Set<string>()): Promise<string> {
   if (read.has(name)) return ''
   read.add(name)
@@ -131,7 +131,7 @@ describe('its documentation', async () => {
   })
 
   it.each(samples.map(({ name, text }, index) => [name, text, index] as const))(
-    'runs as it stands: %s',
+    'runs unchanged: %s',
     async (_, text, index) => {
       if (text.includes('export async function POST')) await tryRoute(`sample-${index}.js`)
       else if (text.includes('server.listen(')) await tryServer(index, text)
@@ -139,7 +139,7 @@ describe('its documentation', async () => {
     },
   )
 
-  /** A route of a shop, called as its framework would. */
+  /** A route of a shop, called like a framework does. */
   async function tryRoute(file: string): Promise<void> {
     const signed = [
       await signWebhook(secret, createTestEvent('transaction.paid', { externalCode: 'order-2026-0001' })),
@@ -154,7 +154,7 @@ describe('its documentation', async () => {
     expect((await run('call.js')).stdout).toBe('ship order-2026-0001 2590\n204\n401\n')
   }
 
-  /** A server of a shop, to which one event comes twice, and one of somebody else. */
+  /** A shop's server, which receives one event twice, and one from somebody else. */
   async function tryServer(index: number, text: string): Promise<void> {
     const port = await findFreePort()
     const file = join(sdk.shop, `sample-${index}.js`)
@@ -190,7 +190,7 @@ describe('its documentation', async () => {
   }
 })
 
-/** A later sample goes on with the client of the first. */
+/** A later sample continues with the client of the first. */
 function withClient(text: string): string {
   if (!/\bguiche\./.test(text) || text.includes('new Guiche(')) return text
   return `import { Guiche } from '@guiche/sdk'

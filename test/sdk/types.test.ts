@@ -9,7 +9,7 @@ it('are those of docs/openapi.json: `npm run sdk:types` writes them', () => {
   expect(writeSdkTypes(document)).toBe(readFileSync('sdk/src/types.ts', 'utf8'))
 })
 
-it('would not be written past a keyword that is not understood', () => {
+it('are not written when a keyword is unknown', () => {
   const changed = structuredClone(document)
   changed.components.schemas.Problem.properties.code = { anyOf: [{ type: 'string' }, { type: 'null' }] }
   expect(() => writeSdkTypes(changed)).toThrow('What does anyOf mean')
@@ -17,6 +17,6 @@ it('would not be written past a keyword that is not understood', () => {
   expect(() => writeSdkTypes(changed)).toThrow('docs/openapi.json has no GET /balance')
 })
 
-it('belong to the version that the SDK names to the service', () => {
+it('belong to the version that the SDK sends to the service', () => {
   expect(userAgent).toBe(`guiche-sdk/${JSON.parse(readFileSync('sdk/package.json', 'utf8')).version}`)
 })

@@ -18,14 +18,14 @@ beforeEach(async () => {
 })
 
 describe('waiting for a transaction', () => {
-  it('ends with the transaction as soon as it has the status', async () => {
+  it('returns the transaction as soon as it has the status', async () => {
     const { id, pixResponse } = await guiche.transactions.create({ amount: 2590 })
     const waiting = guiche.transactions.waitFor(id, 'PAID')
     await guiche.sandbox.pay({ uri: pixResponse.uri })
     expect(await waiting).toMatchObject({ id, status: 'PAID', amountPaid: 2590 })
   })
 
-  it('ends as soon as it is as the caller says, though answers are lost', async () => {
+  it('ends as soon as the caller’s condition is met, even when answers are lost', async () => {
     const { id, pixResponse } = await guiche.transactions.create({ amount: 2590 })
     await guiche.sandbox.pay({ uri: pixResponse.uri })
     line.plan(`GET /transaction/${id}`, 'lose-answer', { status: 503 })
@@ -34,7 +34,7 @@ describe('waiting for a transaction', () => {
     expect(line.count(`GET /transaction/${id}`)).toBeGreaterThanOrEqual(3)
   })
 
-  it('says what it is instead when the time is over, and has asked less and less often', async () => {
+  it('reports the current status when the time is over, after polling less and less often', async () => {
     const { id } = await guiche.transactions.create({ amount: 2590 })
     const error = await failure(guiche.transactions.waitFor(id, 'PAID', { timeoutMs: 3_000 }))
     expect(error).toMatchObject({
@@ -44,14 +44,14 @@ describe('waiting for a transaction', () => {
     expect(line.count(`GET /transaction/${id}`)).toBeLessThanOrEqual(8)
   })
 
-  it('ends in time when no answer comes', async () => {
+  it('ends in time without an answer', async () => {
     const { id } = await guiche.transactions.create({ amount: 2590 })
     line.plan(`GET /transaction/${id}`, 'hang')
     const error = await failure(guiche.transactions.waitFor(id, () => true, { timeoutMs: 100 }))
     expect(error.message).toMatch(/is of unknown status, not as it was waited for, after 100 ms/)
   })
 
-  it('ends at once when it is aborted, with the reason that was given', async () => {
+  it('ends immediately when it is aborted, with the given reason', async () => {
     const { id } = await guiche.transactions.create({ amount: 2590 })
     const stop = new AbortController()
     const waiting = guiche.transactions.waitFor(id, 'PAID', { signal: stop.signal })
@@ -60,19 +60,19 @@ describe('waiting for a transaction', () => {
     await expect(guiche.transactions.waitFor(id, 'PAID', { signal: stop.signal })).rejects.toThrow('went away')
   })
 
-  it('does not wait for what is not there', async () => {
+  it('does not wait for an unknown transaction', async () => {
     const error = await failure(guiche.transactions.waitFor('35457624-6b28-437c-8386-5ed3581f33f2', 'PAID'))
     expect(error.code).toBe('not_found')
   })
 })
 
 describe('the message of an error', () => {
-  it('has every fault, not the first alone', async () => {
+  it('has every error, not only the first', async () => {
     const error = await failure(guiche.transactions.create({ amount: 0, externalCode: 'short' }))
     expect(error.message).toMatch(/^amount .+\. externalCode .*8.*\. \[validation_failed, HTTP 422/)
   })
 
-  it('is not longer than a few faults', async () => {
+  it('lists only a few errors', async () => {
     const pix = { expirationSeconds: 0 }
     const customer = { name: '', document: '1', email: 'none' }
     const input = { amount: 0, externalCode: 'short', idempotencyKey: 'short', webhookUrl: 'none', customer, pix }

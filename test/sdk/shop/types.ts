@@ -17,15 +17,15 @@ import {
 } from '@guiche/sdk'
 
 /**
- * What a shop's compiler knows of the SDK. Compiled, never run: against the source by `npm run types`, and against the packed package by
- * package.test.ts. A line that becomes right where it should be wrong is an error as well.
+ * What a shop's compiler sees of the SDK. Compiled, never run: against the source by `npm run types`, and against the
+ * packed package by package.test.ts. If a line that must be wrong compiles, that is an error as well.
  */
 
 type Equal<Left, Right> =
   (<Probe>() => Probe extends Left ? 1 : 2) extends <Probe>() => Probe extends Right ? 1 : 2 ? true : false
 type Expect<Truth extends true> = Truth
 
-/** Statuses, ids, cents and dates: what a shop's own tables are made of. */
+/** Statuses, ids, cents and dates: the columns of a shop's own tables. */
 export type Pinned = [
   Expect<
     Equal<
