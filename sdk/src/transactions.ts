@@ -99,7 +99,7 @@ export class Transactions {
   }
 
   /**
-   * Transactions, newest first; all filters must fit.
+   * Transactions, newest first; all filters must match.
    *
    * @example
    * ```ts

@@ -54,7 +54,7 @@ export class Withdrawals {
     return this.#client.get(`/withdrawal/${toSegment(id)}`, options)
   }
 
-  /** Withdrawals, newest first; all filters must fit. */
+  /** Withdrawals, newest first; all filters must match. */
   list(filters?: WithdrawalFilters, options?: RequestOptions): List<Withdrawal> {
     return this.#client.list('/withdrawal', filters, options)
   }

@@ -1,23 +1,26 @@
 import { edit, type Mutation, severalAcquirersTest, twoPersonsTest } from './mutation.ts'
 
-/** Faults beside the path of a payment: the operator's money, disputes, strict requests, personal data, and the second person. */
+/**
+ * Mutations outside of the path of a payment: the operator's money, disputes, strict requests, personal data, and the
+ * second person.
+ */
 export const edgeMutations: Mutation[] = [
   {
-    name: 'the hash over the transfers of a day leaves their amounts out',
+    name: 'the hash over the transfers of a day omits their amounts',
     edits: [
       edit('src/reconciliation/close-store.ts', 'debit, credit, amount, debit_balance', 'debit, credit, debit_balance'),
     ],
     caughtBy: 'src/reconciliation/close.test.ts',
   },
   {
-    name: 'parts of a refund bring their shares of the fee back rounded, whatever came back before',
+    name: 'each partial refund returns its rounded share of the fee, whatever was returned before',
     edits: [
       edit('src/ledger/fees.ts', 'shareOf(payment.refunded + amount) - shareOf(payment.refunded)', 'shareOf(amount)'),
     ],
     caughtBy: 'test/e2e/operator-entries.test.ts',
   },
   {
-    name: 'a refund that is refused keeps the fee that came back with it',
+    name: 'a refused refund keeps the fee that was returned with it',
     edits: [
       edit(
         'src/transactions/refund-send.ts',
@@ -32,7 +35,7 @@ export const edgeMutations: Mutation[] = [
     caughtBy: 'src/environment.test.ts',
   },
   {
-    name: 'money leaves through an acquirer that never received it',
+    name: 'money is sent through an acquirer that never received it',
     edits: [
       edit('src/withdrawals/create.ts', '(free.get(name) ?? 0) >= amount', '(free.get(name) ?? 0) <= amount * 1e9'),
     ],
@@ -46,12 +49,12 @@ export const edgeMutations: Mutation[] = [
     caughtBy: severalAcquirersTest,
   },
   {
-    name: 'more fees are drawn than there are',
+    name: 'more fees are drawn than were earned',
     edits: [edit('src/entries/book.ts', 'if (spending.left === 0) return', 'if (spending.left >= 0) return')],
     caughtBy: 'test/e2e/operator-entries.test.ts',
   },
   {
-    name: 'a pay-in leaves the debt as it is',
+    name: 'a pay-in does not repay the debt',
     edits: [
       edit(
         'src/ledger/transfers.ts',
@@ -67,7 +70,7 @@ export const edgeMutations: Mutation[] = [
     caughtBy: 'src/reconciliation/run.test.ts',
   },
   {
-    name: 'of a field that appears twice the last value is taken',
+    name: 'the last value of a repeated field is used',
     edits: [
       edit(
         'src/http/json-body.ts',
@@ -78,12 +81,12 @@ export const edgeMutations: Mutation[] = [
     caughtBy: 'test/e2e/create-transaction-body.test.ts',
   },
   {
-    name: 'a number with more digits than a double holds is changed in silence',
+    name: 'a number with more digits than a double is changed silently',
     edits: [edit('src/http/json-body.ts', 'return toDigits(text) !== toDigits(String(Number(text)))', 'return !text')],
     caughtBy: 'test/e2e/create-transaction-body.test.ts',
   },
   {
-    name: 'the chain of the audit log does not hold the entry before',
+    name: 'the chain of the audit log does not include the previous entry',
     edits: [
       edit(
         'migrations/0029_audit_log_is_chained.sql',
@@ -99,7 +102,7 @@ export const edgeMutations: Mutation[] = [
     caughtBy: 'test/e2e/personal-data.test.ts',
   },
   {
-    name: 'what the acquirer confirms waits for a person',
+    name: 'a discrepancy that the acquirer’s data resolves waits for a person',
     edits: [edit('src/reconciliation/jobs.ts', 'await settleOpen(deps, { acquirer: acquirer.name, stopping })', '')],
     caughtBy: 'src/reconciliation/run.test.ts',
   },
@@ -111,7 +114,7 @@ export const edgeMutations: Mutation[] = [
     caughtBy: 'test/e2e/infraction-unannounced.test.ts',
   },
   {
-    name: 'a dispute that the acquirer canceled is taken for one whose status is unknown',
+    name: 'a dispute that the acquirer canceled has an unknown status',
     edits: [edit('src/acquirers/bacen/infraction.ts', "['cancelad', 'canceled']", "['cancelad', 'unknown']")],
     caughtBy: 'src/acquirers/bacen/money-out-answers.test.ts',
   },
@@ -159,7 +162,7 @@ export const edgeMutations: Mutation[] = [
     caughtBy: 'test/e2e/orphan-undo.test.ts',
   },
   {
-    name: 'what is blocked is released while a return of it is under way',
+    name: 'blocked money is released while its return is in process',
     edits: [
       edit(
         'src/transactions/infraction.ts',
@@ -170,7 +173,7 @@ export const edgeMutations: Mutation[] = [
     caughtBy: 'src/transactions/infraction-poll.test.ts',
   },
   {
-    name: 'a dispute is entered where its payment has left',
+    name: 'a dispute is entered although its payment was attributed elsewhere',
     edits: [
       edit(
         'src/transactions/infraction.ts',
@@ -181,7 +184,7 @@ export const edgeMutations: Mutation[] = [
     caughtBy: 'test/e2e/orphan-undo.test.ts',
   },
   {
-    name: 'a return that an operator has corrected is booked again once it is under MED',
+    name: 'a return that an operator has corrected is posted again once it is under MED',
     edits: [edit('src/transactions/returns.ts', ' - correctedOf({ payment, booked, refunds })', '')],
     caughtBy: 'test/e2e/infraction-unannounced.test.ts',
   },
@@ -191,7 +194,7 @@ export const edgeMutations: Mutation[] = [
     caughtBy: 'src/transactions/infraction-poll.test.ts',
   },
   {
-    name: 'an entry that cannot be read is passed over',
+    name: 'an entry that cannot be read is skipped',
     edits: [edit('src/reconciliation/run.ts', 'await keepUnreadable(deps, run, tally)', '')],
     caughtBy: 'src/reconciliation/run.test.ts',
   },
@@ -212,12 +215,12 @@ export const edgeMutations: Mutation[] = [
     caughtBy: 'src/transactions/check.test.ts',
   },
   {
-    name: 'a return that was refused for something that passes is not sent again',
+    name: 'a return that was refused for a temporary reason is not sent again',
     edits: [edit('src/suspense/send-back.ts', 'passingPausesMs[tries - 1]', 'passingPausesMs[99]')],
     caughtBy: 'test/e2e/surplus.test.ts',
   },
   {
-    name: 'whoever made a client secret approves what came through it',
+    name: 'the creator of a client secret approves requests made with it',
     edits: [
       edit('src/proposals/second-person.ts', 'if (secretsMadeBy.some((maker) => isSamePerson(maker, by)))', 'if (!by)'),
     ],

@@ -1,10 +1,10 @@
-/** A fault as somebody could make it: one or more places of the program, each a text that is there once, and what replaces it. */
+/** A bug that somebody could introduce: one or more unique texts of the program, with their replacements. */
 export type Mutation = { name: string; edits: Edit[]; caughtBy?: string }
 type Edit = { file: string; from: string; to: string }
 
 export const edit = (file: string, from: string, to: string): Edit => ({ file, from, to })
 
-/** What looks for a fault unless it names another test. */
+/** The test that must catch a mutation, unless the mutation names another one. */
 export const modelTest = 'test/model/model.test.ts'
 export const severalAcquirersTest = 'test/e2e/several-acquirers-money.test.ts'
 export const payoutsElsewhereTest = 'test/e2e/payouts-elsewhere.test.ts'

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeEach, expect, it } from 'vitest'
 import { type Mutation, modelTest } from './mutation.ts'
 import { mutations } from './mutations.ts'
 
-/** What the tests need of the tree. */
+/** The files that the tests need. */
 const copied = [
   'dashboard',
   'migrations',
@@ -24,9 +24,12 @@ const copied = [
   'tsconfig.json',
   'vitest.config.ts',
 ]
-/** The same every time: a fault that is caught today is caught tomorrow. */
+/** A fixed seed: a mutation that is caught today is caught tomorrow. */
 const seeds = { MODEL_SEED: '1', MODEL_RUNS: process.env.MUTATION_RUNS ?? '24', MODEL_STEPS: '250' }
-/** It only ends what hangs. It is no proof of a fault: the tests have limits of their own, and a slow machine is none. */
+/**
+ * Only ends tests that hang. Reaching it does not prove a catch: the tests have their own limits, and the machine may
+ * be slow.
+ */
 const runMaxMs = 1_800_000
 
 const table: string[] = []
@@ -57,7 +60,7 @@ async function plant({ edits }: Mutation): Promise<void> {
     const path = join(folder, file)
     const source = await readFile(path, 'utf8')
     expect(source.split(from), `${file} has "${from}" once`).toHaveLength(2)
-    // A function: a dollar in the text means nothing.
+    // A function, so that `$` in the text has no special meaning.
     await writeFile(
       path,
       source.replace(from, () => to),
@@ -65,7 +68,7 @@ async function plant({ edits }: Mutation): Promise<void> {
   }
 }
 
-/** What a test said when it failed, in a line; null when it passed. */
+/** The message of a failed test in one line. Null if it passed. */
 async function runTest(test: string): Promise<string | null> {
   const report = join(folder, 'report.json')
   const args = [
@@ -100,7 +103,7 @@ function readReport(text: string): Report {
   return JSON.parse(text)
 }
 
-/** The first sentence of a failure, without what differs from run to run. */
+/** The first sentence of a failure, without parts that differ from run to run. */
 function toLine(message: string): string {
   const [line = ''] = message.split('\n')
   const name = /^(?:Error: )*(?:MODEL_SEED=(\d+) MODEL_STEPS=\d+: )?(?:\w*Error: )*(.*)$/.exec(line)

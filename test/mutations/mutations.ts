@@ -1,7 +1,7 @@
 import { edgeMutations } from './edge-mutations.ts'
 import { edit, type Mutation, payoutsElsewhereTest, reconciliationTest, severalAcquirersTest } from './mutation.ts'
 
-/** Faults of the kinds that lose, make or move money twice. */
+/** Mutations that lose or create money, or move it twice. */
 export const mutations: Mutation[] = [
   {
     name: 'the fee is not reserved',
@@ -10,7 +10,7 @@ export const mutations: Mutation[] = [
     ],
   },
   {
-    name: 'a debt is not filled by what comes in',
+    name: 'incoming money does not repay a debt',
     edits: [edit('src/ledger/transfers.ts', 'amount: upTo(-balances.debt, amount) }', 'amount: 0 }')],
   },
   {
@@ -22,7 +22,7 @@ export const mutations: Mutation[] = [
     edits: [edit('src/ledger/store.ts', 'account for no key update', 'account')],
   },
   {
-    name: 'of payments that are posted together each sees the balances as they were before all of them',
+    name: 'payments that are posted together all see the balances from before the first of them',
     edits: [
       edit(
         'src/ledger/post.ts',
@@ -33,19 +33,19 @@ export const mutations: Mutation[] = [
     caughtBy: 'src/ledger/post.test.ts',
   },
   {
-    name: 'an overdraft is left to the database alone',
+    name: 'only the database checks for an overdraft',
     edits: [edit('src/ledger/post.ts', 'if (balances.available < 0) throw insufficientBalance()', '')],
   },
   {
-    name: 'the brake is ignored',
+    name: 'the payout freeze is ignored',
     edits: [edit('src/ledger/brake.ts', 'if ((await findEngagedBrake(db)) === null) return', 'if (db) return')],
   },
   {
-    name: 'the brake is not looked at again before a refund is sent',
+    name: 'the payout freeze is not checked again before a refund is sent',
     edits: [edit('src/transactions/refund-send.ts', 'await assertPayoutsAllowed(deps.db)', '')],
   },
   {
-    name: 'a payment is booked with the amount of the charge',
+    name: 'a payment is posted with the amount of the charge',
     edits: [
       edit(
         'src/transactions/settle.ts',
@@ -55,7 +55,7 @@ export const mutations: Mutation[] = [
     ],
   },
   {
-    name: 'a callback is believed without asking the acquirer',
+    name: 'a callback is trusted without a query to the acquirer',
     edits: [
       edit(
         'src/transactions/settle.ts',
@@ -89,7 +89,7 @@ export const mutations: Mutation[] = [
     edits: [edit('src/transactions/refund-send.ts', 'else await giveBack(', 'await giveBack(')],
   },
   {
-    name: 'an event may be posted twice, and the end of a refund is not looked at under the lock',
+    name: 'an event may be posted twice, and the state of a refund is not checked under the lock',
     edits: [
       edit(
         'migrations/0002_money_that_moves.sql',
@@ -106,7 +106,7 @@ export const mutations: Mutation[] = [
     ],
   },
   {
-    name: 'a contest blocks what is on its way to be refunded',
+    name: 'a dispute blocks money that is being refunded',
     edits: [
       edit(
         'src/transactions/infraction-steps.ts',
@@ -116,7 +116,7 @@ export const mutations: Mutation[] = [
     ],
   },
   {
-    name: 'a return under MED is booked as often as it is told of',
+    name: 'a return under MED is posted as often as it is reported',
     edits: [
       edit('src/transactions/returns.ts', 'sumOf(returns) - sumOf(underMed)', 'sumOf(returns) - 0 * sumOf(underMed)'),
     ],
@@ -132,12 +132,12 @@ export const mutations: Mutation[] = [
     ],
   },
   {
-    name: 'the refusal of a repeat counts, though the first request may be under way still',
+    name: 'the refusal of a repeat counts although the first request may still be in process',
     edits: [edit('src/acquirers/repeat.ts', 'now.getTime() - askedAt.getTime() < underWayMs', 'false')],
     caughtBy: 'test/e2e/inconsistent-psp.test.ts',
   },
   {
-    name: 'a refusal is final, though the same money was asked for again meanwhile',
+    name: 'a refusal is final although the same money was requested again in the meantime',
     edits: [
       edit('src/acquirers/repeat.ts', 'one?.getTime() === other?.getTime()', 'true || one === other'),
       edit('src/transactions/refund-store.ts', 'or asked_at = ${end.refusedRequest})', 'or true)'),
@@ -156,7 +156,7 @@ export const mutations: Mutation[] = [
     caughtBy: 'src/acquirers/dialects.test.ts',
   },
   {
-    name: 'the id that Sicoob gives a payout is not kept before it is confirmed',
+    name: 'the id that Sicoob gives a payout is not stored before the confirmation',
     edits: [
       edit(
         'src/withdrawals/send.ts',
@@ -167,12 +167,12 @@ export const mutations: Mutation[] = [
     caughtBy: payoutsElsewhereTest,
   },
   {
-    name: 'Inter is asked to pay out under another key at each try',
+    name: 'each request to Inter for a payout has another key',
     edits: [edit('src/acquirers/bacen/payout-inter.ts', 'toUuid(payoutId) },', 'crypto.randomUUID() },')],
     caughtBy: payoutsElsewhereTest,
   },
   {
-    name: 'the refusal of a repeat counts at Inter, though the first answer was lost',
+    name: 'the refusal of a repeat counts at Inter although the first answer was lost',
     edits: [
       edit(
         'src/acquirers/bacen/payout-inter.ts',
@@ -183,7 +183,7 @@ export const mutations: Mutation[] = [
     caughtBy: payoutsElsewhereTest,
   },
   {
-    name: 'the bank is asked to pay out before PROCESSING is committed',
+    name: 'the payout is sent to the bank before PROCESSING is committed',
     edits: [
       edit(
         'src/withdrawals/send.ts',
@@ -195,18 +195,18 @@ export const mutations: Mutation[] = [
     ],
   },
   {
-    name: 'a held duplicate is sent all the same',
+    name: 'a duplicate that is pending review is sent anyway',
     edits: [
       edit('src/withdrawals/create.ts', 'if (row.hold === null) await enqueueSend', 'await enqueueSend'),
       edit('src/withdrawals/send.ts', 'row.hold !== null || ', ''),
     ],
   },
   {
-    name: 'duplicates are not held',
+    name: 'duplicates are not reviewed',
     edits: [edit('src/withdrawals/limits.ts', 'if (windowMs > 0 &&', 'if (windowMs < 0 &&')],
   },
   {
-    name: 'the status is not looked at again under the lock when a payout is booked',
+    name: 'the status is not checked again under the lock when a payout is posted',
     edits: [
       edit(
         'src/withdrawals/settle.ts',
@@ -216,7 +216,7 @@ export const mutations: Mutation[] = [
     ],
   },
   {
-    name: 'what a receiver sent back in parts is booked in full each time',
+    name: 'each partial return of a payout is posted in full',
     edits: [edit('src/withdrawals/settle.ts', 'amount - (await sumReturned(tx, row))', 'amount')],
   },
   {
@@ -230,12 +230,12 @@ export const mutations: Mutation[] = [
     ],
   },
   {
-    name: 'a second payment is sent back under another id at each try',
+    name: 'a duplicate payment is returned under another id at each try',
     edits: [edit('src/suspense/send-back.ts', 'refundId: toTxid(returnId)', 'refundId: toTxid(crypto.randomUUID())')],
     caughtBy: 'test/e2e/surplus.test.ts',
   },
   {
-    name: 'a held payment counts as refused when the acquirer does not answer',
+    name: 'the return of a payment in suspense counts as refused when the acquirer does not answer',
     edits: [
       edit(
         'src/suspense/send-back.ts',
@@ -246,17 +246,17 @@ export const mutations: Mutation[] = [
     caughtBy: 'test/e2e/surplus.test.ts',
   },
   {
-    name: 'a matched payment stays in suspense as well',
+    name: 'an attributed payment stays in suspense as well',
     edits: [edit('src/transactions/settle.ts', 'postAll(tx, [...matched, ...payments])', 'postAll(tx, payments)')],
     caughtBy: 'test/e2e/orphan-undo.test.ts',
   },
   {
-    name: 'an undone match leaves the fee where it is',
+    name: 'a reversed attribution does not return the fee',
     edits: [edit('src/orphans/undo.ts', 'paidUndone(amount, row.fee_amount ?? 0,', 'paidUndone(amount, 0,')],
     caughtBy: 'test/e2e/orphan-undo.test.ts',
   },
   {
-    name: 'a second payment of a transaction that is not booked yet counts as the first',
+    name: 'a duplicate payment of a transaction that is not posted yet counts as the first',
     edits: [edit('src/reconciliation/compare.ts', 'owner.isPaid || pair.isLater', 'owner.isPaid')],
     caughtBy: reconciliationTest,
   },
@@ -266,7 +266,7 @@ export const mutations: Mutation[] = [
     caughtBy: reconciliationTest,
   },
   {
-    name: 'what was corrected is found again',
+    name: 'a corrected discrepancy is found again',
     edits: [
       edit(
         'src/reconciliation/compare.ts',
@@ -277,22 +277,22 @@ export const mutations: Mutation[] = [
     caughtBy: reconciliationTest,
   },
   {
-    name: 'what the books alone have lies in no window',
+    name: 'records that only the ledger has are in no window',
     edits: [edit('src/reconciliation/compare.ts', 'return [there?.at, here?.at].some(', 'return [there?.at].some(')],
     caughtBy: reconciliationTest,
   },
   {
-    name: 'midnight is nearer than it was agreed to be',
+    name: 'the tolerance around midnight is shorter than documented',
     edits: [edit('src/reconciliation/compare.ts', 'export const cutOffMs = 10 *', 'export const cutOffMs = 5 *')],
     caughtBy: reconciliationTest,
   },
   {
-    name: 'a correction that nobody has confirmed is not looked for',
+    name: 'a correction that nobody confirmed is not detected',
     edits: [edit('src/reconciliation/verify-store.ts', 'expected full join posted', 'expected left join posted')],
     caughtBy: reconciliationTest,
   },
   {
-    name: 'what a list leaves out counts as missing without being asked for',
+    name: 'a record that a list omits counts as missing without a query',
     edits: [
       edit(
         'src/reconciliation/run.ts',
@@ -303,7 +303,7 @@ export const mutations: Mutation[] = [
     caughtBy: 'src/reconciliation/run.test.ts',
   },
   {
-    name: 'a list that breaks off counts as the whole',
+    name: 'an interrupted list counts as complete',
     edits: [
       edit(
         'src/reconciliation/listing.ts',
@@ -319,7 +319,7 @@ export const mutations: Mutation[] = [
     caughtBy: 'src/reconciliation/run.test.ts',
   },
   {
-    name: 'money that left unknown stops nothing',
+    name: 'an unknown outgoing payment does not freeze payouts',
     edits: [edit('src/reconciliation/save.ts', '  if (alarm)\n', '  if (!alarm && alarm)\n')],
     caughtBy: 'src/reconciliation/run.test.ts',
   },
@@ -329,12 +329,12 @@ export const mutations: Mutation[] = [
     caughtBy: 'src/lib/brasilia.test.ts',
   },
   {
-    name: 'refunds go to who gave the code, not to who holds the money',
+    name: 'refunds go to the acquirer of the code, not to the one that holds the money',
     edits: [edit('src/transactions/settle.ts', 'if (row.acquirer === acquirer) return {}', 'if (acquirer) return {}')],
     caughtBy: severalAcquirersTest,
   },
   {
-    name: 'a code expires when one of the acquirers that were asked says that it is unpaid',
+    name: 'a code expires when only one of the asked acquirers says that it is unpaid',
     edits: [
       edit(
         'src/transactions/settle.ts',
@@ -345,7 +345,7 @@ export const mutations: Mutation[] = [
     caughtBy: severalAcquirersTest,
   },
   {
-    name: 'an acquirer is believed about a charge that it was not asked for',
+    name: 'an acquirer is trusted about a charge that it was not asked for',
     edits: [
       edit(
         'src/transactions/settle.ts',
@@ -356,7 +356,7 @@ export const mutations: Mutation[] = [
     caughtBy: severalAcquirersTest,
   },
   {
-    name: 'a second payment stays',
+    name: 'a duplicate payment is not returned',
     edits: [edit('src/transactions/settle.ts', 'await holdSurplus(deps, confirmed)', '')],
     caughtBy: severalAcquirersTest,
   },
@@ -366,7 +366,7 @@ export const mutations: Mutation[] = [
     caughtBy: 'test/e2e/listed-twice.test.ts',
   },
   {
-    name: 'a correction is posted of what is right by now',
+    name: 'a correction is posted for a discrepancy that no longer exists',
     edits: [edit('src/reconciliation/decide.ts', 'return await assertStillDiffers(deps, difference)', 'return')],
     caughtBy: 'src/reconciliation/run.test.ts',
   },

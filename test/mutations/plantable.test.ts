@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
 import { mutations } from './mutations.ts'
 
-// Planting and finding them takes minutes (`npm run mutations`). That each still has its place in the code takes none.
+// Running the mutations takes minutes (`npm run mutations`). Checking that each still applies to the code takes none.
 it.each(mutations)('can be planted: $name', async ({ edits, caughtBy }) => {
   for (const { file, from } of edits) {
     const source = await readFile(file, 'utf8')
