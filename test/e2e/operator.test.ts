@@ -165,7 +165,7 @@ describe('guiche transaction explain', () => {
 })
 
 describe('guiche ledger', () => {
-  it('says that the ledger agrees, and its totals', async () => {
+  it('says that the ledger is consistent, and its size', async () => {
     await pay(100)
     expect(await cli.read(['ledger', 'verify'])).toMatch(/^the ledger is consistent: \d+ transfers of 1 merchant\n$/)
     expect(await cli.runJson(['ledger', 'verify'])).toMatchObject({
