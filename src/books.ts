@@ -65,7 +65,8 @@ const verifiedSetting = 'books_verified'
 
 /**
  * Finds every inconsistency in the ledger; an empty list when there is none. It has no time limit.
- * | @throws when `stopping` is aborted meanwhile: at once, in the middle of a statement
+ *
+ * @throws when `stopping` is aborted meanwhile: at once, in the middle of a statement
  */
 export async function findBreaches(db: Db, stopping?: AbortSignal): Promise<Breach[]> {
   return await workLong(db, { stopping, readOnly: true }, async (tx) => {

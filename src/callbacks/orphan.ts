@@ -37,7 +37,8 @@ export type Orphan = 'held' | 'settled' | 'early' | 'unconfirmed'
 /**
  * Looks up a payment that seems to belong to no transaction: asks the acquirer, and places it in suspense if it was
  * received and belongs to none. Safe to repeat.
- * | @throws {AcquirerUnavailable} when the acquirer cannot be asked
+ *
+ * @throws {AcquirerUnavailable} when the acquirer cannot be asked
  */
 export async function findOutOfOrphan(deps: SettleDeps, told: Told): Promise<Orphan> {
   // Not a received payment: a returned payout has the id of a return, and its withdrawal handles it.

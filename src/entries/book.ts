@@ -43,8 +43,9 @@ type Deps = { db: Db; clock: Clock }
 /**
  * Posts an entry of the operator: the row and its transfers, in one commit and once for each key. The money itself
  * was or is moved at the PSP: an entry sends nothing.
- * | @throws {AppError} `idempotency_key_reused`; `entry_not_possible` or `insufficient_balance` when the accounts
- * cannot cover it: nothing is posted then
+ *
+ * @throws {AppError} `idempotency_key_reused`; `entry_not_possible` or `insufficient_balance` when the accounts
+ *   cannot cover it: nothing is posted then
  */
 export async function bookEntry({ db, clock }: Deps, input: NewEntry): Promise<BookedEntry> {
   return await db.transaction(async (tx) => await book(tx, toRow(input, clock.now())))
@@ -53,7 +54,8 @@ export async function bookEntry({ db, clock }: Deps, input: NewEntry): Promise<B
 /**
  * Returns the transfers that {@link bookEntry} would post now. The entry is posted and rolled back, so that a preview
  * cannot differ from the posting.
- * | @throws {AppError} what `bookEntry` throws
+ *
+ * @throws {AppError} what `bookEntry` throws
  */
 export async function previewEntry({ db, clock }: Deps, input: NewEntry): Promise<PostedTransfer[]> {
   const preview = new Preview()

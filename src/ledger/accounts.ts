@@ -1,12 +1,13 @@
 /**
  * A merchant's accounts. A balance is credits minus debits, and a merchant's balances add up to zero.
- * | - available: what the merchant may withdraw or refund
+ *
+ * - available: what the merchant may withdraw or refund
  * - reserved: set aside for refunds and withdrawals in progress
  * - blocked: set aside while a payment is disputed (MED)
  * - fees: what the operator has earned from the merchant
  * - suspense: received, but not attributed to a transaction
  * - acquirer:<name>: negative, what that acquirer holds for all of these (clearing account). There is one for each
- * acquirer that has held something.
+ *   acquirer that has held something.
  * - debt: negative, what the merchant owes, because the money of a disputed payment had already been spent
  */
 export const fixedAccounts = ['available', 'reserved', 'blocked', 'fees', 'suspense', 'debt'] as const

@@ -5,8 +5,9 @@ import { findEngagedBrake, insertBrake, releaseBrakes } from './store.ts'
 
 /**
  * Called before money is sent: when a withdrawal or a refund is requested, and again before it is sent.
- * | @throws {AppError} `payouts_stopped` while a payout freeze is active: the ledger is known to be inconsistent and
- * no operator has released the freeze
+ *
+ * @throws {AppError} `payouts_stopped` while a payout freeze is active: the ledger is known to be inconsistent and
+ *   no operator has released the freeze
  */
 export async function assertPayoutsAllowed(db: Db | Tx): Promise<void> {
   if ((await findEngagedBrake(db)) === null) return

@@ -13,7 +13,7 @@ export async function findHeld(db: Db | Tx): Promise<Map<string, number>> {
   )
 }
 
-/** What each acquirer holds, minus withdrawals to be sent or in progress. */
+/** The part that may still be sent: what each acquirer holds, minus withdrawals to be sent or in progress. */
 export async function findFree(tx: Tx): Promise<Map<string, number>> {
   return toMap(
     await tx.query<{ account: string; cents: number }>(sql`

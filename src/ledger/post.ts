@@ -25,7 +25,8 @@ export type Posting = {
 /**
  * Posts one business event: locks the merchant's accounts, then writes the transfers and the balances, in the
  * caller's commit. Call it last in a transaction, after the locks on records: everyone locks in that order.
- * | @throws {AppError} `insufficient_balance` when an account that must not be negative would be
+ *
+ * @throws {AppError} `insufficient_balance` when an account that must not be negative would be
  */
 export async function post(tx: Tx, posting: Posting): Promise<void> {
   await postAll(tx, [posting])
@@ -35,8 +36,9 @@ export async function post(tx: Tx, posting: Posting): Promise<void> {
  * Posts any number of events in their order, for many merchants: the accounts of all are locked in one order, and the
  * running balances of each merchant are computed in memory. A merchant with many payments is locked once for all of
  * them.
- * | @throws {AppError} `insufficient_balance` when an account that must not be negative would be; nothing is posted
- * then
+ *
+ * @throws {AppError} `insufficient_balance` when an account that must not be negative would be; nothing is posted
+ *   then
  */
 export async function postAll(tx: Tx, postings: Posting[]): Promise<void> {
   if (postings.length === 0) return

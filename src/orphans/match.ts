@@ -22,7 +22,8 @@ export type MatchDeps = {
 /**
  * Attributes a payment in suspense to a transaction: in one commit it leaves suspense and is recorded like any
  * payment, with its fee, history and event. A transaction whose code has expired accepts it as well.
- * | @throws {AppError} `not_found`, or `suspense_not_possible` with the reason
+ *
+ * @throws {AppError} `not_found`, or `suspense_not_possible` with the reason
  */
 export async function matchPayment(
   { db, settlement, wakeDeliveries }: MatchDeps,
@@ -64,7 +65,8 @@ export const attributionProposal: ProposalKind = {
 
 /**
  * Proposes an attribution for another person to approve, after checking that it is possible.
- * | @throws {AppError} `not_found`, `suspense_not_possible`, `proposal_not_possible`
+ *
+ * @throws {AppError} `not_found`, `suspense_not_possible`, `proposal_not_possible`
  */
 export async function proposeMatch(
   { db, clock }: { db: Db; clock: Clock },
@@ -89,7 +91,8 @@ export function hasMatched(done: unknown): boolean {
 
 /**
  * Reads a payment in suspense and a transaction that it may be attributed to, in their current state.
- * | @throws {AppError} `not_found`, or `suspense_not_possible` with the reason
+ *
+ * @throws {AppError} `not_found`, or `suspense_not_possible` with the reason
  */
 export async function findMatchable(
   db: Db,

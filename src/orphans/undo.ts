@@ -24,7 +24,8 @@ export type UndoDeps = { db: Db; clock: Clock; wakeDeliveries: () => void }
  * Reverses an attribution (docs/decisions/0011): in one commit the payment is in suspense again, and its transaction
  * is REFUNDED by a refund whose money went to suspense. The fee is returned; what the merchant has spent of the
  * payment becomes a debt.
- * | @throws {AppError} `not_found`, or `suspense_not_possible` with the reason
+ *
+ * @throws {AppError} `not_found`, or `suspense_not_possible` with the reason
  */
 export async function undoMatch(
   { db, clock, wakeDeliveries }: UndoDeps,

@@ -29,8 +29,9 @@ type Decision = { id: string; by: string }
 
 /**
  * A second person approves: what was proposed is done in the same commit.
- * | @throws {AppError} `not_found`; `proposal_not_possible` when it is not open, or they are not a second person; and
- * whatever carrying it out throws
+ *
+ * @throws {AppError} `not_found`; `proposal_not_possible` when it is not open, or they are not a second person; and
+ *   whatever carrying it out throws
  */
 export async function approveProposal(
   deps: CarryOutDeps,
@@ -70,7 +71,8 @@ export async function approveProposal(
 
 /**
  * Rejects a proposal: for anyone who could approve it, and for its proposer.
- * | @throws {AppError} `not_found`, `proposal_not_possible`
+ *
+ * @throws {AppError} `not_found`, `proposal_not_possible`
  */
 export async function rejectProposal(
   { db, clock }: { db: Db; clock: Clock },

@@ -21,7 +21,8 @@ export type NewProposal = {
 /**
  * Stores an action that needs a second person until one approves it, and records who proposed it. A person's new
  * proposal replaces their earlier one.
- * | @throws {AppError} `proposal_not_possible` while somebody else's proposal about the same record is open
+ *
+ * @throws {AppError} `proposal_not_possible` while somebody else's proposal about the same record is open
  */
 export async function propose(
   tx: Tx,

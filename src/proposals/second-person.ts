@@ -22,7 +22,8 @@ export type Obstacle = {
  * Checks whether the second person of a request is really another person. On the command line only one's own requests
  * are refused: whoever has the command line has the database as well, and it is the way out when no other person is
  * left.
- * | @param by who would approve, as the audit log names people
+ *
+ * @param by who would approve, as the audit log names people
  * @param command the command to run instead on the command line
  */
 export async function findObstacle(

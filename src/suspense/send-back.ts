@@ -41,7 +41,8 @@ export type SendBackDeps = { db: Db; clock: Clock; acquirers: Acquirers; log: Lo
 /**
  * Starts the return of a payment in suspense to its payer, as much of it as is still there: one commit sets it to
  * `returning` and enqueues the job that sends it.
- * | @throws {AppError} `not_found`, `suspense_not_possible` with the reason, `payouts_stopped`
+ *
+ * @throws {AppError} `not_found`, `suspense_not_possible` with the reason, `payouts_stopped`
  */
 export async function returnHeld(deps: Pick<SendBackDeps, 'db' | 'clock'>, id: string): Promise<SuspenseRow> {
   const found = await findSuspense(deps.db, id)

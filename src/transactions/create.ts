@@ -51,8 +51,9 @@ export type Created = { row: NewTransaction | TransactionRow; view: TransactionC
 /**
  * Creates a transaction: requests a charge from an acquirer under our own txid, then commits row, history and event
  * together.
- * | @throws {AppError} `idempotency_key_reused`, `acquirer_refused`, or `acquirer_unavailable` when the outcome is
- * not known yet
+ *
+ * @throws {AppError} `idempotency_key_reused`, `acquirer_refused`, or `acquirer_unavailable` when the outcome is
+ *   not known yet
  */
 export async function createTransaction(
   deps: CreateDeps,

@@ -27,7 +27,8 @@ export type InfractionDeps = { db: Db; clock: Clock; wakeDeliveries: () => void 
 
 /**
  * Records a dispute (MED) that the operator learned of, and blocks the payment or the given part of it.
- * | @throws {AppError} `not_found`, or `infraction_not_possible` with the reason
+ *
+ * @throws {AppError} `not_found`, or `infraction_not_possible` with the reason
  */
 export async function openInfraction(
   deps: InfractionDeps,
@@ -68,7 +69,8 @@ export type Decision = {
  * Records what the operator, or the bank that it asked, decided about an open dispute. An accepted dispute stays
  * blocked until the acquirer reports the return; a rejected one is released. `reject` also ends an accepted dispute
  * that was returned in part: nothing more is returned.
- * | @throws {AppError} `not_found`, or `infraction_not_possible` with the reason
+ *
+ * @throws {AppError} `not_found`, or `infraction_not_possible` with the reason
  */
 export async function decideInfraction(
   deps: InfractionDeps,
@@ -238,8 +240,8 @@ async function refresh(
 }
 
 /**
- * The amount that the acquirer reports, as far as it is there; never less than before, because nothing is released
- * until the dispute is over.
+ * The amount that the acquirer reports, as far as that much is left; never less than before, because nothing is
+ * released until the dispute is over.
  */
 async function disputedAmount(
   tx: Tx,

@@ -167,7 +167,8 @@ async function settle(deps: SettleDeps, payload: SettlePayload): Promise<void> {
 /**
  * Settles a payment of an acquirer's list. The acquirer may not return it individually yet, and by the time it does
  * the payment may be out of the list's range: it must not count as unpaid.
- * | @throws {AcquirerUnavailable} when it cannot be confirmed now
+ *
+ * @throws {AcquirerUnavailable} when it cannot be confirmed now
  */
 export async function settleListedPayment(deps: SettleDeps, payload: SettlePayload): Promise<void> {
   if ((await settleTransaction(deps, payload)) === 'unpaid') throw new ListedOnly()

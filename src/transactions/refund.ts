@@ -49,8 +49,9 @@ const failuresMax = [
 /**
  * Accepts a refund of what is left or of a part of it. One commit holds the refund, the status PROCESSING_REFUND, the
  * reserved amount and fee, and the job that sends it.
- * | @throws {AppError} `not_found`, `refund_not_possible`, `insufficient_balance`, `idempotency_key_reused`,
- * `payouts_stopped`
+ *
+ * @throws {AppError} `not_found`, `refund_not_possible`, `insufficient_balance`, `idempotency_key_reused`,
+ *   `payouts_stopped`
  */
 export async function refundTransaction(
   deps: RefundDeps,
@@ -83,7 +84,8 @@ export async function refundTransaction(
 /**
  * Only the account that received the money can send it back, and the configuration may no longer contain that
  * account.
- * | @throws {AppError} `refund_not_possible`
+ *
+ * @throws {AppError} `refund_not_possible`
  */
 export function assertIsConfigured(acquirers: Pick<Acquirers, 'get'>, { acquirer }: { acquirer: string }): void {
   if (acquirers.get(acquirer)) return
@@ -96,7 +98,8 @@ type Refundable = Pick<LockedTransaction, 'status' | 'payment_date' | 'amount_pa
 
 /**
  * Returns the amount that can be refunded now; what is left when the request names no amount.
- * | @throws {AppError} `refund_not_possible`, `rate_limited`
+ *
+ * @throws {AppError} `refund_not_possible`, `rate_limited`
  */
 export function checkRefundable(row: Refundable, refunds: RefundRow[], amount: number | undefined, now: Date): number {
   // After a lost dispute of a part, the rest can be refunded.

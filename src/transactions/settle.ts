@@ -75,8 +75,9 @@ export type Told = { acquirer: string; endToEndId: string }
 /**
  * Asks whether a transaction was paid and, if so, makes it PAID: status, history, event and ledger in one commit.
  * Safe to call any number of times: a payment is recorded once.
- * | @param told which acquirer to ask, and for which payment. It is fetched individually, because some PSPs do not
- * list payments in their charges. Without it, every acquirer that may have a charge is asked.
+ *
+ * @param told which acquirer to ask, and for which payment. It is fetched individually, because some PSPs do not
+ *   list payments in their charges. Without it, every acquirer that may have a charge is asked.
  * @throws {AcquirerUnavailable} when the outcome is not known
  */
 export async function settleTransaction(

@@ -1,8 +1,8 @@
 import type { Load } from './queue-store.ts'
 
 /**
- * Most concurrent requests to one receiver: enough for 1,600 deliveries a second at 20 ms each, the response time of
- * a fully loaded receiver.
+ * Most concurrent requests to one receiver: enough for 1,600 deliveries a second at 20 ms each, the time of one
+ * delivery under full load.
  */
 export const perReceiverMax = 32
 

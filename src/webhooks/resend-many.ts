@@ -23,7 +23,8 @@ export async function previewResend(db: Db, period: Period): Promise<ResendPrevi
 /**
  * Delivers the events of a period again, once per `resendId` even if it is called several times. Each is due now with
  * its own schedule; events of one record keep their order. The caller then wakes the worker.
- * | @throws {AppError} `validation_failed` when there are more than {@link resendMax}
+ *
+ * @throws {AppError} `validation_failed` when there are more than {@link resendMax}
  */
 export async function resendMany(
   db: Db,

@@ -10,9 +10,10 @@ import { findOwner, lockWithdrawal, type WithdrawalRow } from './store.ts'
 /**
  * The operator approves a withdrawal that is pending review, whatever the reason: it is sent. The approver must be a
  * second person: neither the requester, nor whoever created the client secret or the account that the request used.
- * | @param by who approves, as the audit log names people
+ *
+ * @param by who approves, as the audit log names people
  * @throws {AppError} `not_found`, or `withdrawal_not_possible` when it is not pending review, or the request came
- * from the same person
+ *   from the same person
  */
 export async function approveWithdrawal(
   deps: { db: Db; clock: Clock },

@@ -7,7 +7,8 @@ import { lockWithdrawal, type WithdrawalRow } from './store.ts'
 /**
  * Cancels a withdrawal that was not sent, and returns amount and fee. A repeated request, for example after a lost
  * response, gets the same response.
- * | @throws {AppError} `not_found`, or `withdrawal_not_possible` once it is PROCESSING or settled
+ *
+ * @throws {AppError} `not_found`, or `withdrawal_not_possible` once it is PROCESSING or settled
  */
 export async function cancelWithdrawal(
   deps: { db: Db; clock: Clock; wakeDeliveries: () => void },

@@ -18,7 +18,8 @@ export const limitsProposal: ProposalKind = {
 /**
  * Changes some of a merchant's limits. Stricter ones apply at once; looser ones wait for a second person. The commit
  * records both.
- * | @throws {AppError} `proposal_not_possible` while somebody else's proposal about this merchant's limits is open
+ *
+ * @throws {AppError} `proposal_not_possible` while somebody else's proposal about this merchant's limits is open
  */
 export async function changeLimits(
   { db, clock }: { db: Db; clock: Clock },

@@ -47,7 +47,8 @@ export type Looked = Booked | 'missing'
  * Handles a callback about a withdrawal. A callback is a hint, never proof, so the acquirer is queried. If the query
  * shows nothing new of a sent withdrawal, the callback may be about a return that is not visible yet: it is checked
  * again soon.
- * | @throws {AcquirerUnavailable} when it cannot be asked
+ *
+ * @throws {AcquirerUnavailable} when it cannot be asked
  */
 export async function settleToldWithdrawal(
   deps: SettleWithdrawalDeps,

@@ -37,8 +37,9 @@ export type CreatedWithdrawal = { row: WithdrawalRow; isReplay: boolean }
 /**
  * Creates a withdrawal: the row, the reserved amount and fee, and the job that sends it, in one commit. Nothing is
  * sent before that commit. A withdrawal that is pending review gets its job when the review ends.
- * | @throws {AppError} `idempotency_key_reused`, `payouts_stopped`, `withdrawal_not_possible` or
- * `insufficient_balance`: nothing is stored
+ *
+ * @throws {AppError} `idempotency_key_reused`, `payouts_stopped`, `withdrawal_not_possible` or
+ *   `insufficient_balance`: nothing is stored
  */
 export async function createWithdrawal(
   deps: CreateWithdrawalDeps,

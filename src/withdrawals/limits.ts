@@ -47,7 +47,8 @@ export type WithdrawalToJudge = {
 /**
  * Checks a withdrawal against the merchant's limits, and returns the reason for a review, or null. The sums are right
  * only while the merchant's accounts are locked, so that no other withdrawal is created at the same time.
- * | @throws {AppError} `withdrawal_not_possible`, naming every limit that it exceeds
+ *
+ * @throws {AppError} `withdrawal_not_possible`, naming every limit that it exceeds
  */
 export async function judgeWithdrawal(tx: Tx, withdrawal: WithdrawalToJudge): Promise<WithdrawalHold | null> {
   const { merchantId, amount, pixKey, requestedBy, now } = withdrawal

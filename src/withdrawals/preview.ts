@@ -20,7 +20,8 @@ export type WithdrawalPreview = {
 /**
  * What would happen to a withdrawal if it were requested now. It only reads, and promises nothing: others may be
  * requested meanwhile.
- * | @throws {AppError} `withdrawal_not_possible`, naming every limit that it exceeds; `payouts_stopped`
+ *
+ * @throws {AppError} `withdrawal_not_possible`, naming every limit that it exceeds; `payouts_stopped`
  */
 export async function previewWithdrawal(
   { db, clock }: { db: Db; clock: Clock },

@@ -8,7 +8,8 @@ import { findOwner, lockWithdrawal, type WithdrawalRow } from './store.ts'
 /**
  * The operator rejects a withdrawal that was not sent, pending review or not: amount and fee are returned, and the
  * merchant sees the reason.
- * | @throws {AppError} `not_found`, or `withdrawal_not_possible` once it is PROCESSING or settled
+ *
+ * @throws {AppError} `not_found`, or `withdrawal_not_possible` once it is PROCESSING or settled
  */
 export async function rejectWithdrawal(
   deps: { db: Db; clock: Clock },

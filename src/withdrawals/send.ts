@@ -52,8 +52,9 @@ type Refused = Extract<MoneyOut, { outcome: 'refused' }>
 /**
  * Asks the acquirer to send a PROCESSING withdrawal, under our own id. An unknown outcome is not recorded: it is
  * looked up later.
- * | @param weigh decides whether a refusal is certain: that of a first request is, unless the request was repeated
- * meanwhile
+ *
+ * @param weigh decides whether a refusal is certain: that of a first request is, unless the request was repeated
+ *   meanwhile
  */
 async function askToSend(
   deps: SettleWithdrawalDeps,

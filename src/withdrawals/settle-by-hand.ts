@@ -46,9 +46,10 @@ export const settlementProposal: ProposalKind = {
 /**
  * Proposes the outcome of a payout whose response was lost at a PSP that cannot be queried (Banco Inter). Nothing
  * changes until another person has approved it.
- * | @param by who proposes, as the audit log names people
+ *
+ * @param by who proposes, as the audit log names people
  * @throws {AppError} `not_found`, or `withdrawal_not_possible` while the service may still determine the outcome
- * automatically, or when the endToEndId cannot be that of this withdrawal
+ *   automatically, or when the endToEndId cannot be that of this withdrawal
  */
 export async function proposeSettlement(
   { db, clock }: { db: Db; clock: Clock },

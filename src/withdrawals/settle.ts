@@ -26,7 +26,8 @@ const canHaveLeft: ReadonlySet<WithdrawalStatus> = new Set(['PROCESSED', 'REFUND
 /**
  * Records the acquirer's answer about a payout: status, history, ledger and event in one commit. Safe to repeat and
  * to run concurrently: each outcome is recorded once.
- * | @param isOutdated whether the answer no longer applies to the withdrawal in its current state
+ *
+ * @param isOutdated whether the answer no longer applies to the withdrawal in its current state
  */
 export async function book(
   deps: SettleWithdrawalDeps,
