@@ -4,33 +4,33 @@ import { generate, seesUsage } from './processes.ts'
 import type { Server } from './servers.ts'
 import { type Merchant, type Service, usageOfService } from './service.ts'
 
-/** What every case is given. */
+/** The inputs of every case. */
 export type Bench = {
   card: Card
   isFull: boolean
-  /** Each thing is measured so often, in turn with what it is compared to: the machine does not stay the same. */
+  /** Number of measurements, alternating with what is compared: the machine's speed changes over time. */
   rounds: number
-  /** Of one measurement. */
+  /** Duration of one measurement. */
   seconds: number
-  /** Of the service. */
+  /** The number of the service's processes. */
   processes: number
   service: Service
   merchants: Merchant[]
   hello: Server
-  /** Empty with --no-peers. */
+  /** Competitors. Empty with --no-peers. */
   peers: Server[]
-  /** Tells the person who waits. */
+  /** Prints progress for the person who waits. */
   say(text: string): void
 }
 
 export type Measured = Report & { guicheMicros: number; postgresMicros: number }
 
-/** Runs a job against the service, and sees what it cost in processor time. */
+/** Runs a job against the service, and measures its processor time. */
 export async function measure(service: Service, job: Job): Promise<Measured> {
   const before = usageOfService(service)
   const report = await generate(job)
   const after = usageOfService(service)
-  // Warm-up is work too.
+  // Warm-up uses processor time too.
   const requests = report.count * (1 + job.warmUpSeconds / report.seconds)
   return {
     ...report,
@@ -39,7 +39,7 @@ export async function measure(service: Service, job: Job): Promise<Measured> {
   }
 }
 
-/** Rates, with latencies and, where they were seen, costs. */
+/** Rates, with latencies and, if available, processor time. */
 export function toRow(name: string, reports: (Report | Measured)[], note?: string): Row {
   const errors = toErrors(reports)
   const measured = reports.filter((report): report is Measured => 'guicheMicros' in report)

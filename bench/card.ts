@@ -7,7 +7,7 @@ export type Series = number[]
 
 export type Row = {
   name: string
-  /** Operations per second, or whatever `unit` says. */
+  /** Operations per second, unless `unit` says otherwise. */
   values: Series
   unit: string
   p50Ms?: Series
@@ -24,9 +24,9 @@ type Target = { name: string; kind: 'at least' | 'at most'; wanted: number; seen
 export type Card = {
   section(title: string, text: string): void
   row(row: Row): void
-  /** Compares with what the case must show. A figure that falls short is shown, and fails nothing. */
+  /** Compares with the case's target. A missed target is shown, and fails nothing. */
   target(target: Target): void
-  /** What could not be measured, and why. */
+  /** A measurement that was not possible, and why. */
   skip(name: string, reason: string): void
   toMarkdown(): string
 }
@@ -86,7 +86,7 @@ function toTable(rows: Row[]): string[] {
     { title: 'µs load', cell: ({ loadMicros }) => loadMicros && toNumber(median(loadMicros)) },
     { title: 'note', cell: (row) => row.note },
   ]
-  // A column in which nothing stands is left out.
+  // An empty column is left out.
   const used = columns.filter(({ cell }) => rows.some((row) => cell(row)))
   const line = (cells: string[]) => `| ${cells.join(' | ')} |`
   return [
@@ -107,7 +107,7 @@ export function toMs(report: Pick<Report, 'latency'>, percent: number): number {
   return percentile(report.latency, percent) / 1000
 }
 
-/** Errors of a run, in words; a run with errors is marked by them. */
+/** Errors of a run as text. They mark the run's row. */
 export function toErrors(reports: Pick<Report, 'errors'>[]): string | undefined {
   const sums = new Map<string, number>()
   for (const { errors } of reports)

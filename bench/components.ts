@@ -1,4 +1,4 @@
-/** A CPU profile as V8 writes it, as far as it is read here. */
+/** The fields of a V8 CPU profile that are read here. */
 export type CpuProfile = { nodes: ProfileNode[]; samples: number[]; timeDeltas: number[] }
 type ProfileNode = {
   id: number
@@ -7,8 +7,8 @@ type ProfileNode = {
 }
 
 /**
- * What a call belongs to, by where its function stands. The first rule that knows a frame counts, from the innermost frame
- * outwards; Node's own code belongs to whoever called it.
+ * The component of a call, by the place of its function. The first rule that matches a frame counts, from the innermost
+ * frame outwards. Node's own code belongs to its caller.
  */
 const rules: [component: string, place: RegExp][] = [
   ['QR code and PNG', /\/src\/pix\/(?:qr|png|reed)/],
@@ -40,7 +40,7 @@ const special = new Map([
   ['(idle)', 'idle'],
 ])
 
-/** Microseconds of self time by component and, within it, by function: `file:line name`. Without the time in which nothing ran. */
+/** Microseconds of self time by component and, within it, by function: `file:line name`. Idle time is left out. */
 export function byComponent(profile: CpuProfile): Map<string, { micros: number; functions: Map<string, number> }> {
   const nodes = new Map(profile.nodes.map((node) => [node.id, node]))
   const parents = new Map(profile.nodes.flatMap((node) => (node.children ?? []).map((child) => [child, node] as const)))

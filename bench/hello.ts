@@ -1,6 +1,6 @@
 import fastify from 'fastify'
 
-// The least that a Fastify server can do: an address that says hello, and one that gives back the JSON it was sent.
+// The minimum of a Fastify server: a route that says hello, and one that returns the JSON it received.
 const app = fastify()
 app.get('/hello', async () => ({ hello: 'world' }))
 app.post('/echo', async (request) => request.body)

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { arch, cpus, release, totalmem, type } from 'node:os'
 import { packageFolder } from '../src/db/migrate.ts'
 
-/** What the figures were measured on, and of which commit. */
+/** The machine of the measurements, and the commit. */
 export function describeMachine(startedAt: Date): string {
   const [cpu] = cpus()
   const minutes = ((Date.now() - startedAt.getTime()) / 60_000).toFixed(1)

@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(async () => await rm(build, { recursive: true, force: true }))
 
-// No figure is looked at: they say something on a machine that does nothing else.
+// The figures are not checked: they are meaningful only on an idle machine.
 it('runs a case against a service of its own, and prints a card without errors', async () => {
   const args = ['--only', 'create', '--no-peers', '--rounds', '1', '--seconds', '0.3']
   const { stdout } = await promisify(execFile)(process.execPath, [join(build, 'bench/main.js'), ...args])

@@ -20,7 +20,7 @@ import { type Server, startHello, startPeer } from './servers.ts'
 import { addMerchants, makeDataDir, processesDefault, removeDataDir, startService } from './service.ts'
 import { soak } from './soak.ts'
 
-/** In this order; `--only create,fetch` takes some of them. */
+/** In this order; `--only create,fetch` runs some of them. */
 const cases: Record<string, (bench: Bench) => Promise<void>> = {
   create,
   fetch: fetchById,
@@ -46,7 +46,7 @@ const values = parseOptions()
 const processes = Number(values.processes)
 const say = (text: string) => void process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`)
 
-// So that what was started is ended too.
+// So that started processes are stopped too.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 
 if (values.profile) print(await profileCreate({ seconds: Number(values.seconds ?? 8) }))
@@ -120,7 +120,7 @@ async function runCases(): Promise<string> {
       try {
         await cases[name]?.(bench)
       } catch (error) {
-        // What the others have shown in an hour is not lost with it.
+        // Keeps the results of an hour of other cases.
         process.exitCode = 1
         process.stderr.write(`${name} was given up: ${error instanceof Error ? error.stack : error}\n`)
         card.skip(name, `given up: ${error instanceof Error ? error.message.trim().split('\n').at(-1) : error}`)

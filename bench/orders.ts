@@ -1,8 +1,8 @@
 import { numberMark } from './load/job.ts'
 
 /**
- * What a shop asks for: every member that shops send, so that the row has some 1.4 kB. No two bodies are equal: reference and key
- * have a number of their own, and customer, amount and item follow the index.
+ * Requests of a shop, with every field that shops send, so that the row has some 1.4 kB. No two bodies are equal:
+ * reference and key have a unique number; customer, amount and item follow the index.
  */
 export function toOrder(index: number, webhookUrl?: string) {
   const name = `${pick(firstNames, index)} ${pick(lastNames, index * 7)} ${pick(lastNames, index * 3 + 1)}`
@@ -42,7 +42,7 @@ export function toOrder(index: number, webhookUrl?: string) {
   }
 }
 
-/** A valid CPF of its own for every number below 10^9. */
+/** A unique valid CPF for every number below 10^9. */
 function toCpf(index: number): string {
   const digits = String(100_000_000 + ((index * 7919) % 800_000_000))
     .split('')

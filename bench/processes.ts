@@ -3,18 +3,20 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Job, Report } from './load/job.ts'
 
-/** What a process has used, and has in memory. */
+/** A process's used processor time and current memory. */
 type Usage = {
   cpuMicros: number
-  /** With those of its children that have ended. */
+  /** Including its children that have ended. */
   familyMicros: number
   residentBytes: number
 }
 
-/** Linux says in /proc what processes use, in ticks of 10 ms and pages of 4 KiB. Elsewhere these figures are left out. */
+/**
+ * Linux shows processes in /proc, in ticks of 10 ms and pages of 4 KiB. On other systems these figures are left out.
+ */
 export const seesUsage = existsSync('/proc/self/stat')
 
-/** Zeros where it cannot be seen. */
+/** Zeros if not available. */
 function usageOf(pid: number): Usage {
   const fields = readOrNothing(`/proc/${pid}/stat`)
     .replace(/^.*\) /s, '')
@@ -56,7 +58,7 @@ export function usageOfFamilies(...pids: number[]): Pick<Usage, 'cpuMicros' | 'r
   })
 }
 
-/** Of PostgreSQL as a whole, say. */
+/** Of all of PostgreSQL, for instance. */
 export function cpuOfFamily(pid: number): number {
   return usageOfFamilies(pid)[0]?.cpuMicros ?? 0
 }
@@ -74,13 +76,13 @@ process.once('exit', () => {
   for (const child of children) child.kill('SIGTERM')
 })
 
-/** When the bench ends early. PostgreSQL is ended by Guichê. */
+/** When the bench ends early. Guichê stops PostgreSQL. */
 export function endWithUs(child: ChildProcess): void {
   children.add(child)
   child.once('exit', () => children.delete(child))
 }
 
-/** A child of the bench that answers each message with one; it ends with the bench. */
+/** A child process of the bench that answers each message with one. It ends with the bench. */
 export type Worker<Asked extends object, Answer> = { ask(message: Asked): Promise<Answer>; pid: number; end(): void }
 
 export function startWorker<Asked extends object, Answer>(file: string): Worker<Asked, Answer> {
@@ -103,7 +105,7 @@ export function startWorker<Asked extends object, Answer>(file: string): Worker<
   }
 }
 
-/** What runs one job in a fresh generator. */
+/** Runs one job in a new generator. */
 export async function generate(job: Job): Promise<Report> {
   const worker = startWorker<Job, Report>('load/main.js')
   try {

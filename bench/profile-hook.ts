@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { Session } from 'node:inspector/promises'
 
-// Loaded into the service before its own code (`node --import`): takes a CPU profile from one message to the next.
+// Loaded into the service before its own code (`node --import`). Takes a CPU profile between two messages.
 const session = new Session()
 session.connect()
 await session.post('Profiler.enable')

@@ -12,7 +12,10 @@ import { addMerchants, makeDataDir, removeDataDir, startService } from './servic
 
 const functionsShown = 40
 
-/** Where the microseconds of a create go, at 64 connections: by process, then within Guichê by component and by function. */
+/**
+ * Shows where the microseconds of a create go, at 64 connections: by process, then within Guichê by component and by
+ * function.
+ */
 export async function profileCreate({ seconds }: { seconds: number }): Promise<string> {
   const dataDir = await makeDataDir()
   const hook = pathToFileURL(join(import.meta.dirname, 'profile-hook.js')).href
@@ -23,7 +26,7 @@ export async function profileCreate({ seconds }: { seconds: number }): Promise<s
     await generate({ ...job, seconds: 4 })
     await service.emptyLog()
 
-    // First without the profiler, which costs something itself.
+    // First without the profiler, which has its own cost.
     const report = await measure(service, job)
     if (report.example !== undefined) process.stderr.write(`${report.example}\n`)
     const file = join(dataDir, 'create.cpuprofile')

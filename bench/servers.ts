@@ -10,7 +10,7 @@ import { findFreePort } from '../src/port.ts'
 import { endWithUs } from './processes.ts'
 import type { Service } from './service.ts'
 
-/** A server to compare with, in a process of its own. */
+/** A server for comparison, in a separate process. */
 export type Server = { name: string; pid: number; port: number; token: string; stop(): Promise<void> }
 
 const readyMaxMs = 60_000
@@ -19,7 +19,7 @@ export function startHello(): Promise<Server> {
   return startServer('Fastify hello', [join(import.meta.dirname, 'hello.js')], '', {})
 }
 
-/** Installed at its first use, from its own lockfile: they are no part of this package. */
+/** Installed at the first use, from their own lockfiles: they are not part of this package. */
 export async function startPeer(
   service: Service,
   peer: 'express' | 'nest',
@@ -50,7 +50,7 @@ export async function startPeer(
   })
 }
 
-/** A database of that name on the service's PostgreSQL; gives the folder of its socket. */
+/** A database with that name on the service's PostgreSQL. Returns the folder of its socket. */
 export async function createDatabase(service: Service, name: string, schema: string): Promise<string> {
   const server = connect({
     connectionString: asAdministrator(service.connectionString),

@@ -14,7 +14,9 @@ import { createMerchant } from '../src/merchant.ts'
 import { findFreePort } from '../src/port.ts'
 import { cpuOfFamily, endWithUs, usageOfFamilies } from './processes.ts'
 
-/** Guichê as anybody runs it: its own process, its own PostgreSQL, everything switched on, and limits that are never reached. */
+/**
+ * Guichê as in production: a separate process, its own PostgreSQL, all features on, and limits that are never reached.
+ */
 export type Service = {
   pid: number
   port: number
@@ -24,17 +26,17 @@ export type Service = {
   postgresPid: number
   db: Db
   child: ChildProcess
-  /** From the spawn of the process until /health/ready answered. */
+  /** From the start of the process until /health/ready answers. */
   startMs: number
   emptyLog(): Promise<void>
-  /** With the same data folder, `startService` starts it again. */
+  /** `startService` with the same data folder starts it again. */
   stop(): Promise<void>
 }
 
 const readyMaxMs = 60_000
 
 const dataDirs = new Set<string>()
-// Tens of gigabytes, of a bench that ends early.
+// Tens of gigabytes may be left after a bench that ends early.
 process.once('exit', () => {
   for (const dataDir of dataDirs) process.stderr.write(`${dataDir} is left behind\n`)
 })
@@ -46,17 +48,17 @@ export async function makeDataDir(): Promise<string> {
 }
 
 export async function removeDataDir(dataDir: string): Promise<void> {
-  // PostgreSQL may still be writing its last.
+  // PostgreSQL may still be writing.
   await rm(dataDir, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })
   dataDirs.delete(dataDir)
 }
 
-/** One for each core, up to four: load and PostgreSQL want some as well. */
+/** One per core, up to four: the load generator and PostgreSQL need some as well. */
 export const processesDefault = Math.min(4, availableParallelism())
 
 export async function startService(options: {
   dataDir: string
-  /** One, as with `npm start`, if not said. */
+  /** One by default, as with `npm start`. */
   processes?: number
   environment?: Record<string, string>
   execArgv?: string[]
@@ -68,7 +70,7 @@ export async function startService(options: {
   const startedAt = performance.now()
   const args = [...startFlags(), ...(options.execArgv ?? []), join(import.meta.dirname, '../src/main.js')]
   const child = spawn(process.execPath, args, {
-    // Where no .env lies.
+    // In a folder without a .env file.
     cwd: dataDir,
     env: {
       PATH: process.env.PATH,
@@ -114,7 +116,7 @@ export async function startService(options: {
   }
 }
 
-/** Guichê as `npm start` has it without further words: one process that has done nothing before, on a PostgreSQL of its own. */
+/** Guichê as `npm start` runs it: one fresh process with its own PostgreSQL. */
 export async function startSingle(merchantsCount: number) {
   const dataDir = await makeDataDir()
   const service = await startService({ dataDir })
@@ -129,11 +131,11 @@ export async function startSingle(merchantsCount: number) {
 }
 
 const quietSeconds = 3
-/** Of a core. A service that nobody asks anything looks for work now and then. */
+/** In cores. An idle service checks for work from time to time. */
 const quietShare = 0.05
 const quietMaxSeconds = 900
 
-/** Resolves when PostgreSQL has nothing left to do: a service that has just started verifies its books, and autovacuum may run. */
+/** Resolves when PostgreSQL is idle: a freshly started service verifies its ledger, and autovacuum may run. */
 export async function untilQuiet({ postgresPid }: Service): Promise<void> {
   const giveUpAt = performance.now() + quietMaxSeconds * 1000
   for (let quiet = 0; quiet < quietSeconds && performance.now() < giveUpAt; ) {
@@ -143,19 +145,19 @@ export async function untilQuiet({ postgresPid }: Service): Promise<void> {
   }
 }
 
-/** What Guichê and its PostgreSQL have used, and what Guichê has in memory; zeros where it cannot be seen. */
+/** The processor time of Guichê and its PostgreSQL, and Guichê's memory. Zeros if not available. */
 export function usageOfService({ pid, postgresPid }: Service) {
   const nothing = { cpuMicros: 0, residentBytes: 0 }
   const [all = nothing, postgres = nothing] = usageOfFamilies(pid, postgresPid)
   return {
-    // PostgreSQL runs under it.
+    // PostgreSQL is a child of it.
     guicheMicros: all.cpuMicros - postgres.cpuMicros,
     postgresMicros: postgres.cpuMicros,
     residentBytes: all.residentBytes - postgres.residentBytes,
   }
 }
 
-/** What `npm start` gives to Node.js. */
+/** The options that `npm start` passes to Node.js. */
 function startFlags(): string[] {
   const { scripts } = JSON.parse(readFileSync(join(packageFolder(), 'package.json'), 'utf8'))
   return String(scripts.start)
@@ -176,7 +178,7 @@ async function untilReady(child: ChildProcess, port: number, logFile: string): P
 
 export type Merchant = { merchantId: string; clientId: string; clientSecret: string; token: string }
 
-/** Shops, each with a token of its own. */
+/** Shops, each with its own token. */
 export async function addMerchants(service: Service, count: number): Promise<Merchant[]> {
   const { key } = await loadSecretKey(service.db, null)
   const merchants: Merchant[] = []

@@ -6,14 +6,14 @@ import type { Merchant } from './service.ts'
 
 export type Shop = { urls: string[]; worker: Worker<ShopTask, ShopAnswer> }
 
-/** Receivers of webhooks in a process of their own; the first `hanging` of them never answer. */
+/** Receivers of webhooks in a separate process. The first `hanging` of them never answer. */
 export async function openShop(receivers: number, hanging = 0): Promise<Shop> {
   const worker = startWorker<ShopTask, ShopAnswer>('load/shop.js')
   const { ports } = await worker.ask({ task: 'listen', receivers, hanging })
   return { urls: ports.map((port) => `http://127.0.0.1:${port}/webhooks/pix`), worker }
 }
 
-/** Creates so many charges as fast as it goes, and gives what is needed to have them paid. */
+/** Creates this many charges as fast as possible, and returns what is needed to pay them. */
 export async function createCharges(options: {
   port: number
   merchants: Merchant[]
@@ -29,7 +29,7 @@ export async function createCharges(options: {
     once: true,
     keep: { pattern: '"id":"([^"]+)".*"uri":"([^"]+)"', max: count },
   })
-  // The bank does not care whose charge it is.
+  // The bank pays any merchant's charge.
   const token = options.merchants[0]?.token
   return {
     ids: kept.map(([id = '']) => id),

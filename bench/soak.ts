@@ -11,15 +11,24 @@ import { addMerchants, makeDataDir, removeDataDir, type Service, startService, u
 import { openShop } from './shop.ts'
 
 const createsPerSecond = 1000
-/** So many that none waits for one: at 60 ms a create, 64 would send no more than a thousand a second, and what a stall left would stay. */
+/**
+ * Enough that none waits for another: at 60 ms a create, 64 would send at most a thousand a second, and a backlog after
+ * a stall would stay.
+ */
 const connections = 256
-/** Of what was created in a slice, paid in the next. */
+/** This part of the charges of one slice is paid in the next. */
 const paidShare = 0.1
 const merchantsCount = 50
-/** So often a request's body is read and written, once a second, to show how fast the machine is: some thousandths of a second. */
+/**
+ * A request's body is parsed and serialized this many times, once a second, to show the machine's current speed. It
+ * takes a few milliseconds.
+ */
 const bodiesRead = 500
 
-/** Creates at a fixed rate, payments and webhooks, slice after slice (a minute each, or a third of a short soak), with checkpoints and vacuum as they come; then the books. */
+/**
+ * Creates at a fixed rate, payments and webhooks, slice after slice (a minute each, or a third of a short soak), with
+ * checkpoints and vacuum as they occur. Then it verifies the ledger.
+ */
 export async function soak({
   minutes,
   processes,
@@ -36,7 +45,7 @@ export async function soak({
   const dataDir = await makeDataDir()
   const service = await startService({ dataDir, processes })
   const shop = await openShop(1)
-  // They stay: a slice begins when the last one has ended.
+  // They are reused: a slice begins when the last one has ended.
   const creator = startWorker<Job, Report>('load/main.js')
   const payer = startWorker<Job, Report>('load/main.js')
   try {
@@ -93,7 +102,7 @@ export async function soak({
           `${paid?.count ?? 0} paid; ${told.count} webhooks, p99 ${ms(told, 99)} ms; ${resident.at(-1)?.toFixed(0)} MB; JSON ${bodiesMs.at(-1)?.toFixed(1)} ms ${toErrors([created]) ?? ''}`,
       )
     }
-    // What is under way is finished before the books are looked at.
+    // Open work is finished before the ledger is verified.
     const late = await shop.worker.ask({ task: 'read', waitFor: Number.POSITIVE_INFINITY, waitMs: 15_000 })
     merge(whole.told, late.latency)
     const verified = await verifyLedger(service)
@@ -141,8 +150,8 @@ export async function soak({
 }
 
 /**
- * How fast the machine is at the moment. A virtual one whose neighbours work on the same cores takes 1.6 times as long for this; a bare loop, or
- * reads of memory that no cache has, take as long as ever.
+ * The current speed of the machine. On a virtual machine whose neighbours use the same cores this takes 1.6 times as
+ * long; an empty loop, or reads of uncached memory, take the usual time.
  */
 function readBodies(): number {
   let text = JSON.stringify(toOrder(0))
@@ -157,7 +166,7 @@ async function verifyLedger({ dataDir }: Service): Promise<{ breaches: number; s
   const { stdout } = await promisify(execFile)(process.execPath, [cli, 'ledger', 'verify', '--json'], {
     cwd: dataDir,
     env: { PATH: process.env.PATH, DATA_DIR: dataDir },
-    // It ends with 1 when it finds something, and says what.
+    // It exits with 1 when it finds a breach, and prints which.
   }).catch((error: { stdout?: string; message: string }) => ({ stdout: error.stdout ?? '' }))
   if (stdout === '') return { breaches: Number.NaN, said: '**it did not answer**' }
   const {

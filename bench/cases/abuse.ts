@@ -10,16 +10,16 @@ import { generate } from '../processes.ts'
 import { addMerchants, fetchToken, type Merchant, makeDataDir, removeDataDir, startService } from '../service.ts'
 import { createJob } from './create.ts'
 
-/** Enough for a search by a part of a name to cost tens of milliseconds. */
+/** Enough rows for a search by part of a name to cost tens of milliseconds. */
 const seeded = 100_000
-/** What the others create meanwhile, in all: an ordinary afternoon of ten shops. */
+/** The creates of all other merchants together: an ordinary afternoon of ten shops. */
 const createsPerSecond = 50
 const ratioMax = 2
 
 type Stop = () => Promise<void>
 type Attack = (target: { port: number; token: string; seconds: number }) => Promise<Stop>
 
-/** One caller with a token and one machine, in the ways in which one caller was seen to stop the service for all others. */
+/** One caller with a token and one machine, in the ways that were seen to stop the service for all others. */
 const attacks: Record<string, Attack> = {
   'bodies of 20,000 empty items, 16 connections': loop(16, (token) => ({
     method: 'POST',
@@ -45,7 +45,7 @@ const attacks: Record<string, Attack> = {
   '5,000 idle connections': async ({ port }) => await openConnections(port, 5_000, (socket) => socket.pause()),
 }
 
-/** The creates of ten merchants while another does what it can to be in their way; with the limits that a service has by default. */
+/** Creates of ten merchants while another caller does its worst to slow them, with the service's default limits. */
 export async function abuse({ card, rounds, seconds, say }: Bench): Promise<void> {
   const dataDir = await makeDataDir()
   try {
@@ -74,7 +74,7 @@ export async function abuse({ card, rounds, seconds, say }: Bench): Promise<void
       for (let round = 1; round <= rounds; round += 1) {
         for (const [name, attack] of Object.entries(attacks)) {
           say(`creates beside ${name}, round ${round} of ${rounds}`)
-          // In turn, since the machine does not stay the same.
+          // Alternating, since the machine's speed changes over time.
           seen.get(name)?.alone.push(await generate(creates(port, merchants, seconds)))
           const stop = await attack({ port, token, seconds: seconds + 2 })
           seen.get(name)?.beside.push(await generate({ ...creates(port, merchants, seconds), warmUpSeconds: 1 }))
@@ -110,7 +110,7 @@ function creates(port: number, merchants: Merchant[], seconds: number): Job {
   return { ...createJob({ port, merchants, connections: 16, seconds, warmUpSeconds: 0 }), perSecond: createsPerSecond }
 }
 
-/** Asks again as soon as it is answered, whatever the answer is. */
+/** Sends the next request as soon as the last one is answered, whatever the answer is. */
 function loop(connections: number, write: (token: string) => Parameters<typeof toRequest>[0]): Attack {
   return async ({ port, token, seconds }) => {
     const requests = [toRequest(write(token))]
@@ -120,7 +120,7 @@ function loop(connections: number, write: (token: string) => Parameters<typeof t
   }
 }
 
-/** From an address of its own, so that the limit per address is not that of the others. */
+/** From a separate address, so that its limit per address does not affect the others. */
 async function openConnections(port: number, count: number, begin: (socket: Socket) => void): Promise<Stop> {
   const sockets: Socket[] = []
   for (let index = 0; index < count; index += 1) {

@@ -10,7 +10,7 @@ import { startSingle } from '../service.ts'
 const ordersPerMerchant = 20
 const warmUpSeconds = 1
 
-/** Creates for all merchants in turn, each with a key of its own. */
+/** Creates for all merchants in turn, each with a new idempotency key. */
 export function createJob(options: {
   port: number
   merchants: { token: string }[]
@@ -31,7 +31,10 @@ export function createJob(options: {
   return { warmUpSeconds, ...others, perSecond: null, requests, once: false, keep: null }
 }
 
-/** Create against what PostgreSQL does with the same rows, against the peers, and against a server that does nothing. */
+/**
+ * Create, compared with PostgreSQL's own speed for the same rows, with competitors, and with a server that does
+ * nothing.
+ */
 export async function create(bench: Bench): Promise<void> {
   const { card, service, merchants, seconds, say } = bench
   say('create: warming up, and looking for how many clients PostgreSQL is fastest with')

@@ -11,7 +11,7 @@ import { createJob } from './create.ts'
 const receivers = 100
 const createsPerSecond = 500
 
-/** How fast a pile of webhooks goes out to one good receiver; and what the others notice of one that hangs. */
+/** How fast a backlog of webhooks reaches one fast receiver, and how much a hanging receiver delays the others. */
 export async function deliveries(bench: Bench): Promise<void> {
   bench.card.section(
     'Deliveries',
@@ -40,7 +40,7 @@ async function toOneReceiver({ card, service, merchants, rounds, isFull, say }: 
               merchantId,
               recordType: 'transaction' as const,
               recordId: id,
-              // Its creation was the first.
+              // Its creation was the first event.
               sequence: 1 + round,
               status: 'PIX_QRCODE_GENERATED',
               occurredAt: new Date(),

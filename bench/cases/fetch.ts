@@ -6,7 +6,7 @@ import { createJob } from './create.ts'
 const known = 2000
 const connections = 64
 
-/** One transaction by its id, the QR image made for each answer. */
+/** Fetches one transaction by its id. The QR image is drawn for each answer. */
 export async function fetchById(bench: Bench): Promise<void> {
   const { card, service, merchants, peers, rounds, say } = bench
   say('fetch: creating what is fetched')

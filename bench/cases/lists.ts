@@ -14,7 +14,7 @@ type Shown = {
 }
 type Listed = { total: number; totalPages: number; data: Shown[]; nextCursor: string | null }
 
-/** A service whose database was filled, and what is asked of it as the merchant that has one in a hundred of all transactions. */
+/** A service with a filled database, and the requests of the merchant that has one percent of all transactions. */
 type Filled = {
   size: number
   own: number
@@ -28,7 +28,7 @@ const small = 10_000
 const ratioMax = 1.5
 const perPageMax = 20
 
-/** Pages of twenty with exact totals, one at a time, in a small database and in large ones beside it. */
+/** Pages of twenty with exact totals, one request at a time, alternating between a small database and large ones. */
 export async function lists(bench: Bench): Promise<void> {
   const { card, isFull, rounds, say } = bench
   const few = await fill(bench, small)
@@ -43,7 +43,7 @@ export async function lists(bench: Bench): Promise<void> {
           for (const name of many.lists.keys()) {
             const both = seen.get(name) ?? { few: [], many: [] }
             const perPage = perPageOf(few, many, name)
-            // The small one in turn with the large one, each time.
+            // The small one alternates with the large one, each time.
             if (many !== few) both.few.push(await ask(few, name, perPage))
             both.many.push(await ask(many, name, perPage))
             seen.set(name, both)
@@ -59,7 +59,9 @@ export async function lists(bench: Bench): Promise<void> {
   }
 }
 
-/** As many as both have: each item is shown with its QR code, so that a page of two is no measure for one of twenty. */
+/**
+ * As many items as both have: each item includes its QR code, so a page of two cannot be compared with one of twenty.
+ */
 function perPageOf(few: Filled, many: Filled, name: string): number {
   const found = [few, many].map(({ lists }) => lists.get(name)?.found ?? 0)
   return Math.max(1, Math.min(perPageMax, ...found))
@@ -140,7 +142,7 @@ async function fill({ say }: Bench, size: number): Promise<Filled> {
   }
 }
 
-/** Filters that find something: what is asked for is taken from the middle of the merchant's list. */
+/** Filters that match something: the values are from the middle of the merchant's list. */
 async function chooseLists({ port }: Service, token: string): Promise<Filled['lists']> {
   const get = async (query: Record<string, string>): Promise<Listed> => {
     const answer = await fetch(`http://127.0.0.1:${port}/transaction?${new URLSearchParams(query)}`, {

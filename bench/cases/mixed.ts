@@ -6,10 +6,10 @@ import { createJob } from './create.ts'
 
 /** Five minutes with --full. */
 const lengthening = 30
-/** Of each, a second: some 1.4 million creates an hour, of which half are paid. */
+/** Of each, per second: some 1.4 million creates an hour, of which half are paid. */
 const rates = { creates: 400, payments: 200, fetches: 400, lists: 40, refunds: 4 }
 
-/** An ordinary hour of a busy gateway, compressed: everything at once, at fixed rates, with webhooks on their way all the time. */
+/** An ordinary hour of a busy gateway, compressed: every operation at a fixed rate, with webhooks all the time. */
 export async function mixed(bench: Bench): Promise<void> {
   const { card, service, merchants, isFull, say } = bench
   const seconds = Math.round(bench.seconds * lengthening)

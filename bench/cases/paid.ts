@@ -7,13 +7,14 @@ import { createJob } from './create.ts'
 
 const createsPerSecond = 1000
 const paymentsPerSecond = 50
-/** Of a service that has just started the first payments wait until its code is compiled: that is told by no p99 of 20 s. */
+/** The first payments after a start wait until the code is compiled. A p99 of 20 s would show only that. */
 const warmUpSeconds = 5
 const waitMs = 30_000
 
 /**
- * From the moment when a payer's bank is told to pay to the first byte of `transaction.paid` at the shop, while creates go on. In
- * between lie the bank's check of the code, the callback, the question to the acquirer, the commit and the delivery.
+ * The time from the payment order at the payer's bank to the first byte of `transaction.paid` at the shop, while
+ * creates go on. In between are the bank's check of the code, the callback, the query to the acquirer, the commit and
+ * the delivery.
  */
 export async function paid(bench: Bench): Promise<void> {
   const { card, service, merchants, say } = bench

@@ -6,7 +6,7 @@ import { generate, seesUsage } from '../processes.ts'
 import { addMerchants, makeDataDir, removeDataDir, startService, startSingle, usageOfService } from '../service.ts'
 import { createJob } from './create.ts'
 
-/** From nothing to the first transaction, and from a stopped service to one that is ready. */
+/** The time from an empty folder to the first transaction, and from a stopped service to a ready one. */
 export async function start({ card, rounds, say }: Bench): Promise<void> {
   const cold: number[] = []
   const warm: number[] = []
@@ -43,7 +43,10 @@ export async function start({ card, rounds, say }: Bench): Promise<void> {
 const sampleEveryMs = 250
 const megabyte = 1e6
 
-/** Resident memory while as much is created as goes: of Guichê as `npm start` has it, one process that does nothing before, and of all processes of the service that was measured. */
+/**
+ * Resident memory during creates at full rate: of one freshly started process, as with `npm start`, and of all
+ * processes of the measured service.
+ */
 export async function memory({ card, service, processes, merchants, isFull, say }: Bench): Promise<void> {
   if (!seesUsage) return card.skip('memory', 'only Linux shows it')
   const seconds = isFull ? 600 : 30

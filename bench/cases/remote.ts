@@ -9,7 +9,7 @@ import { createJob } from './create.ts'
 
 const readyMaxMs = 60_000
 
-/** Create where the acquirer is another process and is asked over HTTP, as a real one is, but answers at once. */
+/** Create with an acquirer in another process over HTTP, like a real one, but which answers immediately. */
 export async function remote(bench: Bench): Promise<void> {
   const { card, service, merchants, rounds, seconds, say } = bench
   const dataDir = await makeDataDir()

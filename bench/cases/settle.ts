@@ -8,7 +8,7 @@ import { createCharges } from '../shop.ts'
 
 const waitMs = 60_000
 
-/** Payments that become PAID, all of one merchant (whose accounts each of them changes) or spread over a thousand. */
+/** Payments that become PAID, all of one merchant, whose accounts each of them changes, or spread over a thousand. */
 export async function settle(bench: Bench): Promise<void> {
   const { card, service, rounds, isFull, say } = bench
   say('settle: making a thousand merchants')
@@ -49,7 +49,7 @@ export async function settle(bench: Bench): Promise<void> {
   })
 }
 
-/** The simulated bank runs in the same process: where it takes no more than are settled, settlement could do more. */
+/** The simulated bank runs in the same process: if it accepts no more than are settled, settlement could be faster. */
 type Settled = { perSecond: number; bankPerSecond: number; note?: string }
 
 async function settleAll({ service }: Bench, merchants: Merchant[], count: number): Promise<Settled> {

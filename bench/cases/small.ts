@@ -7,7 +7,7 @@ import { type Bench, measure, toRow } from '../bench.ts'
 import { median, type Row } from '../card.ts'
 import { toRequest } from '../load/job.ts'
 
-/** A token, the hash of whose secret is compared and which is signed each time. */
+/** Token requests: each compares the hash of a secret and signs a token. */
 export async function token({ card, service, merchants, rounds, seconds, say }: Bench): Promise<void> {
   const requests = merchants.map(({ clientId, clientSecret }) =>
     toRequest({
@@ -36,7 +36,7 @@ export async function token({ card, service, merchants, rounds, seconds, say }: 
   card.row(toRow('token', reports))
 }
 
-/** The image of a code as Guichê draws it, against the usual package; in this process, on one core. */
+/** The QR image of a code as Guichê draws it, compared with the most used package; in this process, on one core. */
 export async function qrCode({ card, peers, rounds, say }: Bench): Promise<void> {
   if (peers.length === 0) return card.skip('QR code and image', 'it is compared with a package of the peers')
   say('QR code')

@@ -1,6 +1,6 @@
 import type { Histogram } from '../load/histogram.ts'
 
-/** So many clients run these statements one after another, and again, each round trip for itself. */
+/** This many clients run these statements repeatedly, each in its own round trips. */
 export type FloorJob = {
   path: string
   user: string
@@ -8,11 +8,11 @@ export type FloorJob = {
   clients: number
   seconds: number
   statements: string[]
-  /** What they are run with: a client by one of these, always the same. */
+  /** The parameter rows. A client always uses the same one. */
   examples: FloorExample[]
 }
 
-/** The values of each statement, and the texts within them that are another random UUID each time. */
+/** The values of each statement, and the texts within them that become a new random UUID each time. */
 export type FloorExample = { values: (string | null)[][]; fresh: string[] }
 
 export type FloorReport = { count: number; seconds: number; latency: Histogram; cpuMicros: number }

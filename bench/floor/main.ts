@@ -3,7 +3,7 @@ import { newHistogram, record } from '../load/histogram.ts'
 import type { FloorExample, FloorJob, FloorReport } from './job.ts'
 import { connectWire, toExecution, type WireClient } from './wire.ts'
 
-// A process of its own, as the generator of requests is.
+// A separate process, like the load generator.
 process.on('message', (job: FloorJob) => {
   void run(job).then(
     (report) => process.send?.({ report }),
@@ -18,7 +18,7 @@ async function run(job: FloorJob): Promise<FloorReport> {
   const endAt = performance.now() + job.seconds * 1000
   const exampleOf = (index: number) => job.examples[index % job.examples.length] ?? { values: [], fresh: [] }
   await Promise.all(clients.map((client, index) => loop(client, exampleOf(index), endAt, report)))
-  // They stay connected until this process ends: what a backend used is read while it is there.
+  // They stay connected until this process ends: a backend's usage is read while it exists.
   const cpu = process.cpuUsage(cpuAtStart)
   report.cpuMicros = cpu.user + cpu.system
   return report
@@ -41,7 +41,7 @@ function loop(client: WireClient, { values, fresh }: FloorExample, endAt: number
       step += 1
       if (step < messages.length) return client.send(messages[step] ?? Buffer.alloc(0), next)
       const now = performance.now()
-      // The first call only begins.
+      // The first call only starts it.
       if (startedAt > 0 && now <= endAt) {
         report.count += 1
         record(report.latency, (now - startedAt) * 1000)
@@ -63,7 +63,7 @@ function findAll(bytes: Buffer, text: string): number[] {
   return places
 }
 
-/** In place: what was sent before has been answered. */
+/** In place: the previous request has been answered. */
 function renew(messages: Buffer[], places: number[][]): void {
   const uuid = randomUuid()
   for (const [index, own] of places.entries()) for (const place of own) messages[index]?.write(uuid, place, 'latin1')

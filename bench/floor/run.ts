@@ -11,21 +11,21 @@ import { readFloor } from './statements.ts'
 export type Floor = {
   rowBytes: number
   measure(kind: FloorKind, seconds: number): Promise<FloorReport & { postgresMicros: number }>
-  /** How many clients were fastest. */
+  /** The fastest number of clients. */
   clients: Record<FloorKind, number>
 }
 
 type FloorKind = 'oneStatement' | 'beginCommit'
 
-/** With those of the service and of the peers they stay below the hundred connections that PostgreSQL takes. */
+/** Together with those of the service and the competitors they stay below PostgreSQL's hundred connections. */
 const clientCounts = [8, 16, 32]
 const tryoutSecondsMax = 1.5
 const backendsEndMs = 300
 
 /**
- * What PostgreSQL itself does at most with the rows of a create: on the same server, in a database of the same schema, with its indexes,
- * checks and triggers. (What those count is folded by a job, which runs for the service alone.) Both kinds are tried with several numbers
- * of clients, as one would with pgbench, and the best is taken.
+ * PostgreSQL's own maximum for the rows of a create: on the same server, in a database with the same schema, indexes,
+ * checks and triggers. (A job folds the counters of triggers, only for the service.) Both kinds run with several
+ * numbers of clients, as with pgbench, and the best result counts.
  */
 export async function openFloor(service: Service, seconds: number): Promise<Floor> {
   const { rowBytes, ...jobs } = await readFloor(service.db)
@@ -46,7 +46,8 @@ export async function openFloor(service: Service, seconds: number): Promise<Floo
       return { ...report, postgresMicros: (cpuOfFamily(service.postgresPid) - before) / report.count }
     } finally {
       worker.end()
-      // Until its backends have ended: of one that ends while the next run reads what all have used, some is lost or counted twice.
+      // Waits until its backends have ended. If one ends while the next run reads the usage of all, a part is lost or
+      // counted twice.
       await sleep(backendsEndMs)
     }
   }

@@ -4,15 +4,15 @@ import type { FloorExample, FloorJob } from './job.ts'
 
 type Statements = Pick<FloorJob, 'statements' | 'examples'>
 
-/** The rows that a create commits, of these tables and in this order. */
+/** The rows that a create commits, by table, in this order. */
 const tables = ['transactions', 'events', 'webhook_deliveries']
 
-/** A row's table and columns, as they stand in an insert. */
+/** A row's table and columns, in the form of an insert. */
 type Insert = { table: string; columns: string[] }
 type Create = { inserts: Insert[]; values: (string | null)[][]; fresh: string[] }
 
 /**
- * What PostgreSQL has to do for a create, taken from the newest of each merchant: its rows as they stand in the tables, inserted again and again
+ * PostgreSQL's work for a create, taken from the newest transaction of each merchant: its rows, inserted repeatedly
  * under new ids. Once as one data-modifying statement, once as BEGIN, an INSERT per row, and COMMIT.
  */
 export async function readFloor(
@@ -26,7 +26,7 @@ export async function readFloor(
   for (const { id } of newest) creates.push(await readCreate(db, columnsOf, id))
   const [first] = creates
   if (!first) throw new Error('there is no transaction to take as an example')
-  // Of one shape, so that all are run by the same statements.
+  // All of the same shape, so that the same statements run them.
   const alike = creates.filter(({ inserts }) => inserts.length === first.inserts.length)
   const offsets = first.values.map((_, index) => first.values.slice(0, index).flat().length + 1)
   const parts = first.inserts.map((insert, index) => `i${index} as (${toInsert(insert, offsets[index] ?? 1)})`)
@@ -45,7 +45,7 @@ export async function readFloor(
   }
 }
 
-/** Those that are written: the others PostgreSQL makes itself. */
+/** Columns that are written. PostgreSQL generates the others. */
 async function readColumns(db: Db): Promise<Insert[]> {
   const columnsOf: Insert[] = []
   for (const table of tables) {
@@ -66,7 +66,7 @@ async function readCreate(db: Db, columnsOf: Insert[], id: string): Promise<Crea
       raw(`select ${columns.map((name) => `${name}::text`).join(', ')} from ${table} where ${of} = '${id}'`),
     )
     for (const row of rows) {
-      // Texts of a UUID's length, so that these too are others each time.
+      // Texts as long as a UUID, so that these are new each time too.
       for (const name of ['idempotency_key', 'external_code']) {
         if (!row[name]) continue
         row[name] = randomUUID()
@@ -81,7 +81,7 @@ async function readCreate(db: Db, columnsOf: Insert[], id: string): Promise<Crea
   return create
 }
 
-/** Without casts: PostgreSQL takes each parameter for what its column is. */
+/** Without casts: PostgreSQL infers each parameter's type from its column. */
 function toInsert({ table, columns }: Insert, first: number): string {
   return `insert into ${table} (${columns.join(', ')}) values (${columns.map((_, index) => `$${first + index}`).join(', ')})`
 }

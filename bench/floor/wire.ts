@@ -1,12 +1,12 @@
 import { connect, type Socket } from 'node:net'
 
 /**
- * PostgreSQL's protocol, as little of it as a pgbench does: one connection over the Unix socket, statements that were prepared and
- * bound beforehand, and nothing read of the answers but whether they are errors. A round trip costs the client some 10 µs.
+ * As little of PostgreSQL's protocol as pgbench uses: one connection over the Unix socket, statements that were
+ * prepared and bound beforehand. Answers are only checked for errors. A round trip costs the client some 10 µs.
  */
 export type WireClient = {
   prepare(name: string, text: string): Promise<void>
-  /** Sends what `toExecution` made; `onReady` is called when the server has answered all of it. */
+  /** Sends the output of `toExecution`. `onReady` is called when the server has answered all of it. */
   send(message: Buffer, onReady: (error: string | null) => void): void
 }
 
@@ -34,7 +34,7 @@ export async function connectWire(options: { path: string; user: string; databas
     rest = rest.subarray(at)
   })
   socket.on('error', (error) => onReady(error.message))
-  // Whom it refuses it tells why, and hangs up.
+  // The server sends the reason of a refusal, and disconnects.
   socket.on('end', () => onReady(failure ?? 'PostgreSQL has closed the connection'))
 
   const send = (message: Buffer, then: (error: string | null) => void) => {

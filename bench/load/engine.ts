@@ -6,13 +6,13 @@ import { createScanner, type Message, statusOf } from './scan.ts'
 type Connection = { socket: Socket; dueAt: number; isBusy: boolean }
 type Prepared = { bytes: Buffer; marks: number[] }
 
-/** An unused number for `numberMark`: begins where no earlier run can have come to. */
+/** An unused number for `numberMark`, higher than any earlier run can have reached. */
 let lastNumber = (Date.now() % 1e9) * 1000
 
-/** Who waits longer than this for any answer at all waits for nothing. */
+/** A connection without any answer for this long will not get one. */
 const silenceMaxMs = 30_000
 
-/** Runs a job in this process: raw sockets, requests made beforehand, answers looked at as little as will do (some 15 µs each). */
+/** Runs a job in this process: raw sockets, prepared requests, minimal parsing of answers (some 15 µs each). */
 export async function runJob(job: Job, onSend?: (index: number, dueAt: number) => void): Promise<Report> {
   const requests = job.requests.map(prepare)
   const pattern = job.keep && new RegExp(job.keep.pattern)
@@ -58,7 +58,7 @@ export async function runJob(job: Job, onSend?: (index: number, dueAt: number) =
     while (idle.length > 0 && !isOver()) {
       const dueAt = startAt + (sent / job.perSecond) * 1000
       if (dueAt > now) return
-      // In turn: the service closes a connection that nobody uses.
+      // In turn: the service closes idle connections.
       const connection = idle.shift()
       if (connection) send(connection, dueAt)
     }
@@ -70,7 +70,7 @@ export async function runJob(job: Job, onSend?: (index: number, dueAt: number) =
     lastSignOfLifeAt = now
     connection.isBusy = false
     const status = statusOf(message)
-    // Of a fixed rate what was due within the time counts, however late its answer.
+    // At a fixed rate, requests that were due within the time count, however late their answers.
     const counts = job.perSecond === null ? now >= countFrom && now <= endAt : connection.dueAt >= countFrom
     if (counts) {
       lastAnswerAt = now
@@ -88,10 +88,10 @@ export async function runJob(job: Job, onSend?: (index: number, dueAt: number) =
     else next(connection)
   }
 
-  /** A service of several processes lets go of connections where one has more of them than the others. */
+  /** A service of several processes closes connections if one process has more of them than the others. */
   async function replace(connection: Connection): Promise<void> {
     connection.socket.destroy()
-    // It is not over while it is away.
+    // The run is not over while it reconnects.
     connection.isBusy = true
     const other = await openOne().catch((error: Error) => onEnd(error.message))
     if (!other) return
@@ -127,7 +127,7 @@ export async function runJob(job: Job, onSend?: (index: number, dueAt: number) =
   for (const { socket } of connections) socket.destroy()
   if (job.perSecond !== null && !job.once) {
     const unsent = Math.floor((job.warmUpSeconds + job.seconds) * job.perSecond) - sent
-    // The last hundredth of a second may be cut off.
+    // The last hundredth of a second may be missing.
     if (unsent > job.perSecond / 100) report.errors['due and never sent'] = unsent
   }
   const cpu = process.cpuUsage(cpuAtStart)
@@ -173,7 +173,7 @@ function prepare(text: string): Prepared {
   return { bytes, marks }
 }
 
-/** A copy: the same request may be on its way on another connection. */
+/** A copy: the same request may be in flight on another connection. */
 function number({ bytes, marks }: Prepared): Buffer {
   lastNumber += 1
   const text = String(lastNumber).padStart(numberMark.length, '0')

@@ -14,13 +14,13 @@ describe('a histogram of durations', () => {
     expect(percentile(histogram, 100)).toBe(durations.at(-1))
   })
 
-  it('is exact for what is short', () => {
+  it('is exact for short durations', () => {
     const histogram = newHistogram()
     for (const duration of [0, 1, 17, 255]) record(histogram, duration)
     expect([25, 50, 75, 100].map((percent) => percentile(histogram, percent))).toEqual([0, 1, 17, 255])
   })
 
-  it('merged, is as if all had been recorded in one', () => {
+  it('equals, after a merge, one histogram of all durations', () => {
     const [one, other, both] = [newHistogram(), newHistogram(), newHistogram()]
     for (let duration = 1; duration < 5000; duration += 7) {
       record(duration % 2 === 0 ? one : other, duration)
@@ -30,7 +30,7 @@ describe('a histogram of durations', () => {
     expect(one).toEqual(both)
   })
 
-  it('knows no percentile of nothing', () => {
+  it('has no percentile when it is empty', () => {
     expect(percentile(newHistogram(), 50)).toBeNaN()
   })
 })

@@ -1,6 +1,6 @@
 /**
- * Counts of durations in microseconds, in buckets of which each is at most 1/128 wide of what it holds. Of any length, mergeable,
- * and cheap enough to stand in the loop that is measured.
+ * Counts durations in microseconds. Each bucket is at most 1/128 as wide as its values. The histogram has no maximum
+ * duration, can be merged, and is cheap enough for the measured loop.
  */
 export type Histogram = { counts: number[]; count: number; max: number }
 
@@ -26,7 +26,7 @@ export function merge(into: Histogram, other: Histogram): void {
   into.max = Math.max(into.max, other.max)
 }
 
-/** The smallest duration, in microseconds, that so many of a hundred do not exceed; NaN when nothing was recorded. */
+/** The smallest duration, in microseconds, that this percentage does not exceed. NaN if nothing was recorded. */
 export function percentile(histogram: Histogram, percent: number): number {
   const rank = Math.max(1, Math.ceil((percent / 100) * histogram.count))
   let seen = 0
@@ -37,7 +37,7 @@ export function percentile(histogram: Histogram, percent: number): number {
   return Number.NaN
 }
 
-/** Below 2^(bits+1) a bucket is one microsecond; from there on each doubling has 2^bits of them. */
+/** Below 2^(bits+1) a bucket is one microsecond wide; from there on each doubling has 2^bits buckets. */
 function toBucket(value: number): number {
   if (value < 2 * half) return value
   const exponent = Math.floor(Math.log2(value)) - bits

@@ -1,45 +1,46 @@
 import type { Histogram } from './histogram.ts'
 
-/** What a generator is asked to do. */
+/** The job of a load generator. */
 export type Job = {
   port: number
   connections: number
   seconds: number
-  /** Comes before, and is not counted. */
+  /** Runs first, and is not counted. */
   warmUpSeconds: number
   /**
-   * Null: a closed loop, each connection sends when it was answered. A number: requests per second, each due at its time; one that
-   * finds no connection free waits, and its latency counts from when it was due, so that a stall hides nothing.
+   * Null: a closed loop, in which each connection sends its next request after the answer. A number: requests per
+   * second, each with a due time. A request without a free connection waits, and its latency counts from its due time,
+   * so that a stall is not hidden.
    */
   perSecond: number | null
-  /** Whole requests, taken in turn. In each, `numberMark` is replaced by a number that was never used before. */
+  /** Complete requests, sent in turn. In each, `numberMark` is replaced by a new number. */
   requests: string[]
   /** Ends when each request was sent once, however long that takes. */
   once: boolean
-  /** Gives back the groups of this pattern from so many answers' bodies. */
+  /** Returns the groups of this pattern from the bodies of this many answers. */
   keep: { pattern: string; max: number } | null
 }
 
 export type Report = {
-  /** Answers of a status 2xx. */
+  /** Answers with a status 2xx. */
   count: number
-  /** Everything else, by status or by the connection's error. */
+  /** All other results, by status or by the connection's error. */
   errors: Record<string, number>
-  /** The body of the first answer that was an error. */
+  /** The body of the first error. */
   example?: string
   seconds: number
   latency: Histogram
   kept: string[][]
-  /** What the generator itself took, without the warm-up's share. */
+  /** The generator's own processor time, without the warm-up. */
   cpuMicros: number
 }
 
-/** Stands in requests where a number of that many digits is wanted. */
+/** Marks the place of a number with that many digits in a request. */
 export const numberMark = '#number-here'
 
 export type RequestParts = { method: string; path: string; token?: string; body?: object | string }
 
-/** A request as it goes over the wire. */
+/** A request as bytes. */
 export function toRequest({ method, path, token, body }: RequestParts): string {
   const text = typeof body === 'object' ? JSON.stringify(body) : body
   const lines = [`${method} ${path} HTTP/1.1`, 'host: 127.0.0.1']

@@ -1,13 +1,13 @@
 import { type AddressInfo, createServer } from 'node:net'
 import { createScanner } from './scan.ts'
 
-/** A webhook as it arrived. `at` is the moment of its first byte, of `performance.now()`. */
+/** A received webhook. `at` is the time of its first byte, by `performance.now()`. */
 export type Arrival = { type: string; occurredAt: number; recordId: string; at: number }
 
 const known = /"type":"([^"]+)","timestamp":"([^"]+)","data":\{"id":"([^"]+)"/
 const answer = 'HTTP/1.1 204 No Content\r\n\r\n'
 
-/** A shop's receiver that answers at once, or one that takes everything and never answers. Gives its port. */
+/** A shop's receiver that answers immediately, or one that accepts everything and never answers. Returns its port. */
 export function startReceiver(isHanging: boolean, onArrival: (arrival: Arrival) => void): Promise<number> {
   const server = createServer({ noDelay: true }, (socket) => {
     let startedAt = 0

@@ -1,9 +1,9 @@
-/** One HTTP/1.1 message as it arrived: of an answer the status, and the whole body. */
+/** One received HTTP/1.1 message: the status, if it is an answer, and the whole body. */
 export type Message = { head: string; body: Buffer }
 
 /**
- * Cuts a stream of HTTP/1.1 messages apart: reads the length of the body and nothing else, which is what makes it cheap. Give it
- * every chunk; it calls for every message that is whole. `onStart` is called with a message's first bytes.
+ * Splits a stream of HTTP/1.1 messages. It reads only the length of the body, which makes it cheap. Pass it every
+ * chunk; it calls back for every complete message. `onStart` is called with a message's first bytes.
  */
 export function createScanner(onMessage: (message: Message) => void, onStart?: () => void): (chunk: Buffer) => void {
   let rest: Buffer | null = null
@@ -14,7 +14,7 @@ export function createScanner(onMessage: (message: Message) => void, onStart?: (
     while (data.length > 0) {
       const taken = take(data)
       if (taken === null) {
-        // The reader's buffer is used again for the next chunk.
+        // The reader reuses its buffer for the next chunk.
         rest = Buffer.from(data)
         return
       }

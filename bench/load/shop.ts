@@ -4,7 +4,10 @@ import { type Histogram, newHistogram, record } from './histogram.ts'
 import type { Job } from './job.ts'
 import { type Arrival, startReceiver } from './receiver.ts'
 
-/** What a shop's process is asked: to listen, to say what came since it was last asked, or to have charges paid and wait to be told. */
+/**
+ * The tasks of a shop's process: to listen, to report what arrived since the last report, or to pay charges and wait
+ * for their webhooks.
+ */
 export type ShopTask =
   | { task: 'listen'; receivers: number; hanging: number }
   | { task: 'read'; waitFor: number; waitMs: number }
@@ -15,11 +18,13 @@ export type ShopAnswer = {
   count: number
   /** From the first arrival to the last. */
   seconds: number
-  /** Until the first byte: of a pay, from when the bank was asked; else from the change that the webhook tells of. */
+  /**
+   * Time to the first byte: of a payment, from the request to the bank; else from the change that the webhook reports.
+   */
   latency: Histogram
-  /** Of payments: the last part of it, from the commit of PAID on. */
+  /** Of payments: the last part of that time, from the commit of PAID on. */
   sincePaid: Histogram
-  /** Payments that nobody told of. */
+  /** Payments without a webhook. */
   missing: number
   errors: Record<string, number>
 }
@@ -67,7 +72,7 @@ async function pay({ job, ids, waitMs }: Extract<ShopTask, { task: 'pay' }>): Pr
   return { ...toAnswer(latency), sincePaid, missing: askedAt.size, errors }
 }
 
-/** Of two clocks of one machine, of which the other shows whole milliseconds. */
+/** Combines two clocks of one machine, one of which has only whole milliseconds. */
 function sinceChange({ at, occurredAt }: Arrival): number {
   return performance.timeOrigin + at - occurredAt
 }

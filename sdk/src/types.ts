@@ -58,34 +58,34 @@ export interface Page<Entry> {
   nextCursor: string | null
 }
 
-/** Where a transaction stands. */
+/** The status of a transaction. */
 export type TransactionStatus = 'PENDING' | 'PIX_QRCODE_GENERATED' | 'PAID' | 'PROCESSING_REFUND' | 'PROCESSING_INFRACTION' | 'REFUNDED' | 'INFRACTION' | 'FAILED' | 'BLOCKED'
 
-/** Where a withdrawal stands. */
+/** The status of a withdrawal. */
 export type WithdrawalStatus = 'PENDING' | 'PROCESSING' | 'PROCESSED' | 'FAILED' | 'CANCELED' | 'REFUNDED' | 'REJECTED'
 
-/** What a withdrawal waits for before anything is sent. Present while it is pending review and not sent: it waits for the operator (approval), or it looks like a recent one and waits for POST /withdrawal/{id}/confirm (duplicate). */
+/** Why a withdrawal is pending review. Present while it is pending review and not sent: it waits for the operator (approval), or it looks like a recent one and waits for POST /withdrawal/{id}/confirm (duplicate). */
 export type WithdrawalHold = 'approval' | 'duplicate'
 
-/** Where a refund stands. */
+/** The status of a refund. */
 export type RefundStatus = 'PROCESSING' | 'REFUNDED' | 'FAILED'
 
-/** What changed the available balance. */
+/** The reason of a change of the available balance. */
 export type StatementKind = 'payment' | 'fee' | 'debt_repaid' | 'refund_reserved' | 'refund_sent' | 'refund_released' | 'fee_returned' | 'fee_return_reversed' | 'infraction_blocked' | 'infraction_returned' | 'infraction_released' | 'withdrawal_reserved' | 'withdrawal_sent' | 'withdrawal_released' | 'withdrawal_returned' | 'payment_held' | 'held_returned' | 'held_matched' | 'match_undone' | 'correction' | 'fees_drawn' | 'pay_in' | 'debt_written_off' | 'psp_fee' | 'manual'
 
-/** Where the delivery of an event stands. Waiting: behind an earlier event of its record; pending: to be tried; delivered; exhausted: all attempts failed; gone: the receiver answered 410. */
+/** The state of an event’s delivery. Waiting: behind an earlier event of its record; pending: to be tried; delivered; exhausted: all attempts failed; gone: the receiver answered 410. */
 export type DeliveryState = 'waiting' | 'pending' | 'delivered' | 'exhausted' | 'gone'
 
-/** The kinds of PIX keys. */
+/** The types of PIX keys. */
 export type PixKeyType = 'CPF' | 'CNPJ' | 'EMAIL' | 'PHONE' | 'EVP'
 
-/** A PIX key: what money is sent to. */
+/** A PIX key: the address of an account. */
 export interface PixKey {
   key: string
   type: PixKeyType
 }
 
-/** What a payer pays: as a text to copy, and as a QR image. */
+/** The code that a payer pays: as text to copy, and as a QR image. */
 export interface PixCode {
   /** Copy-and-paste code (BR Code). */
   uri: string
@@ -95,7 +95,7 @@ export interface PixCode {
   expirationDate: string
 }
 
-/** The code of a transaction, or nulls where it has none. All three are null if the acquirer has given no code. */
+/** The code of a transaction, or nulls if it has none. All three are null if the acquirer has given no code. */
 export interface PixCodeIfAny {
   /** Copy-and-paste code (BR Code). */
   uri: string | null
@@ -115,7 +115,7 @@ export interface BankAccount {
   ispb: string
 }
 
-/** Who paid, or who was paid. */
+/** The person or company that paid or was paid. */
 export interface AccountHolder {
   type: 'PF' | 'PJ'
   name: string
@@ -132,7 +132,7 @@ export interface TaxDocument {
   type: 'CPF' | 'CNPJ'
 }
 
-/** Who buys. */
+/** The customer. */
 export interface Customer {
   ip?: string
   name: string
@@ -142,13 +142,13 @@ export interface Customer {
   mobilePhone?: string
 }
 
-/** Who sells. */
+/** The seller. */
 export interface Seller {
   name: string
   document: TaxDocument
 }
 
-/** Where a physical product goes. */
+/** The delivery address of a physical product. */
 export interface Address {
   zipCode: string
   complement?: string
@@ -160,7 +160,7 @@ export interface Address {
   country: string
 }
 
-/** What is bought. */
+/** An item of the purchase. */
 export interface Item {
   title: string
   description?: string
@@ -184,7 +184,7 @@ export interface Refund {
   createdAt: string
 }
 
-/** Where a dispute (MED) stands. */
+/** The status of a dispute (MED). */
 export type DisputeStatus = 'OPEN' | 'ACCEPTED' | 'RETURNED' | 'REJECTED' | 'CANCELED'
 
 /** A dispute (MED) of a transaction. */
@@ -208,7 +208,7 @@ export interface Dispute {
   finishedAt: string | null
 }
 
-/** What the payer got back other than by a refund. */
+/** Money that went back to the payer other than by a refund. */
 export interface Return {
   /** EndToEndId of the return. */
   endToEndRefund: string | null
@@ -322,7 +322,7 @@ export interface Withdrawal {
   feeAmount?: number
 }
 
-/** What there is. Amounts are in cents. */
+/** The balance. Amounts are in cents. */
 export interface Balance {
   /** Cents that may be withdrawn or refunded. */
   available: number
@@ -356,7 +356,7 @@ export interface StatementEntry {
   createdAt: string
 }
 
-/** One change of a status, and how its delivery stands. */
+/** One status change, and the state of its delivery. */
 export interface EventSummary {
   /** Identifier of the event: `webhook-id` of its delivery. */
   id: string
@@ -409,7 +409,7 @@ export interface Delivery {
   attempts: DeliveryAttempt[]
 }
 
-/** Who buys. */
+/** The customer. */
 export interface CustomerInput {
   ip?: string
   /** 1 to 255 characters. */
@@ -425,7 +425,7 @@ export interface CustomerInput {
   birthdate?: string
 }
 
-/** Who sells. */
+/** The seller. */
 export interface SellerInput {
   /** 1 to 255 characters. */
   name: string
@@ -433,7 +433,7 @@ export interface SellerInput {
   document: string
 }
 
-/** What is bought. */
+/** An item of the purchase. */
 export interface ItemInput {
   /** 2 to 150 characters. */
   title: string
@@ -445,7 +445,7 @@ export interface ItemInput {
   quantity?: number
 }
 
-/** What the service takes to create a transaction. */
+/** The body of a request to create a transaction. */
 export interface CreateTransactionBody {
   /** Cents; 1 to 10000000. */
   amount: number
@@ -482,7 +482,7 @@ export interface TransactionCreated {
   pixResponse: PixCode
 }
 
-/** Where a customer pays a transaction. */
+/** The page where a customer pays a transaction. */
 export interface PaymentLink {
   /** Send the customer here; whoever has the address may see the page. */
   url: string
@@ -490,7 +490,7 @@ export interface PaymentLink {
   expiresAt: string | null
 }
 
-/** What the service takes to refund a transaction. */
+/** The body of a request to refund a transaction. */
 export interface RefundBody {
   /** Cents; up to what is left of the payment, which is also the default; from 1. */
   amount?: number
@@ -500,7 +500,7 @@ export interface RefundBody {
   idempotencyKey: string
 }
 
-/** The answer to a refund that was asked for. */
+/** The answer to a refund request. */
 export interface RefundCreated {
   /** Identifier of the refund. */
   id: string
@@ -512,7 +512,7 @@ export interface RefundCreated {
   status: 'PROCESSING'
 }
 
-/** What the service takes to create a withdrawal. */
+/** The body of a request to create a withdrawal. */
 export interface CreateWithdrawalBody {
   /** Cents that the receiver gets; the fee comes on top; 10 to 10000000. */
   amount: number
@@ -528,7 +528,7 @@ export interface CreateWithdrawalBody {
   metadata?: Record<string, unknown>
 }
 
-/** The answer to a withdrawal that was asked for. */
+/** The answer to a withdrawal request. */
 export interface WithdrawalCreated {
   /** Identifier of the withdrawal. */
   id: string
@@ -548,7 +548,7 @@ export interface Resent {
   state: 'pending' | 'waiting'
 }
 
-/** Who pays at the simulated bank; what is left out is filled in. */
+/** The payer at the simulated bank. Omitted fields get defaults. */
 export interface SandboxPayer {
   type?: 'PF' | 'PJ'
   name?: string
@@ -581,7 +581,7 @@ export interface SandboxPaid {
   endToEndId: string
 }
 
-/** A contest (MED) at the simulated bank. */
+/** A dispute (MED) at the simulated bank. */
 export interface SandboxInfraction {
   /** The endToEnd of a paid transaction; 1 to 64 characters. */
   endToEnd: string
@@ -591,12 +591,12 @@ export interface SandboxInfraction {
   reason?: 'fraud' | 'operational_failure'
 }
 
-/** The contest that was opened. */
+/** The opened dispute. */
 export interface SandboxContested {
   reference: string
 }
 
-/** A return under MED without a warning. */
+/** An unannounced return under MED. */
 export interface SandboxReturn {
   /** The endToEnd of a paid transaction; 1 to 64 characters. */
   endToEnd: string
@@ -610,10 +610,10 @@ export interface SandboxWithdrawalReturn {
   amount?: number
 }
 
-/** The characters that the simulated bank can have. */
+/** The named fault profiles of the simulated bank. */
 export type SandboxPersonalityName = 'honest' | 'forgetful' | 'late' | 'careless' | 'forged' | 'quarrelsome' | 'hostile'
 
-/** What the simulated bank does, and how often. How probable each is, from 0 to 1. */
+/** The faults of the simulated bank, with their probabilities. How probable each is, from 0 to 1. */
 export interface SandboxTraits {
   /** 0 to 1. */
   without_txid?: number
@@ -647,7 +647,7 @@ export interface SandboxTraits {
   return_rejected?: number
 }
 
-/** The character of the simulated bank. */
+/** The fault profile of the simulated bank. */
 export interface SandboxPersonality {
   name: SandboxPersonalityName
   /** The same seed does the same to the same payments; 0 to 9007199254740991. */
@@ -656,7 +656,7 @@ export interface SandboxPersonality {
   traits: SandboxTraits
 }
 
-/** Another character for the simulated bank. */
+/** A new fault profile for the simulated bank. */
 export interface SandboxPersonalityInput {
   name: SandboxPersonalityName
   /** The same seed does the same to the same payments; 0 to 9007199254740991. */
@@ -665,7 +665,7 @@ export interface SandboxPersonalityInput {
   traits?: SandboxTraits
 }
 
-/** Filters of the list of transactions; all must fit. */
+/** Filters of the list of transactions; all must match. */
 export interface TransactionFilters {
   /** Created at or after; ISO 8601 with time; UTC if it has no offset. */
   startDate?: string | Date
@@ -702,7 +702,7 @@ export interface TransactionFilters {
   cursor?: string
 }
 
-/** Filters of the list of withdrawals; all must fit. */
+/** Filters of the list of withdrawals; all must match. */
 export interface WithdrawalFilters {
   /** Created at or after; ISO 8601 with time; UTC if it has no offset. */
   startDate?: string | Date
@@ -731,7 +731,7 @@ export interface WithdrawalFilters {
   cursor?: string
 }
 
-/** Filters of the statement; all must fit. */
+/** Filters of the statement; all must match. */
 export interface StatementFilters {
   /** Posted at or after; ISO 8601 with time; UTC if it has no offset. */
   startDate?: string | Date
@@ -747,7 +747,7 @@ export interface StatementFilters {
   cursor?: string
 }
 
-/** Which page of the events. */
+/** The page of the list of events. */
 export interface EventFilters {
   /** Page, from 1 (the default); 1 to 1000000000. */
   page?: number
@@ -757,7 +757,7 @@ export interface EventFilters {
   cursor?: string
 }
 
-/** Filters of the list of deliveries; all must fit. */
+/** Filters of the list of deliveries; all must match. */
 export interface DeliveryFilters {
   state?: DeliveryState
   /** Only deliveries of this transaction or withdrawal. */
@@ -772,13 +772,13 @@ export interface DeliveryFilters {
   cursor?: string
 }
 
-/** Which moment the balance is asked for. */
+/** The time of the balance. */
 export interface BalanceQuery {
   /** The balance at this moment; now by default; ISO 8601 with time; UTC if it has no offset. */
   at?: string | Date
 }
 
-/** One fault of a request; `field` is a path such as `items[0].unitPrice`. */
+/** One error of a request; `field` is a path such as `items[0].unitPrice`. */
 export interface FieldError {
   field: string
   code: string

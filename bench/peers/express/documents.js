@@ -1,4 +1,4 @@
-/** A CPF or CNPJ with its check digits, formatted or bare. */
+/** A CPF or CNPJ with its check digits, with or without punctuation. */
 export function isDocument(text) {
   const digits = text.replace(/[./-]/g, '')
   if (/^\d{11}$/.test(digits)) return checks(digits, [9, 10], (length, place) => length + 1 - place)

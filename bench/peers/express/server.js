@@ -1,4 +1,4 @@
-// Express 5, zod, jsonwebtoken, knex and qrcode, as they are usually put together.
+// Express 5, zod, jsonwebtoken, knex and qrcode, in the usual combination.
 import { randomUUID } from 'node:crypto'
 import express from 'express'
 import jwt from 'jsonwebtoken'
@@ -117,7 +117,7 @@ async function insert(merchantId, body) {
     })
     return row
   } catch (error) {
-    // The key stands already: the first transaction is the answer.
+    // The key exists already: the first transaction is the answer.
     if (error.code !== '23505') throw error
     return await knex('transactions').where({ merchant_id: merchantId, idempotency_key: row.idempotency_key }).first()
   }
