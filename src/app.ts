@@ -48,31 +48,34 @@ export type AppDeps = {
   acquirers: Acquirers
   baseUrl: string
   version: string
-  /** Null: no other process shares its port. */
+  /** Null if no other process shares its port. */
   shared: Shared | null
   /** Null unless the acquirer is the simulator. */
   sandbox: Sandbox | null
   /** Called after a commit that enqueued a webhook. */
   wakeDeliveries: () => void
-  /** Called with notices of callbacks that were kept. */
+  /** Called with stored callback notices to process. */
   workOn: ReceiveDeps['workOn']
 }
 
-/** How the processes that share a port count and measure as one (siblings.ts). */
+/**
+ * What processes that share a port need so that limits, connections and metrics count for all of them (siblings.ts).
+ */
 export type Shared = {
-  /** The same limit, which counts what is taken at the others as well. */
+  /** The same limit, which also counts the requests of the other processes. */
   shareLimiter(limiter: RateLimiter): RateLimiter
   /**
-   * Tells the others how many connections this process has. A connection belongs to one process for as long as its client keeps it, and those that come
-   * in the same moment may all go to whichever process is free: what this gives back says at each answer whether to let go of its connection,
-   * so that the client makes another, which may go elsewhere.
+   * Tells the other processes how many connections this one has. A connection stays with one process for as long as its
+   * client keeps it, and many that arrive at the same moment may all go to the same process. The returned function says
+   * after each response whether to close its connection, so that the client opens another one, which may go to another
+   * process.
    */
   shareConnections(count: () => number): () => boolean
-  /** Reads the metrics of all. */
+  /** Reads the metrics of all processes. */
   readMetrics(own: Registry): () => Promise<string>
 }
 
-/** The HTTP service: the kit, and each feature's routes. */
+/** The HTTP service: the server and the routes of each feature. */
 export async function createApp(deps: AppDeps): Promise<Server> {
   const { config, db, clock, key, log, registry, shared } = deps
   const app = await createServer({
@@ -80,7 +83,7 @@ export async function createApp(deps: AppDeps): Promise<Server> {
     registry,
     trustedProxies: config.trustedProxies,
     connectionsPerHostMax: config.connectionsPerAddress,
-    // 64 bits: enough to tell people apart, and nothing can be read from it.
+    // 64 bits are enough to distinguish people, and reveal nothing about them.
     hashPerson: (text) => keyedHash(key, 'person', text).toString('hex').slice(0, 16),
     checkWebhookUrl: (url) => checkWebhookUrl(url, { allowPrivate: config.webhookAllowPrivate }),
     shareConnections: shared?.shareConnections,
@@ -131,8 +134,9 @@ export async function createApp(deps: AppDeps): Promise<Server> {
   })
   registerUserRoutes(app, {
     ...sessionDeps,
-    // Some failures at once, then one every few seconds: 9,000 guesses a day from one address at one person, of 10^18 and more. From where a
-    // person has signed in before, as many as nobody makes by hand.
+    // Some failures at once, then one every few seconds: at most 9,000 guesses a day from one address for one person,
+    // of 10^18 possible passwords or more. From an address where the person signed in before, more than anybody types
+    // by hand.
     limits: {
       perAddress: limit('sign-in', 0.2, 20),
       perPerson: limit('sign-in-person', 0.1, 10),
@@ -151,7 +155,7 @@ export async function createApp(deps: AppDeps): Promise<Server> {
     ...deps,
     readTransaction,
     wrongTokenLimit: limit('payment-page', 0.5, 20),
-    // Once in two minutes: a page is opened again and again, and what it costs is a question to the acquirer.
+    // Once in two minutes: the page is often reopened, and each check costs a request to the acquirer.
     lookLimit: limit('payment-look', 1 / 120, 1),
   })
   registerDashboardRoutes(app, {
@@ -173,7 +177,7 @@ export async function createApp(deps: AppDeps): Promise<Server> {
     checkReady: async () => await ping(db),
   })
   registerFrontPage(app, { isSimulated: deps.sandbox !== null })
-  // For who generates a client from it; each answer is half a megabyte.
+  // For developers who generate a client from it. Each response is half a megabyte.
   await registerReference(app, { documentLimit: limit('document', 5, 100) })
   await registerDashboardPage(app)
   await registerGuide(app)
@@ -181,12 +185,16 @@ export async function createApp(deps: AppDeps): Promise<Server> {
 }
 
 /**
- * What a merchant's people change is in the audit log, which keeps everything for ever. So many at once as nobody does by hand, then one every
- * five seconds: 17,280 entries a day of one person, 86,400 of a merchant, however many people it invites.
+ * Changes by merchant users go into the audit log, which is kept for ever. The burst is more than anybody does by hand;
+ * then one every five seconds. This is at most 17,280 entries a day per person, and 86,400 per merchant, however many
+ * users it invites.
  */
 const recordedLimits = { person: { perSecond: 0.2, burst: 100 }, merchant: { perSecond: 1, burst: 500 } }
 
-/** After the guard and the checks of the body: what is refused there is not recorded. Signing out is not either, and is always possible. */
+/**
+ * Runs after the guard and validation: a request that they refuse is not recorded. Signing out is not recorded either,
+ * and is always possible.
+ */
 function limitRecorded(app: Server, limits: { perPerson: RateLimiter; perMerchant: RateLimiter }): void {
   app.addHook('preHandler', (request, reply, done) => {
     const { user, routeOptions } = request
@@ -202,7 +210,7 @@ function isRead({ method, routeOptions }: FastifyRequest): boolean {
   return method === 'GET' || method === 'HEAD' || routeOptions.url?.endsWith('/search') === true
 }
 
-/** After the guard: a merchant's reads count together, whichever of its tokens they come with, and a person's on their own. */
+/** Runs after the guard. All tokens of a merchant share one limit; each person has their own. */
 function limitReads(app: Server, limiter: RateLimiter): void {
   app.addHook('onRequest', (request, reply, done) => {
     const key = request.user ? `user ${request.user.id}` : request.caller?.merchantId

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { type Config, ConfigError, isLoopback, readConfig } from './config.ts'
 import { newSecretKey } from './lib/secrets.ts'
 
-/** The faults that an environment is refused with, one line each. */
+/** The errors that an environment is rejected with, one line each. */
 function faultsOf(environment: Record<string, string>): string[] {
   try {
     readConfig(environment)
@@ -55,14 +55,14 @@ describe('an empty environment', () => {
     expect(Object.isFrozen(readConfig({}))).toBe(true)
   })
 
-  it('is what a file full of empty values is, and one full of spaces', () => {
+  it('equals a file with only empty values, and one with only spaces', () => {
     const names = referenceNames()
     expect(names.length).toBeGreaterThan(15)
     for (const empty of ['', ' ', '\t'])
       expect(readConfig(Object.fromEntries(names.map((name) => [name, empty])))).toEqual(defaults)
   })
 
-  it('is what .env.example says as it stands', () => {
+  it('equals .env.example as shipped', () => {
     const example = Object.fromEntries(
       readFileSync('.env.example', 'utf8')
         .split('\n')
@@ -72,12 +72,12 @@ describe('an empty environment', () => {
     expect(readConfig(example)).toEqual(defaults)
   })
 
-  it('is not changed by what is no variable of ours', () => {
+  it('is not changed by unknown variables', () => {
     expect(readConfig({ HOSTNAME: 'x', Port: '1', NODE_ENV: 'production' })).toEqual(defaults)
   })
 })
 
-it('reads every variable that .env.example names, and .env.example names every one', () => {
+it('reads exactly the variables that .env.example has', () => {
   const source = readFileSync('src/config.ts', 'utf8')
   const read = [...source.matchAll(/^ {2}([A-Z_]+): Type\./gm)].map(([, name]) => name)
   expect(referenceNames().sort()).toEqual(read.sort())
@@ -87,7 +87,7 @@ function referenceNames(): string[] {
   return [...readFileSync('.env.example', 'utf8').matchAll(/^([A-Z_]+)=/gm)].map(([, name]) => name ?? '')
 }
 
-it('takes every variable', () => {
+it('accepts every variable', () => {
   const secretKey = newSecretKey()
   const config = readConfig({
     HOST: '0.0.0.0',
@@ -169,7 +169,7 @@ describe('numbers', () => {
     ['CONNECTIONS_PER_ADDRESS', '0', '10000', '-1', '10001'],
   ]
 
-  it('are taken from edge to edge', () => {
+  it('are accepted up to both limits', () => {
     for (const [name, low, high, below, above] of edges) {
       for (const good of [low, high]) expect(faultsOf({ [name]: good }), `${name}=${good}`).toEqual([])
       expect(faultsOf({ [name]: below })).toEqual([`${name} must be at least ${low}`])
@@ -177,7 +177,7 @@ describe('numbers', () => {
     }
   })
 
-  it('of connections are such that all processes find some', () => {
+  it('of connections are divided among the processes', () => {
     const connections = ['1', '4', '5', '20'].map((PROCESSES) => readConfig({ PROCESSES }).databaseConnectionsMax)
     expect(connections).toEqual([20, 20, 16, 4])
     expect(readConfig({ PROCESSES: '20', DATABASE_CONNECTIONS_MAX: '30' }).databaseConnectionsMax).toBe(30)
@@ -192,7 +192,7 @@ describe('numbers', () => {
     expect(faultsOf({ PORT: '30.5' })).toEqual(['PORT must be a whole number'])
   })
 
-  it('have a burst that follows from the rate, and never less than one', () => {
+  it('have a burst derived from the rate, and never less than one', () => {
     const burstOf = (environment: Record<string, string>) => readConfig(environment).rateLimitCreate.burst
     expect(burstOf({ RATE_LIMIT_CREATE: '10' })).toBe(20)
     expect(burstOf({ RATE_LIMIT_CREATE: '0.1' })).toBe(1)
@@ -202,7 +202,7 @@ describe('numbers', () => {
 })
 
 describe('addresses', () => {
-  it('lose the slash at their end, except for the issuer, whose name it is a part of', () => {
+  it('lose a trailing slash, except for the issuer, where it is part of the name', () => {
     expect(readConfig({ BASE_URL: 'https://a.example/pix//' }).baseUrl).toBe('https://a.example/pix')
     expect(readConfig({ SIMULATOR_URL: 'http://a:1/' }).simulatorUrl).toBe('http://a:1')
     expect(readConfig({ AUTH_ISSUER: 'https://a.example/', AUTH_AUDIENCE: 'any' }).authIssuer).toBe(
@@ -210,7 +210,7 @@ describe('addresses', () => {
     )
   })
 
-  it('are URLs of a kind that fits, to which a path can be added', () => {
+  it('are URLs with the right protocol, to which a path can be appended', () => {
     for (const name of ['BASE_URL', 'AUTH_ISSUER', 'SIMULATOR_URL']) {
       for (const text of ['a.example', 'ftp://a.example', '//a.example', 'https://', 'javascript:x'])
         expect(faultsOf({ AUTH_AUDIENCE: 'a', [name]: text })).toEqual([
@@ -228,8 +228,8 @@ describe('addresses', () => {
   })
 })
 
-describe('the rest', () => {
-  it('is one of what it may be', () => {
+describe('other variables', () => {
+  it('have one of the allowed values', () => {
     for (const text of ['yes', '1', 'TRUE'])
       expect(faultsOf({ WEBHOOK_ALLOW_PRIVATE: text })).toEqual(['WEBHOOK_ALLOW_PRIVATE must be true or false'])
     for (const text of ['true', '10.0.0.0/33', '10.0.0.1,proxy', '::1/129', '10.0.0.0/8/8'])
@@ -241,7 +241,7 @@ describe('the rest', () => {
     expect(faultsOf({ METRICS_TOKEN: '12345678' })).toEqual([])
   })
 
-  it('has a secret key of 32 bytes, in either alphabet of base64', () => {
+  it('include a secret key of 32 bytes, in base64 or base64url', () => {
     const bytes = Buffer.alloc(32, 0xfb)
     for (const text of [bytes.toString('base64url'), bytes.toString('base64')])
       expect(readConfig({ SECRET_KEY: text }).secretKey?.current).toEqual(bytes)
@@ -252,7 +252,7 @@ describe('the rest', () => {
   })
 })
 
-it('lists every fault at once, and no value', () => {
+it('report every error at once, and no value', () => {
   const wrong = {
     PORT: 'x-port',
     BASE_URL: 'x-base',
@@ -276,7 +276,7 @@ it('lists every fault at once, and no value', () => {
   expect(faults.join()).not.toContain('x-')
 })
 
-it('takes either a simulator or the acquirers of a file, and reads the variables that the file names', () => {
+it('allow either a simulator or an acquirers file, whose own variables can be read', () => {
   const config = readConfig({ ACQUIRERS_FILE: './acquirers.json', EFI_SECRET: 's' })
   expect(config.acquirersFile).toBe(resolve('acquirers.json'))
   expect(config.variable('EFI_SECRET')).toBe('s')
@@ -285,9 +285,11 @@ it('takes either a simulator or the acquirers of a file, and reads the variables
   expect(readConfig({ ACQUIRERS_FILE: 'a.json', BASE_URL: long }).baseUrl).toBe(long)
 })
 
-it('wants AUTH_AUDIENCE beside AUTH_ISSUER, or an explicit waiver', () => {
+it('require AUTH_AUDIENCE with AUTH_ISSUER, or an explicit waiver', () => {
   const AUTH_ISSUER = 'https://sso.example.com'
-  expect(faultsOf({ AUTH_ISSUER })).toEqual([expect.stringContaining('AUTH_AUDIENCE must be set beside AUTH_ISSUER')])
+  expect(faultsOf({ AUTH_ISSUER })).toEqual([
+    expect.stringContaining('AUTH_AUDIENCE must be set together with AUTH_ISSUER'),
+  ])
   expect(readConfig({ AUTH_ISSUER, AUTH_AUDIENCE: 'guiche' }).authAudience).toBe('guiche')
   expect(readConfig({ AUTH_ISSUER, AUTH_AUDIENCE: 'any' }).authAudience).toBeNull()
 })
@@ -295,7 +297,7 @@ it('wants AUTH_AUDIENCE beside AUTH_ISSUER, or an explicit waiver', () => {
 describe('WEBHOOK_ALLOW_PRIVATE', () => {
   const allowed = (environment: Record<string, string>) => readConfig(environment).webhookAllowPrivate
 
-  it('is true by default while the simulator is the acquirer and the service listens on a loopback address alone', () => {
+  it('is true by default with the simulator on a loopback address', () => {
     for (const HOST of ['', '127.0.0.1', 'localhost', '::1', '127.8.9.10']) expect(allowed({ HOST }), HOST).toBe(true)
     expect(allowed({ ACQUIRERS_FILE: 'acquirers.json' })).toBe(false)
     for (const HOST of ['0.0.0.0', '::', '192.168.1.5', 'pix.example.com', '127.example.com', '1.127.0.0'])
@@ -304,18 +306,18 @@ describe('WEBHOOK_ALLOW_PRIVATE', () => {
       expect(allowed({ BASE_URL }), BASE_URL).toBe(true)
   })
 
-  it('is false by default behind a proxy, where a loopback HOST says nothing', () => {
+  it('is false by default behind a proxy, where a loopback HOST proves nothing', () => {
     expect(allowed({ BASE_URL: 'https://sandbox.example.com' })).toBe(false)
     expect(allowed({ TRUST_PROXY: '127.0.0.1' })).toBe(false)
   })
 
-  it('is what it is said to be', () => {
+  it('can be set explicitly', () => {
     expect(allowed({ HOST: '0.0.0.0', WEBHOOK_ALLOW_PRIVATE: 'true' })).toBe(true)
     expect(allowed({ HOST: '127.0.0.1', WEBHOOK_ALLOW_PRIVATE: 'false' })).toBe(false)
   })
 })
 
-it('knows a loopback address from one that looks like it', () => {
+it('distinguishes a loopback address from one that only looks like it', () => {
   for (const host of ['localhost', '127.0.0.1', '127.255.255.254', '::1']) expect(isLoopback(host)).toBe(true)
   for (const host of ['localhost.example.com', '127.0.0.1.example.com', '::2', '10.0.0.1', ''])
     expect(isLoopback(host)).toBe(false)

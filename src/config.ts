@@ -5,10 +5,10 @@ import { type Static, Type } from 'typebox'
 import { parseSecretKey, type SecretKey } from './lib/secrets.ts'
 
 const defaultHost = '127.0.0.1'
-/** AUTH_AUDIENCE: any audience is accepted. */
+/** The value of AUTH_AUDIENCE that accepts tokens for any audience. */
 const anyAudience = 'any'
 
-/** Every variable that is read, and no other. `.env.example` is the reference for people. */
+/** Every variable that Guichê reads. `.env.example` is the reference for people. */
 const Environment = Type.Object({
   HOST: Type.String({ minLength: 1, default: defaultHost }),
   PORT: Type.Integer({ minimum: 0, maximum: 65535, default: 3000 }),
@@ -47,40 +47,40 @@ export type Config = Readonly<{
   host: string
   /** 0 lets the operating system choose. */
   port: number
-  /** Null: derived from host and port once the port is known. Without a trailing slash. */
+  /** Without a trailing slash. Null: derived from host and port once the port is known. */
   baseUrl: string | null
   dataDir: string
   databaseUrl: string | null
-  /** How many processes serve. */
+  /** The number of processes that serve. */
   processes: number
-  /** Of each of them. */
+  /** Per process. */
   databaseConnectionsMax: number
   secretKey: SecretKey | null
-  /** The key that `secretKey` replaces. */
+  /** The former key, which `secretKey` replaces. */
   secretKeyPrevious: SecretKey | null
   authIssuer: string | null
-  /** The audience that an external provider's tokens must name. Null: the operator has waived it with `any`. */
+  /** The audience that tokens of an external provider must have. Null: the operator waived this with `any`. */
   authAudience: string | null
   tokenLifetimeSeconds: number
-  /** Per client and second; 0 turns the limit off. */
+  /** Per client and second; 0 disables the limit. */
   rateLimitCreate: { perSecond: number; burst: number }
   /** Per address, and twice that per client. */
   rateLimitToken: { perSecond: number; burst: number }
   /** Per client and second. */
   rateLimitRead: { perSecond: number; burst: number }
-  /** Of one host; 0 turns the limit off. */
+  /** Per host; 0 disables the limit. */
   connectionsPerAddress: number
-  /** The accounts at PSPs, by absolute path (acquirers/settings.ts). Null: the simulated network. */
+  /** The absolute path of the file with the accounts at PSPs (acquirers/settings.ts). Null: the simulated network. */
   acquirersFile: string | null
-  /** Reads a variable that the file above names. */
+  /** Reads a variable that the acquirers file refers to. */
   variable: (name: string) => string | undefined
   simulatorUrl: string | null
-  /** The score from which a payment without a txid is matched by itself; null: never. */
+  /** The score from which a payment without a txid is attributed automatically; null: never. */
   orphanMatchThreshold: number | null
-  /** Cents above which a payment in suspense is attributed by two persons. */
+  /** The amount in cents above which attributing a payment in suspense needs two persons. */
   attributionApprovalAbove: number
   webhookAllowPrivate: boolean
-  /** For how many days what is kept. */
+  /** For how many days data is kept. */
   retention: {
     attemptsDays: number
     callbacksDays: number
@@ -88,13 +88,13 @@ export type Config = Readonly<{
     /** Null: personal data is kept until it is erased by hand. */
     personalDataDays: number | null
   }
-  /** Addresses and networks of proxies whose X-Forwarded-For is believed; empty: nobody's. */
+  /** The proxies (addresses and networks) whose X-Forwarded-For is trusted; empty: none. */
   trustedProxies: string[]
-  /** Others than this machine may reach the service: directly, or through a proxy. */
+  /** Whether other machines may reach the service, directly or through a proxy. */
   isPublic: boolean
-  /** Roles whose people may do nothing before they have a second factor. */
+  /** Roles whose users must have a second factor before they can do anything. */
   requireSecondFactor: readonly string[]
-  /** Null: /metrics is open on this machine, and closed where the service is public. */
+  /** Null: /metrics is open on this machine, and closed if the service is public. */
   metricsToken: string | null
   logLevel: string
   logFormat: 'json' | 'pretty'
@@ -107,22 +107,21 @@ export class ConfigError extends Error {
   }
 }
 
-/** PostgreSQL has 100 unless told otherwise: the rest is for tools. */
+/** PostgreSQL allows 100 by default: the rest is for tools. */
 const connectionsInAll = 80
 
-/** A BR Code has 77 characters for a location, and 29 of them are the path (simulator/location.ts). */
+/** A BR Code has 77 characters for a URL, and the path takes 29 of them (simulator/location.ts). */
 const baseUrlLengthMax = 48
 
 const ajv = new Ajv({ coerceTypes: true, useDefaults: true, allErrors: true })
 const validate = ajv.compile<Static<typeof Environment>>(Environment)
 
 /**
- * Reads the environment into one frozen object.
- *
- * @throws {ConfigError} naming every fault, not only the first.
+ * Reads the environment into a frozen object.
+ * @throws {ConfigError} with every error, not only the first
  */
 export function readConfig(environment: Record<string, string | undefined>): Config {
-  // An empty value counts as none: `BASE_URL=` in a file means "the default".
+  // An empty value counts as unset: `BASE_URL=` in a file means "the default".
   const text = (name: keyof typeof Environment.properties) => environment[name]?.trim() || undefined
   const names = Object.keys(Environment.properties) as (keyof typeof Environment.properties)[]
   const given: unknown = Object.fromEntries(names.flatMap((name) => (text(name) ? [[name, text(name)]] : [])))
@@ -131,7 +130,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   const secretKey = readSecretKey('SECRET_KEY', text('SECRET_KEY'), faults)
   const secretKeyPrevious = readSecretKey('SECRET_KEY_PREVIOUS', text('SECRET_KEY_PREVIOUS'), faults)
   if (text('SECRET_KEY_PREVIOUS') !== undefined && text('SECRET_KEY') === undefined)
-    faults.push('SECRET_KEY must be set beside SECRET_KEY_PREVIOUS: the key that replaces it')
+    faults.push('SECRET_KEY must be set together with SECRET_KEY_PREVIOUS: it is the key that replaces it')
   const baseUrl = readBase('BASE_URL', text('BASE_URL'), faults)
   const authIssuer = readBase('AUTH_ISSUER', text('AUTH_ISSUER'), faults)
   const simulatorUrl = readBase('SIMULATOR_URL', text('SIMULATOR_URL'), faults)
@@ -139,19 +138,21 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   if (text('HOST') && !isHost(text('HOST') ?? '')) faults.push('HOST must be an IP address or a host name')
   const acquirersFile = text('ACQUIRERS_FILE')
   if (acquirersFile !== undefined && simulatorUrl !== null)
-    faults.push('SIMULATOR_URL has no use beside ACQUIRERS_FILE: an acquirer of dialect generic may be a simulator')
+    faults.push(
+      'SIMULATOR_URL cannot be combined with ACQUIRERS_FILE: a simulator can be an acquirer of dialect generic in that file',
+    )
   const isSimulatedHere = simulatorUrl === null && acquirersFile === undefined
   if (baseUrl !== null && isSimulatedHere && baseUrl.replace(/^https?:\/\//, '').length > baseUrlLengthMax)
     faults.push(
-      `BASE_URL must have at most ${baseUrlLengthMax} characters after the scheme: it stands in every QR code`,
+      `BASE_URL must have at most ${baseUrlLengthMax} characters after the scheme: it is part of every QR code`,
     )
   const roles = readRoles('REQUIRE_SECOND_FACTOR', text('REQUIRE_SECOND_FACTOR'), faults)
   const trustedProxies = readNetworks('TRUST_PROXY', text('TRUST_PROXY'), faults)
   if (authIssuer !== null && text('AUTH_AUDIENCE') === undefined)
     faults.push(
-      `AUTH_AUDIENCE must be set beside AUTH_ISSUER: the audience ("aud") of tokens for this gateway. AUTH_AUDIENCE=${anyAudience} accepts tokens that were issued for any service`,
+      `AUTH_AUDIENCE must be set together with AUTH_ISSUER: the audience ("aud") of tokens for this gateway. AUTH_AUDIENCE=${anyAudience} accepts tokens that were issued for any service`,
     )
-  // What an outsider can reach: behind a proxy on this machine HOST is a loopback address, too.
+  // Whether others can reach the service: behind a proxy on this machine, HOST is a loopback address as well.
   const isPublic =
     !isLoopback(text('HOST') ?? defaultHost) ||
     (baseUrl !== null && !isLoopback(new URL(baseUrl).hostname)) ||
@@ -219,7 +220,7 @@ function readSecretKey(name: string, text: string | undefined, faults: string[])
   return key
 }
 
-/** An address that paths are appended to. */
+/** An address to which paths are appended. */
 function readBase(name: string, text: string | undefined, faults: string[]): string | null {
   const url = readUrl(name, text, ['http:', 'https:'], faults)
   if (url !== null && /[?#]/.test(url)) faults.push(`${name} must be a URL without a query and a fragment`)
@@ -235,12 +236,12 @@ function readUrl(name: string, text: string | undefined, protocols: string[], fa
 }
 
 function isHost(text: string): boolean {
-  // What looks like an address must be one: 999.1.1.1 is no host name either.
+  // Text that looks like an IP address must be one: 999.1.1.1 is not a host name either.
   if (/^[\d.]+$|:/.test(text)) return isIP(text) !== 0
   return /^(?!-)[a-z\d-]{1,63}(?:\.(?!-)[a-z\d-]{1,63})*\.?$/i.test(text)
 }
 
-/** As users/roles.ts has them, of both sides. */
+/** The operator's and merchants' roles of users/roles.ts. */
 const roleNames = ['admin', 'finance', 'support', 'read_only', 'owner', 'developer']
 
 function readRoles(name: string, text: string | undefined, faults: string[]): string[] {
@@ -272,10 +273,10 @@ export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host)
 }
 
-/** The setting in the database that says where the service was last reached: tools make links of it. */
+/** The database setting with the address where the service last ran: tools build links with it. */
 export const baseUrlSetting = 'base_url'
 
-/** Where the service is reached: BASE_URL, or the address that it listens on. */
+/** The service's address: BASE_URL, or the address that it listens on. */
 export function toBaseUrl({ baseUrl, host, port }: Pick<Config, 'baseUrl' | 'host' | 'port'>): string {
   return baseUrl ?? `http://${toUrlHost(host)}:${port}`
 }

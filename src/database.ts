@@ -14,33 +14,36 @@ type Options = {
   config: Config
   log: Logger
   /**
-   * The service insists on an embedded server of its own. One of its processes uses that server, and a tool uses one that runs, or starts it
-   * for a while.
+   * A service requires an embedded server of its own. Its other processes (siblings) use that server. A tool uses a
+   * running server, or starts one for a while.
    */
   role: 'service' | 'sibling' | 'tool'
-  /** Called when the embedded server ended and could not be started again. For a service only: a tool fails then, and is called again. */
+  /**
+   * Called when the embedded server ended and could not be restarted. For a service only: a tool fails and is run
+   * again.
+   */
   onLost?: ((reason: Error) => void) | undefined
 }
 
-/** Connects to PostgreSQL: that of DATABASE_URL, or the one that ships with Guichê, started here. The schema is brought up to date. */
+/** Connects to the PostgreSQL of DATABASE_URL, or starts the one that ships with Guichê, and migrates the schema. */
 export async function openDatabase(options: Options): Promise<OpenDatabase> {
   const { config, role, log } = options
   const server = await findServer(options)
   const db = connect({
     connectionString: server.connectionString,
     connectionsMax: config.databaseConnectionsMax,
-    // Not the whole error: the driver hangs its connection on it.
+    // Not the whole error: the driver attaches its connection to it.
     onError: ({ name, message }) => log.warn({ name, reason: message }, 'an idle database connection broke'),
   })
   const close = async () => {
     await db.pool.end()
-    // Last: all that uses it has ended.
+    // Last, after everything that uses it has ended.
     await server.stop()
   }
   try {
     await checkDurability(db)
     if (role === 'service') await checkConnections(db, config)
-    // Whoever started a sibling has done that.
+    // For a sibling, the primary process did this.
     if (role !== 'sibling') {
       await migrate(db, { folder: migrationsFolder(), log })
       await migrateJobs(db, log)
@@ -53,7 +56,7 @@ export async function openDatabase(options: Options): Promise<OpenDatabase> {
   }
 }
 
-/** While a database is seeded it has no indexes, and keeps nothing unique: no money may come near it. */
+/** While a database is being seeded it has no indexes and no unique constraints: no real money may be processed. */
 async function refuseHalfSeeded(db: Db): Promise<void> {
   const seed: { state?: string } = JSON.parse((await findSetting(db, 'seed')) ?? '{}')
   if (seed.state === 'running')
@@ -70,11 +73,11 @@ async function findServer({ config, log, role, onLost }: Options): Promise<Runni
   if (role === 'service') return await startEmbeddedPostgres({ dataDir, log, ...(onLost && { onLost }) })
   if (role === 'tool') return await attachOrStart({ dataDir, log })
   const running = await attachEmbeddedPostgres({ dataDir })
-  if (running === null) throw new Error('The embedded PostgreSQL has ended: restart the service.')
+  if (running === null) throw new Error('The embedded PostgreSQL has stopped: restart the service.')
   return { ...running, ...nothingToStop }
 }
 
-/** A service that is starting holds the folder and has no server yet: that takes seconds. */
+/** How long to wait for a service that is starting: it holds the folder but has no server yet. */
 const startMaxMs = 15_000
 const startPollMs = 200
 

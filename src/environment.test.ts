@@ -13,22 +13,22 @@ describe('a database', () => {
 
   const all: Environment[] = ['simulated', 'sandbox', 'production']
 
-  it.each(all)('that has served %s serves that again, and nothing else', async (first) => {
+  it.each(all)('that has served %s serves only that', async (first) => {
     await enterEnvironment(database.db, first)
     await enterEnvironment(database.db, first)
     for (const other of all.filter((one) => one !== first))
       await expect(enterEnvironment(database.db, other)).rejects.toThrow(/^This database belongs to .*DATABASE_URL/)
   })
 
-  it('with a sandbox client was simulated, though it does not say so', async () => {
+  it('with a sandbox client counts as simulated, even without the setting', async () => {
     await insertSetting(database.db, 'sandbox_client', 'yes')
     await expect(enterEnvironment(database.db, 'production')).rejects.toThrow(
-      'This database belongs to a simulated Pix network, and the settings are those of production.',
+      'This database belongs to a simulated Pix network, but the settings are for production.',
     )
     await enterEnvironment(database.db, 'simulated')
   })
 
-  it('takes one of two environments that enter it at once', async () => {
+  it('accepts only one of two environments that start at the same time', async () => {
     const { db } = database
     const entered = await Promise.allSettled(all.map(async (one) => await enterEnvironment(db, one)))
     expect(entered.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
@@ -47,16 +47,16 @@ describe('an account', () => {
     ['sandbox', 'https://localhost:3001/', 'simulated'],
     ['sandbox', 'http://[::1]:3001', 'simulated'],
     ['sandbox', 'https://127.0.0.1.example.com', 'sandbox'],
-  ] as const)('of %s at %s is of %s', (environment, baseUrl, found) => {
+  ] as const)('with environment %s at %s belongs to %s', (environment, baseUrl, found) => {
     expect(environmentOf(at(environment, baseUrl))).toBe(found)
   })
 
-  it('shares its environment with all others of the file', () => {
+  it('has the same environment as all others of the file', () => {
     const real = { name: 'efi', ...at('production', 'https://pix.example.com') }
     const test = { name: 'inter', ...at('sandbox', 'https://pix-h.example.com') }
     expect(commonEnvironment([real, { ...real, name: 'efi-2' }])).toBe('production')
     expect(() => commonEnvironment([real, test])).toThrow(
-      'ACQUIRERS_FILE names acquirers of several environments: efi (production), inter (sandbox).',
+      'ACQUIRERS_FILE has acquirers of several environments: efi (production), inter (sandbox).',
     )
   })
 })

@@ -3,8 +3,9 @@ import { isLoopback } from './config.ts'
 import type { Db, Tx } from './db/sql.ts'
 
 /**
- * What a database's money is: `simulated` (the built-in network, SIMULATOR_URL, or a PSP simulator on this machine), `sandbox` (a PSP's own test
- * environment) or `production`. A database has one of them for ever: a balance that was never real must not be paid out as if it were.
+ * What kind of money a database has: `simulated` (the built-in network, SIMULATOR_URL, or a PSP simulator on this
+ * machine), `sandbox` (a PSP's own test environment) or `production`. It never changes: a balance that was never real
+ * must not be paid out as if it were.
  */
 export type Environment = 'simulated' | 'sandbox' | 'production'
 
@@ -17,28 +18,28 @@ const titles: Record<Environment, string> = {
 }
 
 /**
- * Records the environment at the first start on a database, and compares at each later one. Call it before anything is asked or written.
- *
- * @throws {Error} a sentence that says what to do, where the database belongs to another environment
+ * Stores the environment at the first start on a database, and compares it at each later start. Call it before any
+ * request to an acquirer and any write.
+ * @throws {Error} if the database belongs to another environment, with what to do about it
  */
 export async function enterEnvironment(db: Db | Tx, environment: Environment): Promise<void> {
-  // A database of before this setting that has a sandbox client was simulated.
+  // A database from before this setting that has a sandbox client was simulated.
   const first = (await findSetting(db, 'sandbox_client')) === null ? environment : 'simulated'
   await insertSetting(db, setting, first)
   const known = (await findSetting(db, setting)) as Environment
   if (known === environment) return
   const isWithoutFile = environment === 'simulated'
   throw new Error(
-    `This database belongs to ${titles[known]}, and the settings are those of ${titles[environment]}. Its balances are ${
+    `This database belongs to ${titles[known]}, but the settings are for ${titles[environment]}. Its balances are ${
       known === 'production' ? 'real money' : 'not real money'
     }, so it takes no other acquirers. ` +
       (isWithoutFile
-        ? 'Set ACQUIRERS_FILE to the accounts that this database has served, or set DATABASE_URL or DATA_DIR to another, empty database.'
-        : `Set DATABASE_URL or DATA_DIR to another, empty database for ${titles[environment]}, or set the acquirers of ${titles[known]} again.`),
+        ? 'Set ACQUIRERS_FILE to the accounts that this database was used with, or set DATABASE_URL or DATA_DIR to another, empty database.'
+        : `Set DATABASE_URL or DATA_DIR to another, empty database for ${titles[environment]}, or restore the acquirers of ${titles[known]}.`),
   )
 }
 
-/** That of one account of ACQUIRERS_FILE: a sandbox on this machine is a simulator. */
+/** The environment of one account of ACQUIRERS_FILE. A sandbox on this machine is a simulator. */
 export function environmentOf(account: {
   environment: 'production' | 'sandbox'
   place: { baseUrl: string }
@@ -49,9 +50,8 @@ export function environmentOf(account: {
 }
 
 /**
- * That of all accounts of ACQUIRERS_FILE.
- *
- * @throws {Error} where they are of several
+ * The environment of all accounts of ACQUIRERS_FILE.
+ * @throws {Error} if they differ
  */
 export function commonEnvironment(
   accounts: readonly (Parameters<typeof environmentOf>[0] & { name: string })[],
@@ -61,6 +61,6 @@ export function commonEnvironment(
   if (first !== undefined && others.length === 0) return first
   const list = found.map(({ name, environment }) => `${name} (${environment})`).join(', ')
   throw new Error(
-    `ACQUIRERS_FILE names acquirers of several environments: ${list}. Their money must not mix: keep those of one, and give the others a file and a database of their own.`,
+    `ACQUIRERS_FILE has acquirers of several environments: ${list}. Their money must not be mixed: keep those of one environment, and use a separate file and database for the others.`,
   )
 }

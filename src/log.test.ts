@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, inject, it } from 'vitest'
 
-/** Runs a script that logs, in a process of its own, whose standard output is read or not. */
+/** Runs a script that logs in a child process, whose standard output is read or not. */
 async function run(script: string, { isRead }: { isRead: boolean }): Promise<{ code: number | null; output: string }> {
   const log = `import { createLog } from ${JSON.stringify(join(inject('build'), 'src/log.js'))}
     const log = createLog({ logLevel: 'info', logFormat: 'json' })`
@@ -19,7 +19,7 @@ async function run(script: string, { isRead }: { isRead: boolean }): Promise<{ c
 
 const wait = `await new Promise((resolve) => setTimeout(resolve, 300))`
 
-it('writes every line, also those that wait for others when the process ends', async () => {
+it('writes every line, including those buffered when the process ends', async () => {
   const { code, output } = await run(`for (let i = 0; i < 100; i++) log.info({ i }, 'a line'); process.exit(3)`, {
     isRead: true,
   })
@@ -28,7 +28,7 @@ it('writes every line, also those that wait for others when the process ends', a
   expect(lines.map((line) => JSON.parse(line).i)).toEqual(Array.from({ length: 100 }, (_, i) => i))
 })
 
-it('writes what is wrong at once, with all that was before', async () => {
+it('writes warnings and errors at once, with all earlier lines', async () => {
   const { output } = await run(`log.info('before'); log.warn('wrong'); process.kill(process.pid, 'SIGKILL')`, {
     isRead: true,
   })
@@ -44,6 +44,6 @@ it.each([
   ['a warning', `${wait}; log.warn('wrong'); ${wait}; process.exit(4)`],
   ['a line and the end', `${wait}; log.info('a line'); process.exit(4)`],
   ['lines for a while', `for (let i = 0; i < 5; i++) { log.info('x'.repeat(5000)); ${wait} } process.exit(4)`],
-])('goes on when nobody reads it any more: %s', async (_name, script) => {
+])('continues when the reader has gone: %s', async (_name, script) => {
   expect((await run(script, { isRead: false })).code).toBe(4)
 })

@@ -6,27 +6,30 @@ import type { Service } from './service.ts'
 import { joinSiblings, onStop, siblingArgument, tellParent } from './siblings.ts'
 import { isOldNode, welcome } from './welcome.ts'
 
-/** A stop that takes longer than this is cut short: nothing is lost, since whatever was acknowledged is committed. */
+/**
+ * A stop that takes longer than this is aborted. Nothing is lost, because everything that was acknowledged is
+ * committed.
+ */
 const stopMaxMs = 30_000
 
-/** What to do about errors of the operating system and of PostgreSQL, by their codes. */
+/** Advice for errors of the operating system and of PostgreSQL, by code. */
 const hints: Record<string, string> = {
-  EADDRINUSE: 'Something listens there already: stop it, or set PORT to another port.',
+  EADDRINUSE: 'The port is in use: stop the other program, or set PORT to another port.',
   EADDRNOTAVAIL: 'This machine does not have that address: set HOST to one of its own, or to 0.0.0.0.',
-  EACCES: 'This user may not do that: see HOST and PORT (below 1024 is for root) and DATA_DIR.',
+  EACCES: 'This user has no permission: check HOST and PORT (below 1024 needs root) and DATA_DIR.',
   EEXIST: 'DATA_DIR is a file: set it to a folder.',
-  ENOTDIR: 'DATA_DIR lies under a file: set it to a folder.',
-  EROFS: 'DATA_DIR cannot be written: set it to a folder that can.',
-  ECONNREFUSED: 'Nobody listens there: check DATABASE_URL, and that what it names runs.',
-  ENOTFOUND: 'There is no such host: check DATABASE_URL.',
-  '3D000': 'Make that database, or name another in DATABASE_URL.',
+  ENOTDIR: 'A parent of DATA_DIR is a file: set it to a folder.',
+  EROFS: 'DATA_DIR is not writable: set it to a writable folder.',
+  ECONNREFUSED: 'The connection was refused: check DATABASE_URL, and that the database runs.',
+  ENOTFOUND: 'The host does not exist: check DATABASE_URL.',
+  '3D000': 'Create the database, or set DATABASE_URL to another one.',
   '28P01': 'Check user and password in DATABASE_URL.',
   '28000': 'Check the user in DATABASE_URL.',
   '42501': 'The user of DATABASE_URL needs the right to create schemas and tables in that database.',
 }
 
 if (existsSync('.env')) process.loadEnvFile('.env')
-// After the tables above, which it reads.
+// After the constants above, which it reads.
 if (process.argv[2] === siblingArgument) await serveBeside()
 else await serve()
 
@@ -35,13 +38,16 @@ async function serve(): Promise<void> {
     const config = readConfig(process.env)
     const log = createLog(config)
     const onLost = (reason: Error) => {
-      log.fatal({ err: reason }, 'the service ends with 1, for its supervisor to start it again: it has no database')
+      log.fatal(
+        { err: reason },
+        'the service exits with 1 because it has no database: its supervisor should restart it',
+      )
       process.exit(1)
     }
     const service = await start({ config, log, onLost })
     stopOnSignals(service.stop, log)
     const isTerminal = config.logFormat === 'pretty'
-    // Where logs are collected, only what is shown once interrupts them.
+    // If logs are collected, only texts that are shown once are worth the welcome screen.
     if (isTerminal || service.newSandbox || service.firstAdminUrl)
       print(welcome(service, { ...config, isTerminal: process.stdout.isTTY }))
     if (!isTerminal) {
@@ -54,13 +60,13 @@ async function serve(): Promise<void> {
   }
 }
 
-/** Of what serves, each process loads only its own part. */
+/** Each process loads only the code that it needs. */
 async function start(options: { config: Config; log: Logger; onLost: (reason: Error) => void }): Promise<Service> {
   if (options.config.processes === 1) return await (await import('./service.ts')).startService(options)
   return await (await import('./processes.ts')).startProcesses(options)
 }
 
-/** One of several processes: what there is to say, the one that started it says. */
+/** One of several processes. The primary process prints everything. */
 async function serveBeside(): Promise<void> {
   try {
     const config = readConfig(process.env)
@@ -77,7 +83,7 @@ async function serveBeside(): Promise<void> {
 function stopOnSignals(stop: () => Promise<void>, log: Logger): void {
   let isStopping = false
   const onSignal = () => {
-    // Asked twice, it does not wait any longer.
+    // A second signal ends the process immediately.
     if (isStopping) process.exit(1)
     isStopping = true
     log.info('stopping: requests in progress are answered first')
@@ -109,7 +115,7 @@ function explain(error: Error): string {
   const cause = error.cause instanceof Error ? `\n  because: ${error.cause.message}` : ''
   const hint = hints[(error as NodeJS.ErrnoException).code ?? '']
   if (hint) return `${error.message}\n${hint}`
-  // Our own sentences say what to do; the rest needs its stack.
+  // Our own messages say what to do; other errors need their stack.
   return error.name === 'Error' || error.name === 'ConfigError' ? `${error.message}${cause}` : `${error.stack}${cause}`
 }
 

@@ -5,7 +5,10 @@ import type { Clock } from './lib/clock.ts'
 import type { SecretKey } from './lib/secrets.ts'
 import { createWebhookSecret } from './webhooks/secrets.ts'
 
-/** Everything that a new merchant needs: a client with its secret, and the secret that its webhooks are signed with. Shown once. */
+/**
+ * Creates a merchant: an API client with its secret, and the secret that signs its webhooks. The secrets are shown only
+ * once.
+ */
 export async function createMerchant(
   tx: Tx,
   deps: { clock: Clock; key: SecretKey },

@@ -16,12 +16,15 @@ import type { SandboxControlled } from './sandbox/controls.ts'
 import type { SandboxPersonality } from './sandbox/personality.ts'
 import type { Sandbox } from './sandbox/routes.ts'
 
-/** All acquirers: those of ACQUIRERS_FILE, or the simulated network, which is reached through the same adapter as any PSP. */
+/**
+ * All acquirers: those of ACQUIRERS_FILE, or the simulated network, which is reached through the same adapter as any
+ * PSP.
+ */
 export type Network = {
   acquirers: NetworkAcquirer[]
   routes: readonly RouteSettings[]
   environment: Environment
-  /** What one can have the simulated network do; null beside real ones. */
+  /** The controls of the simulated network; null with real acquirers. */
   sandbox: Sandbox | null
   close(): Promise<void>
 }
@@ -40,14 +43,13 @@ type Options = {
   clock: Clock
   log: Logger
   baseUrl: string
-  /** Posts to a path of this service, in place of a socket. */
+  /** Posts to a path of this service without a socket. */
   postHere: (path: string, body: unknown) => Promise<number>
 }
 
 /**
- * Of the file's reader and the simulator, the one that is needed is loaded: they are a tenth of a start.
- *
- * @throws {Error} where the database belongs to another environment
+ * Loads either the settings file's reader or the simulator: each takes a tenth of the start time.
+ * @throws {Error} if the database belongs to another environment
  */
 export async function openNetwork(options: Options): Promise<Network> {
   const { acquirersFile, simulatorUrl, variable } = options.config
@@ -85,7 +87,7 @@ async function openHere({ db, clock, log, baseUrl, postHere }: Options): Promise
     pool: db.pool,
     clock,
     publicBaseUrl: baseUrl,
-    // Several processes share one simulator's state, and each is told of the payments that were made at itself.
+    // Several processes share one simulator's state. Each receives the callbacks of payments made at itself.
     sendCallback: async (url, body) => await postHere(new URL(url).pathname, body),
     log,
   })
@@ -102,7 +104,7 @@ async function openHere({ db, clock, log, baseUrl, postHere }: Options): Promise
   }
 }
 
-/** Without a breaker: whoever plays with a bank that loses answers is to see each of them. */
+/** Without a circuit breaker: a person who tests a bank that loses answers should see each of them. */
 function openRemote(url: string, { clock, log }: Options): Network {
   const { send, close } = connect(
     { name: simulatorName, place: { baseUrl: url }, tls: null, timeoutMs },
@@ -126,7 +128,7 @@ const simulated = {
   manner: withOverrides(standardManner, { offers: { payouts: true, infractions: true, balance: 'efi' } }),
 }
 
-/** What the gateway's own words have the network do, in this process. */
+/** The sandbox controls, for the simulator in this process. */
 function toSandbox(simulator: Simulator): Omit<Sandbox, 'serve'> {
   return {
     pay: async ({ payer, ...payment }) => await simulator.pay({ ...inCents(payment), ...(payer && { payer }) }),
@@ -142,7 +144,7 @@ function inCents<Input extends { amount?: number }>({ amount, ...others }: Input
   return { ...others, ...(amount !== undefined && { amount: cents(amount) }) }
 }
 
-/** The same, at a simulator that runs by itself. */
+/** The sandbox controls, for a simulator that runs separately. */
 function toRemoteSandbox(url: string): Omit<Sandbox, 'serve'> {
   const control = async (name: string, input: object): Promise<SandboxControlled> => {
     const body = await postControl(url, name, input)
@@ -189,7 +191,7 @@ async function postControl(url: string, name: string, input: object): Promise<Co
 
 function toPersonality({ name, seed, traits, detail }: ControlAnswer): SandboxPersonality {
   if (name === undefined || seed === undefined || !traits)
-    throw new Error(detail ?? 'The simulator tells no character.')
+    throw new Error(detail ?? 'The simulator does not report its personality.')
   return { name, seed, traits }
 }
 

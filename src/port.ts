@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer } from 'node:net'
 
-/** A port must be known before the app is made: QR codes and callbacks carry it. */
+/** The port must be known before the app is created: QR codes and callbacks contain it. */
 export async function findFreePort(host: string): Promise<number> {
   const probe = createServer()
   await new Promise<void>((resolve, reject) => probe.once('error', reject).listen(0, host, resolve))

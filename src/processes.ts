@@ -8,19 +8,19 @@ import { findFreePort } from './port.ts'
 import type { Service } from './service.ts'
 import { type Facts, siblingArgument, type ToChild, type ToParent } from './siblings.ts'
 
-/** One that ends soon after it began would end again at once. */
+/** The pause before a restart: a process that ended right after its start would probably do so again. */
 const restartAfterMs = 1_000
 
 /**
- * In place of what `npm start` gives to a lone process (docs/operations.md): who asks for several wants them fast. They create a tenth more,
- * and take 60 MB more each.
+ * Replaces the flags of `npm start` for a single process (docs/operations.md): several processes are used for speed.
+ * They create a tenth more charges per second, and take 60 MB more each.
  */
 const speedFlags = ['--max-semi-space-size=32', '--heap-growing-percent=0']
 
 /**
- * The service as several processes that share a port and a database: this one holds the embedded PostgreSQL, gives each connection to one
- * that is free, and starts another in the place of one that ends. Each of them is a whole service; what they must tell each other passes
- * through here (siblings.ts).
+ * Runs the service as several processes that share a port and a database. This primary process owns the embedded
+ * PostgreSQL, assigns each connection to a free process, and restarts processes that end. Each of them is a complete
+ * service; messages between them pass through here (siblings.ts).
  */
 export async function startProcesses({
   config,
@@ -29,13 +29,11 @@ export async function startProcesses({
 }: {
   config: Config
   log: Logger
-  /** Called when the embedded PostgreSQL ended and could not be started again. */
+  /** Called when the embedded PostgreSQL ended and could not be restarted. */
   onLost?: (reason: Error) => void
 }): Promise<Service> {
   if (!cluster.isPrimary)
-    throw new Error(
-      'PROCESSES is for a process that is started alone: leave it at 1 under a manager that starts several.',
-    )
+    throw new Error('PROCESSES starts several processes by itself: leave it at 1 under a process manager that does so.')
   const port = config.port === 0 ? await findFreePort(config.host) : config.port
   const metrics = new AggregatorRegistry()
   cluster.setupPrimary({ args: [siblingArgument], execArgv: [...process.execArgv, ...speedFlags] })
@@ -43,11 +41,11 @@ export async function startProcesses({
   let isStopping = false
   const ended = new Set<Promise<void>>()
 
-  /** Resolves when it serves; afterwards it is replaced when it ends. */
+  /** Resolves when the process serves. Afterwards it is replaced if it ends. */
   async function start(): Promise<Facts> {
     const child = cluster.fork({ PORT: String(port) })
     const end = new Promise<{ code: number | null; signal: string | null }>((resolve) => {
-      // After its last words, unlike `exit`.
+      // `close` comes after all its output, unlike `exit`.
       child.process.once('close', (code, signal) => resolve({ code, signal }))
       child.on('error', (error) => {
         log.warn({ pid: child.process.pid, err: error }, 'a process of the service could not be reached')
@@ -69,7 +67,7 @@ export async function startProcesses({
         reject(new Error(`a process ended with ${signal ?? code} before it was ready`)),
       )
     })
-    // It began while the others were asked to end, and may have been deaf then.
+    // It started while the others were being stopped, and may have missed that message.
     if (isStopping) tell(child, { kind: 'stop' })
     log.info({ pid: child.process.pid }, 'a process of the service is ready')
     void end.then(async (how) => {
@@ -79,16 +77,16 @@ export async function startProcesses({
   }
 
   async function replace(former: object): Promise<void> {
-    log.error(former, 'a process of the service ended by itself: another takes its place')
+    log.error(former, 'a process of the service ended unexpectedly and is replaced')
     while (!isStopping) {
-      // It keeps this process alive where all others have ended.
+      // This timer keeps the primary process alive even if all others have ended.
       await sleep(restartAfterMs)
       if (isStopping) return
       try {
         await start()
         return
       } catch (error) {
-        log.error({ err: error }, 'a process of the service could not be started and is started again')
+        log.error({ err: error }, 'a process of the service could not be started; trying again')
       }
     }
   }
@@ -105,12 +103,12 @@ export async function startProcesses({
     isStopping = true
     for (const child of childrenBut(null)) tell(child, { kind: 'stop' })
     await Promise.all(ended)
-    // Last: all that uses it has ended.
+    // Last, after everything that uses it has ended.
     await database.close()
   }
 
   try {
-    // The first one does what is done once, and finds what would keep any of them from starting.
+    // The first process does what is done once per start, and finds errors that would stop all of them.
     const facts = await start()
     await Promise.all(Array.from({ length: config.processes - 1 }, start))
     return { ...facts, stop }
@@ -125,6 +123,6 @@ function childrenBut(one: Worker | null): Worker[] {
 }
 
 function tell(child: Worker, message: ToChild): void {
-  // One that ends meanwhile hears nothing more.
+  // The process may end meanwhile: then the message is lost.
   if (child.isConnected()) child.send(message, () => {})
 }

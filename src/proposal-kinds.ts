@@ -4,7 +4,7 @@ import type { ProposalKind } from './proposals/decide.ts'
 import { limitsProposal } from './withdrawals/change-limits.ts'
 import { settlementProposal } from './withdrawals/settle-by-hand.ts'
 
-/** Everything that takes two persons, besides a withdrawal, which is held by its own row. */
+/** All operations that need two persons, except withdrawals, which are held in their own row. */
 export const proposalKinds: readonly ProposalKind[] = [
   limitsProposal,
   attributionProposal,

@@ -7,7 +7,7 @@ import { registerCallbacks } from './registration.ts'
 
 const key = parseSecretKey(newSecretKey()) ?? expect.unreachable()
 
-/** A PSP that answers the first so many requests with 503. */
+/** A PSP that answers the first requests with 503. */
 function psp(failures: number, callbacks: CallbackSettings = {}) {
   const registered: string[] = []
   let left = failures
@@ -41,7 +41,7 @@ async function register(one: ReturnType<typeof psp>['one']) {
   return { waits, warnings, registration }
 }
 
-it('is tried again, each time after a longer while, until the PSP takes it', async () => {
+it('is retried with growing delays until the PSP accepts it', async () => {
   const { registered, one } = psp(9)
   const { waits, warnings, registration } = await register(one)
   await expect.poll(() => registered).toHaveLength(1)
@@ -52,7 +52,7 @@ it('is tried again, each time after a longer while, until the PSP takes it', asy
   await registration.stop()
 })
 
-it('is done once where it succeeds, and not at all where it is done by hand', async () => {
+it('happens once if it succeeds, and not at all if it is done by hand', async () => {
   const { registered, one } = psp(0, { baseUrl: 'https://callbacks.example' })
   await (await register(one)).registration.stop()
   expect(registered).toEqual([expect.stringMatching(/^https:\/\/callbacks\.example\/callbacks\/psp\//)])

@@ -7,7 +7,7 @@ import type { NetworkAcquirer } from './network.ts'
 
 const firstRetryMs = 30_000
 const retryMsMax = 60 * 60_000
-// A PSP that is quick has the address by the time that this service is there; a slow one does not hold the start up.
+// A fast PSP has the address when the service starts; a slow one does not delay the start any longer.
 const startWaitsMs = 1_000
 
 type Deps = {
@@ -18,7 +18,7 @@ type Deps = {
   wait?: (ms: number, stopping: AbortSignal) => Promise<void>
 }
 
-/** Where an acquirer posts its callbacks, without the `/pix` that it appends. */
+/** The address to which an acquirer posts its callbacks, without the `/pix` that it appends. */
 export function toCallbackUrl(
   { key, baseUrl }: Pick<Deps, 'key' | 'baseUrl'>,
   { acquirer, callbacks }: Pick<NetworkAcquirer, 'callbacks'> & { acquirer: Pick<Acquirer, 'name' | 'callbacks'> },
@@ -27,8 +27,8 @@ export function toCallbackUrl(
 }
 
 /**
- * Tells each acquirer where its callbacks go. One that cannot be told now is told later: until then its payments are found in its list.
- * Once this service listens, since some PSPs try the address before they take it.
+ * Registers the callback address with each acquirer, and retries on failure. Until it succeeds, payments are found in
+ * the acquirer's list. Runs once this service listens, because some PSPs test the address first.
  */
 export async function registerCallbacks(
   deps: Deps,
@@ -41,7 +41,7 @@ export async function registerCallbacks(
     if (!isRegistered) void registerLater(deps, one, stopping.signal)
   })
   await Promise.race([Promise.all(first), pause(startWaitsMs, undefined, { ref: false })])
-  // What is under way ends with its connection.
+  // A request in progress ends with its connection.
   return { stop: async () => stopping.abort() }
 }
 
@@ -57,7 +57,7 @@ async function waited(ms: number, signal: AbortSignal): Promise<void> {
   await pause(ms, undefined, { signal, ref: false }).catch(() => {})
 }
 
-/** False when it did not come to be. */
+/** False if it failed. */
 async function register(deps: Deps, one: NetworkAcquirer, stopping: AbortSignal): Promise<boolean> {
   const { name } = one.acquirer
   try {
@@ -67,7 +67,7 @@ async function register(deps: Deps, one: NetworkAcquirer, stopping: AbortSignal)
     if (stopping.aborted) return false
     deps.log.warn(
       { acquirer: name, reason: error instanceof Error ? error.message : String(error) },
-      `the address for callbacks could not be registered and will be tried again: payments are found in the acquirer’s list meanwhile. \`npx guiche acquirer check ${name}\` tells more`,
+      `the address for callbacks could not be registered and will be tried again: payments are found in the acquirer’s list meanwhile. \`npx guiche acquirer check ${name}\` shows more`,
     )
     return false
   }

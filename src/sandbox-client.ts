@@ -16,7 +16,8 @@ export type SandboxFile = { baseUrl: string; clientId: string; clientSecret: str
 type Deps = { db: Db; clock: Clock; key: SecretKey; dataDir: string; baseUrl: string }
 
 /**
- * At the first start on a database, makes one client to play with and keeps its credentials in DATA_DIR/sandbox.json.
+ * At the first start on a database, creates a client for experiments and stores its credentials in
+ * DATA_DIR/sandbox.json.
  */
 export async function makeSandboxClient(deps: Deps): Promise<void> {
   const path = join(deps.dataDir, 'sandbox.json')
@@ -27,23 +28,23 @@ export async function makeSandboxClient(deps: Deps): Promise<void> {
       scopes: [...scopes],
     })
     await saveSetting(tx, 'sandbox_client', clientId)
-    // Its money is simulated, and amounts that play each outcome add up to more than a day's limit.
+    // Its money is simulated, and the amounts that trigger each outcome add up to more than a day's limit.
     await upsertLimits(tx, merchantId, { ...defaultLimits, perDay: null, perNight: null })
     const file = { baseUrl: deps.baseUrl, clientId, clientSecret, webhookSecret }
-    // Within the transaction: credentials that cannot be kept are not made.
+    // Inside the transaction: if the file cannot be written, no client is created.
     await write(path, file)
     return true
   })
   if (!isMade) await refreshBaseUrl(path, deps.baseUrl)
 }
 
-/** Ends the sandbox client's secrets and tokens: it may do everything, and was made for simulated money. */
+/** Revokes the sandbox client's secrets and tokens: it has all rights, and was made for simulated money. */
 export async function revokeSandboxClient(deps: Pick<Deps, 'db' | 'clock' | 'key'>): Promise<void> {
   const clientId = await findSetting(deps.db, 'sandbox_client')
   if (clientId !== null) await revokeClient(deps, { clientId, tokensOnly: false })
 }
 
-/** The sandbox client's credentials, once: at the first start that came so far as to serve. Null at any later one. */
+/** Returns the sandbox client's credentials once, at the first start that serves requests. Null later. */
 export async function takeSandboxToShow({ db, dataDir }: Pick<Deps, 'db' | 'dataDir'>): Promise<SandboxFile | null> {
   const path = join(dataDir, 'sandbox.json')
   if (!existsSync(path)) return null
@@ -51,7 +52,7 @@ export async function takeSandboxToShow({ db, dataDir }: Pick<Deps, 'db' | 'data
   return isFirst ? JSON.parse(readFileSync(path, 'utf8')) : null
 }
 
-/** The address may have changed since the client was made. */
+/** The address may have changed since the client was created. */
 async function refreshBaseUrl(path: string, baseUrl: string): Promise<void> {
   if (!existsSync(path)) return
   const file: SandboxFile = JSON.parse(readFileSync(path, 'utf8'))

@@ -24,14 +24,14 @@ import { startWorker, type Worker } from './worker.ts'
 
 export type Service = {
   baseUrl: string
-  /** The sandbox client's credentials at the first start that serves; shown once. */
+  /** The sandbox client's credentials, shown once at the first start that serves requests. */
   newSandbox: SandboxFile | null
-  /** Where the first admin of the dashboard is made; null once there is one. */
+  /** The link for creating the dashboard's first admin; null once there is one. */
   firstAdminUrl: string | null
   acquirers: string[]
   /** No real money moves. */
   isSimulated: boolean
-  /** Answers what has been asked, takes no more, and ends. The database is the last to stop. */
+  /** Finishes open requests, accepts no new ones, and stops everything, the database last. */
   stop(): Promise<void>
 }
 
@@ -46,14 +46,14 @@ export async function startService({
   config: Config
   log: Logger
   clock?: Clock
-  /** Null: this process is all of the service that runs here. */
+  /** Null if this is the service's only process here. */
   siblings?: Siblings | null
-  /** Called when the embedded PostgreSQL ended and could not be started again. */
+  /** Called when the embedded PostgreSQL ended and could not be restarted. */
   onLost?: ((reason: Error) => void) | undefined
 }): Promise<Service> {
   const stops: (() => Promise<void>)[] = []
   const stop = async () => {
-    // In the opposite order of the start.
+    // In reverse order of the start.
     for (const step of stops.splice(0).reverse()) await step()
   }
   try {
@@ -61,10 +61,10 @@ export async function startService({
     stops.push(database.close)
     const { db } = database
     const isReplaced = await replaceSecretKey(db, { configured: config.secretKey, previous: config.secretKeyPrevious })
-    if (isReplaced) log.info('SECRET_KEY was replaced: all secrets are sealed under the new key')
+    if (isReplaced) log.info('SECRET_KEY was replaced: all secrets are now encrypted with the new key')
     const { key, isGenerated } = await loadSecretKey(db, config.secretKey)
     if (isGenerated && (config.databaseUrl !== null || config.isPublic)) {
-      log.warn('SECRET_KEY is not set: a generated one is kept in the database, beside what it protects')
+      log.warn('SECRET_KEY is not set: a generated key is stored in the database, next to the secrets that it protects')
     }
 
     warnOfOpenings({ config, log })
@@ -74,7 +74,7 @@ export async function startService({
     const port = config.port === 0 ? await findFreePort(config.host) : config.port
     const baseUrl = toBaseUrl({ ...config, port })
 
-    // The app and the worker know each other only through these two, once both are there.
+    // The only connection between app and worker, set once both exist.
     let app: Server | null = null
     let worker: Worker | null = null
     const network = await openNetwork({
@@ -103,7 +103,7 @@ export async function startService({
       wakeDeliveries: () => worker?.wakeDeliveries(),
       workOn: (notices) => worker?.workOn(notices),
     })
-    // With all rights, and for pretended money only.
+    // It has all rights, so it exists for simulated money only.
     if (network.sandbox) await makeSandboxClient({ ...deps, dataDir: config.dataDir })
     if (network.environment !== 'simulated') await revokeSandboxClient(deps)
     worker = await startWorker({
@@ -119,7 +119,7 @@ export async function startService({
     await saveSetting(db, baseUrlSetting, baseUrl)
     await warnOfUnconfigured(deps)
     const newSandbox = network.sandbox && (await takeSandboxToShow({ db, dataDir: config.dataDir }))
-    // Only the last invitation is valid: the one of the process that shows it.
+    // Only the latest invitation is valid: the one of the process that shows it.
     const firstAdminUrl =
       siblings && !siblings.isFirst ? null : await inviteFirstAdmin(db, { now: clock.now(), baseUrl })
     const served = acquirers.all.map(({ name }) => name)
@@ -131,21 +131,21 @@ export async function startService({
   }
 }
 
-/** What is safe on a laptop and not where others reach the service. */
+/** Warns of settings that are safe on a laptop but not if other machines can reach the service. */
 function warnOfOpenings({ config, log }: { config: Config; log: Logger }): void {
   if (config.databaseUrl !== null && isRemoteInClear(config.databaseUrl))
-    log.warn('DATABASE_URL leads to another machine without TLS: add ?sslmode=verify-full, or sslmode=require')
+    log.warn('DATABASE_URL connects to another machine without TLS: add ?sslmode=verify-full, or sslmode=require')
   if (config.baseUrl?.startsWith('https:') && config.trustedProxies.length === 0)
     log.warn(
-      'BASE_URL is https and TRUST_PROXY is empty: behind a proxy everybody has its address, so wrong passwords of one person are counted for all. Name the proxy in TRUST_PROXY',
+      'BASE_URL is https but TRUST_PROXY is empty: behind a proxy all callers have its address, so wrong passwords of one person count for everybody. Set TRUST_PROXY to the proxy',
     )
   if (!config.isPublic) return
   if (config.metricsToken === null)
-    log.warn('METRICS_TOKEN is not set: /metrics is closed, since the service is public')
+    log.warn('METRICS_TOKEN is not set: /metrics is closed because the service is public')
   if (config.webhookAllowPrivate)
-    log.warn('WEBHOOK_ALLOW_PRIVATE is on: API clients can have this service send requests into its own network')
+    log.warn('WEBHOOK_ALLOW_PRIVATE is on: API clients can make this service send requests into its own network')
   if (config.authIssuer !== null && config.authAudience === null)
-    log.warn('AUTH_AUDIENCE=any: tokens that the provider issued for other services are accepted as well')
+    log.warn('AUTH_AUDIENCE=any: tokens that the provider issued for other services are accepted too')
 }
 
 function isRemoteInClear(databaseUrl: string): boolean {
@@ -161,7 +161,7 @@ function isRemoteInClear(databaseUrl: string): boolean {
   )
 }
 
-/** Records of an acquirer that was left out of the settings would wait in silence. */
+/** Warns of open records of an acquirer that is no longer configured: otherwise they would wait unnoticed. */
 async function warnOfUnconfigured({
   db,
   log,
@@ -175,6 +175,6 @@ async function warnOfUnconfigured({
   for (const { name, open } of await listUnconfigured(db, names))
     log.warn(
       { acquirer: name, open },
-      'open records stand on an acquirer that is not configured: nobody can ask it until it is configured again',
+      'open records belong to an acquirer that is not configured: their outcome stays unknown until it is configured again',
     )
 }

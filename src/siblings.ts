@@ -4,16 +4,16 @@ import type { Shared } from './app.ts'
 import type { RateLimiter } from './http/rate-limit.ts'
 import type { Service } from './service.ts'
 
-/** What one of several processes has to do with the others: all of it by way of the one that started them (processes.ts). */
+/** How one of several processes communicates with the others, always through the primary process (processes.ts). */
 export type Siblings = Shared & {
-  /** Does what is done once at a start. */
+  /** Whether this process does what is done once per start. */
   isFirst: boolean
 }
 
-/** What a service that is ready says of itself. */
+/** What a service reports when it is ready. */
 export type Facts = Omit<Service, 'stop'>
 
-/** What the processes tell the one that started them. */
+/** Messages from the processes to the primary. */
 export type ToParent =
   | { kind: 'ready'; service: Facts }
   | { kind: 'failed'; reason: string }
@@ -21,7 +21,7 @@ export type ToParent =
   | { kind: 'connections'; count: number }
   | { kind: 'metrics?'; question: number }
 
-/** And what it tells them. */
+/** Messages from the primary to the processes. */
 export type ToChild =
   | { kind: 'stop' }
   | { kind: 'taken'; taken: Taken[] }
@@ -32,16 +32,19 @@ type Answer = { text: string } | { failure: string }
 
 type Taken = { limit: string; key: string; count: number }
 
-/** For so long a limit may be overdrawn: each process allows what it does not know to be taken. */
+/** How long a limit can be exceeded: each process allows requests until it hears what the others allowed. */
 const tellEveryMs = 20
 
-/** So often they tell each other how many connections they have. Who was not heard for three times as long does not count. */
+/**
+ * How often the processes exchange their number of connections. A process not heard from for three times as long does
+ * not count.
+ */
 const connectionsEveryMs = 1_000
-/** Fewer too many than this, and than this share of what would be even, are worth nobody's new connection. */
+/** A smaller excess than this, or than this share of the average, is not worth the cost of a new connection. */
 const excessMin = 4
 const excessShareMin = 0.25
 
-/** What the processes are called with. */
+/** The argument with which the processes are started. */
 export const siblingArgument = 'sibling'
 
 /** For a process that was started as one of several. */
@@ -50,7 +53,7 @@ export function joinSiblings(): Siblings {
   let untold = new Map<string, Taken>()
   const questions = new Map<number, (answer: Answer) => void>()
   const connections = new Map<number, { count: number; heardAt: number }>()
-  // From now on it answers what this process has measured: nothing yet.
+  // From now on it answers with what this process has measured, which is nothing yet.
   new AggregatorRegistry()
   hear((message) => {
     if (message.kind === 'taken')
@@ -121,7 +124,7 @@ export function joinSiblings(): Siblings {
   }
 }
 
-/** How many more connections a process has than it would have if all had as many; 0 where that is not much. */
+/** How many connections a process has above the average; 0 if that is insignificant. */
 function excessOf(own: number, others: number[]): number {
   const even = (own + others.reduce((sum, count) => sum + count, 0)) / (others.length + 1)
   const excess = Math.floor(own - even)
@@ -132,7 +135,7 @@ export function tellParent(message: ToParent, then = () => {}): void {
   process.send?.(message, then)
 }
 
-/** Calls back when this process is asked to end: by the one that started it, or by a person who means this one. */
+/** Calls back when this process has to stop: at a message from the primary, or at a signal to this process. */
 export function onStop(stop: () => void): void {
   let isAsked = false
   const once = () => {
@@ -142,7 +145,7 @@ export function onStop(stop: () => void): void {
   }
   hear(({ kind }) => kind === 'stop' && once())
   process.on('SIGTERM', once)
-  // A terminal's Ctrl-C reaches all at once, and the one that started them passes it on.
+  // Ctrl-C in a terminal reaches all processes, and the primary already passes it on.
   process.on('SIGINT', () => {})
 }
 

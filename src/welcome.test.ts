@@ -19,7 +19,7 @@ it.each([
   expect(text.match(new RegExp(secrets, 'g'))).toHaveLength(3)
 })
 
-it('writes no link and no secret into the log of a service that others reach, and says where they are', () => {
+it('writes no link and no secret into the log of a public service, and says where they are', () => {
   const text = welcome(service, { dataDir: '/data', isPublic: true, isTerminal: false })
   expect(text).not.toMatch(secrets)
   expect(text).toContain('First admin     npx guiche user invite --email <address> --role admin')

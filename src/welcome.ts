@@ -5,8 +5,9 @@ import type { Service } from './service.ts'
 type Shown = Pick<Service, 'baseUrl' | 'acquirers' | 'isSimulated' | 'newSandbox' | 'firstAdminUrl'>
 
 /**
- * What a person needs after a start, as the last thing on the screen: where to go, whose money it is, and what is shown only once. Where others
- * reach the service, standard output is a log that somebody collects: a link that makes an admin and secrets are shown at a terminal only.
+ * What a person needs after a start, printed last: addresses, whether the money is real, and secrets that are shown
+ * only once. On a public service standard output is probably collected as a log, so the admin link and the secrets are
+ * printed only at a terminal.
  */
 export function welcome(
   { baseUrl, acquirers, isSimulated, newSandbox, firstAdminUrl }: Shown,
@@ -36,7 +37,7 @@ export function welcome(
   return `\n  Guichê runs at ${baseUrl}${money}.\n\n${table}\n`
 }
 
-/** Past its end of life; it works all the same. */
+/** True for a Node.js version past its end of life, which still works. */
 export function isOldNode(): boolean {
   return Number(process.versions.node.split('.')[0]) < 22
 }

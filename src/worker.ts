@@ -44,10 +44,10 @@ export type WorkerDeps = {
 
 export type Worker = { wakeDeliveries(): void; workOn: ReceiveDeps['workOn']; stop(): Promise<void> }
 
-/** All that goes on without a request: jobs and deliveries of webhooks. Any number of processes may run one each. */
+/** Runs everything that no request triggers: jobs and webhook deliveries. Any number of processes may each run one. */
 export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   const { db, log, registry } = deps
-  // The first process after a crash need not wait for the leases of the dead to run out.
+  // The first process after a crash takes over the leases of dead processes instead of waiting for them to expire.
   await whenAlone(db, async (tx) => {
     const now = deps.clock.now()
     await releaseAllNotices(tx, { now, leaseUntil: new Date(now.getTime() + leaseMs) })
@@ -81,7 +81,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
       ...privacySchedules,
     },
   })
-  // After the jobs: now every other process sees that this one is alive.
+  // After the jobs: now every other process can see that this one is alive.
   const started = startDeliveries({
     ...deps,
     allowPrivate: deps.webhookAllowPrivate,
