@@ -1,18 +1,18 @@
 import type pg from 'pg'
 
-/** As much of pg's connection as COPY needs. */
+/** The parts of pg's connection that COPY needs. */
 type CopyConnection = { query(text: string): void; endCopyFrom(): void; stream: { write(bytes: Buffer): void } }
 
-/** Bytes at the beginning of each part of a text that belong to the protocol: 'd' for CopyData, and the length. */
+/** Bytes reserved at the start of each part for the protocol header: 'd' for CopyData, and the length. */
 export const copyHeaderBytes = 5
 
 /**
- * Runs a `copy … from stdin` with the given text: several times as fast as inserts, and the one thing that pg has no call for. The parts
- * begin with {@link copyHeaderBytes} of room and are sent as they are: that pg copies each once more cost as much as all else.
- * They may be used again when it resolves.
+ * Runs a `copy … from stdin` with the given text, several times as fast as inserts. pg has no function for it. The
+ * parts start with {@link copyHeaderBytes} of free space and are sent as they are, because pg's own copying took as
+ * much time as everything else. The buffers may be reused once this resolves.
  */
 export async function copyFrom(client: pg.PoolClient, statement: string, parts: Buffer[]): Promise<void> {
-  // On a connection that pipelines pg takes no calls but its own.
+  // pg accepts no foreign calls on a connection that pipelines.
   Object.assign(client, { pipeline: false })
   await new Promise<void>((resolve, reject) => {
     let failure: Error | null = null

@@ -7,7 +7,7 @@ import { checkConnections, checkDurability } from './durability.ts'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded.ts'
 import { connect, type Db, raw } from './sql.ts'
 
-// A server of its own: its settings are turned off here, and other tests rely on theirs.
+// A separate server: these tests turn its settings off, and other tests rely on theirs.
 let dataDir: string
 let postgres: EmbeddedPostgres
 
@@ -21,16 +21,16 @@ afterAll(async () => {
   await rm(dataDir, { recursive: true })
 })
 
-it('accepts the settings that PostgreSQL comes with', async () => {
+it('accepts the default settings of PostgreSQL', async () => {
   await expect(check()).resolves.toBeUndefined()
 })
 
-it('refuses more connections than the server takes from us', async () => {
+it('refuses more connections than the server allows', async () => {
   const db = connect({ connectionString: postgres.connectionString, connectionsMax: 1, onError: () => {} })
-  // 100, of which three are kept for superusers.
+  // 100, three of which are reserved for superusers.
   await expect(checkConnections(db, { processes: 1, databaseConnectionsMax: 97 })).resolves.toBeUndefined()
   await expect(checkConnections(db, { processes: 2, databaseConnectionsMax: 49 })).rejects.toThrow(
-    /takes 97 connections and 98 are wanted: lower DATABASE_CONNECTIONS_MAX \(49, of each of 2 processes\)/,
+    /takes 97 connections and 98 are configured: lower DATABASE_CONNECTIONS_MAX \(49, of each of 2 processes\)/,
   )
   await db.pool.end()
 })
@@ -40,7 +40,7 @@ it.each(['local', 'remote_write', 'remote_apply', 'on'])('accepts synchronous_co
   await expect(check()).resolves.toBeUndefined()
 })
 
-it('refuses synchronous_commit = off where only our database or our role has it', async () => {
+it('refuses synchronous_commit = off on our database or role alone', async () => {
   await asSuperuser('alter database guiche set synchronous_commit = off')
   await expect(check()).rejects.toThrow(/synchronous_commit is off/)
   await asSuperuser('alter database guiche reset synchronous_commit', 'alter role guiche set synchronous_commit = off')
@@ -49,13 +49,13 @@ it('refuses synchronous_commit = off where only our database or our role has it'
   await expect(check()).resolves.toBeUndefined()
 })
 
-it('names every unsafe setting in one error', async () => {
+it('lists every unsafe setting in one error', async () => {
   await asSuperuser(
     'alter system set fsync = off',
     'alter system set full_page_writes = off',
     'select pg_reload_conf()',
   )
-  // The server reads its settings a moment after it was told to.
+  // The server applies its settings shortly after the reload.
   await vi.waitFor(() => expect(check()).rejects.toThrow(/for payments: fsync is off.*; full_page_writes is off/))
   await asSuperuser('alter system reset all', 'select pg_reload_conf()')
   await vi.waitFor(() => expect(check()).resolves.toBeUndefined())
@@ -72,7 +72,7 @@ it('refuses an old PostgreSQL', async () => {
   await expect(check()).rejects.toThrow(/version 140012 is too old, use PostgreSQL 15 or later/)
 })
 
-/** A new connection each time, since settings of databases and roles are read when one is made. */
+/** A new connection each time: settings of databases and roles are read when a connection is made. */
 const check = () => withDb(postgres.connectionString, checkDurability)
 
 async function asSuperuser(...statements: string[]): Promise<void> {

@@ -3,8 +3,9 @@ import { type Db, sql } from './sql.ts'
 type Settings = { fsync: string; full_page_writes: string; synchronous_commit: string; version: number }
 
 /**
- * Refuses a PostgreSQL that may forget what it said was committed. A payment that was answered 200 and is gone after a power cut
- * cannot be found again, and no test by killing processes shows it: only the settings do, as this very connection sees them.
+ * Refuses a PostgreSQL that may lose committed data. A payment that was answered 200 and is gone after a power cut
+ * cannot be recovered, and tests that kill processes cannot detect this. Only the settings show it, as this connection
+ * sees them.
  */
 export async function checkDurability(db: Db): Promise<void> {
   const [settings] = await db.query<Settings>(sql`
@@ -13,11 +14,11 @@ export async function checkDurability(db: Db): Promise<void> {
       current_setting('full_page_writes') as full_page_writes,
       current_setting('synchronous_commit') as synchronous_commit,
       current_setting('server_version_num')::integer as version`)
-  const faults = settings === undefined ? ['it did not tell its settings'] : findFaults(settings)
+  const faults = settings === undefined ? ['it did not report its settings'] : findFaults(settings)
   if (faults.length > 0) throw new Error(`this PostgreSQL is not safe for payments: ${faults.join('; ')}.`)
 }
 
-/** Refuses to begin with more connections than PostgreSQL takes: it would turn requests away when there are most of them. */
+/** Refuses to start with more connections than PostgreSQL allows: it would reject them under peak load. */
 export async function checkConnections(
   db: Db,
   { processes, databaseConnectionsMax }: { processes: number; databaseConnectionsMax: number },
@@ -27,7 +28,7 @@ export async function checkConnections(
   const wanted = processes * databaseConnectionsMax
   if (settings && wanted > settings.takes)
     throw new Error(
-      `PostgreSQL takes ${settings.takes} connections and ${wanted} are wanted: lower DATABASE_CONNECTIONS_MAX (${databaseConnectionsMax}, of each of ${processes} processes), or raise max_connections there.`,
+      `PostgreSQL takes ${settings.takes} connections and ${wanted} are configured: lower DATABASE_CONNECTIONS_MAX (${databaseConnectionsMax}, of each of ${processes} processes), or raise max_connections of PostgreSQL.`,
     )
 }
 
@@ -42,7 +43,7 @@ function findFaults(settings: Settings): string[] {
       "full_page_writes is off, so a power cut can leave half-written pages: 'alter system set full_page_writes = on', then reload",
     )
   }
-  // local, remote_write, remote_apply and on all wait for our own disk.
+  // local, remote_write, remote_apply and on all wait for the local disk.
   if (settings.synchronous_commit === 'off') {
     faults.push(
       "synchronous_commit is off, so commits are answered before they are kept: set it to on in the server, and see that no 'alter role' or 'alter database' turns it off",

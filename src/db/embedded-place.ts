@@ -4,12 +4,12 @@ import { resolve } from 'node:path'
 import { type User, whatElse } from './embedded-launcher.ts'
 import { hasCode } from './embedded-process.ts'
 
-/** Where a database lives: its folder, its socket, its log, and the user it runs under when we are root. */
+/** A database's folder, socket and log, and the user that PostgreSQL runs as when we are root. */
 export type Place = { dataDir: string; folder: string; socketFolder: string; logFile: string; user: User | null }
 
 export function makePlace(dataDir: string): Place {
   const isRoot = process.getuid?.() === 0
-  // Root lets PostgreSQL's user pass through, and not look.
+  // PostgreSQL's user may pass through, but not list the folder.
   mkdirSync(dataDir, { recursive: true, mode: isRoot ? 0o711 : 0o700 })
   const real = realpathSync(resolve(dataDir))
   const folder = `${real}/postgres`
@@ -18,15 +18,15 @@ export function makePlace(dataDir: string): Place {
   return { dataDir: real, folder, socketFolder: makeSocketFolder(real, user), logFile: `${real}/postgres.log`, user }
 }
 
-/** The id of the user `nobody` nearly everywhere. initdb runs only as a user that the system knows. */
+/** The id of the user `nobody` on nearly all systems. initdb runs only as a user that the system knows. */
 export const nobody: User = { uid: 65534, gid: 65534 }
 
-/** Ids that Debian gives to no package, and few people have. */
+/** User ids that Debian assigns to no package, and that few people have. */
 const ownIds = { first: 50_000, count: 10_000 }
 
 /**
- * As root, a folder made by an ordinary user stays that user's. A new one goes to a user id of its own, made of its path: PostgreSQL trusts its
- * own user, and other daemons that run as `nobody` must not be that user.
+ * When we run as root, a folder made by an ordinary user keeps its owner. A new folder gets a user id derived from its
+ * path: PostgreSQL trusts its own user, and other daemons that run as `nobody` must not be that user.
  */
 function ownerOf(dataDir: string, folder: string): User {
   const owner = existsSync(folder) ? statSync(folder) : { uid: 0, gid: 0 }
@@ -35,7 +35,7 @@ function ownerOf(dataDir: string, folder: string): User {
   return { uid: own, gid: own }
 }
 
-/** Gives a folder and all that is in it to the user, links themselves and not what they lead to. */
+/** Changes the owner of a folder and everything in it. Links themselves are changed, not their targets. */
 export function giveTo(path: string, user: User): void {
   if (lstatSync(path).isDirectory()) for (const name of readdirSync(path)) giveTo(`${path}/${name}`, user)
   lchownSync(path, user.uid, user.gid)
@@ -48,7 +48,10 @@ function refuseForeign(folder: string): void {
   )
 }
 
-/** The address of a Unix socket has 107 bytes at most: a long DATA_DIR gets its folder under /tmp, named after it. */
+/**
+ * The path of a Unix socket has at most 107 bytes. If DATA_DIR is longer, the socket goes into a folder under /tmp
+ * named after it.
+ */
 function makeSocketFolder(dataDir: string, user: User | null): string {
   const near = `${dataDir}/run`
   const uid = user?.uid ?? process.getuid?.() ?? 0
@@ -58,7 +61,7 @@ function makeSocketFolder(dataDir: string, user: User | null): string {
   return folder
 }
 
-/** A folder for nobody but this user. One that is there already is believed only when it is just that. */
+/** Creates a folder that only this user can access. An existing folder is accepted only if it is exactly that. */
 export function makePrivate(folder: string, user: User | null): void {
   try {
     mkdirSync(folder, { mode: 0o700 })
@@ -68,7 +71,7 @@ export function makePrivate(folder: string, user: User | null): void {
       throw new Error(`${folder} cannot be made for PostgreSQL. ${whatElse}`, { cause: error })
   }
   const made = lstatSync(folder)
-  // Root may have been killed between making the folder and giving it away.
+  // Root may have been killed between creating the folder and changing its owner.
   if (user !== null && made.uid === 0 && made.isDirectory()) chownSync(folder, user.uid, user.gid)
   const trusted = [user?.uid ?? process.getuid?.(), 0].includes(made.uid)
   if (made.isDirectory() && trusted && (made.mode & 0o077) === 0) return

@@ -1,30 +1,30 @@
 import { readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** What `postmaster.pid` says of the server that runs, or ran, on a database folder. */
+/** The content of `postmaster.pid`: the server that runs, or ran, on a database folder. */
 export type Postmaster = {
   pid: number
   socketFolder: string
   state: 'starting' | 'ready' | 'stopping'
 }
 
-// PostgreSQL is asked this often whether it is there yet, or gone: reading one small file costs 20 µs.
+// How often to check whether PostgreSQL has started or ended: reading one small file costs 20 µs.
 export const pollEveryMs = 5
 
-/** The server that is alive on this folder, whoever started it; null when there is none. */
+/** The running server on this folder, whoever started it, or null. */
 export function findPostmaster(folder: string): Postmaster | null {
   const postmaster = readPidFile(folder)
   return postmaster !== null && isPostmaster(postmaster.pid, folder) ? postmaster : null
 }
 
-/** Ends a server as an operator would (fast shutdown), and resolves when its process is gone. */
+/** Stops a server as an operator would (fast shutdown), and resolves when its process has ended. */
 export async function endPostmaster(pid: number, folder: string): Promise<void> {
   signal(pid, 'SIGINT')
   const impatientAt = Date.now() + shutdownMaxMs
   let urged = false
   while (isPostmaster(pid, folder)) {
     if (!urged && Date.now() > impatientAt) {
-      // Ends without a checkpoint, as a loss of power would: nothing committed is lost, the next start replays the log.
+      // Stops without a checkpoint, like a power cut: nothing committed is lost, and the next start replays the log.
       signal(pid, 'SIGQUIT')
       urged = true
     }
@@ -32,7 +32,7 @@ export async function endPostmaster(pid: number, folder: string): Promise<void> 
   }
 }
 
-// The checkpoint of a shutdown writes shared_buffers at most: seconds, on a slow disk tens of them.
+// The checkpoint of a shutdown writes at most shared_buffers: seconds, on a slow disk tens of seconds.
 const shutdownMaxMs = 60_000
 
 function signal(pid: number, name: NodeJS.Signals): void {
@@ -44,11 +44,10 @@ function signal(pid: number, name: NodeJS.Signals): void {
 }
 
 /**
- * Makes the pid file of a server that is gone harmless. PostgreSQL would refuse to start as long as any process of the same
- * user has that number: another program that got it later (usual in containers), or a zombie that nobody collects.
- *
- * The file is not removed but given a number no process has, because PostgreSQL also reads from it the key of the shared
- * memory, to refuse while a backend of the old server still writes.
+ * Neutralizes the pid file of a server that has ended. PostgreSQL refuses to start as long as any process of the same
+ * user has that number: an unrelated program that got it later (common in containers), or a zombie. The file is not
+ * removed but gets a number that no process has, because PostgreSQL also reads the shared memory key from it, to refuse
+ * a start while a backend of the old server still writes.
  */
 export function retirePidFile(folder: string, socketFolder: string): void {
   rmSync(`${socketFolder}/${socketName}.lock`, { force: true })
@@ -78,8 +77,9 @@ function toState(word: string | undefined): Postmaster['state'] {
 }
 
 /**
- * Whether this process lives and is the postmaster of this folder. A postmaster stands in its data folder, which tells it
- * from a later process with its number. A zombie has ended: it only waits for a parent that may never ask.
+ * Whether this process is alive and is the postmaster of this folder. A postmaster's working directory is its data
+ * folder, which distinguishes it from a later process with the same number. A zombie has ended; it only waits for a
+ * parent that may never collect it.
  */
 function isPostmaster(pid: number, folder: string): boolean {
   try {
@@ -93,7 +93,7 @@ function isPostmaster(pid: number, folder: string): boolean {
   try {
     return readlinkSync(`/proc/${pid}/cwd`) === folder
   } catch (error) {
-    // Not ours to look at, so alive under another user: to be careful, it counts.
+    // We may not inspect it, so it belongs to another user and is alive: to be safe, it counts.
     return hasCode(error, 'EACCES') || hasCode(error, 'EPERM')
   }
 }

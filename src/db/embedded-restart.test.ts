@@ -11,7 +11,7 @@ const log = pino({ level: 'silent' })
 let dataDir: string
 const started: EmbeddedPostgres[] = []
 
-// One folder for all: making a database takes a second.
+// One folder for all tests: creating a database takes a second.
 beforeAll(async () => {
   dataDir = `${await mkdtemp(join(tmpdir(), 'guiche-restart-'))}/data`
 })
@@ -21,7 +21,7 @@ afterEach(async () => {
 afterAll(async () => await rm(join(dataDir, '..'), { recursive: true, force: true }))
 
 describe('a server that is killed', () => {
-  it('is started again with all that was committed, as often as that happens, and not after a stop', async () => {
+  it('is restarted with all committed data every time, but not after a stop', async () => {
     const lost: Error[] = []
     const postgres = await startEmbeddedPostgres({ dataDir, log, onLost: (reason) => lost.push(reason) })
     started.push(postgres)
@@ -39,7 +39,7 @@ describe('a server that is killed', () => {
     expect(lost).toEqual([])
   })
 
-  it('is given up after the last try, which says so', async () => {
+  it('is given up after the last try, with an error', async () => {
     await (await startEmbeddedPostgres({ dataDir, log })).stop()
     const version = readFileSync(`${dataDir}/postgres/PG_VERSION`, 'utf8')
     const lost = new Promise<Error>((resolve) => {
@@ -57,7 +57,7 @@ describe('a server that is killed', () => {
 })
 
 describe('a command that holds the folder', () => {
-  it('is waited for by a service', async () => {
+  it('delays the start of a service until it ends', async () => {
     const command = await startEmbeddedPostgres({ dataDir, log, holder: 'command' })
     const said: string[] = []
     const spoken = { ...log, info() {}, error() {}, warn: (_: unknown, line: string) => said.push(line) }
@@ -70,7 +70,7 @@ describe('a command that holds the folder', () => {
 
 async function query(to: { connectionString: string }, statement: string) {
   const client = new pg.Client(to.connectionString)
-  // The statement fails as well, and that is what a test waits for.
+  // The statement fails as well, and that failure is what the test waits for.
   client.on('error', () => {})
   await client.connect()
   const { rows } = await client.query(statement)

@@ -10,6 +10,6 @@ it.each([
   [8, 1024],
   [16, 2048],
   [512, 2048],
-])('gives PostgreSQL an eighth of the memory within bounds: of %d GB %d MB', (gigabytes, megabytes) => {
+])('gives PostgreSQL an eighth of the memory, within limits: of %d GB %d MB', (gigabytes, megabytes) => {
   expect(buffersOf(gigabytes * gigabyte)).toBe(megabytes)
 })

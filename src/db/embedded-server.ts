@@ -29,7 +29,7 @@ export type Server = {
   stop(): Promise<void>
 }
 
-/** Starts a server of our own on a folder where none is alive, making the folder when there is none. */
+/** Starts a server on a folder that has no running one, and creates the folder if it does not exist. */
 export async function startServer(place: Place, log: Log): Promise<Server> {
   const binaries = findBinaries()
   if (!existsSync(`${place.folder}/PG_VERSION`)) {
@@ -43,7 +43,7 @@ export async function startServer(place: Place, log: Log): Promise<Server> {
     retirePidFile(place.folder, place.socketFolder)
     const started = await launch(place, launcher, log)
     if (!('failure' in started)) return started
-    // Backends of a postmaster that was killed end by themselves a moment later.
+    // The backends of a postmaster that was killed end on their own shortly after.
     const orphans = started.failure.includes('pre-existing shared memory block')
     if (!orphans || Date.now() > giveUpAt) throw new Error(`PostgreSQL did not start: ${started.failure}`)
     await sleep(50)
@@ -52,14 +52,17 @@ export async function startServer(place: Place, log: Log): Promise<Server> {
 
 const orphansMaxMs = 30_000
 
-/** Makes the database folder beside its place and moves it there when it is whole: a kill in between leaves nothing half-made. */
+/**
+ * Creates the database in a temporary folder and renames it when complete, so that a kill in between leaves no
+ * incomplete database.
+ */
 async function initialize(place: Place, binaries: string): Promise<void> {
   if (existsSync(place.folder) && readdirSync(place.folder).length > 0) {
     throw new Error(`${place.folder} is neither empty nor a database of PostgreSQL: choose another DATA_DIR.`)
   }
   const leftovers = readdirSync(place.dataDir).filter((name) => name.startsWith(`${basename(place.folder)}.new-`))
   for (const name of leftovers) rmSync(`${place.dataDir}/${name}`, { recursive: true, force: true })
-  // A new name each time: the initdb of a killed process may still be writing under the last one.
+  // A new name each time: the initdb of a killed process may still be writing into the previous one.
   const folder = `${place.folder}.new-${randomUUID()}`
   const maker = place.user && nobody
   makePrivate(folder, maker)
@@ -73,17 +76,19 @@ async function initialize(place: Place, binaries: string): Promise<void> {
   closeSync(parent)
 }
 
-// Settings an operator may change stand in postgresql.conf, so they are given here once and not at each start.
-// What the log may hold: that something went wrong, never the values of a row (no details, no statements).
-// Whoever commits into a new segment of the log waits until it is filled with zeros: 50 ms for the usual 16 MB, so that one create in a
-// hundred took four times as long as half of them; 12 ms for 4 MB.
-// A checkpoint is followed by whole pages in the log, one for each that is touched again. initdb makes the limits of the log from the size
-// of its segments, which here would be 256 MB: at 1,000 creates a second a checkpoint each twenty seconds, and the pages twice the log.
-// With three million transactions that is a checkpoint in 10 minutes or less, and twice the log for 20 s of them.
-// What PostgreSQL drops from its buffers, Linux keeps for 30 s and then writes all at once, 200 to 300 MB, and commits wait behind it, for two
-// seconds at worst at 1,000 creates and 100 payments a second. A flush after each 512 kB spreads that; more is written in all.
-// Autovacuum takes a third of a core while it works, and where both are busy every create of those seconds is 100 ms late: it works a quarter
-// as hard, and for longer.
+// Settings that an operator may change are in postgresql.conf, so they are written once here and not at each start.
+// The log may say that something went wrong, but never the values of a row (no details, no statements).
+// A commit that starts a new WAL segment waits until it is filled with zeros: 50 ms for the usual 16 MB, so that one
+// create in a hundred took four times the median; 12 ms for 4 MB.
+// After a checkpoint, each page that is changed again goes into the WAL as a whole. initdb derives the WAL limits from
+// the segment size, which here would be 256 MB: at 1,000 creates per second a checkpoint every twenty seconds, and the
+// pages double the WAL. With three million transactions and these settings, a checkpoint comes every 10 minutes or
+// less, and the WAL doubles for 20 s of them.
+// Linux keeps the pages that PostgreSQL evicts for 30 s and then writes 200 to 300 MB at once; commits wait behind it,
+// for two seconds at worst at 1,000 creates and 100 payments per second. A flush after each 512 kB spreads the writes,
+// at the cost of more writes in total.
+// Autovacuum takes a third of a core while it works; on two busy cores every create of those seconds is 100 ms late. So
+// it works at a quarter of the speed, and longer.
 const initdbArgs = () =>
   [
     ...['--username=postgres', '--auth=trust', '--encoding=UTF8'],
@@ -99,17 +104,17 @@ const buffersMinMb = 128
 const buffersMaxMb = 2048
 
 /**
- * An eighth of the memory for pages, in MB. The ids of transactions are random, so that each create touches a dozen pages anywhere in the indexes: where
- * those have no room any more (with three million transactions, in 128 MB), 1,000 creates a second read 14,000 pages a second and are too slow.
- * What is not used takes a fortieth of it.
+ * An eighth of the memory for shared_buffers, in MB. Transaction ids are random, so each create touches a dozen pages
+ * anywhere in the indexes. If these no longer fit (three million transactions, 128 MB), 1,000 creates per second read
+ * 14,000 pages per second and are too slow. Unused buffers cost a fortieth of their size.
  */
 export function buffersOf(bytes: number): number {
   return Math.max(buffersMinMb, Math.min(buffersMaxMb, Math.floor(bytes / 8 / 2 ** 20)))
 }
 
-/** Of the machine, or of the container if that may have less. */
+/** The memory of the machine, or of the container if that is less. */
 function memoryBytes(): number {
-  // 0 where nothing is set, and a number beyond all memory where the container has no limit.
+  // 0 if nothing is set, and a number beyond all memory if the container has no limit.
   return Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY)
 }
 
@@ -129,7 +134,7 @@ async function launch(place: Place, launcher: Launcher, log: Log): Promise<Serve
     ...['-D', place.folder, '-c', 'listen_addresses=', '-c', `unix_socket_directories=${place.socketFolder}`],
     ...['-c', 'port=5432', '-c', 'logging_collector=off', '-c', 'log_destination=stderr'],
   ])
-  // A session of its own: Ctrl-C in a terminal reaches us alone, and we stop PostgreSQL last.
+  // A separate session: Ctrl-C in a terminal reaches only us, and we stop PostgreSQL last.
   const child = spawn(command, args, { ...options, detached: true, stdio: ['ignore', logFd, logFd] })
   closeSync(logFd)
   await once(child)
@@ -157,7 +162,7 @@ function toServer(place: Place, child: ChildProcess, pid: number, log: Log): Ser
       resolve()
     })
   })
-  // A program that has finished must not be kept alive by its database.
+  // The database must not keep a finished program alive.
   child.unref()
   return {
     socketFolder: place.socketFolder,
@@ -171,11 +176,11 @@ function toServer(place: Place, child: ChildProcess, pid: number, log: Log): Ser
 
 const logBytesMax = 10_000_000
 
-/** A file and not a pipe to us: a server that outlives us can still write. */
+/** A file and not a pipe to us: a server that outlives us can still write to it. */
 function openLog({ logFile, user }: Place): number {
   if (existsSync(logFile) && statSync(logFile).size > logBytesMax) renameSync(logFile, `${logFile}.1`)
   const fd = openSync(logFile, 'a', 0o600)
-  // Root may run this once on the folder of an ordinary user, who must be able to go on.
+  // Root may start this once on the folder of an ordinary user, who must be able to continue afterwards.
   if (user !== null) fchownSync(fd, user.uid, user.gid)
   return fd
 }

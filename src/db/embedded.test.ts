@@ -18,7 +18,7 @@ let started: EmbeddedPostgres[]
 let children: ChildProcess[]
 const garbage: string[] = []
 
-// Making a database takes a second on a busy machine: tests of what comes later copy one that is made here.
+// Creating a database takes a second on a busy machine, so later tests copy this one.
 let prepared: string
 
 beforeAll(async () => {
@@ -27,13 +27,14 @@ beforeAll(async () => {
   await (await startEmbeddedPostgres({ dataDir: `${prepared}/data`, log })).stop()
 })
 
-// All at the end: ext4 is slow to make files for some seconds after many were deleted (a cold start took 1.5 s in place of 0.55).
+// All at the end: ext4 creates files slowly for some seconds after many were deleted (a cold start took 1.5 s instead
+// of 0.55).
 afterAll(async () => {
   for (const path of garbage) await rm(path, { recursive: true, force: true })
 })
 
 beforeEach(async () => {
-  // mkdtemp makes folders that only this user may enter: as root, each test here is the hard case.
+  // mkdtemp creates folders that only this user may enter: as root, each test here is the hard case.
   folder = await mkdtemp(join(tmpdir(), 'guiche-embedded-'))
   garbage.push(folder)
   dataDir = `${folder}/data`
@@ -47,7 +48,7 @@ afterEach(async () => {
 })
 
 describe('a data folder', () => {
-  it('is made at the first start, and found again at the next', async () => {
+  it('is created at the first start, and reused at the next', async () => {
     const cold = await start()
     await query(cold, 'create table notes (id int); insert into notes values (1)')
     await cold.stop()
@@ -55,7 +56,7 @@ describe('a data folder', () => {
     expect(await query(warm, 'select id from notes')).toEqual([{ id: 1 }])
   })
 
-  it('has safe settings, UTF-8 and the extensions we need, and listens to nobody outside', async () => {
+  it('has safe settings, UTF-8 and the needed extensions, and listens on no network', async () => {
     await prepare()
     const postgres = await start()
     const names = ['fsync', 'full_page_writes', 'synchronous_commit', 'listen_addresses', 'server_encoding', 'TimeZone']
@@ -74,7 +75,7 @@ describe('a data folder', () => {
     expect(role).toEqual({ rolsuper: false, rolcreatedb: false, rolcreaterole: false })
   })
 
-  it('keeps database and socket to the user PostgreSQL runs as', async () => {
+  it('is accessible only to the user PostgreSQL runs as, like its socket', async () => {
     await prepare()
     const postgres = await start()
     const mode = (path: string) => statSync(path).mode & 0o777
@@ -95,7 +96,7 @@ describe('a data folder', () => {
     expect(await query(await start(), 'select 1 as one')).toEqual([{ one: 1 }])
   })
 
-  it('is refused when it holds something else', async () => {
+  it('is refused when it contains something else', async () => {
     await mkdir(`${dataDir}/postgres`, { recursive: true })
     await writeFile(`${dataDir}/postgres/holiday.jpg`, '')
     await expect(start()).rejects.toThrow(/neither empty nor a database/)
@@ -126,7 +127,7 @@ describe('a second process', () => {
     expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
   })
 
-  it('may attach, when there is something to attach to', async () => {
+  it('may attach if a server runs', async () => {
     expect(await attachEmbeddedPostgres({ dataDir })).toBeNull()
     const postgres = await start()
     expect(await attachEmbeddedPostgres({ dataDir })).toEqual({ connectionString: postgres.connectionString })
@@ -136,7 +137,7 @@ describe('a second process', () => {
 })
 
 describe('after a kill -9 of the process that started it', () => {
-  it('starts again with all that was committed', async () => {
+  it('starts again with all committed data', async () => {
     await prepare()
     const child = await startInChild()
     const attached = await attachEmbeddedPostgres({ dataDir })
@@ -145,7 +146,7 @@ describe('after a kill -9 of the process that started it', () => {
     expect(await query(await start(), 'select id from notes')).toEqual([{ id: 1 }])
   })
 
-  it('takes over the server that was left, and stops it at the end', async () => {
+  it('takes over the server left behind, and stops it at the end', async () => {
     await prepare()
     const child = await startInChild({ PATH: await pathWithWeakSetpriv() })
     const pid = postmasterPid()
@@ -174,18 +175,18 @@ describe('after a kill -9 of the process that started it', () => {
     await prepare()
     const child = await startInChild({ PATH: await pathWithWeakSetpriv() })
     const pid = postmasterPid()
-    // A parent that is stopped does not collect its children.
+    // A stopped parent does not collect its children.
     child.kill('SIGSTOP')
     process.kill(pid, 'SIGKILL')
     await vi.waitFor(() => expect(readFileSync(`/proc/${pid}/stat`, 'utf8')).toMatch(/\) Z /))
     expect(await attachEmbeddedPostgres({ dataDir })).toBeNull()
-    // The stopped process still has its lock, as it should; on a new file there is none.
+    // The stopped process still holds its lock, as it should; a new file has none.
     await rm(`${dataDir}/postgres.lock`)
     expect(await query(await start(), 'select 1 as one')).toEqual([{ one: 1 }])
     expect(postmasterPid()).not.toBe(pid)
   })
 
-  it.runIf(isLinux)('does not mistake another program that got the number of the server for it', async () => {
+  it.runIf(isLinux)('does not mistake another program with the same process id for the server', async () => {
     await prepare()
     const program = spawn('sleep', ['100'], isRoot ? { uid: 65534, gid: 65534 } : {})
     children.push(program)
@@ -207,7 +208,7 @@ describe('after a kill -9 of the process that started it', () => {
   })
 })
 
-it('goes on after a crash of one of its processes', async () => {
+it('continues after a crash of one of its processes', async () => {
   await prepare()
   const postgres = await start()
   const client = new pg.Client(postgres.connectionString)
@@ -219,7 +220,7 @@ it('goes on after a crash of one of its processes', async () => {
   await vi.waitFor(async () => expect(await query(postgres, 'select 1 as one')).toEqual([{ one: 1 }]), 90_000)
 })
 
-it('a server that an earlier process had left is started again when it is killed', async () => {
+it('a server left behind by an earlier process is restarted when it is killed', async () => {
   await prepare()
   const child = await startInChild({ PATH: await pathWithWeakSetpriv() })
   const pid = postmasterPid()
@@ -234,7 +235,7 @@ it('a server that an earlier process had left is started again when it is killed
 })
 
 describe.runIf(isRoot && isLinux)('as root', () => {
-  it('runs under a user id of its own, with no more than the right to pass through folders', async () => {
+  it('runs under its own user id, with only the right to pass through folders', async () => {
     const postgres = await start()
     const status = readFileSync(`/proc/${postmasterPid()}/status`, 'utf8')
     const { uid } = statSync(`${dataDir}/postgres`)
@@ -243,7 +244,7 @@ describe.runIf(isRoot && isLinux)('as root', () => {
     expect(status).toMatch(/^CapEff:\t000000000000000[42]$/m)
   })
 
-  it('lets in no other program that runs as nobody', async () => {
+  it('does not admit other programs that run as nobody', async () => {
     chmodSync(folder, 0o755)
     const postgres = await start()
     const socket = `${socketFolder(postgres)}/.s.PGSQL.5432`
@@ -255,7 +256,7 @@ describe.runIf(isRoot && isLinux)('as root', () => {
     await expect(connectAs(65534)).rejects.toMatchObject({ stderr: 'EACCES' })
   })
 
-  it.runIf(isOpen(resolve('.')))('needs neither capability nor setpriv where the way is open', async () => {
+  it.runIf(isOpen(resolve('.')))('needs neither capability nor setpriv if the folders are open', async () => {
     await prepare()
     chmodSync(folder, 0o755)
     await startInChild({ PATH: await pathWithoutSetpriv() })
@@ -263,12 +264,12 @@ describe.runIf(isRoot && isLinux)('as root', () => {
     process.kill(postmasterPid(), 'SIGINT')
   })
 
-  it('says what to do where the way is closed and nothing opens it', async () => {
+  it('says what to do if the folders are closed and cannot be opened', async () => {
     const failed = startInChild({ PATH: await pathWithoutSetpriv() })
     await expect(failed).rejects.toThrow(/refuses to run as root.* choose another DATA_DIR, or set DATABASE_URL/)
   })
 
-  it('keeps the folder of an ordinary user that user’s', async () => {
+  it('keeps the owner of an ordinary user’s folder', async () => {
     await mkdir(`${dataDir}/postgres`, { recursive: true })
     chownSync(`${dataDir}/postgres`, 1, 1)
     await start()
@@ -286,7 +287,7 @@ async function start(): Promise<EmbeddedPostgres> {
   return postgres
 }
 
-/** A process of its own that starts PostgreSQL on the data folder and stays until it is killed. */
+/** A child process that starts PostgreSQL on the data folder and stays until it is killed. */
 function startInChild(environment: { PATH?: string } = {}): Promise<ChildProcess> {
   const module = JSON.stringify(`${inject('build')}/src/db/embedded.js`)
   const script = `
@@ -317,7 +318,7 @@ async function kill(child: ChildProcess): Promise<void> {
 
 async function query(to: { connectionString: string } | null, statement: string) {
   const client = new pg.Client(to?.connectionString)
-  // The statement fails as well, and that is what a test waits for.
+  // The statement fails as well, and that failure is what the test waits for.
   client.on('error', () => {})
   await client.connect()
   const { rows } = await client.query(statement)
@@ -333,7 +334,7 @@ function postmasterPid(): number {
   return Number(readFileSync(`${dataDir}/postgres/postmaster.pid`, 'utf8').split('\n')[0])
 }
 
-/** A `PATH` whose `setpriv` does not stop a server when its parent is killed: some systems have none that can. */
+/** A `PATH` whose `setpriv` does not stop a server when its parent is killed: on some systems none can. */
 async function pathWithWeakSetpriv(): Promise<string> {
   const bin = `${folder}/weak`
   await mkdir(bin)
@@ -352,7 +353,7 @@ async function pathWithoutSetpriv(): Promise<string> {
   return bin
 }
 
-/** Neither gone nor a zombie that only waits for its parent. */
+/** Neither gone nor a zombie. */
 function isThere(pid: number): boolean {
   try {
     return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
@@ -361,7 +362,7 @@ function isThere(pid: number): boolean {
   }
 }
 
-/** Whether any user may pass through this folder and all above it. */
+/** Whether any user may pass through this folder and its parents. */
 function isOpen(path: string): boolean {
   const open = (statSync(path).mode & 0o001) !== 0
   return open && (path === '/' || isOpen(dirname(path)))

@@ -8,28 +8,28 @@ import { type FolderLock, type LockHolder, lockFolder } from './folder-lock.ts'
 
 export type EmbeddedPostgres = {
   connectionString: string
-  /** Ends PostgreSQL and resolves when it has ended. The last thing a process does. */
+  /** Stops PostgreSQL and resolves when it has ended. The last thing that a process does. */
   stop(): Promise<void>
 }
 
 type Options = {
   dataDir: string
   log: Log
-  /** A command holds the folder for a moment only, and a service that finds it held by one waits. */
+  /** A command holds the folder only briefly, so a service waits for it. */
   holder?: LockHolder
   /**
-   * Called when the server ended unexpectedly and could not be started again: the process is of no use any more. Without it a server that
-   * ends is not started again.
+   * Called when the server ended unexpectedly and could not be restarted: the process cannot do its work any more.
+   * Without it the server is not restarted.
    */
   onLost?: (reason: Error) => void
   restartPausesMs?: number[]
 }
 
 /**
- * Starts the PostgreSQL that ships with Guichê on `<dataDir>/postgres`, making the database at the first start. It listens on
- * a Unix socket in a private folder, nothing else. One process at a time owns it; another gets an error that names the first.
- *
- * A server that a killed process left behind is used as it is, once it is ready, or waited for when it is shutting down.
+ * Starts the PostgreSQL that ships with Guichê on `<dataDir>/postgres`, and creates the database at the first start. It
+ * listens only on a Unix socket in a private folder. One process at a time owns it; another one gets an error that
+ * names the first. A server left behind by a killed process is used once it is ready, or waited for if it is shutting
+ * down.
  */
 export async function startEmbeddedPostgres({
   dataDir,
@@ -40,7 +40,7 @@ export async function startEmbeddedPostgres({
 }: Options): Promise<EmbeddedPostgres> {
   const place = makePlace(dataDir)
   const lock = await lockPlace(place, { holder, log })
-  if (!lock.held) log.warn('DATA_DIR cannot be locked here: see that only one Guichê uses it')
+  if (!lock.held) log.warn('DATA_DIR cannot be locked on this system: make sure that only one Guichê uses it')
   try {
     const server = (await takeOver(place, log)) ?? (await startServer(place, log))
     try {
@@ -54,7 +54,7 @@ export async function startEmbeddedPostgres({
     return {
       connectionString: connectionString(server.socketFolder),
       stop: () => {
-        // Asked twice (a signal during a stop), it waits for the same end.
+        // A second call (a signal during a stop) waits for the same end.
         stopped ??= kept.stop().finally(() => lock.release())
         return stopped
       },
@@ -65,17 +65,20 @@ export async function startEmbeddedPostgres({
   }
 }
 
-/** Commands that change much, a seed for example, take longer: then a person decides. */
+/** Commands that change much, such as a seed, take longer: then a person decides. */
 const commandMaxMs = 30_000
 const lockPollMs = 200
 
-/** Takes the folder. One that a command holds is waited for: cron runs commands, and one of them must not keep a service from starting. */
+/**
+ * Takes the lock of the folder. Waits while a command holds it: cron runs commands, and they must not keep a service
+ * from starting.
+ */
 async function lockPlace(place: Place, { holder, log }: { holder: LockHolder; log: Log }): Promise<FolderLock> {
   const giveUpAt = Date.now() + commandMaxMs
   for (let waited = false; ; waited = true) {
     const lock = await lockFolder(`${place.dataDir}/postgres.lock`, holder)
     if (!('heldBy' in lock)) return lock
-    // Another command may use the server that this one runs, and need not wait for its end.
+    // A command can use the server that the other command runs, and need not wait.
     if (holder === 'command' || !lock.isCommand || Date.now() > giveUpAt)
       throw new FolderInUse(
         lock.isCommand
@@ -94,14 +97,14 @@ async function lockPlace(place: Place, { holder, log }: { holder: LockHolder; lo
 export class FolderInUse extends Error {}
 
 /**
- * The pauses before each start of a server that ended unexpectedly. One that a lack of memory killed is there again at once; where the disk
- * is full, no try helps, and after the last one a supervisor or a person has to act.
+ * The pauses before each restart of a server that ended unexpectedly. After an out-of-memory kill it is back at once.
+ * If the disk is full no restart helps, and after the last one a supervisor or a person has to act.
  */
 const defaultRestartPausesMs = [0, 1_000, 2_000, 5_000, 10_000, 20_000]
-/** A server that ran for so long was healthy: its end is a new event, and the pauses begin again. */
+/** After running for this long a server counts as healthy: its end is a new event, and the pauses start over. */
 const healthyMs = 10 * 60_000
 
-/** Starts the server again whenever it ends, until it is stopped. */
+/** Restarts the server whenever it ends, until it is stopped. */
 function keepRunning(
   first: Server,
   {
@@ -117,7 +120,8 @@ function keepRunning(
   return {
     stop: async () => {
       stopping.abort()
-      // What watches a server that runs sees its end later, or never: nothing keeps this process alive for that. A start that is under way ends first.
+      // The watcher of a running server may see its end late or never, because nothing keeps this process alive for it.
+      // A start in progress finishes first.
       await (current ? current.stop() : running)
     },
   }
@@ -130,7 +134,7 @@ function keepRunning(
       if (performance.now() - startedAt > healthyMs) failures = 0
       current = null
       for (; current === null && !stopping.signal.aborted; failures += 1) current = await startAgain(failures)
-      // Stopped during the start: the caller did not know of this server.
+      // Stopped during the start, when the caller did not know of this server.
       if (stopping.signal.aborted) return await current?.stop()
     }
   }
@@ -146,16 +150,16 @@ function keepRunning(
     if (stopping.signal.aborted) return null
     try {
       const server = await startServer(place, log)
-      log.warn({ start: failures + 1 }, 'PostgreSQL was started again')
+      log.warn({ start: failures + 1 }, 'PostgreSQL was restarted')
       return server
     } catch (error) {
-      log.error({ err: error, start: failures + 1 }, 'PostgreSQL could not be started again')
+      log.error({ err: error, start: failures + 1 }, 'PostgreSQL could not be restarted')
       return null
     }
   }
 }
 
-/** How to connect to the server that runs on this data folder, for tools beside it; null when there is none. */
+/** How tools connect to the server that runs on this data folder; null if none runs. */
 export async function attachEmbeddedPostgres(options: {
   dataDir: string
 }): Promise<{ connectionString: string } | null> {
@@ -173,7 +177,7 @@ export async function attachEmbeddedPostgres(options: {
   throw new Error(`PostgreSQL on ${folder} runs and does not answer: try again, and see its log beside that folder.`)
 }
 
-// Longer than any ordinary start; recovery after a crash may take more, and then the caller is told to try again.
+// Longer than any ordinary start. Recovery after a crash may take longer; then the caller is asked to try again.
 const attachMaxMs = 15_000
 
 function findForeignPostmaster(folder: string) {
@@ -199,18 +203,18 @@ async function takeOver(place: Place, log: Log): Promise<Server | null> {
   }
 }
 
-// It is no child of this process: nothing else shows that it has ended.
+// It is not a child of this process, so only polling shows that it has ended.
 const endPollMs = 1_000
 
 async function untilEnded(place: Place, pid: number): Promise<void> {
   while (findPostmaster(place.folder)?.pid === pid) await sleep(endPollMs, undefined, { ref: false })
 }
 
-/** Makes role and database at the first start, and again after a kill between the two. */
+/** Creates the role and the database at the first start, and again after a kill between the two. */
 async function ensureDatabase(socketFolder: string): Promise<void> {
   if ((await whyNoDatabase(socketFolder)) === null) return
   const client = new pg.Client({ connectionString: connectionString(socketFolder, 'postgres', 'postgres') })
-  // A connection that breaks fails its statement; without a listener it would end the process as well.
+  // A broken connection fails its statement; without a listener it would also end the process.
   client.on('error', () => {})
   await client.connect()
   try {
@@ -223,7 +227,7 @@ async function ensureDatabase(socketFolder: string): Promise<void> {
   }
 }
 
-/** Tries to connect: null when that works. */
+/** Tries to connect; null if that works. */
 async function whyNoDatabase(socketFolder: string): Promise<null | 'missing' | 'not ready'> {
   const client = new pg.Client({ connectionString: connectionString(socketFolder), connectionTimeoutMillis: 5000 })
   client.on('error', () => {})
@@ -232,19 +236,19 @@ async function whyNoDatabase(socketFolder: string): Promise<null | 'missing' | '
     await client.end()
     return null
   } catch (error) {
-    // invalid_authorization_specification: no such role; invalid_catalog_name: no such database.
+    // invalid_authorization_specification: the role does not exist; invalid_catalog_name: the database does not exist.
     return hasCode(error, '28000') || hasCode(error, '3D000') ? 'missing' : 'not ready'
   }
 }
 
-/** The same server for its administrator: the service's own role makes no databases. */
+/** The connection of the administrator: the service's own role may not create databases. */
 export function asAdministrator(connectionString: string): string {
   const url = new URL(connectionString)
   url.username = 'postgres'
   return url.href
 }
 
-/** Every part is said, so that no PG* variable of the environment fills a gap. */
+/** Every part is explicit, so that no PG* variable of the environment fills a gap. */
 function connectionString(socketFolder: string, user = 'guiche', database = 'guiche'): string {
   return `postgresql://${user}@localhost:5432/${database}?host=${encodeURIComponent(socketFolder)}&sslmode=disable`
 }

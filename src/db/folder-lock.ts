@@ -2,19 +2,20 @@ import { spawn } from 'node:child_process'
 import { closeSync, constants, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs'
 
 export type FolderLock = {
-  /** False where the system offers no lock (a Linux without `flock`): PostgreSQL's own guard is then the only one. */
+  /**
+   * False if the system has no lock (a Linux without `flock`): then only PostgreSQL's own check protects the folder.
+   */
   readonly held: boolean
   release(): void
 }
 
-/** For what the folder is held: a service keeps it, a command lets it go when it has ended. */
+/** Who holds the folder: a service keeps it, a command releases it when it ends. */
 export type LockHolder = 'service' | 'command'
 
 /**
- * Takes the lock of a folder for as long as this process lives, or says which process has it.
- *
- * The lock is the operating system's, on an open file, so it ends with the process however that ends. A file with a process
- * id in it would outlive a kill, and the id may by then belong to somebody else. The id we write is only for the message.
+ * Locks a folder for as long as this process lives, or returns which process holds it. It is an operating system lock
+ * on an open file, so it ends with the process in any case. A file with a process id would outlive a kill, and the id
+ * might then belong to another process. The id that we write is only for the message.
  */
 export async function lockFolder(
   path: string,
@@ -29,7 +30,7 @@ export async function lockFolder(
 
 type Opened = { fd: number; held: boolean } | 'taken'
 
-// O_EXLOCK of <fcntl.h>: lock while opening. Node does not name it, and passes it on.
+// O_EXLOCK of <fcntl.h>: lock while opening. Node has no name for it, but passes it on.
 const lockOnOpen = 0x20
 
 function openLocked(path: string): Opened {
@@ -47,8 +48,8 @@ function isBusy(error: unknown): boolean {
 }
 
 /**
- * Linux locks an open file, not a process: `flock` locks ours through the descriptor it inherits, ends, and the lock stays
- * with the descriptor that we keep. Children do not get it, since Node opens files close-on-exec.
+ * Linux locks an open file, not a process: `flock` locks ours through the inherited descriptor and exits, and the lock
+ * stays with our descriptor. Children do not get it, because Node opens files close-on-exec.
  */
 async function openAndFlock(path: string): Promise<Opened> {
   const fd = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600)

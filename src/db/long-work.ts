@@ -1,12 +1,12 @@
 import { type Db, sql, type Tx } from './sql.ts'
 
 /**
- * Runs `work` in a transaction whose statements take as long as they take: at ten million transactions some that verify run for a minute,
- * where the pool ends them. Still at READ COMMITTED: each statement agrees with itself, and one snapshot for all of them would keep dead
- * rows of busy accounts from being cleaned up for minutes. On one core: nobody waits for it, and the others are for those who do. `byIndex`: what it
- * looks at are few rows of large tables, also where PostgreSQL has no statistics yet that say so.
- *
- * @throws when `stopping` is aborted meanwhile: at once, in the middle of a statement
+ * Runs `work` in a transaction without a statement timeout: at ten million transactions some verification queries run
+ * for a minute, where the pool's timeout would cancel them. The isolation stays READ COMMITTED: each statement is
+ * consistent, and one snapshot for all of them would prevent the cleanup of dead rows for minutes. It uses one core:
+ * nobody waits for this work, and the other cores serve requests.
+ * `byIndex`: the statements read few rows of large tables, even if PostgreSQL has no statistics yet that say so.
+ * @throws immediately when `stopping` is aborted, even during a statement
  */
 export async function workLong<Result>(
   db: Db,
@@ -28,14 +28,14 @@ export async function workLong<Result>(
       return await work({
         ...tx,
         query: async (statement, name) => {
-          // Between two statements there is nothing that could be canceled.
+          // Between two statements there is nothing to cancel.
           stopping?.throwIfAborted()
           return await tx.query(statement, name)
         },
       })
     } finally {
       stopping?.removeEventListener('abort', cancel)
-      // Or it would meet the next statement on this connection, which may be anybody's.
+      // Otherwise the cancellation could hit the next statement on this connection.
       await canceled
     }
   })

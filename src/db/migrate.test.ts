@@ -39,7 +39,7 @@ it('applies each migration once, in order', async () => {
   ])
 })
 
-it('lets processes start at once: one applies, the others wait', async () => {
+it('lets processes start at the same time: one applies, the others wait', async () => {
   await write('0003_slow.sql', 'select pg_sleep(0.3); insert into notes values (3);')
   const dbs = Array.from({ length: 4 }, () =>
     connect({ connectionString: database.connectionString, connectionsMax: 2, onError: () => {} }),
@@ -49,9 +49,9 @@ it('lets processes start at once: one applies, the others wait', async () => {
   await Promise.all(dbs.map((db) => db.pool.end()))
 })
 
-it('keeps what came before a migration that fails, nothing of it, and can be run again', async () => {
+it('keeps the migrations before a failed one, nothing of that one, and can be run again', async () => {
   await write('0003_wrong.sql', 'insert into notes values (3); select 1/0;')
-  await expect(run()).rejects.toThrow(/0003_wrong failed and left nothing behind: division by zero/)
+  await expect(run()).rejects.toThrow(/0003_wrong failed and was rolled back: division by zero/)
   expect(await database.db.query(sql`select id from notes`)).toEqual([{ id: 1 }])
   await write('0003_wrong.sql', 'insert into notes values (3);')
   expect(await run()).toEqual({ applied: ['0003_wrong'] })
@@ -66,7 +66,7 @@ it('refuses an applied migration that was edited or renamed', async () => {
   await expect(run()).rejects.toThrow(/0002_other is not what the database has had \(0002_second\)/)
 })
 
-it('takes other line ends for no edit', async () => {
+it('does not count other line endings as an edit', async () => {
   await write('0003_lines.sql', 'select 1;\nselect 2;\n')
   await run()
   await write('0003_lines.sql', 'select 1;\r\nselect 2;\r\n')
@@ -85,7 +85,7 @@ it('applies migrations whose numbers have a gap', async () => {
   expect(await run()).toEqual({ applied: [] })
 })
 
-it('refuses doubles and names it does not understand', async () => {
+it('refuses duplicate numbers and malformed names', async () => {
   await write('0002_twice.sql', '')
   await expect(run()).rejects.toThrow(/0002_twice has the number of another/)
   await rm(`${folder}/0002_twice.sql`)
@@ -93,13 +93,13 @@ it('refuses doubles and names it does not understand', async () => {
   await expect(run()).rejects.toThrow(/3-third.sql is no name for a migration/)
 })
 
-it('finds the migrations of this package from its sources and from what is compiled', () => {
+it('finds the migrations of this package from its sources and from its compiled files', () => {
   expect(migrationsFolder()).toBe(resolve('migrations'))
   expect(migrationsFolder(`${inject('build')}/src/db`)).toBe(resolve('migrations'))
   expect(() => migrationsFolder('/')).toThrow(/no package.json of guiche/)
 })
 
-it('has made the template that test databases are cloned from', async () => {
+it('has created the template of the test databases', async () => {
   const clone = await createTestDatabase()
   expect(await migrate(clone.db, { folder: migrationsFolder(), log })).toEqual({ applied: [] })
   const worker = await clone.db.query(sql`select from graphile_worker.migrations`)
@@ -107,9 +107,10 @@ it('has made the template that test databases are cloned from', async () => {
   await clone.drop()
 })
 
-it('has the tables that grow analyzed by few of their rows', async () => {
+it('has the growing tables analyzed with a small sample', async () => {
   const { db, drop } = await createTestDatabase()
-  // As many rows are read as the largest target of a column says, and a column that is added has PostgreSQL's own, which is four times this.
+  // PostgreSQL samples as many rows as the largest statistics target of a column demands. A new column has the default,
+  // four times this one.
   const large = await db.query(sql`
     select attrelid::regclass::text as place, attname from pg_attribute
     where attrelid in ('transactions'::regclass, 'events'::regclass, 'ledger_transfers'::regclass,

@@ -9,8 +9,9 @@ type Migration = { number: number; name: string; text: string; sha256: string }
 type Applied = { number: number; name: string; sha256: string }
 
 /**
- * Brings the database to the state of this code: each `NNNN_name.sql` that it has not had yet, once, in its own transaction.
- * Processes that start together wait for each other. What was applied may not have changed since: its content is compared.
+ * Migrates the database to the version of this code: applies each new `NNNN_name.sql` once, in its own transaction.
+ * Processes that start together wait for each other. An applied migration must not have changed: its content is
+ * compared.
  */
 export async function migrate(
   db: Db,
@@ -18,10 +19,10 @@ export async function migrate(
 ): Promise<{ applied: string[] }> {
   const migrations = readMigrations(options.folder)
   const client = await db.pool.connect()
-  // A connection that breaks fails the statement under way; without a listener it would end the process as well.
+  // A broken connection fails its statement; without a listener it would also end the process.
   client.on('error', () => {})
   try {
-    // A migration may take its time, and whoever waits for it must be patient too.
+    // A migration may take long, and processes that wait for it must be patient too.
     await client.query('set statement_timeout = 0; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0')
     await client.query(sql`select pg_advisory_lock(${lockKey})`)
     const applied = await listApplied(client)
@@ -32,7 +33,7 @@ export async function migrate(
       const beganAt = performance.now()
       await apply(client, migration)
       const tookMs = Math.round(performance.now() - beganAt)
-      // A slow one is worth a line of its own: the service waited for it.
+      // A slow migration gets a log line, because the service waited for it.
       const write = tookMs >= slowMs ? options.log.info : options.log.debug
       write.call(options.log, { migration: migration.name, tookMs }, 'applied a migration')
     }
@@ -44,26 +45,26 @@ export async function migrate(
     await client.query(sql`select pg_advisory_unlock(${lockKey})`)
     return { applied: pending.map((migration) => migration.name) }
   } finally {
-    // Thrown away, not returned: its settings were changed, and after an error it may still hold the lock.
+    // Destroyed, not returned to the pool: its settings were changed, and after an error it may still hold the lock.
     client.release(true)
   }
 }
 
 const slowMs = 1_000
 
-// Any number will do, as long as it stays the same: 'guiche' in bytes.
+// Any fixed number: 'guiche' in bytes.
 const lockKey = '113753976957029'
 
 export function migrationsFolder(from?: string): string {
   return `${packageFolder(from)}/migrations`
 }
 
-/** The folder of this package, found from src/ and from dist/src/ alike. */
+/** The folder of this package, found both from src/ and from dist/src/. */
 export function packageFolder(from: string = import.meta.dirname): string {
   for (let folder = from; folder !== dirname(folder); folder = dirname(folder)) {
     if (isOurPackage(`${folder}/package.json`)) return folder
   }
-  throw new Error(`no package.json of guiche stands above ${from}, so its migrations cannot be found`)
+  throw new Error(`no package.json of guiche was found above ${from}, so its migrations cannot be found`)
 }
 
 function isOurPackage(path: string): boolean {
@@ -73,18 +74,19 @@ function isOurPackage(path: string): boolean {
 function readMigrations(folder: string): Migration[] {
   const files = readdirSync(folder).filter((file) => file.endsWith('.sql'))
   const migrations = files.sort().map((file) => readMigration(folder, file))
-  // Gaps are allowed: changes that are made at the same time take their numbers in advance.
+  // Gaps are allowed: concurrent changes reserve their numbers in advance.
   migrations.forEach(({ number, name }, index) => {
     if (number !== migrations[index - 1]?.number) return
-    throw new Error(`migration ${name} has the number of another: each migration has its own number`)
+    throw new Error(`migration ${name} has the same number as another: each migration needs its own number`)
   })
   return migrations
 }
 
 function readMigration(folder: string, file: string): Migration {
   const number = /^(\d{4})_[a-z0-9_]+\.sql$/.exec(file)?.[1]
-  if (number === undefined) throw new Error(`${file} is no name for a migration: NNNN_what_it_does.sql, in lower case`)
-  // Git may have turned the line ends on its way to this machine; that is no edit.
+  if (number === undefined)
+    throw new Error(`${file} is not a valid migration name: use NNNN_what_it_does.sql, in lower case`)
+  // Git may have changed the line endings on this machine; that is not an edit.
   const text = readFileSync(`${folder}/${file}`, 'utf8').replaceAll('\r\n', '\n')
   const sha256 = createHash('sha256').update(text).digest('hex')
   return { number: Number(number), name: file.slice(0, -'.sql'.length), text, sha256 }
@@ -110,12 +112,12 @@ function checkApplied(migrations: Migration[], applied: Applied[]): void {
     const migration = migrations[index]
     if (migration === undefined) {
       throw new Error(
-        `the database is newer than this Guichê: it has had migration ${row.name}, which is not here. Run the version that made it, or a later one.`,
+        `the database is newer than this Guichê: it has migration ${row.name}, which this version lacks. Run the version that applied it, or a later one.`,
       )
     }
     if (row.number === migration.number && row.name === migration.name && row.sha256 === migration.sha256) return
     throw new Error(
-      `migration ${migration.name} is not what the database has had (${row.name}): an applied migration is never edited. Restore its file and write a new one.`,
+      `migration ${migration.name} differs from the one applied to the database (${row.name}): an applied migration is never edited. Restore its file and write a new one.`,
     )
   })
 }
@@ -130,8 +132,8 @@ async function apply(client: pg.PoolClient, migration: Migration): Promise<void>
       values (${number}, ${name}, ${sha256})`)
     await client.query('commit')
   } catch (cause) {
-    // The connection is thrown away by the caller, and with it the transaction.
+    // The caller destroys the connection, and with it the transaction.
     const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new Error(`migration ${name} failed and left nothing behind: ${reason}`, { cause })
+    throw new Error(`migration ${name} failed and was rolled back: ${reason}`, { cause })
   }
 }

@@ -3,23 +3,23 @@ import { createFairQueue, type FairQueue } from '../lib/fair-queue.ts'
 import type { Db } from './sql.ts'
 import { empty, type Sql, sql } from './sql.ts'
 
-/** Where an item stands in a list: newest first, then by id. */
+/** The position of an item in a list: newest first, then by id. */
 export type Position = { createdAt: Date; id: string }
 
-/** A merchant's part of a table, filtered. */
+/** The filtered rows of one merchant in a table. */
 export type List = { table: Sql; columns: Sql; merchantId: string; where: Sql }
 
-/** Of a pool's connections, the share that lists and exports have at most: creates and bookings always find one. */
+/** The share of a pool's connections that lists and exports may use: creates and payments always find a free one. */
 const shareOfLists = 0.4
-/** One merchant's statements at once. A search that no index serves keeps a core busy that creates need too. */
+/** Concurrent list statements per merchant. A search without an index occupies a core that creates need too. */
 const maxPerMerchant = 2
-/** More than a page of the dashboard asks for at once, or an SDK that reads several lists. */
+/** More than a dashboard page requests at once, or an SDK that reads several lists. */
 const maxWaitingPerMerchant = 32
 
-/** One line for each pool, whoever asks it. */
+/** One queue per pool. */
 const queues = new WeakMap<object, FairQueue>()
 
-/** Runs a statement that reads as much as a merchant likes: a list, a search, a piece of an export. */
+/** Runs a read of unlimited cost: a list, a search, a piece of an export. Limits them per merchant. */
 export async function runList<Result>(db: Db, merchantId: string, work: () => Promise<Result>): Promise<Result> {
   const queue = queues.get(db.pool) ?? makeQueue(db.pool.options.max)
   queues.set(db.pool, queue)
@@ -28,21 +28,21 @@ export async function runList<Result>(db: Db, merchantId: string, work: () => Pr
 
 function makeQueue(connectionsMax: number): FairQueue {
   const maxConcurrency = Math.max(1, Math.floor(connectionsMax * shareOfLists))
-  // Half of them, so that another merchant's list need not wait for this one's.
+  // At most half, so that another merchant's list need not wait for this one's.
   const maxPerKey = Math.min(maxPerMerchant, Math.ceil(maxConcurrency / 2))
   return createFairQueue({ maxConcurrency, maxPerKey, maxWaitingPerKey: maxWaitingPerMerchant })
 }
 
-/** Places that a page may pass over one by one, filtered: each costs what it costs to read it. Cursors pass over none. */
+/** The largest offset of a page: skipped rows are read one by one. Cursors skip none. */
 const offsetMax = 100_000
 
-/** To pass over fewer takes no time. */
+/** Smaller offsets take no noticeable time. */
 const deepFrom = 1000
 
 /**
- * One slice of a list, newest first, with the exact total, all from one snapshot. The page's places come from an index alone and only then
- * the rows: on a deep page of a large table 5 ms where reading whole rows takes 400. A row is found again by both halves of its place,
- * since not every table has an index that begins with the id alone.
+ * One page of a list, newest first, with the exact total, from one snapshot. Positions come from the index alone, and
+ * only then the rows are read: on a deep page of a large table 5 ms instead of 400. Rows are looked up by both parts of
+ * their position, because not every table has an index that starts with the id.
  */
 export async function findPage<Row extends { id: string; created_at: Date }>(
   db: Db,
@@ -50,13 +50,16 @@ export async function findPage<Row extends { id: string; created_at: Date }>(
     page: number
     perPage: number
     after: Position | null
-    /** An expression for the total, where counting what matches can be spared. */
+    /** An expression for the total, if counting the matching rows can be avoided. */
     total?: Sql | undefined
-    /** A statement that knows where a deep page begins, where passing over all before it can be spared: from `before` on, after `rest`. */
+    /**
+     * A statement that gives the start of a deep page without skipping all rows before it: from `before` on, after
+     * `rest`.
+     */
     start?: ((offset: number) => Sql) | undefined
     /**
-     * Few match: they are found once, by their own index, then counted and sorted. Otherwise the index of the newest is read until the
-     * page is full, and again to count, which on the way to a few would pass over all the others twice.
+     * Few rows match: they are found once by their own index, then counted and sorted. Otherwise the index by date is
+     * read until the page is full, and again for the count; for few matches this would skip all other rows twice.
      */
     isNarrow?: boolean
   },
@@ -103,10 +106,12 @@ function tooDeep(): AppError {
   })
 }
 
-/** At once: some milliseconds of a process that creates are waiting for. */
+/** Rows per piece: each takes some milliseconds of a process that creates also need. */
 const rowsAtOnce = 500
 
-/** All of a list, in its order, some rows at a time and without counting: for an export, which holds no connection in between. */
+/**
+ * All rows of a list in its order, in pieces and without counting, for an export. Holds no connection between pieces.
+ */
 export async function* walkList<Row extends { id: string; created_at: Date }>(
   db: Db,
   { table, columns, merchantId, where }: List,

@@ -36,7 +36,7 @@ beforeAll(async () => {
 afterAll(() => database.drop())
 
 describe('rows as a parameter', () => {
-  it('arrive as they were, at the edges of every type', async () => {
+  it('arrive unchanged, at the limits of every type', async () => {
     const rows: Row[] = [
       {
         id: '00000000-0000-4000-8000-000000000000',
@@ -82,31 +82,31 @@ describe('rows as a parameter', () => {
     expect((await read(rows)).map(({ id }) => id)).toEqual([...ids, ...ids])
   })
 
-  it('have each its own moments', async () => {
+  it('have their own dates each', async () => {
     const moments = [0, 1, 1, 2, 0].map((ms) => new Date(1_763_712_000_000 + ms))
     const rows = moments.map((moment, index) => ({ ...plain, dates: [moment, moments[index + 1] ?? moment] }))
     expect(await read(rows)).toEqual(rows)
   })
 
-  it('may be none', async () => {
+  it('may be empty', async () => {
     expect(await read([])).toEqual([])
   })
 
-  it('may be long: longer than what they are written into at first', async () => {
+  it('may be larger than the initial buffer', async () => {
     const rows = [1, 2, 3].map((count) => ({ ...plain, count, name: 'ã😀'.repeat(40_000 * count) }))
     expect(await read(rows)).toEqual(rows)
   })
 
   it.each([
-    ['a UUID that is none', { id: 'no-uuid' }],
+    ['text that is no UUID', { id: 'no-uuid' }],
     ['a UUID without dashes', { id: plain.id.replaceAll('-', '') }],
     ['a UUID with dashes elsewhere', { id: '1234567-89abc-4def-8012-3456789abcde' }],
-    ['a UUID with another sign', { id: plain.id.replace('c', 'g') }],
-    ['a UUID with a sign beyond ASCII', { id: plain.id.replace('c', 'ç') }],
-    ['a UUID that goes on', { id: `${plain.id}0` }],
+    ['a UUID with an invalid character', { id: plain.id.replace('c', 'g') }],
+    ['a UUID with a non-ASCII character', { id: plain.id.replace('c', 'ç') }],
+    ['a UUID that is too long', { id: `${plain.id}0` }],
     ['an integer that is not safe', { amount: 2 ** 53 }],
-    ['a date that is none', { at: new Date(Number.NaN) }],
-    ['a date among others that is none', { dates: [new Date(Number.NaN)] }],
+    ['an invalid date', { at: new Date(Number.NaN) }],
+    ['an invalid date in an array', { dates: [new Date(Number.NaN)] }],
     ['a word that would need quotes', { words: ['a,b'] }],
     ['a word that would be null', { words: ['NULL'] }],
   ])('are refused with %s', (_name, wrong) => {
@@ -117,7 +117,7 @@ describe('rows as a parameter', () => {
 describe('a statement of a few rows', () => {
   it.each([
     ['is planned once', smallRowsParam, 5],
-    ['is planned for each number where the planner sees it', rowsParam, 30],
+    ['is planned again for each number of rows if the planner sees it', rowsParam, 30],
   ])('%s', async (_name, givenBy, planned) => {
     const { db } = database
     const few = givenBy<{ id: string }>({ id: 'uuid' })
@@ -135,7 +135,7 @@ describe('a statement of a few rows', () => {
       )
       return plans?.custom
     })
-    // PostgreSQL always makes five before it considers to keep one.
+    // PostgreSQL always makes five custom plans before it considers keeping a generic one.
     expect(custom).toBe(planned)
   })
 })

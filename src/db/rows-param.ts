@@ -59,12 +59,14 @@ function toParam<Row>(columns: Columns<Row>, { first, between, last, limit }: ty
 }
 
 const initialBytes = 64 * 1024
-/** Grows to the largest column there was: some hundred kilobytes. What is sent is a copy. */
+/** Grows to the size of the largest column so far: some hundred kilobytes. A copy of it is sent. */
 let scratch = Buffer.allocUnsafeSlow(initialBytes)
 
 type Type = { oid: number; write: (value: unknown, at: number) => number }
 
-/** Dimensions, whether there are nulls, the type, the length and the first index; then each element behind its length, -1 for null. */
+/**
+ * Dimensions, a null flag, the type, the length and the first index; then each element after its length, -1 for null.
+ */
 function toBinaryArray<Row>(rows: Row[], name: keyof Row, { oid, write }: Type): Buffer {
   let hasNull = 0
   let at = 20
@@ -89,7 +91,7 @@ function toBinaryArray<Row>(rows: Row[], name: keyof Row, { oid, write }: Type):
   return Buffer.from(scratch.subarray(0, at))
 }
 
-/** The scratch buffer with so many bytes free from a place on. */
+/** The scratch buffer, with at least this many bytes free from a position on. */
 function room(at: number, bytes: number): Buffer {
   if (at + bytes > scratch.length) {
     const larger = Buffer.allocUnsafeSlow(Math.max(scratch.length * 2, at + bytes))
@@ -101,7 +103,7 @@ function room(at: number, bytes: number): Buffer {
 
 function writeText(value: unknown, at: number): number {
   const text = String(value)
-  // A UTF-16 unit has three bytes at most.
+  // A UTF-16 unit takes at most three bytes.
   return at + room(at, text.length * 3).write(text, at)
 }
 
@@ -115,12 +117,12 @@ const epochMs = 946_684_800_000
 function writeTimestamp(value: unknown, at: number): number {
   assert(value instanceof Date && !Number.isNaN(value.getTime()), 'a timestamp is a Date')
   const microseconds = (value.getTime() - epochMs) * 1000
-  // Of the years 1714 to 2285. What others tell us may lie outside, and is theirs to mean.
+  // The years 1714 to 2285. Dates from other systems may be outside.
   if (Number.isSafeInteger(microseconds)) return writeInt64(microseconds, at)
   return room(at, 8).writeBigInt64BE(BigInt(value.getTime() - epochMs) * 1000n, at)
 }
 
-/** A safe integer in two halves: a BigInt would be made for each. */
+/** Writes a safe integer in two halves, which avoids a BigInt per value. */
 function writeInt64(value: number, at: number): number {
   assert(Number.isSafeInteger(value), 'an integer for the database is a safe one')
   const high = Math.floor(value / 2 ** 32)
@@ -128,7 +130,7 @@ function writeInt64(value: number, at: number): number {
   return scratch.writeUInt32BE(value - high * 2 ** 32, at + 4)
 }
 
-/** Digit by digit, which takes a quarter of what it takes to drop the dashes and let the buffer read the rest. */
+/** Digit by digit: a quarter of the time of removing the dashes and letting Buffer parse the rest. */
 function writeUuid(value: unknown, at: number): number {
   const text = String(value)
   const bytes = room(at, 16)
@@ -148,7 +150,7 @@ function writeUuid(value: unknown, at: number): number {
 const dash = 45
 const placesOfDashes = [8, 13, 18, 23]
 const placesOfBytes = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34]
-/** More than a byte. */
+/** Larger than a byte. */
 const notHex = 256
 const valueOfHex = new Uint16Array(128).fill(notHex)
 for (const [value, digit] of [...'0123456789abcdef'].entries()) {
@@ -156,13 +158,13 @@ for (const [value, digit] of [...'0123456789abcdef'].entries()) {
   valueOfHex[digit.toUpperCase().charCodeAt(0)] = value
 }
 
-/** Of plain words and dates only, which need no quoting. */
+/** Supports plain words and dates only, which need no quoting. */
 function toArrayText(value: unknown): string {
   assert(Array.isArray(value), 'an array column is an array')
   return `{${value.map((item) => (item instanceof Date ? toMoment(item) : toPlainWord(item))).join(',')}}`
 }
 
-/** Dates that are written together are often of the same moment, and its text is dear: half a microsecond. */
+/** Dates written together are often equal, and formatting one costs half a microsecond. */
 function toMoment(date: Date): string {
   const time = date.getTime()
   if (time !== lastMoment.time) lastMoment = { time, text: date.toISOString() }

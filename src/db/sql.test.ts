@@ -15,14 +15,14 @@ beforeAll(async () => {
 afterAll(() => database.drop())
 
 describe('numbers', () => {
-  it('come as safe integers, not as text', async () => {
+  it('are returned as safe integers, not as text', async () => {
     const [row] = await db.query(
       sql`select 9007199254740991::int8 as most, sum(v)::int8 as sum, count(*) from (values (1::int8), (-3)) t (v)`,
     )
     expect(row).toEqual({ most: Number.MAX_SAFE_INTEGER, sum: -2, count: 2 })
   })
 
-  it('come as null where the database has null', async () => {
+  it('are returned as null if the database has null', async () => {
     expect(await db.query(sql`select null::int8 as nothing`)).toEqual([{ nothing: null }])
   })
 
@@ -42,13 +42,13 @@ describe('a transaction', () => {
       const rows = await Promise.all([tx.query(sql`select 1 as n`), tx.query(sql`select 2 as n`)])
       expect(rows).toEqual([[{ n: 1 }], [{ n: 2 }]])
     })
-    // Node.js leaves the buffers alone in the array that it was given.
+    // Node.js does not modify the buffers in the array that it gets.
     const sent = writes.mock.calls.map(([chunks]) => Buffer.concat(chunks as unknown as Buffer[]).toString())
     expect(sent.filter((text) => text.includes('select 1 as n') && text.includes('select 2 as n'))).toHaveLength(1)
     writes.mockRestore()
   })
 
-  it('commits what its work did and gives its result', async () => {
+  it('commits the work and returns its result', async () => {
     const result = await db.transaction(async (tx) => {
       await tx.query(sql`insert into notes (id) values (${1})`)
       expect(await ids()).toEqual([])
@@ -58,7 +58,7 @@ describe('a transaction', () => {
     expect(await ids()).toEqual([1])
   })
 
-  it('rolls everything back when its work throws, and passes the error on', async () => {
+  it('rolls everything back when the work throws, and passes on the error', async () => {
     const wrong = new Error('changed my mind')
     const work = async (tx: Tx) => {
       await tx.query(sql`insert into notes (id) values (2)`)
@@ -78,13 +78,13 @@ describe('a transaction', () => {
     expect(db.pool.idleCount).toBe(db.pool.totalCount)
   })
 
-  it('fails when its connection is cut, and the next one works', async () => {
+  it('fails when its connection is lost, and the next one works', async () => {
     const work = (tx: Tx) => tx.query(sql`select pg_terminate_backend(pg_backend_pid())`)
     await expect(db.transaction(work)).rejects.toThrow()
     expect(await ids()).toEqual([1])
   })
 
-  it('is a type of its own', () => {
+  it('is a separate type', () => {
     // @ts-expect-error: a Db is not inside a transaction.
     const tx: Tx = db
     expect(tx).toBe(db)

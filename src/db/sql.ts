@@ -6,26 +6,30 @@ import { assert, BrokenInvariant } from '../lib/assert.ts'
 export { default as sql, empty, join, raw, Sql } from 'sql-template-tag'
 
 /**
- * Runs a statement and gives its rows. One with a name is parsed and planned once per connection: for those that run often and whose
- * text never varies.
+ * Runs a statement and returns its rows. A statement with a name is parsed and planned once per connection: use it for
+ * frequent statements with constant text.
  */
 type Query = <Row extends object>(statement: Sql, name?: string) => Promise<Row[]>
 
-/** Where statements run on their own. Stores take a `Db` or a `Tx` and never open a transaction. */
+/** Runs statements outside a transaction. Stores take a `Db` or a `Tx` and never open a transaction. */
 export type Db = {
   query: Query
   /**
-   * Runs `work` in one transaction at READ COMMITTED; any error thrown rolls all of it back. Behind a gate it begins once it is let in: its first
-   * statement sees whatever those have committed whom it had to wait for.
+   * Runs `work` in a transaction at READ COMMITTED; any error thrown rolls all of it back. With a gate (an advisory
+   * lock) the transaction begins once it has the lock, so its first statement sees everything that the previous holders
+   * committed.
    */
   transaction<Result>(work: (tx: Tx) => Promise<Result>, gate?: Gate): Promise<Result>
   readonly pool: pg.Pool
 }
 
-/** Where transactions must not overlap: any number may be behind it that share, or one alone. In the order in which they come. */
+/**
+ * An advisory lock for transactions that must not overlap: many may share it, or one holds it exclusively. Waiters get
+ * it in the order in which they came.
+ */
 export type Gate = { number: number; isShared: boolean }
 
-/** "Inside your transaction". A type of its own, so that a `Db` cannot be passed where a `Tx` is meant. */
+/** Means "inside your transaction". A separate type, so that a `Db` cannot be passed as a `Tx`. */
 export type Tx = {
   query: Query
   readonly inTransaction: true
@@ -50,26 +54,26 @@ function toSafeInteger(text: string): number {
 export type ConnectOptions = {
   connectionString: string
   connectionsMax: number
-  /** Told of an idle connection that broke; without a listener it would end the process. */
+  /** Called when an idle connection breaks; without a listener it would end the process. */
   onError: (error: Error) => void
 }
 
-/** Opens a pool of connections to PostgreSQL. Nothing is connected before the first statement. */
+/** Opens a pool of connections to PostgreSQL. It connects at the first statement. */
 export function connect(options: ConnectOptions): Db {
   const pool = new pg.Pool({
     connectionString: options.connectionString,
     max: options.connectionsMax,
     types,
-    // A statement is sent without waiting for the answer to the one before: those that need not wait go together in one trip.
+    // Statements are sent without waiting for the previous answer, so that independent ones share a round trip.
     pipeline: true,
     application_name: 'guiche',
     connectionTimeoutMillis: 10_000,
-    // A statement of ours that runs for a minute is a fault; one that waits for a lock for ten seconds is a deadlock in the making.
+    // A statement that runs for a minute is a bug; one that waits for a lock for ten seconds is close to a deadlock.
     statement_timeout: 60_000,
     lock_timeout: 10_000,
     idle_in_transaction_session_timeout: 60_000,
   })
-  // While the pool ends, its connections may be cut by a server that ends too: that is no news.
+  // While the pool ends, the server may end too and close its connections: that is expected.
   const onError = (error: Error) => {
     if (!pool.ending) options.onError(error)
   }
@@ -98,7 +102,7 @@ export function toDb(pool: pg.Pool): Db {
         await client.query('commit')
         return result
       } catch (error) {
-        // A connection that cannot even roll back is thrown away, not returned to the pool.
+        // A connection that cannot even roll back is destroyed, not returned to the pool.
         await client.query('rollback').catch((cause: Error) => {
           broken = cause
         })
@@ -111,8 +115,8 @@ export function toDb(pool: pg.Pool): Db {
 }
 
 /**
- * Statements that are sent in one turn leave in one write: each write wakes the process of PostgreSQL at the other end, which on two cores
- * costs 100 µs and more.
+ * Statements of one turn are sent in one write: each write wakes PostgreSQL's process, which on two cores costs 100 µs
+ * and more.
  */
 function writeOnce(client: pg.PoolClient): void {
   const { stream } = (client as pg.PoolClient & { connection: { stream: Writable } }).connection
@@ -120,7 +124,7 @@ function writeOnce(client: pg.PoolClient): void {
   process.nextTick(() => stream.uncork())
 }
 
-/** In one message, so that the gate costs no trip of its own. */
+/** In one message, so that the lock costs no extra round trip. */
 function beginBehind({ number, isShared }: Gate): string {
   assert(Number.isSafeInteger(number), 'a gate has a number')
   return `begin; select pg_advisory_xact_lock${isShared ? '_shared' : ''}(${number})`
@@ -137,17 +141,20 @@ export async function ping(db: Db): Promise<void> {
 }
 
 /**
- * True when one row of many may be to blame: PostgreSQL refused the data of a statement (SQLSTATE classes 22 and 23), or a row could not even
- * be written into it.
+ * True if a single row may be the cause: PostgreSQL refused the data of a statement (SQLSTATE classes 22 and 23), or a
+ * row could not be encoded.
  */
 export function mayBeOneRowsFault(error: unknown): boolean {
   if (error instanceof BrokenInvariant) return true
   return error instanceof pg.DatabaseError && /^2[23]/.test(error.code ?? '')
 }
 
-/** Of PostgreSQL: it shuts down, starts, or takes no more connections (SQLSTATE), or the connection failed (class 08). */
+/**
+ * SQLSTATEs for a PostgreSQL that shuts down, starts, or has no free connections, or for a failed connection (class
+ * 08).
+ */
 const awayStates = /^(57P0[123]|53300|08...)$/
-/** Of the connection to it. A file that is not there has the same code, and another system call. */
+/** System errors of the connection. A missing file has one of these codes as well, but another system call. */
 const awayCodes: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -161,7 +168,7 @@ const awayCalls: ReadonlySet<string> = new Set(['connect', 'read', 'write'])
 const awayMessages =
   /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/
 
-/** True when the database did not answer: what was to be committed may be committed or not. */
+/** True if the database did not answer: a commit may or may not have happened. */
 export function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   if (error instanceof pg.DatabaseError) return awayStates.test(error.code ?? '')

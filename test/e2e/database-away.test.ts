@@ -42,7 +42,7 @@ it.each(['1', '2'])(
       expect(away.status).toBe(503)
       expect(away.headers.get('retry-after')).toBe('5')
       expect(await away.json()).toMatchObject({ code: 'database_unavailable' })
-      expect(running.lines.map(({ msg }) => msg)).toContain('PostgreSQL could not be started again')
+      expect(running.lines.map(({ msg }) => msg)).toContain('PostgreSQL could not be restarted')
     }, 30_000)
     expect((await ask('GET', '/health/live')).status).toBe(200)
     expect((await ask('GET', '/health/ready')).status).toBe(503)
@@ -50,7 +50,7 @@ it.each(['1', '2'])(
 
     await vi.waitFor(async () => expect((await create(2_000)).status).toBe(201), { timeout: 90_000, interval: 500 })
     expect(await (await ask('GET', `/transaction/${id}`)).json()).toMatchObject({ id, amount: 1_000 })
-    expect(running.lines.map(({ msg }) => msg)).toContain('PostgreSQL was started again')
+    expect(running.lines.map(({ msg }) => msg)).toContain('PostgreSQL was restarted')
     // Background work runs again as well.
     const { pixResponse } = (await (await ask('GET', `/transaction/${id}`)).json()) as { pixResponse: { uri: string } }
     await vi.waitFor(
