@@ -63,7 +63,7 @@ it('refuses an applied migration that was edited or renamed', async () => {
   await expect(run()).rejects.toThrow(/0002_second .* never edited/)
   await rm(`${folder}/0002_second.sql`)
   await write('0002_other.sql', 'alter table notes add body text;')
-  await expect(run()).rejects.toThrow(/0002_other is not what the database has had \(0002_second\)/)
+  await expect(run()).rejects.toThrow(/0002_other differs from the one applied to the database \(0002_second\)/)
 })
 
 it('does not count other line endings as an edit', async () => {
@@ -87,10 +87,10 @@ it('applies migrations whose numbers have a gap', async () => {
 
 it('refuses duplicate numbers and malformed names', async () => {
   await write('0002_twice.sql', '')
-  await expect(run()).rejects.toThrow(/0002_twice has the number of another/)
+  await expect(run()).rejects.toThrow(/0002_twice has the same number as another/)
   await rm(`${folder}/0002_twice.sql`)
   await write('3-third.sql', '')
-  await expect(run()).rejects.toThrow(/3-third.sql is no name for a migration/)
+  await expect(run()).rejects.toThrow(/3-third.sql is not a valid migration name/)
 })
 
 it('finds the migrations of this package from its sources and from its compiled files', () => {
