@@ -7,12 +7,12 @@ import * as store from './store.ts'
 
 type Deps = { db: Db; clock: Clock; key: SecretKey }
 
-/** How long the former secret goes on being accepted after a rotation. */
+/** How long the former secret stays valid after a rotation. */
 const overlapMsDefault = 24 * 60 * 60 * 1000
 
 export type NewClient = { merchantId: string; clientId: string; clientSecret: string }
 
-/** Registers a client with its first secret, which is returned here and kept nowhere. */
+/** Registers a client with its first secret, which is returned here and stored only as a hash. */
 export async function registerClient(
   tx: Tx,
   { clock, key }: Pick<Deps, 'clock' | 'key'>,
@@ -40,8 +40,8 @@ export async function registerClient(
 }
 
 /**
- * Gives a client a new secret. The newest former one is accepted for the overlap as well (two alive at once), older ones end now.
- * Null when there is no such client.
+ * Gives a client a new secret. The newest former one stays valid during the overlap, so two are valid at once; older
+ * ones end now. Null if the client does not exist.
  */
 export async function rotateClientSecret(
   deps: Deps,
@@ -51,7 +51,7 @@ export async function rotateClientSecret(
   return await deps.db.transaction(async (tx) => {
     const client = await store.lockClient(tx, input.clientId)
     if (!client) return null
-    // Read behind the lock: of two rotations the second has the later secret.
+    // Read after the lock was taken: of two rotations, the second one has the later secret.
     const now = deps.clock.now()
     const formerExpiresAt = new Date(now.getTime() + (input.overlapMs ?? overlapMsDefault))
     await store.expireAllButNewestSecret(tx, client.merchant_id, now)
@@ -64,14 +64,14 @@ export async function rotateClientSecret(
 }
 
 /**
- * Shuts a client out: all its tokens are refused from now on, on every instance within a second, and, unless only its tokens
- * are meant, so are its secrets, until a rotation gives it a new one. False when there is no such client.
+ * Disables a client: all its tokens are refused from now on, on every instance within a second. Its secrets are revoked
+ * too, unless `tokensOnly`, until a rotation gives it a new one. False if the client does not exist.
  */
 export async function revokeClient(deps: Deps, input: { clientId: string; tokensOnly: boolean }): Promise<boolean> {
   return await deps.db.transaction(async (tx) => {
     const client = await store.lockClient(tx, input.clientId)
     if (!client) return false
-    // Read behind the lock, which may take a while: tokens are made while we wait for it.
+    // Read after the lock was taken, which may take a while: tokens may be issued meanwhile.
     const now = deps.clock.now()
     await store.updateNotBefore(tx, client.merchant_id, toNextSecond(now))
     if (!input.tokensOnly) await store.expireClientSecrets(tx, client.merchant_id, now)
@@ -79,7 +79,10 @@ export async function revokeClient(deps: Deps, input: { clientId: string; tokens
   })
 }
 
-/** What a client's tokens may do from now on, those that are out included. False when there is no such client. */
+/**
+ * Sets what a client's tokens may do from now on, including the tokens already issued. False if the client does not
+ * exist.
+ */
 export async function changeScopes(
   { db }: Pick<Deps, 'db'>,
   { clientId, scopes }: { clientId: string; scopes: Scope[] },
@@ -105,14 +108,14 @@ export async function authenticateClient(
     known.map((other) => timingSafeEqual(other, one)).includes(true),
   )
   if (!client || match === undefined) return null
-  // Only here is the secret known: its hash moves to the present secret key.
+  // Only here is the plain secret known, so its hash can be moved to the current secret key.
   if (match !== hash) await store.replaceSecretHash(deps.db, client.merchant_id, { from: match, to: hash })
   return client
 }
 
 const nobody = '00000000-0000-0000-0000-000000000000'
 
-/** A token carries whole seconds: one issued within the second of the revocation must be refused too, its first moment included. */
+/** Tokens have whole seconds, so a token issued within the second of the revocation must be refused as well. */
 function toNextSecond(date: Date): Date {
   return new Date((Math.floor(date.getTime() / 1000) + 1) * 1000)
 }

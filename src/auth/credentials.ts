@@ -4,13 +4,13 @@ import { OAuthError } from './grant.ts'
 export type Credentials = {
   clientId: string
   clientSecret: string
-  /** Null when the client asks for no scopes in particular. */
+  /** Null if the client requests no particular scopes. */
   scope: string | null
   /** Whether they came as HTTP Basic: a refusal then answers with its challenge. */
   isBasic: boolean
 }
 
-/** No form of ours comes near it; whoever may send more has us read it before we know who it is. */
+/** Far more than any valid form. The limit applies before we know who the caller is. */
 export const formBytesMax = 8 * 1024
 const lengthMax = 512
 
@@ -22,7 +22,7 @@ export async function readForm(request: FastifyRequest): Promise<URLSearchParams
     chunks.push(chunk)
     bytes += chunk.length
     if (bytes > formBytesMax) {
-      // What is still on its way is not read, so this connection is good for nothing more.
+      // The rest of the body is not read, so the connection cannot be reused.
       throw new OAuthError(413, 'invalid_request', 'The form may have 8 KiB at most.', { connection: 'close' })
     }
   }
@@ -83,7 +83,7 @@ export function readCredentials(request: FastifyRequest, form: URLSearchParams):
   if (clientId.length > lengthMax || clientSecret.length > lengthMax || /\p{Cc}/u.test(clientId + clientSecret)) {
     throw new OAuthError(400, 'invalid_request', 'The credentials are malformed.')
   }
-  // A scope that names nothing asks for nothing in particular.
+  // A scope that contains no name counts as absent.
   const scope = form.get('scope')?.replace(/^[\s,]+|[\s,]+$/g, '') || null
   return { clientId, clientSecret, scope, isBasic: basic !== null }
 }

@@ -2,15 +2,15 @@ import type { Db } from '../db/sql.ts'
 import type { Clock } from '../lib/clock.ts'
 import { findClients, type KnownClient } from './store.ts'
 
-/** How old what is known of a client may be: half of the second within which every instance sees a revocation. */
+/** The maximum age of a cached client: half of the second within which every instance must see a revocation. */
 const ageMaxMs = 500
 const clientsMax = 10_000
-/** As many as are read along with one. */
+/** The maximum number of clients that are read together with another one. */
 const alongMax = 100
 
-/** What the guard asks at every request: who is this client, and since when are its tokens good, if they are at all? */
+/** What the guard needs at every request: the client, and since when its tokens are valid, if at all. */
 export type ClientDirectory = {
-  /** What is known is given at once. */
+  /** Returns a cached value immediately. */
   find(clientId: string): KnownClient | null | Promise<KnownClient | null>
 }
 
@@ -18,14 +18,17 @@ type Clients = Map<string, KnownClient>
 type Reading = { at: number; clients: Clients | Promise<Clients> }
 
 /**
- * Remembers clients for half a second. Without a database there is no answer, so nobody gets in on old knowledge; requests of
- * one client that come together share one query, and so do clients that are asked for again and again.
+ * Caches clients for half a second. Without a database there is no answer, so that nobody gets in on stale data.
+ * Concurrent requests of one client share a query, and frequently used clients are read together.
  */
 export function createClientDirectory({ db, clock }: { db: Db; clock: Clock }): ClientDirectory {
   // In the order in which they were read.
   const known = new Map<string, { reading: Reading; isAskedForAgain: boolean }>()
 
-  /** Those known who were asked for since they were read will be again, and are read along; the others are forgotten. */
+  /**
+   * Returns the cached clients that were used since they were read, to read them again together; the others are
+   * forgotten.
+   */
   function takeAlong(now: number): string[] {
     const along: string[] = []
     for (const [clientId, { reading, isAskedForAgain }] of known) {
@@ -37,7 +40,7 @@ export function createClientDirectory({ db, clock }: { db: Db; clock: Clock }): 
   }
 
   function read(clientId: string, now: number): Reading {
-    // Who was not known is read alone: should the database refuse a name, nobody else bears it.
+    // An unknown client is read alone: if the database rejects its id, no other client is affected.
     const clientIds = known.delete(clientId) ? [clientId, ...takeAlong(now)] : [clientId]
     const clients = readClients(db, clientIds, clock.now())
     const reading: Reading = { at: now, clients }

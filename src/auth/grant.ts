@@ -72,7 +72,7 @@ export async function grantToken(deps: TokenDeps, credentials: Credentials): Pro
 }
 
 async function grantHere(deps: TokenDeps, credentials: Credentials): Promise<TokenGrant> {
-  // Read before the client is: a revocation that comes between the two refuses this token as well.
+  // Read before the client: a revocation in between then refuses this token as well.
   const now = Math.floor(deps.clock.now().getTime() / 1000)
   const client = await authenticateClient(deps, credentials)
   if (!client) throw invalidClient(credentials)
@@ -82,7 +82,7 @@ async function grantHere(deps: TokenDeps, credentials: Credentials): Promise<Tok
     issuer: deps.baseUrl,
     clientId: client.client_id,
     scopes,
-    // The rest of the second in which older tokens were revoked is past for a new one.
+    // The new token must be later than the second in which older tokens were revoked.
     issuedAt: Math.max(now, notBefore),
     lifetimeSeconds: deps.tokenLifetimeSeconds,
   })
@@ -126,7 +126,7 @@ async function grantByProvider(deps: TokenDeps, provider: Provider, credentials:
   const lifetime = Math.min(promised, lifetimeSecondsMax)
   const now = deps.clock.now()
   const client = await findClient(deps.db, credentials.clientId, now)
-  // Revoked here, whatever the provider says of it.
+  // Revoked here, whatever the provider says.
   if (client && !client.has_secret) throw invalidClient(credentials)
   const scopes = client ? await readUsableScopes(deps, provider, { token: body.access_token, client }) : []
   return {
@@ -140,7 +140,7 @@ async function grantByProvider(deps: TokenDeps, provider: Provider, credentials:
   }
 }
 
-/** What the token may do here, which is what the guard will allow: nothing where the guard will refuse it. */
+/** What the token may do at this gateway, as the guard will decide; nothing if the guard will refuse it. */
 async function readUsableScopes(
   deps: TokenDeps,
   provider: Provider,
@@ -180,7 +180,7 @@ function badGateway(cause?: unknown): OAuthError {
   )
 }
 
-/** One answer for an unknown client and for a wrong secret: which of the two it was is nobody's business. */
+/** The same answer for an unknown client and for a wrong secret, so that nobody can find out which it was. */
 function invalidClient(credentials: Credentials): OAuthError {
   const headers: Record<string, string> = credentials.isBasic
     ? { 'www-authenticate': 'Basic realm="guiche", charset="UTF-8"' }

@@ -13,13 +13,13 @@ type Deps = {
   clock: Clock
   directory: ClientDirectory
   verifyToken: TokenVerifier
-  /** Who is signed in to the dashboard with this request's cookie, if anybody is. */
+  /** The dashboard user of the request's session cookie, if any. */
   findUser: (request: FastifyRequest) => Promise<SignedIn | null>
-  /** The merchant that one of the operator's people acts for in this request. */
+  /** The merchant that an operator user acts for in this request. */
   findMerchant: (clientId: string) => Promise<Caller | null>
 }
 
-/** Lets a request in only with a token or a session that is good, and has the scope or permission that its route declares. */
+/** Admits a request only with a valid token or session that has the scope or permission of its route. */
 export function guardRoutes(app: Server, deps: Deps): void {
   app.decorateRequest('caller', null)
   app.decorateRequest('user', null)
@@ -28,7 +28,7 @@ export function guardRoutes(app: Server, deps: Deps): void {
     // No route: let it pass to the answer for unknown addresses.
     if (request.is404 || (access && 'public' in access)) return done()
     if (!access) throw new AppError('insufficient_scope', { detail: 'This route is open to nobody.' })
-    // A token counts before a cookie, which a browser sends with whatever it asks for.
+    // A token takes precedence over a cookie, because a browser sends its cookie with every request.
     const entering =
       'scope' in access && request.headers.authorization !== undefined
         ? letInByToken(deps, request, access.scope)
@@ -75,7 +75,7 @@ export function notSignedIn(): AppError {
 
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS'])
 
-/** A cookie alone changes nothing: another site may have had the browser send it. */
+/** A cookie alone may not change anything: another site may have made the browser send it. */
 function assertMay(
   request: FastifyRequest,
   user: SignedIn,
@@ -98,7 +98,7 @@ function assertMay(
   })
 }
 
-/** A merchant's people act for their merchant alone; the operator's name one. */
+/** Merchant users act for their own merchant; operator users name one. */
 async function actFor(deps: Deps, request: FastifyRequest, user: SignedIn): Promise<Caller> {
   if (user.merchant) return { merchantId: user.merchant.merchantId, clientId: user.merchant.clientId }
   const named = request.headers['x-guiche-merchant']
@@ -117,7 +117,10 @@ function authorize(deps: Deps, request: FastifyRequest, scope: string): Caller |
   })
 }
 
-/** The next step, at once where its value is known, as nearly always: promises would cost twice what all the guard's steps do. */
+/**
+ * Continues synchronously if the value is known, as in nearly all requests: promises would take twice the time of all
+ * the guard's steps.
+ */
 function after<Value, Next>(
   value: Value | Promise<Value>,
   step: (value: Value) => Next | Promise<Next>,
@@ -132,7 +135,7 @@ function toCaller(claims: TokenClaims, client: KnownClient | null, scope: string
       about: { clientId: claims.clientId },
     })
   }
-  // Where a provider makes the tokens, a client that is revoked here may well have a new one.
+  // With an external provider, a client that was revoked here may still get new tokens.
   if (!client.has_secret || claims.issuedAt < notBeforeOf(client)) throw refuse('token_revoked')
   const has = (scopes: string[]) => scopes.includes(scope)
   if (!has(client.scopes) || (claims.scopes && !has(claims.scopes))) {

@@ -1,20 +1,21 @@
-/** What a provider publishes changes a few times a year. */
+/** A provider's published data changes a few times a year. */
 const freshMs = 10 * 60_000
-/** Nobody can make us ask more often than this, by whatever they send. Counted from the end of a reading. */
+/** Nothing that a caller sends can make us ask more often than this. Counted from the end of a reading. */
 const pauseMs = 5_000
-/** As long as any token lives: past it nothing that was signed with an old key is good anyway. */
+/** As long as any token lives: after that, tokens signed with an old key have expired anyway. */
 const staleMaxMs = 24 * 60 * 60_000
 
 export type Kept<Value> = {
-  /** What is known, read again when it is older than ten minutes. */
+  /** The cached value, read again when it is older than ten minutes. */
   get(): Promise<Value>
   /** Reads again, unless that was done within the pause. */
   renew(): Promise<Value>
 }
 
 /**
- * A value that is read elsewhere and kept. When it cannot be read, what was known goes on being used for a day: a provider that is
- * down refuses nobody who has a token. While it does not answer, one asker waits for it and the others do not.
+ * Caches a value that is read from elsewhere. If it cannot be read, the cached value is used for up to a day, so that
+ * an outage of the provider refuses nobody who has a token. While it does not answer, one caller waits for it and the
+ * others do not.
  */
 export function keep<Value>(read: () => Promise<Value>): Kept<Value> {
   let known: { value: Value; readAt: number } | null = null

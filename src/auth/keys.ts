@@ -8,13 +8,13 @@ import * as store from './store.ts'
 /** The one algorithm that tokens are signed with, and the only one that is accepted. */
 export const algorithm = 'ES256'
 
-/** A key signs for so long; then the next one is made. */
+/** How long a key signs before the next one is made. */
 const signsForMs = 90 * 24 * 60 * 60 * 1000
-/** A retired key goes on verifying for longer than any token lives (TOKEN_LIFETIME_SECONDS is a day at most). */
+/** How long a retired key still verifies: longer than any token lives (TOKEN_LIFETIME_SECONDS is at most a day). */
 const overlapMs = 2 * 24 * 60 * 60 * 1000
 /** How old this process's copy of the key table may be. A token with a key that is not in it makes it read again at once. */
 const copyAgeMaxMs = 60_000
-/** Tokens with made-up key ids must not become a query each. */
+/** Tokens with made-up key ids must not cause a query each. */
 const reloadPauseMs = 500
 
 type Key = { kid: string; publicJwk: JWK; publicKey: CryptoKey; privateKey: CryptoKey; createdAt: Date }
@@ -63,7 +63,7 @@ export function createKeyRing(deps: { db: Db; clock: Clock; key: SecretKey }): K
       await store.retireSigningKeys(tx, new Date(now.getTime() + overlapMs))
       await store.insertSigningKey(tx, await makeKey(deps.key, now))
     })
-    // A reading that began before the commit does not have the new key.
+    // A reading that began before the commit lacks the new key.
     await loading?.catch(() => {})
     await load()
   }
@@ -75,7 +75,7 @@ export function createKeyRing(deps: { db: Db; clock: Clock; key: SecretKey }): K
     async signingKey() {
       const [newest] = await freshKeys(copyAgeMaxMs)
       if (newest && !isSpent(newest.createdAt)) return newest
-      // All who need it wait for one: each would else hold a connection to wait for the same lock.
+      // All callers wait for one rotation: otherwise each would hold a connection while waiting for the same lock.
       making ??= rotate(isSpent).finally(() => {
         making = null
       })

@@ -8,11 +8,10 @@ const keyCheck = 'secret_key_check'
 const formerKeys = 'former_secret_keys'
 
 /**
- * The key that secrets are kept under: that of the configuration, or one generated at the first start and kept in the database
- * beside what it protects. Good for a laptop; in production a copy of the database alone should give no credentials. With it come the keys that it
- * has replaced, which are kept sealed under it.
- *
- * @throws {Error} when the database was set up under another key: its secrets could not be read
+ * The key that encrypts secrets: the configured one, or one generated at the first start and stored in the database
+ * next to the secrets. That is fine on a laptop; in production a copy of the database alone should give no credentials.
+ * Includes its former keys, which are stored encrypted under it.
+ * @throws {Error} if the database was set up with another key, because its secrets could not be read
  */
 export async function loadSecretKey(
   db: Db,
@@ -27,9 +26,10 @@ export async function loadSecretKey(
 }
 
 /**
- * Puts the configured key in the place of the one that the database was set up under: the previous one, or the one that was generated. What is
- * sealed is sealed again, in one commit. Hashes that others keep (clients' secrets, addresses of callbacks and of payment pages) stay
- * valid: the former key is kept, sealed under the new one. True when a key was replaced.
+ * Replaces the key of the database by the configured one: its former key is the previous configured one or the
+ * generated one. All encrypted values are encrypted again, in one commit. Hashes that others keep (client secrets,
+ * callback and payment page addresses) stay valid: the former key is kept, encrypted under the new one. True if a key
+ * was replaced.
  */
 export async function replaceSecretKey(
   db: Db,

@@ -12,17 +12,17 @@ import { endInvitations, findInvitation, insertUser, updateEnrolment, updateUser
 
 type Deps = { db: Db; clock: Clock; key: SecretKey }
 
-/** What a link is for. `email` is null where whoever has it says his own: the first admin. */
+/** What a link is for. `email` is null if its holder chooses the address: the first admin. */
 export type InvitationShown = {
   email: string | null
   role: string
   merchantName: string | null
   isReset: boolean
-  /** A reset leaves the second factor as it is: its code is asked for. */
+  /** A reset keeps the second factor, so its code is required. */
   needsCode: boolean
 }
 
-/** @throws {AppError} `not_found` where the link was used, has ended or never was */
+/** @throws {AppError} `not_found` if the link was used, has expired or never existed */
 export async function findInvited({ db, clock }: Pick<Deps, 'db' | 'clock'>, token: string): Promise<InvitationShown> {
   const invitation = await findInvitation(db, toTokenHash(token), clock.now())
   if (!invitation) throw gone()
@@ -36,9 +36,10 @@ export async function findInvited({ db, clock }: Pick<Deps, 'db' | 'clock'>, tok
 }
 
 /**
- * Takes an invitation up: somebody new, or another password for somebody known, whose sessions then all end. Gives a new session's token.
- *
- * @throws {AppError} `not_found`, `validation_failed`, `user_not_possible`; `second_factor_needed` and `second_factor_locked` of a reset
+ * Accepts an invitation: creates a user, or sets a new password for an existing one, whose sessions then all end.
+ * Returns the token of a new session.
+ * @throws {AppError} `not_found`, `validation_failed`, `user_not_possible`; for a reset `second_factor_needed` and
+ * `second_factor_locked`
  */
 export async function acceptInvitation(
   { db, clock, key }: Deps,
@@ -99,7 +100,7 @@ export async function acceptInvitation(
       if (!(await insertUser(tx, user))) {
         throw new AppError('user_not_possible', { detail: 'There is a user with this e-mail address already.' })
       }
-      // The links for a first admin stand in logs: with an admin there, none is needed.
+      // The links for a first admin are in logs. Once there is an admin they are not needed.
       if (role === 'admin') await endInvitations(tx, { userId: null, now })
     } else {
       await updateUser(tx, userId, { password_hash: passwordHash })

@@ -6,7 +6,10 @@ import { type SecretKey, unseal } from '../lib/secrets.ts'
 import { findTotpStep } from './second-factor.ts'
 import { lockUser, type UserRow, updateTotpFailures, useTotpStep } from './store.ts'
 
-/** A code is one of a million: whoever has the password and guesses would find one within weeks, and is stopped long before. */
+/**
+ * A code is one of a million: someone who has the password and guesses would find one within weeks. This limit stops
+ * them long before.
+ */
 const wrongCodesMax = 10
 
 /**
@@ -56,7 +59,7 @@ export function isCodeNeeded(error: unknown): boolean {
   return error instanceof AppError && error.code === 'second_factor_needed'
 }
 
-/** The password was right, and there is a factor to show. */
+/** The error for a correct password without the code of the second factor. */
 export function codeNeeded(): AppError {
   return new AppError('second_factor_needed', { detail: 'Enter the six digits that your authenticator app shows.' })
 }

@@ -5,16 +5,16 @@ import { newSecret, newUuid } from '../lib/secrets.ts'
 import { isRoleOf, type Role } from './roles.ts'
 import { endInvitations, findUserByEmail, insertInvitation, isWithoutAdmin } from './store.ts'
 
-/** How long a link is good. */
+/** How long a link is valid. */
 const lifetimeMs = 3 * 24 * 60 * 60_000
 
 export type Invitation = {
-  /** Null: whoever has the link says it. */
+  /** Null: the holder of the link chooses it. */
   email: string | null
   merchantId: string | null
   role: string
   invitedBy: string | null
-  /** By a merchant's owner, not by the operator. */
+  /** True if a merchant's owner invites, not the operator. */
   isByMerchant?: boolean
 }
 
@@ -37,16 +37,17 @@ export async function invite(
     })
   }
   const known = email === null ? null : await findUserByEmail(tx, email.toLowerCase())
-  // A merchant learns of its own people only: whether somebody else has the address shows when the link is taken up, and that is in the log.
+  // A merchant must not learn of users elsewhere: whether the address is taken shows only when the link is used, and
+  // that is logged.
   if (known && !(isByMerchant && known.merchant_id !== merchantId)) {
     throw new AppError('user_not_possible', { detail: 'There is a user with this e-mail address already.' })
   }
-  // Of the links that make the first admin only the last one is good.
+  // Of the links for the first admin, only the latest is valid.
   if (email === null) await endInvitations(tx, { userId: null, now })
   return await insertLink(tx, { userId: null, email: email?.toLowerCase() ?? null, merchantId, role, invitedBy }, now)
 }
 
-/** The address at which the first admin is made; null once there is one. Only the last that was given is good. */
+/** The link for creating the first admin; null once there is one. Only the latest link is valid. */
 export async function inviteFirstAdmin(
   db: Db,
   { now, baseUrl }: { now: Date; baseUrl: string },
@@ -58,7 +59,7 @@ export async function inviteFirstAdmin(
   })
 }
 
-/** A link with which a user chooses a new password. Former ones are no longer good. */
+/** A link for choosing a new password. It invalidates earlier ones. */
 export async function inviteAnew(
   tx: Tx,
   user: { id: string; merchant_id: string | null; role: Role },

@@ -13,7 +13,7 @@ import {
   updateUser,
 } from './store.ts'
 
-/** Who is changed, and which merchant's people may be: null for everybody. */
+/** The user to change, and the merchant whose users may be changed: null for all. */
 export type Managed = { id: string; ofMerchant: string | null }
 
 /**

@@ -12,7 +12,7 @@ import { findTotpStep, newTotpSecret, toTotpUri } from './second-factor.ts'
 import { deleteSessionById, deleteSessions } from './session-store.ts'
 import { findUserByEmail, lockUser, updateTotpFailures, updateUser, useTotpStep } from './store.ts'
 
-/** What somebody changes about their own sign-in. */
+/** Operations on the caller's own sign-in. */
 type Deps = { db: Db; clock: Clock; key: SecretKey }
 
 /**

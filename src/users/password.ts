@@ -6,23 +6,23 @@ import { isCommonPassword } from './common-password.ts'
 const parameters = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } satisfies Options
 /** Loaded when somebody signs in. */
 const argon2 = async () => await import('@node-rs/argon2')
-/** Hashes at once: payments need the other core. */
+/** Concurrent hashes: payments need the other core. */
 const atOnceMax = 1
-/** Who comes when so many wait is told to come back: a queue of a second. */
+/** When this many wait, others are asked to come back: a queue of one second. */
 const waitingMax = 64
 
 export const passwordLengthMin = 12
 export const passwordLengthMax = 256
 
 /**
- * What nobody's password hashes to: an unknown person takes as long to refuse as a wrong password. Salt and hash are zeros, since making a
- * true one takes 19 MiB at every start.
+ * A hash that matches no password: refusing an unknown person takes as long as refusing a wrong password. Salt and hash
+ * are zeros, because a real hash would take 19 MiB at every start.
  */
 export const nobodysHash = `$argon2id$v=19$m=${parameters.memoryCost},t=${parameters.timeCost},p=${parameters.parallelism}$${zeros(16)}$${zeros(32)}`
 
 let running = 0
 const waiting: (() => void)[] = []
-/** These come first. */
+/** These are served first. */
 const urgent: (() => void)[] = []
 
 /** @throws {AppError} `overloaded` when too many sign in at once */

@@ -22,9 +22,9 @@ import {
 /** A working day, and no longer without a request than lunch. */
 const lifetimeMs = 12 * 60 * 60_000
 const idleMs = 60 * 60_000
-/** How exactly it is known when somebody was last seen. */
+/** The precision of the time when a user was last seen. */
 const seenEveryMs = 60_000
-/** A person works in a few browsers. The session that was used the longest ago ends when there is one more. */
+/** A person uses a few browsers. With one session more, the least recently used one ends. */
 const sessionsMax = 10
 
 export type SessionDeps = {
@@ -59,7 +59,7 @@ export async function createSession(
   return token
 }
 
-/** Who the cookie of a request belongs to, or null. */
+/** The user of the request's session cookie, or null. */
 export async function findSignedIn(deps: SessionDeps, request: FastifyRequest): Promise<SignedIn | null> {
   const token = readCookie(request, deps.baseUrl)
   return token === null ? null : await findSessionOf(deps, token)
@@ -72,14 +72,14 @@ export async function findSessionOf(deps: SessionDeps, token: string): Promise<S
   const row = await findSession(db, hash, { now, seenSince: new Date(now.getTime() - idleMs) })
   if (!row) return null
   if (now.getTime() - row.seen_at.getTime() > seenEveryMs) await updateSeenAt(db, hash, now)
-  // Bound to the session: what another session was given is of no use.
+  // Bound to the session: the token of another session does not work.
   const csrfToken = keyedHash(key, 'csrf-token', token).toString('base64url')
   const user = toSignedIn(row, { csrfToken, requireSecondFactor })
   if (sandbox) return user
   return { ...user, permissions: user.permissions.filter((permission) => permission !== 'sandbox.use') }
 }
 
-/** What the dashboard is told of who is signed in. */
+/** What the dashboard gets about the signed-in user. */
 export function toSessionView({ csrfToken, merchant, ...user }: SignedIn) {
   const named = merchant && { clientId: merchant.clientId, name: merchant.name }
   return { user: { ...user, permissions: [...user.permissions], merchant: named }, csrfToken }
@@ -127,7 +127,7 @@ export function setSessionCookie(reply: FastifyReply, baseUrl: string, token: st
   })
 }
 
-/** The sessions of whoever asks, as they see them. */
+/** The caller's own sessions, as shown to them. */
 export async function listOwnSessions(
   { db, clock, baseUrl }: SessionDeps,
   request: FastifyRequest,
