@@ -23,7 +23,7 @@ export function actingDb<Done>(
   })
 }
 
-/** What merchants read in place of the operator's people. */
+/** What merchants see instead of the operator's users. */
 export const theOperator = 'operator'
 
 type Person = { email: string }
@@ -33,7 +33,7 @@ export function toActor({ email }: Person): string {
   return `user:${email}`
 }
 
-/** Whether two actors are one person, be it at the dashboard or at the command line. */
+/** Whether two actors are the same person, at the dashboard or on the command line. */
 export function isSamePerson(one: string, other: string): boolean {
   return nameOf(one) === nameOf(other)
 }

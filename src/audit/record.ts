@@ -2,7 +2,7 @@ import type { Db, Tx } from '../db/sql.ts'
 import { type ActionName, toDetailsJson } from './actions.ts'
 import { insertAction } from './store.ts'
 
-/** A person did something outside of the API. actions.ts names the actions and what their details may hold. */
+/** An action of a person outside of the API. actions.ts lists the actions and the allowed details. */
 export type Action = {
   /** Such as `cli:maria`. */
   actor: string
@@ -13,7 +13,9 @@ export type Action = {
   now: Date
 }
 
-/** Writes who did what, in the commit that does it. The log is only ever added to: the database refuses anything else. */
+/**
+ * Writes who did what, in the same commit as the action. The log is append-only: the database refuses anything else.
+ */
 export async function recordAction(tx: Tx, { now, ...action }: Action): Promise<void> {
   await insertAction(tx, {
     at: now,
@@ -26,10 +28,10 @@ export async function recordAction(tx: Tx, { now, ...action }: Action): Promise<
 }
 
 /**
- * The database as an operation is given it that somebody runs by hand: its first commit carries the record of it as well, so neither
- * is there without the other, and no operation need know who runs it. One that throws leaves no record.
- *
- * @param toAction where what is recorded depends on what the commit did: made of what `work` gave, or null for nothing
+ * A database handle for an operation that a person runs: its first commit also writes the audit entry, so neither
+ * exists without the other, and the operation need not know who runs it. An operation that throws leaves no entry.
+ * @param toAction if the entry depends on the result of the commit: derives it from what `work` returned, or null for
+ * no entry
  */
 export function recordedDb(db: Db, toAction: Action | ((done: unknown) => Action | null)): Db {
   let isRecorded = false

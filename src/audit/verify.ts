@@ -2,25 +2,26 @@ import { createHash } from 'node:crypto'
 import type { Db, Tx } from '../db/sql.ts'
 import { type ChainedAction, countUnchained, listChained } from './store.ts'
 
-/** Where the audit log is not as it was written: the entry's number in the chain. */
+/** Where the audit log was tampered with: the entry's number in the chain. */
 export type AuditBreach = { entry: number; detail: string }
 
 /** The newest entry at some moment, as a signed statement has it. */
 export type AuditHead = { position: number; sha256: string }
 
-/** An anchor: what was signed of the audit log, and where. */
+/** An anchor: a signed head of the audit log, and where it was signed. */
 export type AuditAnchor = AuditHead & { signedIn: string }
 
 export type AuditVerification = { entries: number; head: AuditHead | null; breaches: AuditBreach[] }
 
 /** Rows that are read at once: some 300 bytes each. */
 const pageRows = 5_000
-/** As many breaches as anybody reads. After them the rest is not looked at. */
+/** More breaches than anybody reads. After these the verification stops. */
 const breachesMax = 100
 
 /**
- * Recomputes the chain of the audit log from its first entry, and compares it with what was signed of it. An entry that was changed, deleted or
- * inserted by another way than the service's is found where it is; a log that was rewritten as a whole is found by the signed statements.
+ * Recomputes the hash chain of the audit log from its first entry and compares it with the signed heads. An entry that
+ * was changed, deleted or inserted is found at its position; a log that was rewritten as a whole is found by the signed
+ * statements.
  */
 export async function verifyAudit(db: Db | Tx, anchors: AuditAnchor[] = []): Promise<AuditVerification> {
   const signed = new Map<number, AuditAnchor[]>()

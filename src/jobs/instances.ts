@@ -9,7 +9,7 @@ const lockSpace = 0x6775_6963
 /** The lock that all living instances share. */
 const presenceLock = sql`${lockSpace + 1}, 0`
 
-/** How often the connection that holds the lock is tried, and how long it may take to answer. */
+/** How often the connection that holds the lock is tested, and how long it may take to answer. */
 const probeEveryMs = 5_000
 const probeMaxMs = 5_000
 const pauseMs = 1_000
@@ -21,8 +21,9 @@ export type InstanceLock = {
 }
 
 /**
- * Holds a lock in the database that ends with the connection, and so with the process: whoever can take it knows that the
- * instance is gone, without clocks or heartbeats. When the connection breaks it is taken again on another, however long that lasts.
+ * Holds a database lock that ends with the connection, and so with the process: whoever can take it knows that the
+ * instance is dead, without clocks or heartbeats. If the connection breaks, the lock is taken again on another one,
+ * however long that takes.
  */
 export function holdInstanceLock(
   db: Db,
@@ -33,7 +34,7 @@ export function holdInstanceLock(
   }: {
     instance: string
     log: Logger
-    /** Told when somebody enqueued a job, since the connection that holds the lock can listen as well. */
+    /** Called when a job was enqueued: the connection that holds the lock also listens for notifications. */
     onNewJob: () => void
   },
 ): InstanceLock {
@@ -56,7 +57,8 @@ export function holdInstanceLock(
         await holdOnce()
       } catch (error) {
         if (released.signal.aborted) return
-        // Others may take our jobs now, and those in hand may be run twice. Nothing is claimed before the lock is back.
+        // Others may take our jobs now, and jobs in progress may run twice. Nothing is claimed before the lock is held
+        // again.
         if (gate.isOpen()) gate = createGate()
         log.warn({ err: error }, 'the lock that shows that this process is alive was lost and is taken again')
         await pause(pauseMs)
@@ -64,7 +66,7 @@ export function holdInstanceLock(
     }
   }
 
-  /** Returns after the release; throws when the lock cannot be taken or is lost. */
+  /** Returns after the release; throws if the lock cannot be taken or is lost. */
   async function holdOnce(): Promise<void> {
     const connection = await db.pool.connect()
     try {
@@ -77,7 +79,7 @@ export function holdInstanceLock(
         await Promise.race([probe(connection), broken])
       }
     } finally {
-      // Destroyed, not given back: the lock belongs to the connection.
+      // Destroyed, not returned to the pool: the lock belongs to the connection.
       connection.release(true)
     }
   }
@@ -88,7 +90,8 @@ export function holdInstanceLock(
 }
 
 async function take(connection: PoolClient, instance: string): Promise<void> {
-  // A machine that is cut off never says goodbye: the server finds that out within half a minute instead of hours.
+  // A machine that loses its network closes nothing: with these settings the server notices within half a minute
+  // instead of hours.
   await connection.query(`set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3`)
   await connection.query(sql`select pg_advisory_lock(${lockSpace}, hashtext(${instance}))`)
   await connection.query(sql`select pg_advisory_lock_shared(${presenceLock})`)
@@ -125,7 +128,7 @@ function createGate() {
   }
 }
 
-/** Does something if no instance is alive, and lets none come to life meanwhile. */
+/** Runs `work` if no instance is alive, and lets none start meanwhile. */
 export async function whenAlone(db: Db, work: (tx: Tx) => Promise<void>): Promise<void> {
   await db.transaction(async (tx) => {
     const [row] = await tx.query<{ is_alone: boolean }>(sql`
@@ -134,7 +137,7 @@ export async function whenAlone(db: Db, work: (tx: Tx) => Promise<void>): Promis
   })
 }
 
-/** Gives jobs that a dead instance had in hand back to the queue. Returns the instances. */
+/** Returns the jobs that dead instances had claimed to the queue. Returns those instances. */
 export async function unlockJobsOfDeadInstances(db: Db, own: string): Promise<string[]> {
   return await db.transaction(async (tx) => {
     const rows = await tx.query<{ instance: string }>(sql`

@@ -5,8 +5,8 @@ import { unlockJobsOfDeadInstances } from './instances.ts'
 import { startQueueRunner } from './runner.ts'
 
 /**
- * What the worker runs under a name. It may be run again after a crash, so it does its work once however often it is called. A long
- * one looks at `stopping` between two steps.
+ * A function that the worker runs under a name. It may run again after a crash, so repeated calls must have the effect
+ * of one. A long job checks `stopping` between steps.
  */
 export type Job = (payload: unknown, stopping: AbortSignal) => Promise<void>
 
@@ -21,12 +21,15 @@ export type NewJob = {
   name: string
   payload: object
   key?: string
-  /** What becomes of a job that is there under the same key: one that waits is replaced (the default), or it stays and this one is dropped. */
+  /**
+   * What happens to an existing job with the same key: a waiting one is replaced (the default), or it is kept and the
+   * new one is dropped.
+   */
   whenThere?: 'replace' | 'keep'
   runAt?: Date
 }
 
-/** About a week of tries, a minute apart: as far as the poller of payments reaches back. */
+/** About a week of attempts, a minute apart: as far back as the payment poller reads. */
 const attemptsMax = 10_000
 const unlockEveryMs = 2_000
 
@@ -52,20 +55,20 @@ export async function migrateJobs(db: Db, log: Log): Promise<void> {
 type Options = { db: Db; log: Log; jobs: Record<string, Job>; schedules: Record<string, JobSchedule> }
 
 /**
- * Runs jobs until stopped. A job that throws is tried again after pauses of up to a minute; one whose process died is taken over
- * within seconds, since each process holds a lock in the database for as long as it lives.
+ * Runs jobs until stopped. A job that throws is retried after pauses of up to a minute. A job whose process died is
+ * taken over within seconds, because each process holds a database lock for as long as it lives.
  */
 export async function startJobs({ db, log, jobs, schedules }: Options): Promise<Jobs> {
   const stopping = new AbortController()
   const runner = startQueueRunner({ db, log, jobs, recurring: Object.keys(schedules), stopping: stopping.signal })
-  // Whoever is told that we have started may rely on it that others see us.
+  // When the start is reported, other processes must already see this one.
   await runner.alive()
   const recurring = [
     repeat({ everyMs: unlockEveryMs, phase: 0 }, log, async () => {
       const unlocked = await unlockJobsOfDeadInstances(db, runner.instance)
       if (unlocked.length > 0) log.warn({ instances: unlocked }, 'took over the jobs of processes that ended')
     }),
-    // Each at another moment, and at the same in each process.
+    // Each job at a different time, which is the same in every process.
     ...Object.entries(schedules).map(([name, { everySeconds }], index, all) =>
       // Under a key of its own it waits or runs once, however many processes ask for it.
       repeat({ everyMs: everySeconds * 1000, phase: index / all.length }, log, async () => {
@@ -82,7 +85,10 @@ export async function startJobs({ db, log, jobs, schedules }: Options): Promise<
   }
 }
 
-/** Does something now, and at each moment since 1970 that is whole periods and the phase, a part of one, later; never twice at a time. */
+/**
+ * Runs a function now and then periodically, at times that are whole periods since 1970 plus the phase; never twice
+ * concurrently.
+ */
 function repeat(
   { everyMs, phase }: { everyMs: number; phase: number },
   log: Log,
@@ -96,10 +102,10 @@ function repeat(
       .finally(() => {
         running = null
       })
-    // A timer may fire a little early, and would be set for the same moment again.
+    // A timer may fire slightly early, and would then be set for the same time again.
     timer = setTimeout(begin, Math.ceil(everyMs - ((Date.now() - phase * everyMs) % everyMs)) + 1)
   }
-  // After a crash nobody shall wait for the first round.
+  // After a crash, nothing should have to wait for the first period.
   begin()
   return {
     async stop() {

@@ -10,9 +10,9 @@ import { type ClaimedJob, claimJobs, deleteJob, postponeJob, releaseJobs } from 
 export type QueueRunner = {
   /** The name under which jobs are claimed. */
   instance: string
-  /** Resolves when the lock is held that shows others that this process is alive. */
+  /** Resolves when this process holds the lock that shows others that it is alive. */
   alive(): Promise<void>
-  /** Takes no more jobs and waits for those in hand. */
+  /** Claims no more jobs and waits for those in progress. */
   ended(): Promise<void>
 }
 
@@ -26,16 +26,17 @@ type Options = {
 }
 
 const atOnceMax = 8
-/** A notification tells of a new job at once; one that was postponed is seen when it is looked for. */
+/** A notification announces a new job at once; a postponed one is found by polling. */
 const lookEveryMs = 1_000
-/** A pause after the database failed, so that its return is not met by a storm. */
+/** A pause after a database failure, so that its return does not cause a burst of requests. */
 const faultPauseMs = 1_000
 /** The acquirer may be back after a minute. */
 const retryPauseMaxSeconds = 60
 
 /**
- * Runs jobs of graphile-worker's queue until it is told to stop. Not by the library's own worker: that one awaits nobody's answer to
- * "this job is done", so that a connection which breaks at that moment ends the process, or, with its batches, stops the worker for ever.
+ * Runs the jobs of graphile-worker's queue until stopped. It replaces the library's own worker, which does not await
+ * the completion of a job in the database: a connection that breaks at that moment ends the process or, with its
+ * batches, stops the worker for ever.
  */
 export function startQueueRunner({ db, log, jobs, recurring, stopping }: Options): QueueRunner {
   const instance = `guiche-${randomUUID()}`
@@ -43,7 +44,7 @@ export function startQueueRunner({ db, log, jobs, recurring, stopping }: Options
   const lock = holdInstanceLock(db, { instance, log, onNewJob: signal.notify })
   const names = Object.keys(jobs)
   const inHand = new Map<number, Promise<void>>()
-  // After an error nobody knows what the database did: jobs may be claimed that we do not know of.
+  // After an error the state in the database is unknown: jobs may be claimed without our knowledge.
   let isInDoubt = false
   const stopped = new Promise<void>((resolve) => {
     const stop = () => {
@@ -67,7 +68,7 @@ export function startQueueRunner({ db, log, jobs, recurring, stopping }: Options
 
   async function runRounds(): Promise<void> {
     while (!stopping.aborted) {
-      // A job is taken only while the lock is held, or it would be taken from us again.
+      // Jobs are claimed only while the lock is held; otherwise they would be taken from us again.
       await Promise.race([lock.held(), stopped])
       const hasMore = await runRound().catch(async (error: unknown) => {
         isInDoubt = true

@@ -2,7 +2,7 @@ import { type Db, sql, type Tx } from '../db/sql.ts'
 
 export type ClaimedJob = { id: number; name: string; payload: unknown; attempts: number; attemptsMax: number }
 
-/** Takes jobs that are due. They are the instance's until it finishes, postpones or releases them. */
+/** Claims jobs that are due. They belong to the instance until it finishes, postpones or releases them. */
 export async function claimJobs(
   db: Db,
   { instance, names, limit }: { instance: string; names: string[]; limit: number },
@@ -25,7 +25,10 @@ export async function deleteJob(db: Db, { instance, id }: { instance: string; id
   await db.query(sql`delete from graphile_worker._private_jobs where id = ${id} and locked_by = ${instance}`)
 }
 
-/** One that has had its last try stays for the operator to see, and gives its key up: else no later job under that key would ever run. */
+/**
+ * A job after its last attempt stays visible to the operator but gives up its key: otherwise no later job with that key
+ * would ever run.
+ */
 const freed = sql`locked_by = null, locked_at = null, key = case when attempts < max_attempts then key end`
 
 export async function postponeJob(
