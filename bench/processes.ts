@@ -31,8 +31,9 @@ function usageOf(pid: number): Usage {
 }
 
 /**
- * Processor time and memory of processes, each with all that run or ran under it, such as PostgreSQL's postmaster and its backends: one that
- * ended has left its time with its parent. Memory that several share counts for each. All are looked at in the same moment.
+ * Processor time and memory of processes, each with all its descendants, such as PostgreSQL's postmaster and its
+ * backends. A process that ended has left its time with its parent. Shared memory counts for each process. All are read
+ * at the same time.
  */
 export function usageOfFamilies(...pids: number[]): Pick<Usage, 'cpuMicros' | 'residentBytes'>[] {
   const parents = new Map<number, number>()

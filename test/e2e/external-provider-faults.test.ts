@@ -5,7 +5,7 @@ import { type FakeProvider, json, startFakeProvider, startServiceWithProvider } 
 import type { TestService } from '../support/service.ts'
 import { askForToken, expectRefusal, registerShop } from '../support/token.ts'
 
-// No good provider can be made to do these things, so this one is a fake: an HTTP server that answers as it is told. The
+// No good provider can be made to do these things, so this one is a fake: an HTTP server with set answers. The
 // last group repeats Keycloak's habits as its documentation and its answers show them.
 
 const form = { client_id: 'shop', client_secret: 'the-shops-secret', grant_type: 'client_credentials' }

@@ -205,7 +205,7 @@ describe('an unannounced return under MED, reported by callback', () => {
   }
 
   // The last test: it advances the clock by months.
-  it('a return of a payment from days or months ago is booked from the list of returns', async () => {
+  it('a return of a payment from days or months ago is posted from the list of returns', async () => {
     const payments = [await payOne(service), await payOne(service), await payOne(service)] as const
     for (const [index, days] of [2, 25, 50].entries()) {
       service.clock.advance(days * 24 * 60 * 60_000)

@@ -32,7 +32,7 @@ export type Expected = {
   orMay?: string
   /** The merchant's record that parameters or body name: another merchant's people do not find it. */
   of?: 'transaction' | 'withdrawal' | 'delivery' | 'client' | 'user' | 'resend'
-  /** `:client` stands for the merchant's client id. */
+  /** `:client` is replaced by the merchant's client id. */
   body?: object
   query?: string
   /**

@@ -80,7 +80,7 @@ export class TransactionsService {
         return transaction
       })
     } catch (error) {
-      // The key stands already: the first transaction is the answer.
+      // The key exists already: the first transaction is the answer.
       if (!(error instanceof QueryFailedError) || error.driverError.code !== '23505') throw error
       return await this.dataSource
         .getRepository(Transaction)
