@@ -54,7 +54,7 @@ it.runIf(hasTools)(
     shell.type(blocks.join('\n'))
     await eventually(() => paid() === 2 && delivered() === 2, shell.said)
     const second = shell.said().slice(first.length)
-    expect(second).toContain('If that is a receiver you started before, it goes on')
+    expect(second).toContain('If an earlier receiver still runs there, use that one')
     expect(second).toMatch(/^\{"endToEndId":"E\w{31}"\}/m)
     expect(second).not.toMatch(/REFUSED|rror|not found|already paid/)
 

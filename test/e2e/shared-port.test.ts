@@ -111,7 +111,7 @@ it('continues when one of them is killed, and replaces it', async () => {
   const before = shops.acknowledged.length
   await eventually(() => shops.acknowledged.length > before + 8)
   await shops.stop()
-  expect(running.lines.find(({ msg }) => msg.includes('another takes its place'))).toMatchObject({
+  expect(running.lines.find(({ msg }) => msg.includes('is replaced'))).toMatchObject({
     pid: killed,
     signal: 'SIGKILL',
   })
