@@ -59,7 +59,7 @@ export type AppDeps = {
 }
 
 /**
- * What processes that share a port need so that limits, connections and metrics count for all of them (siblings.ts).
+ * What processes that share a port need so that limits, connections and metrics count for all of them (cluster/worker.ts).
  */
 export type Shared = {
   /** The same limit, which also counts the requests of the other processes. */

@@ -14,10 +14,10 @@ type Options = {
   config: Config
   log: Logger
   /**
-   * A service requires an embedded server of its own. Its other processes (siblings) use that server. A tool uses a
+   * A service requires an embedded server of its own. Its cluster workers use that server. A tool uses a
    * running server, or starts one for a while.
    */
-  role: 'service' | 'sibling' | 'tool'
+  role: 'service' | 'worker' | 'tool'
   /**
    * Called when the embedded server ended and could not be restarted. For a service only: a tool fails and is run
    * again.
@@ -43,8 +43,8 @@ export async function openDatabase(options: Options): Promise<OpenDatabase> {
   try {
     await checkDurability(db)
     if (role === 'service') await checkConnections(db, config)
-    // For a sibling, the primary process did this.
-    if (role !== 'sibling') {
+    // For a cluster worker, the primary process did this.
+    if (role !== 'worker') {
       await migrate(db, { folder: migrationsFolder(), log })
       await migrateJobs(db, log)
     }

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import type { Logger } from 'pino'
+import { joinCluster, onStop, sendToPrimary, workerArgument } from './cluster/worker.ts'
 import { type Config, readConfig } from './config.ts'
 import { createLog } from './log.ts'
 import type { Service } from './service.ts'
-import { joinSiblings, onStop, siblingArgument, tellParent } from './siblings.ts'
 import { isOldNode, welcome } from './welcome.ts'
 
 /**
@@ -30,7 +30,7 @@ const hints: Record<string, string> = {
 
 if (existsSync('.env')) process.loadEnvFile('.env')
 // After the constants above, which it reads.
-if (process.argv[2] === siblingArgument) await serveBeside()
+if (process.argv[2] === workerArgument) await serveAsWorker()
 else await serve()
 
 async function serve(): Promise<void> {
@@ -63,20 +63,20 @@ async function serve(): Promise<void> {
 /** Each process loads only the code that it needs. */
 async function start(options: { config: Config; log: Logger; onLost: (reason: Error) => void }): Promise<Service> {
   if (options.config.processes === 1) return await (await import('./service.ts')).startService(options)
-  return await (await import('./processes.ts')).startProcesses(options)
+  return await (await import('./cluster/primary.ts')).startPrimary(options)
 }
 
 /** One of several processes. The primary process prints everything. */
-async function serveBeside(): Promise<void> {
+async function serveAsWorker(): Promise<void> {
   try {
     const config = readConfig(process.env)
     const log = createLog(config)
     const { startService } = await import('./service.ts')
-    const { stop, ...service } = await startService({ config, log, siblings: joinSiblings() })
+    const { stop, ...service } = await startService({ config, log, clusterWorker: joinCluster() })
     onStop(() => end(stop, log))
-    tellParent({ kind: 'ready', service })
+    sendToPrimary({ kind: 'ready', service })
   } catch (error) {
-    tellParent({ kind: 'failed', reason: toReason(error) }, () => process.exit(1))
+    sendToPrimary({ kind: 'failed', reason: toReason(error) }, () => process.exit(1))
   }
 }
 

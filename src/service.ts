@@ -6,6 +6,7 @@ import { type Acquirers, createRegistry } from './acquirers/registry.ts'
 import { createApp } from './app.ts'
 import { loadSecretKey, replaceSecretKey } from './auth/secret-key.ts'
 import { saveSetting } from './auth/store.ts'
+import type { ClusterWorker } from './cluster/worker.ts'
 import { baseUrlSetting, type Config, isLoopback, toBaseUrl } from './config.ts'
 import { openDatabase } from './database.ts'
 import type { Db } from './db/sql.ts'
@@ -17,7 +18,6 @@ import { openNetwork } from './network.ts'
 import { findFreePort } from './port.ts'
 import { registerCallbacks } from './registration.ts'
 import { makeSandboxClient, revokeSandboxClient, type SandboxFile, takeSandboxToShow } from './sandbox-client.ts'
-import type { Siblings } from './siblings.ts'
 import { inviteFirstAdmin } from './users/invite.ts'
 import { version } from './version.ts'
 import { startWorker, type Worker } from './worker.ts'
@@ -40,14 +40,14 @@ export async function startService({
   config,
   log,
   clock = systemClock,
-  siblings = null,
+  clusterWorker = null,
   onLost,
 }: {
   config: Config
   log: Logger
   clock?: Clock
   /** Null if this is the service's only process here. */
-  siblings?: Siblings | null
+  clusterWorker?: ClusterWorker | null
   /** Called when the embedded PostgreSQL ended and could not be restarted. */
   onLost?: ((reason: Error) => void) | undefined
 }): Promise<Service> {
@@ -57,7 +57,7 @@ export async function startService({
     for (const step of stops.splice(0).reverse()) await step()
   }
   try {
-    const database = await openDatabase({ config, log, role: siblings ? 'sibling' : 'service', onLost })
+    const database = await openDatabase({ config, log, role: clusterWorker ? 'worker' : 'service', onLost })
     stops.push(database.close)
     const { db } = database
     const isReplaced = await replaceSecretKey(db, { configured: config.secretKey, previous: config.secretKeyPrevious })
@@ -98,7 +98,7 @@ export async function startService({
 
     app = await createApp({
       ...deps,
-      shared: siblings,
+      shared: clusterWorker,
       sandbox: network.sandbox,
       wakeDeliveries: () => worker?.wakeDeliveries(),
       workOn: (notices) => worker?.workOn(notices),
@@ -121,7 +121,7 @@ export async function startService({
     const newSandbox = network.sandbox && (await takeSandboxToShow({ db, dataDir: config.dataDir }))
     // Only the latest invitation is valid: the one of the process that shows it.
     const firstAdminUrl =
-      siblings && !siblings.isFirst ? null : await inviteFirstAdmin(db, { now: clock.now(), baseUrl })
+      clusterWorker && !clusterWorker.isFirst ? null : await inviteFirstAdmin(db, { now: clock.now(), baseUrl })
     const served = acquirers.all.map(({ name }) => name)
     const isSimulated = network.environment === 'simulated'
     return { baseUrl, newSandbox, firstAdminUrl, acquirers: served, isSimulated, stop }

@@ -19,6 +19,7 @@ const ranks: string[][] = [
   ['app.ts', 'worker.ts'],
   // What wires the others together, and may know each other.
   [
+    'cluster',
     'database.ts',
     'environment.ts',
     'log.ts',
@@ -26,11 +27,9 @@ const ranks: string[][] = [
     'network.ts',
     'openapi.ts',
     'port.ts',
-    'processes.ts',
     'registration.ts',
     'sandbox-client.ts',
     'service.ts',
-    'siblings.ts',
     'version.ts',
     'welcome.ts',
   ],

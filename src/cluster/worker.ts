@@ -1,11 +1,11 @@
 import cluster from 'node:cluster'
 import { AggregatorRegistry } from 'prom-client'
-import type { Shared } from './app.ts'
-import type { RateLimiter } from './http/rate-limit.ts'
-import type { Service } from './service.ts'
+import type { Shared } from '../app.ts'
+import type { RateLimiter } from '../http/rate-limit.ts'
+import type { Service } from '../service.ts'
 
-/** How one of several processes communicates with the others, always through the primary process (processes.ts). */
-export type Siblings = Shared & {
+/** How one of several processes communicates with the others, always through the primary process (primary.ts). */
+export type ClusterWorker = Shared & {
   /** Whether this process does what is done once per start. */
   isFirst: boolean
 }
@@ -14,7 +14,7 @@ export type Siblings = Shared & {
 export type Facts = Omit<Service, 'stop'>
 
 /** Messages from the processes to the primary. */
-export type ToParent =
+export type ToPrimary =
   | { kind: 'ready'; service: Facts }
   | { kind: 'failed'; reason: string }
   | { kind: 'taken'; taken: Taken[] }
@@ -22,7 +22,7 @@ export type ToParent =
   | { kind: 'metrics?'; question: number }
 
 /** Messages from the primary to the processes. */
-export type ToChild =
+export type ToWorker =
   | { kind: 'stop' }
   | { kind: 'taken'; taken: Taken[] }
   | { kind: 'connections'; count: number; of: number }
@@ -33,7 +33,7 @@ type Answer = { text: string } | { failure: string }
 type Taken = { limit: string; key: string; count: number }
 
 /** How long a limit can be exceeded: each process allows requests until it hears what the others allowed. */
-const tellEveryMs = 20
+const sendEveryMs = 20
 
 /**
  * How often the processes exchange their number of connections. A process not heard from for three times as long does
@@ -45,17 +45,17 @@ const excessMin = 4
 const excessShareMin = 0.25
 
 /** The argument with which the processes are started. */
-export const siblingArgument = 'sibling'
+export const workerArgument = 'worker'
 
 /** For a process that was started as one of several. */
-export function joinSiblings(): Siblings {
+export function joinCluster(): ClusterWorker {
   const limiters = new Map<string, RateLimiter>()
-  let untold = new Map<string, Taken>()
+  let unsent = new Map<string, Taken>()
   const questions = new Map<number, (answer: Answer) => void>()
   const connections = new Map<number, { count: number; heardAt: number }>()
   // From now on it answers with what this process has measured, which is nothing yet.
   new AggregatorRegistry()
-  hear((message) => {
+  onMessage((message) => {
     if (message.kind === 'taken')
       for (const { limit, key, count } of message.taken) limiters.get(limit)?.debit(key, count)
     if (message.kind === 'connections')
@@ -64,16 +64,16 @@ export function joinSiblings(): Siblings {
   })
 
   function note(limit: string, key: string, count: 1 | -1): void {
-    if (untold.size === 0) setTimeout(tellAll, tellEveryMs).unref()
+    if (unsent.size === 0) setTimeout(sendAll, sendEveryMs).unref()
     const at = `${limit} ${key}`
-    const noted = untold.get(at)
+    const noted = unsent.get(at)
     if (noted) noted.count += count
-    else untold.set(at, { limit, key, count })
+    else unsent.set(at, { limit, key, count })
   }
 
-  function tellAll(): void {
-    tellParent({ kind: 'taken', taken: [...untold.values()] })
-    untold = new Map()
+  function sendAll(): void {
+    sendToPrimary({ kind: 'taken', taken: [...unsent.values()] })
+    unsent = new Map()
   }
 
   return {
@@ -97,7 +97,7 @@ export function joinSiblings(): Siblings {
     shareConnections(count) {
       let excess = 0
       setInterval(() => {
-        tellParent({ kind: 'connections', count: count() })
+        sendToPrimary({ kind: 'connections', count: count() })
         const since = performance.now() - 3 * connectionsEveryMs
         for (const [id, { heardAt }] of connections) if (heardAt < since) connections.delete(id)
         excess = excessOf(
@@ -114,7 +114,7 @@ export function joinSiblings(): Siblings {
         const question = asked++
         const answer = await new Promise<Answer>((resolve) => {
           questions.set(question, resolve)
-          tellParent({ kind: 'metrics?', question })
+          sendToPrimary({ kind: 'metrics?', question })
         })
         questions.delete(question)
         if ('failure' in answer) throw new Error(`the metrics of all processes could not be read: ${answer.failure}`)
@@ -131,7 +131,7 @@ function excessOf(own: number, others: number[]): number {
   return excess >= Math.max(excessMin, even * excessShareMin) ? excess : 0
 }
 
-export function tellParent(message: ToParent, then = () => {}): void {
+export function sendToPrimary(message: ToPrimary, then = () => {}): void {
   process.send?.(message, then)
 }
 
@@ -143,12 +143,12 @@ export function onStop(stop: () => void): void {
     isAsked = true
     stop()
   }
-  hear(({ kind }) => kind === 'stop' && once())
+  onMessage(({ kind }) => kind === 'stop' && once())
   process.on('SIGTERM', once)
   // Ctrl-C in a terminal reaches all processes, and the primary already passes it on.
   process.on('SIGINT', () => {})
 }
 
-function hear(listener: (message: ToChild) => void): void {
+function onMessage(listener: (message: ToWorker) => void): void {
   process.on('message', listener)
 }

@@ -2,11 +2,11 @@ import cluster, { type Worker } from 'node:cluster'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { AggregatorRegistry } from 'prom-client'
-import type { Config } from './config.ts'
-import { openDatabase } from './database.ts'
-import { findFreePort } from './port.ts'
-import type { Service } from './service.ts'
-import { type Facts, siblingArgument, type ToChild, type ToParent } from './siblings.ts'
+import type { Config } from '../config.ts'
+import { openDatabase } from '../database.ts'
+import { findFreePort } from '../port.ts'
+import type { Service } from '../service.ts'
+import { type Facts, type ToPrimary, type ToWorker, workerArgument } from './worker.ts'
 
 /** The pause before a restart: a process that ended right after its start would probably do so again. */
 const restartAfterMs = 1_000
@@ -20,9 +20,9 @@ const speedFlags = ['--max-semi-space-size=32', '--heap-growing-percent=0']
 /**
  * Runs the service as several processes that share a port and a database. This primary process owns the embedded
  * PostgreSQL, assigns each connection to a free process, and restarts processes that end. Each of them is a complete
- * service; messages between them pass through here (siblings.ts).
+ * service; messages between them pass through here (worker.ts).
  */
-export async function startProcesses({
+export async function startPrimary({
   config,
   log,
   onLost,
@@ -36,7 +36,7 @@ export async function startProcesses({
     throw new Error('PROCESSES starts several processes by itself: leave it at 1 under a process manager that does so.')
   const port = config.port === 0 ? await findFreePort(config.host) : config.port
   const metrics = new AggregatorRegistry()
-  cluster.setupPrimary({ args: [siblingArgument], execArgv: [...process.execArgv, ...speedFlags] })
+  cluster.setupPrimary({ args: [workerArgument], execArgv: [...process.execArgv, ...speedFlags] })
   const database = await openDatabase({ config, log, role: 'service', onLost })
   let isStopping = false
   const ended = new Set<Promise<void>>()
@@ -55,20 +55,20 @@ export async function startProcesses({
     const gone = end.then(() => void ended.delete(gone))
     ended.add(gone)
     const facts = await new Promise<Facts>((resolve, reject) => {
-      child.on('message', (message: ToParent) => {
+      child.on('message', (message: ToPrimary) => {
         if (message.kind === 'ready') resolve(message.service)
         else if (message.kind === 'failed') reject(new Error(message.reason))
-        else if (message.kind === 'taken') for (const other of childrenBut(child)) tell(other, message)
+        else if (message.kind === 'taken') for (const other of childrenBut(child)) send(other, message)
         else if (message.kind === 'connections')
-          for (const other of childrenBut(child)) tell(other, { ...message, of: child.id })
-        else if (message.kind === 'metrics?') void tellMetrics(child, message.question)
+          for (const other of childrenBut(child)) send(other, { ...message, of: child.id })
+        else if (message.kind === 'metrics?') void sendMetrics(child, message.question)
       })
       void end.then(({ code, signal }) =>
         reject(new Error(`a process ended with ${signal ?? code} before it was ready`)),
       )
     })
     // It started while the others were being stopped, and may have missed that message.
-    if (isStopping) tell(child, { kind: 'stop' })
+    if (isStopping) send(child, { kind: 'stop' })
     log.info({ pid: child.process.pid }, 'a process of the service is ready')
     void end.then(async (how) => {
       if (!isStopping) await replace({ pid: child.process.pid, ...how })
@@ -91,17 +91,17 @@ export async function startProcesses({
     }
   }
 
-  async function tellMetrics(child: Worker, question: number): Promise<void> {
+  async function sendMetrics(child: Worker, question: number): Promise<void> {
     const answer = await metrics.clusterMetrics().then(
       (text) => ({ text }),
       (error: Error) => ({ failure: error.message }),
     )
-    tell(child, { kind: 'metrics', question, answer })
+    send(child, { kind: 'metrics', question, answer })
   }
 
   const stop = async () => {
     isStopping = true
-    for (const child of childrenBut(null)) tell(child, { kind: 'stop' })
+    for (const child of childrenBut(null)) send(child, { kind: 'stop' })
     await Promise.all(ended)
     // Last, after everything that uses it has ended.
     await database.close()
@@ -122,7 +122,7 @@ function childrenBut(one: Worker | null): Worker[] {
   return Object.values(cluster.workers ?? {}).filter((child): child is Worker => child !== undefined && child !== one)
 }
 
-function tell(child: Worker, message: ToChild): void {
+function send(child: Worker, message: ToWorker): void {
   // The process may end meanwhile: then the message is lost.
   if (child.isConnected()) child.send(message, () => {})
 }
