@@ -171,7 +171,7 @@ async function verifyLedger({ dataDir }: Service): Promise<{ breaches: number; s
   if (stdout === '') return { breaches: Number.NaN, said: '**it did not answer**' }
   const {
     breaches,
-    brake: _,
+    payoutFreeze: _,
     agree: __,
     ...counted
   } = JSON.parse(stdout) as { breaches: object[] } & Record<string, unknown>

@@ -10,9 +10,9 @@ import { eventually } from '../test/support/webhooks.ts'
 import { saveSetting } from './auth/store.ts'
 import { booksJobs, findBreaches, observeBooks } from './books.ts'
 import { type Db, type Sql, sql, toDb } from './db/sql.ts'
-import { engageBrake, releaseBrake } from './ledger/brake.ts'
+import { freezePayouts, releasePayouts } from './ledger/payout-freeze.ts'
 import { post } from './ledger/post.ts'
-import { findEngagedBrake } from './ledger/store.ts'
+import { findPayoutFreeze } from './ledger/store.ts'
 
 const second = 1_000
 const hour = 3_600 * second
@@ -128,10 +128,10 @@ describe('a run', () => {
     await startProcess().verify()
     await postStray(new Date(clock.now().getTime() - hour))
     clock.advance(300 * second)
-    await engageBrake(database.db, { reason: 'a test', now: clock.now() })
+    await freezePayouts(database.db, { reason: 'a test', now: clock.now() })
     expect(await countFound()).toBe(0)
     clock.advance(second)
-    await database.db.transaction(async (tx) => await releaseBrake(tx, { by: 'cli:test', now: clock.now() }))
+    await database.db.transaction(async (tx) => await releasePayouts(tx, { by: 'cli:test', now: clock.now() }))
     clock.advance(300 * second)
     expect(await countFound()).toBe(1)
     clock.advance(300 * second)
@@ -181,7 +181,7 @@ it('freezes payouts when it finds an inconsistency, and logs it', async () => {
     insert into ledger_accounts (merchant_id, account, balance) values (${merchantId}, 'available', 1)`)
   const { verify, lines } = startProcess()
   await verify()
-  expect((await findEngagedBrake(database.db))?.reason).toBe('trial_balance: the balances add up to 1, not to 0')
+  expect((await findPayoutFreeze(database.db))?.reason).toBe('trial_balance: the balances add up to 1, not to 0')
   expect(lines).toMatchObject([{ msg: 'the ledger is inconsistent: withdrawals and refunds are frozen', count: 2 }])
 })
 

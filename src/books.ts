@@ -6,8 +6,8 @@ import type { Db, Tx } from './db/sql.ts'
 import { entryVerification } from './entries/verify.ts'
 import type { Job, JobSchedule } from './jobs/jobs.ts'
 import type { RecordKey, Window } from './ledger/among-store.ts'
-import { engageBrake } from './ledger/brake.ts'
-import { findEngagedBrake, findReleasedAt } from './ledger/store.ts'
+import { freezePayouts } from './ledger/payout-freeze.ts'
+import { findPayoutFreeze, findReleasedAt } from './ledger/store.ts'
 import {
   type Breach,
   findAccountBreaches,
@@ -158,7 +158,7 @@ export function booksJobs({ db, clock, log }: { db: Db; clock: Clock; log: Logge
           { count: breaches.length, breaches: breaches.slice(0, shownMax) },
           'the ledger is inconsistent: withdrawals and refunds are frozen',
         )
-        await engageBrake(db, { reason: `${first.rule}: ${first.detail}`, now: endedAt })
+        await freezePayouts(db, { reason: `${first.rule}: ${first.detail}`, now: endedAt })
       }
       const recent: Run = { at: endedAt.toISOString(), tookMs: Math.max(0, endedAt.getTime() - now.getTime()) }
       const all = verified && since ? verified.all : recent
@@ -224,7 +224,7 @@ export function observeBooks({ db, registry }: { db: Db; registry: Registry }): 
     help: '1 while withdrawals and refunds are frozen: the ledger is inconsistent, or an operator froze them',
     registers: [registry],
     async collect() {
-      this.set((await findEngagedBrake(db)) === null ? 0 : 1)
+      this.set((await findPayoutFreeze(db)) === null ? 0 : 1)
     },
   })
 }

@@ -47,8 +47,8 @@ const attribution = { transactionId: Name, amount: Cents }
  * here is refused. No secret, and nothing personal of a customer: entries are kept for ever.
  */
 const detailsOf = {
-  'brake.engage': reason,
-  'brake.release': reason,
+  'payouts.freeze': reason,
+  'payouts.release': reason,
   'client.create': details({ clientId: Name, scopes: Names }),
   'client.revoke': details({ clientId: Name, tokensOnly: Type.Boolean() }),
   'client.rotate-secret': details({ clientId: Name, overlapHours: Type.Number() }),

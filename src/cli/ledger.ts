@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import { findBreaches } from '../books.ts'
-import { engageBrake, releaseBrake } from '../ledger/brake.ts'
 import { countBooks } from '../ledger/operator-store.ts'
-import { type BrakeRow, findEngagedBrake } from '../ledger/store.ts'
+import { freezePayouts, releasePayouts } from '../ledger/payout-freeze.ts'
+import { findPayoutFreeze, type PayoutFreezeRow } from '../ledger/store.ts'
 import type { Breach } from '../ledger/verify.ts'
 import { actionOf, recorded } from './actor.ts'
 import { toReason } from './arguments.ts'
@@ -26,9 +26,13 @@ export function ledgerCommands(program: Command): void {
       const found = await withContext(async ({ db }) => ({
         ...(await countBooks(db)),
         breaches: await findBreaches(db),
-        brake: await findEngagedBrake(db),
+        payoutFreeze: await findPayoutFreeze(db),
       }))
-      if (json) print({ ...found, agree: found.breaches.length === 0, brake: toBrakeView(found.brake) }, { json })
+      if (json)
+        print(
+          { ...found, agree: found.breaches.length === 0, payoutFreeze: toPayoutFreezeView(found.payoutFreeze) },
+          { json },
+        )
       else write(describe(found))
       if (found.breaches.length > 0) process.exitCode = 1
     })
@@ -39,16 +43,19 @@ export function ledgerCommands(program: Command): void {
     .requiredOption('--reason <reason>', 'why, for the person who releases the freeze', toReason)
     .option('--json', 'print JSON')
     .action(async ({ json, reason }: Json & { reason: string }) => {
-      const brake = await withContext(async (context) => {
-        const before = await findEngagedBrake(context.db)
-        if (before) throw new Error(`Withdrawals and refunds are already frozen, since ${describeBrake(before)}`)
+      const payoutFreeze = await withContext(async (context) => {
+        const before = await findPayoutFreeze(context.db)
+        if (before) throw new Error(`Withdrawals and refunds are already frozen, since ${describePayoutFreeze(before)}`)
         const action = { action: 'ledger.stop' as const, details: { reason } }
         await recorded(program, context, action).transaction(
-          async (tx) => await engageBrake(tx, { reason, now: context.clock.now() }),
+          async (tx) => await freezePayouts(tx, { reason, now: context.clock.now() }),
         )
-        return await findEngagedBrake(context.db)
+        return await findPayoutFreeze(context.db)
       })
-      print({ stopped: toBrakeView(brake) }, { json, shown: { stopped: brake?.engaged_at, reason }, note: stopNote })
+      print(
+        { stopped: toPayoutFreezeView(payoutFreeze) },
+        { json, shown: { stopped: payoutFreeze?.engaged_at, reason }, note: stopNote },
+      )
     })
 
   ledger
@@ -57,25 +64,29 @@ export function ledgerCommands(program: Command): void {
     .option('--force', 'even if the ledger still has breaches')
     .option('--json', 'print JSON')
     .action(async ({ json, force }: Json & { force?: boolean }) => {
-      const brake = await withContext(async (context) => {
-        const engaged = await findEngagedBrake(context.db)
+      const payoutFreeze = await withContext(async (context) => {
+        const engaged = await findPayoutFreeze(context.db)
         if (!engaged) return null
         const breaches = await findBreaches(context.db)
         if (breaches.length > 0 && !force) throw new Error(refuseRelease(engaged, breaches))
         const details = { reason: engaged.reason, breaches: breaches.length }
         const { actor, now } = actionOf(program, context, { action: 'ledger.release' })
         await recorded(program, context, { action: 'ledger.release', details }).transaction(
-          async (tx) => await releaseBrake(tx, { by: actor, now }),
+          async (tx) => await releasePayouts(tx, { by: actor, now }),
         )
         return engaged
       })
-      if (!brake) print({ released: null }, { json, shown: { released: 'nothing: payouts were not frozen' } })
+      if (!payoutFreeze) print({ released: null }, { json, shown: { released: 'nothing: payouts were not frozen' } })
       else
         print(
-          { released: toBrakeView(brake) },
+          { released: toPayoutFreezeView(payoutFreeze) },
           {
             json,
-            shown: { released: 'withdrawals and refunds', 'frozen since': brake.engaged_at, because: brake.reason },
+            shown: {
+              released: 'withdrawals and refunds',
+              'frozen since': payoutFreeze.engaged_at,
+              because: payoutFreeze.reason,
+            },
             note: force
               ? 'If the ledger still has breaches, the service freezes payouts again at its next verification, within five minutes. Fix them.'
               : 'Waiting payouts are sent automatically within minutes. No restart is needed.',
@@ -88,11 +99,13 @@ export function ledgerCommands(program: Command): void {
 
 const stopNote = 'Incoming payments are not affected. `npx guiche ledger release` ends the freeze.'
 
-type Found = { merchants: number; transfers: number; breaches: Breach[]; brake: BrakeRow | null }
+type Found = { merchants: number; transfers: number; breaches: Breach[]; payoutFreeze: PayoutFreezeRow | null }
 
-function describe({ merchants, transfers, breaches, brake }: Found): string {
+function describe({ merchants, transfers, breaches, payoutFreeze }: Found): string {
   const size = `${count(transfers, 'transfer')} of ${count(merchants, 'merchant')}`
-  const stopped = brake ? `\nWithdrawals and refunds are frozen, since ${describeBrake(brake)}\n` : ''
+  const stopped = payoutFreeze
+    ? `\nWithdrawals and refunds are frozen, since ${describePayoutFreeze(payoutFreeze)}\n`
+    : ''
   if (breaches.length === 0) return `the ledger is consistent: ${size}\n${stopped}`
   return `the ledger is not consistent: ${count(breaches.length, 'breach')} in ${size}\n\n${listBreaches(breaches)}\n${stopped}`
 }
@@ -102,13 +115,13 @@ function count(number: number, what: string): string {
   return `${number.toLocaleString('en')} ${what}${ending}`
 }
 
-function describeBrake({ engaged_at, reason }: BrakeRow): string {
+function describePayoutFreeze({ engaged_at, reason }: PayoutFreezeRow): string {
   return `${engaged_at.toISOString()} (${reason}). \`npx guiche ledger release\` ends the freeze.`
 }
 
-function refuseRelease(brake: BrakeRow, breaches: Breach[]): string {
+function refuseRelease(payoutFreeze: PayoutFreezeRow, breaches: Breach[]): string {
   return [
-    `The ledger still has breaches, so nothing is released. Payouts are frozen since ${brake.engaged_at.toISOString()}: ${brake.reason}`,
+    `The ledger still has breaches, so nothing is released. Payouts are frozen since ${payoutFreeze.engaged_at.toISOString()}: ${payoutFreeze.reason}`,
     listBreaches(breaches),
     'Fix them first by posting correcting transfers, or release with --force.',
   ].join('\n')
@@ -126,6 +139,6 @@ function listBreaches(breaches: Breach[]): string {
   return lines.join('\n')
 }
 
-function toBrakeView(brake: BrakeRow | null) {
-  return brake && { since: brake.engaged_at, reason: brake.reason }
+function toPayoutFreezeView(payoutFreeze: PayoutFreezeRow | null) {
+  return payoutFreeze && { since: payoutFreeze.engaged_at, reason: payoutFreeze.reason }
 }

@@ -10,7 +10,7 @@ import type { Balances } from '../ledger/accounts.ts'
 import { findHeld } from '../ledger/clearing-store.ts'
 import { computeFee } from '../ledger/fees.ts'
 import { type ListedFeeRule, listFeeRules } from '../ledger/operator-store.ts'
-import { findBalances, findBalancesAt, findEngagedBrake, insertFeeRule } from '../ledger/store.ts'
+import { findBalances, findBalancesAt, findPayoutFreeze, insertFeeRule } from '../ledger/store.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
@@ -40,7 +40,7 @@ export type LedgerView = {
   /** Merchants whose balances do not add up to zero. */
   unevenMerchants: number
   verified: Verified | null
-  brake: { reason: string; engagedAt: string } | null
+  payoutFreeze: { reason: string; engagedAt: string } | null
 }
 
 /** The books as the operator sees them, and what clients are charged. A merchant's own balance and statement are in the shops' API. */
@@ -63,7 +63,7 @@ export function registerBooksRoutes(app: Server, deps: Deps): void {
       const merchantId = await findSeen(deps, userOf(request), request.query.clientId)
       const at = toDate(request.query.at)
       if (at && merchantId === null) throw invalid('at', 'goes with a client: name it')
-      const [accounts, house, acquirers, unevenMerchants, verified, brake] = await Promise.all([
+      const [accounts, house, acquirers, unevenMerchants, verified, payoutFreeze] = await Promise.all([
         merchantId === null
           ? sumBalances(db, { merchantId })
           : at
@@ -73,7 +73,7 @@ export function registerBooksRoutes(app: Server, deps: Deps): void {
         merchantId === null ? listAcquirers(db) : [],
         countUneven(db),
         findVerified(db),
-        findEngagedBrake(db),
+        findPayoutFreeze(db),
       ])
       return {
         accounts,
@@ -81,7 +81,7 @@ export function registerBooksRoutes(app: Server, deps: Deps): void {
         acquirers,
         unevenMerchants,
         verified,
-        brake: brake && { reason: brake.reason, engagedAt: brake.engaged_at.toISOString() },
+        payoutFreeze: payoutFreeze && { reason: payoutFreeze.reason, engagedAt: payoutFreeze.engaged_at.toISOString() },
       }
     },
   )

@@ -10,8 +10,8 @@ import { merchantSeenBy, userOf } from '../http/caller.ts'
 import { NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import { findJobBacklog } from '../jobs/store.ts'
-import { engageBrake, releaseBrake } from '../ledger/brake.ts'
-import { findEngagedBrake } from '../ledger/store.ts'
+import { freezePayouts, releasePayouts } from '../ledger/payout-freeze.ts'
+import { findPayoutFreeze } from '../ledger/store.ts'
 import type { Clock } from '../lib/clock.ts'
 import { listUndelivered, type MerchantDeliveries } from '../webhooks/resend-store.ts'
 
@@ -24,7 +24,7 @@ const deliveriesMs = 24 * 60 * 60_000
 const merchantsMax = 5
 const Reason = Type.Object({ reason: Type.String({ minLength: 3, maxLength: 500 }) })
 
-/** How the service itself is, the brake, and who did what. */
+/** How the service itself is, the payout freeze, and who did what. */
 export function registerSystemRoutes(app: Server, deps: Deps): void {
   const { db, clock } = deps
   app.get(
@@ -35,11 +35,11 @@ export function registerSystemRoutes(app: Server, deps: Deps): void {
     },
     async () => {
       const now = clock.now()
-      const [jobs, inbox, undelivered, brake, verified, unconfigured] = await Promise.all([
+      const [jobs, inbox, undelivered, payoutFreeze, verified, unconfigured] = await Promise.all([
         findJobBacklog(db),
         findInboxBacklog(db, now),
         listUndelivered(db, { since: new Date(now.getTime() - deliveriesMs) }),
-        findEngagedBrake(db),
+        findPayoutFreeze(db),
         findVerified(db),
         listUnconfigured(
           db,
@@ -65,36 +65,36 @@ export function registerSystemRoutes(app: Server, deps: Deps): void {
         // Open records stand on these, and nobody can ask them.
         unconfigured: unconfigured.map(({ name }) => name),
         books: verified,
-        brake: brake && { reason: brake.reason, engagedAt: brake.engaged_at.toISOString() },
+        payoutFreeze: payoutFreeze && { reason: payoutFreeze.reason, engagedAt: payoutFreeze.engaged_at.toISOString() },
       }
     },
   )
 
   app.post(
-    '/dashboard/api/brake',
+    '/dashboard/api/payout-freeze',
     {
-      config: { access: { permission: 'brake.release' } },
+      config: { access: { permission: 'payouts.release' } },
       schema: { hide: true, querystring: NoQuery, body: Reason, response: problems(401, 403, 422) },
     },
     async (request) => {
       const { reason } = request.body
-      await actingDb(deps, request, { action: 'brake.engage', details: { reason } }).transaction(
-        async (tx) => await engageBrake(tx, { reason, now: clock.now() }),
+      await actingDb(deps, request, { action: 'payouts.freeze', details: { reason } }).transaction(
+        async (tx) => await freezePayouts(tx, { reason, now: clock.now() }),
       )
       return { isEngaged: true }
     },
   )
 
   app.post(
-    '/dashboard/api/brake/release',
+    '/dashboard/api/payout-freeze/release',
     {
-      config: { access: { permission: 'brake.release' } },
+      config: { access: { permission: 'payouts.release' } },
       schema: { hide: true, querystring: NoQuery, body: Reason, response: problems(401, 403, 422) },
     },
     async (request) => {
       const details = { reason: request.body.reason }
-      const wasEngaged = await actingDb(deps, request, { action: 'brake.release', details }).transaction(
-        async (tx) => await releaseBrake(tx, { by: `user:${userOf(request).email}`, now: clock.now() }),
+      const wasEngaged = await actingDb(deps, request, { action: 'payouts.release', details }).transaction(
+        async (tx) => await releasePayouts(tx, { by: `user:${userOf(request).email}`, now: clock.now() }),
       )
       return { isEngaged: false, wasEngaged }
     },

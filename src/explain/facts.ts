@@ -1,7 +1,7 @@
 import { type ActionRow, listActions } from '../audit/store.ts'
 import type { Db } from '../db/sql.ts'
 import { type ExchangeRow, listExchanges } from '../exchanges/store.ts'
-import { type BrakeRow, findEngagedBrake } from '../ledger/store.ts'
+import { findPayoutFreeze, type PayoutFreezeRow } from '../ledger/store.ts'
 import { toTxid } from '../pix/ids.ts'
 import { type DeliveryRow, listDeliveries } from '../webhooks/read-store.ts'
 import {
@@ -38,7 +38,7 @@ export type Facts<Record = TransactionRecord | WithdrawalRecord> = {
   /** The actors that are the merchant's own users. */
   merchantActors: string[]
   /** The payout freeze in force, if any. */
-  brake: BrakeRow | null
+  payoutFreeze: PayoutFreezeRow | null
   /** False if the acquirer is no longer in the settings: then it cannot be queried. */
   isConfigured: boolean
   now: Date
@@ -82,7 +82,7 @@ export async function findFacts(
     deliveries: deliveries.items.toSorted((left, right) => left.sequence - right.sequence),
     actions,
     merchantActors: await listMerchantActors(db, { merchantId, actors: actions.map(({ actor }) => actor) }),
-    brake: await findEngagedBrake(db),
+    payoutFreeze: await findPayoutFreeze(db),
     isConfigured: isConfigured(record.acquirer),
     now,
   }

@@ -43,7 +43,7 @@ const nothing = {
   deliveries: [],
   actions: [],
   merchantActors: [],
-  brake: null,
+  payoutFreeze: null,
   isConfigured: true,
   now,
 }
@@ -66,7 +66,7 @@ function ofWithdrawal(record: Partial<WithdrawalRecord>, more: More = {}): strin
 }
 
 const paid = { status: 'PAID', amount_paid: 2590, payment_date: at('11:30:00'), end_to_end: 'E1' } as const
-const brake = { id: randomUUID(), reason: 'trial_balance', engaged_at: at('11:50:00') }
+const payoutFreeze = { id: randomUUID(), reason: 'trial_balance', engaged_at: at('11:50:00') }
 
 function exchange(error: string) {
   const outcome = 'unknown' as const
@@ -163,7 +163,7 @@ describe('a transaction that is', () => {
     expect(ofTransaction(record, { refunds: [refund()] })).toBe(
       `${standing} The acquirer is asked about it at 12:00:05. ${noWebhook}`,
     )
-    expect(ofTransaction(record, { refunds: [refund()], brake })).toBe(
+    expect(ofTransaction(record, { refunds: [refund()], payoutFreeze })).toBe(
       `${standing} Payouts and refunds are frozen since 11:50:00 (trial_balance); \`npx guiche ledger release\` ends the freeze. ${noWebhook}`,
     )
   })
@@ -276,7 +276,7 @@ describe('a withdrawal that is', () => {
   it('PENDING: says when it is sent, or why payouts are frozen', () => {
     const standing = 'PENDING: R$ 25,90 and its fee are reserved, and nothing has been sent yet.'
     expect(ofWithdrawal({ check_at: at('12:00:15') })).toBe(`${standing} It is sent at 12:00:15. ${noWebhook}`)
-    expect(ofWithdrawal({ check_at: at('12:00:15') }, { brake })).toBe(
+    expect(ofWithdrawal({ check_at: at('12:00:15') }, { payoutFreeze })).toBe(
       `${standing} Payouts and refunds are frozen since 11:50:00 (trial_balance); \`npx guiche ledger release\` ends the freeze. ${noWebhook}`,
     )
   })

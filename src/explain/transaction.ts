@@ -74,15 +74,15 @@ function describePaid({ record, refunds, infractions }: TransactionFacts): Sente
 }
 
 function describeRefunding(facts: TransactionFacts): Sentence[] {
-  const { refunds, brake, now } = facts
+  const { refunds, payoutFreeze, now } = facts
   const refund = refunds.find(({ status }) => status === 'PROCESSING')
   if (!refund) return [say('refund_under_way', {})]
   return [
     say('refund_unknown', { amount: refund.amount, at: refund.created_at }),
     say('refund_reserved', {}),
     ...unlessUnconfigured(facts, () =>
-      brake
-        ? [say('payouts_stopped', { since: brake.engaged_at, reason: brake.reason })]
+      payoutFreeze
+        ? [say('payouts_stopped', { since: payoutFreeze.engaged_at, reason: payoutFreeze.reason })]
         : sayNext('check_refund', { at: refund.check_at, now }),
     ),
   ]

@@ -35,7 +35,7 @@ function describeStatus(facts: WithdrawalFacts): Sentence[] {
 }
 
 function describePending(facts: WithdrawalFacts): Sentence[] {
-  const { record, brake, now } = facts
+  const { record, payoutFreeze, now } = facts
   const { id: withdrawalId, amount } = record
   switch (record.hold) {
     case 'approval':
@@ -46,8 +46,8 @@ function describePending(facts: WithdrawalFacts): Sentence[] {
       return [
         say('withdrawal_reserved', { amount }),
         ...unlessUnconfigured(facts, () =>
-          brake
-            ? [say('payouts_stopped', { since: brake.engaged_at, reason: brake.reason })]
+          payoutFreeze
+            ? [say('payouts_stopped', { since: payoutFreeze.engaged_at, reason: payoutFreeze.reason })]
             : sayNext('send_withdrawal', { at: record.check_at, now }),
         ),
       ]

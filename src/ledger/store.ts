@@ -358,26 +358,31 @@ function toLocked(rows: AccountRow[]): Map<string, LockedAccounts> {
   return found
 }
 
-export type BrakeRow = { id: string; reason: string; engaged_at: Date }
+export type PayoutFreezeRow = { id: string; reason: string; engaged_at: Date }
 
-export async function findEngagedBrake(db: Db | Tx): Promise<BrakeRow | null> {
-  const rows = await db.query<BrakeRow>(sql`select id, reason, engaged_at from brakes where released_at is null`)
+export async function findPayoutFreeze(db: Db | Tx): Promise<PayoutFreezeRow | null> {
+  const rows = await db.query<PayoutFreezeRow>(
+    sql`select id, reason, engaged_at from payout_freezes where released_at is null`,
+  )
   return rows[0] ?? null
 }
 
 /** When an operator last released a payout freeze. */
 export async function findReleasedAt(db: Db): Promise<Date | null> {
-  const rows = await db.query<{ at: Date | null }>(sql`select max(released_at) as at from brakes`)
+  const rows = await db.query<{ at: Date | null }>(sql`select max(released_at) as at from payout_freezes`)
   return rows[0]?.at ?? null
 }
 
-export async function insertBrake(db: Db | Tx, brake: { id: string; reason: string; now: Date }): Promise<void> {
+export async function insertPayoutFreeze(
+  db: Db | Tx,
+  payoutFreeze: { id: string; reason: string; now: Date },
+): Promise<void> {
   await db.query(sql`
-    insert into brakes (id, reason, engaged_at) values (${brake.id}, ${brake.reason}, ${brake.now}) on conflict do nothing`)
+    insert into payout_freezes (id, reason, engaged_at) values (${payoutFreeze.id}, ${payoutFreeze.reason}, ${payoutFreeze.now}) on conflict do nothing`)
 }
 
-export async function releaseBrakes(tx: Tx, { by, now }: { by: string; now: Date }): Promise<boolean> {
+export async function releasePayoutFreezes(tx: Tx, { by, now }: { by: string; now: Date }): Promise<boolean> {
   const rows = await tx.query(sql`
-    update brakes set released_at = ${now}, released_by = ${by} where released_at is null returning id`)
+    update payout_freezes set released_at = ${now}, released_by = ${by} where released_at is null returning id`)
   return rows.length > 0
 }

@@ -7,7 +7,7 @@ import { type Reconciling, reconcilingWith } from '../../test/support/reconcilin
 import type { Send } from '../acquirers/bacen/http.ts'
 import { findBreaches } from '../books.ts'
 import { sql } from '../db/sql.ts'
-import { findEngagedBrake } from '../ledger/store.ts'
+import { findPayoutFreeze } from '../ledger/store.ts'
 import { settleTransaction } from '../transactions/settle.ts'
 import { reconciliationJobs } from './jobs.ts'
 import { reconcile } from './run.ts'
@@ -136,10 +136,10 @@ it('sees a payout that is carried out long after it was asked for', async () => 
     await jobs['reconciliation.rolling']?.({}, never)
     clock.advance(5 * minuteMs)
   }
-  expect(await findEngagedBrake(database.db)).toBeNull()
+  expect(await findPayoutFreeze(database.db)).toBeNull()
   made.bank.payouts.set(endToEndId, { ...payout, status: 'REALIZADO' })
   await jobs['reconciliation.rolling']?.({}, never)
-  expect((await findEngagedBrake(database.db))?.reason).toContain(endToEndId)
+  expect((await findPayoutFreeze(database.db))?.reason).toContain(endToEndId)
 })
 
 it('looks at a return again that was coming, with the payment that it is of', async () => {

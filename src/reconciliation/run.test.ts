@@ -8,7 +8,7 @@ import type { Send } from '../acquirers/bacen/http.ts'
 import { findBreaches } from '../books.ts'
 import { sql } from '../db/sql.ts'
 import { bookEntry, type NewEntry } from '../entries/book.ts'
-import { findEngagedBrake } from '../ledger/store.ts'
+import { findPayoutFreeze } from '../ledger/store.ts'
 import { classNames } from './classes.ts'
 import { closeDay } from './close.ts'
 import { confirmDifference, dismissDifference } from './decide.ts'
@@ -101,12 +101,12 @@ it('stops what would leave when money has left that the books do not know, and n
     if (payout.payoutId === null || made.expected.has(`payout ${payout.payoutId}`)) made.bank.payouts.delete(key)
   }
   await runWith(deps)
-  expect(await findEngagedBrake(database.db)).toBeNull()
+  expect(await findPayoutFreeze(database.db)).toBeNull()
   const at = new Date(from.getTime() + 12 * 60 * minuteMs)
   const stolen = 'E12345678202611201200stolenstole'
   made.bank.payouts.set(stolen, { endToEndId: stolen, payoutId: null, amount: 123_456, at, status: 'REALIZADO' })
   await runWith(deps)
-  expect((await findEngagedBrake(database.db))?.reason).toMatch(
+  expect((await findPayoutFreeze(database.db))?.reason).toMatch(
     /reconciliation of bank: R\$ 1\.234,56 left under E12345678202611201200stolenstole, in no withdrawal of ours/,
   )
 })
@@ -131,13 +131,13 @@ it('recognizes fees that the operator drew, by their reference or by their amoun
   paidOut('E12345678202611201200byitsamount', 2_500)
   await runWith(deps)
   await runWith(deps)
-  expect(await findEngagedBrake(database.db)).toBeNull()
+  expect(await findPayoutFreeze(database.db)).toBeNull()
   const references = (await listed()).map(({ reference }) => reference)
   expect(references.filter((reference) => /namedbefore|byitsamount/.test(reference))).toEqual([])
   // Another one of the same amount is nobody's.
   paidOut('E12345678202611201201anotherofit', 2_500)
   await runWith(deps)
-  expect((await findEngagedBrake(database.db))?.reason).toContain('E12345678202611201201anotherofit')
+  expect((await findPayoutFreeze(database.db))?.reason).toContain('E12345678202611201201anotherofit')
 })
 
 it('lets stand what was dismissed, until either side says something else', async () => {

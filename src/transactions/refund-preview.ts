@@ -1,6 +1,6 @@
 import type { Acquirers } from '../acquirers/registry.ts'
 import type { Db } from '../db/sql.ts'
-import { assertPayoutsAllowed } from '../ledger/brake.ts'
+import { assertPayoutsAllowed } from '../ledger/payout-freeze.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
 import { leftOf } from './after-refunds.ts'

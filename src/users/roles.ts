@@ -14,7 +14,7 @@ export const permissions = [
   'credential.write',
   'sandbox.use',
   'system.read',
-  'brake.release',
+  'payouts.release',
   'user.write',
   'audit.read',
   'personal_data.write',
@@ -41,7 +41,7 @@ const ofOperator: Record<(typeof operatorRoles)[number], readonly Permission[]> 
     'infraction.decide',
     'fee.write',
     'reconciliation.decide',
-    'brake.release',
+    'payouts.release',
   ],
   support: [
     'overview.read',

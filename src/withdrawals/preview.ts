@@ -1,6 +1,6 @@
 import type { Db } from '../db/sql.ts'
-import { assertPayoutsAllowed } from '../ledger/brake.ts'
 import { feeFor } from '../ledger/fees.ts'
+import { assertPayoutsAllowed } from '../ledger/payout-freeze.ts'
 import { findBalances } from '../ledger/store.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { PixKey } from '../pix/key.ts'

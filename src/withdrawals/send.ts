@@ -1,7 +1,7 @@
 import type { Acquirer, MoneyOut, PayoutFound, PayoutKey, PayoutOrder, Payouts } from '../acquirers/acquirer.ts'
 import { isSameRequest, mayBeUnderWay, nextAskedAt } from '../acquirers/repeat.ts'
 import type { Tx } from '../db/sql.ts'
-import { assertPayoutsAllowed } from '../ledger/brake.ts'
+import { assertPayoutsAllowed } from '../ledger/payout-freeze.ts'
 import { assert } from '../lib/assert.ts'
 import { AppError } from '../lib/errors.ts'
 import { cents } from '../lib/money.ts'

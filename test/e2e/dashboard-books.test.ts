@@ -176,7 +176,7 @@ describe('the ledger', () => {
       accounts: { available: 10_000, acquirer: -10_000 },
       house: { suspense: 0 },
       unevenMerchants: 0,
-      brake: null,
+      payoutFreeze: null,
     })
     const one = await get<LedgerView>(people.reader, `/ledger?clientId=${service.sandbox.clientId}`)
     expect(one.body).toMatchObject({ accounts: { available: 10_000 }, house: null })

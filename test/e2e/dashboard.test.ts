@@ -136,17 +136,17 @@ describe('the system', () => {
     const finance = await browserOf('finance')
     const system = await finance.call('/dashboard/api/system')
     expect(system.body).toMatchObject({
-      brake: null,
+      payoutFreeze: null,
       jobs: { givenUp: 0 },
       acquirers: [{ name: 'simulator', isAvailable: true, hasPayouts: true }],
     })
     const reason = 'a drill'
-    expect((await finance.call('/dashboard/api/brake', { method: 'POST', body: { reason } })).status).toBe(200)
-    expect((await finance.call('/dashboard/api/system')).body.brake).toMatchObject({ reason })
-    const released = await finance.call('/dashboard/api/brake/release', { method: 'POST', body: { reason } })
+    expect((await finance.call('/dashboard/api/payout-freeze', { method: 'POST', body: { reason } })).status).toBe(200)
+    expect((await finance.call('/dashboard/api/system')).body.payoutFreeze).toMatchObject({ reason })
+    const released = await finance.call('/dashboard/api/payout-freeze/release', { method: 'POST', body: { reason } })
     expect(released.body).toEqual({ isEngaged: false, wasEngaged: true })
     const support = await browserOf('support')
-    expect((await support.call('/dashboard/api/brake', { method: 'POST', body: { reason } })).status).toBe(403)
+    expect((await support.call('/dashboard/api/payout-freeze', { method: 'POST', body: { reason } })).status).toBe(403)
   })
 
   it('shows who did what, in pages', async () => {

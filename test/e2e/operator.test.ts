@@ -171,7 +171,7 @@ describe('guiche ledger', () => {
     expect(await cli.runJson(['ledger', 'verify'])).toMatchObject({
       agree: true,
       breaches: [],
-      brake: null,
+      payoutFreeze: null,
       merchants: 1,
     })
     expect(await cli.runJson(['ledger', 'release'])).toEqual({ released: null })

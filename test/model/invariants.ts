@@ -1,5 +1,5 @@
 import { findBreaches } from '../../src/books.ts'
-import { findEngagedBrake } from '../../src/ledger/store.ts'
+import { findPayoutFreeze } from '../../src/ledger/store.ts'
 import { findAccountFaults } from './accounts.ts'
 import { feeBy, feeReturnedBy } from './memory.ts'
 import { readAll, type Seen, sum } from './read.ts'
@@ -35,7 +35,7 @@ export async function findFaults(world: World): Promise<string[]> {
     ...findContestFaults(seen),
     ...findAccountFaults(world, seen),
     ...findHistoryFaults(world, seen),
-    ...(await findBrakeFaults(world, seen)),
+    ...(await findPayoutFreezeFaults(world, seen)),
     ...world.process.errors.flatMap(({ message }) => (message.startsWith('Broken invariant') ? [message] : [])),
   ]
 }
@@ -147,13 +147,13 @@ function findHistoryFaults({ memory }: World, { transactions, withdrawals, event
  * Money leaves only while payouts are not frozen, and only the model freezes them: the service's own verification finds
  * nothing.
  */
-async function findBrakeFaults({ memory, db }: World, { bank }: Seen): Promise<string[]> {
-  const brake = await findEngagedBrake(db)
+async function findPayoutFreezeFaults({ memory, db }: World, { bank }: Seen): Promise<string[]> {
+  const payoutFreeze = await findPayoutFreeze(db)
   const left = countLeft(bank)
   return [
-    ...((brake !== null) === memory.isStopped
+    ...((payoutFreeze !== null) === memory.isStopped
       ? []
-      : [`money is ${brake ? `stopped: ${brake.reason}` : 'not stopped'}`]),
+      : [`money is ${payoutFreeze ? `stopped: ${payoutFreeze.reason}` : 'not stopped'}`]),
     ...(memory.isStopped && left > memory.leftWhenStopped ? ['money left while it was stopped'] : []),
   ]
 }

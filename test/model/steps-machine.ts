@@ -1,4 +1,4 @@
-import { engageBrake, releaseBrake } from '../../src/ledger/brake.ts'
+import { freezePayouts, releasePayouts } from '../../src/ledger/payout-freeze.ts'
 import { insertFeeRule } from '../../src/ledger/store.ts'
 import { countLeft } from './invariants.ts'
 import { sweep, sweeps, work } from './queue.ts'
@@ -72,7 +72,7 @@ export const stopMoney: Step = async (world) => {
   const { db, clock, memory } = world
   memory.leftWhenStopped = countLeft((await readAll(db, clock.now())).bank)
   memory.isStopped = true
-  await engageBrake(db, { reason: 'the model', now: clock.now() })
+  await freezePayouts(db, { reason: 'the model', now: clock.now() })
   return 'money is stopped'
 }
 
@@ -83,5 +83,5 @@ export const letMoneyGo: Step = async (world) => {
 
 export async function releaseMoney({ db, clock, memory }: World): Promise<void> {
   memory.isStopped = false
-  await db.transaction(async (tx) => await releaseBrake(tx, { by: 'the model', now: clock.now() }))
+  await db.transaction(async (tx) => await releasePayouts(tx, { by: 'the model', now: clock.now() }))
 }

@@ -38,7 +38,7 @@ export const mutations: Mutation[] = [
   },
   {
     name: 'the payout freeze is ignored',
-    edits: [edit('src/ledger/brake.ts', 'if ((await findEngagedBrake(db)) === null) return', 'if (db) return')],
+    edits: [edit('src/ledger/payout-freeze.ts', 'if ((await findPayoutFreeze(db)) === null) return', 'if (db) return')],
   },
   {
     name: 'the payout freeze is not checked again before a refund is sent',

@@ -217,8 +217,8 @@ export const expectations: Record<string, Expected> = {
   'POST /dashboard/api/reconciliation/run': house('reconciliation.decide'),
 
   'GET /dashboard/api/system': house('system.read'),
-  'POST /dashboard/api/brake': house('brake.release'),
-  'POST /dashboard/api/brake/release': house('brake.release'),
+  'POST /dashboard/api/payout-freeze': house('payouts.release'),
+  'POST /dashboard/api/payout-freeze/release': house('payouts.release'),
   'GET /dashboard/api/audit': house('audit.read'),
   'POST /dashboard/api/person/export': house('personal_data.write'),
   'POST /dashboard/api/person/erasure': house('personal_data.write'),

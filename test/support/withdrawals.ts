@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import { findBreaches } from '../../src/books.ts'
 import { type Db, sql } from '../../src/db/sql.ts'
 import type { Account, Balances } from '../../src/ledger/accounts.ts'
-import { engageBrake, releaseBrake } from '../../src/ledger/brake.ts'
+import { freezePayouts, releasePayouts } from '../../src/ledger/payout-freeze.ts'
 import { post } from '../../src/ledger/post.ts'
 import { findBalances } from '../../src/ledger/store.ts'
 import type { Problem } from './requests.ts'
@@ -151,11 +151,11 @@ export async function countPayouts(db: Db, id: string): Promise<number> {
 }
 
 export async function stopMoney(service: TestService): Promise<void> {
-  await engageBrake(service.db, { reason: 'a test', now: service.clock.now() })
+  await freezePayouts(service.db, { reason: 'a test', now: service.clock.now() })
 }
 
 export async function letMoneyGo(service: TestService): Promise<void> {
-  await service.db.transaction(async (tx) => await releaseBrake(tx, { by: 'a test', now: service.clock.now() }))
+  await service.db.transaction(async (tx) => await releasePayouts(tx, { by: 'a test', now: service.clock.now() }))
 }
 
 /** Asserts that the ledger and every record agree. */

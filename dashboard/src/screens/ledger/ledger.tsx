@@ -108,7 +108,7 @@ function HeldLink() {
 }
 
 /** Whether the ledger balances, and whether payouts are frozen. */
-function Health({ books: { unevenMerchants, verified, brake } }: { books: LedgerView }) {
+function Health({ books: { unevenMerchants, verified, payoutFreeze } }: { books: LedgerView }) {
   const t = useText(words)
   const format = useFormat()
   const may = useMay()
@@ -126,10 +126,10 @@ function Health({ books: { unevenMerchants, verified, brake } }: { books: Ledger
           {verified ? t.verified(format.fromNow(verified.all.at), format.fromNow(verified.recent.at)) : t.notVerified}
         </Text>
       </Alert>
-      {brake && (
+      {payoutFreeze && (
         <Alert color="red" title={t.stopped}>
           <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
-            {t.stoppedSince(format.dateTime(brake.engagedAt))} {brake.reason}
+            {t.stoppedSince(format.dateTime(payoutFreeze.engagedAt))} {payoutFreeze.reason}
           </Text>
           {toSystem}
         </Alert>

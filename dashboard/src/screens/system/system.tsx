@@ -36,7 +36,7 @@ type SystemView = {
   /** PSPs that have records but are not configured. */
   unconfigured?: string[]
   books: { all: { at: string; tookMs: number }; recent: { at: string } } | null
-  brake: { reason: string; engagedAt: string } | null
+  payoutFreeze: { reason: string; engagedAt: string } | null
 }
 
 /** The health of the service, and the payout freeze. */
@@ -51,7 +51,7 @@ export default function System() {
   const { data } = system
   return (
     <Page title={t.title}>
-      {data ? <Brake brake={data.brake} /> : <Skeleton height={96} />}
+      {data ? <PayoutFreeze payoutFreeze={data.payoutFreeze} /> : <Skeleton height={96} />}
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg" style={{ alignItems: 'start' }}>
         <Section title={t.queues}>{data ? <Queues system={data} /> : <Skeleton height={140} />}</Section>
         <Section title={t.acquirers}>{data ? <Acquirers system={data} /> : <Skeleton height={140} />}</Section>
@@ -62,7 +62,7 @@ export default function System() {
   )
 }
 
-function Brake({ brake }: { brake: SystemView['brake'] }) {
+function PayoutFreeze({ payoutFreeze }: { payoutFreeze: SystemView['payoutFreeze'] }) {
   const t = useText(words)
   const format = useFormat()
   const may = useMay()
@@ -70,7 +70,7 @@ function Brake({ brake }: { brake: SystemView['brake'] }) {
   const [isAsked, setAsked] = useState(false)
   const [reason, setReason] = useState('')
   const act = useMutation({
-    mutationFn: async () => await ask('POST', brake ? '/brake/release' : '/brake', { reason }),
+    mutationFn: async () => await ask('POST', payoutFreeze ? '/payout-freeze/release' : '/payout-freeze', { reason }),
     onSuccess: async () => {
       setAsked(false)
       setReason('')
@@ -78,34 +78,40 @@ function Brake({ brake }: { brake: SystemView['brake'] }) {
     },
   })
   return (
-    <Alert color={brake ? 'red' : 'teal'} title={brake ? t.brakeOn : t.brakeOff} role="status">
+    <Alert
+      color={payoutFreeze ? 'red' : 'teal'}
+      title={payoutFreeze ? t.payoutsFrozen : t.payoutsEnabled}
+      role="status"
+    >
       <Group justify="space-between" align="flex-end">
         <div style={{ flex: 1, minWidth: 220 }}>
-          <Text size="sm">{brake ? t.brakeSince(format.dateTime(brake.engagedAt)) : t.brakeOffLead}</Text>
-          {brake && (
+          <Text size="sm">
+            {payoutFreeze ? t.payoutsFrozenSince(format.dateTime(payoutFreeze.engagedAt)) : t.payoutsEnabledLead}
+          </Text>
+          {payoutFreeze && (
             <Text size="sm" fw={600} style={{ overflowWrap: 'anywhere' }}>
-              {brake.reason}
+              {payoutFreeze.reason}
             </Text>
           )}
         </div>
-        {may('brake.release') && (
-          <Button variant={brake ? 'filled' : 'default'} onClick={() => setAsked(true)}>
-            {brake ? t.release : t.engage}
+        {may('payouts.release') && (
+          <Button variant={payoutFreeze ? 'filled' : 'default'} onClick={() => setAsked(true)}>
+            {payoutFreeze ? t.release : t.engage}
           </Button>
         )}
       </Group>
       <Confirm
-        title={brake ? t.release : t.engage}
+        title={payoutFreeze ? t.release : t.engage}
         isOpen={isAsked}
         onClose={() => setAsked(false)}
-        confirm={brake ? t.release : t.engage}
-        isDangerous={brake === null}
+        confirm={payoutFreeze ? t.release : t.engage}
+        isDangerous={payoutFreeze === null}
         isPending={act.isPending}
         isReady={reason.trim().length >= 3}
         error={act.error}
         onConfirm={() => act.mutate()}
       >
-        <Text size="sm">{brake ? t.releaseLead : t.engageLead}</Text>
+        <Text size="sm">{payoutFreeze ? t.releaseLead : t.engageLead}</Text>
         <Textarea label={t.reason} required value={reason} onChange={(event) => setReason(event.currentTarget.value)} />
       </Confirm>
     </Alert>
@@ -227,7 +233,7 @@ function Acquirers({ system: { acquirers, unconfigured = [] } }: { system: Syste
   )
 }
 
-function Books({ system: { books, brake } }: { system: SystemView }) {
+function Books({ system: { books, payoutFreeze } }: { system: SystemView }) {
   const t = useText(words)
   const format = useFormat()
   if (!books) return <Text size="sm">{t.notVerified}</Text>
@@ -235,7 +241,9 @@ function Books({ system: { books, brake } }: { system: SystemView }) {
   const recently = format.fromNow(recent.at)
   return (
     <Text size="sm">
-      {brake ? t.brokenBooks(recently) : t.verified(format.fromNow(all.at), format.duration(all.tookMs), recently)}
+      {payoutFreeze
+        ? t.brokenBooks(recently)
+        : t.verified(format.fromNow(all.at), format.duration(all.tookMs), recently)}
     </Text>
   )
 }

@@ -3,10 +3,11 @@ import { texts } from '../../text.ts'
 export const words = texts({
   en: {
     title: 'System',
-    brakeOff: 'Payouts are enabled',
-    brakeOffLead: 'Withdrawals and refunds are sent as soon as they are requested.',
-    brakeOn: 'Payouts are frozen',
-    brakeSince: (time: string) => `Withdrawals and refunds have been waiting since ${time}. Payments still come in.`,
+    payoutsEnabled: 'Payouts are enabled',
+    payoutsEnabledLead: 'Withdrawals and refunds are sent as soon as they are requested.',
+    payoutsFrozen: 'Payouts are frozen',
+    payoutsFrozenSince: (time: string) =>
+      `Withdrawals and refunds have been waiting since ${time}. Payments still come in.`,
     engage: 'Freeze payouts',
     engageLead:
       'Withdrawals and refunds stop until someone lifts the freeze. What was already sent to the PSP continues. Payments still come in.',
@@ -43,10 +44,11 @@ export const words = texts({
   },
   pt: {
     title: 'Sistema',
-    brakeOff: 'As saídas estão liberadas',
-    brakeOffLead: 'Saques e devoluções são enviados assim que são pedidos.',
-    brakeOn: 'As saídas estão bloqueadas',
-    brakeSince: (time: string) => `Saques e devoluções aguardam desde ${time}. Os pagamentos continuam entrando.`,
+    payoutsEnabled: 'As saídas estão liberadas',
+    payoutsEnabledLead: 'Saques e devoluções são enviados assim que são pedidos.',
+    payoutsFrozen: 'As saídas estão bloqueadas',
+    payoutsFrozenSince: (time: string) =>
+      `Saques e devoluções aguardam desde ${time}. Os pagamentos continuam entrando.`,
     engage: 'Bloquear saídas',
     engageLead:
       'Saques e devoluções param até alguém desbloquear as saídas. O que já foi enviado ao PSP continua. Os pagamentos continuam entrando.',
