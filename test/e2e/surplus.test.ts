@@ -113,7 +113,7 @@ describe('a duplicate payment', () => {
     await stopMoney(service)
     const asked = network.asked(...put)
     const { second } = await payTwice()
-    await askUntil(async () => (await findSuspenseOf(service, second))?.error_message?.includes('stopped') ?? false)
+    await askUntil(async () => (await findSuspenseOf(service, second))?.error_message?.includes('frozen') ?? false)
     expect(network.asked(...put)).toBe(asked)
     expect(await returnsOf(bank, second)).toEqual([])
     await letMoneyGo(service)

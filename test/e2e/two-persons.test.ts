@@ -173,7 +173,7 @@ describe('a limit', () => {
     expect(await cli.runJson(['proposal', 'list'])).toMatchObject([{ id: waiting?.id, kind: 'withdrawal.limits' }])
     await cli.expectFailure(
       ['--as', admin.email, 'proposal', 'approve', waiting?.id ?? ''],
-      /nobody approves what they asked for/,
+      /nobody can approve their own request/,
     )
     await cli.read(['proposal', 'reject', waiting?.id ?? ''])
     expect(await proposals(finance)).toEqual([])

@@ -166,6 +166,7 @@ describe('a missing answer', () => {
     })
     const id = await withdraw(service)
     await untilWithdrawal(service, id, 'PROCESSING')
+    await eventually(async () => (await bank.countPayouts(id)).asked === 1)
     for (let hour = 0; hour < 12; hour++) {
       service.clock.advance(60 * 60_000)
       await runToEnd(service, 'withdrawals.check')
