@@ -179,11 +179,12 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
       const deps = { db: gateway.db, clock, wakeDeliveries: () => {} }
       return await approveProposal(deps, settlementProposal, { id, by })
     }
+    const last = (id: string) =>
+      exchanges.findLast(({ operation, recordId }) => operation === 'sendPayout' && recordId === id)
     const lost = async () => {
       setMood(psp, 'lost', moneyOut.inter)
       const id = await withdraw()
-      await untilAsked(moneyOut.inter)
-      psp.asked = []
+      await eventually(() => last(id) !== undefined)
       setMood(psp, 'refuses', moneyOut.inter)
       await look()
       return id
@@ -194,7 +195,9 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
     await expect(propose(unsent, null)).rejects.toThrow(/still queries the acquirer/)
     clock.advance(2 * 60 * 60_000)
     await expect(propose(unsent, null)).rejects.toThrow(/still queries the acquirer/)
-    await look()
+    const now = clock.now()
+    const areAsked = () => [sent, unsent].every((id) => (last(id)?.at ?? 0) > now)
+    for (let looks = 0; !areAsked() && looks < 20; looks++) await look()
     await insertExchanges(gateway.db, exchanges)
     const before = newEndToEndId({ ispb: '00416968', at: new Date(clock.now().getTime() - 24 * 60 * 60_000) })
     for (const other of ['E1', before]) await expect(propose(sent, other)).rejects.toThrow(/endToEndId must be/)

@@ -4,6 +4,7 @@ import { approveWithdrawal } from '../../src/withdrawals/approve.ts'
 import { cancelWithdrawal } from '../../src/withdrawals/cancel.ts'
 import { confirmWithdrawal } from '../../src/withdrawals/confirm.ts'
 import { rejectWithdrawal } from '../../src/withdrawals/reject.ts'
+import { withdrawalAmountMin } from '../../src/withdrawals/schema.ts'
 import { ask, askOther } from './ask.ts'
 import { attempt, describe } from './attempt.ts'
 import { approvalAbove, findAvailable } from './expect.ts'
@@ -76,7 +77,7 @@ export const withdraw: Step = async (world, mode) => {
   const available = await findAvailable(world.db, merchantId)
   const all = available - feeBy(memory.rules, merchantId, 'withdrawal', available, world.clock.now())
   // The whole balance: a later dispute then becomes a debt.
-  const isAll = all > 0 && random.percent(12)
+  const isAll = all >= withdrawalAmountMin && random.percent(12)
   const amount = isAll
     ? Math.min(all, withdrawalMax)
     : (random.pick(random.percent(30) ? oddPayouts : payoutAmounts) ?? 10)
