@@ -4,7 +4,7 @@ import type { ProposalKind } from './proposals/decide.ts'
 import { limitsProposal } from './withdrawals/change-limits.ts'
 import { settlementProposal } from './withdrawals/settle-by-hand.ts'
 
-/** All operations that need two persons, except withdrawals, which are held in their own row. */
+/** All operations that need two persons, except withdrawals, whose own row records the review. */
 export const proposalKinds: readonly ProposalKind[] = [
   limitsProposal,
   attributionProposal,

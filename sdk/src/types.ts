@@ -484,9 +484,9 @@ export interface TransactionCreated {
 
 /** The page where a customer pays a transaction. */
 export interface PaymentLink {
-  /** Send the customer here; whoever has the address may see the page. */
+  /** Send the customer here; whoever has the address can see the page. */
   url: string
-  /** When the code on it expires; the page goes on telling what became of the payment. Null while there is no code. */
+  /** When its code expires; the page continues to show the state of the payment. Null while there is no code. */
   expiresAt: string | null
 }
 
@@ -569,10 +569,10 @@ export interface SandboxPayer {
 export interface SandboxPayment {
   /** The copy-and-paste code; 1 to 4096 characters. */
   uri: string
-  /** Cents, to pay another amount than the code asks for; 1 to 999999999999. */
+  /** Cents, to pay another amount than the code has; 1 to 999999999999. */
   amount?: number
   payer?: SandboxPayer
-  /** What goes wrong with it; honest: nothing, whatever the character of the bank. */
+  /** The fault to inject; honest: none, whatever the fault profile of the bank. */
   behaviour?: 'honest' | 'without_txid' | 'slow' | 'late' | 'twice' | 'other_amount' | 'other_payer' | 'returned' | 'contested' | 'callback_never' | 'callback_twice' | 'callback_late' | 'callback_forged'
 }
 
@@ -585,7 +585,7 @@ export interface SandboxPaid {
 export interface SandboxInfraction {
   /** The endToEnd of a paid transaction; 1 to 64 characters. */
   endToEnd: string
-  /** Cents; all that is left by default; 1 to 999999999999. */
+  /** Cents; the whole remaining amount by default; 1 to 999999999999. */
   amount?: number
   /** Fraud by default. */
   reason?: 'fraud' | 'operational_failure'
@@ -600,20 +600,20 @@ export interface SandboxContested {
 export interface SandboxReturn {
   /** The endToEnd of a paid transaction; 1 to 64 characters. */
   endToEnd: string
-  /** Cents; all that is left by default; 1 to 999999999999. */
+  /** Cents; the whole remaining amount by default; 1 to 999999999999. */
   amount?: number
 }
 
 /** A withdrawal that is sent back. */
 export interface SandboxWithdrawalReturn {
-  /** Cents; all that is left by default; 1 to 999999999999. */
+  /** Cents; the whole remaining amount by default; 1 to 999999999999. */
   amount?: number
 }
 
 /** The named fault profiles of the simulated bank. */
 export type SandboxPersonalityName = 'honest' | 'forgetful' | 'late' | 'careless' | 'forged' | 'quarrelsome' | 'hostile'
 
-/** The faults of the simulated bank, with their probabilities. How probable each is, from 0 to 1. */
+/** The faults of the simulated bank, with their probabilities. The probability of each, from 0 to 1. */
 export interface SandboxTraits {
   /** 0 to 1. */
   without_txid?: number
@@ -650,18 +650,18 @@ export interface SandboxTraits {
 /** The fault profile of the simulated bank. */
 export interface SandboxPersonality {
   name: SandboxPersonalityName
-  /** The same seed does the same to the same payments; 0 to 9007199254740991. */
+  /** The same seed has the same effect on the same payments; 0 to 9007199254740991. */
   seed: number
-  /** How probable each is, from 0 to 1. */
+  /** The probability of each, from 0 to 1. */
   traits: SandboxTraits
 }
 
 /** A new fault profile for the simulated bank. */
 export interface SandboxPersonalityInput {
   name: SandboxPersonalityName
-  /** The same seed does the same to the same payments; 0 to 9007199254740991. */
+  /** The same seed has the same effect on the same payments; 0 to 9007199254740991. */
   seed?: number
-  /** How probable each is, from 0 to 1. */
+  /** The probability of each, from 0 to 1. */
   traits?: SandboxTraits
 }
 

@@ -5,10 +5,11 @@ import { type Action, recordedDb } from './record.ts'
 type About = Omit<Action, 'actor' | 'now'>
 
 /**
- * The database for what a request does: a person's is then in the audit log, in its own commit. A shop's, which comes with a token, is not:
- * its records tell of it.
+ * A database handle for a request's operation. If a user made the request, the operation's commit also writes the
+ * audit entry. Requests with a merchant's token get none: their records already show what they did.
  *
- * @param about what is recorded; or made of what the operation's transaction gave, null where it did nothing, as for a replay
+ * @param about the audit entry, or a function that derives it from the result of the operation's transaction: null
+ *   (no entry) where the operation did nothing, as for a replay
  */
 export function actingDb<Done>(
   { db, clock }: { db: Db; clock: Clock },
@@ -28,7 +29,7 @@ export const theOperator = 'operator'
 
 type Person = { email: string }
 
-/** A person as the audit log names them. */
+/** A user's name in the audit log. */
 export function toActor({ email }: Person): string {
   return `user:${email}`
 }

@@ -2,18 +2,21 @@ import { type TObject, type TProperties, type TSchema, Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { assert } from '../lib/assert.ts'
 
-/** Ids, names of clients and acquirers, references of a PSP: none of ours is longer. */
+/** Ids, names of clients and acquirers, references of a PSP: none that we accept is longer. */
 const Name = Type.String({ maxLength: 128 })
-/** What an operator wrote to say why. */
+/** A reason that an operator wrote. */
 const Text = Type.String({ maxLength: 500 })
 const Cents = Type.Integer({ minimum: 0 })
 const Count = Type.Integer({ minimum: 0 })
 const orNull = (schema: TSchema) => Type.Union([schema, Type.Null()])
 const Moment = Type.String({ maxLength: 30 })
-/** At most as many as there are scopes, roles or states of anything. */
+/** At least as many as there are scopes, roles or states. */
 const Names = Type.Array(Name, { maxItems: 50 })
 
-/** All fields are optional: the command line and the dashboard know different ones. `by` is the person behind `--as`. */
+/**
+ * All fields are optional, because the command line and the dashboard record different ones. `by` is the person
+ * behind `--as`.
+ */
 function details(fields: TProperties): TObject {
   const optional = Object.entries(fields).map(([name, schema]) => [name, Type.Optional(schema)])
   return Type.Object({ ...Object.fromEntries(optional), by: Type.Optional(Name) }, { additionalProperties: false })
@@ -28,7 +31,7 @@ const entry = details(entryFields)
 const person = details({ person: Name, transactions: Count, withdrawals: Count, unattributedPayments: Count })
 const feeParts = { fixed: Cents, basisPoints: Count, minimum: Cents, maximum: orNull(Cents) }
 
-/** What takes two persons: who proposes it says what, who decides on it says that again, and whose proposal it was. */
+/** For actions that need two persons: the decision's entry repeats the proposal and names its proposer. */
 const decided = { proposalId: Name, proposedBy: Type.String({ maxLength: 300 }) }
 const limits = {
   perWithdrawal: orNull(Cents),
@@ -43,8 +46,8 @@ const settlement = { endToEndId: orNull(Name), reason: Text }
 const attribution = { transactionId: Name, amount: Cents }
 
 /**
- * Every action of the audit log and the details that it may have. A request body never gets into the log as it came: what is not named
- * here is refused. No secret, and nothing personal of a customer: entries are kept for ever.
+ * Every action of the audit log and its allowed details. A request body is never logged as it came: a detail that is
+ * not named here is refused. No secrets and no personal data of customers, because entries are kept forever.
  */
 const detailsOf = {
   'payouts.freeze': reason,
@@ -130,9 +133,9 @@ export type ProposedAction = {
 }[ActionName]
 
 /**
- * The details as JSON, which is how they are kept.
+ * Encodes the details as JSON for storage.
  *
- * @throws {BrokenInvariant} where they are not as the table has them: nothing is done that cannot be recorded
+ * @throws {BrokenInvariant} if they do not match the table above: an action that cannot be recorded must not happen
  */
 export function toDetailsJson(action: ActionName, details: Record<string, unknown>): string {
   const json = JSON.stringify(details)
@@ -140,7 +143,7 @@ export function toDetailsJson(action: ActionName, details: Record<string, unknow
   const [first] = errors
   assert(
     !first,
-    `the audit details of ${action} are not as src/audit/actions.ts has them: ${first?.instancePath} ${first?.message}`,
+    `the audit details of ${action} do not match src/audit/actions.ts: ${first?.instancePath} ${first?.message}`,
   )
   return json
 }

@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(async () => await database.drop())
 
-/** An operation that knows nothing of the log: it writes a setting in each of its commits. */
+/** An operation that does not know the log: it writes a setting in each of its commits. */
 async function operate(db: Db, name: string, { commits = 1, fails = false } = {}): Promise<string> {
   for (let count = 0; count < commits; count += 1) {
     await db.transaction(async (tx) => {
@@ -26,7 +26,7 @@ async function operate(db: Db, name: string, { commits = 1, fails = false } = {}
 
 const actionsOf = async (recordId: string) => await listActions(database.db, { recordIds: [recordId], limit: 10 })
 
-it('records who did what in the commit that did it, once, and gives the operation its result', async () => {
+it('records the actor and the action once, in the commit of the operation, and returns the result of the operation', async () => {
   const [recordId, merchantId] = [randomUUID(), randomUUID()]
   const action = {
     actor: 'cli:maria',
@@ -42,20 +42,20 @@ it('records who did what in the commit that did it, once, and gives the operatio
   ])
 })
 
-it('records nothing of what was refused', async () => {
+it('records nothing when the operation is refused', async () => {
   const recordId = randomUUID()
   const db = recordedDb(database.db, { actor: 'cli:maria', action: 'transaction.create', recordId, now })
   await expect(operate(db, 'refused', { fails: true })).rejects.toThrow('refused')
   expect(await actionsOf(recordId)).toEqual([])
 })
 
-it('does nothing that cannot be recorded', async () => {
+it('refuses an operation that cannot be recorded', async () => {
   const unrecordable = { actor: 'cli:maria', action: 'transaction.create' as const, recordId: 'not an id', now }
   await expect(operate(recordedDb(database.db, unrecordable), 'unrecorded')).rejects.toThrow()
   expect(await database.db.query(sql`select from settings where name = 'unrecorded 0'`)).toEqual([])
 })
 
-it('lists the last ones in order, and only those asked for', async () => {
+it('lists the latest entries in order, and filters by record', async () => {
   const [recordId, other] = [randomUUID(), randomUUID()]
   await database.db.transaction(async (tx) => {
     for (const action of ['orphan.match', 'orphan.undo', 'orphan.return'] as const)
@@ -86,7 +86,7 @@ describe('the chain', () => {
     await chained.drop()
   })
 
-  /** What a superuser changes in the database, who knows how the log is kept. It is undone after it was verified. */
+  /** Changes made by a superuser who knows how the log is stored. They are undone after the verification. */
   async function tamper(...statements: string[]): Promise<string[]> {
     const found: string[] = []
     const undone = superuser.transaction(async (tx) => {
@@ -100,7 +100,7 @@ describe('the chain', () => {
     return found
   }
 
-  it('says nothing of a log that is as it was written, whose entries came in any order', async () => {
+  it('reports nothing for an unchanged log, in whichever order its entries were committed', async () => {
     await Promise.all(
       Array.from({ length: 40 }, async (_, number) =>
         chained.db.transaction(async (tx) => {
@@ -130,12 +130,12 @@ describe('the chain', () => {
       /^3 was changed, or the one before it was/,
     ],
     [
-      'an entry that was taken out',
+      'an entry that was deleted',
       ['delete from audit_chain where position = 2', `delete from audit_log where actor = 'cli:bruno'`],
       /^2 is not there any more/,
     ],
     [
-      'an entry that was slipped in',
+      'an entry that was inserted',
       [`insert into audit_log (at, actor, action) values (now(), 'cli:ana', 'seed')`],
       /1 entries of the log are not in the chain/,
     ],
@@ -143,7 +143,7 @@ describe('the chain', () => {
     expect((await tamper(...statements)).join('\n')).toMatch(expected)
   })
 
-  it('finds a log that was rewritten to its end, and one that was cut, by what was signed', async () => {
+  it('finds by the signed heads a log that was rewritten to its end, and one that was truncated', async () => {
     const { head } = await verifyAudit(chained.db)
     const sha256 = 'ab'.repeat(32)
     const rewritten = await verifyAudit(chained.db, [{ position: 4, sha256, signedIn: 'the statement of one day' }])
@@ -165,7 +165,7 @@ describe('the chain', () => {
   )
 })
 
-it('records only the details that an action may have, and none that is longer than its field', async () => {
+it('accepts only the allowed details of an action, none longer than its field', async () => {
   const record = async (details: Record<string, unknown>) =>
     await database.db.transaction(
       async (tx) =>

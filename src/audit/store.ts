@@ -10,7 +10,7 @@ export type ActionRow = {
   details: Record<string, unknown> | null
 }
 
-/** A new entry: its details are JSON already. */
+/** A new entry, with its details encoded as JSON. */
 export type NewAction = Omit<ActionRow, 'id' | 'details'> & { details: string | null }
 
 export async function insertAction(tx: Tx, row: NewAction): Promise<void> {
@@ -19,7 +19,7 @@ export async function insertAction(tx: Tx, row: NewAction): Promise<void> {
     values (${row.at}, ${row.actor}, ${row.action}, ${row.merchant_id}, ${row.record_id}, ${row.details})`)
 }
 
-/** The last ones, in the order in which they were recorded; all of them or those about some records. */
+/** The latest entries in the order of recording, all or those about some records. */
 export async function listActions(
   db: Db,
   { recordIds, limit }: { recordIds: string[] | null; limit: number },
@@ -31,7 +31,7 @@ export async function listActions(
   return rows.reverse()
 }
 
-/** Page by page, the last first: those before an id, all of them or those about one merchant. */
+/** A page of entries before an id, newest first: all, or those about one merchant. */
 export async function listActionsBefore(
   db: Db,
   { merchantId, before, limit }: { merchantId: string | null; before: number | null; limit: number },
@@ -44,7 +44,7 @@ export async function listActionsBefore(
     order by id desc limit ${limit}`)
 }
 
-/** An entry with its place in the chain. All of the entry is null where only its place is left. */
+/** An entry with its position in the chain. All fields of the entry are null if it was deleted. */
 export type ChainedAction = {
   position: number
   hash: Buffer
@@ -54,7 +54,7 @@ export type ChainedAction = {
   action: string | null
   merchant_id: string | null
   record_id: string | null
-  /** As it was written, to the letter. */
+  /** Exactly as it was written. */
   details: string | null
 }
 
@@ -74,14 +74,14 @@ export async function countUnchained(db: Db | Tx): Promise<number> {
   return row?.count ?? 0
 }
 
-/** The newest entry that is committed. */
+/** The newest committed entry. */
 export async function findAuditHead(db: Db | Tx): Promise<{ position: number; sha256: string } | null> {
   const [row] = await db.query<{ position: number; sha256: string }>(sql`
     select position, encode(hash, 'hex') as sha256 from audit_chain order by position desc limit 1`)
   return row ?? null
 }
 
-/** Some actions since then, the last first: all that a few people should know of, so few. */
+/** Entries of some actions since a time, newest first. Only for rare actions: there is no limit. */
 export async function listActionsSince(
   db: Db,
   { actions, since, limit }: { actions: string[]; since: Date; limit: number },

@@ -13,7 +13,7 @@ export type AuditAnchor = AuditHead & { signedIn: string }
 
 export type AuditVerification = { entries: number; head: AuditHead | null; breaches: AuditBreach[] }
 
-/** Rows that are read at once: some 300 bytes each. */
+/** Rows that are read in one query: about 300 bytes each. */
 const pageRows = 5_000
 /** More breaches than anybody reads. After these the verification stops. */
 const breachesMax = 100
@@ -63,7 +63,7 @@ function checkEntry(row: ChainedAction, formerPosition: number, former: Buffer):
   return [{ entry, detail: `was changed, or the one before it was (id ${id}, ${at?.toISOString()})` }]
 }
 
-/** As migration 0029 has it in SQL. */
+/** The same computation as in SQL in the migration of the audit log. */
 function hashEntry(former: Buffer, row: ChainedAction): Buffer {
   const fields = [row.id, row.at?.getTime(), row.actor, row.action, row.merchant_id, row.record_id, row.details]
   const hash = createHash('sha256').update(former)

@@ -32,7 +32,10 @@ export async function readForm(request: FastifyRequest): Promise<URLSearchParams
   return parseForm(Buffer.concat(chunks).toString('utf8'))
 }
 
-/** @throws {OAuthError} 400 where a percent sign begins no byte, or the bytes are no UTF-8: a decoder would put something else there */
+/**
+ * @throws {OAuthError} 400 if a percent sign begins no byte, or the bytes are not UTF-8: a decoder would substitute
+ *   other characters
+ */
 export function parseForm(text: string): URLSearchParams {
   try {
     decodeForm(text)
@@ -114,5 +117,5 @@ function decodeForm(text: string): string {
 }
 
 function safeName(name: string): string {
-  return /^\w{1,64}$/.test(name) ? name : 'one that is not known here'
+  return /^\w{1,64}$/.test(name) ? name : 'an unknown one'
 }

@@ -13,7 +13,7 @@ const names = ['one', 'two', 'three']
 
 let database: TestDatabase
 let merchantIds: string[]
-/** Which clients each statement asked for. */
+/** The clients that each statement queried. */
 let asked: string[][]
 let isBroken: boolean
 let directory: ClientDirectory
@@ -51,28 +51,28 @@ afterEach(() => {
 const namesOf = async (clientIds: string[]) =>
   await Promise.all(clientIds.map(async (clientId) => (await directory.find(clientId))?.name))
 
-it('asks once for one client, and gives at once what is known', async () => {
+it('reads a client once, and returns a cached client immediately', async () => {
   expect(await namesOf(['one', 'one', 'one'])).toEqual(['one', 'one', 'one'])
   expect(directory.find('one')).toMatchObject({ name: 'one', has_secret: true })
   expect(asked).toEqual([['one']])
 })
 
-it('knows that there is no such client', async () => {
+it('caches that a client does not exist', async () => {
   expect(await directory.find('nobody')).toBeNull()
   expect(directory.find('nobody')).toBeNull()
   expect(asked).toEqual([['nobody']])
 })
 
-it('reads together who is asked for again and again, and forgets the others', async () => {
+it('reads frequently used clients together, and forgets the others', async () => {
   await namesOf(names)
   await namesOf(['one', 'two'])
   vi.advanceTimersByTime(ageMs)
   expect(await namesOf(names)).toEqual(names)
-  // Three was asked for once, and is read alone as one that is not known.
+  // Client three was used once, and is read alone like an unknown one.
   expect(asked.slice(3)).toEqual([['one', 'two'], ['three']])
 })
 
-it('knows within half a second that a client was revoked, whichever clients it was read with', async () => {
+it('notices within half a second that a client was revoked, whichever clients it was read with', async () => {
   await namesOf(names)
   await namesOf(names)
   await database.db.transaction(async (tx) => await expireClientSecrets(tx, merchantIds[1] ?? '', new Date(0)))
@@ -82,7 +82,7 @@ it('knows within half a second that a client was revoked, whichever clients it w
   expect(directory.find('three')).toMatchObject({ name: 'three', has_secret: true })
 })
 
-it('returns no stale client while there is no database, and asks again', async () => {
+it('returns no stale client without a database, and reads again', async () => {
   await namesOf(names)
   await namesOf(names)
   vi.advanceTimersByTime(ageMs)
@@ -93,7 +93,7 @@ it('returns no stale client while there is no database, and asks again', async (
   expect(await namesOf(names)).toEqual(names)
 })
 
-it('lets nobody bear the name that the database refuses', async () => {
+it('reads an id that the database rejects alone, so that no other client is affected', async () => {
   await namesOf(names)
   await namesOf(names)
   vi.advanceTimersByTime(ageMs)

@@ -11,7 +11,7 @@ import { parseScopes, type Scope } from './scopes.ts'
 import { type ClientRow, findClient, notBeforeOf } from './store.ts'
 import { issueToken } from './token.ts'
 
-/** When the provider has too many requests: it seldom says for how long. */
+/** For an overloaded provider, which seldom says how long to wait. */
 const retryAfterSeconds = 10
 
 export type TokenDeps = {
@@ -26,7 +26,7 @@ export type TokenDeps = {
   tokenLifetimeSeconds: number
 }
 
-/** The token endpoint's answer, member by member as the service interface has it. */
+/** The token endpoint's response, with the fields of the service interface. */
 export type TokenGrant = {
   access_token: string
   /** Unix seconds of expiry. */
@@ -105,7 +105,7 @@ function narrow(held: Scope[], asked: string | null): Scope[] {
   throw new OAuthError(
     400,
     'invalid_scope',
-    `A scope that was asked for is unknown or not granted to the client, which has: ${held.join(' ')}.`,
+    `A requested scope is unknown or not granted to the client, which has: ${held.join(' ')}.`,
   )
 }
 
@@ -185,7 +185,7 @@ function invalidClient(credentials: Credentials): OAuthError {
   const headers: Record<string, string> = credentials.isBasic
     ? { 'www-authenticate': 'Basic realm="guiche", charset="UTF-8"' }
     : {}
-  return new OAuthError(401, 'invalid_client', 'The client or its secret is not known here.', headers)
+  return new OAuthError(401, 'invalid_client', 'The client id or its secret is wrong.', headers)
 }
 
 function toCount(value: unknown): number {

@@ -105,7 +105,7 @@ async function actFor(deps: Deps, request: FastifyRequest, user: SignedIn): Prom
   const merchant = typeof named === 'string' ? await deps.findMerchant(named) : null
   if (merchant) return merchant
   throw new AppError('not_found', {
-    detail: 'Name the client that you act for in the header X-Guiche-Merchant: there is none of that name.',
+    detail: 'The header X-Guiche-Merchant must name the client that you act for: there is no client of that name.',
   })
 }
 
@@ -131,7 +131,7 @@ function after<Value, Next>(
 function toCaller(claims: TokenClaims, client: KnownClient | null, scope: string): Caller {
   if (!client) {
     throw new AppError('client_not_registered', {
-      detail: 'The token is good, but its client is not registered at this gateway. Have the operator register it.',
+      detail: 'The token is valid, but its client is not registered at this gateway. Ask the operator to register it.',
       about: { clientId: claims.clientId },
     })
   }
@@ -140,7 +140,7 @@ function toCaller(claims: TokenClaims, client: KnownClient | null, scope: string
   const has = (scopes: string[]) => scopes.includes(scope)
   if (!has(client.scopes) || (claims.scopes && !has(claims.scopes))) {
     throw new AppError('insufficient_scope', {
-      detail: `The token lacks the scope ${scope}. Ask for a token with it, or have the operator grant it to the client.`,
+      detail: `The token lacks the scope ${scope}. Request a token with it, or ask the operator to grant it to the client.`,
       headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${scope}"` },
       about: { clientId: client.client_id },
     })
@@ -163,7 +163,7 @@ function describeHeader(header: string): string {
   if (scheme !== 'bearer') return 'The Authorization header must begin with "Bearer ", then the access token.'
   return /^\S+\s*$/.test(header)
     ? 'There is no access token after "Bearer" in the Authorization header.'
-    : 'What is after "Bearer" in the Authorization header is no access token: it holds characters that no token has.'
+    : 'The text after "Bearer" in the Authorization header is not an access token: it contains characters that no token has.'
 }
 
 function verify(deps: Deps, token: string): TokenClaims | Promise<TokenClaims> {

@@ -10,7 +10,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** Counts its readings; each waits until it is told how to end when `isHeld`. */
+/** Counts its reads. With `isHeld`, each waits until the test ends it. */
 function source() {
   const held: { resolve(value: number): void; reject(error: Error): void }[] = []
   let readings = 0
@@ -24,7 +24,7 @@ function source() {
   return { kept, state, held, readings: () => readings }
 }
 
-it('reads once for ten minutes, and once for all who ask at the same time', async () => {
+it('reads once in ten minutes, and once for concurrent callers', async () => {
   const { kept } = source()
   expect(await Promise.all([kept.get(), kept.get(), kept.get()])).toEqual([1, 1, 1])
   vi.advanceTimersByTime(10 * minuteMs - 1)
@@ -45,7 +45,7 @@ it('reads again on request, though not within five seconds of the last time', as
   expect(readings()).toBe(2)
 })
 
-it('goes on with what is known for a day when it cannot be read, and tries once in five seconds', async () => {
+it('uses the cached value for a day when reading fails, and tries once in five seconds', async () => {
   const { kept, state, readings } = source()
   await kept.get()
   state.isDown = true
@@ -61,7 +61,7 @@ it('goes on with what is known for a day when it cannot be read, and tries once 
   expect(await kept.get()).toBe(readings())
 })
 
-it('says what went wrong while nothing is known, and tries at each request', async () => {
+it('throws the error while nothing is cached, and tries at each request', async () => {
   const { kept, state, readings } = source()
   state.isDown = true
   await expect(kept.get()).rejects.toThrow('down')
@@ -71,7 +71,7 @@ it('says what went wrong while nothing is known, and tries at each request', asy
   expect(await kept.get()).toBe(3)
 })
 
-it('lets one asker wait for a reading that hangs, and the others go on', async () => {
+it('lets one caller wait for a read that hangs, and the others continue', async () => {
   const { kept, state, held } = source()
   await kept.get()
   state.isHeld = true

@@ -1,6 +1,6 @@
 /** A provider's published data changes a few times a year. */
 const freshMs = 10 * 60_000
-/** Nothing that a caller sends can make us ask more often than this. Counted from the end of a reading. */
+/** No caller can make us query more often than this. Counted from the end of a read. */
 const pauseMs = 5_000
 /** As long as any token lives: after that, tokens signed with an old key have expired anyway. */
 const staleMaxMs = 24 * 60 * 60_000

@@ -12,7 +12,9 @@ export const algorithm = 'ES256'
 const signsForMs = 90 * 24 * 60 * 60 * 1000
 /** How long a retired key still verifies: longer than any token lives (TOKEN_LIFETIME_SECONDS is at most a day). */
 const overlapMs = 2 * 24 * 60 * 60 * 1000
-/** How old this process's copy of the key table may be. A token with a key that is not in it makes it read again at once. */
+/**
+ * Maximum age of this process's copy of the key table. A token with a key that is not in it causes an immediate read.
+ */
 const copyAgeMaxMs = 60_000
 /** Tokens with made-up key ids must not cause a query each. */
 const reloadPauseMs = 500
@@ -63,7 +65,7 @@ export function createKeyRing(deps: { db: Db; clock: Clock; key: SecretKey }): K
       await store.retireSigningKeys(tx, new Date(now.getTime() + overlapMs))
       await store.insertSigningKey(tx, await makeKey(deps.key, now))
     })
-    // A reading that began before the commit lacks the new key.
+    // A read that began before the commit lacks the new key.
     await loading?.catch(() => {})
     await load()
   }

@@ -12,7 +12,7 @@ import type { Clock } from '../lib/clock.ts'
 import { keep } from './keep.ts'
 import { readClaims, type TokenClaims, type TokenVerifier } from './token.ts'
 
-/** The provider did not answer, or not with what OpenID Connect says. */
+/** The provider did not answer, or its answer violates OpenID Connect. */
 export class ProviderUnavailable extends Error {
   constructor(message: string, options?: { cause?: unknown }) {
     super(message, options)
@@ -20,7 +20,7 @@ export class ProviderUnavailable extends Error {
   }
 }
 
-/** What the provider said to a request for a token, as it is: a grant, or an OAuth error. */
+/** The provider's response to a token request, unchanged: a grant, or an OAuth error. */
 export type ProviderAnswer = { status: number; body: Record<string, unknown> }
 
 export type Provider = {
@@ -31,20 +31,35 @@ export type Provider = {
 type Metadata = { tokenEndpoint: string; jwksUri: string; issuer: string }
 
 const timeoutMs = 5_000
-/** Ten times what the keys of a large provider take. */
+/** Ten times the size of a large provider's keys. */
 const answerBytesMax = 256 * 1024
-/** What our clock and the provider's may differ by, for tokens that begin to be good at the very moment they are made. */
+/**
+ * Tolerated difference between our clock and the provider's, for tokens that become valid at the moment of their
+ * creation.
+ */
 const clockToleranceSeconds = 10
-/** With which a provider says what is wrong with a request. Any other status but 200 is of the provider itself. */
+/**
+ * The statuses with which a provider refuses a request. Any other status than these and 200 means that the provider
+ * failed.
+ */
 const refusals = new Set([400, 401, 403, 429])
-/** A token that claims to be valid for longer is valid for this long, as our own are: a leaked one must end. */
+/**
+ * A token that claims a longer lifetime is accepted for this long only, the maximum of our own tokens, so that a
+ * leaked token expires.
+ */
 export const lifetimeSecondsMax = 24 * 60 * 60
 /** Asymmetric only: a provider's client secret must never verify a token. */
 const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA']
-/** RFC 9068's, and what those write who do not follow it. A provider's key signs other things too, such as notices of a logout. */
+/**
+ * The type of RFC 9068, and the ones of providers that do not follow it. A provider's key also signs other things,
+ * such as logout notices.
+ */
 const types = new Set(['at+jwt', 'application/at+jwt', 'jwt'])
 
-/** An external OpenID Connect provider, such as Keycloak: it knows the credentials, we pass them on and reshape its answer. */
+/**
+ * An external OpenID Connect provider, such as Keycloak. It knows the credentials; we pass them on and convert its
+ * answer.
+ */
 export function createProvider(deps: { issuer: string; audience: string | null; clock: Clock }): Provider {
   const dispatcher = new Agent({ maxResponseSize: answerBytesMax })
   const metadata = keep(async () => await readMetadata(dispatcher, deps.issuer))
@@ -61,7 +76,7 @@ export function createProvider(deps: { issuer: string; audience: string | null; 
       ...(deps.audience !== null && { audience: deps.audience }),
     }
     const { payload, protectedHeader } = await jwtVerify(token, key, options)
-    // Keycloak says in the claim `typ` what RFC 9068 says in the header: ID tokens are signed with the same key.
+    // Keycloak writes in the claim `typ` what RFC 9068 writes in the header. It signs ID tokens with the same key.
     const isBearer = payload.typ === undefined || payload.typ === 'Bearer'
     if (!isBearer || !types.has((protectedHeader.typ ?? 'jwt').toLowerCase())) {
       throw new joseErrors.JWTClaimValidationFailed('the token is no access token', payload, 'typ')
@@ -69,7 +84,8 @@ export function createProvider(deps: { issuer: string; audience: string | null; 
     const claims = readClaims(payload)
     return {
       ...claims,
-      // A client may also sign people in. A person's token names our scopes, or it opens nothing here.
+      // A client may also be used to sign people in. A person's token must name our scopes; otherwise it opens
+      // nothing here.
       scopes: claims.scopes ?? (isOfClient(payload, claims.clientId) ? null : []),
       expiresAt: Math.min(claims.expiresAt, claims.issuedAt + lifetimeSecondsMax),
     }
@@ -90,7 +106,7 @@ export function createProvider(deps: { issuer: string; audience: string | null; 
       throw new ProviderUnavailable(`The provider answered ${answer.status} to a request for a token`)
     },
     async verifyToken(token) {
-      // What is no token at all is not worth asking the provider anything.
+      // Something that is not a token is refused without asking the provider.
       decodeProtectedHeader(token)
       try {
         return await check(token, await keys.get())
@@ -102,7 +118,7 @@ export function createProvider(deps: { issuer: string; audience: string | null; 
   }
 }
 
-/** The client itself is the subject (RFC 9068 §2.2), or the user that Keycloak keeps for it. */
+/** The subject is the client itself (RFC 9068 §2.2), or the user that Keycloak creates for it. */
 function isOfClient({ sub, preferred_username: username }: JWTPayload, clientId: string): boolean {
   return sub === undefined || sub === clientId || username === `service-account-${clientId.toLowerCase()}`
 }
@@ -120,7 +136,10 @@ async function readMetadata(dispatcher: Agent, issuer: string): Promise<Metadata
   return { tokenEndpoint, jwksUri, issuer: named }
 }
 
-/** Another host it may be, but clients' secrets do not leave in the clear when the issuer is spoken to in private. */
+/**
+ * The endpoint may be on another host. But if the issuer uses https, it must too: clients' secrets are not sent in
+ * the clear.
+ */
 function readEndpoint(url: unknown, issuer: string): string | null {
   if (typeof url !== 'string' || !URL.canParse(url)) return null
   const { protocol } = new URL(url)
@@ -137,7 +156,7 @@ async function readKeys(dispatcher: Agent, url: string): Promise<JWTVerifyGetKey
   throw new ProviderUnavailable(`The provider answered ${status} when it was asked for its keys`)
 }
 
-/** Redirects are not followed: a request for a token carries a secret, which is for the address that was configured. */
+/** Redirects are not followed: a token request carries a secret, which is only for the configured address. */
 async function fetchJson(
   dispatcher: Agent,
   url: string,
@@ -146,7 +165,7 @@ async function fetchJson(
   try {
     const answer = await request(url, {
       dispatcher,
-      // Over everything, connecting and reading the body included.
+      // Covers everything, including the connection and the reading of the body.
       signal: AbortSignal.timeout(timeoutMs),
       ...(post && {
         method: 'POST',
@@ -155,7 +174,7 @@ async function fetchJson(
       }),
     })
     const body: unknown = await answer.body.json()
-    if (typeof body !== 'object' || body === null) throw new Error('The answer is no JSON object')
+    if (typeof body !== 'object' || body === null) throw new Error('The answer is not a JSON object')
     return { status: answer.statusCode, body: { ...body } }
   } catch (error) {
     throw new ProviderUnavailable('The authentication provider could not be reached', { cause: error })

@@ -23,7 +23,7 @@ export async function registerAuthRoutes(app: Server, deps: Deps): Promise<void>
     },
   )
 
-  // A context of its own: this endpoint alone speaks forms and OAuth's errors (RFC 6749).
+  // Its own Fastify context: only this endpoint uses forms and OAuth's errors (RFC 6749).
   await app.register(async (scoped) => {
     scoped.removeAllContentTypeParsers()
     scoped.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) =>
@@ -57,13 +57,14 @@ export async function registerAuthRoutes(app: Server, deps: Deps): Promise<void>
             502: OAuthErrorView,
           },
         },
-        // The form is read here, where a repeated field can still be seen.
+        // The form is parsed here, where a repeated field can still be detected.
         validatorCompiler: () => () => true,
         handler: async (request, reply) => {
           const host = toHost(request.ip)
           enforceRateLimit(deps.limits.perAddress, host, reply)
           const credentials = readCredentials(request, await readBody(request))
-          // Of one address at one client, and failures only: whoever has the secret is refused because of nobody else's guesses.
+          // Counts the failures of one address at one client. Wrong guesses of others never refuse somebody who has
+          // the secret.
           const { clientId } = credentials
           const limits = [{ limiter: deps.limits.perClient, key: `${clientId} ${host}` }]
           const grant = async () => await grantToken(deps, credentials)
@@ -86,14 +87,14 @@ function isInvalidClient(error: unknown): boolean {
   return error instanceof OAuthError && error.code === 'invalid_client'
 }
 
-/** Stands for a body of another media type. */
+/** Marks a body of another media type. */
 const unreadable = Symbol('unreadable')
 
 async function readBody(request: FastifyRequest): Promise<URLSearchParams> {
   if (request.body === unreadable) {
     throw wrongMediaType()
   }
-  // Fastify reads no body of a GET.
+  // Fastify does not read the body of a GET.
   return request.method === 'GET'
     ? await readForm(request)
     : parseForm(typeof request.body === 'string' ? request.body : '')
@@ -116,7 +117,7 @@ function toOAuthError(error: unknown): OAuthError {
   if (known.code === 'rate_limited') return new OAuthError(429, 'rate_limited', known.message, known.details.headers)
   if (known.code === 'body_too_large') return new OAuthError(413, 'invalid_request', 'The form may have 8 KiB at most.')
   if (known.code === 'unsupported_media_type') return wrongMediaType()
-  // The client's fault, such as a body that is shorter than it was said to be, or that broke off.
+  // The client's error, such as a body that is shorter than announced or that broke off.
   if (errors[known.code].status < 500 || (error as NodeJS.ErrnoException)?.code === 'ECONNRESET')
     return new OAuthError(400, 'invalid_request', 'The request cannot be read.')
   return new OAuthError(

@@ -54,7 +54,7 @@ export const OAuthErrorView = Type.Object(
     }),
     error_description: Type.String(),
   },
-  { examples: [{ error: 'invalid_client', error_description: 'The client or its secret is not known here.' }] },
+  { examples: [{ error: 'invalid_client', error_description: 'The client id or its secret is wrong.' }] },
 )
 
 export const JwksView = Type.Object({ keys: Type.Array(Type.Record(Type.String(), Type.Unknown())) })

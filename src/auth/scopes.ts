@@ -1,4 +1,4 @@
-/** What a token may be allowed to do. Every business route names one. */
+/** The permissions of a token. Every route of the merchants' API requires one. */
 export const scopes = [
   'transaction.read',
   'transaction.write',
@@ -12,7 +12,7 @@ export const scopes = [
 
 export type Scope = (typeof scopes)[number]
 
-/** As the API's page shows them. */
+/** As shown in the API reference. */
 export const scopeDescriptions: Record<Scope, string> = {
   'transaction.read': 'Read transactions',
   'transaction.write': 'Create transactions',
@@ -24,7 +24,7 @@ export const scopeDescriptions: Record<Scope, string> = {
   'webhook.write': 'Send webhooks again',
 }
 
-/** Reads scopes separated by spaces (OAuth) or commas (the service interface). Null when one of them is none of ours. */
+/** Parses scopes separated by spaces (OAuth) or commas (the service interface). Null if one of them is unknown. */
 export function parseScopes(text: string): Scope[] | null {
   const named = text.split(/[\s,]+/).filter((name) => name !== '')
   const known = named.filter(isScope)

@@ -10,7 +10,7 @@ export type ClientRow = {
   created_at: Date
 }
 
-/** A client and whether it has a secret that is alive: one that was revoked has none, and is let in by nobody's token. */
+/** A client, and whether it has a valid secret. A revoked client has none, and all its tokens are refused. */
 export type KnownClient = ClientRow & { has_secret: boolean }
 
 export async function insertClient(tx: Tx, client: Omit<ClientRow, 'not_before'>): Promise<void> {
@@ -45,7 +45,7 @@ function hasSecret(now: Date): Sql {
     where client_secrets.merchant_id = clients.merchant_id and (expires_at is null or expires_at > ${now}))`
 }
 
-/** Locks the client, so that two rotations at once come one after the other. */
+/** Locks the client, so that concurrent rotations run one after the other. */
 export async function lockClient(tx: Tx, clientId: string): Promise<ClientRow | null> {
   const rows = await tx.query<ClientRow>(sql`
     select merchant_id, client_id, name, scopes, not_before, created_at from clients
@@ -75,7 +75,10 @@ export async function insertClientSecret(
     values (${secret.merchantId}, ${secret.id}, ${secret.hash}, ${secret.createdAt}, ${secret.madeBy})`)
 }
 
-/** Who made the secrets that a request at this moment may have come through: a token outlives its secret by a day at most. */
+/**
+ * Who created the secrets through which a request at this time may have come: a token outlives its secret by at most
+ * a day.
+ */
 export async function listSecretMakers(tx: Db | Tx, merchantId: string, at: Date): Promise<string[]> {
   const rows = await tx.query<{ made_by: string }>(sql`
     select distinct made_by from client_secrets
@@ -84,13 +87,13 @@ export async function listSecretMakers(tx: Db | Tx, merchantId: string, at: Date
   return rows.map((row) => row.made_by)
 }
 
-/** Ends all of a client's secrets at the given moment, or leaves those that end earlier as they are. */
+/** Ends all of a client's secrets at the given time, unless they end earlier. */
 export async function expireClientSecrets(tx: Tx, merchantId: string, at: Date): Promise<void> {
   await tx.query(sql`
     update client_secrets set expires_at = least(expires_at, ${at}) where merchant_id = ${merchantId}`)
 }
 
-/** Keeps the newest secret alone, so that with the one about to be added two are alive. */
+/** Ends all secrets but the newest, so that with the next one two are valid. */
 export async function expireAllButNewestSecret(tx: Tx, merchantId: string, at: Date): Promise<void> {
   await tx.query(sql`
     update client_secrets set expires_at = least(expires_at, ${at})
@@ -98,7 +101,7 @@ export async function expireAllButNewestSecret(tx: Tx, merchantId: string, at: D
       and id <> (select id from client_secrets where merchant_id = ${merchantId} order by created_at desc, id limit 1)`)
 }
 
-/** When each secret that is alive was made and ends, the newest first. */
+/** When each valid secret was created and ends, newest first. */
 export async function listSecretsAlive(db: Db, merchantId: string, now: Date): Promise<SecretAlive[]> {
   return await db.query<SecretAlive>(sql`
     select created_at as "createdAt", expires_at as "expiresAt" from client_secrets
@@ -106,7 +109,7 @@ export async function listSecretsAlive(db: Db, merchantId: string, now: Date): P
     order by expires_at desc nulls first, created_at desc`)
 }
 
-/** Without an end until the next one is made. */
+/** `expiresAt` is null until the next secret is created. */
 export type SecretAlive = { createdAt: Date; expiresAt: Date | null }
 
 export async function findSecretHashes(db: Db, merchantId: string, now: Date): Promise<Buffer[]> {
@@ -132,7 +135,10 @@ export type SigningKeyRow = {
   created_at: Date
 }
 
-/** The key that signs comes first: it is the one that does not retire, whatever the clocks of those who made the others. */
+/**
+ * The key that signs comes first: it is the one that does not retire, whatever the clocks of the processes that
+ * created the others.
+ */
 export async function listSigningKeys(db: Db | Tx, now: Date): Promise<SigningKeyRow[]> {
   return await db.query<SigningKeyRow>(sql`
     select kid, public_jwk, sealed_private_jwk, created_at from signing_keys
@@ -140,7 +146,7 @@ export async function listSigningKeys(db: Db | Tx, now: Date): Promise<SigningKe
     order by retires_at desc nulls first, created_at desc, kid`)
 }
 
-/** Makes others wait until this transaction ends: one process makes the first key, or the next. */
+/** Blocks others until this transaction ends: one process creates the first key, or the next. */
 export async function lockSigningKeys(tx: Tx): Promise<void> {
   await tx.query(sql`lock table signing_keys in exclusive mode`)
 }
@@ -160,7 +166,7 @@ export async function findSetting(db: Db | Tx, name: string): Promise<string | n
   return rows[0]?.value ?? null
 }
 
-/** Writes a setting that is not there yet; one that is stays as it is. */
+/** Writes a setting if it does not exist yet; an existing one is unchanged. */
 export async function insertSetting(db: Db | Tx, name: string, value: string): Promise<void> {
   await db.query(sql`insert into settings (name, value) values (${name}, ${value}) on conflict do nothing`)
 }
@@ -170,7 +176,7 @@ export async function saveSetting(db: Db | Tx, name: string, value: string): Pro
     insert into settings (name, value) values (${name}, ${value}) on conflict (name) do update set value = excluded.value`)
 }
 
-/** Locks a setting, so that processes that want to change it come one after the other. */
+/** Locks a setting, so that processes change it one after the other. */
 export async function lockSetting(tx: Tx, name: string): Promise<string | null> {
   const rows = await tx.query<{ value: string }>(sql`select value from settings where name = ${name} for update`)
   return rows[0]?.value ?? null
@@ -180,7 +186,7 @@ export async function deleteSetting(tx: Tx, name: string): Promise<void> {
   await tx.query(sql`delete from settings where name = ${name}`)
 }
 
-/** Every column with a sealed value, and the purpose that it is sealed for. */
+/** Every column with encrypted values, and the purpose for which they are encrypted. */
 export const sealedColumns = [
   { table: 'webhook_secrets', column: 'sealed', purpose: 'webhook-secret' },
   { table: 'signing_keys', column: 'sealed_private_jwk', purpose: 'signing-key' },
@@ -190,7 +196,7 @@ export const sealedColumns = [
 
 type SealedColumn = (typeof sealedColumns)[number]
 
-/** Locks and lists all sealed values of a column, with the place of each row while it is locked. */
+/** Locks and lists all encrypted values of a column, each with the location of its row. */
 export async function lockSealed(
   tx: Tx,
   { table, column }: SealedColumn,
@@ -208,7 +214,7 @@ export async function updateSealed(
   await tx.query(sql`update ${raw(table)} set ${raw(column)} = ${sealed} where ctid = ${place}::tid`)
 }
 
-/** True for the one process that first marks a thing as done. */
+/** True only for the one process that first marks something as done. */
 export async function claimSetting(tx: Tx, name: string): Promise<boolean> {
   const rows = await tx.query(
     sql`insert into settings (name, value) values (${name}, 'yes') on conflict do nothing returning name`,

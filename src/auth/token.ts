@@ -5,28 +5,31 @@ import { newUuid } from '../lib/secrets.ts'
 import { algorithm, type KeyRing } from './keys.ts'
 import { isScope, type Scope } from './scopes.ts'
 
-/** What an access token says, once its signature has been checked. */
+/** The content of an access token whose signature was verified. */
 export type TokenClaims = {
   clientId: string
-  /** Null where the token names no scope at all: then it has those of its client. */
+  /** Null if the token names no scopes: then it has those of its client. */
   scopes: Scope[] | null
   issuedAt: number
   expiresAt: number
 }
 
 /**
- * Checks a token's signature, form and expiry, or throws an error of jose's. The guard checks expiry and revocation at each use. What is
- * known is given at once.
+ * Checks a token's signature, form and expiry, or throws an error of jose. The guard checks expiry and revocation at
+ * each use. The result is immediate for a cached token.
  */
 export type TokenVerifier = (token: string) => TokenClaims | Promise<TokenClaims>
 
 const audience = 'guiche'
 const type = 'at+jwt'
-/** No token of ours comes near it, and a longer one is not looked at. */
+/** Our tokens are much shorter. A longer one is refused unread. */
 const tokenLengthMax = 8192
-/** As many verified tokens as are remembered, about 1 kB each. */
+/** Maximum number of cached verified tokens, about 1 kB each. */
 const rememberedMax = 10_000
-/** Then its key is looked up again: one that was withdrawn must not live on here for as long as a token says. */
+/**
+ * After this time the key is looked up again: a token signed with a withdrawn key must not stay valid until it
+ * expires.
+ */
 const rememberedMs = 10 * 60_000
 
 export async function issueToken(
@@ -47,7 +50,7 @@ export async function issueToken(
   return { token, expiresAt }
 }
 
-/** Verifies tokens of our own. The issuer's address is not compared: instances of one service may have several. */
+/** Verifies our own tokens. The issuer is not compared: instances of one service may have several addresses. */
 export function createTokenVerifier(deps: { keys: KeyRing; clock: Clock }): TokenVerifier {
   return async (token) => {
     const { kid } = decodeProtectedHeader(token)
@@ -64,11 +67,11 @@ export function createTokenVerifier(deps: { keys: KeyRing; clock: Clock }): Toke
   }
 }
 
-/** The claims of a token whose signature has been checked. */
+/** The claims of a token whose signature was verified. */
 export function readClaims(payload: JWTPayload): TokenClaims {
-  // Keycloak writes the client as azp, RFC 9068 as client_id. A subject alone may be a person.
+  // Keycloak writes the client as azp, RFC 9068 as client_id. The subject alone may be a person.
   const clientId = payload.client_id ?? payload.azp
-  // No client's id has a control character, and PostgreSQL keeps no text with a NUL.
+  // No client id has a control character, and PostgreSQL cannot store a text with a NUL.
   const isId = typeof clientId === 'string' && !/\p{Cc}/u.test(clientId)
   if (!isId || payload.iat === undefined || payload.exp === undefined) {
     throw new joseErrors.JWTClaimValidationFailed('the token lacks a claim', payload)
@@ -80,7 +83,7 @@ export function readClaims(payload: JWTPayload): TokenClaims {
   return { clientId, scopes, issuedAt: payload.iat, expiresAt: payload.exp }
 }
 
-/** Verifying a signature costs some 100 µs, remembering that it was verified half of one. */
+/** Verifying a signature takes about 100 µs; a cache lookup takes half of one. */
 export function rememberVerified(verify: TokenVerifier): TokenVerifier {
   const remembered = new Map<string, { claims: TokenClaims; verifiedAt: number }>()
   return (token) => {

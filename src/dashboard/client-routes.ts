@@ -20,14 +20,17 @@ type Deps = {
   db: Db
   clock: Clock
   key: SecretKey
-  /** An external provider makes the tokens, and knows the secrets. */
+  /** True if an external provider issues the tokens and knows the secrets. */
   hasProvider: boolean
 }
 
 const Params = Type.Object({ clientId: Type.String({ maxLength: 128 }) })
 const Scopes = Type.Array(Type.Enum([...scopes]), { minItems: 1, uniqueItems: true })
 
-/** The shops' credentials: a client is one merchant. What is secret is shown once, in the answer that makes it. */
+/**
+ * The merchants' credentials: each client belongs to one merchant. A secret is shown once, in the response that
+ * creates it.
+ */
 export function registerClientRoutes(app: Server, deps: Deps): void {
   const { db, clock } = deps
   app.get(
@@ -60,10 +63,10 @@ export function registerClientRoutes(app: Server, deps: Deps): void {
     },
     async (request, reply) => {
       const user = userOf(request)
-      if (user.merchant) throw new AppError('permission_missing', { detail: 'Only the operator makes new clients.' })
+      if (user.merchant) throw new AppError('permission_missing', { detail: 'Only the operator creates clients.' })
       const { name, scopes: granted, clientId } = request.body
       if (deps.hasProvider && clientId === undefined) {
-        throw invalid('clientId', 'must be as the external provider knows the client')
+        throw invalid('clientId', 'must be the client id at the external provider')
       }
       if (clientId !== undefined && (await findClient(db, clientId, clock.now()))) {
         throw invalid('clientId', 'is taken by another client')
@@ -181,7 +184,8 @@ export function registerClientRoutes(app: Server, deps: Deps): void {
       const user = userOf(request)
       const client = await find(deps, user, request.params.clientId)
       const { tokensOnly } = request.body
-      // It ends what the whole merchant does, and whoever ends it must be able to begin it again. Tokens alone come back with the next request.
+      // Disabling stops the whole merchant, so whoever does it must also be able to enable it again. Revoked tokens
+      // are replaced at the next request.
       if (!tokensOnly) assertCovers(user, client)
       const acting = actingDb(deps, request, about('client.revoke', client, { tokensOnly }))
       await revokeClient({ ...deps, db: acting }, { clientId: client.client_id, tokensOnly })
@@ -199,12 +203,12 @@ async function find({ db, clock }: Deps, user: SignedIn, clientId: string): Prom
   return client
 }
 
-/** Whoever makes a secret knows it, and with it may do whatever the client may. */
+/** Whoever creates a secret knows it, and can do with it whatever the client may do. */
 function assertCovers(user: SignedIn, client: KnownClient): void {
   const lacking = client.scopes.filter((scope) => !user.permissions.includes(scope))
   if (lacking.length === 0) return
   throw new AppError('permission_missing', {
-    detail: `The client may do what your role may not: ${lacking.join(', ')}. Ask an owner, or the operator.`,
+    detail: `The client has permissions that your role lacks: ${lacking.join(', ')}. Ask an owner, or the operator.`,
   })
 }
 

@@ -14,19 +14,19 @@ import { listClosedDays, listVersions } from './reconciliation-store.ts'
 type Deps = Pick<SettleDeps, 'db' | 'clock' | 'acquirers'>
 
 const perPage = 20
-/** As many differences as are shown of a day; the signed statement has all. */
+/** How many discrepancies of a day are shown; the signed statement has all. */
 const shownMax = 200
 
 const AcquirerName = Type.String({ minLength: 1, maxLength: 64 })
 const Day = Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$' })
 const Params = Type.Object({ acquirer: AcquirerName, day: Day })
 const Version = Type.Object(
-  { version: Type.Optional(Type.Integer({ minimum: 1, maximum: 1e6, description: 'The last by default' })) },
+  { version: Type.Optional(Type.Integer({ minimum: 1, maximum: 1e6, description: 'The latest by default' })) },
   { additionalProperties: false },
 )
 const reading = { access: { permission: 'reconciliation.read' } } as const
 
-/** Days that were compared, added up and signed. */
+/** Closed days: reconciled, totalled and signed. */
 export function registerClosedDayRoutes(app: Server, deps: Deps): void {
   const { db, clock } = deps
   app.get(

@@ -26,13 +26,13 @@ type Deps = {
   db: Db
   clock: Clock
   acquirers: { all: readonly { name: string }[] }
-  /** Cents above which what a merchant is given takes a second person, as an attribution does. */
+  /** In cents. A payment to a merchant above this amount needs a second person, as an attribution does. */
   attributionApprovalAbove: number
 }
 
-/** As the table of the screen shows: older ones are for `guiche ledger entries`. */
+/** The rows of the screen's table; `guiche ledger entries` lists older ones. */
 const shownMax = 20
-/** As at the command line. */
+/** The same limit as on the command line. */
 const centsMax = 1e12
 const reading = { access: { permission: 'ledger.read' } } as const
 const deciding = { access: { permission: 'reconciliation.decide' } } as const
@@ -47,7 +47,7 @@ const Entry = Type.Object(
     description: Type.String({ minLength: 3, maxLength: 255, pattern: '^[^\\p{Cc}]+$' }),
     debit: Type.Optional(Type.Enum(manualAccounts)),
     credit: Type.Optional(Type.Enum(manualAccounts)),
-    /** As the dashboard makes them: its last 32 digits are the id of a proposal's record. */
+    /** As the dashboard generates it: its last 32 digits are the id of a proposal's record. */
     idempotencyKey: Type.String({ pattern: '^dashboard-[0-9a-f]{32}$' }),
   },
   { additionalProperties: false },
@@ -60,12 +60,12 @@ type Accounts = { debit: ManualAccount; credit: ManualAccount }
 export type EntryPreview = { transfers: PostedTransfer[]; needsApproval: boolean }
 export type EntriesView = {
   data: ReturnType<typeof toView>[]
-  /** Where money can be: the configured acquirers, and those that the ledger knows. */
+  /** The acquirers where money can be: the configured ones, and those in the ledger. */
   acquirers: string[]
   approvalAbove: number
 }
 
-/** The operator's own money: what was booked by hand, and booking more of it. The operator's alone. */
+/** Manual entries in the operator's own account: listing and posting them. For the operator only. */
 export function registerEntryRoutes(app: Server, deps: Deps): void {
   app.get(
     '/dashboard/api/entry',
@@ -99,7 +99,7 @@ export function registerEntryRoutes(app: Server, deps: Deps): void {
   app.post('/dashboard/api/entry', writing, async (request) => {
     const { entry, manual, needsApproval } = await plan(deps, userOf(request), request.body)
     if (needsApproval) {
-      // Refused now rather than when the second person approves.
+      // Errors are reported now rather than when the second person approves.
       await previewEntry(deps, entry)
       const { id } = await proposePlanned(deps, { entry, manual }, request.body.idempotencyKey)
       return { state: 'proposed', id }
@@ -122,7 +122,7 @@ export function registerEntryRoutes(app: Server, deps: Deps): void {
 }
 
 /**
- * What a form asks for, checked as far as the accounts do not matter.
+ * Checks what a form requests, except for account balances.
  *
  * @throws {AppError} `validation_failed`, `not_found`, `entry_not_possible`
  */
@@ -132,7 +132,7 @@ async function plan(deps: Deps, user: SignedIn, body: Body): Promise<Planned> {
   if (type === 'write_off' && clientId === undefined)
     errors.push(['clientId', 'required', 'is required: whose debt is it?'])
   if ((type === 'fee_draw' || type === 'psp_fee') && clientId !== undefined)
-    errors.push(['clientId', 'invalid', 'must be left out: the entry is the operator’s own'])
+    errors.push(['clientId', 'invalid', 'must be left out: the entry belongs to the operator’s own account'])
   if (type === 'manual_entry' && debit === undefined) errors.push(['debit', 'required', 'is required'])
   if (type === 'manual_entry' && credit === undefined) errors.push(['credit', 'required', 'is required'])
   const known = await findAcquirers(deps)
@@ -159,7 +159,7 @@ async function plan(deps: Deps, user: SignedIn, body: Body): Promise<Planned> {
       ...(reference !== undefined && !manual && { reference }),
       description,
       by: toActor(user),
-      // The proposal is not there yet: the preview needs its accounts, and a row for them.
+      // The proposal does not exist yet. The preview needs its accounts and a row for them.
       ...(manual && { manual, proposalId: toRecordId(idempotencyKey) }),
     },
   }

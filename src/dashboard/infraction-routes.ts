@@ -18,13 +18,15 @@ type Deps = { db: Db; clock: Clock; acquirers: Acquirers; wakeDeliveries: () => 
 
 const perPage = 20
 const dayMs = 24 * 60 * 60_000
-/** Of the Central Bank's MED: the banks analyse a dispute for seven days, and then have 96 hours to return the money. */
+/**
+ * Under the Central Bank's MED the banks analyse a dispute for seven days and then have 96 hours to return the money.
+ */
 const inAllMs = 11 * dayMs
 
 const TransactionId = Type.String({ format: 'uuid-any' })
 const amount = Type.Integer({ minimum: 1, maximum: amountMax })
 
-/** What goes back to payers: contests (MED), and what a refund would do. */
+/** Disputes (MED), and the preview of a refund. */
 export function registerInfractionRoutes(app: Server, deps: Deps): void {
   app.get(
     '/dashboard/api/infraction',
@@ -49,7 +51,7 @@ export function registerInfractionRoutes(app: Server, deps: Deps): void {
       const slice = { limit: perPage, offset: (page - 1) * perPage }
       const { total, items } = await listContests(deps.db, { merchantId, isOpen, ...slice })
       const now = deps.clock.now().toISOString()
-      // Of payments that no transaction has: the operator's alone to look at.
+      // Payments without a transaction: only the operator sees them.
       const isOperator = merchantSeenBy(userOf(request)) === null && clientId === undefined
       const unattributed =
         isOperator && isOpen && page === 1 ? await listUnattributedDisputes(deps.db, { limit: perPage }) : []
@@ -140,7 +142,7 @@ export function registerInfractionRoutes(app: Server, deps: Deps): void {
   )
 }
 
-/** @throws {AppError} `not_found`, also where it is another merchant's */
+/** @throws {AppError} `not_found`, also if the transaction belongs to another merchant */
 async function findMerchantOf({ db }: Deps, user: SignedIn, transactionId: string): Promise<string> {
   const [owner] = await findOwners(db, [transactionId])
   const seen = merchantSeenBy(user)
@@ -166,15 +168,15 @@ function toView(row: ListedInfraction) {
     clientId: row.client_id,
     clientName: row.client_name,
     amount: row.amount,
-    /** Cents that are set aside for it. */
+    /** Cents that are blocked for the dispute. */
     blocked: row.blocked_amount,
-    /** Cents that went back under it. */
+    /** Cents that were returned under the dispute. */
     returned: row.returned_amount,
-    /** The acquirer's own word, where it says something that we cannot read: a person has to look. */
+    /** The acquirer's own status if Guichê does not know it: a person has to check. */
     unknownStatus: row.acquirer_state === 'unknown' ? (row.acquirer_status ?? '') : null,
     reason: row.reason,
     state: row.state,
-    /** The acquirer reported it; else an operator entered it by hand. */
+    /** True if the acquirer reported it; otherwise an operator entered it manually. */
     isToldByAcquirer: row.source !== 'operator' || row.acquirer_reference !== null,
     openedAt: row.opened_at.toISOString(),
     analysisEndsAt: analysisEndsAt(row).toISOString(),

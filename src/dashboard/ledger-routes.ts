@@ -26,16 +26,19 @@ type Deps = { db: Db; clock: Clock }
 /** One page of a statement. */
 const idsMax = 100
 const centsMax = 999_999_999_999
-/** What examples of a fee are of, in cents. */
+/** The amounts for which a fee is shown as an example, in cents. */
 const examples = [1_000, 10_000, 100_000]
 
 export type AccountsView = Balances
 export type LedgerView = {
-  /** Of the client, or of all together, the house included. */
+  /** Balances of one client, or the sum of all, the operator's own account included. */
   accounts: AccountsView
-  /** Of the operator's own merchant; null where one client is looked at. */
+  /** Balances of the operator's own merchant; null if one client is selected. */
   house: AccountsView | null
-  /** What each acquirer must hold of all together, and what it said last; none where one client is looked at. */
+  /**
+   * Per acquirer: the balance that it must hold for all merchants, and the last one that it reported. Empty if one
+   * client is selected.
+   */
   acquirers: { acquirer: string; held: number; compared: ComparedBalance | null }[]
   /** Merchants whose balances do not add up to zero. */
   unevenMerchants: number
@@ -43,7 +46,10 @@ export type LedgerView = {
   payoutFreeze: { reason: string; engagedAt: string } | null
 }
 
-/** The books as the operator sees them, and what clients are charged. A merchant's own balance and statement are in the shops' API. */
+/**
+ * The ledger as the operator sees it, and the clients' fees. A merchant reads its own balance and statement through
+ * the merchants' API.
+ */
 export function registerBooksRoutes(app: Server, deps: Deps): void {
   const { db } = deps
   app.get(
@@ -62,7 +68,7 @@ export function registerBooksRoutes(app: Server, deps: Deps): void {
     async (request): Promise<LedgerView> => {
       const merchantId = await findSeen(deps, userOf(request), request.query.clientId)
       const at = toDate(request.query.at)
-      if (at && merchantId === null) throw invalid('at', 'goes with a client: name it')
+      if (at && merchantId === null) throw invalid('at', 'needs a clientId')
       const [accounts, house, acquirers, unevenMerchants, verified, payoutFreeze] = await Promise.all([
         merchantId === null
           ? sumBalances(db, { merchantId })
@@ -104,7 +110,7 @@ export function registerBooksRoutes(app: Server, deps: Deps): void {
     },
     async (request) => {
       const merchantId = await findSeen(deps, userOf(request), request.query.clientId)
-      if (merchantId === null) throw invalid('clientId', 'must name the client whose statement it is')
+      if (merchantId === null) throw invalid('clientId', 'is required: a statement belongs to one client')
       return { data: await findTransactionsOf(db, merchantId, request.query.id) }
     },
   )
@@ -172,7 +178,7 @@ function registerFeeRoutes(app: Server, deps: Deps): void {
       assert(merchantId, 'a client that is named has a merchant')
       const { fixed, basisPoints, minimum, maximum, returnsPaymentFee = false } = parts
       if (returnsPaymentFee && operation !== 'refund')
-        throw invalid('returnsPaymentFee', 'is a part of the rule for refunds')
+        throw invalid('returnsPaymentFee', 'applies to the fee of refunds only')
       if (maximum !== null && maximum < minimum) throw invalid('maximum', 'must not be below the minimum')
       const now = clock.now()
       const rule = { fixed, basis_points: basisPoints, minimum, maximum, returns_payment_fee: returnsPaymentFee }

@@ -1,9 +1,12 @@
 import { type Db, sql } from '../db/sql.ts'
 
-/** What an entry of a statement was booked for, as the dashboard can show it: a refund and a contest are shown with their transaction. */
+/**
+ * The record behind an entry of a statement, as the dashboard links it: refunds and disputes are shown on their
+ * transaction's page.
+ */
 export type EntryRecord = { id: string; transactionId: string }
 
-/** Of these refunds and contests of a merchant the transactions. */
+/** The transactions of these refunds and disputes of a merchant. */
 export async function findTransactionsOf(db: Db, merchantId: string, ids: string[]): Promise<EntryRecord[]> {
   return await db.query<EntryRecord>(sql`
     select id, transaction_id as "transactionId" from refunds where merchant_id = ${merchantId} and id = any(${ids}::uuid[])
@@ -11,7 +14,7 @@ export async function findTransactionsOf(db: Db, merchantId: string, ids: string
     select id, transaction_id from infractions where merchant_id = ${merchantId} and id = any(${ids}::uuid[])`)
 }
 
-/** What all merchants' balances add up to that do not add up to zero: the trial balance holds where there is none. */
+/** How many merchants have balances that do not add up to zero. The trial balance holds if there are none. */
 export async function countUneven(db: Db): Promise<number> {
   const rows = await db.query<{ count: number }>(sql`
     select count(*) as count from (

@@ -23,7 +23,7 @@ import { listProposals, type ProposalView } from './proposal-routes.ts'
 type Deps = {
   db: Db
   clock: Clock
-  /** Cents above which an attribution takes a second person. */
+  /** In cents. An attribution above this amount needs a second person. */
   attributionApprovalAbove: number
   wakeDeliveries: () => void
 }
@@ -34,7 +34,7 @@ const TransactionId = Type.String({ format: 'uuid-any' })
 const reading = { access: { permission: 'reconciliation.read' } } as const
 const deciding = { access: { permission: 'reconciliation.decide' } } as const
 
-/** Money that arrived and is not known for what: looked at, matched to an order, sent back. The operator's alone. */
+/** Payments in suspense: list them, attribute them to a transaction, send them back. For the operator only. */
 export function registerOrphanRoutes(app: Server, deps: Deps): void {
   registerReading(app, deps)
   registerDecisions(app, deps)
@@ -126,7 +126,7 @@ function registerDecisions(app: Server, deps: Deps): void {
   })
 }
 
-/** The database for what somebody does about a payment in suspense. */
+/** The database handle that records what a user does about a payment in suspense. */
 async function recordedDb(
   deps: Deps,
   request: FastifyRequest,
@@ -145,7 +145,7 @@ async function find({ db }: Deps, id: string): Promise<SuspenseRow> {
   return row
 }
 
-/** One payment, and the charges that it may be for, the likeliest first. */
+/** One payment and the charges that it may belong to, the likeliest first. */
 async function look(deps: Deps, id: string, user: SignedIn): Promise<OrphanView> {
   const row = await find(deps, id)
   const ofMerchant = row.merchant_id === houseMerchantId ? null : row.merchant_id
@@ -172,7 +172,7 @@ export type MatchPreview = {
     customerName: string | null
     createdAt: string
   }
-  /** Cents that are booked as the merchant's, and the fee that is taken of them. */
+  /** Cents that the merchant is credited with, and the fee that is deducted from them. */
   amount: number
   fee: number
 }
@@ -225,7 +225,7 @@ export type OrphanView = ReturnType<typeof toView> & {
   disputes: ReturnType<typeof toDisputeView>[]
   /** An attribution that waits for another person. */
   proposal: ProposalView | null
-  /** Cents above which one does. */
+  /** In cents. An attribution above this amount needs a second person. */
   approvalAbove: number
 }
 
@@ -244,9 +244,9 @@ function toView(row: SuspenseRow, candidates: Candidate[], names: Map<string, Cl
     endToEnd: row.end_to_end,
     txid: row.txid,
     payer: row.payer && { name: row.payer.name, document: row.payer.document },
-    /** Null: the house's. */
+    /** Null: the operator's own account. */
     client: nameOf(row.merchant_id),
-    /** Of a surplus, what had been paid already. */
+    /** For a duplicate payment: the transaction that was already paid. */
     paidTransactionId: row.transaction_id,
     matched:
       row.matched_transaction_id === null

@@ -3,7 +3,10 @@ import type { ListedRow } from '../orphans/store.ts'
 
 export type ListedPayment = ListedRow & { client_name: string | null; payer_name: string | null }
 
-/** Payments that are or were in suspense, the last paid first. `isOpen`: those that wait for somebody, or for their return. */
+/**
+ * Payments that are or were in suspense, the last paid first. `isOpen`: those that wait for a decision or for their
+ * return.
+ */
 export async function listHeldPayments(
   db: Db,
   { isOpen, limit, offset }: { isOpen: boolean; limit: number; offset: number },

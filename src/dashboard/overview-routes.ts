@@ -8,9 +8,9 @@ import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
 import { createOverview, type Overview } from './overview.ts'
 
-export const ClientFilter = Type.Optional(Type.String({ description: 'Of this client alone', maxLength: 128 }))
+export const ClientFilter = Type.Optional(Type.String({ description: 'Only this client', maxLength: 128 }))
 
-/** The first screen: how today goes. */
+/** The first screen: today's figures. */
 export function registerOverviewRoutes(app: Server, deps: { db: Db; clock: Clock }): void {
   const overview = createOverview(deps)
   app.get(
@@ -34,9 +34,10 @@ export function registerOverviewRoutes(app: Server, deps: { db: Db; clock: Clock
 }
 
 /**
- * Whose records are shown: a merchant's people see their own, whatever they name; the operator's see one client's, or with none named all.
+ * The merchant whose records are shown. A merchant's users see their own, whichever client they name; the operator's
+ * users see the named client's, or all.
  *
- * @throws {AppError} `not_found` where there is no such client
+ * @throws {AppError} `not_found` if there is no such client
  */
 export async function findSeen(
   { db, clock }: { db: Db; clock: Clock },

@@ -3,12 +3,12 @@ import type { Balances } from '../ledger/accounts.ts'
 import { toBalances } from '../ledger/store.ts'
 import type { TransactionStatus } from '../transactions/status.ts'
 
-/** Numbers of one merchant, or of all where none is named. */
+/** One merchant, or all if null. */
 export type Whose = { merchantId: string | null }
 
 export type DayRow = { day: string; status: TransactionStatus; count: number; amount: number }
 
-/** What was asked for on each day, by the status that it has by now; days in Brazil, from `firstDay` (yyyy-mm-dd) on. */
+/** Charges created per day by their current status; days in Brazil, from `firstDay` (yyyy-mm-dd) on. */
 export async function listDays(db: Db, { merchantId }: Whose, firstDay: string): Promise<DayRow[]> {
   const since = sql`where day >= ${firstDay}::date ${ofMerchant(merchantId)}`
   return await db.query<DayRow>(sql`
@@ -22,7 +22,10 @@ export async function listDays(db: Db, { merchantId }: Whose, firstDay: string):
 
 export type HourRow = { hour: Date; asked: number; paid: number; amount: number }
 
-/** What was asked for in each hour since a moment, and what of it is paid. Read from the index of lists, merchant by merchant. */
+/**
+ * Charges created per hour since a time, and how much of them is paid. Read from the index of lists, merchant by
+ * merchant.
+ */
 export async function listHours(db: Db, { merchantId }: Whose, since: Date): Promise<HourRow[]> {
   return await db.query<HourRow>(sql`
     select hour, sum(asked)::bigint as asked, sum(paid)::bigint as paid, sum(amount)::bigint as amount
@@ -37,7 +40,10 @@ export async function listHours(db: Db, { merchantId }: Whose, since: Date): Pro
     group by hour order by hour`)
 }
 
-/** How long the last payments took from the code to the money, in seconds: of each merchant some, of one merchant more. */
+/**
+ * How long the latest payments took from code to money, in seconds. Reads a few per merchant, or more of one
+ * merchant.
+ */
 export async function findPayTimes(
   db: Db,
   { merchantId }: Whose,
@@ -56,7 +62,7 @@ export async function findPayTimes(
   return row ?? { sample: 0, median: null, p90: null }
 }
 
-/** The balances of a merchant, or of all together. */
+/** The balances of a merchant, or the sum of all. */
 export async function sumBalances(db: Db, { merchantId }: Whose): Promise<Balances> {
   const rows = await db.query<{ account: string; balance: number }>(sql`
     select account, sum(balance)::bigint as balance from ledger_accounts where true ${ofMerchant(merchantId)} group by account`)

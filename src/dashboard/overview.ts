@@ -12,20 +12,20 @@ import {
   type Whose,
 } from './overview-store.ts'
 
-/** Amounts in cents. Of what was asked for within the time, not of what was paid within it. */
+/** Amounts in cents, of the charges created in the period (not of those paid in it). */
 export type Figures = {
   asked: number
   askedAmount: number
   paid: number
   paidAmount: number
   failed: number
-  /** Paid of asked, 0 to 1; null where nothing was asked for. */
+  /** The paid share of the charges, 0 to 1; null if none was created. */
   conversion: number | null
 }
 
 export type Overview = {
   today: Figures
-  /** The whole of yesterday. */
+  /** All of yesterday. */
   yesterday: Figures
   days: (Figures & { day: string })[]
   /** Since midnight. */
@@ -36,10 +36,13 @@ export type Overview = {
 
 const hourMs = 3_600_000
 const payTimesMs = 7 * 24 * hourMs
-/** How old the figures may be that many people look at. */
+/** Maximum age of the figures, which many people may be viewing. */
 const ageMaxMs = 5_000
 
-/** The figures of the first screen, for a merchant or for all. Read at most every few seconds, however many look. */
+/**
+ * The figures of the first screen, for a merchant or for all. Read at most every few seconds, however many people
+ * view them.
+ */
 export function createOverview({ db, clock }: { db: Db; clock: Clock }) {
   const known = new Map<string, { at: number; overview: Promise<Overview> }>()
   return async (whose: Whose, days: number): Promise<Overview> => {
@@ -92,7 +95,7 @@ function toFigures(rows: DayRow[]): Figures {
   }
 }
 
-/** Every hour since midnight: one in which nothing happened is told as well. */
+/** Every hour since midnight, also those in which nothing happened. */
 function fillHours(rows: HourRow[], { from, to }: { from: number; to: number }): Overview['hours'] {
   return Array.from({ length: Math.floor((to - from) / hourMs) + 1 }, (_, index) => {
     const at = from + index * hourMs

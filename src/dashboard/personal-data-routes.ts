@@ -15,7 +15,10 @@ type Deps = { db: Db; clock: Clock; key: SecretKey }
 
 const access = { permission: 'personal_data.write' }
 
-/** What is kept of a person, of all merchants: for the operator's admins, as at the command line. The document is in the body, never in an address. */
+/**
+ * A person's data, of all merchants, for the operator's admins, as on the command line. The document is in the body
+ * and never in an address.
+ */
 export function registerPersonalDataRoutes(app: Server, deps: Deps): void {
   app.post(
     '/dashboard/api/person/export',

@@ -16,13 +16,16 @@ import { type ClientName, findClientNames } from './orphan-store.ts'
 
 type Deps = { db: Db; clock: Clock; wakeDeliveries: () => void }
 
-/** Proposals wait for days, not for weeks: more than these are not looked through by anybody. */
+/** Proposals wait for days, not weeks: nobody would read more than these. */
 const shownMax = 100
 const Params = Type.Object({ id: Type.String({ format: 'uuid-any' }) })
-/** Each kind asks for its own permission besides. */
+/** Each kind of proposal also requires its own permission. */
 const access = { permission: 'withdrawal.approve' } as const
 
-/** What every admin should know of, whoever did it: who may move how much money, and who may sign in. */
+/**
+ * Actions that every admin should notice, whoever did them: changes of who may move how much money, and who may sign
+ * in.
+ */
 const noticedActions: ActionName[] = [
   'withdrawal.limits',
   'withdrawal.limits.propose',
@@ -30,11 +33,11 @@ const noticedActions: ActionName[] = [
   'user.reset',
   'user.lock_second_factor',
 ]
-/** A holiday week, and no more than somebody reads. */
+/** Covers a week of holidays, and is still short enough to read. */
 const noticedMs = 7 * 24 * 60 * 60_000
 const noticedMax = 20
 
-/** What takes two persons and waits for the second one, and what the admins are notified of. The operator's alone. */
+/** Actions that need two persons and wait for the second one, and notices for admins. For the operator only. */
 export function registerProposalRoutes(app: Server, deps: Deps): void {
   app.get(
     '/dashboard/api/notice',
@@ -94,7 +97,7 @@ function toNotice(row: ActionRow, clients: Map<string, ClientName>) {
   }
 }
 
-/** Proposals that wait, as one of the operator's people sees them. */
+/** Open proposals, as one of the operator's users sees them. */
 export async function listProposals(
   { db, clock }: Pick<Deps, 'db' | 'clock'>,
   user: SignedIn,

@@ -28,7 +28,7 @@ import {
 } from './reconciliation-store.ts'
 
 const perPage = 20
-/** As long as a run by hand may look back at once: who wants more asks for more. */
+/** The longest period of one manual run. For more, start several. */
 const windowMaxMs = 92 * 24 * 60 * 60_000
 const Params = Type.Object({ id: Type.String({ format: 'uuid-any' }) })
 const Page = Type.Optional(Type.Integer({ minimum: 1, maximum: 1e6 }))
@@ -43,7 +43,10 @@ const statesOf: Record<'open' | 'decided' | 'resolved', DifferenceState[]> = {
   resolved: ['resolved'],
 }
 
-/** Whether acquirers and the books say the same, and what is to be done where they do not. The operator's alone. */
+/**
+ * Reconciliation: whether the acquirers and the ledger agree, and what to do where they do not. For the operator
+ * only.
+ */
 export function registerReconciliationRoutes(app: Server, deps: SettleDeps): void {
   registerReading(app, deps)
   registerDecisions(app, deps)
@@ -114,7 +117,7 @@ function registerDecisions(app: Server, deps: SettleDeps): void {
     async (request) => {
       const row = await find(deps, request.params.id)
       const { proposal } = row
-      // As the command line records it.
+      // The same details as the command line records.
       const details = { class: row.class, reference: row.reference, ...proposal, proposal: proposal.action }
       const about = { action: 'reconcile.confirm' as const, merchantId: row.merchant_id, recordId: row.id, details }
       const by = `user:${userOf(request).email}`
@@ -183,8 +186,8 @@ function registerRuns(app: Server, deps: SettleDeps): void {
       const { acquirer } = request.body
       assertKnown(deps, acquirer)
       const [from, to] = [toDate(request.body.from), toDate(request.body.to)]
-      if (!from || !to || from >= to) throw invalid('to', 'must lie after the beginning')
-      if (to.getTime() - from.getTime() > windowMaxMs) throw invalid('from', 'must lie within three months of the end')
+      if (!from || !to || from >= to) throw invalid('to', 'must be after `from`')
+      if (to.getTime() - from.getTime() > windowMaxMs) throw invalid('from', 'must be within three months of `to`')
       const window = { from, to }
       const about = { action: 'reconcile.run' as const, details: { acquirer, ...window } }
       const id = await askForRun(actingDb(deps, request, about), { acquirer, window })
@@ -200,7 +203,7 @@ function registerRuns(app: Server, deps: SettleDeps): void {
     },
     async (request): Promise<AskedView> => {
       const id = request.params.id.toLowerCase()
-      // The job before the run: one that has ended has written its run.
+      // The job is read before the run: a job that has ended has written its run.
       const isUnderWay = await isJobThere(db, keyOfAsked(id))
       const run = await findRun(db, id)
       const signed = isUnderWay ? null : await findSignedBy(db, id)
@@ -222,7 +225,7 @@ async function find({ db }: SettleDeps, id: string): Promise<ListedDifference> {
   throw new AppError('not_found', { detail: 'There is no difference with this id.' })
 }
 
-/** One transfer that a confirmation would post, by the balances of this moment. */
+/** A transfer that a confirmation would post, given the current balances. */
 export type PlannedEntry = { debit: Account; credit: Account; amount: number }
 
 async function planEntries({ db }: SettleDeps, row: ListedDifference): Promise<PlannedEntry[]> {
@@ -232,7 +235,7 @@ async function planEntries({ db }: SettleDeps, row: ListedDifference): Promise<P
   return transfers.filter(({ amount }) => amount > 0).map(({ debit, credit, amount }) => ({ debit, credit, amount }))
 }
 
-/** What somebody asked for: it waits or runs, or its run has ended. `version`: of the statement that it signed. */
+/** A run that a user requested: it waits, is running, or has ended. `version`: of the statement that it signed. */
 export type AskedView = { id: string; isUnderWay: boolean; run: RunView | null; version: number | null }
 
 export type RunView = ReturnType<typeof toRunView>

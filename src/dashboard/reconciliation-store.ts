@@ -5,7 +5,7 @@ import type { DifferenceRow, DifferenceState, RunKind } from '../reconciliation/
 
 type Slice = { limit: number; offset: number }
 
-/** A difference, and whose and what it is about. */
+/** A discrepancy with its merchant and the record that it is about. */
 export type ListedDifference = DifferenceRow & {
   client_id: string | null
   client_name: string | null
@@ -18,7 +18,7 @@ export type DifferenceFilters = {
   class: DifferenceClass | undefined
 }
 
-/** The last that were found first; those that were decided on by the time of the decision. */
+/** Newest first; decided ones by the time of their decision. */
 export async function listDifferencePage(
   db: Db,
   { states, acquirer, class: name }: DifferenceFilters,
@@ -74,7 +74,7 @@ export type RunRow = {
 
 const runColumns = sql`id, acquirer, kind, starts_at, ends_at, started_at, finished_at, state, error, counts`
 
-/** The last runs, of one kind or of all, the last begun first. */
+/** The latest runs, of one kind or of all, newest first. */
 export async function listRuns(
   db: Db,
   { kind, limit, offset }: { kind: RunKind | undefined } & Slice,
@@ -91,7 +91,7 @@ export async function findRun(db: Db, id: string): Promise<RunRow | null> {
   return rows[0] ?? null
 }
 
-/** Of each acquirer and kind of run the last that began. */
+/** The latest run of each acquirer and kind. */
 export async function listLatestRuns(db: Db, acquirers: string[]): Promise<RunRow[]> {
   return await db.query<RunRow>(sql`
     select latest.* from unnest(${acquirers}::text[]) name, unnest(array['rolling', 'daily', 'manual']) of_kind, lateral (
@@ -100,7 +100,7 @@ export async function listLatestRuns(db: Db, acquirers: string[]): Promise<RunRo
     ) latest`)
 }
 
-/** Closed days by their last statement, the last day first. */
+/** Closed days with their latest statement, newest day first. */
 export async function listClosedDays(
   db: Db,
   { acquirer, limit, offset }: { acquirer: string | undefined } & Slice,
@@ -116,7 +116,7 @@ export async function listClosedDays(
   return { total: items[0]?.total ?? 0, items }
 }
 
-/** All versions of a day, the last first. */
+/** All versions of a day, newest first. */
 export async function listVersions(
   db: Db,
   { acquirer, day }: { acquirer: string; day: string },
@@ -125,7 +125,7 @@ export async function listVersions(
     select version, signed_at, sha256 from closed_days where acquirer = ${acquirer} and day = ${day} order by version desc`)
 }
 
-/** The version of a day that a run has signed; null where it has signed none, as when nothing had changed. */
+/** The version of a day that a run signed; null if it signed none, as when nothing had changed. */
 export async function findSignedBy(db: Db, runId: string): Promise<{ version: number } | null> {
   const rows = await db.query<{ version: number }>(sql`select version from closed_days where run_id = ${runId}`)
   return rows[0] ?? null

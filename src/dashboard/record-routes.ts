@@ -11,7 +11,7 @@ import { fromTxid } from '../pix/ids.ts'
 import { ClientFilter, findSeen } from './overview-routes.ts'
 import { findRecords } from './search-store.ts'
 
-/** Finding a record by whatever one has in hand, and how it came to be as it is. */
+/** Finds a record by any identifier, and explains its history. */
 export function registerRecordRoutes(app: Server, deps: { db: Db; clock: Clock; acquirers: Acquirers }): void {
   const isConfigured = (acquirer: string) => deps.acquirers.get(acquirer) !== undefined
   app.get(

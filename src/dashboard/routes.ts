@@ -21,8 +21,9 @@ export type DashboardDeps = Parameters<typeof registerClientRoutes>[1] &
   Parameters<typeof registerOrphanRoutes>[1]
 
 /**
- * A body of the dashboard has no field that its schema does not name: its routes ship with the page that calls them, so a further field is
- * an attempt to have something else changed or recorded. To be called before the routes are registered.
+ * Request bodies of the dashboard's API may only have the fields of their schema. Its routes ship with the page that
+ * calls them, so an unknown field is an attempt to change or record something else. Call it before the routes are
+ * registered.
  */
 export function refuseUnknownFields(app: Server): void {
   app.addHook('onRoute', (route) => {
@@ -33,8 +34,8 @@ export function refuseUnknownFields(app: Server): void {
 }
 
 /**
- * What the dashboard asks for besides the shops' API, which its sessions may use as well. Not part of that API: it changes with the
- * dashboard, which is served by the same process.
+ * The dashboard's own API, besides the merchants' API, which its sessions may use as well. It changes with the
+ * dashboard, which the same process serves.
  */
 export function registerDashboardRoutes(app: Server, deps: DashboardDeps): void {
   registerOverviewRoutes(app, deps)

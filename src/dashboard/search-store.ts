@@ -9,14 +9,14 @@ export type Hit = {
   createdAt: Date
 }
 
-/** As many as are worth looking at. */
+/** More results than these are not useful. */
 const hitsMax = 20
 
 /**
- * Records by what people have in hand: an id or txid, an end-to-end id, or the shop's own code. Of one merchant, or of all; each merchant's
- * own indexes are asked.
+ * Finds records by an id or txid, an end-to-end id, or the merchant's own code. Searches one merchant or all of them;
+ * each search uses the merchant's own indexes.
  *
- * @param id a UUID, where the text is one
+ * @param id a UUID, if the text is one
  */
 export async function findRecords(
   db: Db,

@@ -5,7 +5,10 @@ import type { FastifyReply } from 'fastify'
 import type { Server } from '../http/server.ts'
 import { AppError } from '../lib/errors.ts'
 
-/** What the page may do: its own scripts, its own server, pictures made of data. Styles are set by script, by the library of components. */
+/**
+ * The page may load its own scripts, call its own server and show inline images. The component library sets styles
+ * from script.
+ */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -18,7 +21,7 @@ const policy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** The dashboard's page: files whose names change with what is in them, and one page that stands at every other address. */
+/** The dashboard's page: files whose names contain a hash of their content, and one page for every other address. */
 export async function registerDashboardPage(app: Server): Promise<void> {
   const folder = findFolder(import.meta.dirname)
   if (folder === null) {
@@ -46,14 +49,14 @@ export async function registerDashboardPage(app: Server): Promise<void> {
     scoped.get('/dashboard/icon.svg', async (_, reply) => await send(reply, 'icon.svg'))
     scoped.get('/dashboard', async (_, reply) => await send(reply, 'index.html'))
     scoped.get('/dashboard/*', async (request, reply) => {
-      // What the API does not know is no screen.
+      // An unknown address of the API is no screen.
       if (request.url.startsWith('/dashboard/api/')) throw new AppError('not_found')
       return await send(reply, 'index.html')
     })
   })
 }
 
-/** Beside the sources, or beside what was compiled of them. */
+/** Beside the sources, or beside the compiled files. */
 function findFolder(from: string): string | null {
   const folder = join(from, 'dashboard/dist')
   if (existsSync(join(folder, 'index.html'))) return folder

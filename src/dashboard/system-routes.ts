@@ -18,13 +18,13 @@ import { listUndelivered, type MerchantDeliveries } from '../webhooks/resend-sto
 type Deps = { db: Db; clock: Clock; acquirers: Acquirers; version: string }
 
 const actionsMax = 100
-/** As long as the screen of one merchant's webhooks looks back. */
+/** The same period as on the screen of a merchant's webhooks. */
 const deliveriesMs = 24 * 60 * 60_000
-/** Those whose webhooks do worst: enough to begin with, and the screen stays short. */
+/** The merchants whose webhooks fail most. Few, to keep the screen short. */
 const merchantsMax = 5
 const Reason = Type.Object({ reason: Type.String({ minLength: 3, maxLength: 500 }) })
 
-/** How the service itself is, the payout freeze, and who did what. */
+/** The state of the service, the payout freeze, and the audit log. */
 export function registerSystemRoutes(app: Server, deps: Deps): void {
   const { db, clock } = deps
   app.get(
@@ -62,7 +62,7 @@ export function registerSystemRoutes(app: Server, deps: Deps): void {
           hasInfractions: acquirer.infractions !== null,
           certificateExpiresAt: acquirer.certificate?.expiresAt()?.toISOString() ?? null,
         })),
-        // Open records stand on these, and nobody can ask them.
+        // Acquirers that have open records but are no longer configured: nobody can query them.
         unconfigured: unconfigured.map(({ name }) => name),
         books: verified,
         payoutFreeze: payoutFreeze && { reason: payoutFreeze.reason, engagedAt: payoutFreeze.engaged_at.toISOString() },
@@ -107,7 +107,11 @@ export function registerSystemRoutes(app: Server, deps: Deps): void {
       schema: {
         hide: true,
         querystring: Type.Object(
-          { before: Type.Optional(Type.Integer({ minimum: 1, description: 'An id: those before it' })) },
+          {
+            before: Type.Optional(
+              Type.Integer({ minimum: 1, description: 'The id of an entry: lists the ones before it' }),
+            ),
+          },
           { additionalProperties: false },
         ),
         response: problems(401, 403, 422),

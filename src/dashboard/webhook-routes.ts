@@ -37,7 +37,10 @@ const States = EnumFilter(resendStates, 'As the deliveries are now')
 const read = { access: { permission: 'webhook.read' } } as const
 const write = { access: { permission: 'webhook.write' } } as const
 
-/** How a merchant's webhooks arrive, and sending many of them again; the rest of it is in the shops' API. */
+/**
+ * How a merchant's webhooks arrive, and resending many of them. Everything else about webhooks is in the merchants'
+ * API.
+ */
 export function registerWebhookScreenRoutes(app: Server, deps: Deps): void {
   registerReading(app, deps)
   registerResending(app, deps)
@@ -74,7 +77,7 @@ function registerReading(app: Server, deps: Deps): void {
       return {
         total,
         totalPages: Math.ceil(total / perPage),
-        // Of a type or a period only so many are counted.
+        // Filtered by type or period, only this many are counted.
         isMore: total > deliveriesCountedMax && (filters.type ?? from ?? until) !== undefined,
         data: items.map(toDeliveryView),
       }
@@ -203,11 +206,11 @@ async function toPeriod(
   return { merchantId, from: new Date(from), until: new Date(until), states }
 }
 
-/** Webhooks are those of one merchant: the operator's people name it. */
+/** Webhooks belong to one merchant: the operator's users name it. */
 async function findOne(deps: Deps, user: SignedIn, clientId: string | undefined): Promise<string> {
   const merchantId = await findSeen(deps, user, clientId)
   if (merchantId !== null) return merchantId
-  const message = 'must name whose webhooks are meant'
+  const message = 'is required: webhooks belong to one client'
   throw new AppError('validation_failed', { fields: [{ field: 'clientId', code: 'required', message }] })
 }
 

@@ -25,7 +25,7 @@ import { listProposals, type ProposalView } from './proposal-routes.ts'
 type Deps = { db: Db; clock: Clock; wakeDeliveries: () => void }
 
 const perPage = 20
-/** As far as any amount of ours goes, sums included: 10 billion reais. */
+/** Larger than any amount or sum that can occur: 10 billion reais. */
 const limitMax = 1e12
 const Params = Type.Object({ id: Type.String({ format: 'uuid-any' }) })
 const Threshold = Type.Optional(
@@ -33,7 +33,7 @@ const Threshold = Type.Optional(
 )
 const Limit = Type.Optional(Type.Unsafe<number | null>({ type: ['integer', 'null'], minimum: 1, maximum: limitMax }))
 
-/** Withdrawals as people ask for them and decide on them; the rest of them is in the shops' API. */
+/** Withdrawals that users request and decide on. Everything else about withdrawals is in the merchants' API. */
 export function registerWithdrawalDecisionRoutes(app: Server, deps: Deps): void {
   registerReading(app, deps)
   registerDecisions(app, deps)
@@ -99,9 +99,9 @@ function registerReading(app: Server, deps: Deps): void {
     async (request) => {
       const { clientId, amount, key, type } = request.body
       const merchantId = await findSeen(deps, userOf(request), clientId)
-      if (merchantId === null) throw invalid('clientId', 'must name the client whose money it is')
+      if (merchantId === null) throw invalid('clientId', 'is required: the money of which client is withdrawn')
       const pixKey = type === undefined ? detectPixKey(key) : normalizePixKey({ key, type })
-      if (!pixKey) throw invalid('key', `is no key of the type ${type}`)
+      if (!pixKey) throw invalid('key', `is not a key of the type ${type}`)
       return await previewWithdrawal(deps, { merchantId, amount, pixKey, requestedBy: toActor(userOf(request)) })
     },
   )
@@ -161,7 +161,7 @@ function registerLimits(app: Server, deps: Deps): void {
     async (request): Promise<LimitsView> => {
       const user = userOf(request)
       const merchantId = await findSeen(deps, user, request.query.clientId)
-      if (merchantId === null) throw invalid('clientId', 'must name the client whose limits they are')
+      if (merchantId === null) throw invalid('clientId', 'is required: limits belong to one client')
       return await toLimitsView(deps, user, merchantId)
     },
   )
@@ -197,7 +197,7 @@ function registerLimits(app: Server, deps: Deps): void {
   )
 }
 
-/** @throws {AppError} `not_found`, also where it is another merchant's */
+/** @throws {AppError} `not_found`, also if the withdrawal belongs to another merchant */
 async function find({ db }: Deps, user: SignedIn, id: string): Promise<WithdrawalToDecide> {
   const row = await findToDecide(db, id)
   const seen = merchantSeenBy(user)
@@ -210,7 +210,7 @@ function about(action: ActionName, row: WithdrawalRow, details?: Record<string, 
 }
 
 export type LimitsView = Limits & {
-  /** Looser limits that wait for a second person; the merchant's people are not shown them. */
+  /** Looser limits that wait for a second person. A merchant's users do not see them. */
   proposal: ProposalView | null
 }
 
@@ -238,12 +238,15 @@ async function toView({ db, clock }: Deps, row: WithdrawalToDecide, user: Signed
     feeAmount: row.fee_amount,
     pixKey: { key: row.pix_key, type: row.pix_key_type },
     createdAt: row.created_at.toISOString(),
-    /** Who asked for it; null: the shop, by its token. Merchants are not shown who of the operator it was. */
+    /**
+     * Who requested it; null: the merchant, with its token. Merchants see "operator" instead of the names of the
+     * operator's users.
+     */
     requestedBy: row.is_operators && user.merchant ? theOperator : requestedBy,
     isOperators: row.is_operators,
-    /** Whoever asked for it does not approve it. */
+    /** Nobody approves their own request. */
     isOwn: requestedBy !== null && isSamePerson(requestedBy, by),
-    /** Why this person does not approve it. */
+    /** Why this user cannot approve it. */
     obstacle: obstacle?.code ?? null,
     approvalAbove: row.is_operators ? row.operator_approval_above : row.approval_above,
     earlier: row.earlier && {

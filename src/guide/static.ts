@@ -4,7 +4,7 @@ import fastifyStatic from '@fastify/static'
 import type { Server } from '../http/server.ts'
 import { AppError } from '../lib/errors.ts'
 
-/** What its pages may do: load what is beside them, and nothing else. */
+/** Its pages may only load their own files. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -15,7 +15,7 @@ const policy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** The guide, at `/guide/`: the pages that `npm run guide` makes from docs/. */
+/** The guide at `/guide/`: the pages that `npm run guide` builds from docs/. */
 export async function registerGuide(app: Server): Promise<void> {
   const folder = findFolder(import.meta.dirname)
   if (folder === null) {
@@ -39,7 +39,7 @@ export async function registerGuide(app: Server): Promise<void> {
   })
 }
 
-/** Where it was built, above the sources or what was compiled of them. */
+/** Where it was built: above the sources or the compiled files. */
 function findFolder(from: string): string | null {
   const folder = join(from, 'dist/guide')
   if (existsSync(join(folder, 'index.html'))) return folder

@@ -1,13 +1,13 @@
-/** A piece of HTML that is safe to stand in a page. */
+/** HTML that is safe to insert in a page. */
 export type Html = { readonly html: string }
 
-/** What is put in is text and is escaped, unless it is HTML already; null and false leave nothing. */
+/** Inserted values are escaped as text, unless they are HTML already; null and false insert nothing. */
 export function html(strings: TemplateStringsArray, ...values: (Html | string | number | null | false)[]): Html {
   const pieces = strings.map((text, index) => text + toPiece(values[index] ?? null))
   return { html: pieces.join('') }
 }
 
-/** Text of ours that is to stand as it is, such as a style. */
+/** Text of our own that is inserted unescaped, such as a style. */
 export function verbatim(text: string): Html {
   return { html: text }
 }

@@ -24,7 +24,7 @@ const render = (more: Partial<PaymentRow> = {}, language: 'pt' | 'en' = 'pt', at
   renderPayment({ payment: row(more), language, now: at, isPretended: false })
 
 describe('the state', () => {
-  it('is one for every status', () => {
+  it('is defined for every status', () => {
     const states = transactionStatuses.map((status) => [status, pageState({ status, pix_expires_at: later }, now)])
     expect(Object.fromEntries(states)).toEqual({
       PENDING: 'preparing',
@@ -40,7 +40,7 @@ describe('the state', () => {
     expect(transactionStatuses.filter((status) => isOpen({ status }))).toEqual(['PENDING', 'PIX_QRCODE_GENERATED'])
   })
 
-  it('is expired from the second on that the code is, unless it was paid', () => {
+  it('is expired from the second in which the code expires, unless it was paid', () => {
     const just = new Date(later.getTime() - 1)
     expect(pageState(row(), just)).toBe('waiting')
     expect(pageState(row(), later)).toBe('expired')
@@ -50,7 +50,7 @@ describe('the state', () => {
 })
 
 describe('the page', () => {
-  it('says amounts and times as Brazil does, or as English does', () => {
+  it('formats amounts and times for Brazil, or for English', () => {
     expect(render()).toContain('R$ 1.234,56')
     expect(render()).toContain('Pague até 12:30<')
     expect(render({}, 'en')).toContain('R$1,234.56')
@@ -63,13 +63,13 @@ describe('the page', () => {
     expect(render({ status: 'REFUNDED', changed_at: later }, 'en')).toContain('Mar 2, 2026 at\u00a012:30')
   })
 
-  it('takes a name for text, whatever stands in it', () => {
+  it('escapes a name, whatever it contains', () => {
     const page = render({ merchant_name: '<script>alert("1")</script> & \'Filhos\'' })
     expect(page).not.toContain('<script>alert')
     expect(page).toContain('&#60;script&#62;alert(&#34;1&#34;)&#60;/script&#62; &#38; &#39;Filhos&#39;')
   })
 
-  it('shows no code that must not be paid, and no script where nothing changes any more', () => {
+  it('shows no code that must not be paid, and no script once nothing changes', () => {
     for (const status of transactionStatuses) {
       const page = render({ status })
       expect(page.includes('00020101021226'), status).toBe(status === 'PIX_QRCODE_GENERATED')
@@ -79,7 +79,7 @@ describe('the page', () => {
     expect(render({}, 'pt', later)).not.toContain('00020101021226')
   })
 
-  it('allows its own style and script by what is in them, and nothing unsafe', () => {
+  it('allows its own style and script by their hash, and nothing unsafe', () => {
     expect(policy).not.toMatch(/unsafe|\*|https?:/)
     const page = render()
     expect(page).not.toMatch(/ style=| on\w+="/)
@@ -87,7 +87,7 @@ describe('the page', () => {
     expect(page.match(/<script>/g)).toHaveLength(1)
   })
 
-  it('has a notice in both languages for what is no payment', () => {
+  it('has a notice in both languages for an address without a payment', () => {
     for (const notice of ['unknown', 'limited', 'broken'] as const) {
       expect(renderNotice(notice, 'pt')).toMatch(/<html lang="pt-BR">.*<h1>/s)
       expect(renderNotice(notice, 'en')).not.toBe(renderNotice(notice, 'pt'))

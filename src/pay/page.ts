@@ -7,7 +7,9 @@ import type { PaymentRow } from './store.ts'
 import { style } from './style.ts'
 import { type Language, type Notice, toMoment, words } from './text.ts'
 
-/** The one style and the one script of the page, a picture made of data, its own server; nothing else, and no frame around it. */
+/**
+ * The page may load its one style, its one script and inline images, and call its own server. It must not be framed.
+ */
 export const policy = [
   "default-src 'none'",
   `style-src ${hashOf(style)}`,
@@ -97,7 +99,7 @@ ${state === 'paid' && html`<p class="quiet">${t.close}</p>`}
 </div>`
 }
 
-/** What stands there in place of a payment. */
+/** The page that is shown instead of a payment. */
 export function renderNotice(notice: Notice, language: Language): string {
   const { title, text } = words[language].notices[notice]
   return renderDocument({

@@ -20,16 +20,16 @@ import { createWatch } from './watch.ts'
 export type PayDeps = Parameters<typeof createWatch>[0] & {
   key: SecretKey
   baseUrl: string
-  /** Not null where all money is pretended. */
+  /** Not null if all money is simulated. */
   sandbox: object | null
   readTransaction: TransactionReader
-  /** Of addresses that try wrong tokens. */
+  /** Per address that tries wrong tokens. */
   wrongTokenLimit: RateLimiter
-  /** Of questions to the acquirer about a charge whose page is opened. */
+  /** Queries to the acquirer about charges whose page is opened. */
   lookLimit: RateLimiter
 }
 
-/** The page that a shop sends its customer to, and where the shop gets its address. */
+/** The page to which a merchant sends its customer, and the route that gives the merchant its address. */
 export async function registerPayRoutes(app: Server, deps: PayDeps): Promise<void> {
   app.get(
     '/transaction/:id/payment-link',
@@ -38,7 +38,7 @@ export async function registerPayRoutes(app: Server, deps: PayDeps): Promise<voi
       schema: {
         summary: 'Fetch the link to the payment page',
         description:
-          'The page shows code, amount and your name, nothing of the customer, and turns to "paid" by itself. A link is always the same.',
+          'The page shows the code, the amount and your name, no data of the customer, and turns to "paid" automatically. The link of a transaction is always the same.',
         tags: ['Transactions'],
         params: TransactionParams,
         querystring: NoQuery,
@@ -57,7 +57,7 @@ export async function registerPayRoutes(app: Server, deps: PayDeps): Promise<voi
 
 function registerPage(app: Server, deps: PayDeps): void {
   const watch = createWatch(deps)
-  // Before what cuts streams that are still there.
+  // Before the hook that cuts the streams that are still open.
   app.addHook('preClose', watch.stop)
   app.setErrorHandler((error, request, reply) => sendError(error, request, reply))
   const route = { config: { access: { public: true } }, schema: { hide: true, params: PayParams } } as const
@@ -72,7 +72,7 @@ function registerPage(app: Server, deps: PayDeps): void {
 
   app.get('/pay/:token/events', { ...route, exposeHeadRoute: false }, async (request, reply) => {
     const payment = await findShown(deps, request.params.token, request, reply)
-    // By which a browser knows not to come again.
+    // This tells the browser not to reconnect.
     if (!isOpen(payment)) return await reply.code(204).send()
     const stream = watch.open(payment, toHost(request.ip))
     if (!stream) throw new AppError('rate_limited', { headers: { 'retry-after': '5' } })
@@ -80,10 +80,10 @@ function registerPage(app: Server, deps: PayDeps): void {
   })
 }
 
-/** A page is mostly opened right after its code was made: then there is nothing to ask yet. */
+/** A page is usually opened right after its code was created: then a query would find nothing new. */
 const newMs = 60_000
 
-/** The acquirer may have removed the charge since, and then the page must not show a code that no bank takes. */
+/** The acquirer may have removed the charge, and the page must not show a code that no bank accepts. */
 async function lookAgain({ db, lookLimit }: PayDeps, payment: PaymentRow, now: Date): Promise<void> {
   const isNew = now.getTime() - payment.changed_at.getTime() < newMs
   if (payment.status !== 'PIX_QRCODE_GENERATED' || isNew || !lookLimit.take(payment.id).isAllowed) return
@@ -104,7 +104,7 @@ async function findShown(
   throw new AppError('not_found')
 }
 
-/** For people: what they can do, in their language. */
+/** An error page for customers: what they can do, in their language. */
 function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const { code, details } = toAppError(error)
   if (code === 'internal_error') request.log.error({ requestId: request.id, err: error }, 'a request failed')

@@ -3,10 +3,10 @@ import { Nullable } from '../http/schemas.ts'
 
 export const PaymentLinkView = Type.Object(
   {
-    url: Type.String({ description: 'Send the customer here; whoever has the address may see the page' }),
+    url: Type.String({ description: 'Send the customer here; whoever has the address can see the page' }),
     expiresAt: Nullable(
       'string',
-      'When the code on it expires; the page goes on telling what became of the payment. Null while there is no code',
+      'When its code expires; the page continues to show the state of the payment. Null while there is no code',
       'date-time',
     ),
   },

@@ -1,6 +1,6 @@
 /**
- * All that the page does by itself, without which it works as well: the button that copies, the time that is left, and another card as soon
- * as the service tells of a change. That card is the one that the page would have when it is loaded again.
+ * The page works without this script. It adds the copy button, the countdown, and an update as soon as the service
+ * reports a change: it inserts the same card that reloading the page would show.
  */
 export const script = `
 const find = (name) => document.querySelector(name)

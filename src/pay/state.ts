@@ -1,9 +1,9 @@
 import type { TransactionStatus } from '../transactions/status.ts'
 
-/** What a customer needs to know of a transaction. */
+/** What a customer sees about a transaction. */
 export type PageState = 'preparing' | 'waiting' | 'expired' | 'failed' | 'paid' | 'refunded'
 
-/** A contest under way is between banks and shop: for whoever paid, it is paid. */
+/** A dispute is between banks and merchant: to the payer the transaction remains paid. */
 const states: Readonly<Record<TransactionStatus, PageState>> = {
   PENDING: 'preparing',
   PIX_QRCODE_GENERATED: 'waiting',
@@ -18,14 +18,14 @@ const states: Readonly<Record<TransactionStatus, PageState>> = {
 
 type Standing = { status: TransactionStatus; pix_expires_at: Date | null }
 
-/** A code is shown to its last second and no longer, whenever the acquirer is asked about it for the last time. */
+/** A code is shown until it expires and no longer, even if the acquirer is queried once more later. */
 export function pageState({ status, pix_expires_at }: Standing, now: Date): PageState {
   const state = states[status]
   const isOver = pix_expires_at !== null && pix_expires_at <= now
   return isOver && (state === 'waiting' || state === 'failed') ? 'expired' : state
 }
 
-/** Whether it may change while somebody looks: a code that has expired may just have been paid. */
+/** Whether the state may still change while the page is open: an expired code may just have been paid. */
 export function isOpen({ status }: Pick<Standing, 'status'>): boolean {
   return status === 'PENDING' || status === 'PIX_QRCODE_GENERATED'
 }

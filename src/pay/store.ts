@@ -2,7 +2,7 @@ import { type Db, sql } from '../db/sql.ts'
 import { selectByIds } from '../transactions/owner-store.ts'
 import type { TransactionStatus } from '../transactions/status.ts'
 
-/** What a payment page shows, and no more: who buys and who paid stays where it is. */
+/** The columns that a payment page needs. Data of the customer and of the payer are never read for it. */
 export type PaymentRow = {
   merchant_id: string
   id: string

@@ -1,4 +1,7 @@
-/** A ticket: what is to be paid, and a stub with the QR code to tear off. On a phone the code to copy comes first: it cannot scan itself. */
+/**
+ * A ticket: the amount, and a stub with the QR code. On a phone the copy-and-paste code comes first, because a phone
+ * cannot scan its own screen.
+ */
 export const style = `
 :root {
   color-scheme: light dark;

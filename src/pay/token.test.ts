@@ -9,7 +9,7 @@ const newKey = () => {
 }
 const key = newKey()
 
-it('is read by the key that made it, is the same every time, and fits an address', () => {
+it('can be read with the key that made it, is always the same, and fits in an address', () => {
   const id = newUuid()
   const token = paymentToken(key, id)
   expect(token).toMatch(/^[\w-]{43}$/)
@@ -18,7 +18,7 @@ it('is read by the key that made it, is the same every time, and fits an address
   expect(readPaymentToken(newKey(), token)).toBeNull()
 })
 
-it('is nothing else than what was made: not one character of it may differ', () => {
+it('is rejected if a single character differs', () => {
   const token = paymentToken(key, newUuid())
   for (let at = 0; at < token.length; at += 1) {
     for (const letter of ['A', 'B', 'z', '_']) {
@@ -28,7 +28,7 @@ it('is nothing else than what was made: not one character of it may differ', () 
   }
   const others = [`${token}A`, `${token}=`, ` ${token}`, token.slice(0, -1), token.slice(0, 22), '', 'é', '../../etc']
   for (const other of others) expect(readPaymentToken(key, other), other).toBeNull()
-  // The tag of one transaction with the id of another.
+  // The tag of one transaction with the id of another one.
   const other = Buffer.from(paymentToken(key, newUuid()), 'base64url').subarray(16)
   const mixed = Buffer.concat([Buffer.from(token, 'base64url').subarray(0, 16), other]).toString('base64url')
   expect(readPaymentToken(key, mixed)).toBeNull()

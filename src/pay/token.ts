@@ -3,10 +3,13 @@ import { keyedHash, keyedHashes, type SecretKey } from '../lib/secrets.ts'
 import { fromTxid, toTxid } from '../pix/ids.ts'
 
 const idBytes = 16
-/** 128 bits: nobody finds an address by trying. */
+/** 128 bits: nobody can guess an address. */
 const tagBytes = 16
 
-/** What stands in the address of a payment page: the transaction's id and a keyed hash of it, in 43 characters. The same every time. */
+/**
+ * The token in the address of a payment page: the transaction's id and a keyed hash of it, in 43 characters. Always
+ * the same for a transaction.
+ */
 export function paymentToken(key: SecretKey, transactionId: string): string {
   return toToken(transactionId, keyedHash(key, 'payment-page', transactionId))
 }
@@ -19,7 +22,8 @@ function toToken(transactionId: string, hash: Buffer): string {
 export function readPaymentToken(key: SecretKey, token: string): string | null {
   const id = fromTxid(Buffer.from(token, 'base64url').subarray(0, idBytes).toString('hex'))
   if (id === null) return null
-  // Base64 is decoded loosely: only the very text that we would write ourselves is one of ours. Links stay valid when the key is replaced.
+  // Base64 decoding accepts several spellings of a value, so the token is compared as text. Links stay valid when the
+  // key is replaced.
   return keyedHashes(key, 'payment-page', id).some((hash) => isEqual(toToken(id, hash), token)) ? id : null
 }
 

@@ -20,7 +20,7 @@ afterAll(async () => {
 const clock = manualClock()
 const waiting = (): StandingRow => ({ id: newUuid(), status: 'PIX_QRCODE_GENERATED', pix_expires_at: null })
 
-it('takes as many as it may in all, whatever their address, and none after a stop', async () => {
+it('accepts streams up to its total limit, whatever their address, and none after a stop', async () => {
   const watch = createWatch({ db: database.db, clock, log: pino({ level: 'silent' }) }, { inAll: 2, perHost: 2 })
   const [one, other] = [watch.open(waiting(), 'a'), watch.open(waiting(), 'b')]
   expect(watch.open(waiting(), 'c')).toBeNull()
@@ -32,15 +32,15 @@ it('takes as many as it may in all, whatever their address, and none after a sto
   expect(watch.open(waiting(), 'd')).toBeNull()
 })
 
-it('ends what is watched no more, and looks again for who comes later', async () => {
+it('ends streams of finished payments, and checks again for later ones', async () => {
   const watch = createWatch({ db: database.db, clock, log: pino({ level: 'silent' }) })
-  // There is no such transaction: the first look finds that there is nothing to wait for.
+  // There is no such transaction: the first check finds that there is nothing to wait for.
   for (let round = 0; round < 2; round += 1)
     expect(String(await watch.open(waiting(), 'a')?.toArray())).toContain('data: waiting')
   await watch.stop()
 })
 
-it('goes on while the database is away, says so, and stops all the same', async () => {
+it('continues while the database is unavailable, logs that, and can still be stopped', async () => {
   let failures = 0
   const log = pino(
     { level: 'error' },

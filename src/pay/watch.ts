@@ -6,25 +6,31 @@ import { createSignal } from '../lib/signal.ts'
 import { isOpen, type PageState, pageState } from './state.ts'
 import { findStandings, type StandingRow } from './store.ts'
 
-/** Over this a customer would wonder; below, the database would be asked for nothing. */
+/** With longer pauses a customer would start to wonder; shorter ones would only load the database. */
 const lookEveryMs = 1_000
-/** Proxies cut a connection that is silent for a minute. */
+/** Proxies close a connection that is silent for a minute. */
 const heartbeatMs = 15_000
-/** Who still looks after that comes back by itself. */
+/** A page that is still open after that reconnects automatically. */
 const lifeMsMax = 30 * 60_000
-/** A fifth of all connections; and many customers of a mobile network share an address. Who is refused asks again every few seconds. */
+/**
+ * A fifth of all connections. Many customers of a mobile network share an address. A refused page polls every few
+ * seconds instead.
+ */
 const limitsDefault = { inAll: 2_000, perHost: 50 }
 
 export type Watch = {
   /** A stream of server-sent events: the state now, and again when it has changed. Null when there are too many. */
   open(payment: StandingRow, host: string): Readable | null
-  /** Ends all streams, for ever. */
+  /** Ends all streams for good. */
   stop(): Promise<void>
 }
 
 type Watcher = { id: string; stream: Readable; state: PageState; saidAt: number; endsAt: number; isEnded: boolean }
 
-/** Tells pages what became of their payments. One statement a second for all of them, whichever process books the payment. */
+/**
+ * Notifies open pages when their payments change. One statement per second for all of them, whichever process posts
+ * the payment.
+ */
 export function createWatch(
   { db, clock, log }: { db: Db; clock: Clock; log: FastifyBaseLogger },
   limits = limitsDefault,
@@ -45,7 +51,7 @@ export function createWatch(
         const standings = new Map(rows.map((row) => [row.id, row]))
         for (const watcher of watchers) tell(watcher, standings.get(watcher.id), clock.now())
       } catch (error) {
-        log.error({ err: error }, 'payment pages were not told')
+        log.error({ err: error }, 'payment pages could not be notified')
       }
       await signal.wait(lookEveryMs)
     }
@@ -92,7 +98,7 @@ function tell(watcher: Watcher, standing: StandingRow | undefined, now: Date): v
 
 function say(watcher: Watcher, text: string): void {
   watcher.saidAt = performance.now()
-  // Nobody reads at the other end: it is let go of, not kept for.
+  // The reader is too slow or gone: its stream is closed instead of buffered.
   if (!watcher.stream.push(text)) watcher.stream.destroy()
 }
 

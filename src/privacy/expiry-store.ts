@@ -1,7 +1,7 @@
 import { type Db, sql, type Tx } from '../db/sql.ts'
 import { isOpenSuspense, isOpenTransaction, isOpenWithdrawal } from './store.ts'
 
-/** Where a record is among those of its kind, which are read by time. */
+/** The position of a record among those of its kind, which are read by time. */
 export type Place = { at: Date; id: string }
 
 type Range = { after: Place; before: Date; limit: number }
@@ -38,12 +38,15 @@ export async function listOldSuspense(tx: Tx, { after, before, limit }: Range): 
 type Expired = { ids: string[]; before: Date }
 
 /**
- * Age counts from the last change. MED takes 80 days after a payment and a refund 90, which is less than the least time that can be
- * configured: what changed so long ago can be neither disputed nor refunded any more.
+ * Age counts from the last change. MED allows disputes for 80 days after a payment and refunds are possible for 90,
+ * both less than the shortest period that can be configured: a record of this age can be neither disputed nor
+ * refunded.
  */
 const changedBefore = (before: Date) => sql`status_dates[cardinality(status_dates)] < ${before}`
 
-/** Locks those that are over, of these. One that somebody else has locked is still in use. */
+/**
+ * Of these records, locks those that are final. One that is locked by somebody else is still in use, and is skipped.
+ */
 export async function lockOldTransactions(
   tx: Tx,
   { ids, before }: Expired,
@@ -76,7 +79,7 @@ export async function lockOldSuspense(tx: Tx, { ids, before }: Expired): Promise
 
 export type RecordType = 'transaction' | 'withdrawal'
 
-/** Merchants with records that may have become too old, and from which creation time on. */
+/** Merchants that may have records that are too old, and the creation time from which to read. */
 export async function listMerchantsToErase(
   db: Db,
   { recordType, before }: { recordType: RecordType; before: Date },

@@ -8,7 +8,10 @@ import * as store from './store.ts'
 
 type Deps = { db: Db; clock: Clock; key: SecretKey }
 
-/** In place of a document that was erased: whoever has the document and the key can find it again, nobody else. */
+/**
+ * The value that replaces an erased document: only someone with both the document and the key can find the record
+ * again.
+ */
 export function toErasedDocument(key: SecretKey, document: string): string {
   return toHashed(keyedHash(key, 'person', document))
 }
@@ -25,9 +28,9 @@ async function findRecords({ db, key }: Pick<Deps, 'db' | 'key'>, document: stri
 export type Erased = { person: string; transactions: number; withdrawals: number; unattributedPayments: number }
 
 /**
- * All that is kept of a person, for the person. That it was read is in the audit log.
+ * All data about a person, for that person. The audit log records that it was read.
  *
- * @param document CPF or CNPJ, bare
+ * @param document CPF or CNPJ, without punctuation
  */
 export async function exportPerson(
   { db, clock, key }: Deps,
@@ -48,10 +51,10 @@ export async function exportPerson(
 }
 
 /**
- * Erases a person: what identifies them becomes null, the document a keyed hash. Amounts, ids, histories and the ledger stay. Done again it
- * changes nothing more.
+ * Erases a person: identifying data becomes null, the document a keyed hash. Amounts, ids, histories and the ledger
+ * stay. Repeating it changes nothing.
  *
- * @throws {AppError} `erasure_not_possible` while anything about the person is under way
+ * @throws {AppError} `erasure_not_possible` while any record of the person is open
  */
 export async function erasePerson(
   { db, clock, key }: Deps,
@@ -87,7 +90,7 @@ function toDetails(person: string, { transactions, withdrawals, suspense }: stor
   }
 }
 
-/** As many as anybody looks up one by one. */
+/** Nobody would look up more than these one by one. */
 const namedMax = 20
 
 function stillOpen(ids: string[]): AppError {

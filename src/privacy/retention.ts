@@ -9,15 +9,16 @@ import * as store from './store.ts'
 
 type Deps = { db: Db; clock: Clock; key: SecretKey; personalDataDays: number | null }
 
-/** Rows in one commit: their locks are short. */
+/** Rows per commit: few, so that locks are short. */
 const chunkRows = 500
-/** Half of the time belongs to others. */
+/** The job pauses half of the time, for the benefit of requests. */
 const pauseMs = 50
 const dayMs = 24 * 60 * 60_000
 
 /**
- * Erases persons in what is older than personal data is kept: customers and payers of transactions, receivers of withdrawals, payers of
- * unattributed payments. A merchant's records are read from its cursor on, which stays at the oldest one that is still needed.
+ * Erases persons from records that have reached the retention period: customers and payers of transactions, receivers
+ * of withdrawals, payers of unattributed payments. A merchant's records are read from its cursor on, which stays at
+ * the oldest record that is still needed.
  */
 export function privacyJobs({ db, clock, key, personalDataDays }: Deps): Record<string, Job> {
   return {
@@ -38,13 +39,13 @@ export function privacyJobs({ db, clock, key, personalDataDays }: Deps): Record<
 type Age = { before: Date; key: SecretKey; now: Date }
 
 type Records = {
-  /** The next ones with data of persons, the oldest first, those included that are still needed. */
+  /** The next records with personal data, oldest first, including those that are still needed. */
   list(tx: Tx, range: { after: expiry.Place; before: Date; limit: number }): Promise<expiry.Place[]>
-  /** Erases those of these that are over and that nobody has locked; gives their ids. */
+  /** Erases those of these records that are final and not locked; returns their ids. */
   erase(tx: Tx, ids: string[], age: Age): Promise<string[]>
 }
 
-/** Gives the creation time of the oldest that was kept, or of the end where none was. */
+/** Returns the creation time of the oldest record that was kept, or the end of the range if none was. */
 async function eraseAll(
   db: Db,
   { records, from, age, stopping }: { records: Records; from: Date; age: Age; stopping: AbortSignal },
@@ -66,7 +67,7 @@ async function eraseAll(
   return oldestKept ?? after.at
 }
 
-/** Before every other. */
+/** Sorts before every other id. */
 const firstId = '00000000-0000-0000-0000-000000000000'
 
 const transactionRecords = (merchantId: string): Records => ({
@@ -87,7 +88,8 @@ const withdrawalRecords = (merchantId: string): Records => ({
   async erase(tx, expired, { before, key, now }) {
     const rows = await expiry.lockOldWithdrawals(tx, { ids: expired, before })
     const ids = rows.map(({ id }) => id)
-    // By the document, so that whoever has it finds the withdrawal again; a key of which no document is known has its own hash.
+    // Hashed by the document, so that whoever has it finds the withdrawal again. A PIX key whose document is unknown
+    // is hashed itself.
     const hashes = rows.map(({ pix_key, document }) => toErasedDocument(key, document ?? pix_key))
     await store.eraseReceivers(tx, { ids, hashes, now })
     await store.eraseSnapshots(tx, { recordIds: ids, field: 'receiver' })

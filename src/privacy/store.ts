@@ -1,6 +1,6 @@
 import { type Sql, sql, type Tx } from '../db/sql.ts'
 
-/** A record with data of a person, and what of it: as the customer of the charge, or as the payer or receiver of the money. */
+/** A record with data about a person: as the customer of the charge, or as the payer or receiver of the money. */
 export type PersonalRecord = { merchant_id: string; id: string; is_customer: boolean; is_party: boolean }
 
 export type PersonalRecords = {
@@ -9,10 +9,10 @@ export type PersonalRecords = {
   suspense: PersonalRecord[]
 }
 
-/** `hashes`: what stands for the document where it was erased, under the present and each former secret key. */
+/** `hashes`: the values that replaced an erased document, under the current and each former secret key. */
 type Person = { document: string; hashes: string[] }
 
-/** Everything that names a person. Payers have no index: it reads all transactions, so it takes its time. */
+/** Every record that names a person. Payers have no index, so it reads all transactions and takes a while. */
 export async function findPersonal(tx: Tx, { document, hashes }: Person): Promise<PersonalRecords> {
   const known = [document, ...hashes]
   const transactions = await tx.query<PersonalRecord>(sql`
@@ -32,11 +32,11 @@ export async function findPersonal(tx: Tx, { document, hashes }: Person): Promis
 
 const idsOf = (records: PersonalRecord[]) => records.map(({ id }) => id)
 
-/** A discrepancy that nobody has decided about needs both sides as they are. */
+/** An undecided discrepancy needs the data of both sides. */
 const isInQuestion = (record: Sql) => sql`exists (
   select from differences where differences.state = 'open' and ${record})`
 
-/** A charge that may still be paid, a refund or a dispute under way. */
+/** A charge that may still be paid, or a refund or dispute in progress. */
 export const isOpenTransaction = sql`(
   transactions.status in ('PENDING', 'PIX_QRCODE_GENERATED', 'PROCESSING_REFUND', 'BLOCKED', 'PROCESSING_INFRACTION')
   or exists (
@@ -50,7 +50,7 @@ export const isOpenTransaction = sql`(
 export const isOpenWithdrawal = sql`(
   withdrawals.status in ('PENDING', 'PROCESSING') or ${isInQuestion(sql`differences.record_id = withdrawals.id`)})`
 
-/** A payment that is in suspense or on its way back, that the acquirer has not decided a dispute of, or whose transaction is open. */
+/** A payment that is in suspense or being sent back, that has an undecided dispute, or whose transaction is open. */
 export const isOpenSuspense = sql`(
   suspense_payments.status in ('held', 'returning')
   or exists (
@@ -64,7 +64,7 @@ export const isOpenSuspense = sql`(
   or ${isInQuestion(sql`
     differences.acquirer = suspense_payments.acquirer and differences.reference = suspense_payments.end_to_end`)})`
 
-/** Those of these records that are still open. Locks all of them. */
+/** Of these records, those that are still open. Locks all of them. */
 export async function lockUnfinished(tx: Tx, records: PersonalRecords): Promise<string[]> {
   const rows = [
     ...(await tx.query<{ id: string; is_open: boolean }>(sql`
@@ -80,7 +80,7 @@ export async function lockUnfinished(tx: Tx, records: PersonalRecords): Promise<
   return rows.filter(({ is_open }) => is_open).map(({ id }) => id)
 }
 
-/** What was entered about the customer of these transactions; a payer whose document is masked is taken for the customer. */
+/** Erases the customer of these transactions; a payer with a masked document counts as the customer. */
 export async function eraseCustomers(
   tx: Tx,
   { ids, hashes, now }: { ids: string[]; hashes: (string | null)[]; now: Date },
@@ -112,7 +112,7 @@ export async function eraseHeldPayers(tx: Tx, ids: string[]): Promise<void> {
   await tx.query(sql`update suspense_payments set payer = null where id = any(${ids}::uuid[])`)
 }
 
-/** Events say how a record was at a moment: so do they no longer name the person. */
+/** Events contain the record as it was: they no longer name the person either. */
 export async function eraseSnapshots(
   tx: Tx,
   { recordIds, field }: { recordIds: string[]; field: 'payer' | 'receiver' },
@@ -129,7 +129,7 @@ export async function eraseSnapshots(
       and e.snapshot->>${field}::text is not null and w.receiver is null`)
 }
 
-/** All that is kept of these records, as it is kept. */
+/** All rows about these records, as stored. */
 export async function exportPersonal(tx: Tx, records: PersonalRecords): Promise<Record<string, unknown[]>> {
   const rows = async (statement: Parameters<Tx['query']>[0]) =>
     (await tx.query<{ row: unknown }>(statement)).map(({ row }) => row)

@@ -43,7 +43,7 @@ async function left(table: string, what: string): Promise<unknown[]> {
   return rows.map((row) => row.what)
 }
 
-/** A delivery with its event, and attempts of which each was so many days ago. */
+/** A delivery with its event, and one attempt for each given number of days ago. */
 async function insertDelivery({
   state,
   finished,
@@ -80,22 +80,22 @@ async function insertExchanges(count: number, at: Date) {
     select ${at}::timestamptz, 'a PSP', 'findCharge', 'found', n from generate_series(1, ${count}) n`)
 }
 
-describe('attempts of webhooks', () => {
-  it('are forgotten so long after their delivery ended, and not a millisecond before', async () => {
+describe('delivery attempts', () => {
+  it('are deleted when the retention period after the end of their delivery is over, not a millisecond before', async () => {
     await insertDelivery({ state: 'delivered', finished: ago(30, -1), attempts: [ago(33), ago(30, -2)] })
     await insertDelivery({ state: 'exhausted', finished: ago(30), attempts: [ago(33)] })
     expect(await forget()).toMatchObject({ webhook_attempts: 2 })
     expect(await left('webhook_attempts', 'started_at')).toEqual([ago(33)])
   })
 
-  it('are kept, however old, while their delivery is not at its end', async () => {
+  it('are kept, however old, while their delivery continues', async () => {
     await insertDelivery({ state: 'pending', finished: null, attempts: [ago(200), ago(100)] })
     await insertDelivery({ state: 'waiting', finished: null, attempts: [ago(200)] })
     expect(await forget()).toMatchObject({ webhook_attempts: 0 })
     expect(await left('webhook_attempts', 'number')).toHaveLength(3)
   })
 
-  it('leave their delivery and its event where they are', async () => {
+  it('are deleted without their delivery and its event', async () => {
     await insertDelivery({ state: 'delivered', finished: ago(400), attempts: [ago(400, -5)] })
     await forget()
     expect(await left('webhook_deliveries', 'state')).toEqual(['delivered'])
@@ -103,8 +103,8 @@ describe('attempts of webhooks', () => {
   })
 })
 
-describe('what banks told by callback', () => {
-  it('is forgotten so long after it was done with, whatever came of it', async () => {
+describe('callbacks of acquirers', () => {
+  it('are deleted when the retention period after their processing is over, whatever the outcome', async () => {
     await insertNotice('settled', 'settled', ago(20, -1))
     await insertNotice('unconfirmed', 'unconfirmed', ago(21))
     await insertNotice('unmatched', 'unmatched', ago(400))
@@ -113,14 +113,14 @@ describe('what banks told by callback', () => {
     expect(await left('callback_inbox', 'event_key')).toEqual(['young'])
   })
 
-  it('is kept, however old, until it has been looked into', async () => {
+  it('are kept, however old, until they are processed', async () => {
     await insertNotice('waits', 'received', null)
     expect(await forget()).toMatchObject({ callback_inbox: 0 })
     expect(await left('callback_inbox', 'event_key')).toEqual(['waits'])
   })
 })
 
-it('keeps a notice that is told again while it is about to be forgotten', async () => {
+it('are kept when they arrive again just before their deletion', async () => {
   await insertNotice('told again', 'unconfirmed', ago(400))
   const teller = await database.db.pool.connect()
   await teller.query('begin')
@@ -139,26 +139,26 @@ it('keeps a notice that is told again while it is about to be forgotten', async 
   expect(await left('callback_inbox', 'state')).toEqual(['received'])
 })
 
-describe('what banks were asked', () => {
-  it('is forgotten at its age, and not before', async () => {
+describe('recorded requests to acquirers', () => {
+  it('are deleted at the configured age, not before', async () => {
     for (const at of [ago(10, -1), ago(10), ago(400), ago(0)]) await insertExchanges(1, at)
     expect(await forget()).toMatchObject({ acquirer_exchanges: 2 })
     expect(await left('acquirer_exchanges', 'at')).toEqual([ago(10), ago(0)])
   })
 })
 
-it('forgets any number, some thousands at a time, and nothing more when it is run again', async () => {
+it('deletes any number of rows, some thousands at a time, and nothing more in a second run', async () => {
   await insertExchanges(12_345, ago(11))
   await insertExchanges(3, ago(9))
   const statements = countingDb()
   expect(await forget({ db: statements.db })).toMatchObject({ acquirer_exchanges: 12_345 })
-  // One for each of the others, which have nothing to forget.
+  // One for each of the other tables, which have nothing to delete.
   expect(statements.count()).toBe(2 + 3)
   expect(await forget()).toEqual({ acquirer_exchanges: 0, callback_inbox: 0, webhook_attempts: 0 })
   expect(await left('acquirer_exchanges', 'count(*)')).toEqual([3])
 })
 
-it('stops between two statements when the service stops, and goes on at the next run', async () => {
+it('stops between two statements when the service stops, and continues in the next run', async () => {
   await insertExchanges(12_345, ago(11))
   await insertNotice('old', 'settled', ago(400))
   const stopping = new AbortController()
@@ -170,7 +170,7 @@ it('stops between two statements when the service stops, and goes on at the next
   expect(await forget()).toMatchObject({ acquirer_exchanges: 7_345 })
 })
 
-it('finds what it deletes by an index', async () => {
+it('finds the rows to delete by an index', async () => {
   const statements = countingDb()
   await forget({ db: statements.db })
   const plans = await database.db.transaction(async (tx) => {
@@ -187,7 +187,7 @@ it('finds what it deletes by an index', async () => {
   ])
 })
 
-/** The database, and the statements that it was given. */
+/** The database, and a record of its statements. */
 function countingDb(after: (count: number) => unknown = () => {}) {
   const all: Sql[] = []
   const db: Db = {

@@ -5,22 +5,29 @@ import type { Job, JobSchedule } from '../jobs/jobs.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type DeleteBefore, deleteAttemptsBefore, deleteExchangesBefore, deleteNoticesBefore } from './store.ts'
 
-/** For how many days each is kept. What money is accounted for with (records, events, deliveries, ledger, audit log) is kept for ever. */
+/**
+ * For how many days each is kept. Accounting records (transactions, events, deliveries, ledger, audit log) are kept
+ * forever.
+ */
 export type Retention = { attemptsDays: number; callbacksDays: number; exchangesDays: number }
 
-/** A statement of so many took 42 ms, 69 at the most, for attempts of webhooks: it holds up neither vacuum nor who waits for a row. */
+/**
+ * A statement of this size took 42 ms, 69 at the most, for delivery attempts: it delays neither vacuum nor
+ * transactions that wait for a row.
+ */
 const chunkRows = 5_000
-/** Half of the time belongs to others. */
+/** The job pauses half of the time, for the benefit of requests. */
 const pauseMs = 50
 /**
- * What is beyond it waits for the next run: no job shall hold its place for long. Five million rows of a table, a minute and a half: more
- * than four times what comes in ten minutes of a thousand transactions a second, each with two attempts.
+ * The rest waits for the next run, so that no job blocks its queue for long. These are five million rows of a table,
+ * in a minute and a half: more than four times what ten minutes at a thousand transactions a second add, with two
+ * attempts each.
  */
 const chunksMax = 1_000
 
 type Kept = { table: string; days: number; deleteBefore: DeleteBefore }
 
-/** What the worker runs to forget what is old: the one way in which the service deletes by age. */
+/** The jobs that delete old rows: the only deletion by age in the service. */
 export function retentionJobs({
   db,
   clock,
@@ -39,7 +46,7 @@ export function retentionJobs({
   ]
   const deleted = new Counter({
     name: 'guiche_retention_deleted_rows_total',
-    help: 'Rows that were deleted because they were older than they are kept',
+    help: 'Rows that were deleted at the end of their retention period',
     labelNames: ['table'],
     registers: [registry],
   })

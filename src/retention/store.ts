@@ -1,9 +1,12 @@
 import { type Db, type Sql, sql } from '../db/sql.ts'
 
-/** Deletes some of what is older than a moment, the oldest first and at most so many rows. Gives their number. */
+/** Deletes rows older than a time, oldest first, up to a limit. Returns their number. */
 export type DeleteBefore = (db: Db, before: Date, limit: number) => Promise<number>
 
-/** Attempts of deliveries that had ended by then. The delivery stays, with its state and what came of the last attempt. */
+/**
+ * Attempts of deliveries that had ended by then. The delivery stays, with its state and the outcome of its last
+ * attempt.
+ */
 export const deleteAttemptsBefore: DeleteBefore = (db, before, limit) =>
   countDeleted(
     db,
@@ -17,8 +20,8 @@ export const deleteAttemptsBefore: DeleteBefore = (db, before, limit) =>
   )
 
 /**
- * Notices that had been looked into by then. One that is told again after that is looked into again, and is settled already; one that is
- * told again at this moment stays: the state is asked for once more under the row's lock.
+ * Notices that had been processed by then. A notice that arrives again later is processed again and finds its payment
+ * settled. One that arrives during the deletion is kept: its state is checked once more under the row's lock.
  */
 export const deleteNoticesBefore: DeleteBefore = (db, before, limit) =>
   countDeleted(

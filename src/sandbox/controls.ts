@@ -3,10 +3,10 @@ import { NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import { AppError } from '../lib/errors.ts'
 
-/** `id` is what came of it: the infraction's reference, or the end-to-end id of a return. */
+/** `id`: the reference of the infraction, or the end-to-end id of the return. */
 export type SandboxControlled = { ok: true; id: string } | { ok: false; code: string; message: string }
 
-/** What else one can have the simulated network do: what payers, their banks and the receivers of payouts do on the real one. */
+/** Further controls of the simulated network: actions of payers, their banks, and receivers of payouts. */
 export type SandboxControls = {
   openInfraction(input: {
     endToEndId: string
@@ -14,13 +14,13 @@ export type SandboxControls = {
     reason?: 'fraud' | 'operational_failure'
   }): Promise<SandboxControlled>
   decideInfraction(input: { reference: string; decision: 'accept' | 'reject' | 'cancel' }): Promise<SandboxControlled>
-  /** A return under MED with no infraction before it: the only signal that the standard API knows. */
+  /** A return under MED without an infraction before it: the only signal in the standard API. */
   returnUnannounced(input: { endToEndId: string; amount?: number }): Promise<SandboxControlled>
   returnPayout(input: { payoutId: string; amount?: number }): Promise<SandboxControlled>
 }
 
 const amount = Type.Optional(
-  Type.Integer({ minimum: 1, maximum: 999_999_999_999, description: 'Cents; all that is left by default' }),
+  Type.Integer({ minimum: 1, maximum: 999_999_999_999, description: 'Cents; the whole remaining amount by default' }),
 )
 const endToEnd = Type.String({ minLength: 1, maxLength: 64, description: 'The endToEnd of a paid transaction' })
 
@@ -40,7 +40,7 @@ const PayoutReturnBody = Type.Object({ amount }, { examples: [{ amount: 500 }] }
 const DecisionParams = Type.Object({
   reference: Type.String({
     maxLength: 64,
-    description: 'As it was answered when the infraction was opened, or the endToEnd of the payment',
+    description: 'The reference from the response when the dispute was opened, or the endToEnd of the payment',
   }),
   decision: Type.Enum(['accept', 'reject', 'cancel']),
 })
@@ -59,8 +59,8 @@ export function registerControlRoutes(app: Server, sandbox: SandboxControls): vo
       config: { access: { scope: 'transaction.write', orPermission: 'sandbox.use' } },
       schema: {
         ...shared,
-        summary: 'Contest a payment at the simulated bank',
-        description: `Plays the bank of a payer who contests a payment under MED, within 80 days. ${onlyHere}`,
+        summary: 'Dispute a payment at the simulated bank',
+        description: `Acts as the bank of a payer who disputes a payment under MED, within 80 days. ${onlyHere}`,
         body: InfractionBody,
         response: InfractionAnswer,
       },
@@ -76,8 +76,8 @@ export function registerControlRoutes(app: Server, sandbox: SandboxControls): vo
       config: { access: { scope: 'transaction.write', orPermission: 'sandbox.use' } },
       schema: {
         ...shared,
-        summary: 'Decide a contest at the simulated network',
-        description: `Accepted, the money goes back to the payer a second later; rejected or canceled, it stays. ${onlyHere}`,
+        summary: 'Decide a dispute at the simulated network',
+        description: `If accepted, the money is returned to the payer a second later; if rejected or canceled, it stays. ${onlyHere}`,
         params: DecisionParams,
         response: InfractionAnswer,
       },
@@ -91,8 +91,8 @@ export function registerControlRoutes(app: Server, sandbox: SandboxControls): vo
       config: { access: { scope: 'transaction.write', orPermission: 'sandbox.use' } },
       schema: {
         ...shared,
-        summary: 'Return a payment under MED without a warning',
-        description: `What a bank that knows only the standard API tells of MED: the money is gone. ${onlyHere}`,
+        summary: 'Return a payment under MED without a dispute',
+        description: `A bank that has only the standard API reports nothing else about MED: the money is returned. ${onlyHere}`,
         body: ReturnBody,
         response: ReturnAnswer,
       },
@@ -109,14 +109,14 @@ export function registerControlRoutes(app: Server, sandbox: SandboxControls): vo
       schema: {
         ...shared,
         summary: 'Send a withdrawal back',
-        description: `Plays the receiver of a withdrawal, who sends it back or a part of it. ${onlyHere}`,
+        description: `Acts as the receiver of a withdrawal, who sends all or part of it back. ${onlyHere}`,
         params: PayoutParams,
         body: PayoutReturnBody,
         response: ReturnAnswer,
       },
     },
     async ({ params, body }) => {
-      // A payout's id has no hyphens, and a withdrawal's has.
+      // A payout's id has no hyphens, unlike a withdrawal's.
       const payoutId = params.payoutId.replaceAll('-', '')
       return { endToEndId: idOf(await sandbox.returnPayout({ payoutId, ...body }), 'payoutId') }
     },

@@ -20,14 +20,17 @@ export const behaviours = [
 
 export type SandboxBehaviour = (typeof behaviours)[number]
 
-/** What of its character has to do with other requests than payments. */
+/** The probabilities that apply to other requests than payments. */
 const otherTraits = ['answer_lost', 'payout_rejected', 'return_rejected'] as const
 
 type Trait = SandboxBehaviour | (typeof otherTraits)[number]
 
 const names = ['honest', 'forgetful', 'late', 'careless', 'forged', 'quarrelsome', 'hostile'] as const
 
-/** A bank's character. `traits`: how probable each is. The same seed does the same to the same payments. */
+/**
+ * A fault profile of the bank. `traits`: the probability of each fault. The same seed has the same effect on the same
+ * payments.
+ */
 export type SandboxPersonality = {
   name: (typeof names)[number]
   seed: number
@@ -35,21 +38,21 @@ export type SandboxPersonality = {
 }
 
 export type SandboxPersonalities = {
-  /** Another character from now on, where one is given; tells which it is. */
+  /** Returns the fault profile, after replacing it if one is passed. */
   personality(input?: Partial<SandboxPersonality>): Promise<SandboxPersonality>
 }
 
 const probability = Type.Optional(Type.Number({ minimum: 0, maximum: 1 }))
 const Traits = Type.Object(Object.fromEntries([...behaviours, ...otherTraits].map((trait) => [trait, probability])), {
   additionalProperties: false,
-  description: 'How probable each is, from 0 to 1',
+  description: 'The probability of each, from 0 to 1',
 })
 
 const Name = Type.Enum([...names])
 const Seed = Type.Integer({
   minimum: 0,
   maximum: Number.MAX_SAFE_INTEGER,
-  description: 'The same seed does the same to the same payments',
+  description: 'The same seed has the same effect on the same payments',
 })
 
 const PersonalityBody = Type.Object(
@@ -68,11 +71,11 @@ const PersonalityAnswer = {
 const shared = { tags: ['Sandbox'], querystring: NoQuery, response: PersonalityAnswer }
 const access = { scope: 'transaction.write', orPermission: 'sandbox.use' } as const
 
-/** The character of the whole simulated bank, for all clients of this service. */
+/** The fault profile of the simulated bank, for all clients of this service. */
 export function registerPersonalityRoutes(app: Server, sandbox: SandboxPersonalities): void {
   app.get(
     '/sandbox/personality',
-    { config: { access }, schema: { ...shared, summary: 'Tell the character of the simulated bank' } },
+    { config: { access }, schema: { ...shared, summary: 'Get the fault profile of the simulated bank' } },
     async () => await sandbox.personality(),
   )
 
@@ -82,9 +85,9 @@ export function registerPersonalityRoutes(app: Server, sandbox: SandboxPersonali
       config: { access },
       schema: {
         ...shared,
-        summary: 'Change the character of the simulated bank',
+        summary: 'Change the fault profile of the simulated bank',
         description:
-          'From now on, and for every client of this service. `traits` are added to those of the name, or take their place. It exists only while the acquirer is the simulator.',
+          'Applies to every client of this service from now on. `traits` are added to those of the named profile, or override them. It exists only while the acquirer is the simulator.',
         body: PersonalityBody,
       },
     },

@@ -11,17 +11,17 @@ import {
   type SandboxPersonalities,
 } from './personality.ts'
 
-/** A payment at the payer's bank. What of the payer is left out is filled in. */
+/** A payment at the payer's bank. Details of the payer that are left out are filled in. */
 export type SandboxPayment = {
   uri: string
   amount?: number
   payer?: object
-  /** What is to go wrong, or that nothing is; without it, what the amount or the bank's character asks for. */
+  /** The fault to inject, or `honest` for none. By default the amount or the bank's fault profile decides. */
   behaviour?: SandboxBehaviour | 'honest'
 }
 export type SandboxOutcome = { ok: true; endToEndId: string } | { ok: false; code: string; message: string }
 
-/** The simulated Pix network, as far as the gateway shows it. It exists only while the acquirer is the simulator. */
+/** The simulated Pix network, as the gateway exposes it. It exists only while the acquirer is the simulator. */
 export type Sandbox = SandboxControls &
   SandboxPersonalities & {
     pay(payment: SandboxPayment): Promise<SandboxOutcome>
@@ -40,13 +40,13 @@ const PaymentBody = Type.Object(
       Type.Integer({
         minimum: 1,
         maximum: 999_999_999_999,
-        description: 'Cents, to pay another amount than the code asks for',
+        description: 'Cents, to pay another amount than the code has',
       }),
     ),
     payer: Type.Optional(PayerInput),
     behaviour: Type.Optional(
       Type.Enum(['honest', ...behaviours], {
-        description: 'What goes wrong with it; honest: nothing, whatever the character of the bank',
+        description: 'The fault to inject; honest: none, whatever the fault profile of the bank',
       }),
     ),
   },
@@ -61,7 +61,7 @@ export function registerSandboxRoutes(app: Server, sandbox: Sandbox): void {
       schema: {
         summary: 'Pay a QR code at the simulated bank',
         description:
-          'Plays the bank of a payer: reads the code, checks the charge at its location and pays it. No real money moves. It exists only while the acquirer is the simulator.',
+          'Acts as the bank of a payer: reads the code, checks the charge at its location and pays it. No real money moves. It exists only while the acquirer is the simulator.',
         tags: ['Sandbox'],
         querystring: NoQuery,
         body: PaymentBody,

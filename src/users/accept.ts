@@ -63,8 +63,8 @@ export async function acceptInvitation(
   const email = invitation.user_email ?? invitation.email ?? chosen.email?.toLowerCase()
   const isNew = invitation.user_id === null
   const fields = [
-    ...(email === undefined ? [{ field: 'email', code: 'required', message: 'Say your e-mail address.' }] : []),
-    ...(isNew && !chosen.name ? [{ field: 'name', code: 'required', message: 'Say your name.' }] : []),
+    ...(email === undefined ? [{ field: 'email', code: 'required', message: 'Enter your e-mail address.' }] : []),
+    ...(isNew && !chosen.name ? [{ field: 'name', code: 'required', message: 'Enter your name.' }] : []),
     ...[
       findPasswordFault('password', chosen.password, {
         email: email ?? '',
@@ -122,6 +122,6 @@ export async function acceptInvitation(
 function gone(): AppError {
   return new AppError('not_found', {
     detail:
-      'This link is not good any more: it was used, it is older than three days, or it was replaced. Ask for another.',
+      'This link is no longer valid: it was used, it is older than three days, or it was replaced. Ask for a new one.',
   })
 }

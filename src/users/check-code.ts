@@ -7,16 +7,16 @@ import { findTotpStep } from './second-factor.ts'
 import { lockUser, type UserRow, updateTotpFailures, useTotpStep } from './store.ts'
 
 /**
- * A code is one of a million: someone who has the password and guesses would find one within weeks. This limit stops
+ * There are a million codes: someone who has the password and guesses would find one within weeks. This limit stops
  * them long before.
  */
 const wrongCodesMax = 10
 
 /**
- * Checks a code in a commit of its own, since what calls it may fail: a right one is used up, wrong ones in a row are counted, and too many lock
- * the factor, which the audit log says.
+ * Checks a code in its own commit, because the caller's transaction may fail. A correct code is used up. Wrong codes
+ * in a row are counted; too many lock the factor, which the audit log records.
  *
- * @returns whether the code is right
+ * @returns whether the code is correct
  * @throws {AppError} `second_factor_locked`
  */
 export async function checkCode(
@@ -49,7 +49,7 @@ export async function checkCode(
   })
   if (outcome === 'locked') {
     throw new AppError('second_factor_locked', {
-      detail: `${wrongCodesMax} codes in a row were wrong: somebody who knows your password may have been guessing. Ask whoever manages your users for a link to a new password, which unlocks it, or have \`npx guiche user reset\` run on the server.`,
+      detail: `${wrongCodesMax} codes in a row were wrong: somebody who knows your password may be guessing. Ask whoever manages your users for a link to a new password, which unlocks it, or have \`npx guiche user reset\` run on the server.`,
     })
   }
   return outcome === 'right'

@@ -3,15 +3,16 @@ import { readFileSync } from 'node:fs'
 import { packageFolder } from '../db/migrate.ts'
 
 /**
- * What a guesser tries first: words of common passwords, in leet as well, with a number or a mark behind, keys that are neighbours, and the
- * same again and again. A password is cut into the fewest parts; each known word counts as two, any other known part as one, and each character
- * that nothing predicts as one. Below this sum a list of a few million guesses has it.
+ * Estimates how early a guesser would try a password. Guessers begin with words of common passwords (also in leet), a
+ * number or a punctuation mark behind them, rows of neighbouring keys, and repetitions. The password is split into
+ * the cheapest parts: a known word counts two, any other predictable part one, and each unpredictable character one.
+ * Below this sum a list of a few million guesses contains the password.
  */
 const partsMin = 6
 const wordWeight = 2
 const wordLengthMin = 4
 const wordLengthMax = 20
-/** Rows of keys and of the alphabet, which are read in both directions. */
+/** Rows of keys and of the alphabet, read in both directions. */
 const rows = [
   '01234567890',
   'abcdefghijklmnopqrstuvwxyz',
@@ -37,17 +38,18 @@ const leet: Record<string, string> = {
 let common: Set<string> | null = null
 let leaked: Set<number> | null = null
 
-/** Of each hash: enough that one password in 25 million is refused by mistake. */
+/** Bytes kept of each hash: so many that one password in 25 million is refused by mistake. */
 const leakedHashBytes = 5
 
-/** @param own words that a guesser knows of this person and this service: they count like a single character */
+/** @param own words that a guesser knows about this person and this service: they count as one character */
 export function isCommonPassword(password: string, own: readonly string[]): boolean {
   return isLeakedPassword(password) || isMadeOfCommonParts(password, own)
 }
 
 /**
- * Whether it is among the million most common passwords of leaked ones ("10 million password list", in SecLists, MIT). The file has the 44,000 of 12
- * characters and more: of each, in lower case, the first bytes of its SHA-256, so that it shows nobody's password.
+ * Whether it is among the million most common leaked passwords ("10 million password list", in SecLists, MIT). The
+ * file has the 44,000 of at least 12 characters: the first bytes of the SHA-256 of each, in lower case, so that it
+ * reveals nobody's password.
  */
 function isLeakedPassword(password: string): boolean {
   leaked ??= readLeaked()
@@ -66,7 +68,7 @@ function toLeakedHash(bytes: Buffer): number {
 }
 
 function isMadeOfCommonParts(password: string, own: readonly string[]): boolean {
-  // The longest that is looked at: what is longer is no common password, and the work grows with the square.
+  // Longer passwords are cut: they are not common ones, and the work grows with the square of the length.
   const text = password.normalize('NFKC').toLowerCase().slice(0, 64)
   return (
     countParts(
@@ -93,7 +95,7 @@ function countParts(text: string, own: readonly string[]): number {
   return least[text.length] ?? 0
 }
 
-/** What a part counts when something predicts it; null when nothing does. */
+/** What a predictable part counts; null if nothing predicts it. */
 function weigh(part: string, letters: string, own: readonly string[], words: Set<string>): number | null {
   if (new Set(part).size === 1) return 1
   if (part.length < 3) return null
@@ -103,7 +105,10 @@ function weigh(part: string, letters: string, own: readonly string[], words: Set
   return null
 }
 
-/** The shortest text that is repeated, with the beginning of another repetition behind; null when it is none. */
+/**
+ * The shortest text that is repeated, possibly with the beginning of another repetition behind; null if there is no
+ * repetition.
+ */
 function findBlock(text: string): string | null {
   for (let length = 1; length <= text.length / 2; length++) {
     const block = text.slice(0, length)
@@ -112,7 +117,7 @@ function findBlock(text: string): string | null {
   return null
 }
 
-/** Read when somebody chooses a password. */
+/** Loaded when a password is chosen. */
 function loadWords(): Set<string> {
   common ??= new Set(
     readFileSync(`${packageFolder()}/src/users/common-words.txt`, 'utf8')

@@ -1,6 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-/** Script cannot read it, other sites cannot have it sent, and over https no other host can set it (with a name that begins with __Host-). */
+/**
+ * Scripts cannot read it, other sites cannot have it sent, and over https no other host can set it (the name begins
+ * with __Host-).
+ */
 export function appendCookie(
   reply: FastifyReply,
   baseUrl: string,
@@ -11,7 +14,7 @@ export function appendCookie(
   void reply.header('set-cookie', [`${name}=${value}`, ...attributes].join('; '))
 }
 
-/** A cookie of ours, which is a secret of 256 bits; null where there is none of that form. */
+/** The value of one of our cookies, a secret of 256 bits; null if there is none of that form. */
 export function readCookieNamed(request: FastifyRequest, name: string): string | null {
   for (const part of request.headers.cookie?.split(';') ?? []) {
     const [key, value = ''] = part.trim().split('=', 2)

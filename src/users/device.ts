@@ -6,10 +6,12 @@ import { keyedHash, newSecret, type SecretKey } from '../lib/secrets.ts'
 import { appendCookie, isSecure, readCookieNamed } from './cookies.ts'
 import { deleteOldDevices, findKnownHashes, upsertDevice } from './store.ts'
 
-/** As long as a browser or a network counts as the person's own after the last sign-in from there. */
+/** How long a browser or a network counts as the person's own after the last sign-in from there. */
 const knownMs = 90 * 24 * 60 * 60_000
 
-/** Where a request comes from: the address, and the browser by a cookie of its own. Neither says who it is. */
+/**
+ * Where a request comes from: its address, and a cookie that identifies the browser. Neither identifies the person.
+ */
 export type Device = { host: string; cookie: string | null; hashes: Buffer[] }
 
 type Deps = { key: SecretKey; baseUrl: string }
@@ -23,8 +25,8 @@ export function readDevice({ key, baseUrl }: Deps, request: FastifyRequest): Dev
 }
 
 /**
- * By what a person is known to have signed in from here before: the browser's cookie, or else the address. Null when by neither. It is the name
- * under which failures from here are counted, so a cookie that was made up is none.
+ * How a person is known to have signed in from here before: by the browser's cookie, or else by the address. Null if
+ * by neither. Failures from here are counted under this name, so an invented cookie gives none.
  */
 export async function findKnownDevice(
   db: Db,
@@ -38,7 +40,7 @@ export async function findKnownDevice(
   return isKnown(hashes[0]) ? `address ${host}` : null
 }
 
-/** The person has signed in from here. Gives the browser a cookie to be known by, if it has none. */
+/** Remembers that the person signed in from here. Sets the browser's cookie if it has none. */
 export async function rememberDevice(
   db: Db,
   { key, baseUrl }: Deps,
@@ -58,7 +60,7 @@ function cookieName(baseUrl: string): string {
   return isSecure(baseUrl) ? '__Host-guiche-device' : 'guiche-device'
 }
 
-/** What a list of sessions shows of a browser: enough for its owner to know it again. */
+/** How a list of sessions describes a browser: enough for its owner to recognize it. */
 export function describeDevice(request: FastifyRequest): { device: string | null; network: string | null } {
   const agent = request.headers['user-agent']
   return { device: agent === undefined ? null : describeAgent(agent), network: describeNetwork(request.ip) }

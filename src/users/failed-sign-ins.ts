@@ -5,12 +5,16 @@ import { AppError } from '../lib/errors.ts'
 import { findUserByEmail } from './store.ts'
 
 const hourMs = 60 * 60_000
-/** The failures of a person's hour that are recorded: at most five entries, however many there are. Each says how many it has been. */
+/**
+ * Which failures of a person within an hour are recorded: at most five entries, however many failures there are. Each
+ * entry has the count.
+ */
 const recordedCounts = new Set([1, 10, 100, 1_000, 10_000])
 
 /**
- * Failed sign-ins for the audit log, where whoever manages users looks. Of a person that exists under the person; all others together, so
- * that nobody fills the log with addresses made up. Each process counts its own. The log of the service has each one, with its address.
+ * Records failed sign-ins in the audit log, where user managers look. Failures at existing users are recorded per
+ * user; all others together, so that invented addresses cannot fill the log. Each process counts its own. The
+ * service's log has every failure, with its address.
  */
 export function createFailureRecorder({ db, clock }: { db: Db; clock: Clock }) {
   let hour = 0

@@ -19,9 +19,9 @@ export type Invitation = {
 }
 
 /**
- * Invites somebody: gives what stands in the link, which is kept nowhere.
+ * Invites somebody. Returns the token of the link, which is not stored.
  *
- * @throws {AppError} `user_not_possible` where the address is taken, or the role is none of that side
+ * @throws {AppError} `user_not_possible` if the address is taken, or the role does not exist on that side
  */
 export async function invite(
   tx: Tx,
@@ -32,8 +32,8 @@ export async function invite(
     throw new AppError('user_not_possible', {
       detail:
         merchantId === null
-          ? 'The operator’s people are admin, finance, support or read_only.'
-          : 'A merchant’s people are owner, finance or developer.',
+          ? 'The operator’s users are admin, finance, support or read_only.'
+          : 'A merchant’s users are owner, finance or developer.',
     })
   }
   const known = email === null ? null : await findUserByEmail(tx, email.toLowerCase())

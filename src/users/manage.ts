@@ -17,9 +17,10 @@ import {
 export type Managed = { id: string; ofMerchant: string | null }
 
 /**
- * Another role, disabled, or enabled again. A disabled person loses access at once, and the open invitations of a person who may no longer invite end.
+ * Changes a user's role, or disables or enables the user. A disabled user loses access at once. If the user may no
+ * longer invite others, their open invitations end.
  *
- * @throws {AppError} `not_found`; `user_not_possible` where nobody would be left who may invite others
+ * @throws {AppError} `not_found`; `user_not_possible` if nobody would be left who may invite others
  */
 export async function changeUser(
   tx: Tx,
@@ -32,7 +33,7 @@ export async function changeUser(
   const { role = user.role, isDisabled } = change
   const isOperator = user.merchant_id === null
   if (!isRoleOf(role, isOperator)) {
-    throw new AppError('user_not_possible', { detail: `The role ${role} is none of that side.` })
+    throw new AppError('user_not_possible', { detail: `The role ${role} does not exist on that side.` })
   }
   if (role !== user.role) await updateUser(tx, id, { role })
   if (isDisabled !== undefined) await updateUser(tx, id, { disabled_at: isDisabled ? now : null })
@@ -40,15 +41,15 @@ export async function changeUser(
   if (isDisabled || !permissionsOf({ role, isOperator }).includes('user.write')) await endInvitationsBy(tx, id, now)
   if (user.role === 'admin' && (await isWithoutAdmin(tx))) {
     throw new AppError('user_not_possible', {
-      detail: 'Nobody would be left who is admin. Make somebody else one first.',
+      detail: 'No admin would be left. Make somebody else an admin first.',
     })
   }
   return user
 }
 
 /**
- * Ends all sessions of a user and gives what stands in the link to a new password. It unlocks the second factor, whose code the link asks for
- * unless it is forgotten as well.
+ * Ends all sessions of a user and returns the token of the link to choose a new password. It unlocks the second
+ * factor. The link requires a code of that factor, unless it is removed as well.
  *
  * @param invitedBy null: the command line
  */

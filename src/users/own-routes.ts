@@ -21,7 +21,7 @@ const hidden = { hide: true, querystring: NoQuery }
 const nothing = Type.Unsafe<undefined>({ type: 'null' })
 const access = { permission: null, beforeSecondFactor: true } as const
 
-/** What everybody does about themselves. Whoever must have a second factor does it before anything else. */
+/** What users do about their own account. A user who must add a second factor can do that before anything else. */
 export function registerOwnRoutes(app: Server, deps: UserRoutesDeps): void {
   registerPasswordRoutes(app, deps)
   registerOwnSessionRoutes(app, deps)
@@ -108,7 +108,10 @@ function registerOwnSessionRoutes(app: Server, deps: UserRoutesDeps): void {
   )
 }
 
-/** Does what takes a password or a code, and counts what is wrong: a session that somebody found open is no place to guess. */
+/**
+ * Runs an operation that needs a password or a code, and limits wrong ones: an open session that somebody found must
+ * not allow guessing.
+ */
 async function prove<Result>(
   deps: UserRoutesDeps,
   request: FastifyRequest,

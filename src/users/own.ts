@@ -16,9 +16,9 @@ import { findUserByEmail, lockUser, updateTotpFailures, updateUser, useTotpStep 
 type Deps = { db: Db; clock: Clock; key: SecretKey }
 
 /**
- * Another password. All other sessions end: whoever knew the former one is out.
+ * Sets a new password. All other sessions end: somebody who knew the former password loses access.
  *
- * @throws {AppError} `validation_failed` where the current one is wrong, or the new one is not good
+ * @throws {AppError} `validation_failed` if the current password is wrong or the new one is too weak
  */
 export async function changePassword(
   deps: Deps,
@@ -41,9 +41,10 @@ export async function changePassword(
 }
 
 /**
- * A new secret for an authenticator app. It counts once a code of it was entered.
+ * Creates a secret for an authenticator app. It takes effect once a code of it was entered.
  *
- * @throws {AppError} `validation_failed` where the password is wrong, `user_not_possible` where there is a factor
+ * @throws {AppError} `validation_failed` if the password is wrong, `user_not_possible` if there is a second factor
+ *   already
  */
 export async function offerSecondFactor(
   deps: Deps,
@@ -66,9 +67,9 @@ export async function offerSecondFactor(
 }
 
 /**
- * The factor counts from now on. All other sessions end: they were begun without it.
+ * Turns the second factor on. All other sessions end, because they were begun without it.
  *
- * @throws {AppError} `validation_failed` where the code is not of the secret that was offered
+ * @throws {AppError} `validation_failed` if the code does not belong to the offered secret
  */
 export async function confirmSecondFactor(
   { db, clock, key }: Deps,
@@ -89,9 +90,10 @@ export async function confirmSecondFactor(
 }
 
 /**
- * The password alone counts again. It takes both, so that whoever finds a screen open cannot; all other sessions end.
+ * Turns the second factor off. It requires password and code, so that a session left open is not enough. All other
+ * sessions end.
  *
- * @throws {AppError} `validation_failed` where the password or the code is wrong; `second_factor_locked`
+ * @throws {AppError} `validation_failed` if the password or the code is wrong; `second_factor_locked`
  */
 export async function removeSecondFactor(
   deps: Deps,
@@ -109,7 +111,7 @@ export async function removeSecondFactor(
 }
 
 /**
- * Ends one of a person's sessions, or all but the one that asks.
+ * Ends one of the caller's sessions, or all but the current one.
  *
  * @throws {AppError} `not_found`
  */

@@ -2,13 +2,16 @@ import type { Options } from '@node-rs/argon2'
 import { AppError, type FieldError } from '../lib/errors.ts'
 import { isCommonPassword } from './common-password.ts'
 
-/** argon2id, which is the library's own choice of algorithm, as OWASP has it: 19 MiB, two passes, one lane. Some 12 ms of a core. */
+/**
+ * argon2id, the library's default, with the parameters that OWASP recommends: 19 MiB, two passes, one lane. About 12
+ * ms of a core.
+ */
 const parameters = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } satisfies Options
-/** Loaded when somebody signs in. */
+/** Loaded at the first sign-in. */
 const argon2 = async () => await import('@node-rs/argon2')
 /** Concurrent hashes: payments need the other core. */
 const atOnceMax = 1
-/** When this many wait, others are asked to come back: a queue of one second. */
+/** If this many wait, further callers are refused for the moment: the queue takes one second. */
 const waitingMax = 64
 
 export const passwordLengthMin = 12
@@ -31,8 +34,9 @@ export async function hashPassword(password: string): Promise<string> {
 }
 
 /**
- * @param known the hash of the person; null when there is no such person
- * @param isUrgent from where the person has signed in before: it comes before others, so that a flood from elsewhere keeps nobody out
+ * @param known the user's hash; null if there is no such user
+ * @param isUrgent true if the user has signed in from there before: served first, so that a flood from elsewhere
+ *   keeps nobody out
  * @throws {AppError} `overloaded` when too many sign in at once
  */
 export async function isPassword(
@@ -45,9 +49,9 @@ export async function isPassword(
 }
 
 /**
- * What is wrong with a new password. Length is what counts (NIST SP 800-63B), as long as it is not one of those that are guessed first.
+ * Checks a new password. What counts is its length (NIST SP 800-63B), unless it is one that is guessed early.
  *
- * @param own names that a guesser knows: of the person, of the merchant
+ * @param own names that a guesser knows, of the person and the merchant
  */
 export function findPasswordFault(
   field: string,

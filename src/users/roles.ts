@@ -1,6 +1,6 @@
 import { type Scope, scopes } from '../auth/scopes.ts'
 
-/** What a person may do besides the scopes, which shops' tokens have as well. */
+/** What a user may do, in addition to the scopes that merchants' tokens have as well. */
 export const permissions = [
   'overview.read',
   'merchant.read',
@@ -22,7 +22,7 @@ export const permissions = [
 
 export type Permission = (typeof permissions)[number] | Scope
 
-/** The operator's people see all merchants, a merchant's people see their own alone. */
+/** The operator's users see all merchants; a merchant's users see only their own. */
 export const operatorRoles = ['admin', 'finance', 'support', 'read_only'] as const
 export const merchantRoles = ['owner', 'finance', 'developer'] as const
 
@@ -79,7 +79,7 @@ const ofMerchant: Record<(typeof merchantRoles)[number], readonly Permission[]> 
   ],
 }
 
-/** Finance is a role on both sides, and not the same one. */
+/** `finance` is a role on both sides, with different permissions. */
 export function permissionsOf({ role, isOperator }: { role: Role; isOperator: boolean }): readonly Permission[] {
   const table: Partial<Record<Role, readonly Permission[]>> = isOperator ? ofOperator : ofMerchant
   return table[role] ?? []

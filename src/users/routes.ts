@@ -36,14 +36,14 @@ import { listUsers } from './store.ts'
 import { toUserView } from './view.ts'
 
 export type UserRoutesDeps = SessionDeps & {
-  /** Failures of one address, of one address at one person, and from where a person is known; and what of a person is recorded. */
+  /** Failures per address, per address and user, and per known device; and recorded actions per user. */
   limits: { perAddress: RateLimiter; perPerson: RateLimiter; perDevice: RateLimiter; recorded: RateLimiter }
 }
 
 const hidden = { hide: true, querystring: NoQuery }
 const nothing = Type.Unsafe<undefined>({ type: 'null' })
 
-/** Who is signed in to the dashboard, and who may. Not part of the shops' API. */
+/** Sign-in and user management for the dashboard. Not part of the merchants' API. */
 export function registerUserRoutes(app: Server, deps: UserRoutesDeps): void {
   registerSessionRoutes(app, deps)
   registerOwnRoutes(app, deps)
@@ -95,7 +95,7 @@ function registerSessionRoutes(app: Server, deps: UserRoutesDeps): void {
     async (request, reply) => {
       await endSession(deps, request)
       setSessionCookie(reply, deps.baseUrl, null)
-      // What pages have shown; not cookies, which would forget the browser, nor storage, which holds the language.
+      // Clears cached pages. Not cookies, which would forget the browser, nor storage, which contains the language.
       void reply.header('clear-site-data', '"cache"')
       return await reply.code(204).send()
     },
@@ -134,7 +134,7 @@ function registerSessionRoutes(app: Server, deps: UserRoutesDeps): void {
   )
 }
 
-/** What admins do about everybody, and a merchant's owners about their own. */
+/** What admins do about all users, and a merchant's owners about their own. */
 function registerManagingRoutes(app: Server, deps: UserRoutesDeps): void {
   const access = { permission: 'user.write' }
   app.get(
@@ -231,7 +231,7 @@ async function act<Result>(
   })
 }
 
-/** Whose people somebody joins. A merchant's owner invites to his own, whatever is said. */
+/** The merchant that a new user joins. A merchant's owner invites to their own, whatever the request names. */
 async function findMerchantId(
   { db, clock }: UserRoutesDeps,
   user: SignedIn,
@@ -245,8 +245,9 @@ async function findMerchantId(
 }
 
 /**
- * Where tries from here are counted. From where the person has signed in before they are counted apart from everybody else's, so that nobody
- * can keep them out; elsewhere by address, and by person and address: a person cannot be locked out from another address either.
+ * The limits for tries from here. Where the user has signed in before, tries are counted separately, so that nobody
+ * else can lock the user out. Elsewhere they are counted per address, and per user and address, so that no other
+ * address can lock the user out either.
  */
 function limitsOf(
   { limits }: UserRoutesDeps,
@@ -259,7 +260,7 @@ function limitsOf(
   ]
 }
 
-/** Signs in with a new session; one that the browser had before ends. The browser is known from now on. */
+/** Starts a new session, ends the browser's previous one, and remembers the browser. */
 async function begin(
   deps: UserRoutesDeps,
   request: FastifyRequest,
@@ -274,7 +275,7 @@ async function begin(
   return toSessionView(user)
 }
 
-/** Nobody is signed in by a form on somebody else's page. Whoever is no browser sends no such header. */
+/** Rejects a sign-in from a form on another site. Clients that are not browsers send no such header. */
 function assertFromHere(request: FastifyRequest): void {
   const site = request.headers['sec-fetch-site']
   if (site === undefined || site === 'same-origin' || site === 'none') return

@@ -58,13 +58,15 @@ export const AcceptBody = Type.Object({
 export const InviteBody = Type.Object({
   email: Email,
   role: Role,
-  clientId: Type.Optional(Type.String({ description: 'Whose people it joins; the operator’s, if left out' })),
+  clientId: Type.Optional(
+    Type.String({ description: 'The client whose merchant the user joins; the operator if left out' }),
+  ),
 })
-export const LinkView = Type.Object({ url: Type.String({ description: 'Good once, for three days' }) })
+export const LinkView = Type.Object({ url: Type.String({ description: 'Single-use, valid for three days' }) })
 export const UserParams = Type.Object({ id: Type.String({ format: 'uuid-any' }) })
 export const ChangeUserBody = Type.Object({ role: Type.Optional(Role), isDisabled: Type.Optional(Type.Boolean()) })
 export const ResetBody = Type.Object({
-  secondFactor: Type.Optional(Type.Boolean({ description: 'Forget it as well' })),
+  secondFactor: Type.Optional(Type.Boolean({ description: 'Remove it as well' })),
 })
 
 export const UserView = Type.Object({

@@ -1,7 +1,7 @@
 import { type Db, empty, sql, type Tx } from '../db/sql.ts'
 import type { Role } from './roles.ts'
 
-/** A session with its person, and the merchant's names if the person is a merchant's. */
+/** A session with its user, and the merchant's names if the user belongs to a merchant. */
 export type SessionRow = {
   user_id: string
   seen_at: Date
@@ -31,7 +31,7 @@ export async function insertSession(
       ${row.token_hash}, ${row.user_id}, ${row.created_at}, ${row.created_at}, ${row.expires_at}, ${row.device}, ${row.network})`)
 }
 
-/** A session that is good, of somebody who may still sign in. */
+/** A valid session of an enabled user. */
 export async function findSession(
   db: Db,
   tokenHash: Buffer,
@@ -56,7 +56,7 @@ export async function deleteSession(db: Db | Tx, tokenHash: Buffer): Promise<voi
   await db.query(sql`delete from sessions where token_hash = ${tokenHash}`)
 }
 
-/** All of a user's, but one that goes on. Gives how many there were. */
+/** Deletes all sessions of a user, except possibly one. Returns how many there were. */
 export async function deleteSessions(tx: Tx, userId: string, but: Buffer | null): Promise<number> {
   const rows = await tx.query(
     sql`delete from sessions where user_id = ${userId} ${but === null ? empty : sql`and token_hash <> ${but}`} returning id`,
@@ -68,7 +68,7 @@ export async function deleteOldSessions(tx: Tx, { now, seenSince }: { now: Date;
   await tx.query(sql`delete from sessions where expires_at <= ${now} or seen_at <= ${seenSince}`)
 }
 
-/** Leaves a user that many sessions, those that were used last. */
+/** Keeps this many of a user's sessions, the most recently used ones. */
 export async function deleteSessionsBeyond(tx: Tx, userId: string, kept: number): Promise<void> {
   await tx.query(sql`
     delete from sessions where token_hash in (
@@ -84,7 +84,7 @@ export type ListedSession = {
   is_current: boolean
 }
 
-/** A user's sessions that are good, the last used first. */
+/** A user's valid sessions, the most recently used first. */
 export async function listSessions(
   db: Db,
   { userId, current, now, seenSince }: { userId: string; current: Buffer | null; now: Date; seenSince: Date },

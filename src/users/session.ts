@@ -19,7 +19,7 @@ import {
   updateSeenAt,
 } from './session-store.ts'
 
-/** A working day, and no longer without a request than lunch. */
+/** A working day; without a request it ends after the length of a lunch break. */
 const lifetimeMs = 12 * 60 * 60_000
 const idleMs = 60 * 60_000
 /** The precision of the time when a user was last seen. */
@@ -32,13 +32,13 @@ export type SessionDeps = {
   clock: Clock
   key: SecretKey
   baseUrl: string
-  /** Null where there is none to use, whatever the role. */
+  /** Null if there is no sandbox, whatever the role. */
   sandbox: object | null
-  /** Roles that may do nothing before they have a second factor. */
+  /** Roles that may do nothing before adding a second factor. */
   requireSecondFactor: readonly string[]
 }
 
-/** Makes a session and gives its cookie's value, which is kept nowhere. Those that have ended are forgotten then. */
+/** Creates a session and returns its cookie's value, which is not stored. Also deletes expired sessions. */
 export async function createSession(
   tx: Tx,
   { userId, device, network }: { userId: string; device: string | null; network: string | null },
@@ -79,7 +79,7 @@ export async function findSessionOf(deps: SessionDeps, token: string): Promise<S
   return { ...user, permissions: user.permissions.filter((permission) => permission !== 'sandbox.use') }
 }
 
-/** What the dashboard gets about the signed-in user. */
+/** The user and session as sent to the dashboard. */
 export function toSessionView({ csrfToken, merchant, ...user }: SignedIn) {
   const named = merchant && { clientId: merchant.clientId, name: merchant.name }
   return { user: { ...user, permissions: [...user.permissions], merchant: named }, csrfToken }
@@ -113,7 +113,7 @@ export async function endSession(
   if (token !== null) await deleteSession(db, toHash(token))
 }
 
-/** The hash under which the session of a request is kept, so that it may be spared when all others end. */
+/** The stored hash of the request's session, so that it can be kept when all others end. */
 export function sessionHashOf(request: FastifyRequest, baseUrl: string): Buffer | null {
   const token = readCookie(request, baseUrl)
   return token === null ? null : toHash(token)

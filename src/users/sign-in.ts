@@ -14,18 +14,23 @@ export type SignIn = {
   email: string
   password: string
   code?: string | undefined
-  /** The person has signed in from there before: others do not make them wait. */
+  /** True if the user has signed in from there before: then others cannot delay them. */
   isKnownDevice: boolean
   device: string | null
   network: string | null
-  /** Called once everything was right: throws where the person has signed in too often, since each time is recorded. */
+  /**
+   * Called after everything was correct. Throws if the user has signed in too often, because each sign-in is
+   * recorded.
+   */
   limitSuccess: () => void
 }
 
 /**
- * Signs a person in and gives the new session's token. An unknown or disabled person and a wrong password get the same answer in the same time.
+ * Signs a user in and returns the new session's token. An unknown or disabled user and a wrong password get the same
+ * answer in the same time.
  *
- * @throws {AppError} `sign_in_failed`; `second_factor_needed` once the password was right; `second_factor_locked`; `overloaded`
+ * @throws {AppError} `sign_in_failed`; `second_factor_needed` after a correct password; `second_factor_locked`;
+ *   `overloaded`
  */
 export async function signIn(
   deps: SignInDeps,
@@ -41,7 +46,8 @@ export async function signIn(
   limitSuccess()
   const now = deps.clock.now()
   return await deps.db.transaction(async (tx) => {
-    // Another password may have been chosen since, and all sessions ended that the former one gave; or a factor was turned on.
+    // Meanwhile the password may have changed, which ended all sessions of the former one, or a second factor may
+    // have been turned on.
     const locked = await lockUser(tx, user.id, null)
     if (locked?.password_hash !== user.password_hash || locked.is_totp_confirmed !== user.is_totp_confirmed)
       throw failed(email, 'password')
@@ -56,7 +62,7 @@ export async function signIn(
   })
 }
 
-/** One answer for all of them; which factor was wrong is in the security log. */
+/** The same answer for all of them. The security log has which factor was wrong. */
 function failed(email: string, factor: 'password' | 'second'): AppError {
   return new AppError('sign_in_failed', {
     about: { email, factor },

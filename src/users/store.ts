@@ -5,14 +5,14 @@ export type UserRow = {
   id: string
   email: string
   name: string
-  /** Null for one of the operator's people. */
+  /** Null for a user of the operator. */
   merchant_id: string | null
   role: Role
   password_hash: string
   sealed_totp: Buffer | null
   is_totp_confirmed: boolean
   totp_step: number
-  /** Wrong codes in a row, and since when there were too many. */
+  /** Wrong codes in a row, and since when there are too many. */
   totp_failures: number
   totp_locked_at: Date | null
   created_at: Date
@@ -23,7 +23,7 @@ export type NewUser = Pick<
   UserRow,
   'id' | 'email' | 'name' | 'merchant_id' | 'role' | 'password_hash' | 'created_at'
 > & {
-  /** Who handed out the link; null: the command line or the service. */
+  /** Who created the link; null: the command line or the service. */
   enrolled_by: string | null
 }
 
@@ -43,7 +43,7 @@ const columns = sql`
   id, email, name, merchant_id, role, password_hash, sealed_totp, is_totp_confirmed, totp_step, totp_failures,
   totp_locked_at, created_at, disabled_at`
 
-/** False when somebody has this address already. */
+/** False if the address is taken. */
 export async function insertUser(tx: Tx, user: NewUser): Promise<boolean> {
   const rows = await tx.query(sql`
     insert into users (id, email, name, merchant_id, role, password_hash, created_at, enrolled_by, enrolled_at)
@@ -58,7 +58,7 @@ export async function findUserByEmail(db: Db | Tx, email: string): Promise<UserR
   return row ?? null
 }
 
-/** The user, held until the commit. Null as well where it is of another merchant than may be seen. */
+/** The user, locked until the commit. Null also if the user belongs to a merchant that the caller may not see. */
 export async function lockUser(tx: Tx, id: string, ofMerchant: string | null): Promise<UserRow | null> {
   const [row] = await tx.query<UserRow>(sql`
     select ${columns} from users
@@ -72,7 +72,7 @@ export type ListedUser = Omit<UserRow, 'password_hash' | 'sealed_totp' | 'totp_s
   seen_at: Date | null
 }
 
-/** All of them, or a merchant's. */
+/** All users, or a merchant's. */
 export async function listUsers(db: Db, ofMerchant: string | null): Promise<ListedUser[]> {
   return await db.query<ListedUser>(sql`
     select users.id, users.email, users.name, users.merchant_id, users.role, users.is_totp_confirmed,
@@ -83,12 +83,12 @@ export async function listUsers(db: Db, ofMerchant: string | null): Promise<List
     order by users.merchant_id nulls first, users.email`)
 }
 
-/** So that no two are changed at once of whom each counts on the other. */
+/** Locks all admins, so that two concurrent changes cannot each rely on the other admin remaining. */
 export async function lockAdmins(tx: Tx): Promise<void> {
   await tx.query(sql`select from users where role = 'admin' order by id for no key update`)
 }
 
-/** True while nobody can sign in who may invite others. */
+/** True while nobody who may invite others can sign in. */
 export async function isWithoutAdmin(db: Db | Tx): Promise<boolean> {
   const [row] = await db.query<{ is_without: boolean }>(sql`
     select not exists (select from users where role = 'admin' and disabled_at is null) as is_without`)
@@ -114,7 +114,7 @@ export async function updateUser(
     where id = ${id}`)
 }
 
-/** A user has chosen a password by a link that somebody handed out. */
+/** Records that a user has chosen a password through a link, and who created the link. */
 export async function updateEnrolment(tx: Tx, id: string, { by, at }: { by: string | null; at: Date }): Promise<void> {
   await tx.query(sql`update users set enrolled_by = ${by}, enrolled_at = ${at} where id = ${id}`)
 }
@@ -127,7 +127,7 @@ export async function updateTotpFailures(
   await tx.query(sql`update users set totp_failures = ${failures}, totp_locked_at = ${lockedAt} where id = ${id}`)
 }
 
-/** True when the step is later than the last one that was used, which it then is itself. */
+/** Marks a time step as used. True if it is later than the last one that was used. */
 export async function useTotpStep(tx: Tx, id: string, step: number): Promise<boolean> {
   const rows = await tx.query(
     sql`update users set totp_step = ${step} where id = ${id} and totp_step < ${step} returning id`,
@@ -142,14 +142,14 @@ export async function insertInvitation(tx: Tx, row: NewInvitation): Promise<void
       ${row.created_at}, ${row.expires_at})`)
 }
 
-/** Ends what was open for the same: a user's other links, or the other links that make the first admin. */
+/** Ends open links of the same purpose: a user's other links, or the other links for the first admin. */
 export async function endInvitations(tx: Tx, { userId, now }: { userId: string | null; now: Date }): Promise<void> {
   await tx.query(sql`
     update invitations set used_at = ${now}
     where used_at is null and ${userId === null ? sql`user_id is null and email is null` : sql`user_id = ${userId}`}`)
 }
 
-/** What somebody has invited others to is no longer good. */
+/** Ends the open invitations that a user has sent. */
 export async function endInvitationsBy(tx: Tx, userId: string, now: Date): Promise<void> {
   await tx.query(sql`update invitations set used_at = ${now} where used_at is null and invited_by = ${userId}`)
 }
@@ -160,7 +160,7 @@ export type InvitationFound = InvitationRow & {
   needs_code: boolean
 }
 
-/** An invitation that is still valid: not while its user is disabled. */
+/** A valid invitation: unused, unexpired, and not for a disabled user. */
 export async function findInvitation(db: Db | Tx, tokenHash: Buffer, now: Date): Promise<InvitationFound | null> {
   const [row] = await db.query<InvitationFound>(sql`
     select invitations.id, user_id, invitations.email, invitations.merchant_id, invitations.role, invited_by, expires_at,
@@ -172,7 +172,7 @@ export async function findInvitation(db: Db | Tx, tokenHash: Buffer, now: Date):
   return row ?? null
 }
 
-/** False when somebody else was faster. */
+/** False if it was used meanwhile. */
 export async function useInvitation(tx: Tx, id: string, now: Date): Promise<boolean> {
   const rows = await tx.query(
     sql`update invitations set used_at = ${now} where id = ${id} and used_at is null returning id`,
@@ -180,7 +180,7 @@ export async function useInvitation(tx: Tx, id: string, now: Date): Promise<bool
   return rows.length > 0
 }
 
-/** Those of some devices from which a person has signed in since then. */
+/** Of these devices, those from which a user has signed in since then. */
 export async function findKnownHashes(
   db: Db,
   { email, hashes, since }: { email: string; hashes: Buffer[]; since: Date },
