@@ -4,79 +4,86 @@ import type { PixKey } from '../pix/key.ts'
 import type { CallbackDoor } from './callbacks.ts'
 
 /**
- * The port to a bank or PSP: what the gateway needs of it, in the gateway's own words. One adapter, bacen/, speaks the
- * Central Bank's API Pix, and all PSPs of weight do. An acquirer is stateless and knows no database.
+ * The port to a bank or PSP: what the gateway needs from it, in the gateway's own terms. There is one adapter, bacen/:
+ * it speaks the Central Bank's API Pix, as all large PSPs do. An acquirer is stateless and uses no database.
  *
- * A method resolves with what is certain, and throws {@link AcquirerUnavailable} where the outcome is unknown: a
- * time-out, a broken connection, a 5xx. Unknown is not failed: the caller asks again under the same txid.
+ * A method resolves when the outcome is certain, and throws {@link AcquirerUnavailable} when it is unknown: a
+ * time-out, a broken connection, a 5xx. Unknown is not failed: the caller repeats the request under the same txid.
  */
 export type Acquirer = {
   readonly name: string
-  /** True when asking it costs a trip over the network. */
+  /** True when requests to it go over the network. */
   readonly isRemote: boolean
   /** The account that is credited: the operator's own at this PSP. */
   readonly receiver: AccountHolder
-  /** False while its circuit is open: it did not answer lately, and a question would be refused unasked. */
+  /**
+   * False while its circuit is open: it did not answer lately, and the breaker refuses requests without sending them.
+   */
   isAvailable(): boolean
-  /** Of the certificate with which we connect; null where the PSP wants none. `expiresAt` is null where it cannot be read. */
+  /** Our client certificate; null where the PSP requires none. `expiresAt` is null where it cannot be read. */
   readonly certificate: { expiresAt(): Date | null } | null
-  /** What was agreed with the PSP; null where nobody told. */
+  /** The fees agreed with the PSP; null where none is configured. */
   readonly fees: { payment: FeeAgreed | null; payout: FeeAgreed | null }
-  /** By what a callback of this acquirer is known. */
+  /** How a callback of this acquirer is recognized. */
   readonly callbacks: CallbackDoor
 
-  /** Idempotent: the same txid with the same content gives the same charge, however often it is asked for. */
+  /** Idempotent: the same txid with the same content gives the same charge, however often it is requested. */
   createCharge(input: ChargeInput): Promise<ChargeOutcome>
   /** The charge with its payments, or null when the acquirer has none under this txid. */
   findCharge(txid: string): Promise<Charge | null>
-  /** One payment that arrived, or null. Case matters in an endToEndId. */
+  /** One incoming payment, or null. An endToEndId is case-sensitive. */
   findPayment(endToEndId: string): Promise<Payment | null>
-  /** Payments that arrived in [from, to], all pages of them; with `withReturns` only those that have a return. */
+  /** Incoming payments of [from, to], all pages; with `withReturns` only those that have a return. */
   listPayments(range: Range & { withReturns?: boolean } & PutAside): AsyncIterable<Payment>
 
-  /** Returns a payment or a part of it. Idempotent under our own id. */
+  /** Sends a payment or a part of it back to the payer. Idempotent under our own id. */
   refund(input: RefundInput): Promise<MoneyOut>
-  /** What became of a refund, or null when the acquirer has none under this id. */
+  /** The state of a refund, or null when the acquirer has none under this id. */
   findRefund(input: { endToEndId: string; refundId: string }): Promise<MoneyOut | null>
 
   /** Sends money to a PIX key; null where the PSP's API has no payouts. */
   readonly payouts: Payouts | null
-  /** What the account holds, by the PSP's own word; null where its API does not tell. */
+  /** The account's balance as the PSP reports it; null where its API has none. */
   readonly readBalance: (() => Promise<AccountBalance>) | null
-  /** Contests of payments (MED), where the PSP's API tells of them; else its only signal is a return in {@link Payment.returns}. */
+  /**
+   * Disputes (MED), where the PSP's API lists them; otherwise a return in {@link Payment.returns} is the only signal.
+   */
   readonly infractions: Infractions | null
 
-  /** Has the acquirer POST its callbacks to this address (with `/pix` appended, as the standard says). */
+  /** Registers the address for callbacks. The acquirer POSTs to it with `/pix` appended, as the standard says. */
   registerCallback(url: string): Promise<void>
   /**
-   * What a callback claims. A hint, never proof: the caller reads it back. Tells `passOver` of each entry that it leaves out.
-   * Throws {@link UnreadableCallback}.
+   * What a callback claims. It is a hint, never proof: the caller queries the acquirer. Calls `passOver` for each entry
+   * that it leaves out. Throws {@link UnreadableCallback}.
    */
   readCallback(body: unknown, passOver?: (reason: PassedOver) => void): CallbackNotice[]
 }
 
 export type Range = { from: Date; to: Date }
 
-/** Called for each entry of a list that cannot be read. Without it the list ends with {@link UnreadableAnswer} after the entries that can. */
+/**
+ * `putAside` is called for each unreadable entry of a list. Without it the list yields its readable entries and then
+ * throws {@link UnreadableAnswer}.
+ */
 export type PutAside = { putAside?: (entry: UnreadableEntry) => void }
 
-/** An entry that is money and cannot be read. */
+/** A payment or payout in a list that cannot be read. */
 export type UnreadableEntry = {
-  /** Its endToEndId where it has one, else a name made of its content: the same entry has the same name each time. */
+  /** Its endToEndId where it has one, else a hash of its content: the same entry has the same reference each time. */
   reference: string
   /** Null where its time cannot be read. */
   at: Date | null
-  /** As the PSP sent it, cut where it is long. */
+  /** As the PSP sent it, truncated. */
   raw: string
 }
 
-/** In cents; an account may be below zero. All that it holds is `available` and `blocked` together. */
+/** In cents; may be negative. The account's total is `available` plus `blocked`. */
 export type AccountBalance = {
   /** What can be sent out now. */
   available: number
-  /** What the PSP blocks, for whatever reason; null where it does not tell. */
+  /** What the PSP blocks, for whatever reason; null where it does not report it. */
   blocked: number | null
-  /** The part of `blocked` that is under MED; null where it does not tell. */
+  /** The part of `blocked` that is disputed (MED); null where the PSP does not report it. */
   disputed: number | null
 }
 
@@ -94,7 +101,9 @@ export type Charge = {
   uri: string
   createdAt: Date
   expiresAt: Date
-  /** completed: the acquirer says that it was paid, whether or not it shows by what yet; removed: nobody can pay it any more. */
+  /**
+   * completed: the acquirer says that it was paid, even if it lists no payment yet; removed: it can no longer be paid.
+   */
   status: 'active' | 'completed' | 'removed'
   payments: Payment[]
 }
@@ -105,15 +114,18 @@ export type Payment = {
   txid: string | null
   amount: Cents
   paidAt: Date
-  /** Only when the PSP tells all of it: the standard's Pix has no payer. */
+  /** Only when the PSP gives all of its fields: the standard's Pix has no payer. */
   payer: AccountHolder | null
-  /** All that went back or is on its way, ours and those under MED; what was refused is left out. */
+  /** All returns, done or in progress: our refunds and those under MED. Refused ones are left out. */
   returns: PaymentReturn[]
-  /** What the PSP says that it kept; null where it says nothing. */
+  /** The fee that the PSP reports; null where it reports none. */
   fee: Cents | null
 }
 
-/** The standard's `devolucoes`. Ours have the nature `ORIGINAL` and our own id; one that begins with `MED` is not of our making. */
+/**
+ * The standard's `devolucoes`. Ours have the nature `ORIGINAL` and our own id; the PSP makes those that begin with
+ * `MED`.
+ */
 export type PaymentReturn = {
   id: string
   endToEndId: string | null
@@ -126,8 +138,8 @@ export type PaymentReturn = {
 export type RefundInput = { endToEndId: string; refundId: string; amount: Cents }
 
 /**
- * Money that leaves. processing: not known yet, ask again; done: it left; refused: it is certain that nothing left.
- * What is neither clearly done nor clearly refused is processing.
+ * The state of outgoing money. processing: not known yet, check again; done: it left; refused: it is certain that
+ * nothing left. What is neither clearly done nor clearly refused is processing.
  */
 export type MoneyOut =
   | { outcome: 'processing'; endToEndId: string | null }
@@ -135,39 +147,44 @@ export type MoneyOut =
   | {
       outcome: 'refused'
       reason: string
-      /** The settlement system or a bank in it could not do it at that moment: the same may be done a little later, under another id. */
+      /**
+       * The settlement system or a bank failed for the moment: the same may succeed a little later, under another id.
+       */
       isPassing?: true
     }
 
 export type PayoutOrder = { payoutId: string; amount: Cents; pixKey: PixKey }
 
-/** By what an acquirer knows a payout. */
+/** The ids of a payout at the acquirer. */
 export type PayoutKey = {
   payoutId: string
-  /** The acquirer's own id of it, where it has one and has told it. */
+  /** The acquirer's own id of it, where it has one and has returned it. */
   reference?: string | null
 }
 
 export type Payouts = {
   /**
-   * Gets the acquirer's own id of a payout before any money moves, where the acquirer has two steps; null where it has one. The caller keeps
-   * the id in a commit of its own before it calls `send`, and never replaces it.
+   * Gets the acquirer's own id of a payout before any money moves, where the acquirer has two steps; null where it has
+   * one. The caller commits the id before it calls `send`, and never replaces it.
    */
   readonly prepare: ((order: PayoutOrder) => Promise<PayoutPrepared>) | null
   /**
-   * Idempotent under our own id: the same id never sends twice. `firstAskedAt` is the time of an earlier request for the same payout whose
-   * outcome is not known. Throws {@link NeedsPerson} where the acquirer cannot be asked again safely.
+   * Idempotent under our own id: the same id never sends twice. `firstAskedAt` is the time of an earlier request for
+   * the same payout whose outcome is not known. Throws {@link NeedsPerson} where the request cannot be repeated safely.
    */
   send(order: PayoutOrder & PayoutKey & { firstAskedAt?: Date | null }): Promise<PayoutSent>
-  /** What became of a payout, or null when the acquirer has none under this key. */
+  /** The state of a payout, or null when the acquirer has none under this key. */
   find(key: PayoutKey): Promise<PayoutFound | null>
-  /** Payouts that were asked for in [from, to], all pages of them, those that others sent from the account included. Null where there is no list. */
+  /**
+   * Payouts requested in [from, to], all pages, including those that other programs sent from the account. Null where
+   * the PSP has no list.
+   */
   readonly list: ((range: Range & PutAside) => AsyncIterable<PayoutListed>) | null
 }
 
 export type PayoutPrepared = { outcome: 'prepared'; reference: string } | { outcome: 'refused'; reason: string }
 
-/** `reference`: the acquirer's own id of the payout, where it tells one now. The caller keeps it. */
+/** `reference`: the acquirer's own id of the payout, where the answer has one. The caller stores it. */
 export type PayoutSent = MoneyOut & { reference?: string }
 
 export type PayoutListed = {
@@ -189,26 +206,26 @@ export type InfractionFound = {
   endToEndId: string
   amount: Cents
   reason: string | null
-  /** unknown: a status that we cannot read. The money stays blocked, and an operator has to look. */
+  /** unknown: a status that we cannot read. The money stays blocked until an operator decides. */
   state: 'open' | 'accepted' | 'returned' | 'rejected' | 'canceled' | 'unknown'
   /** The acquirer's own word for it. */
   status: string | null
   openedAt: Date
-  /** Until when the acquirer decides, where it says so. */
+  /** By when the acquirer decides, where it says so. */
   deadline: Date | null
 }
 
 export type Infractions = {
   /**
-   * The disputes of [from, to], all pages of them. Which of its dates a PSP compares is not documented: ask from the opening of each dispute that
-   * is still followed.
+   * The disputes of [from, to], all pages. Which of a dispute's dates the PSP compares with the range is not
+   * documented: begin the range at the opening of the oldest dispute that is still followed.
    *
    * @throws {NotOffered} where the acquirer lists none in this environment
    */
   list(range: Range): AsyncIterable<InfractionFound>
 }
 
-/** Why an entry of a callback is left out: it names no payment, or the key of somebody else. */
+/** Why an entry of a callback is left out: it names no payment, or another Pix key than ours. */
 export type PassedOver = 'unreadable_entry' | 'other_key'
 
 export type CallbackNotice = {
@@ -216,13 +233,13 @@ export type CallbackNotice = {
   eventKey: string
   endToEndId: string
   txid: string | null
-  /** Our own id of the payout that it tells of; null when it tells of a payment that came in. */
+  /** Our own id of the payout that the notice is about; null when it is about an incoming payment. */
   payoutId: string | null
-  /** The acquirer's own id of the payout, where that is all that it tells. */
+  /** The acquirer's own id of the payout, where the notice has no other. */
   payoutReference?: string
 }
 
-/** The outcome is not known. Ask again under the same identifier. */
+/** The outcome is not known. Repeat the request under the same identifier. */
 export class AcquirerUnavailable extends Error {
   constructor(message: string, options?: { cause?: unknown }) {
     super(message, options)
@@ -238,7 +255,9 @@ export class NeedsPerson extends AcquirerUnavailable {
   }
 }
 
-/** What the acquirer tells cannot be read, and asking again will most likely not help: somebody has to look at it. */
+/**
+ * The acquirer's answer cannot be read, and repeating the request will most likely not help: a person has to check it.
+ */
 export class UnreadableAnswer extends AcquirerUnavailable {
   constructor(message: string) {
     super(message)
@@ -246,7 +265,10 @@ export class UnreadableAnswer extends AcquirerUnavailable {
   }
 }
 
-/** The acquirer has switched this function off where we ask it, as Efí lists no disputes in homologation. Asking again soon will not help. */
+/**
+ * The acquirer has switched this function off in this environment: Efí lists no disputes in homologation. Repeating the
+ * request soon will not help.
+ */
 export class NotOffered extends AcquirerUnavailable {
   constructor(message: string, options?: { cause?: unknown }) {
     super(message, options)

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { AcquirerUnavailable } from './acquirer.ts'
 import { createBreaker } from './breaker.ts'
 
-// The breaker counts by the machine's clock: the time of day alone is moved, and timers are left alone.
+// The breaker uses the machine's clock: the tests move the time of day, and leave timers alone.
 beforeEach(() => vi.useFakeTimers({ toFake: ['Date'] }))
 afterEach(() => vi.useRealTimers())
 
@@ -16,7 +16,7 @@ async function openBreaker(failures = 5) {
   return breaker
 }
 
-it('opens after five questions in a row without an answer, and then asks nothing', async () => {
+it('opens after five requests in a row without an answer, and then sends nothing', async () => {
   const breaker = await openBreaker(4)
   expect([breaker.isClosed(), breaker.state()]).toEqual([true, 0])
   await expect(breaker.guard(silent)).rejects.toThrow('in time')
@@ -24,19 +24,19 @@ it('opens after five questions in a row without an answer, and then asks nothing
   const ask = vi.fn(silent)
   const refused = await breaker.guard(ask).catch((error: unknown) => error)
   expect(refused).toBeInstanceOf(AcquirerUnavailable)
-  expect(refused).toMatchObject({ message: 'The acquirer did not answer lately, and was not asked' })
+  expect(refused).toMatchObject({ message: 'The acquirer did not answer lately, so the request was not sent' })
   expect(ask).not.toHaveBeenCalled()
   expect(told.splice(0)).toEqual([expect.stringContaining('does not answer')])
 })
 
-it('counts neither an answer nor a fault of our own as silence', async () => {
+it('does not count an answer or an error of our own as a missing answer', async () => {
   const breaker = await openBreaker(4)
   expect(await breaker.guard(() => Promise.resolve('refused'))).toBe('refused')
   for (let i = 0; i < 9; i++) await expect(breaker.guard(() => Promise.reject(new TypeError('x')))).rejects.toThrow('x')
   expect(breaker.isClosed()).toBe(true)
 })
 
-it('lets one question through after a while, and all once that has an answer', async () => {
+it('lets one request through after a while, and all of them after that one has an answer', async () => {
   const breaker = await openBreaker()
   vi.setSystemTime(Date.now() + 60_000)
   let answer = (_: string) => {}
@@ -51,9 +51,9 @@ it('lets one question through after a while, and all once that has an answer', a
   expect(told.splice(0).at(-1)).toContain('answers again')
 })
 
-it('stays open when that question has no answer either', async () => {
+it('stays open when that request has no answer either', async () => {
   const breaker = await openBreaker()
   vi.setSystemTime(Date.now() + 60_000)
   await expect(breaker.guard(silent)).rejects.toThrow('in time')
-  await expect(breaker.guard(silent)).rejects.toThrow('was not asked')
+  await expect(breaker.guard(silent)).rejects.toThrow('was not sent')
 })

@@ -1,11 +1,11 @@
 import { type Static, Type } from 'typebox'
 
-/** `callbacks` of an acquirer in ACQUIRERS_FILE: how the PSP reaches us, and by what we know it. */
+/** `callbacks` of an acquirer in ACQUIRERS_FILE: how the PSP reaches us, and how we recognize it. */
 export const CallbackSettings = Type.Object(
   {
     /** False: the address is registered by hand, at the PSP's own site. */
     register: Type.Optional(Type.Boolean()),
-    /** Where the PSP reaches us from outside, without a path. Default: BASE_URL. */
+    /** The public address at which the PSP reaches us, without a path. Default: BASE_URL. */
     baseUrl: Type.Optional(
       Type.String({
         pattern: '^https?://[^/?#\\s]+$',
@@ -15,11 +15,11 @@ export const CallbackSettings = Type.Object(
     clientCertificate: Type.Optional(
       Type.Object(
         {
-          /** In which the proxy passes on the certificate that it verified. */
+          /** The header in which the proxy passes on the certificate that it verified. */
           header: Type.Optional(
             Type.String({ pattern: '^[A-Za-z0-9-]{1,64}$', description: 'the name of a header, such as Client-Cert' }),
           ),
-          /** Fingerprints, with or without colons. One of them must be the certificate's. */
+          /** Fingerprints, with or without colons. The certificate must have one of them. */
           sha256: Type.Optional(
             Type.Array(
               Type.String({
@@ -29,7 +29,7 @@ export const CallbackSettings = Type.Object(
               { minItems: 1, description: 'a list of fingerprints' },
             ),
           ),
-          /** Parts of the subject, such as `CN=psp.example.com`. All of them must be in the certificate's. */
+          /** Parts of the subject, such as `CN=psp.example.com`. The certificate's subject must have all of them. */
           subject: Type.Optional(
             Type.Array(
               Type.String({
@@ -43,23 +43,26 @@ export const CallbackSettings = Type.Object(
         { additionalProperties: false },
       ),
     ),
-    /** Of the address: another number is another address, when the former one became known. */
+    /** Another number gives another address. Increase it when the address has become known to others. */
     version: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: 'a whole number from 1 to 1000' })),
-    /** True: calls to the address of the version before are taken too, until the PSP uses the new one. */
+    /** True: the address of the previous version is accepted too, until the PSP uses the new one. */
     acceptPrevious: Type.Optional(Type.Boolean()),
   },
   { additionalProperties: false },
 )
 export type CallbackSettings = Static<typeof CallbackSettings>
 
-/** What a call must show beside the address. Empty lists: any certificate that the proxy verified. */
+/**
+ * The certificate that a call must have, beyond the secret address. Empty lists: any certificate that the proxy
+ * verified.
+ */
 export type ClientCertificateRule = { header: string; sha256: string[]; subject: string[] }
 
-/** The door for an acquirer's callbacks. */
+/** How callbacks of an acquirer are accepted. */
 export type CallbackDoor = {
   version: number
   acceptPrevious: boolean
-  /** Null: the address and a read back are enough. */
+  /** Null: the secret address is enough, since every callback is checked with the acquirer. */
   clientCertificate: ClientCertificateRule | null
 }
 

@@ -22,7 +22,7 @@ const cob = {
 const json = (status: number, body: unknown): HttpResponse => ({ status, headers: {}, body: JSON.stringify(body) })
 const values = { clientId: 'the id', appKey: 'the key', account: '12345' }
 
-/** An acquirer of this dialect at a PSP that answers so. */
+/** An acquirer of this dialect at a PSP with these answers. */
 function open(name: DialectName, answer: (request: HttpRequest) => HttpResponse = () => json(200, cob)) {
   const asked: HttpRequest[] = []
   const { needsSecret, manner } = dialects[name]
@@ -45,7 +45,7 @@ function open(name: DialectName, answer: (request: HttpRequest) => HttpResponse 
 const basic = `Basic ${Buffer.from('the id:s&p').toString('base64')}`
 const standard = 'scope=cob.read+cob.write+pix.read+pix.write+webhook.read+webhook.write'
 
-/** As it is told of each PSP: the request for a token, and the paths of a charge and of a payment. */
+/** From each PSP's documentation: the request for a token, and the paths of a charge and of a payment. */
 const wire: Record<DialectName, { token: string; body: string; authorization?: string; cob: string; pix: string }> = {
   generic: {
     token: '/oauth/token',
@@ -109,7 +109,7 @@ const wire: Record<DialectName, { token: string; body: string; authorization?: s
 }
 
 describe.each(dialectNames)('%s', (name) => {
-  it('is asked for a token and for a charge as it wants to be', async () => {
+  it('gets requests for a token and a charge in its own form', async () => {
     const { acquirer, asked } = open(name)
     expect(await acquirer.createCharge({ txid, amount: cents(1050), expiresInSeconds: 900 })).toMatchObject({
       outcome: 'created',
@@ -122,7 +122,7 @@ describe.each(dialectNames)('%s', (name) => {
     expect(charge?.headers.authorization).toBe('Bearer t')
   })
 
-  it('is asked for its list in whole seconds, and never for more days than it gives', async () => {
+  it('gets list requests in whole seconds, and never for more days than it allows', async () => {
     const { acquirer, asked } = open(name, () => json(200, { pix: [] }))
     const range = { from: new Date('2026-02-20T15:00:00.123Z'), to: clock.now() }
     for await (const _ of acquirer.listPayments(range)) expect.unreachable()
@@ -137,7 +137,7 @@ describe.each(dialectNames)('%s', (name) => {
     expect(lists.at(-1)?.query.fim).toBe('2026-03-02T15:00:00Z')
   })
 
-  it('says where it was read, and what was not confirmed', () => {
+  it('names its sources and what is unconfirmed', () => {
     const { sources, unconfirmed, places, ispb } = dialects[name]
     expect(sources.length).toBeGreaterThan(0)
     expect(unconfirmed.length).toBeGreaterThan(0)
@@ -148,7 +148,7 @@ describe.each(dialectNames)('%s', (name) => {
   })
 })
 
-describe('what a PSP wants beside', () => {
+describe('a further value that a PSP requires', () => {
   const find = async (name: DialectName) => {
     const { acquirer, asked } = open(name)
     await acquirer.findCharge(txid)
@@ -156,7 +156,7 @@ describe('what a PSP wants beside', () => {
     return asked.filter(({ isToken }) => !isToken)
   }
 
-  it('stands in the query or in a header', async () => {
+  it('is in the query or in a header', async () => {
     for (const { query } of await find('bb')) expect(query).toEqual({ 'gw-dev-app-key': 'the key' })
     for (const { headers } of await find('sicoob')) expect(headers).toMatchObject({ client_id: 'the id' })
     for (const { headers } of await find('inter')) expect(headers).toMatchObject({ 'x-conta-corrente': '12345' })
@@ -166,7 +166,7 @@ describe('what a PSP wants beside', () => {
     expect(new Set(ids).size).toBe(2)
   })
 
-  it('is time for money that leaves: a refund at Itaú has 30 seconds, whatever a question has', async () => {
+  it('is a longer time-out for outgoing money: a refund at Itaú has 30 seconds, whatever timeoutMs is', async () => {
     for (const [name, leastMs] of [
       ['itau', 30_000],
       ['efi', 10_000],
@@ -180,7 +180,7 @@ describe('what a PSP wants beside', () => {
     }
   })
 
-  it('is left out where nobody has set it', () => {
+  it('is left out where it is not set', () => {
     expect(filled(dialects.inter.manner, { clientId: 'x' }).headers).toEqual({})
     expect(filled(dialects.efi.manner, { clientId: 'x' }).registrationHeaders).toEqual({})
     const set = filled(dialects.efi.manner, { clientId: 'x', skipMtlsChecking: 'true' })
@@ -248,7 +248,7 @@ describe('an answer', () => {
       expect(await open('bb', () => json(404, body)).acquirer.findCharge(txid)).toBeNull()
   })
 
-  it('404 to a list, as Banco do Brasil has it, is an empty page: what comes after is read', async () => {
+  it('404 to a list, as from Banco do Brasil, is an empty page: the following parts are read', async () => {
     const nothing = json(404, {
       erros: [{ codigo: '4769515', mensagem: 'Não há informações para os dados informados.' }],
     })
@@ -264,7 +264,7 @@ describe('an answer', () => {
     }
   })
 
-  it('404 to a list is no empty page where nobody of the PSP wrote it, nor where the PSP counted the page before', async () => {
+  it('404 to a list is not an empty page when a proxy wrote it, nor when the PSP counted the page before', async () => {
     const read = async (answer: (request: HttpRequest) => HttpResponse) => {
       const { acquirer } = open('bb', answer)
       const found: string[] = []
@@ -283,7 +283,7 @@ describe('an answer', () => {
     expect(await read(first({ itensPorPagina: 1 }))).toEqual([endToEndId])
   })
 
-  it('of Efí about a sent Pix is read as it is documented, without a receiver and without a reason', async () => {
+  it('of Efí about a sent Pix is read as documented, without a receiver and without a reason', async () => {
     const { sentPix, states } = JSON.parse(readFileSync('test/fixtures/psp/efi.json', 'utf8'))
     const find = async (status: string) => {
       const { acquirer } = open('efi', () => json(200, { ...sentPix, status }))
@@ -297,7 +297,7 @@ describe('an answer', () => {
       expect(await find(status)).toEqual({ outcome: 'refused', reason: 'The acquirer rejected it without a reason.' })
   })
 
-  it('of a PSP that lists its fee tells of it, and Efí’s lists what was sent in either form', async () => {
+  it('has the fee where the PSP lists it, and Efí’s list of sent Pix is read in either form', async () => {
     const pix = { endToEndId, txid, valor: '10.50', horario: '2026-03-02T14:00:00.000Z', gnExtras: { tarifa: '0.13' } }
     expect(await open('efi', () => json(200, pix)).acquirer.findPayment(endToEndId)).toMatchObject({ fee: 13 })
     const sent = {
@@ -320,7 +320,7 @@ describe('an answer', () => {
     }
   })
 
-  it('of Sicoob may have another name for the code, and nulls', async () => {
+  it('of Sicoob may have another field name for the code, and nulls', async () => {
     const body = { ...cob, pixCopiaECola: null, brcode: '000201', devedor: null, pix: null, infoAdicionais: null }
     const created = await open('sicoob', () => json(200, body)).acquirer.findCharge(txid)
     expect(created).toMatchObject({ uri: '000201', payments: [] })

@@ -9,7 +9,7 @@ import { santander } from './dialects/santander.ts'
 import { sicoob } from './dialects/sicoob.ts'
 import { sicredi } from './dialects/sicredi.ts'
 
-/** Every PSP that is known, by the name that stands in a settings file. */
+/** Every supported PSP, by its name in a settings file. */
 export const dialects = {
   generic,
   efi,

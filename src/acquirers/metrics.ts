@@ -6,7 +6,7 @@ import type { Observed } from './record.ts'
 
 const dayMs = 24 * 60 * 60_000
 
-/** Counts questions to acquirers and how long each took. */
+/** Counts requests to acquirers and measures how long each took. */
 export function createQuestionObserver(registry: Registry): (question: Observed) => void {
   const questions = new Counter({
     name: 'acquirer_requests_total',
@@ -27,7 +27,7 @@ export function createQuestionObserver(registry: Registry): (question: Observed)
   }
 }
 
-/** How acquirers are: read when the metrics are. */
+/** The state of each acquirer, read when the metrics are scraped. */
 export function observeAcquirers({
   registry,
   clock,

@@ -75,7 +75,7 @@ function open(url: string, more: Partial<AcquirerSettings> = {}): OpenAcquirer {
   return opened
 }
 
-/** Gives tokens, and to all else what the listener does; a charge by default. */
+/** Issues tokens, and answers everything else as the listener does; with a charge by default. */
 function psp(listener: Listener = (_, answer) => answer.end(JSON.stringify(cob))): Listener {
   return (request, answer) => {
     request.resume()
@@ -97,7 +97,7 @@ const failure = async (opened: OpenAcquirer): Promise<Error> => {
 }
 
 describe('mutual TLS', () => {
-  it('lets the right client in, and tells when its certificate ends', async () => {
+  it('accepts the right client, and reports when its certificate expires', async () => {
     const { acquirer } = open(await serve(psp()), { tls: tlsOf('client') })
     expect(await acquirer.createCharge(input)).toMatchObject({ outcome: 'created' })
     expect(acquirer.certificate?.expiresAt()?.getTime()).toBeGreaterThan(Date.now())
@@ -120,7 +120,7 @@ describe('mutual TLS', () => {
       'client',
       'server',
       'foreign-ca.pem',
-      /no authority that is trusted here: set tls.caFile/,
+      /not of a trusted authority: set tls.caFile/,
     ],
   ] as const)('with %s leaves the outcome unknown, and says why', async (_, client, server, ca, said) => {
     const asked: string[] = []
@@ -134,11 +134,11 @@ describe('mutual TLS', () => {
     expect(asked).toEqual([])
   })
 
-  it('that is not spoken there says so', async () => {
+  it('reports a server without TLS', async () => {
     const plain = await listen(psp())
     closers.push(plain.close)
     const error = await failure(open(plain.url.replace('http:', 'https:'), { tls: tlsOf('client') }))
-    expect(error.message).toMatch(/does not speak TLS/)
+    expect(error.message).toMatch(/speaks no TLS/)
   })
 
   it('uses a renewed certificate without a restart', async () => {
@@ -153,7 +153,7 @@ describe('mutual TLS', () => {
     )
     const { acquirer } = open(url, { tls: tlsOf('live') })
     await expect(acquirer.createCharge(input)).rejects.toThrow(/certificate/)
-    // The refusal has it look at the file, and the next connection shows what is there.
+    // After the refusal it reads the file again, and the next connection uses the new certificate.
     await keep('live', made.client)
     await expect.poll(() => acquirer.findCharge(txid).catch(() => null)).toMatchObject({ txid })
     expect(new Set(subjects)).toEqual(new Set(['client']))
@@ -183,7 +183,7 @@ describe('tries', () => {
     return { asked, opened: open(url, { tls: tlsOf('client'), ...more }) }
   }
 
-  it('are made again after a 5xx, three in all, for what may be asked twice', async () => {
+  it('are repeated after a 5xx, three in all, for requests that may be repeated', async () => {
     const found = await counting([503, 500])
     expect(await found.opened.acquirer.createCharge(input)).toMatchObject({ outcome: 'created' })
     expect(found.asked).toHaveLength(3)
@@ -192,7 +192,7 @@ describe('tries', () => {
     expect(lost.asked).toHaveLength(3)
   })
 
-  it('are never made again for money that leaves', async () => {
+  it('are never repeated for outgoing money', async () => {
     const { asked, opened } = await counting([503, 503], {
       manner: { ...standardManner, offers: { payouts: true, infractions: false, balance: 'none' } },
     })
@@ -205,7 +205,7 @@ describe('tries', () => {
     expect(asked).toEqual(['PUT pix', 'PUT v3'])
   })
 
-  it('wait as long as the PSP asks for, and not past the time that there is', async () => {
+  it('wait as long as the PSP requests, but not past the time-out', async () => {
     const patient = await counting([429, 200], {}, { 'retry-after': '0' })
     expect(await patient.opened.acquirer.findCharge(txid)).toMatchObject({ txid })
     const { asked, opened } = await counting([429, 200], {}, { 'retry-after': '3600' })
@@ -213,7 +213,7 @@ describe('tries', () => {
     expect(asked).toHaveLength(1)
   })
 
-  it('that are refused are not made again', async () => {
+  it('that are refused are not repeated', async () => {
     const { asked, opened } = await counting([403, 403])
     expect(await opened.acquirer.createCharge(input)).toEqual({ outcome: 'refused', reason: 'no' })
     expect(asked).toHaveLength(1)

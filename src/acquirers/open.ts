@@ -7,13 +7,13 @@ import { type Breaker, createBreaker } from './breaker.ts'
 import { toCallbackDoor } from './callbacks.ts'
 import type { AcquirerSettings } from './settings.ts'
 
-/** An acquirer that is reached over the network. */
+/** An acquirer that is called over the network. */
 export type OpenAcquirer = { acquirer: Acquirer; breaker: Breaker; close(): Promise<void> }
 
-// A question that has no answer is asked twice more, as far as its time allows.
+// A request without an answer is repeated twice, within its time-out.
 const triesMax = 3
 
-/** Throws a sentence where its certificate cannot be used. */
+/** Throws an error with a sentence for the operator when the certificate cannot be used. */
 export function openAcquirer(settings: AcquirerSettings, deps: { clock: Clock; log: Log }): OpenAcquirer {
   const { send, tls, close } = connect(settings, deps)
   const breaker = createBreaker({ name: settings.name, log: deps.log })

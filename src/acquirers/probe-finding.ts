@@ -2,7 +2,10 @@ import type { HttpResponse } from './bacen/http.ts'
 import type { Json } from './bacen/read.ts'
 import { toReason } from './bacen/reason.ts'
 
-/** One line of the report: yes, no, it could be better, or it was not looked at. `setting` is what to change. */
+/**
+ * One line of the report: it works, it does not, it could be better, or it was not checked. `setting` is what to
+ * change.
+ */
 export type Finding = {
   subject: string
   state: 'ok' | 'missing' | 'warning' | 'skipped'

@@ -13,7 +13,7 @@ export function payments(
   return [finding, paging(asked.body, pageSize), times(asked.body), ...(hasFees ? [fees(asked.body)] : [])]
 }
 
-/** An error of the PSP's API with 404: Banco do Brasil answers so when a list has no entries. */
+/** A 404 with an error body of the PSP's API: Banco do Brasil answers an empty list like this. */
 function isEmptyList({ answer, body }: Answered): boolean {
   return answer.status === 404 && body !== null && isProblem(body)
 }
@@ -43,12 +43,12 @@ function listed(subject: string, member: string, asked: Asked, path: string): Fi
 /** Payments work without it, so a refusal is a warning. */
 export function told(subject: string, asked: Asked, setting: string): Finding {
   if (!('error' in asked) && asked.answer.status >= 200 && asked.answer.status < 300 && asked.body)
-    return ok(subject, 'it tells the balance of the account')
+    return ok(subject, 'the PSP reports the balance of the account')
   const why = 'error' in asked ? asked.error : refusal(asked)
-  return { subject, state: 'warning', said: `${why}: what the account holds is not compared with the ledger`, setting }
+  return { subject, state: 'warning', said: `${why}: the account’s balance is not compared with the ledger`, setting }
 }
 
-/** Efí has them in production only. */
+/** Efí lists disputes in production only. */
 export function disputes(asked: Asked): Finding {
   if ('answer' in asked && isSwitchedOff(asked.answer.status, asked.answer.body))
     return skipped('disputes (MED)', `not offered in this environment: ${refusal(asked)}`)
@@ -62,10 +62,10 @@ function paging(body: Json, pageSize: number): Finding {
     return {
       subject: 'pages',
       state: 'warning',
-      said: 'the PSP does not tell of pages: read until one is not full',
+      said: 'the PSP does not say how many pages there are: read until a page is not full',
       setting: null,
     }
-  if (page !== 0) return missing('pages', `asked for page 0, the PSP gave page ${page}`, null)
+  if (page !== 0) return missing('pages', `page 0 was requested, and the PSP returned page ${page}`, null)
   if (size !== null && size < pageSize)
     return {
       subject: 'pages',
@@ -79,19 +79,24 @@ function paging(body: Json, pageSize: number): Finding {
 function times(body: Json): Finding {
   const entries = (list(body, 'pix') ?? []).filter(isRecord)
   const broken = entries.filter((entry) => dateTime(entry, 'horario') === null)
-  if (entries.length === 0) return skipped('times', 'no payment to look at')
+  if (entries.length === 0) return skipped('times', 'no payment to check')
   if (broken.length > 0) return missing('times', `${broken.length} payments have a time that cannot be read`, null)
   const isOpen = entries.some((entry) => !/(Z|[+-]\d\d:?\d\d)$/i.test(text(entry, 'horario') ?? ''))
   if (!isOpen) return ok('times', 'of payments are readable')
-  return { subject: 'times', state: 'warning', said: 'have no offset and are read as UTC', setting: null }
+  return {
+    subject: 'times',
+    state: 'warning',
+    said: 'payments have times without an offset: read as UTC',
+    setting: null,
+  }
 }
 
-/** Reconciliation compares an agreed fee with what the list names. */
+/** Reconciliation compares the agreed fee with the fee in the list. */
 function fees(body: Json): Finding {
   const entries = (list(body, 'pix') ?? []).filter(isRecord)
-  if (entries.length === 0) return skipped('fees', 'no payment to look at')
+  if (entries.length === 0) return skipped('fees', 'no payment to check')
   const named = entries.filter((entry) => amount(record(entry, 'gnExtras'), 'tarifa') !== null)
-  if (named.length > 0) return ok('fees', `${named.length} of ${entries.length} payments name what was kept`)
-  const said = 'no payment names what was kept: the agreed fees are compared with nothing'
+  if (named.length > 0) return ok('fees', `${named.length} of ${entries.length} payments have their fee`)
+  const said = 'no payment has its fee: reconciliation cannot compare the agreed fees'
   return { subject: 'fees', state: 'warning', said, setting: 'fees' }
 }

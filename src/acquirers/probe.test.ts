@@ -49,7 +49,7 @@ const settingsOf = (overrides: MannerOverrides = {}, more: Partial<AcquirerSetti
 
 type Meddle = (request: HttpRequest, answer: HttpResponse) => HttpResponse
 
-/** The findings by subject, and every request that was made. The server's clock is the machine's. */
+/** The findings by subject, and every request sent. The server's clock is the machine's. */
 async function probe(settings = settingsOf(), meddle: Meddle = (_, answer) => answer, wanted = callbackUrl) {
   const asked: HttpRequest[] = []
   const send: Send = async (request) => {
@@ -59,15 +59,15 @@ async function probe(settings = settingsOf(), meddle: Meddle = (_, answer) => an
   }
   const findings = await probeAcquirer(settings, { send, clock, certificateEndsAt: null, callbackUrl: wanted })
   const bySubject = Object.fromEntries(findings.map((finding) => [finding.subject, finding]))
-  const of = (subject: string): Finding => bySubject[subject] ?? expect.unreachable(`${subject} is told of`)
+  const of = (subject: string): Finding => bySubject[subject] ?? expect.unreachable(`${subject} has no finding`)
   return { findings, of, asked }
 }
 
 const json = (status: number, body: unknown): HttpResponse => ({ status, headers: {}, body: JSON.stringify(body) })
 const isList = ({ path }: HttpRequest) => path === '/pix'
 
-describe('a PSP that speaks all of it', () => {
-  it('is found to, by requests that only read', async () => {
+describe('a PSP that supports everything', () => {
+  it('passes every check, by requests that only read', async () => {
     await simulator.ask('PUT', `/webhook/${receiverKey}`, { body: { webhookUrl: callbackUrl } })
     await simulator.pay({ uri: await simulator.charge(txidOf(1)) })
     const { findings, asked } = await probe()
@@ -90,14 +90,14 @@ describe('a PSP that speaks all of it', () => {
     expect(JSON.stringify(findings)).not.toContain('secret')
   })
 
-  it('is told a new UUID with each request where it wants one', async () => {
+  it('gets a new UUID with each request where it requires one', async () => {
     const { asked } = await probe(settingsOf({ headers: { 'x-correlationID': '{uuid}' } }))
     const ids = asked.map(({ headers }) => headers['x-correlationID'])
     for (const id of ids) expect(id).toMatch(/^[\da-f-]{36}$/)
     expect(new Set(ids).size).toBe(asked.length)
   })
 
-  it('and has no payouts or contests is not asked for them', async () => {
+  it('but has no payouts or disputes gets no request for them', async () => {
     const { of, asked } = await probe(settingsOf({ offers: { payouts: false, infractions: false, balance: 'none' } }))
     expect(['payouts', 'disputes (MED)', 'balance'].map((subject) => of(subject).state)).toEqual(
       Array(3).fill('skipped'),
@@ -105,7 +105,7 @@ describe('a PSP that speaks all of it', () => {
     expect(asked.filter(({ path }) => path.includes('/gn/'))).toEqual([])
   })
 
-  it('but has switched its disputes off in this environment is not found at fault for it', async () => {
+  it('but has switched its disputes off in this environment still passes', async () => {
     const isDisputes = ({ path }: HttpRequest) => path.endsWith('/infracoes')
     const switchedOff = json(500, {
       type: 'https://pix.bcb.gov.br/api/v2/error/InfracaoErroInterno',
@@ -119,7 +119,7 @@ describe('a PSP that speaks all of it', () => {
       said: expect.stringContaining('not offered in this environment'),
       setting: null,
     })
-    // Any other error is what it is.
+    // Any other error counts.
     const broken = await probe(settingsOf(), (request, answer) =>
       isDisputes(request) ? json(500, { title: 'Erro Interno' }) : answer,
     )
@@ -127,8 +127,8 @@ describe('a PSP that speaks all of it', () => {
   })
 })
 
-describe('what is lacking is told with the setting to change', () => {
-  it('without a token nothing else is asked', async () => {
+describe('what is missing is reported with the setting to change', () => {
+  it('without a token nothing else is requested', async () => {
     const refused = await probe(settingsOf({}, { credentials: { clientId: 'x', clientSecret: 'y' } }))
     expect(refused.of('token')).toMatchObject({
       state: 'missing',
@@ -248,7 +248,7 @@ describe('what is lacking is told with the setting to change', () => {
     })
   })
 
-  it('a token’s path, with the one that gives it', async () => {
+  it('a wrong path for tokens, with the one that works', async () => {
     const token = { path: '/auth/server/oauth/token' }
     const nowhere = json(404, { message: 'no Route matched with those values' })
     const { of, asked } = await probe(settingsOf({ token }, { dialect: 'bradesco' }), (request, answer) =>
@@ -256,7 +256,7 @@ describe('what is lacking is told with the setting to change', () => {
     )
     expect(of('token')).toMatchObject({
       state: 'missing',
-      said: expect.stringContaining('/oauth/token gives one'),
+      said: expect.stringContaining('/oauth/token issues one'),
       setting: 'overrides.token.path: /oauth/token',
     })
     expect(asked.slice(0, 3).map(({ path }) => path)).toEqual([token.path, '/v2/oauth/token', '/oauth/token'])
@@ -267,19 +267,19 @@ describe('what is lacking is told with the setting to change', () => {
     const { of } = await probe(settingsOf({}, { dialect: 'bb' }), undefined, `https://shop.example/${'x'.repeat(120)}`)
     expect(of('callbacks')).toMatchObject({
       state: 'missing',
-      said: expect.stringContaining('141 characters, and Banco do Brasil takes 140'),
+      said: expect.stringContaining('141 characters, and Banco do Brasil allows 140'),
       setting: 'callbacks.baseUrl',
     })
   })
 
-  it('agreed fees that no payment of the list names', async () => {
+  it('agreed fees, when no payment of the list has its fee', async () => {
     const payment = { fixed: cents(0), basisPoints: 119, minimum: cents(0), maximum: null }
     const settings = settingsOf({}, { fees: { payment, payout: null } })
     await simulator.pay({ uri: await simulator.charge(txidOf(77)) })
     expect((await probe(settings)).of('fees')).toMatchObject({ state: 'warning', setting: 'fees' })
     const entry = { endToEndId: 'E', valor: '1.00', horario: clock.now().toISOString(), gnExtras: { tarifa: '0.01' } }
     const { of } = await probe(settings, (request, answer) => (isList(request) ? json(200, { pix: [entry] }) : answer))
-    expect(of('fees')).toMatchObject({ state: 'ok', said: '1 of 1 payments name what was kept' })
+    expect(of('fees')).toMatchObject({ state: 'ok', said: '1 of 1 payments have their fee' })
   })
 
   it('a path that does not exist', async () => {

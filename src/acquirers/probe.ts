@@ -20,19 +20,20 @@ export type ProbeDeps = {
   clock: Clock
   /** When our certificate ends; null where there is none. */
   certificateEndsAt: Date | null
-  /** Where callbacks are to go; null where that is not known. */
+  /** Our address for callbacks; null where it is not known. */
   callbackUrl: string | null
 }
 
 const dayMs = 24 * 60 * 60_000
-// Beyond it, times in lists and lifetimes of tokens are no longer to be relied on.
+// Beyond this, times in lists and lifetimes of tokens are unreliable.
 const skewMsMax = 30_000
-/** Of no charge: a txid of ours is a UUID of another version. */
+/** The txid of no charge: our txids are UUIDs of another version. */
 const unknownTxid = '00000000000000000000000000000000'
 const unknownId = unknownTxid
 
 /**
- * Asks a PSP everything that only reads, and tells what it speaks, what it lacks and which setting to change. Nothing is written there.
+ * Sends a PSP every read-only request that the gateway uses, and reports what works, what is missing and which setting
+ * to change. Nothing is written at the PSP.
  */
 export async function probeAcquirer(settings: AcquirerSettings, { send, ...others }: ProbeDeps): Promise<Finding[]> {
   const deps = { ...others, send: (request: HttpRequest) => send(withUuid(request)) }
@@ -77,13 +78,13 @@ export async function probeAcquirer(settings: AcquirerSettings, { send, ...other
         })
       : skipped(
           'payouts',
-          'no money is sent through this PSP: withdrawals need another acquirer, or `overrides.offers.payouts` at Efí, Banco Inter or Sicoob',
+          'this PSP sends no payouts: withdrawals need another acquirer, or `overrides.offers.payouts` at Efí, Banco Inter or Sicoob',
         ),
     manner.offers.infractions
       ? disputes(await ask(paths.infractions, lastDay(deps.clock, 10)))
-      : skipped('disputes (MED)', 'this PSP’s API lists none: what was returned under MED shows in the payment'),
+      : skipped('disputes (MED)', 'this PSP’s API lists none: a return under MED appears in the payment'),
     manner.offers.balance === 'none'
-      ? skipped('balance', 'not told by this PSP’s API: compare it with `guiche ledger accounts` by hand')
+      ? skipped('balance', 'this PSP’s API does not report it: compare it with `guiche ledger accounts` by hand')
       : told(
           'balance',
           await ask(paths.balance, toBalanceQuery(manner.offers.balance, settings.receiver)),
@@ -94,15 +95,15 @@ export async function probeAcquirer(settings: AcquirerSettings, { send, ...other
   return findings
 }
 
-/** Banco Inter gives a token to any certificate of its own, and then knows nobody. */
+/** Banco Inter issues a token for any certificate of its own, and then refuses every other request. */
 const otherApplication: Finding = {
   subject: 'application',
   state: 'missing',
-  said: 'a token is given, and everything else is answered 401: the certificate belongs to another application than clientId',
+  said: 'a token is issued, but everything else is answered 401: the certificate belongs to another application than clientId',
   setting: 'tls, clientId',
 }
 
-/** Where a payout of no id of ours would be. */
+/** The path of a payout that does not exist. */
 function toUnknownPayout({ payoutApi, paths }: Manner): string {
   if (payoutApi === 'efi') return `${paths.sentPix}/id-envio/${unknownId}`
   const id = payoutApi === 'inter' ? '00000000-0000-4000-8000-000000000000' : `E${'0'.repeat(31)}`
@@ -132,7 +133,7 @@ function parse(body: string): Json | null {
 function certificate({ tls, dialect }: AcquirerSettings, { certificateEndsAt, clock }: ProbeDeps): Finding {
   if (!certificateEndsAt) {
     const isNeeded = dialects[dialect].needsCertificate
-    const why = isNeeded ? `none, and ${dialects[dialect].title} wants one in production` : 'none is set'
+    const why = isNeeded ? `none, and ${dialects[dialect].title} requires one in production` : 'none is set'
     return {
       subject: 'our certificate',
       state: isNeeded ? 'warning' : 'skipped',
@@ -141,7 +142,7 @@ function certificate({ tls, dialect }: AcquirerSettings, { certificateEndsAt, cl
     }
   }
   const days = Math.floor((certificateEndsAt.getTime() - clock.now().getTime()) / dayMs)
-  const ends = `ends on ${certificateEndsAt.toISOString().slice(0, 10)}, in ${days} days`
+  const ends = `expires on ${certificateEndsAt.toISOString().slice(0, 10)}, in ${days} days`
   if (days >= warnDays) return ok('our certificate', ends)
   return {
     subject: 'our certificate',
@@ -158,7 +159,7 @@ type Reached = {
   answeredAt: string | null
 }
 
-/** Name, connection, TLS and token: one request goes through all of them. */
+/** Checks host name, connection, TLS and token: one request needs all of them. */
 async function reach(settings: AcquirerSettings, { send }: ProbeDeps): Promise<Reached> {
   const { credentials, manner, place } = settings
   let answeredAt: string | null = null
@@ -172,7 +173,7 @@ async function reach(settings: AcquirerSettings, { send }: ProbeDeps): Promise<R
   const host = new URL(place.tokenUrl ?? place.baseUrl).host
   try {
     const token = await askToken({ send: noting, credentials, manner })
-    const lives = `${host} gives a token for ${Math.round(token.lifetimeSeconds / 60)} min`
+    const lives = `${host} issues a token for ${Math.round(token.lifetimeSeconds / 60)} min`
     return { finding: ok('token', lives), token, answeredAt }
   } catch (error) {
     const words = said(error)
@@ -181,7 +182,7 @@ async function reach(settings: AcquirerSettings, { send }: ProbeDeps): Promise<R
     const setting = isAnswered ? ofClient : ofAddress
     const other = isAnswered ? await findTokenPath(settings, send) : null
     if (other) {
-      const found = `${host}: ${words}; ${new URL(place.baseUrl).host}${other.path} gives one`
+      const found = `${host}: ${words}; ${new URL(place.baseUrl).host}${other.path} issues one`
       return {
         finding: missing('token', found, `overrides.token.path: ${other.path}`),
         token: other.token,
@@ -192,7 +193,7 @@ async function reach(settings: AcquirerSettings, { send }: ProbeDeps): Promise<R
   }
 }
 
-/** Where this PSP is known to give tokens too. */
+/** Tries the other paths at which this PSP is known to issue tokens. */
 async function findTokenPath({ credentials, manner, dialect }: AcquirerSettings, send: Send) {
   for (const path of dialects[dialect].otherTokenPaths) {
     const sendThere: Send = async (request) => await send({ ...request, path, isToken: false })
@@ -214,11 +215,11 @@ function notAsked(offers: Manner['offers']): Finding[] {
   if (offers.payouts) subjects.push('payouts')
   if (offers.infractions) subjects.push('disputes (MED)')
   if (offers.balance !== 'none') subjects.push('balance')
-  return subjects.map((subject) => skipped(subject, 'not asked without a token'))
+  return subjects.map((subject) => skipped(subject, 'not checked without a token'))
 }
 
 function scopes({ manner }: AcquirerSettings, granted: string[] | null): Finding {
-  if (granted === null) return skipped('scopes', 'the PSP does not tell which it grants')
+  if (granted === null) return skipped('scopes', 'the PSP does not say which it grants')
   const needed = [
     ...standardScopes,
     ...(manner.offers.payouts ? manner.token.payoutScopes : []),
@@ -231,14 +232,14 @@ function scopes({ manner }: AcquirerSettings, granted: string[] | null): Finding
   return {
     subject: 'scopes',
     state: 'warning',
-    said: `not granted: ${lacking.join(' ')}: have the PSP grant them to this client`,
+    said: `not granted: ${lacking.join(' ')}: ask the PSP to grant them to this client`,
     setting,
   }
 }
 
 function clockSkew(answeredAt: string | null, clock: Clock): Finding {
   const at = answeredAt === null ? Number.NaN : Date.parse(answeredAt)
-  if (Number.isNaN(at)) return skipped('clock', 'the PSP does not tell the time')
+  if (Number.isNaN(at)) return skipped('clock', 'the PSP’s answer has no date')
   const skewMs = clock.now().getTime() - at
   const seconds = `${Math.abs(Math.round(skewMs / 1000))} s`
   if (Math.abs(skewMs) <= skewMsMax) return ok('clock', `within ${seconds} of the PSP’s`)
@@ -251,7 +252,7 @@ function clockSkew(answeredAt: string | null, clock: Clock): Finding {
   }
 }
 
-/** What is not there must be told as such, else what was lost on the way is never known to be missing. */
+/** The PSP must answer 404 for what does not exist: otherwise a lost request can never be recognized as lost. */
 function absent(
   subject: string,
   asked: Asked,
@@ -261,17 +262,17 @@ function absent(
   const { answer, body } = asked
   const settings = `baseUrl, ${setting}`
   if (answer.status === 404 && body && !isOfNoRoute(body)) {
-    const told = `one that is not there is answered 404: ${toReason(404, body)}`
+    const told = `one that does not exist is answered 404: ${toReason(404, body)}`
     if (!isElsewhere(asked)) return ok(subject, told)
     return { subject, state: 'warning', said: `${told}, as is a path that does not exist`, setting: settings }
   }
-  if (answer.status === 404) return missing(subject, '404 by something that knows no such path', settings)
+  if (answer.status === 404) return missing(subject, '404 from a server that has no such path', settings)
   if (answer.status >= 200 && answer.status < 300)
-    return missing(subject, `${answer.status} for one that cannot be there`, settings)
+    return missing(subject, `${answer.status} for one that cannot exist`, settings)
   return missing(subject, refusal(asked), setting)
 }
 
-/** The same words for two questions: nobody has looked at what was asked. */
+/** The same answer to two different requests: the server did not look up what was requested. */
 function isSame(one: Asked, other: Asked): boolean {
   return (
     'answer' in one && 'answer' in other && one.answer.status === other.answer.status && refusal(one) === refusal(other)
@@ -290,24 +291,24 @@ function webhook({ callbacks, dialect }: AcquirerSettings, asked: Asked, wanted:
     return missing(subject, 'an answer without webhookUrl', 'overrides.paths.webhook')
   if (wanted === null) {
     const there = registered === null ? 'none' : hostOf(registered)
-    return skipped(subject, `${there} is registered; ours is not known without the database`)
+    return skipped(subject, `${there} is registered; our address is not known without the database`)
   }
   const { callbackUrlMax, title } = dialects[dialect]
   if (callbackUrlMax !== null && wanted.length > callbackUrlMax)
     return missing(
       subject,
-      `our address has ${wanted.length} characters, and ${title} takes ${callbackUrlMax} at most: use a shorter host, or a shorter name of the acquirer`,
+      `our address has ${wanted.length} characters, and ${title} allows ${callbackUrlMax}: use a shorter host, or a shorter name for the acquirer`,
       'callbacks.baseUrl',
     )
   if (registered === wanted) return ok(subject, `our address at ${hostOf(wanted)} is registered`)
   const there = registered === null ? 'none is registered' : `another address is registered, at ${hostOf(registered)}`
   const isByHand = callbacks.register === false
-  const then = isByHand ? 'register it at the PSP' : 'the service registers it when it runs'
+  const then = isByHand ? 'register it at the PSP' : 'the service registers it when it starts'
   const isInside = /^http:|^https:\/\/(?:localhost|127\.|\[::1\])/.test(wanted)
   return {
     subject,
     state: 'warning',
-    said: `${there}; ours is at ${hostOf(wanted)}${isInside ? ', which no PSP reaches' : ''}: ${then}`,
+    said: `${there}; ours is at ${hostOf(wanted)}${isInside ? ', which no PSP can reach' : ''}: ${then}`,
     setting: isInside || (registered !== null && !isByHand) ? 'callbacks.baseUrl' : null,
   }
 }

@@ -57,7 +57,7 @@ function recorded(answers: Partial<Acquirer> = {}): { acquirer: Acquirer; told: 
 const inShort = (told: Exchange[]) =>
   told.map(({ operation, recordId: id, outcome, error }) => [operation, id, outcome, error])
 
-it('gives every answer as it came, and tells of each but a charge that was created', async () => {
+it('passes every answer on unchanged, and records each but the creation of a charge', async () => {
   const { acquirer, told } = recorded()
   const refund = { endToEndId: 'E1', refundId: recordId, amount: cents(100) }
   expect(await acquirer.createCharge(chargeInput)).toEqual({ outcome: 'created', charge })
@@ -79,10 +79,10 @@ it('gives every answer as it came, and tells of each but a charge that was creat
   expect(told[1]).toMatchObject({ acquirer: 'a PSP', endToEndId: 'E1', at })
 })
 
-it('tells of nothing that the acquirer wrote, nor of the key that is paid', async () => {
+it('records no text of the acquirer and no Pix key', async () => {
   const { acquirer, told } = recorded({
     findCharge: async () => {
-      throw new AcquirerUnavailable('The acquirer refused to tell: João has closed his account')
+      throw new AcquirerUnavailable('The acquirer refused the query: João has closed his account')
     },
   })
   await acquirer.refund({ endToEndId: 'E1', refundId: recordId, amount: cents(100) })
@@ -121,7 +121,7 @@ it.each([
   ])
 })
 
-it('lists without a word, also for a reader who stops early', async () => {
+it('records nothing for a list that works, even when its reader stops early', async () => {
   const { acquirer, told } = recorded()
   for await (const found of acquirer.listPayments({ from: at, to: at })) {
     expect(found).toBe(payment)

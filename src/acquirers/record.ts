@@ -2,26 +2,26 @@ import type { Clock } from '../lib/clock.ts'
 import { fromTxid } from '../pix/ids.ts'
 import { type Acquirer, AcquirerUnavailable, type Infractions, type MoneyOut, type Payouts } from './acquirer.ts'
 
-/** One question to an acquirer and how it came out. It holds no content, hence nothing personal. */
+/** One request to an acquirer and its outcome. It holds no content, hence no personal data. */
 export type Exchange = {
   acquirer: string
   operation: string
-  /** The transaction, refund or withdrawal that it was about; null where that is not known. */
+  /** The transaction, refund or withdrawal that the request was about; null where it is not known. */
   recordId: string | null
   endToEndId: string | null
   outcome: 'refused' | 'found' | 'nothing' | 'processing' | 'done' | 'unknown' | 'error'
-  /** What was thrown, by name. Never what the acquirer wrote. */
+  /** The name of the error. Never a text of the acquirer. */
   error: string | null
   durationMs: number
   at: Date
 }
 
-/** `id` is that of one of our records, as the acquirer knows it. Null where that is not known. */
+/** `id` is the id of one of our records in the acquirer's form. Null where it is not known. */
 type Subject = { operation: string; id: string | null; endToEndId?: string }
 type Deps = {
   write: (exchange: Exchange) => void
   clock: Clock
-  /** Told of every question, that of a charge that was created included. */
+  /** Called for every request, including the creation of a charge. */
   observe?: (question: Observed) => void
 }
 
@@ -33,9 +33,9 @@ export type Observed = {
 }
 
 /**
- * The same acquirer, with every question to it told to `write`, which must return at once and throw nothing. A charge that was
- * created is not told of: its record's history says so, and creating is the busiest path. Lists are of no record: they are
- * told of when they fail.
+ * The same acquirer, with every request to it passed to `write`, which must return at once and throw nothing. The
+ * creation of a charge is not recorded: the transaction's history has it, and creating is the busiest path. A list
+ * belongs to no record: it is recorded only when it fails.
  */
 export function recordExchanges(acquirer: Acquirer, deps: Deps): Acquirer {
   const { payouts, infractions, readBalance } = acquirer
@@ -102,7 +102,7 @@ function recordInfractions(infractions: Infractions, deps: Deps, acquirer: strin
   }
 }
 
-/** All our records are known to acquirers by their UUID, some without its hyphens. */
+/** Acquirers have our records under their UUID, some of them without its hyphens. */
 function toRecordId(id: string): string | null {
   return fromTxid(id.replaceAll('-', ''))
 }
@@ -171,7 +171,7 @@ async function* recordFailure<Item>(
   }
 }
 
-/** `AcquirerUnavailable 503`, `AcquirerUnavailable ECONNREFUSED`: the name with what can be said in a word. */
+/** `AcquirerUnavailable 503`, `AcquirerUnavailable ECONNREFUSED`: the error's name with its status or code. */
 function nameOf(error: unknown): string {
   if (!(error instanceof Error)) return 'not an error'
   const cause = error.cause instanceof Error ? error.cause : null

@@ -6,7 +6,7 @@ import { createBacenAcquirer } from './bacen/adapter.ts'
 import { createRegistry } from './registry.ts'
 import type { RouteSettings } from './routes.ts'
 
-/** `isAvailable` as the breaker of a remote one says. */
+/** `isAvailable` as the breaker of a remote acquirer reports it. */
 function acquirer(
   name: string,
   { payouts = false, isAvailable = () => true }: { payouts?: boolean; isAvailable?: () => boolean } = {},
@@ -27,7 +27,7 @@ const sought = { clientId: 'a-client', amount: 1000, now: new Date('2026-03-02T1
 const namesOf = (acquirers: readonly Acquirer[]) => acquirers.map(({ name }) => name)
 const to = (...names: string[]): RouteSettings => ({ acquirers: names.map((name) => ({ name, weight: 1 })) })
 
-it('knows every acquirer by name, and says what to do about one that is no longer configured', () => {
+it('finds every acquirer by name, and says what to do about one that is no longer configured', () => {
   const first = acquirer('first')
   const acquirers = createRegistry([first, acquirer('second')])
   expect(acquirers.get('first')).toBe(first)
@@ -35,24 +35,24 @@ it('knows every acquirer by name, and says what to do about one that is no longe
   expect(acquirers.get('third')).toBeUndefined()
   expect(() => acquirers.named('third')).toThrow(AcquirerUnavailable)
   expect(() => acquirers.named('third')).toThrow(
-    'acquirer third stands on records and is not configured: add it to the settings',
+    'acquirer third is named by records but not configured: add it to the settings',
   )
 })
 
-it('is not made of none, of two with one name, nor with a route to nobody', () => {
+it('is not created without acquirers, with two of one name, or with a route to an unknown one', () => {
   expect(() => createRegistry([])).toThrow()
   expect(() => createRegistry([acquirer('first'), acquirer('first')])).toThrow()
   expect(() => createRegistry([acquirer('first')], [to('second')])).toThrow()
 })
 
-it('has all asked in their order where there are no routes or none fits', () => {
+it('tries all acquirers in their order where no route fits', () => {
   const all = [acquirer('first'), acquirer('second')]
   expect(namesOf(createRegistry(all).forCharge(sought))).toEqual(['first', 'second'])
   const others = createRegistry(all, [{ ...to('second'), clients: ['another'] }])
   expect(namesOf(others.forCharge(sought))).toEqual(['first', 'second'])
 })
 
-it('asks those of the route only, and those that did not answer lately last', () => {
+it('tries only those of the route, and those that did not answer lately last', () => {
   const down = new Set<string>()
   const all = ['first', 'second', 'third', 'fourth'].map((name) =>
     acquirer(name, { isAvailable: () => !down.has(name) }),
@@ -72,7 +72,7 @@ it('asks those of the route only, and those that did not answer lately last', ()
   expect(namesOf(forCharge(sought))).toEqual(['third', 'second', 'first'])
 })
 
-it('asks for one id the same first, whoever asks and whenever', () => {
+it('always tries the same acquirer first for one id', () => {
   const all = [acquirer('first'), acquirer('second'), acquirer('third')]
   const [one, other] = [createRegistry(all, [to('first', 'second')]), createRegistry(all, [to('first', 'second')])]
   for (let count = 0; count < 100; count++) {
@@ -81,7 +81,7 @@ it('asks for one id the same first, whoever asks and whenever', () => {
   }
 })
 
-it('has money sent by one of the route that sends any, whether it answers or not; else by the first that does', () => {
+it('sends money by one of the route that has payouts, available or not; else by the first that has them', () => {
   const all = [
     acquirer('charges-only'),
     acquirer('first', { payouts: true, isAvailable: () => false }),
@@ -96,7 +96,7 @@ it('has money sent by one of the route that sends any, whether it answers or not
   expect(createRegistry([acquirer('charges-only')]).forWithdrawal(asked)).toBeNull()
 })
 
-it('has money sent only by one that holds enough', () => {
+it('sends money only by one with enough balance', () => {
   const all = [acquirer('first', { payouts: true }), acquirer('second', { payouts: true })]
   const nameOf = (routes: RouteSettings[], ...holding: string[]) =>
     createRegistry(all, routes).forWithdrawal({ ...sought, holdsEnough: (name) => holding.includes(name) })?.name

@@ -4,31 +4,32 @@ import { drawFirst, findRoute, type RouteSettings, type Sought } from './routes.
 
 export type Acquirers = {
   /**
-   * Whom to ask for a charge, in this order: one by the weights of the route, then the route's others as they stand, and last those that did
-   * not answer lately. All of them where no route fits. Never empty.
+   * The acquirers to try for a charge, in this order: one drawn by the weights of the route, then the route's others in
+   * their order, and last those that did not answer lately. All acquirers where no route fits. Never empty.
    */
   forCharge(sought: Sought & { id: string }): readonly Acquirer[]
   /**
-   * Who is to send a withdrawal: one of the route that sends money out and holds enough, by its weights; else the first of all that does both; null
-   * where none does. Whether it answers is not looked at: money that leaves goes no other way because of that.
+   * The acquirer that sends a withdrawal: one of the route that has payouts and enough balance, drawn by weight; else
+   * the first of all acquirers with both; null where there is none. Its availability does not matter: a payout is not
+   * rerouted because an acquirer does not answer.
    */
   forWithdrawal(sought: Sought & { id: string; holdsEnough: (name: string) => boolean }): Acquirer | null
-  /** Whether any sends money out at all. */
+  /** Whether any of them has payouts. */
   readonly hasPayouts: boolean
   get(name: string): Acquirer | undefined
-  /** The one that a record names. Throws {@link AcquirerNotConfigured}. */
+  /** The acquirer that a record names. Throws {@link AcquirerNotConfigured}. */
   named(name: string): Acquirer
   readonly all: readonly Acquirer[]
 }
 
-/** Without routes the first takes all charges, and the others stand in for it. */
+/** Without routes the first acquirer gets all charges, and the others replace it when it does not answer. */
 export function createRegistry(acquirers: readonly Acquirer[], routes: readonly RouteSettings[] = []): Acquirers {
   const byName = new Map(acquirers.map((acquirer) => [acquirer.name, acquirer]))
   assert(acquirers.length > 0 && byName.size === acquirers.length, 'every acquirer has a name of its own')
   const routed = routes.flatMap((route) => route.acquirers)
   assert(
     routed.every(({ name }) => byName.has(name)),
-    'a route names acquirers that there are',
+    'a route names configured acquirers',
   )
   const isAlone = acquirers.length === 1
 
@@ -62,17 +63,17 @@ export function createRegistry(acquirers: readonly Acquirer[], routes: readonly 
   }
 }
 
-/** A record names an acquirer that the settings no longer do: unknown, for as long as it cannot be asked. */
+/** A record names an acquirer that is no longer configured: the outcome is unknown until it is configured again. */
 export class AcquirerNotConfigured extends AcquirerUnavailable {
   constructor(name: string) {
     super(
-      `The acquirer ${name} stands on records and is not configured: add it to the settings of acquirers again, in no route if it is to get no more charges`,
+      `The acquirer ${name} is named by records but not configured: add it to the settings of acquirers again, in no route if it is to get no more charges`,
     )
     this.name = 'AcquirerNotConfigured'
   }
 }
 
-/** True of what passes by itself, and needs nobody to look: the acquirer did not answer. */
+/** True when the acquirer did not answer: that passes without an operator's help. */
 export function isOutage(error: unknown): error is AcquirerUnavailable {
   return (
     error instanceof AcquirerUnavailable && !(error instanceof AcquirerNotConfigured) && !(error instanceof NeedsPerson)

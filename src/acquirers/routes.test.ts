@@ -6,7 +6,10 @@ import { drawFirst, findRoute, type RouteSettings } from './routes.ts'
 const acquirers = [{ name: 'one', weight: 1 }]
 const sought = { clientId: 'shop', amount: 1000, now: new Date('2026-03-02T15:00:00Z') }
 
-/** Whether a route fits at a time of São Paulo (UTC-3): `fri 22:30`, in the first week of March 2026, whose first day is a Sunday. */
+/**
+ * Whether a route fits at a time in São Paulo (UTC-3): `fri 22:30` in the first week of March 2026, which begins on a
+ * Sunday.
+ */
 function fitsAt(route: Omit<RouteSettings, 'acquirers'>, moment: string): boolean {
   const [day = '', time = ''] = moment.split(' ')
   const date = 1 + ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'].indexOf(day)
@@ -15,7 +18,7 @@ function fitsAt(route: Omit<RouteSettings, 'acquirers'>, moment: string): boolea
 }
 
 describe('a route', () => {
-  it('is the first that fits, of all', () => {
+  it('is the first of all that fits', () => {
     const [of, next] = [{ acquirers, clients: ['another', 'shop'] }, { acquirers }]
     expect(findRoute([of, next], sought)).toBe(of)
     expect(findRoute([of, next], { ...sought, clientId: 'third' })).toBe(next)
@@ -52,7 +55,7 @@ describe('a route', () => {
     expect(not.filter((moment) => fitsAt(route, moment))).toEqual([])
   })
 
-  it('that begins on a Saturday night reaches into the Sunday', () => {
+  it('that begins on a Saturday night extends into the Sunday', () => {
     const route = { days: ['sat' as const], from: '22:00', to: '06:00', acquirers }
     expect(findRoute([route], { ...sought, now: new Date('2026-03-08T05:59:00-03:00') })).toBe(route)
   })
@@ -65,10 +68,10 @@ describe('the draw', () => {
     { name: 'none', weight: 0 },
     { name: 'three', weight: 5 },
   ]
-  /** As an idempotency key makes them. */
+  /** Ids as an idempotency key produces them. */
   const idOf = (number: number) => newUuid(createHash('sha256').update(String(number)).digest())
 
-  it('is by weight: of 10,000 ids as many for each as it says, within two in a hundred, and none for no weight', () => {
+  it('follows the weights: each gets its share of 10,000 ids within two percent, and none with weight 0', () => {
     const drawn = Array.from({ length: 10_000 }, (_, number) => drawFirst(members, idOf(number))[0]?.name)
     const share = (name: string) => drawn.filter((one) => one === name).length / 10_000
     for (const { name, weight } of members) expect(Math.abs(share(name) - weight / 100)).toBeLessThan(0.02)
@@ -84,7 +87,7 @@ describe('the draw', () => {
     expect(drawFirst(members, id)[0]?.name).toBe(name)
   })
 
-  it('leaves the others behind it as they stand, and all so where nothing has a weight', () => {
+  it('keeps the order of the others, and of all where none has a weight', () => {
     const first = drawFirst(members, 'ffffffff-ffff-4fff-bfff-ffffffffffff')
     expect(first.map(({ name }) => name)).toEqual(['three', 'one', 'two', 'none'])
     const weightless = members.map((member) => ({ ...member, weight: 0 }))

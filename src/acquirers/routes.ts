@@ -2,23 +2,26 @@ import { toWallTime } from '../lib/brasilia.ts'
 export const days = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const
 export type Day = (typeof days)[number]
 
-/** One of the settings' routes: for whose charges, of which amounts and at what times it is, and which acquirers it names. */
+/** A route of the settings: the clients, amounts and times that it applies to, and the acquirers that it names. */
 export type RouteSettings = {
-  /** Ids of clients; absent: of all. */
+  /** Ids of API clients; absent: all. */
   clients?: string[]
   /** In cents, both included. */
   minAmount?: number
   maxAmount?: number
-  /** Those on which the time below begins: a Friday's night reaches into Saturday. */
+  /** The days on which the time below begins: a Friday's night extends into Saturday. */
   days?: Day[]
-  /** `HH:MM` in São Paulo, up to the minute before `to`. A `to` that is not after `from` is one of the next day. */
+  /** `HH:MM` in São Paulo, `to` excluded. A `to` that is not after `from` is on the next day. */
   from?: string
   to?: string
-  /** How often each is the first to be asked, in proportion. One of weight 0 is asked only after others. */
+  /**
+   * The weight is the share of charges for which an acquirer is tried first. One of weight 0 is tried only after
+   * others.
+   */
   acquirers: { name: string; weight: number }[]
 }
 
-/** What is sought for: an acquirer for a charge or a withdrawal. */
+/** The charge or withdrawal that needs an acquirer. */
 export type Sought = { clientId: string; amount: number; now: Date }
 
 /** The first route that fits, or null. */
@@ -27,8 +30,8 @@ export function findRoute(routes: readonly RouteSettings[], sought: Sought): Rou
 }
 
 /**
- * The same members, the one that is drawn by weight first and the others behind it as they stand. The draw is a record's id (a UUID v4): a
- * repeated request draws the same.
+ * The same members with the one drawn by weight first, and the others behind it in their order. The draw depends only
+ * on the record's id (a UUID v4): a repeated request draws the same.
  */
 export function drawFirst<Member extends { weight: number }>(members: readonly Member[], id: string): Member[] {
   const first = draw(members, id)

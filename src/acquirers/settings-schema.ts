@@ -10,7 +10,7 @@ import { days } from './routes.ts'
 const strict = { additionalProperties: false }
 const text = (description = 'a text that is not empty') => Type.String({ minLength: 1, maxLength: 256, description })
 
-/** A secret: as a text, in a variable of the environment, or in a file. */
+/** A secret: as text, in an environment variable, or in a file. */
 export type Secret = string | { env: string } | { file: string }
 const SecretSchema = Type.Unsafe<Secret>({
   secret: true,
@@ -67,7 +67,7 @@ const Acquirer = Type.Object(
   {
     name: Type.String({
       pattern: '^[a-z0-9-]{1,32}$',
-      description: '1 to 32 of a-z, 0-9 and -; it stands on records and is never given to another account',
+      description: '1 to 32 of a-z, 0-9 and -; records keep the name, so never give it to another account',
     }),
     dialect: Type.Enum(dialectNames),
     environment: Type.Optional(Type.Enum(['production', 'sandbox'])),
@@ -148,12 +148,12 @@ const validate = ajv.compile<SettingsFile>(SettingsFile)
 
 export type Fault = { path: string; said: string }
 
-/** What is wrong with its form, each fault at its path (`acquirers[0].tls.pfxFile`). */
+/** Every error of the file's form, with its path (`acquirers[0].tls.pfxFile`). */
 export function findFaults(value: unknown): Fault[] {
   validate(value)
   const faults = (validate.errors ?? []).map(toFault)
   const seen = new Set<string>()
-  // Of several faults at one place, such as a wrong type that does not fit a pattern either, the first tells enough.
+  // Of several errors at one path, such as a wrong type that also fails a pattern, the first is enough.
   return faults.filter(({ path }) => !seen.has(path) && seen.add(path))
 }
 
@@ -168,7 +168,7 @@ function toFault({ keyword, instancePath, params, parentSchema, message }: Error
   if (keyword === 'required') return { path: at(params.missingProperty), said: 'is not set' }
   if (keyword === 'additionalProperties') {
     const known = Object.keys(parentSchema?.properties ?? {}).join(', ')
-    const said = known === '' ? 'is no name of a header or a parameter' : `is not known: here may stand ${known}`
+    const said = known === '' ? 'is not the name of a header or a parameter' : `is not known: allowed are ${known}`
     return { path: at(params.additionalProperty), said }
   }
   if (keyword === 'enum') return { path, said: `must be one of ${params.allowedValues.join(', ')}` }

@@ -38,7 +38,7 @@ async function read(value: unknown) {
   })
 }
 
-/** The faults, without the file's name before each. */
+/** The errors, without the file's name before each. */
 async function faultsOf(value: unknown): Promise<string[]> {
   const error = await read(value).catch((thrown: unknown) => thrown)
   expect(error).toBeInstanceOf(ConfigError)
@@ -55,7 +55,7 @@ const one = async (more: object) => {
 const faultsOfOne = async (more: object) => await faultsOf({ acquirers: [{ ...usual, ...more }] })
 
 describe('an acquirer of the settings file', () => {
-  it('has defaults for what is not said, and cannot be changed', async () => {
+  it('has defaults and cannot be changed', async () => {
     const settings = await one({})
     expect(settings).toMatchObject({
       environment: 'production',
@@ -71,7 +71,7 @@ describe('an acquirer of the settings file', () => {
     expect(Object.isFrozen(settings.manner.paths)).toBe(true)
   })
 
-  it('takes the hosts of its dialect, and with another host the token from there', async () => {
+  it('uses the hosts of its dialect, and requests the token from another host when one is set', async () => {
     const at = async (more: object) =>
       (await one({ dialect: 'itau', tls: { certFile: 'client.pem', keyFile: 'client.key' }, ...more })).place
     expect(await at({ baseUrl: undefined })).toEqual({
@@ -94,7 +94,7 @@ describe('an acquirer of the settings file', () => {
     expect(manner.query).toEqual({ 'gw-dev-app-key': 'of a file' })
   })
 
-  it('may say otherwise than its dialect, member by member', async () => {
+  it('may override its dialect field by field', async () => {
     const { manner } = await one({
       dialect: 'efi',
       overrides: { token: { format: 'form' }, paths: { cob: '/v9/cob' }, headers: { 'x-shop': '{shop}' } },
@@ -108,7 +108,7 @@ describe('an acquirer of the settings file', () => {
     })
   })
 
-  it('has the key and the document as the Pix system keeps them', async () => {
+  it('has the key and the document in the form of the Pix system', async () => {
     const { chave, receiver } = await one({
       chave: 'A@B.Example.com',
       receiver: { ...receiverAccount, document: '45.887.912/0001-65', pix: undefined },
@@ -120,7 +120,7 @@ describe('an acquirer of the settings file', () => {
     ])
   })
 
-  it('tells what was agreed about fees', async () => {
+  it('reads the agreed fees', async () => {
     const { fees } = await one({ fees: { payment: { basisPoints: 119 }, payout: { fixed: 200, maximum: null } } })
     expect(fees).toEqual({
       payment: { fixed: 0, basisPoints: 119, minimum: 0, maximum: null },
@@ -129,14 +129,11 @@ describe('an acquirer of the settings file', () => {
   })
 })
 
-describe('a fault is told at its place, with what to do', () => {
+describe('an error is reported with its path and what to do', () => {
   it.each([
-    [{ clientid: 'x' }, 'acquirers[0].clientid is not known: here may stand name, dialect,'],
-    [{ overrides: { path: {} } }, 'acquirers[0].overrides.path is not known: here may stand token, paths,'],
-    [
-      { overrides: { token: { formt: 'json' } } },
-      'acquirers[0].overrides.token.formt is not known: here may stand path,',
-    ],
+    [{ clientid: 'x' }, 'acquirers[0].clientid is not known: allowed are name, dialect,'],
+    [{ overrides: { path: {} } }, 'acquirers[0].overrides.path is not known: allowed are token, paths,'],
+    [{ overrides: { token: { formt: 'json' } } }, 'acquirers[0].overrides.token.formt is not known: allowed are path,'],
     [{ overrides: { list: { daysMax: 0 } } }, 'acquirers[0].overrides.list.daysMax must be a whole number of days'],
     [{ overrides: { headers: { 'a b': 'x' } } }, 'acquirers[0].overrides.headers'],
     [{ name: 'Efí' }, 'acquirers[0].name must be 1 to 32 of a-z, 0-9 and -'],
@@ -148,9 +145,12 @@ describe('a fault is told at its place, with what to do', () => {
     [{ clientSecret: 7 }, 'acquirers[0].clientSecret must be a text, { "env":'],
     [{ clientSecret: { env: 'NONE' } }, 'acquirers[0].clientSecret names the variable NONE, which is not set'],
     [{ clientSecret: { env: 'EMPTY' } }, 'acquirers[0].clientSecret names the variable EMPTY, which is not set'],
-    [{ clientSecret: { file: 'none' } }, /^acquirers\[0\].clientSecret names the file \/.*none, which is not there/],
+    [{ clientSecret: { file: 'none' } }, /^acquirers\[0\].clientSecret names the file \/.*none, which does not exist/],
     [{ clientSecret: { file: 'empty.txt' } }, /clientSecret names the file \/.*empty.txt, which is empty$/],
-    [{ baseUrl: undefined }, 'acquirers[0].baseUrl is not set, and none is known for production'],
+    [
+      { baseUrl: undefined },
+      'acquirers[0].baseUrl is not set, and Any PSP that speaks API Pix has no known address for production',
+    ],
     [{ baseUrl: 'http://psp.example.com' }, 'acquirers[0].baseUrl must begin with https:// in production'],
     [{ baseUrl: 'psp.example.com' }, 'acquirers[0].baseUrl must be an address'],
     [{ dialect: 'efi', baseUrl: undefined }, 'acquirers[0].tls is not set: Efí'],
@@ -159,14 +159,14 @@ describe('a fault is told at its place, with what to do', () => {
     [{ tls: { pfxFile: 'none.pfx' } }, /^acquirers\[0\].tls.pfxFile: there is no file \/.*none.pfx$/],
     [{ tls: { certFile: 'client.pem' } }, 'acquirers[0].tls.keyFile is not set, and'],
     [{ tls: { certFile: 'client.pem', keyFile: 'other.key' } }, /^acquirers\[0\].tls.keyFile: .* is not the key of/],
-    [{ tls: { certFile: 'a', keyFile: 'b', pfxFile: 'c' } }, 'acquirers[0].tls has a PFX and a PEM certificate'],
+    [{ tls: { certFile: 'a', keyFile: 'b', pfxFile: 'c' } }, 'acquirers[0].tls has both a PFX and a PEM certificate'],
     [
       { environment: 'sandbox', baseUrl: 'http://a.example', tls: { pfxFile: 'x' } },
-      'acquirers[0].tls has no use while baseUrl',
+      'acquirers[0].tls has no effect while baseUrl',
     ],
     [{ timeoutMs: 5 }, 'acquirers[0].timeoutMs must be a whole number of milliseconds, 500 to 60000'],
     [{ fees: { payment: { basisPoints: 1.5 } } }, 'acquirers[0].fees.payment.basisPoints must be a whole number'],
-    [{ callbacks: { baseurl: 'x' } }, 'acquirers[0].callbacks.baseurl is not known: here may stand register,'],
+    [{ callbacks: { baseurl: 'x' } }, 'acquirers[0].callbacks.baseurl is not known: allowed are register,'],
   ])('%j', async (more, said) => {
     const faults = await faultsOfOne(more)
     expect(faults).toHaveLength(1)
@@ -174,7 +174,7 @@ describe('a fault is told at its place, with what to do', () => {
     else expect(faults[0]).toMatch(said)
   })
 
-  it('all of them at once', async () => {
+  it('all errors at once', async () => {
     const [first, second] = [
       { ...usual, chave: '1', clientSecret: { env: 'NONE' }, tls: { pfxFile: 'none' } },
       { ...usual, dialect: 'bb', timeoutMs: '9' },
@@ -195,18 +195,18 @@ describe('a fault is told at its place, with what to do', () => {
     ])
   })
 
-  it('of the file itself', async () => {
-    expect(await faultsOf('{')).toEqual([expect.stringMatching(/acquirers\.json is no JSON: /)])
+  it('an error of the file itself', async () => {
+    expect(await faultsOf('{')).toEqual([expect.stringMatching(/acquirers\.json is not JSON: /)])
     expect(await faultsOf({})).toEqual(['acquirers is not set'])
     expect(await faultsOf([])).toHaveLength(1)
     expect(await faultsOf({ acquirers: [] })).toHaveLength(1)
     const path = files.path('none.json')
     expect(() => readAcquirersFile({ path, variable: () => undefined, clock: systemClock })).toThrow(
-      /which is not there/,
+      /which does not exist/,
     )
   })
 
-  it('and no secret is repeated', async () => {
+  it('without repeating a secret', async () => {
     const faults = await faultsOfOne({ clientSecret: 'hush-hush', settings: { x: 'hush-hush' }, chave: 'hush-hush' })
     expect(faults.join()).not.toContain('hush-hush')
   })
@@ -216,7 +216,7 @@ describe('a route', () => {
   const [first, second] = [usual, { ...usual, name: 'other' }]
   const route = (more: object) => ({ acquirers: [first, second], routes: [more] })
 
-  it('is read, with a weight of 1 where none is said', async () => {
+  it('is read, with a weight of 1 by default', async () => {
     const given = { clients: ['c'], minAmount: 1, maxAmount: 2, days: ['mon'], from: '08:00', to: '24:00' }
     const members = [{ name: 'psp', weight: 80 }, { name: 'other' }]
     expect((await read(route({ ...given, acquirers: members }))).routes).toEqual([
@@ -233,8 +233,8 @@ describe('a route', () => {
 
   it.each([
     [{ acquirers: [] }, 'routes[0].acquirers'],
-    [{ acquirers: [{ name: 'none' }] }, 'routes[0].acquirers[0].name is none of the acquirers: psp, other'],
-    [{ acquirers: [{ name: 'psp' }, { name: 'psp' }] }, 'routes[0].acquirers[1].name stands in this route twice'],
+    [{ acquirers: [{ name: 'none' }] }, 'routes[0].acquirers[0].name is not one of the acquirers: psp, other'],
+    [{ acquirers: [{ name: 'psp' }, { name: 'psp' }] }, 'routes[0].acquirers[1].name appears twice in this route'],
     [{ acquirers: [{ name: 'psp', weight: -1 }] }, 'routes[0].acquirers[0].weight must be a number from 0 on'],
     [{ acquirers: [{ name: 'psp' }], minAmount: 2, maxAmount: 1 }, 'routes[0].maxAmount is below minAmount'],
     [{ acquirers: [{ name: 'psp' }], days: ['monday'] }, 'routes[0].days[0] must be one of sun, mon,'],

@@ -16,7 +16,7 @@ import { type DialectName, dialects } from './dialects.ts'
 import type { RouteSettings } from './routes.ts'
 import { type AcquirerEntry, findFaults, isSettingsFile, type RouteEntry, type Secret } from './settings-schema.ts'
 
-/** One account at one PSP, with all that the file, its dialect and the environment say of it. */
+/** One account at one PSP: the settings of the file, of its dialect and of the environment together. */
 export type AcquirerSettings = Readonly<{
   name: string
   dialect: DialectName
@@ -46,7 +46,7 @@ const timeoutMsDefault = 10_000
 /**
  * Reads ACQUIRERS_FILE, its secrets and its certificates.
  *
- * @throws {ConfigError} naming every fault at its path in the file, not only the first.
+ * @throws {ConfigError} naming every error with its path in the file, not only the first.
  */
 export function readAcquirersFile(source: Source): AcquirersSettings {
   const value = parse(source.path)
@@ -64,18 +64,18 @@ function parse(path: string): unknown {
   try {
     text = readFileSync(path, 'utf8')
   } catch {
-    throw new ConfigError([`ACQUIRERS_FILE names ${path}, which is not there or may not be read`])
+    throw new ConfigError([`ACQUIRERS_FILE names ${path}, which does not exist or may not be read`])
   }
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw new ConfigError([`${path} is no JSON: ${error instanceof Error ? error.message : ''}`])
+    throw new ConfigError([`${path} is not JSON: ${error instanceof Error ? error.message : ''}`])
   }
 }
 
 type Faults = {
   add(path: string, said: string): void
-  /** True when nothing at this path, nor under it, has a fault. */
+  /** True when there is no error at this path nor under it. */
   isFine(path: string): boolean
   throwIfAny(): void
 }
@@ -98,13 +98,13 @@ function toLine(file: string, path: string, said: string): string {
   return `${basename(file)}: ${path}${said.startsWith(':') ? '' : ' '}${said}`
 }
 
-/** As far as they are objects; what is in them was, or was not, found to be right. */
+/** The entries as objects, valid or not: the schema has already reported what is wrong in them. */
 function entriesOf(value: unknown): AcquirerEntry[] {
   const { acquirers } = Object(value)
   return Array.isArray(acquirers) ? acquirers.map((entry) => Object(entry)) : []
 }
 
-/** Null when something of it is wrong, which is then among the faults. */
+/** Null when the entry has an error, which is then in `faults`. */
 function readAcquirer(source: Source, faults: Faults, entry: AcquirerEntry, at: string): AcquirerSettings | null {
   const dialect = faults.isFine(`${at}.dialect`) ? dialects[entry.dialect] : null
   const secretAt = (path: string, secret: Secret | undefined) =>
@@ -115,7 +115,7 @@ function readAcquirer(source: Source, faults: Faults, entry: AcquirerEntry, at: 
   const place = dialect && readPlace(faults, entry, dialect, at)
   const tls = readTls(source, faults, entry, at)
   if (place && dialect?.needsCertificate && entry.baseUrl === undefined && !tls && faults.isFine(`${at}.tls`))
-    faults.add(`${at}.tls`, `is not set: ${dialect.title} wants a client’s certificate`)
+    faults.add(`${at}.tls`, `is not set: ${dialect.title} requires a client certificate`)
   const manner = dialect && readManner(source, faults, entry, { dialect, clientId, at })
   const receiver = readReceiver(faults, entry, at)
   if (!faults.isFine(at) || clientId === null || !place || !manner || !receiver) return null
@@ -140,20 +140,17 @@ function readPlace(faults: Faults, entry: AcquirerEntry, dialect: Dialect, at: s
   const known = environment === 'production' || environment === 'sandbox' ? dialect.places[environment] : null
   const baseUrl = entry.baseUrl ?? known?.baseUrl
   if (baseUrl === undefined) {
-    faults.add(`${at}.baseUrl`, `is not set, and none is known for ${environment} of ${dialect.title}`)
+    faults.add(`${at}.baseUrl`, `is not set, and ${dialect.title} has no known address for ${environment}`)
     return null
   }
-  // Of another host than the known one, the token is asked for there too, unless it is said where.
+  // With another host than the known one, the token is requested there too, unless tokenUrl is set.
   const tokenUrl = entry.tokenUrl ?? (entry.baseUrl === undefined ? known?.tokenUrl : undefined)
   for (const [name, address] of [
     ['baseUrl', baseUrl],
     ['tokenUrl', tokenUrl],
   ] as const) {
     if (environment === 'production' && address?.startsWith('http://'))
-      faults.add(
-        `${at}.${name}`,
-        'must begin with https:// in production: the secret would go over the wire in the clear',
-      )
+      faults.add(`${at}.${name}`, 'must begin with https:// in production: the secret would be sent in clear text')
   }
   return { baseUrl, ...(tokenUrl !== undefined && { tokenUrl }) }
 }
@@ -162,11 +159,11 @@ function readTls(source: Source, faults: Faults, entry: AcquirerEntry, at: strin
   const { tls } = entry
   if (tls === undefined || !faults.isFine(`${at}.tls`)) return null
   if (tls.pfxFile !== undefined && (tls.certFile !== undefined || tls.keyFile !== undefined)) {
-    faults.add(`${at}.tls`, 'has a PFX and a PEM certificate: keep one of them')
+    faults.add(`${at}.tls`, 'has both a PFX and a PEM certificate: keep one of them')
     return null
   }
   if (entry.baseUrl?.startsWith('http://')) {
-    faults.add(`${at}.tls`, 'has no use while baseUrl begins with http://')
+    faults.add(`${at}.tls`, 'has no effect while baseUrl begins with http://')
     return null
   }
   const { passphrase, ...paths } = tls
@@ -217,7 +214,7 @@ function readReceiver(faults: Faults, { receiver, chave }: AcquirerEntry, at: st
   const type = document?.type === 'CPF' ? 'PF' : 'PJ'
   if (receiver.type !== type) faults.add(`${at}.receiver.type`, `must be ${type}: the document is a ${document?.type}`)
   const pix = receiver.pix ? normalizePixKey(receiver.pix) : detectPixKey(chave)
-  if (!pix) faults.add(`${at}.receiver.pix.key`, `is no Pix key of type ${receiver.pix?.type}`)
+  if (!pix) faults.add(`${at}.receiver.pix.key`, `is not a Pix key of type ${receiver.pix?.type}`)
   return document && pix && { ...receiver, document: document.value, pix }
 }
 
@@ -236,7 +233,7 @@ function checkNames(faults: Faults, entries: AcquirerEntry[]): void {
   entries.forEach(({ name }, index) => {
     const first = entries.findIndex((entry) => entry.name === name)
     if (name !== undefined && first !== index)
-      faults.add(`acquirers[${index}].name`, `is that of acquirers[${first}] too: each has its own`)
+      faults.add(`acquirers[${index}].name`, `is also the name of acquirers[${first}]: each needs its own`)
   })
 }
 
@@ -258,9 +255,9 @@ function checkRoutes(faults: Faults, value: unknown, entries: AcquirerEntry[]): 
 function checkMembers(faults: Faults, { acquirers }: RouteEntry, names: string[], at: string): void {
   acquirers.forEach(({ name }, place) => {
     if (!names.includes(name))
-      faults.add(`${at}.acquirers[${place}].name`, `is none of the acquirers: ${names.join(', ')}`)
+      faults.add(`${at}.acquirers[${place}].name`, `is not one of the acquirers: ${names.join(', ')}`)
     if (acquirers.findIndex((other) => other.name === name) !== place)
-      faults.add(`${at}.acquirers[${place}].name`, 'stands in this route twice')
+      faults.add(`${at}.acquirers[${place}].name`, 'appears twice in this route')
   })
 }
 
@@ -286,7 +283,7 @@ function resolveSecret(source: Source, secret: Secret): string {
   try {
     content = readFileSync(path, 'utf8').trimEnd()
   } catch {
-    throw new Error(`names the file ${path}, which is not there or may not be read`)
+    throw new Error(`names the file ${path}, which does not exist or may not be read`)
   }
   if (content === '') throw new Error(`names the file ${path}, which is empty`)
   return content

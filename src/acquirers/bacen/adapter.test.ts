@@ -37,7 +37,7 @@ describe.each([
 ])('the simulator %s', (_, open) => {
   let simulator: TestSimulator
   let acquirer: Acquirer
-  /** For what is answered too late on purpose. */
+  /** For answers that are deliberately late. */
   let impatient: Acquirer
   let closeTransport: () => Promise<void>
 
@@ -75,7 +75,7 @@ describe.each([
     return outcome.endToEndId
   }
 
-  it('creates a charge, again the same, and finds it', async () => {
+  it('creates a charge, gets the same for a repeat, and finds it', async () => {
     const txid = newTxid()
     const createdAt = simulator.clock.now()
     const charge = await create(txid)
@@ -94,7 +94,7 @@ describe.each([
     expect(await acquirer.findCharge(newTxid())).toBeNull()
   })
 
-  it('holds the txid against another amount, but not against another expiry', async () => {
+  it('refuses the same txid with another amount, but not with another expiry', async () => {
     const txid = newTxid()
     const charge = await create(txid)
     const other = await acquirer.createCharge({ txid, amount: cents(1051), expiresInSeconds: 900 })
@@ -103,7 +103,7 @@ describe.each([
     expect(later).toEqual({ outcome: 'created', charge })
   })
 
-  it('tells why a charge was refused', async () => {
+  it('reports why a charge was refused', async () => {
     const txid = newTxid()
     const refused = await acquirer.createCharge({ txid, amount: cents(4_220_422), expiresInSeconds: 900 })
     expect(refused).toEqual({ outcome: 'refused', reason: expect.stringContaining('Valor recusado') })
@@ -151,7 +151,7 @@ describe.each([
     }
     const [first, second, third] = payments
     expect(await list(from, simulator.clock.now())).toEqual(payments)
-    // Both ends count, to the millisecond, although whole seconds are asked for.
+    // Both ends are included, to the millisecond, although the request has whole seconds.
     if (!first || !second || !third) throw new Error('three were paid')
     expect(await list(second.paidAt, second.paidAt)).toEqual([second])
     expect(await list(new Date(first.paidAt.getTime() + 1), new Date(third.paidAt.getTime() - 1))).toEqual([second])
@@ -162,7 +162,7 @@ describe.each([
   it('lists more than one page of payments', async () => {
     simulator.clock.advance(next * 7_200_000)
     const from = simulator.clock.now()
-    // A few at once: each is to be answered within the time that a question may take.
+    // A few at once: each must be answered within its time-out.
     for (let count = 0; count < 205; count += 5)
       await Promise.all(Array.from({ length: 5 }, async () => await pay((await create(newTxid())).uri)))
     const ids = new Set<string>()
@@ -170,7 +170,7 @@ describe.each([
     expect(ids.size).toBe(205)
   })
 
-  it('registers where callbacks go, and reads them', async () => {
+  it('registers the address for callbacks, and reads them', async () => {
     await acquirer.registerCallback('http://127.0.0.1:3000/callbacks/simulator/secret')
     const txid = newTxid()
     const endToEndId = await pay((await create(txid)).uri)

@@ -20,26 +20,26 @@ import type { Credentials } from './token.ts'
 
 export type BacenOptions = {
   name: string
-  /** Over HTTP (`createHttpSend`), or straight into a PSP in this process. */
+  /** Over HTTP (`createHttpSend`), or directly into a PSP in this process. */
   send: Send
   credentials: Credentials
   /** The Pix key that charges credit. */
   chave: string
-  /** Who holds the account behind it. */
+  /** The holder of the account behind the key. */
   receiver: AccountHolder
   isRemote: boolean
-  /** How this PSP speaks, as far as it is not as in the standard. */
+  /** Where this PSP differs from the standard. */
   manner?: MannerOverrides
-  /** For each question, the token that it may need included. */
+  /** For each call, including the token that it may need. */
   timeoutMs?: number
-  /** How often a question is asked when it has no answer; never so for money that leaves. */
+  /** How often a request without an answer is sent; a request that sends money is never repeated. */
   triesMax?: number
   breaker?: Breaker
   tls?: LiveTls | null
   log?: Log
   fees?: Acquirer['fees']
   callbacks?: CallbackDoor
-  /** Tells when the token is to be renewed, and when something was done of which the PSP names no time. */
+  /** For the renewal of the token, and for the time of what the PSP reports without one. */
   clock?: Clock
 }
 
@@ -62,15 +62,15 @@ export function createBacenAcquirer(options: BacenOptions): Acquirer {
     clock,
     guard: breaker?.guard ?? ((ask) => ask()),
     onFewerScopes: (missing) =>
-      options.log?.warn({ acquirer: name, missing }, 'the acquirer grants fewer scopes than were asked for'),
+      options.log?.warn({ acquirer: name, missing }, 'the acquirer grants fewer scopes than were requested'),
   })
   const { paths, list, offers, registrationHeaders } = manner
   const unknownStates = new Set<string>()
   const onUnknownState = (state: string) => {
-    // Once each: a payout is asked about many times.
+    // Once for each state: a payout is checked many times.
     if (unknownStates.has(state)) return
     unknownStates.add(state)
-    options.log?.warn({ acquirer: name, state }, 'a payout is in a state that is not known: it counts as under way')
+    options.log?.warn({ acquirer: name, state }, 'a payout is in an unknown state: it counts as processing')
   }
   const deps = { client, chave, receiver, clock, paths, list, registrationHeaders }
   return {

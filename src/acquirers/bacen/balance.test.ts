@@ -20,7 +20,7 @@ function open(send: (request: HttpRequest) => Promise<HttpResponse>, manner = ef
   return createBacenAcquirer({ name: 'efi', send, ...account, isRemote: true, manner })
 }
 
-/** Efí, whose answer to the question for the balance is this. */
+/** Efí, with this answer to the balance request. */
 function answering(status: number, body: unknown) {
   const asked: HttpRequest[] = []
   const acquirer = open(async (request) => {
@@ -58,12 +58,12 @@ it.each([
   await expect(answering(status, body).read()).rejects.toThrow(AcquirerUnavailable)
 })
 
-it('is not offered where the API of the PSP does not tell it', () => {
+it('is not offered where the PSP’s API does not report it', () => {
   const send = async () => ({ status: 500, headers: {}, body: '' })
   expect(open(send, { ...efi.manner, offers: { ...efi.manner.offers, balance: 'none' } }).readBalance).toBeNull()
 })
 
-it('follows what the simulated Efí received, keeps as its fee, has blocked and sent', async () => {
+it('follows the receipts, fees, blocks and payouts of the simulated Efí', async () => {
   const database = await createEmptyDatabase()
   cleanups.push(database.drop)
   const bank = await testSimulator(database.db.pool, { dialect: { ...quirksOf('efi'), testsWebhook: false } })

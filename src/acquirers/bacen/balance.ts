@@ -6,7 +6,7 @@ import { type Json, record } from './read.ts'
 
 type Deps = { client: Client; paths: Manner['paths']; receiver: AccountHolder }
 
-/** How a PSP tells the balance of the account: the standard has no question for it. */
+/** How a PSP reports the balance of the account: the standard has no request for it. */
 type Form = { toQuery: (account: AccountHolder) => Record<string, string>; read: (body: Json) => AccountBalance | null }
 
 const forms: Record<Exclude<Manner['offers']['balance'], 'none'>, Form> = {
@@ -22,7 +22,7 @@ const forms: Record<Exclude<Manner['offers']['balance'], 'none'>, Form> = {
       })
     },
   },
-  // `GET /banking/v2/saldo`: numbers. What is under MED is not named; it may be in bloqueadoAdministrativo.
+  // `GET /banking/v2/saldo`: numbers. There is no field for disputes; they may be in bloqueadoAdministrativo.
   inter: {
     toQuery: () => ({}),
     read(body) {
@@ -48,7 +48,7 @@ const forms: Record<Exclude<Manner['offers']['balance'], 'none'>, Form> = {
   },
 }
 
-/** What the balance is asked for with, in this form. */
+/** The query of the balance request in this form. */
 export function toBalanceQuery(
   form: Exclude<Manner['offers']['balance'], 'none'>,
   account: AccountHolder,
@@ -56,7 +56,7 @@ export function toBalanceQuery(
   return forms[form].toQuery(account)
 }
 
-/** Null where the PSP's API does not tell it. */
+/** Null where the PSP's API does not report the balance. */
 export function createReadBalance(
   deps: Deps,
   form: Manner['offers']['balance'],
@@ -66,13 +66,13 @@ export function createReadBalance(
 
 async function readBalance({ client, paths, receiver }: Deps, { toQuery, read }: Form): Promise<AccountBalance> {
   const answer = await client({ method: 'GET', path: paths.balance, query: toQuery(receiver) })
-  if (!answer.ok) throw new AcquirerUnavailable(`The acquirer refused to tell its balance: ${answer.reason}`)
+  if (!answer.ok) throw new AcquirerUnavailable(`The acquirer refused to report the balance: ${answer.reason}`)
   const balance = read(answer.body)
   if (balance) return balance
   throw new AcquirerUnavailable('The acquirer answered with a balance that cannot be read')
 }
 
-/** Null where a part that the PSP always tells cannot be read; `undefined` is what it never tells. */
+/** Null where a part that the PSP always reports cannot be read; `undefined` is what it never reports. */
 export function toBalance(parts: {
   available: number | null
   blocked: number | null | undefined
@@ -83,7 +83,7 @@ export function toBalance(parts: {
   return { available, blocked: blocked ?? null, disputed: disputed ?? null }
 }
 
-/** Like `amount` of read.ts, but an account may be below zero. */
+/** Like `amount` of read.ts, but a balance may be negative. */
 export function readAmount(parent: Json, name: string): number | null {
   const value = parent[name]
   const written = typeof value === 'number' ? String(value) : value

@@ -9,7 +9,7 @@ import type { HttpRequest, HttpResponse } from './http.ts'
 const txid = txidOf(1)
 const json = (status: number, body: unknown): HttpResponse => ({ status, headers: {}, body: JSON.stringify(body) })
 
-/** An acquirer whose PSP gives this answer to all but a question for a token. */
+/** An acquirer whose PSP gives this answer to everything but a token request. */
 const open = (answer: (request: HttpRequest) => HttpResponse): Acquirer =>
   createBacenAcquirer({
     name: 'psp',
@@ -47,14 +47,14 @@ describe('callbacks', () => {
     },
   )
 
-  it('of another key than ours are passed over, and told of', () => {
+  it('of another key than ours are passed over, and reported', () => {
     const passed: string[] = []
     const entries = ['+5511999999999', 'other@psp.example', undefined].map((chave) => ({ endToEndId, chave }))
     const notices = acquirer.readCallback({ pix: [...entries, null] }, (reason) => passed.push(reason))
     expect(notices).toHaveLength(2)
     expect(passed).toEqual(['other_key', 'unreadable_entry'])
     expect(acquirer.readCallback({ pix: [entries[1]] })).toEqual([])
-    // What a payout's key is, no PSP says.
+    // No PSP documents which key a payout's `chave` is.
     const payout = { endToEndId, chave: 'other@psp.example', gnExtras: { idEnvio: 'A1' } }
     expect(acquirer.readCallback({ pix: [payout] })).toMatchObject([{ payoutId: 'A1' }])
   })

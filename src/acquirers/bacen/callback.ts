@@ -4,16 +4,17 @@ import type { Manner } from './manner.ts'
 import { isSameKey } from './pix-key.ts'
 import { isRecord, type Json, list, record, text } from './read.ts'
 
-// 32 letters and digits by the standard; what they mean is the payer's bank's business.
+// 32 letters and digits by the standard; the payer's bank decides their meaning.
 const endToEndIdShape = /^[A-Za-z0-9]{32}$/
-// Of a txid, and of what a client names a return or a payout.
+// The shape of a txid, and of our ids of refunds and payouts.
 const ownIdShape = /^[A-Za-z0-9]{1,35}$/
 
 /**
- * `{ "pix": [ … ] }`, several payments in one call. An entry without a payment's id, or of another key than ours, is passed over, so
- * that it does not take the good ones with it; a call without a single readable one is unreadable. A call without `pix` tells of no
- * payment: Efí's test at the registration (`{ "evento": "teste_webhook" }`), other PSPs' empty ones, notices of what we do not use.
- * Inter's documentation shows the list itself as the body. Sicoob tells of a payout by itself, and Inter of payouts in a list of its own.
+ * Reads `{ "pix": [ … ] }`, several payments in one call. An entry without a payment's id, or with another key than
+ * ours, is passed over, so that the valid ones still count; a call without a single readable entry is unreadable. A
+ * call without `pix` is about no payment: Efí's test at the registration (`{ "evento": "teste_webhook" }`), other PSPs'
+ * empty calls, notices of functions that we do not use. Inter's documentation shows the list itself as the body. Sicoob
+ * sends one payout as the body, and Inter a list of payouts in a form of its own.
  */
 export function readCallback(
   { chave }: { chave: string },
@@ -45,10 +46,10 @@ function readNotice(entry: unknown, chave: string): CallbackNotice[] | PassedOve
   const endToEndId = text(entry, 'endToEndId')
   const txid = shaped(text(entry, 'txid'))
   const payoutId = shaped(text(record(entry, 'gnExtras'), 'idEnvio'))
-  // A payout is known by our own id; a PSP's sandbox may give it an end-to-end id of another length.
+  // A payout is identified by our own id; a PSP's sandbox may give it an end-to-end id of another length.
   const shape = payoutId === null ? endToEndIdShape : ownIdShape
   if (!endToEndId || !shape.test(endToEndId)) return 'unreadable_entry'
-  // Of a payout it is not said whose key it is.
+  // For a payout it is not documented which key `chave` is.
   const key = payoutId === null ? text(entry, 'chave') : null
   if (key !== null && !isSameKey(key, chave)) return 'other_key'
   return readEvents(entry, payoutId).map((event) => ({
@@ -63,7 +64,7 @@ function readNotice(entry: unknown, chave: string): CallbackNotice[] | PassedOve
 const codeShape = /^[A-Za-z0-9-]{1,64}$/
 const stateShape = /^[\p{Lu}_]{1,40}$/u
 
-/** `{ codigoSolicitacao, descricaoPagamento, endToEnd?, status, … }`: the description is what we gave it, our own id of the payout. */
+/** `{ codigoSolicitacao, descricaoPagamento, endToEnd?, status, … }`: the description is our own id of the payout. */
 function readInterPayout(entry: Json): CallbackNotice | null {
   const code = text(entry, 'codigoSolicitacao')
   if (!code || !codeShape.test(code)) return null
@@ -72,7 +73,10 @@ function readInterPayout(entry: Json): CallbackNotice | null {
   return { eventKey: `${code}:${stateOf(entry)}`, endToEndId, txid: null, payoutId, payoutReference: code }
 }
 
-/** `{ id, status, valor, … }`, or that as `payload`: the document's example and its schema differ. Its schema says `estado` for `status`. */
+/**
+ * `{ id, status, valor, … }`, or the same in `payload`: the document's example and schema differ. The schema has
+ * `estado`.
+ */
 function readSicoobPayout(body: Json): CallbackNotice | null {
   const entry = isRecord(body.payload) ? body.payload : body
   const id = text(entry, 'id')
@@ -86,8 +90,8 @@ function stateOf(entry: Json): string {
 }
 
 /**
- * What an entry tells of, one event each: its returns; else the end of a payout, by its status; else that a payment came
- * in, which has no name but the payment's.
+ * The events of an entry: one for each of its returns; else the end of a payout, named by its status; else the incoming
+ * payment, which needs no name but its own id.
  */
 function readEvents(entry: Json, payoutId: string | null): string[][] {
   const returns = (list(entry, 'devolucoes') ?? []).filter(isRecord).map(readReturnEvent)
@@ -100,7 +104,7 @@ function readReturnEvent(entry: Json): string[] {
   return [id, statusOf(entry)]
 }
 
-/** As it stands in a key: a name that is not one of the known takes no place there. */
+/** The status as a part of the event key: an unknown one counts as processing. */
 function statusOf(entry: Json): string {
   const status = text(entry, 'status')
   return status && statuses.has(status) ? status : 'EM_PROCESSAMENTO'
@@ -113,8 +117,8 @@ function shaped(id: string | null): string | null {
 }
 
 /**
- * `PUT /webhook/{chave}`. Throws an ordinary error when the PSP says no: the address or the key is wrong, and asking
- * again will not help. A PSP that refuses to register the same address twice is asked which one it has.
+ * `PUT /webhook/{chave}`. Throws an ordinary error when the PSP refuses: the address or the key is wrong, and repeating
+ * the request will not help. Some PSPs refuse to register the same address twice: then we read the registered one.
  */
 export async function registerCallback(
   deps: { client: Client; chave: string; paths: Manner['paths']; registrationHeaders: Record<string, string> },
@@ -123,7 +127,7 @@ export async function registerCallback(
   await registerAt(deps, `${deps.paths.webhook}/${encodeURIComponent(deps.chave)}`, url)
 }
 
-/** The address for callbacks about payouts, where the PSP takes it elsewhere. */
+/** Registers the address for callbacks about payouts, where the PSP has another path for it. */
 export async function registerPayoutCallback(deps: Parameters<typeof registerCallback>[0], url: string): Promise<void> {
   await registerAt(deps, deps.paths.payoutWebhook, url)
 }

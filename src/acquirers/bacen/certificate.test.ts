@@ -45,13 +45,13 @@ describe('the files of mutual TLS', () => {
     [{ pfxFile: '.' }, undefined, 'pfxFile', 'cannot be read (EISDIR)'],
     [{ pfxFile: 'client.pfx' }, 'wrong', 'pfxFile', 'the passphrase does not open'],
     [{ pfxFile: 'client.pfx' }, undefined, 'pfxFile', 'the passphrase does not open'],
-    [{ pfxFile: 'client.pem' }, 'secret', 'pfxFile', 'is no PFX file'],
+    [{ pfxFile: 'client.pem' }, 'secret', 'pfxFile', 'is not a PFX file'],
     [{ certFile: 'client.pem' }, undefined, 'keyFile', 'is not set'],
     [{ keyFile: 'client.key' }, undefined, 'certFile', 'is not set'],
-    [{ certFile: 'text.pem', keyFile: 'client.key' }, undefined, 'certFile', 'is no certificate in PEM'],
-    [{ certFile: 'client.pem', keyFile: 'text.pem' }, undefined, 'keyFile', 'is no private key in PEM'],
+    [{ certFile: 'text.pem', keyFile: 'client.key' }, undefined, 'certFile', 'is not a certificate in PEM'],
+    [{ certFile: 'client.pem', keyFile: 'text.pem' }, undefined, 'keyFile', 'is not a private key in PEM'],
     [{ certFile: 'client.pem', keyFile: 'other.key' }, undefined, 'keyFile', 'is not the key of the certificate'],
-    [{ caFile: 'text.pem' }, undefined, 'caFile', 'is no certificate in PEM'],
+    [{ caFile: 'text.pem' }, undefined, 'caFile', 'is not a certificate in PEM'],
   ])('that cannot be used are refused with what to do: %j %s', (names, passphrase, member, said) => {
     expect(() => read(names, passphrase)).toThrow(
       expect.objectContaining({ name: 'TlsFault', member, message: expect.stringContaining(said) }),
@@ -87,12 +87,12 @@ describe('a certificate in use', () => {
     const first = tls.current()
     tls.refresh()
     expect(tls.current()).toBe(first)
-    // Half of the pair is there: it does not fit yet.
+    // Only half of the pair is replaced: it does not match yet.
     await files.write('live.pem', made.otherClient.certificate)
     tls.refresh()
     tls.refresh()
     expect(tls.current()).toBe(first)
-    expect(told.splice(0)).toEqual([expect.stringContaining('cannot be used: those read before are kept')])
+    expect(told.splice(0)).toEqual([expect.stringContaining('cannot be used: the previous ones stay in use')])
     await files.write('live.key', made.otherClient.key)
     tls.refresh()
     expect(tls.current().expiresAt?.getTime()).toBeGreaterThan(first.expiresAt?.getTime() ?? 0)
@@ -100,11 +100,11 @@ describe('a certificate in use', () => {
     tls.close()
   })
 
-  it('that ends soon is warned of, once a day', () => {
+  it('that expires soon is logged once a day', () => {
     const ends = manualClock(new Date(clock.now().getTime() + 71 * dayMs))
     const tls = openTls(toFiles({ certFile: 'client.pem', keyFile: 'client.key' }), { clock: ends, log, name: 'psp' })
     tls.refresh()
-    expect(told.splice(0)).toEqual([expect.stringContaining('ends soon')])
+    expect(told.splice(0)).toEqual([expect.stringContaining('expires soon')])
     ends.advance(dayMs)
     tls.refresh()
     expect(told.splice(0)).toHaveLength(1)

@@ -4,20 +4,24 @@ import { Duplex } from 'node:stream'
 import { createSecureContext, type SecureContextOptions, TLSSocket } from 'node:tls'
 import type { Clock } from '../../lib/clock.ts'
 
-/** The files of mutual TLS, by absolute path: a PFX, or a certificate and its key in PEM; and the PSP's own authority. */
+/**
+ * The files of mutual TLS, by absolute path: a PFX, or a certificate and its key in PEM; and the PSP's own authority.
+ */
 export type TlsFiles = {
   pfxFile?: string
   certFile?: string
   keyFile?: string
   caFile?: string
-  /** Read each time: it may be renewed with the file that it opens. Throws a sentence where it cannot be had. */
+  /**
+   * Called at each reading: it may be renewed with the file that it opens. Throws a sentence where it cannot be read.
+   */
   passphrase?: () => string
 }
 
-/** What `tls.connect` takes, and until when the client's certificate is good; null where there is none. */
+/** The options for `tls.connect`, and the expiry of the client certificate; null where there is none. */
 export type TlsMaterial = { options: SecureContextOptions; expiresAt: Date | null; content: string }
 
-/** A file that cannot be used, in a sentence that says what to do. `member` is the setting's. */
+/** A file that cannot be used; the message says what to do. `member` is the setting's name. */
 export class TlsFault extends Error {
   readonly member: keyof TlsFiles
   constructor(member: keyof TlsFiles, message: string) {
@@ -28,7 +32,7 @@ export class TlsFault extends Error {
 }
 
 /**
- * Reads and proves the files: there, readable, opened by the passphrase, key and certificate one pair, not expired.
+ * Reads and checks the files: they exist, are readable, open with the passphrase, are a pair and have not expired.
  *
  * @throws {TlsFault} for the first that fails
  */
@@ -75,11 +79,11 @@ function readPfx(path: string, passphrase: string | undefined): Own {
 function explainPfx(path: string, message: string): string {
   if (/mac verify failure/.test(message)) return `the passphrase does not open ${path}: set tls.passphrase to its own`
   if (/unsupported/i.test(message))
-    return `${path} is locked in an old way (RC2 or 3DES) that is not read any more: write it again with \`openssl pkcs12 -legacy -in old.pfx -nodes -out all.pem\` and \`openssl pkcs12 -export -in all.pem -out new.pfx\``
-  return `${path} is no PFX file (PKCS #12): for PEM files set tls.certFile and tls.keyFile`
+    return `${path} is encrypted with an old cipher (RC2 or 3DES) that is not supported any more: write it again with \`openssl pkcs12 -legacy -in old.pfx -nodes -out all.pem\` and \`openssl pkcs12 -export -in all.pem -out new.pfx\``
+  return `${path} is not a PFX file (PKCS #12): for PEM files set tls.certFile and tls.keyFile`
 }
 
-/** The certificate in a PFX, which only TLS itself takes out of it. No connection is made. */
+/** The certificate in a PFX. Node.js reads it only through a TLS socket; no connection is made. */
 function certificateOf(options: SecureContextOptions): X509Certificate {
   const nowhere = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() })
   const socket = new TLSSocket(nowhere, { secureContext: createSecureContext(options), isServer: true })
@@ -94,8 +98,8 @@ function certificateOf(options: SecureContextOptions): X509Certificate {
 
 function readPem({ certFile, keyFile }: TlsFiles, passphrase: string | undefined): Own | null {
   if (certFile === undefined && keyFile === undefined) return null
-  if (certFile === undefined) throw new TlsFault('certFile', 'is not set, and the key alone is no identity')
-  if (keyFile === undefined) throw new TlsFault('keyFile', 'is not set, and the certificate alone proves nothing')
+  if (certFile === undefined) throw new TlsFault('certFile', 'is not set, and a key needs its certificate')
+  if (keyFile === undefined) throw new TlsFault('keyFile', 'is not set, and a certificate needs its key')
   const [cert, key] = [read(certFile, 'certFile'), read(keyFile, 'keyFile')]
   const certificate = parse(cert, 'certFile', certFile)
   if (!certificate.checkPrivateKey(openKey(key, keyFile, passphrase)))
@@ -110,7 +114,7 @@ function openKey(key: Buffer, path: string, passphrase: string | undefined) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : ''
     if (/DECRYPT|MISSING_PASSPHRASE|INTERRUPTED/.test(code))
       throw new TlsFault('keyFile', `the passphrase does not open ${path}: set tls.passphrase to its own`)
-    throw new TlsFault('keyFile', `${path} is no private key in PEM`)
+    throw new TlsFault('keyFile', `${path} is not a private key in PEM`)
   }
 }
 
@@ -118,7 +122,7 @@ function parse(pem: Buffer, member: 'certFile' | 'caFile', path: string | undefi
   try {
     return new X509Certificate(pem)
   } catch {
-    throw new TlsFault(member, `${path} is no certificate in PEM`)
+    throw new TlsFault(member, `${path} is not a certificate in PEM`)
   }
 }
 

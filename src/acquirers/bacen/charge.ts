@@ -11,12 +11,12 @@ type Deps = { client: Client; paths: Manner['paths']; chave: string; receiver: A
 
 // The standard's own default.
 const expiresInSecondsDefault = 86_400
-// The answers with which known PSPs refuse a txid that they already have: 409 at some, the standard's 400, 422.
+// The statuses with which known PSPs refuse a txid that they already have: 409 at some, the standard's 400, 422.
 const mayMeanExisting = new Set([400, 409, 422])
 
 /**
- * `PUT /cob/{txid}`. Some PSPs answer a repeat with the charge and some with a refusal, each in its own words; instead of
- * reading the words we look whether the charge is there. The txid is ours alone, so a charge under it is ours.
+ * `PUT /cob/{txid}`. Some PSPs answer a repeat with the charge and some with a refusal, each in its own words; instead
+ * of reading the words we query the charge. Only we use this txid, so a charge under it is ours.
  */
 export async function createCharge(deps: Deps, input: ChargeInput): Promise<ChargeOutcome> {
   const answer = await deps.client({ method: 'PUT', path: toPath(deps, input.txid), body: toBody(deps, input) })
@@ -51,13 +51,13 @@ function readCharge(deps: Deps, txid: string, body: Json): Charge {
   const chargeAmount = amount(record(body, 'valor'), 'original')
   const uri = readUri(deps, body)
   const payments = list(body, 'pix')?.map(readPayment)
-  // A charge under another txid would be somebody else's money. Case may differ: some PSPs fold it.
+  // A charge under another txid would be somebody else's money. Case may differ: some PSPs change it.
   const isOther = (text(body, 'txid') ?? txid).toLowerCase() !== txid.toLowerCase()
   if (isOther || !createdAt || chargeAmount === null || !uri || !payments?.every((payment) => payment !== null)) {
     throw new AcquirerUnavailable('The acquirer answered with a charge that cannot be read')
   }
   const expiresAt = new Date(createdAt.getTime() + expiresInSeconds * 1000)
-  // One that names another charge is that one's.
+  // A payment that names another charge belongs to that charge.
   const own = payments.filter((payment) => (payment.txid ?? txid).toLowerCase() === txid.toLowerCase())
   const status = statuses[text(body, 'status') ?? ''] ?? 'active'
   return { txid, amount: chargeAmount, uri, createdAt, expiresAt, status, payments: own }
@@ -69,14 +69,14 @@ const statuses: Record<string, Charge['status']> = {
   REMOVIDA_PELO_USUARIO_RECEBEDOR: 'removed',
 }
 
-/** The copy-and-paste code; Sicoob has a name of its own for it, and a PSP of an older version tells the location only. */
+/** The copy-and-paste code; Sicoob has another name for it, and a PSP of an older version returns only the location. */
 function readUri({ receiver }: Deps, body: Json): string | null {
   const told = text(body, 'pixCopiaECola') ?? text(body, 'brcode')
   if (told) return told
   const location = text(body, 'location') ?? text(record(body, 'loc'), 'location')
   if (!location) return null
   try {
-    // The standard wants a city, and payers' apps show the one that the location tells of.
+    // The standard requires a city here, and payers' apps show the one behind the location.
     return encodeDynamicBrCode({ location, merchantName: receiver.name, merchantCity: 'BRASIL' })
   } catch {
     return null

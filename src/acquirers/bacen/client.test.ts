@@ -43,7 +43,7 @@ const charge = {
   payments: [],
 }
 
-/** A PSP that gives tokens and, to everything else, the same answer or what a function makes of the request. */
+/** A PSP that issues tokens and answers everything else the same, or as a function decides. */
 function psp(answer: HttpResponse | ((request: HttpRequest) => HttpResponse | Promise<HttpResponse>)): Send {
   return async (request) => {
     if (request.isToken) return token()
@@ -65,14 +65,14 @@ describe('the token', () => {
     return { seen, acquirer: open(send) }
   }
 
-  it('is asked for once by many at the same time, and kept', async () => {
+  it('is requested once for many calls at the same time, and kept', async () => {
     const { seen, acquirer } = counting()
     await Promise.all(Array.from({ length: 20 }, () => acquirer.findCharge(txid)))
     await acquirer.findCharge(txid)
     expect(seen).toEqual({ tokens: 1, authorizations: new Set(['Bearer t1']) })
   })
 
-  it('is renewed a minute before it expires, in whatever form its lifetime comes', async () => {
+  it('is renewed a minute before it expires, whatever the form of its lifetime', async () => {
     const { seen, acquirer } = counting('3600')
     await acquirer.findCharge(txid)
     clock.advance(3_539_999)
@@ -83,7 +83,7 @@ describe('the token', () => {
     expect(seen.tokens).toBe(2)
   })
 
-  it('is renewed once upon 401; a second 401 leaves the outcome unknown', async () => {
+  it('is renewed once after a 401; a second 401 leaves the outcome unknown', async () => {
     let tokens = 0
     const valid = new Set(['Bearer t2'])
     const acquirer = open(async (request) => {
@@ -105,7 +105,7 @@ describe('the token', () => {
     },
   )
 
-  it('that failed once is asked for again', async () => {
+  it('that failed once is requested again', async () => {
     let failures = 1
     const acquirer = open(async (request) => {
       if (failures-- > 0) throw new Error('no route')
@@ -133,7 +133,7 @@ describe('a charge', () => {
     }
   })
 
-  it('gets its code from the location where the PSP tells no more', async () => {
+  it('gets its code from the location where the PSP returns nothing else', async () => {
     const body = { ...cob, pixCopiaECola: undefined, location: 'pix.example.com/qr/9d36b84fc70b478fb95c12729b90ca25' }
     const found = await open(psp(json(200, body))).findCharge(txid)
     expect(found?.uri).toMatch(/^000201.*pix\.example\.com\/qr\/9d36b84fc70b478fb95c12729b90ca255204.*6304[\dA-F]{4}$/)
@@ -197,7 +197,7 @@ describe('a charge', () => {
     await expect(acquirer.findCharge(txid)).rejects.toBeInstanceOf(AcquirerUnavailable)
   })
 
-  it('is unknown, not missing, when the question is refused', async () => {
+  it('is unknown, not missing, when the query is refused', async () => {
     const acquirer = open(psp(json(403, { title: 'Acesso negado' })))
     await expect(acquirer.findCharge(txid)).rejects.toBeInstanceOf(AcquirerUnavailable)
     await expect(acquirer.findPayment('x')).rejects.toBeInstanceOf(AcquirerUnavailable)
@@ -229,7 +229,7 @@ describe('payments', () => {
     return found
   }
 
-  it('have a payer only when all of the account is told', async () => {
+  it('have a payer only when all fields of the account are there', async () => {
     const payerOf = async (pagador: unknown) => {
       const payment = await open(psp(json(200, { ...pix, pagador }))).findPayment(pix.endToEndId)
       return payment?.payer
@@ -239,7 +239,7 @@ describe('payments', () => {
     for (const pagador of partly) expect(await payerOf(pagador)).toBeNull()
   })
 
-  it('are asked for in whole seconds around the range', async () => {
+  it('are requested in whole seconds around the range', async () => {
     const queries: Record<string, string>[] = []
     await list([], queries)
     expect(queries).toEqual([
@@ -252,7 +252,7 @@ describe('payments', () => {
     ])
   })
 
-  it('are read to the end when the PSP does not tell how many pages there are', async () => {
+  it('are read to the end when the PSP does not report the number of pages', async () => {
     const full = { pix: Array(100).fill(pix) }
     expect(await list([full, full, { pix: [pix] }, full])).toHaveLength(201)
     const short = { parametros: { paginacao: { itensPorPagina: 1 } }, pix: [pix] }
@@ -262,7 +262,7 @@ describe('payments', () => {
   it('that cannot be read are not passed over', async () => {
     const seen: string[] = []
     await expect(list([{ pix: [{ ...pix, valor: '1,00' }, pix] }], [], seen)).rejects.toBeInstanceOf(UnreadableAnswer)
-    // Nor are the others kept waiting for it.
+    // The others are yielded all the same.
     expect(seen).toEqual([pix.endToEndId])
     await expect(list([{ pix: 'none' }])).rejects.toBeInstanceOf(AcquirerUnavailable)
     await expect(list([{ status: 'ok' }])).rejects.toBeInstanceOf(AcquirerUnavailable)
@@ -304,14 +304,14 @@ describe('a hostile PSP', () => {
     const error = await open(http.send, 5000)
       .createCharge(input)
       .catch((thrown) => thrown)
-    // Asked under the path of the base URL, once, and nothing else was followed.
+    // One request, under the path of the base URL; no redirect was followed.
     expect(paths).toEqual(['/v2/oauth/token', `/v2/cob/${txid}`])
     return error
   }
 
   const hostile: Record<string, Listener> = {
     'sends far too much': (_, answer) => {
-      // A charge, were it read to the end.
+      // It would be a valid charge if it were read to the end.
       const [start, end] = JSON.stringify({ ...cob, padding: '_' }).split('_')
       answer.write(start)
       for (let i = 0; i < 40; i++) answer.write('x'.repeat(64 * 1024))
@@ -338,7 +338,7 @@ describe('a hostile PSP', () => {
     expect(await ask(listener)).toBeInstanceOf(AcquirerUnavailable)
   })
 
-  it('that is not there leaves the outcome unknown, with the cause', async () => {
+  it('that is not reachable leaves the outcome unknown, with the cause', async () => {
     const http = createHttpSend({ baseUrl: 'http://127.0.0.1:1', timeoutMs: 500 })
     closers.push(http.close)
     const error = await open(http.send)
@@ -348,7 +348,7 @@ describe('a hostile PSP', () => {
     expect(error.cause).toMatchObject({ code: 'ECONNREFUSED' })
   })
 
-  it('that never answers in this process leaves the outcome unknown as well, and blocks nobody after it', async () => {
+  it('that never answers in this process leaves the outcome unknown as well, and blocks no later call', async () => {
     let isStuck = true
     const acquirer = open(async (request) => {
       if (isStuck) return new Promise(() => {})
@@ -359,7 +359,7 @@ describe('a hostile PSP', () => {
     await expect.poll(() => acquirer.findCharge(txid).catch(() => null)).toEqual(charge)
   })
 
-  it('whose token comes when the time is up is asked nothing with it', async () => {
+  it('whose token arrives after the time-out gets no request with it', async () => {
     const asked: string[] = []
     let release = (_: HttpResponse) => {}
     const acquirer = open(async (request) => {
@@ -376,7 +376,7 @@ describe('a hostile PSP', () => {
     expect(asked).toEqual(['token', 'charge', 'token'])
   })
 
-  it('whose token lies elsewhere is asked there', async () => {
+  it('that issues tokens at another host gets the request there', async () => {
     const auth = await listen(() => {})
     const api = await listen((_, answer) => answer.end(JSON.stringify(cob)))
     const http = createHttpSend({ baseUrl: api.url, tokenUrl: `${auth.url}oauth/token` })

@@ -9,7 +9,7 @@ import { isOfNoRoute, toReason } from './reason.ts'
 import { retried } from './retry.ts'
 import { type Credentials, createTokens } from './token.ts'
 
-/** What the PSP said for certain: yes, with a body, or no, with a status in 400 to 499 and a reason to show. */
+/** A certain answer of the PSP: yes, with a body, or no, with a status from 400 to 499 and a reason to show. */
 export type Answer = { ok: true; body: Json } | { ok: false; status: number; reason: string; body: Json }
 
 export type Call = {
@@ -18,11 +18,11 @@ export type Call = {
   query?: Record<string, string>
   headers?: Record<string, string>
   body?: unknown
-  /** True for money that leaves: it is asked about, not sent again, when the outcome is not known. */
+  /** True for a request that sends money: when its outcome is unknown it is queried, never sent again. */
   isOnce?: boolean
 }
 
-/** Asks the PSP with a token. Throws {@link AcquirerUnavailable} when there is no answer or it cannot be read. */
+/** Sends a request with a token. Throws {@link AcquirerUnavailable} when there is no answer or it cannot be read. */
 export type Client = (call: Call) => Promise<Answer>
 
 export type ClientOptions = {
@@ -30,16 +30,16 @@ export type ClientOptions = {
   credentials: Credentials
   manner: Manner
   clock: Clock
-  /** Over each call: the token that it may need, every try and the pauses between them. */
+  /** For each call: the token that it may need, every try and the pauses between them. */
   timeoutMs: number
-  /** How often one call may be made. */
+  /** How often one call may be sent. */
   triesMax: number
-  /** Put around every call; refuses some unasked while the PSP does not answer. */
+  /** Wraps every call; refuses calls without sending them while the PSP does not answer. */
   guard: <Result>(ask: () => Promise<Result>) => Promise<Result>
   onFewerScopes: (missing: string[]) => void
 }
 
-/** Where a list stands that is all of an answer. */
+/** The field that holds an answer whose whole body is a list. */
 export const bareList = '[]'
 
 // A status in 400 to 499 that says "not now" rather than "no".
@@ -49,7 +49,7 @@ export function createClient(options: ClientOptions): Client {
   const { manner, timeoutMs, triesMax } = options
   const tokens = createTokens({
     ...options,
-    // A time-out of its own: one request that never ends must not keep all later ones waiting for it.
+    // A time-out of its own: one request that never ends must not block all later ones.
     send: (request) => within(timeoutMs, (time) => sent(request, time, triesMax)),
   })
   const isUnique = hasUuid(manner)
@@ -57,7 +57,7 @@ export function createClient(options: ClientOptions): Client {
   function sent(request: HttpRequest, time: Time, tries: number): Promise<HttpResponse> {
     const timed = { ...(isUnique ? withUuid(request) : request), endsAt: time.endsAt }
     const send = () => {
-      // Whose time is up is not asked for any more: money least of all.
+      // After its time is up a request is not sent any more, least of all one that sends money.
       if (time.isUp) throw tooLate()
       return options.send(timed)
     }
@@ -82,14 +82,14 @@ export function createClient(options: ClientOptions): Client {
   return (call) => options.guard(() => answered(call))
 }
 
-/** That there is for a question, by `performance.now()`. */
+/** The time that is left for a call, by `performance.now()`. */
 type Time = { endsAt: number; isUp: boolean }
 
-/** The body of what was found, null for 404. Any other refusal of a question leaves it open. */
+/** The body of what was found, null for 404. After any other refusal the outcome is unknown. */
 export function foundOrNull(answer: Answer): Json | null {
   if (answer.ok) return answer.body
   if (answer.status === 404) return null
-  throw new AcquirerUnavailable(`The acquirer refused to tell: ${answer.reason}`)
+  throw new AcquirerUnavailable(`The acquirer refused the query: ${answer.reason}`)
 }
 
 export function toRequest({ method, path, query, headers, body }: Call, token: string, manner: Manner): HttpRequest {
@@ -113,7 +113,7 @@ function hasUuid({ token, headers, query, registrationHeaders }: Manner): boolea
   return texts.some((text) => text.includes('{uuid}'))
 }
 
-/** A new one for each time that it is sent. */
+/** Fills in a new UUID for each sending. */
 export function withUuid(request: HttpRequest): HttpRequest {
   const fill = (texts: Record<string, string>) =>
     Object.fromEntries(
@@ -123,8 +123,8 @@ export function withUuid(request: HttpRequest): HttpRequest {
 }
 
 /**
- * The time-out holds for a function in this process as well as for a socket: whichever does not answer is unknown. An AbortController for
- * each question would take as long as the rest of it.
+ * The time-out also covers a PSP in this process: whatever does not answer in time has an unknown outcome. An
+ * AbortController for each request would take as long as the rest of it.
  */
 async function within<Result>(timeoutMs: number, ask: (time: Time) => Promise<Result>): Promise<Result> {
   const time = { endsAt: performance.now() + timeoutMs, isUp: false }
@@ -162,17 +162,17 @@ function read({ status, headers, body }: HttpResponse): Answer {
   }
   if (isYes && body.trim() === '') return { ok: true, body: {} }
   const parsed = parse(body)
-  // Without a readable body a 404 may come from a proxy on the way, which knows nothing of charges.
+  // A 404 without a readable body may come from a proxy on the way, which has no charges.
   if (!parsed) throw new AcquirerUnavailable(`The acquirer answered ${status} with a body that cannot be read`)
   if (isYes) return { ok: true, body: parsed }
   if (status === 404 && isOfNoRoute(parsed))
     throw new AcquirerUnavailable(
-      'The acquirer answered 404 since it has no such path: check baseUrl and overrides.paths',
+      'The acquirer answered 404 because it has no such path: check baseUrl and overrides.paths',
     )
   return { ok: false, status, reason: toReason(status, parsed), body: parsed }
 }
 
-/** Efí answers 500 in homologation for what exists in production only. That is a certain no, and no outage. */
+/** Efí answers 500 in homologation for functions of production only. That is a certain refusal, not an outage. */
 export function isSwitchedOff(status: number, body: string): boolean {
   return status === 500 && switchedOff.test(body)
 }

@@ -8,7 +8,7 @@ import { cents } from '../../lib/money.ts'
 import type { Acquirer, InfractionFound, Infractions, Payouts } from '../acquirer.ts'
 import { createBacenAcquirer } from './adapter.ts'
 
-/** What others do to our money: contest it, take it back, send it back. */
+/** What others do with our money: dispute it, take it back, send it back. */
 let database: TestDatabase
 let simulator: TestSimulator
 let acquirer: Acquirer
@@ -70,7 +70,7 @@ it('offers payouts and infractions only where the PSP has them', () => {
   expect(open({ payouts: true, infractions: false })).toMatchObject({ payouts: {}, infractions: null })
 })
 
-it('follows a contest from its opening until the money is gone', async () => {
+it('follows a dispute from its opening until the money is gone', async () => {
   const endToEndId = await paid()
   const reference = idOf(await simulator.openInfraction({ endToEndId, amount: cents(700) }))
   const infraction = {
@@ -111,7 +111,7 @@ it.each([
   expect(await list()).toMatchObject([{ reference, state }])
 })
 
-it('lists more than one page of contests', async () => {
+it('lists more than one page of disputes', async () => {
   const payments = await Promise.all(Array.from({ length: 105 }, paid))
   const references = await Promise.all(
     payments.map(async (one) => idOf(await simulator.openInfraction({ endToEndId: one }))),
@@ -120,7 +120,7 @@ it('lists more than one page of contests', async () => {
   expect(found.toSorted((a, b) => a.localeCompare(b))).toEqual(references.toSorted((a, b) => a.localeCompare(b)))
 })
 
-it('sees a return that nobody announced, by callback and by reading', async () => {
+it('reads an unannounced return from a callback and from the payment', async () => {
   const endToEndId = await paid()
   const returnId = idOf(await simulator.returnUnannounced({ endToEndId }))
   expect(await acquirer.findPayment(endToEndId)).toMatchObject({
@@ -134,7 +134,7 @@ it('sees a return that nobody announced, by callback and by reading', async () =
   expect(refund).toMatchObject({ outcome: 'refused' })
 })
 
-it('sees what a receiver sends back of a payout, all parts together', async () => {
+it('reads the total that a receiver sends back of a payout', async () => {
   const payoutId = newId()
   const pixKey = { key: 'maria@example.com', type: 'EMAIL' } as const
   const sent = await payouts.send({ payoutId, amount: cents(1000), pixKey })

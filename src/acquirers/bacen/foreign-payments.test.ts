@@ -12,7 +12,7 @@ let database: TestDatabase
 let simulator: TestSimulator
 let acquirer: Acquirer
 let next = 1
-/** What a PSP gone astray, or one whose account has more keys than ours, makes of each Pix that it shows. */
+/** Changes every Pix that the PSP returns, as a faulty PSP would, or one whose account has other keys. */
 let change: (pix: Pix) => Pix = (pix) => pix
 
 beforeAll(async () => {
@@ -58,7 +58,7 @@ async function listed(endToEndId: string): Promise<Payment[]> {
 }
 
 describe('a payment to another key of the same account', () => {
-  it('is nobody’s affair here, wherever it is shown', async () => {
+  it('is ignored wherever the PSP returns it', async () => {
     const { endToEndId } = await paid()
     for (const named of [undefined, 'pedido42']) {
       change = (pix) => ({ ...pix, txid: named, chave: 'outra@example.com' })
@@ -67,7 +67,7 @@ describe('a payment to another key of the same account', () => {
     }
   })
 
-  it('is ours when it names a charge of ours, whose key may have been another one', async () => {
+  it('is ours when it names one of our charges, which may have been created for another key', async () => {
     const { txid, endToEndId } = await paid()
     change = (pix) => ({ ...pix, chave: 'antiga@example.com' })
     expect(await acquirer.findPayment(endToEndId)).toMatchObject({ txid })
@@ -75,7 +75,7 @@ describe('a payment to another key of the same account', () => {
     expect((await acquirer.findCharge(txid))?.payments).toHaveLength(1)
   })
 
-  it('is ours when the key is only written in another way, or not at all', async () => {
+  it('is ours when the key is written differently or missing', async () => {
     const { txid, endToEndId } = await paid()
     for (const chave of [receiverKey.toUpperCase(), undefined, null, '']) {
       change = (pix) => ({ ...pix, txid: undefined, chave })
@@ -87,13 +87,13 @@ describe('a payment to another key of the same account', () => {
 })
 
 describe('a payment that a charge lists', () => {
-  it('is not the charge’s when it names another', async () => {
+  it('does not belong to the charge when it names another', async () => {
     const { txid } = await paid()
     change = (pix) => ({ ...pix, txid: txidOf(4_000_000) })
     expect((await acquirer.findCharge(txid))?.payments).toEqual([])
   })
 
-  it('is the charge’s when it names it in another case, or none', async () => {
+  it('belongs to the charge when it names it in another case, or names none', async () => {
     const { txid } = await paid()
     for (const named of [txid.toUpperCase(), undefined]) {
       change = (pix) => ({ ...pix, txid: named })

@@ -27,7 +27,7 @@ async function open(listener: Listener, timeoutMs: number): Promise<Send> {
 
 const request: HttpRequest = { method: 'PUT', path: '/cob/a%20b', query: { 'a b': 'ç&' }, headers: {}, body: '{"a":1}' }
 
-it('sends a request whole, and gives back the whole answer, whatever comes before it and however it is cut', async () => {
+it('sends the whole request and returns the whole answer, whatever precedes it and however it is split', async () => {
   const bytes = Buffer.from('\ufeff{"said":"é"}')
   const cut = bytes.indexOf(0xc3) + 1
   const send = await open(async (incoming, answer) => {
@@ -39,7 +39,7 @@ it('sends a request whole, and gives back the whole answer, whatever comes befor
   const { status, headers, body } = await send(request)
   expect(status).toBe(201)
   expect(headers).toMatchObject({ 'set-cookie': 'a, b', 'x-asked': 'PUT /base/cob/a%20b?a+b=%C3%A7%26 {"a":1}' })
-  // The byte order mark is no part of a text.
+  // The byte order mark is not part of the text.
   expect(body).toBe('{"said":"é"}')
 })
 

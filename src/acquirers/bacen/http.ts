@@ -9,35 +9,39 @@ export type HttpRequest = {
   query: Record<string, string>
   headers: Record<string, string>
   body: string | undefined
-  /** The request for a token, which many PSPs take at another host. */
+  /** The request for a token, which goes to another host at many PSPs. */
   isToken?: boolean
-  /** When it is given up, by `performance.now()`. */
+  /** When the request times out, by `performance.now()`. */
   endsAt?: number
 }
 
 export type HttpResponse = { status: number; headers: Record<string, string>; body: string }
 
-/** Carries a request to the PSP: over HTTP, or into a function in this process. Rejects when there is no whole answer. */
+/**
+ * Sends a request to the PSP: over HTTP, or to a function in this process. Rejects when the answer is missing or cut.
+ */
 export type Send = (request: HttpRequest) => Promise<HttpResponse>
 
 export type HttpSendOptions = {
   /** May have a path: `https://pix.example.com/api/v2`. */
   baseUrl: string
-  /** The whole address of the token, when it does not lie under the base URL. */
+  /** The whole address for tokens, when it is not under the base URL. */
   tokenUrl?: string | undefined
-  /** Of a request that does not say when it is given up. */
+  /** For a request without `endsAt`. */
   timeoutMs?: number
-  /** Mutual TLS, renewed while it runs. */
+  /** Mutual TLS, with files that may be renewed while the service runs. */
   tls?: LiveTls | null
 }
 
 const timeoutMsDefault = 10_000
-// A page of 100 payments is 60 kB; what is far beyond that is no answer of a PSP.
+// A page of 100 payments is 60 kB; no answer of a PSP is much longer.
 const bodyBytesMax = 1024 * 1024
-// At 100 ms an answer that is 2,500 questions a second; what is beyond it waits, within its time.
+// At 100 ms an answer this is 2,500 requests a second; further requests wait for a connection, within their time-out.
 const connectionsMax = 256
 
-/** Sends over HTTP with undici: connections kept, no redirects followed, a time-out over all of it, a bounded answer. */
+/**
+ * Sends over HTTP with undici: keeps connections, follows no redirects, limits the total time and the answer's size.
+ */
 export function createHttpSend(options: HttpSendOptions): { send: Send; close: () => Promise<void> } {
   const timeoutMs = options.timeoutMs ?? timeoutMsDefault
   const connections = createConnections(options.tls ?? null)
@@ -50,7 +54,7 @@ export function createHttpSend(options: HttpSendOptions): { send: Send; close: (
     try {
       return await dispatch(connections.current(), asked, leftMs)
     } catch (error) {
-      // A renewed file may be there already, before the next look at it.
+      // The file may have been renewed since the last check.
       if (isOfCertificate(codeOf(error) ?? '')) options.tls?.refresh()
       throw error
     }
@@ -60,8 +64,9 @@ export function createHttpSend(options: HttpSendOptions): { send: Send; close: (
 }
 
 /**
- * The time-out is over everything, connecting and reading the body included; undici's own time-outs each start again. Its `request` would make a stream
- * of each answer, which with an AbortSignal took 66 µs a request where this takes 17.
+ * The time-out covers the whole exchange, including connecting and reading the body; each of undici's own time-outs
+ * covers one phase only. undici's `request` would make a stream of each answer: with an AbortSignal that took 66 µs a
+ * request, where this takes 17.
  */
 function dispatch(agent: Agent, asked: Dispatcher.DispatchOptions, timeoutMs: number): Promise<HttpResponse> {
   return new Promise((resolve, reject) => {
@@ -75,7 +80,7 @@ function dispatch(agent: Agent, asked: Dispatcher.DispatchOptions, timeoutMs: nu
     }, timeoutMs)
     agent.dispatch(asked, {
       onRequestStart(controller) {
-        // It may have waited for a connection until it was too late.
+        // The request may have waited for a connection until its time was up.
         if (late) controller.abort(late)
         connection = controller
       },
@@ -102,7 +107,7 @@ function dispatch(agent: Agent, asked: Dispatcher.DispatchOptions, timeoutMs: nu
 // Leaves out a byte order mark.
 const utf8 = new TextDecoder()
 
-/** The pool of connections, and another one for each certificate. What the old one has under way is answered. */
+/** One pool of connections for each certificate. Requests in progress on an old pool still get their answers. */
 function createConnections(tls: LiveTls | null) {
   const open = () => {
     const material = tls?.current() ?? null
@@ -126,7 +131,7 @@ function createConnections(tls: LiveTls | null) {
       }
       return latest.agent
     },
-    // Destroyed, not closed: a close would wait for answers that may never come.
+    // Destroyed, not closed: a close would wait for answers that may never arrive.
     async close() {
       tls?.close()
       await Promise.all([...all].map((agent) => agent.destroy()))

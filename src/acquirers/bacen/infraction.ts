@@ -6,12 +6,12 @@ import { amount, count, dateTime, isRecord, record, text } from './read.ts'
 
 type Deps = ListDeps & { paths: Manner['paths'] }
 
-/** Disputes of payments (MED) as Efí lists them: the standard API has none. */
+/** Disputes (MED) as Efí lists them: the standard API has none. */
 export function createInfractions(deps: Deps): Infractions {
   return { list: (range) => listInfractions(deps, range) }
 }
 
-/** `GET /v2/gn/infracoes`, all pages. One that cannot be read is never passed over: it is money. */
+/** `GET /v2/gn/infracoes`, all pages. An unreadable one is never skipped: it is money. */
 async function* listInfractions({ paths, ...deps }: Deps, range: Range): AsyncIterable<InfractionFound> {
   try {
     yield* listBetween(deps, { path: paths.infractions, member: 'infracoes', range, read: readInfraction })
@@ -28,7 +28,7 @@ function readInfraction(entry: unknown): InfractionFound | null {
   const endToEndId = text(entry, 'endToEndId')
   const disputed = amount(entry, 'valor')
   const analysis = record(entry, 'dadosAnalise')
-  // `dataCriacao` and `dataUltimaModificacao` are names of an older version of the list.
+  // `dataCriacao` and `dataUltimaModificacao` are the names in an older version of the list.
   const created = ['criadoEm', 'dataCriacao', 'atualizadoEm', 'dataUltimaModificacao'].map((name) =>
     dateTime(entry, name),
   )
@@ -47,7 +47,7 @@ function readInfraction(entry: unknown): InfractionFound | null {
   }
 }
 
-/** By the beginning of the word: the documentation has `CANCELADA_EFI`. Any other word is unknown. */
+/** Compares the beginning of the word: the documentation has `CANCELADA_EFI`. Any other word is unknown. */
 function readState(status: string | null): InfractionFound['state'] {
   const word = status?.toLowerCase().replace(/[\s-]+/g, '_') ?? ''
   return states.find(([beginning]) => word.startsWith(beginning))?.[1] ?? 'unknown'

@@ -8,17 +8,20 @@ const Texts = Type.Record(
   strict,
 )
 
-/** With the forms that they must have in a settings file. */
+/** The fields, with their form in a settings file. */
 const members = {
   token: {
-    /** Under the base URL, unless the PSP has another host for it. */
+    /** Under the base URL, unless the PSP has another host for tokens. */
     path: Path,
-    /** Client id and secret: in HTTP Basic, in the body, or the id alone in the body where a certificate is the secret. */
+    /**
+     * Where client id and secret go: HTTP Basic, the body, or only the id in the body where a certificate is the
+     * secret.
+     */
     credentials: Type.Enum(['basic', 'body', 'id-in-body']),
     format: Type.Enum(['form', 'json']),
-    /** Asked for; empty: none are named, and the PSP gives what it gives. */
+    /** The scopes to request; empty: the request names none, and the PSP decides. */
     scopes: Type.Array(Type.String({ pattern: '^[!-~]+$' })),
-    /** Requested as well where payouts, or the balance, are used and scopes are named. */
+    /** Also requested where payouts, or the balance, are used and scopes are named. */
     payoutScopes: Type.Array(Type.String({ pattern: '^[!-~]+$' })),
     balanceScopes: Type.Array(Type.String({ pattern: '^[!-~]+$' })),
     query: Texts,
@@ -29,7 +32,7 @@ const members = {
     webhook: Path,
     /** Beyond the standard: Efí's, Inter's or Sicoob's payouts. */
     payout: Path,
-    /** Where Inter and Sicoob take the address for callbacks about payouts. */
+    /** Where Inter and Sicoob register the address for callbacks about payouts. */
     payoutWebhook: Path,
     /** Efí's. */
     sentPix: Path,
@@ -40,21 +43,21 @@ const members = {
   offers: {
     payouts: Type.Boolean(),
     infractions: Type.Boolean(),
-    /** The form in which it tells the account's balance. */
+    /** The form in which it reports the account's balance. */
     balance: Type.Enum(['none', 'efi', 'inter', 'sicoob']),
   },
-  /** Whose API of payouts it is. */
+  /** The PSP whose payout API it has. */
   payoutApi: Type.Enum(['efi', 'inter', 'sicoob']),
   /** On every call; `{uuid}` is a new one each time. */
   headers: Texts,
   query: Texts,
   /** When the address for callbacks is registered. */
   registrationHeaders: Texts,
-  /** A question that moves money has at least this time, however little `timeoutMs` allows. */
+  /** The minimum time-out of a request that sends money, even if `timeoutMs` is shorter. */
   moneyOutTimeoutMs: Type.Integer({ minimum: 0, maximum: 60_000, description: 'a whole number from 0 to 60000' }),
   list: {
     pageSize: Type.Integer({ minimum: 1, maximum: 1000, description: 'a whole number from 1 to 1000' }),
-    /** A longer time is asked for in parts; null: any length will do. */
+    /** A longer range is requested in parts; null: a range may have any length. */
     daysMax: Type.Unsafe<number | null>({
       type: ['integer', 'null'],
       minimum: 1,
@@ -66,7 +69,7 @@ const members = {
 
 const { token, paths, offers, payoutApi, headers, query, registrationHeaders, moneyOutTimeoutMs, list } = members
 
-/** How a PSP speaks the Central Bank's API Pix: what differs between them, as data. */
+/** How a PSP implements the Central Bank's API Pix: the differences between PSPs, as data. */
 export const Manner = Type.Object({
   token: Type.Object(token),
   paths: Type.Object(paths),
@@ -80,7 +83,7 @@ export const Manner = Type.Object({
 })
 export type Manner = Static<typeof Manner>
 
-/** What a settings file may say otherwise, member by member. */
+/** The fields that a settings file may override, one by one. */
 export const MannerOverrides = Type.Partial(
   Type.Object({
     token: Type.Partial(Type.Object(token), strict),
@@ -97,7 +100,7 @@ export const MannerOverrides = Type.Partial(
 )
 export type MannerOverrides = Static<typeof MannerOverrides>
 
-/** As the standard leaves it to guess, and most have it. */
+/** The defaults where the standard says nothing, as most PSPs have them. */
 export const standardManner: Manner = {
   token: {
     path: '/oauth/token',
@@ -141,7 +144,7 @@ export function withOverrides(manner: Manner, overrides: MannerOverrides): Manne
   }
 }
 
-/** What a token is asked to allow; none where the PSP gives what the application has. */
+/** The scopes to request with a token; none where the PSP grants those of the application. */
 export function scopesOf({ token, offers }: Manner): string[] {
   if (token.scopes.length === 0) return []
   const payouts = offers.payouts ? token.payoutScopes : []
@@ -149,7 +152,7 @@ export function scopesOf({ token, offers }: Manner): string[] {
   return [...new Set([...token.scopes, ...payouts, ...balance])]
 }
 
-/** The same with `{name}` replaced in headers and queries. What names a value that is not there is left out. */
+/** The same with `{name}` replaced in headers and queries. A header or parameter whose value is missing is left out. */
 export function filled(manner: Manner, values: Record<string, string | undefined>): Manner {
   const all = { ...values, uuid: '{uuid}' }
   return {

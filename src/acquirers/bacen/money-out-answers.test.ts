@@ -9,7 +9,7 @@ import { createBacenAcquirer } from './adapter.ts'
 import type { HttpRequest, HttpResponse } from './http.ts'
 import { explainRejection } from './spi-codes.ts'
 
-/** What PSPs answer in their own ways, and what must not be made of it. */
+/** How PSPs' own forms of answers are read, and how they must not be read. */
 const clock = manualClock()
 const endToEndId = `E${'1'.repeat(31)}`
 const rtrId = `D${'1'.repeat(31)}`
@@ -64,7 +64,7 @@ const operations = [
 ]
 
 describe.each(operations)('$name', ({ path, taken, done, send, find }) => {
-  it('that is refused is looked for, and only then refused', async () => {
+  it('that is refused is queried, and only then counts as refused', async () => {
     const refusing = psp(({ method }) =>
       method === 'PUT' ? json(422, { mensagem: 'Não.' }) : json(404, { nome: 'x' }),
     )
@@ -88,37 +88,37 @@ describe.each(operations)('$name', ({ path, taken, done, send, find }) => {
     },
   )
 
-  it.each([500, 502, 503, 504, 302])('that is answered with %i is not known', async (status) => {
+  it.each([500, 502, 503, 504, 302])('that is answered with %i has an unknown outcome', async (status) => {
     await expect(send(psp(() => json(status, {})))).rejects.toBeInstanceOf(AcquirerUnavailable)
     await expect(find(psp(() => json(status, {})))).rejects.toBeInstanceOf(AcquirerUnavailable)
   })
 
-  it.each(['EM_PROCESSAMENTO', 'AGENDADO', '', null, 7, undefined])('of status %j is in process', async (status) => {
+  it.each(['EM_PROCESSAMENTO', 'AGENDADO', '', null, 7, undefined])('of status %j is processing', async (status) => {
     const answer = psp(() => json(200, { ...taken, status }))
     expect(await send(answer)).toMatchObject({ outcome: 'processing' })
     expect(await find(answer)).toMatchObject({ outcome: 'processing' })
   })
 
-  it('that is done stays done without a time', async () => {
+  it('that is done counts as done without a time', async () => {
     const answer = psp(() => json(200, { ...taken, horario: null, status: done }))
     expect(await find(answer)).toMatchObject({ outcome: 'done', at: clock.now() })
   })
 
-  it('that is rejected has a reason, whatever is said', async () => {
+  it('that is rejected always has a reason', async () => {
     const bare = psp(() => json(200, { ...taken, status: 'NAO_REALIZADO' }))
     expect(await find(bare)).toEqual({ outcome: 'refused', reason: 'The acquirer rejected it without a reason.' })
     const coded = psp(() => json(200, { ...taken, status: 'NAO_REALIZADO', motivo: 'Rejeitado (AC07).' }))
     expect(await find(coded)).toMatchObject({ reason: 'The receiver’s account is closed. (AC07)' })
   })
 
-  it('of another amount or under another id is none of ours', async () => {
+  it('of another amount or under another id is not ours', async () => {
     const others = [{ valor: '1.01' }, { valor: 1.001 }, { id: 'other', idEnvio: 'other' }]
     for (const other of others) {
       await expect(send(psp(() => json(200, { ...taken, ...other })))).rejects.toBeInstanceOf(AcquirerUnavailable)
     }
   })
 
-  it('is sought by its whole id, which has letters and digits only', async () => {
+  it('is queried by its whole id, which has letters and digits only', async () => {
     const { acquirer } = psp(() => json(404, {}))
     await expect(acquirer.findRefund({ endToEndId, refundId: 'a-b' })).rejects.toThrow('letters and digits')
     await expect(acquirer.payouts?.find({ payoutId: '../x' })).rejects.toThrow('letters and digits')
@@ -136,11 +136,11 @@ describe('the receiver of a payout', () => {
       payoutId: id,
     })
 
-  it('is told when all of it is known', async () => {
+  it('is returned when all of its fields are known', async () => {
     expect(await find(favorecido)).toMatchObject({ receiver: { document: '52998224725', pix: pixKey } })
   })
 
-  it('is nobody when a part is missing or masked', async () => {
+  it('is null when a part is missing or masked', async () => {
     const masked = { ...favorecido, identificacao: { nome: 'João', cpf: '***.982.247-**' } }
     for (const receiver of [masked, { ...favorecido, contaBanco: null }, { chave: '52998224725' }, null, 'x']) {
       expect(await find(receiver)).toMatchObject({ outcome: 'done', receiver: null })
@@ -152,7 +152,7 @@ describe('callbacks', () => {
   const { acquirer } = psp(() => json(200, {}))
   const keysOf = (entry: object) => acquirer.readCallback({ pix: [entry] }).map(({ eventKey }) => eventKey)
 
-  it('of a payout are known by our id, though the end-to-end id be strange', () => {
+  it('of a payout are recognized by our id, even with an unusual end-to-end id', () => {
     const sent = { endToEndId: 'E090893562021030PIf25a7868', tipo: 'SOLICITACAO', status: 'REALIZADO' }
     expect(acquirer.readCallback({ pix: [{ ...sent, gnExtras: { idEnvio: '123ABC' } }] })).toEqual([
       { eventKey: `${sent.endToEndId}:REALIZADO`, endToEndId: sent.endToEndId, txid: null, payoutId: '123ABC' },
@@ -162,7 +162,7 @@ describe('callbacks', () => {
     ])
   })
 
-  it('of returns have an event for each, and another for each state', () => {
+  it('of returns give one event for each return and state', () => {
     const devolucoes = [
       { id: 'a', status: 'DEVOLVIDO' },
       { id: 'b', status: 'NAO_REALIZADO' },
@@ -188,7 +188,7 @@ describe('disputes', () => {
   }
   const list = async (...entries: unknown[]) => await asked(json(200, { infracoes: entries }))
 
-  it('are read as Efí documents them, every state', async () => {
+  it('are read as Efí documents them, in every state', async () => {
     const found = await asked(json(200, efiDocumented))
     expect(found.map(({ status, state }) => [status, state])).toEqual([
       ['ABERTA', 'open'],
@@ -210,13 +210,13 @@ describe('disputes', () => {
     expect(found[1]).toMatchObject({ amount: 10_050, reason: 'Solicitacao de devolução' })
   })
 
-  it('are read by the dates of an older list, and by the protocol where there is no id', async () => {
+  it('are read with the dates of an older list, and with the protocol where there is no id', async () => {
     const { dadosAnalise: _, criadoEm: __, idInfracao: ___, ...other } = documented ?? {}
     const found = await list({ ...other, atualizadoEm: null, dataCriacao: now, protocolo: 1313 })
     expect(found).toMatchObject([{ reference: '1313', openedAt: clock.now(), deadline: null }])
   })
 
-  it('of a state that is not known are unknown, and none is taken for ended', async () => {
+  it('of an unrecognized state are unknown, never ended', async () => {
     const found = await list({ ...documented, status: 'SUSPENSA' }, { ...documented, status: null })
     expect(found).toMatchObject([
       { state: 'unknown', status: 'SUSPENSA' },
@@ -232,7 +232,7 @@ describe('disputes', () => {
     await expect(list(null)).rejects.toBeInstanceOf(AcquirerUnavailable)
   })
 
-  it('are not offered where the PSP has switched the list off, which is no outage', async () => {
+  it('are not offered where the PSP has switched the list off, which is not an outage', async () => {
     const detail = 'Funcionalidade desabilitada em ambiente de homologação.'
     const type = 'https://pix.bcb.gov.br/api/v2/error/InfracaoErroInterno'
     await expect(asked(json(500, { type, title: 'Erro Interno', status: 500, detail }))).rejects.toBeInstanceOf(
@@ -248,7 +248,7 @@ describe('returns of a payment', () => {
   const med = { ...devolucao, natureza: 'MED_FRAUDE', status: 'DEVOLVIDO' }
   const find = (devolucoes: unknown) => psp(() => json(200, { ...pix, devolucoes })).acquirer.findPayment(endToEndId)
 
-  it('are all that were not in vain, ours and those under MED', async () => {
+  it('are all that were not refused, ours and those under MED', async () => {
     const given = [
       med,
       { ...devolucao, natureza: 'ORIGINAL' },

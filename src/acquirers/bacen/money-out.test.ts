@@ -51,7 +51,7 @@ describe.each([
 ])('the simulator %s', (_, open) => {
   let simulator: TestSimulator
   let acquirer: Acquirer
-  /** For what is answered too late on purpose. */
+  /** For answers that are deliberately late. */
   let impatient: Acquirer
   let payouts: Payouts
   let transport: Transport
@@ -116,7 +116,7 @@ describe.each([
       })
     })
 
-    it('takes of thirty at once only what the payment covers', async () => {
+    it('accepts of thirty at once only as many as the payment covers', async () => {
       const endToEndId = await paid(1000)
       const outcomes = await Promise.all(
         Array.from({ length: 30 }, () => acquirer.refund({ endToEndId, refundId: newId(), amount: cents(300) })),
@@ -124,13 +124,13 @@ describe.each([
       expect(outcomes.filter(({ outcome }) => outcome === 'processing')).toHaveLength(3)
     })
 
-    it('never takes the same id for another amount', async () => {
+    it('never accepts the same id for another amount', async () => {
       const input = { endToEndId: await paid(1000), refundId: newId(), amount: cents(400) }
       await acquirer.refund(input)
       await expect(acquirer.refund({ ...input, amount: cents(401) })).rejects.toBeInstanceOf(AcquirerUnavailable)
     })
 
-    it('is refused after 90 days, and of a payment that is not there', async () => {
+    it('is refused after 90 days, and for a payment that does not exist', async () => {
       const endToEndId = await paid(1000)
       simulator.clock.advance(90 * 86_400_000)
       const taken = { endToEndId, refundId: newId(), amount: cents(1) }
@@ -179,7 +179,7 @@ describe.each([
       expect(await acquirer.findRefund(input)).toMatchObject({ outcome: 'done' })
     })
 
-    it('tells when one ends, as an event of its own', async () => {
+    it('sends a callback when one ends, as an event of its own', async () => {
       await acquirer.registerCallback('http://127.0.0.1:3000/callbacks/simulator/secret')
       const endToEndId = await paid(1000)
       const [done, other] = [newId(), newId()]
@@ -195,7 +195,7 @@ describe.each([
   })
 
   describe('payouts', () => {
-    it('are sent once, however often they are asked for', async () => {
+    it('are sent once, however often they are requested', async () => {
       const input = { payoutId: newId(), amount: cents(1000), pixKey }
       expect(await payouts.find({ payoutId: input.payoutId })).toBeNull()
       const sent = await payouts.send(input)
@@ -266,7 +266,7 @@ describe.each([
       expect(await payouts.find({ payoutId: input.payoutId })).toMatchObject({ outcome: 'done' })
     })
 
-    it('are told of when they end, by our own id', async () => {
+    it('cause a callback with our own id when they end', async () => {
       await acquirer.registerCallback('http://127.0.0.1:3000/callbacks/simulator/secret')
       const [done, rejected] = [newId(), newId()]
       await payouts.send({ payoutId: done, amount: cents(5), pixKey })

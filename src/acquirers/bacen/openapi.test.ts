@@ -9,7 +9,7 @@ import type { Acquirer } from '../acquirer.ts'
 import { createBacenAcquirer } from './adapter.ts'
 import type { HttpRequest, HttpResponse } from './http.ts'
 
-// The Central Bank's OpenAPI lies beside the repository, not in it.
+// The Central Bank's OpenAPI document is next to the repository, not in it.
 describe.skipIf(!hasBacenOpenApi)('against the Central Bank’s OpenAPI', () => {
   let database: TestDatabase
   let simulator: TestSimulator
@@ -43,7 +43,7 @@ describe.skipIf(!hasBacenOpenApi)('against the Central Bank’s OpenAPI', () => 
 
   async function everyOperation() {
     await acquirer.registerCallback('https://shop.example/callbacks/secret')
-    // Refused, and asked which one is there. It is our address that does not fit, not our request.
+    // After the refusal the adapter reads the registered address. The address is invalid, not the request.
     await expect(acquirer.registerCallback('ftp://shop.example')).rejects.toThrow()
     for (const [index, amount] of [1, 10, 999, 10_000_000].entries()) {
       const input = { txid: txidOf(index + 1), amount: cents(amount), expiresInSeconds: 60 + index }
@@ -138,7 +138,7 @@ describe.skipIf(!hasBacenOpenApi)('against the Central Bank’s OpenAPI', () => 
   })
 
   it('every answer of the simulator fits', async () => {
-    // Five payments, their returns, and one that was not realized; what is slow is not told of yet.
+    // Five payments, their returns, and one that was not carried out; the slow one has no callback yet.
     await expect.poll(() => simulator.callbacks).toHaveLength(5 + 7 + 1)
     expect(payloads).toHaveLength(5)
     const schemas: Record<string, string> = {

@@ -5,7 +5,7 @@ import type { Manner } from './manner.ts'
 import { count, dateTime, isRecord, type Json, list as listOf, record, text } from './read.ts'
 import { isProblem } from './reason.ts'
 
-// A million entries in one range: beyond it the range is a mistake, or the PSP pages for ever.
+// A million entries in one range: with more, the range is a mistake, or the PSP pages endlessly.
 const pagesMax = 10_000
 const dayMs = 24 * 60 * 60_000
 
@@ -13,22 +13,22 @@ export type ListDeps = { client: Client; list: Manner['list'] }
 
 type Asked<Item> = {
   path: string
-  /** The member of the answer that has the entries. */
+  /** The field of the answer that has the entries. */
   member: string
   range: Range
-  /** What else the list is asked for. */
+  /** Further parameters of the list. */
   query?: Record<string, string>
-  /** Null for what cannot be read. It is never passed over: it is money. */
+  /** Null for an unreadable entry. It is never skipped: it is money. */
   read: (entry: unknown) => Item | null
-  /** What is there and no affair of ours. */
+  /** True for entries that are not ours. */
   isPassedOver?: (entry: unknown) => boolean
-  /** When it was, where what lies outside of the range is to be dropped. */
+  /** The time of an item, where those outside the range are to be dropped. */
   timeOf?: (item: Item) => Date
 } & PutAside
 
 /**
- * A list between two times, page by page from zero, in parts where the PSP gives so many days only. Whole seconds are asked for, since
- * a PSP refuses milliseconds, wide enough to hold the range.
+ * Reads a list between two times, page by page from zero, and in parts where the PSP limits the days of a range. The
+ * request names whole seconds around the range, since one PSP refuses milliseconds.
  */
 export async function* listBetween<Item>(deps: ListDeps, asked: Asked<Item>): AsyncIterable<Item> {
   let putAside = 0
@@ -48,14 +48,14 @@ export async function* listBetween<Item>(deps: ListDeps, asked: Asked<Item>): As
       if (!at || (at >= range.from && at <= range.to)) yield item
     }
   }
-  // None is passed over: it is money. But the others are not kept waiting for it.
+  // An unreadable entry is never skipped, since it is money; but the readable ones are yielded first.
   if (unreadable > 0)
     throw new UnreadableAnswer(`The acquirer’s list of ${asked.member} has ${unreadable} that cannot be read`)
 }
 
-/** Where so many cannot be read, it is the list that has changed and not an entry: then nothing goes on without it. */
+/** With more unreadable entries than this the list's form has changed: then the list counts as unreadable. */
 const putAsideMax = 100
-/** Enough to see what is wrong with it. */
+/** Enough to see what is wrong with an entry. */
 const rawLengthMax = 4_000
 
 function toUnreadable(entry: unknown): UnreadableEntry {
@@ -68,7 +68,7 @@ function toUnreadable(entry: unknown): UnreadableEntry {
   return { reference, at: dateTime(fields, 'horario'), raw: Array.from(raw).slice(0, rawLengthMax).join('') }
 }
 
-/** Each ends a millisecond before the next begins, so that nothing is in two of them. */
+/** Each part ends a millisecond before the next begins, so that no entry is in two of them. */
 function* partsOf({ from, to }: Range, daysMax: number | null): Iterable<Range> {
   const lengthMs = daysMax === null ? Number.POSITIVE_INFINITY : daysMax * dayMs
   let start = from.getTime()
@@ -86,7 +86,7 @@ async function* listPages(
   let isPageCounted = false
   for (let page = 0; page < pagesMax; page++) {
     const answer = await client({ method: 'GET', path, query: { ...query, ...toQuery(range, page, pageSize) } })
-    // Banco do Brasil answers a list without entries with 404. A page that the PSP itself counted is not empty, whatever it answers.
+    // Banco do Brasil answers an empty list with 404. A page that the PSP itself counted is not empty.
     if (!answer.ok && answer.status === 404 && isProblem(answer.body) && !isPageCounted) return
     if (!answer.ok) throw new AcquirerUnavailable(`The acquirer refused to list ${member}: ${answer.reason}`)
     const entries = readEntries(answer.body, member)
@@ -95,10 +95,10 @@ async function* listPages(
     if (isLastPage(answer.body, { page, entries: entries.length, pageSize })) return
     isPageCounted = pagesOf(answer.body) !== null
   }
-  throw new AcquirerUnavailable(`The acquirer has more pages of ${member} than can be`)
+  throw new AcquirerUnavailable(`The acquirer has more pages of ${member} than are possible`)
 }
 
-/** Null for what is no list. An answer with neither the list nor its parameters is none: it must not pass for an empty one. */
+/** Null for what is not a list. An answer with neither the list nor its parameters must not count as an empty list. */
 function readEntries(body: Json, member: string): unknown[] | null {
   const found = body[bareList] ?? body[member]
   if (found === undefined && body.parametros === undefined) return null
@@ -118,7 +118,7 @@ function toSeconds(seconds: number): string {
   return new Date(seconds * 1000).toISOString().replace('.000Z', 'Z')
 }
 
-/** By the number of pages where the PSP tells it, else by a page that is not full. A list without parameters has one. */
+/** Uses the number of pages where the PSP reports it, else ends at a page that is not full. A bare list is one page. */
 function isLastPage(
   body: Json,
   { page, entries, pageSize }: { page: number; entries: number; pageSize: number },

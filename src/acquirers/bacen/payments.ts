@@ -16,12 +16,12 @@ export async function findPayment({ client, paths, chave }: Deps, endToEndId: st
   const body = foundOrNull(await client({ method: 'GET', path: `${paths.pix}/${encodeURIComponent(endToEndId)}` }))
   if (!body) return null
   const payment = readPayment(body)
-  // Case matters in an endToEndId: another one is another payment.
+  // An endToEndId is case-sensitive: another case is another payment.
   if (payment?.endToEndId !== endToEndId) throw unreadable()
   return isForeign(body, chave) ? null : payment
 }
 
-/** `GET /pix`, all pages; what lies outside the range is dropped here, and so is what came to another key. */
+/** `GET /pix`, all pages; payments outside the range, and those to another key, are dropped here. */
 export async function* listPayments(
   deps: ListDeps & Pick<Deps, 'paths' | 'chave'>,
   { withReturns = false, putAside, ...range }: Range & { withReturns?: boolean } & PutAside,
@@ -39,8 +39,8 @@ export async function* listPayments(
 }
 
 /**
- * The account may have more keys than ours, and what comes to them is somebody else's affair. What names a charge of ours is ours all the
- * same: its key may have been ours when it was made.
+ * The account may have other keys, and payments to them are not ours. A payment that names one of our charges is ours
+ * nevertheless: its key may have been ours when the charge was created.
  */
 function isForeign(entry: unknown, chave: string): boolean {
   if (!isRecord(entry)) return false
@@ -48,7 +48,7 @@ function isForeign(entry: unknown, chave: string): boolean {
   return key !== null && !isSameKey(key, chave) && fromTxid(text(entry, 'txid') ?? '') === null
 }
 
-/** Null for what is no payment. A payment that cannot be read is never passed over: it is money. */
+/** Null for what is not a payment. An unreadable payment is never skipped: it is money. */
 export function readPayment(value: unknown): Payment | null {
   if (!isRecord(value)) return null
   const endToEndId = text(value, 'endToEndId')
@@ -62,7 +62,7 @@ export function readPayment(value: unknown): Payment | null {
   return { endToEndId, txid: text(value, 'txid'), amount: paid, paidAt, payer, returns, fee }
 }
 
-/** Null when one cannot be read. */
+/** Null when one of the returns cannot be read. */
 function readReturns(payment: Json, paidAt: Date): PaymentReturn[] | null {
   const entries = list(payment, 'devolucoes')
   if (!entries?.every(isRecord)) return null
@@ -77,13 +77,13 @@ function readReturn(entry: Json, paidAt: Date): PaymentReturn | null {
   const returned = amount(entry, 'valor')
   // The standard's own default.
   const nature = text(entry, 'natureza') ?? 'ORIGINAL'
-  // Both are optional in the standard: money that went back is not passed over for want of its time.
+  // Both are optional in the standard: a return without a time counts all the same.
   const at = dateTime(times, 'liquidacao') ?? dateTime(times, 'solicitacao') ?? paidAt
   if (!id || returned === null) return null
   return { id, endToEndId, amount: returned, nature, isDone: entry.status === 'DEVOLVIDO', at }
 }
 
-/** The whole account holder, or null: a masked document or half an account would be passed on as if it were known. */
+/** The whole account holder, or null: a masked document or an incomplete account must not be passed on as complete. */
 function readPayer(payer: Json): AccountHolder | null {
   const document = parseDocument(text(payer, 'cpf') ?? text(payer, 'cnpj') ?? '')
   const name = text(payer, 'nome')

@@ -19,26 +19,29 @@ import { explainRejection } from './spi-codes.ts'
 type Deps = { client: Client; paths: Manner['paths']; clock: Clock; onUnknownState: (state: string) => void }
 
 /**
- * For so long a request may be repeated under the same `x-id-idempotente`. Inter documents that the header keeps a payment from being made
- * twice, and not for how long: an hour is what any such store keeps.
+ * How long a request may be repeated under the same `x-id-idempotente`. Inter documents that the header prevents a
+ * second payment, but not for how long: any such store keeps its keys for an hour.
  */
 const repeatableMs = 60 * 60_000
 
-/** Payouts of Banco Inter's API Banking: `POST /banking/v2/pix` names a payout `codigoSolicitacao`, and only by that it can be asked about. */
+/**
+ * Payouts of Banco Inter's API Banking: `POST /banking/v2/pix` returns a `codigoSolicitacao`, the only id by which the
+ * payout can be queried.
+ */
 export function createInterPayouts(deps: Deps): Payouts {
   return { prepare: null, send: (order) => send(deps, order), find: (key) => find(deps, key), list: null }
 }
 
 /**
- * A lost answer takes the `codigoSolicitacao` with it. The same request under the same `x-id-idempotente` brings it back. The refusal of such a
- * repeat proves nothing: it may be due to the first request.
+ * When the answer is lost, so is the `codigoSolicitacao`. The same request under the same `x-id-idempotente` returns it
+ * again. The refusal of such a repeat proves nothing: the first request may be its reason.
  */
 async function send(deps: Deps, order: Parameters<Payouts['send']>[0]): Promise<PayoutSent> {
   const { payoutId, firstAskedAt, reference } = order
   if (reference) return (await find(deps, { payoutId, reference })) ?? unknown(reference)
   if (firstAskedAt && deps.clock.now().getTime() - firstAskedAt.getTime() > repeatableMs)
     throw new NeedsPerson(
-      `Banco Inter’s answer to a payout was lost, and it is too late to ask again under the same key: look for the description ${payoutId} in its statement`,
+      `Banco Inter’s answer to a payout was lost, and it is too late to repeat the request under the same key: search its statement for the description ${payoutId}`,
     )
   const answer = await deps.client({
     method: 'POST',
@@ -51,22 +54,22 @@ async function send(deps: Deps, order: Parameters<Payouts['send']>[0]): Promise<
     throw new NeedsPerson(`Banco Inter refused the repeat of a payout whose first answer was lost: ${answer.reason}`)
   if (!answer.ok) return { outcome: 'refused', reason: answer.reason }
   const code = text(answer.body, 'codigoSolicitacao')
-  if (!code) throw new AcquirerUnavailable('The acquirer took a payout and named no codigoSolicitacao')
+  if (!code) throw new AcquirerUnavailable('The acquirer accepted a payout and returned no codigoSolicitacao')
   return { outcome: 'processing', endToEndId: text(answer.body, 'endToEndId'), reference: code }
 }
 
 function toBody({ payoutId, amount, pixKey }: PayoutOrder) {
-  // The description stands in Inter's statement: a person finds the payout by it.
+  // Inter's statement shows the description: a person finds the payout by it.
   return { valor: amount / 100, descricao: payoutId, destinatario: { tipo: 'CHAVE', chave: pixKey.key } }
 }
 
-/** Without a reference there is nothing to ask about. */
+/** Without a reference there is nothing to query. */
 async function find(deps: Deps, { payoutId, reference }: PayoutKey): Promise<PayoutFound | null> {
   if (!reference) return null
   const path = `${deps.paths.payout}/${encodeURIComponent(reference)}`
   const answer = await deps.client({ method: 'GET', path })
-  // What it has named it does not forget: null would have the payout made once more.
-  if (!answer.ok) throw new AcquirerUnavailable(`The acquirer refused to tell of payout ${payoutId}: ${answer.reason}`)
+  // Inter keeps what it has named, so a refusal is not proof that there is none: null would send the payout once more.
+  if (!answer.ok) throw new AcquirerUnavailable(`The acquirer refused to report payout ${payoutId}: ${answer.reason}`)
   return read(deps, reference, record(answer.body, 'transacaoPix'))
 }
 
@@ -74,12 +77,12 @@ function read({ clock, onUnknownState }: Deps, reference: string, payout: Json):
   const state = text(payout, 'status')
   const code = text(payout, 'codigoSolicitacao') ?? reference
   if (state === null || code.toLowerCase() !== reference.toLowerCase())
-    throw new AcquirerUnavailable('The acquirer answered with another payout than was asked for')
+    throw new AcquirerUnavailable('The acquirer answered with another payout than the requested one')
   const endToEndId = text(payout, 'endToEnd')
   if (refusedStates.has(state)) return { outcome: 'refused', reason: readReason(payout, state) }
   if (doneStates.has(state)) {
     const at = timeOf(payout, 'dataHoraMovimento') ?? timeOf(payout, 'dataHoraSolicitacao') ?? clock.now()
-    // A CPF is masked, and the account is not told for a payout to a key.
+    // A CPF is masked, and a payout to a key comes without its account.
     return { outcome: 'done', endToEndId, at, receiver: null }
   }
   if (!openStates.has(state)) onUnknownState(state)
@@ -90,7 +93,7 @@ function unknown(reference: string, endToEndId: string | null = null): MoneyOut 
   return { outcome: 'processing', endToEndId, reference }
 }
 
-// Of the API Banking's documentation and the states that the SDK names beside.
+// From the documentation of the API Banking, and the further states that the SDK names.
 const doneStates = new Set(['PAGO', 'PIX_PAGO'])
 const refusedStates = new Set([
   ...['REPROVADO', 'EXPIRADO', 'CANCELADO', 'CANCELADO_SEM_SALDO', 'AGENDAMENTO_CANCELADO', 'NAO_DEBITADO', 'FALHA'],
@@ -106,7 +109,7 @@ function readReason(payout: Json, state: string): string {
   return explainRejection({ code: code ?? state, said: text(error, 'descricaoErro') })
 }
 
-/** Inter writes some times without an offset: they are Brasília's. */
+/** Inter writes some times without an offset: they are in Brasília time. */
 function timeOf(payout: Json, name: string): Date | null {
   const told = text(payout, name)?.replace(' ', 'T') ?? null
   if (told === null) return null

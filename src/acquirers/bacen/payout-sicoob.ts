@@ -23,8 +23,8 @@ type SendInput = Parameters<Payouts['send']>[0]
 const endToEndIdShape = /^[A-Za-z0-9]{32}$/
 
 /**
- * Payouts of Sicoob's API Pix Pagamentos. `POST /pagamentos` looks the key up and gives an endToEndId, and no money moves. Only
- * `POST /pagamentos/confirmacao` sends it, under that id: the payments of one id are one payment.
+ * Payouts of Sicoob's API Pix Pagamentos. `POST /pagamentos` looks up the key and returns an endToEndId; no money
+ * moves. Only `POST /pagamentos/confirmacao` sends it, under that id: repeated confirmations of one id are one payment.
  */
 export function createSicoobPayouts(deps: Deps): Payouts {
   return {
@@ -40,11 +40,14 @@ async function prepare({ client, paths }: Deps, { pixKey }: PayoutOrder): Promis
   if (!answer.ok) return { outcome: 'refused', reason: reasonOf(answer) }
   const reference = text(answer.body, 'endToEndId')
   if (!reference || !endToEndIdShape.test(reference))
-    throw new AcquirerUnavailable('The acquirer began a payout and named no endToEndId')
+    throw new AcquirerUnavailable('The acquirer began a payout and returned no endToEndId')
   return { outcome: 'prepared', reference }
 }
 
-/** A refusal may answer a repeat of what was taken before: only when nothing is found under its id is it certain that nothing left. */
+/**
+ * A refusal may answer a repeat of an accepted request: only when nothing is found under its id did certainly nothing
+ * leave.
+ */
 async function send(deps: Deps, order: SendInput): Promise<PayoutSent> {
   const { reference } = order
   assert(reference, 'a payout at Sicoob has an endToEndId before it is sent')
@@ -62,7 +65,7 @@ async function send(deps: Deps, order: SendInput): Promise<PayoutSent> {
 }
 
 async function find(deps: Deps, { reference }: PayoutKey): Promise<PayoutFound | null> {
-  // It is kept before a payout is confirmed: without one, nothing was.
+  // The reference is stored before a payout is confirmed: without one, nothing was confirmed.
   if (!reference) return null
   const body = await ask(deps, reference)
   return body && read(deps, { reference }, body)
@@ -73,7 +76,7 @@ async function ask({ client, paths }: Deps, reference: string): Promise<Json | n
   return foundOrNull(await client({ method: 'GET', path: `${paths.payout}/${encodeURIComponent(reference)}` }))
 }
 
-/** Null for one that was not carried out: it may have been begun and not confirmed, and may be confirmed still. */
+/** Null for a payout that was not carried out: it may have been begun and not confirmed, and can still be confirmed. */
 function read(
   { clock, onUnknownState }: Deps,
   asked: { reference: string; amount?: number },
@@ -82,7 +85,7 @@ function read(
   const sent = amount(body, 'valor')
   const isOther = (text(body, 'endToEndId') ?? asked.reference) !== asked.reference
   if (isOther || sent === null || (asked.amount !== undefined && sent !== asked.amount))
-    throw new AcquirerUnavailable('The acquirer answered with another payout than was asked for')
+    throw new AcquirerUnavailable('The acquirer answered with another payout than the requested one')
   const state = (text(body, 'estado') ?? '').normalize('NFD').replace(/\p{M}/gu, '')
   switch (state) {
     case 'FINALIZADO':
@@ -109,7 +112,7 @@ function processing(endToEndId: string): MoneyOut {
   return { outcome: 'processing', endToEndId }
 }
 
-/** The documentation shows "service unavailable" with HTTP 400 too: that refuses nothing. */
+/** The documentation also shows "service unavailable" with HTTP 400: that is not a refusal. */
 function reasonOf({ body, reason }: Extract<Answer, { ok: false }>): string {
   if (body.status === 503 || /ServicoIndisponivel$/.test(text(body, 'type') ?? ''))
     throw new AcquirerUnavailable(`The acquirer is not available: ${reason}`)

@@ -24,7 +24,7 @@ type Deps = ListDeps & { paths: Manner['paths']; chave: string; clock: Clock }
 
 const payoutIdShape = /^[a-zA-Z0-9]{1,35}$/
 
-/** Payouts as Efí has them: the standard has none. */
+/** Efí's payouts: the standard has none. */
 export function createEfiPayouts(deps: Deps): Payouts {
   return {
     prepare: null,
@@ -35,8 +35,8 @@ export function createEfiPayouts(deps: Deps): Payouts {
 }
 
 /**
- * `PUT /v3/gn/pix/{idEnvio}`. A refusal may answer a repeat of what was taken before: only when none is found under our id is
- * it certain that nothing left.
+ * `PUT /v3/gn/pix/{idEnvio}`. A refusal may answer a repeat of an accepted request: only when no payout is found under
+ * our id did certainly nothing leave.
  */
 async function sendPayout(deps: Deps, input: PayoutOrder): Promise<MoneyOut> {
   const path = `${deps.paths.payout}/${checked(input.payoutId)}`
@@ -59,7 +59,7 @@ async function askPayout({ client, paths }: Deps, payoutId: string): Promise<Jso
   return foundOrNull(await client({ method: 'GET', path: `${paths.sentPix}/id-envio/${checked(payoutId)}` }))
 }
 
-/** `GET /v2/gn/pix/enviados`, all pages; what lies outside the range is dropped here. */
+/** `GET /v2/gn/pix/enviados`, all pages; payouts outside the range are dropped here. */
 async function* listPayouts(
   { paths, ...deps }: Deps,
   { putAside, ...range }: Range & PutAside,
@@ -109,7 +109,7 @@ function readPayout(
     (asked.amount !== undefined && sent !== asked.amount) ||
     (asked.pixKey !== undefined && key !== null && detectPixKey(key)?.key !== asked.pixKey.key)
   if (isOther || sent === null) {
-    throw new AcquirerUnavailable('The acquirer answered with another payout than was asked for')
+    throw new AcquirerUnavailable('The acquirer answered with another payout than the requested one')
   }
   const endToEndId = text(body, 'endToEndId') ?? text(body, 'e2eId')
   const status = text(body, 'status')
@@ -125,7 +125,7 @@ function readReason(body: Json): string {
   return explainRejection({ code: text(error, 'codigo'), said: text(error, 'motivo') ?? text(body, 'motivo') })
 }
 
-/** The whole account holder, or null: a masked document or half an account would be passed on as if it were known. */
+/** The whole account holder, or null: a masked document or an incomplete account must not be passed on as complete. */
 function readReceiver(receiver: Json): AccountHolder | null {
   const identity = record(receiver, 'identificacao')
   const account = record(receiver, 'contaBanco')
@@ -142,7 +142,7 @@ function readReceiver(receiver: Json): AccountHolder | null {
   return { type: document.type === 'CPF' ? 'PF' : 'PJ', name, document: document.value, bankAccount, pix }
 }
 
-/** What the receiver has sent back, all parts of it together, under the id of the last one. */
+/** The total that the receiver has sent back in all parts, under the id of the last part. */
 function readReturned(body: Json): PayoutFound['returned'] | null {
   const entries = list(body, 'devolucoes')
   const parts = entries?.map(readPart)

@@ -12,7 +12,10 @@ import { dialects } from '../dialects.ts'
 import { createBacenAcquirer } from './adapter.ts'
 import type { HttpRequest } from './http.ts'
 
-/** Payouts in the documented shapes of Inter and Sicoob: the fixtures feed the adapter, and the simulator answers as they do. */
+/**
+ * Payouts in the documented shapes of Inter and Sicoob: the fixtures feed the adapter, and the simulator answers as
+ * they do.
+ */
 const fixtureOf = (name: string) =>
   JSON.parse(readFileSync(new URL(`../../../test/fixtures/psp/${name}.json`, import.meta.url), 'utf8'))
 const [interPsp, sicoobPsp] = [fixtureOf('inter'), fixtureOf('sicoob')]
@@ -55,7 +58,7 @@ describe('Inter', () => {
     return { found: await psp.payouts.find({ payoutId: order.payoutId, reference: reference.inter }), ...psp }
   }
 
-  it('is asked with our id as the key that keeps a payment from being made twice', async () => {
+  it('gets our id as the key that prevents a second payment', async () => {
     const { payouts, requests, asked } = open('inter', () => json(200, interPsp.taken))
     expect(await payouts.send(order)).toEqual({ outcome: 'processing', endToEndId: null, reference: reference.inter })
     const [request] = requests()
@@ -66,31 +69,31 @@ describe('Inter', () => {
     expect(asked[0]?.body).toContain('pagamento-pix.write')
   })
 
-  it.each(interPsp.states.done as string[])('says with %s that it left', async (status) => {
+  it.each(interPsp.states.done as string[])('reads %s as done', async (status) => {
     const { found } = await find(status)
     const at = new Date('2026-03-02T15:00:01.123Z')
     expect(found).toEqual({ outcome: 'done', endToEndId: 'E00416968202603021500abcdefghijk', at, receiver: null })
   })
 
-  it.each(interPsp.states.refused as string[])('says with %s that nothing left', async (status) => {
+  it.each(interPsp.states.refused as string[])('reads %s as refused: nothing left', async (status) => {
     const { found } = await find(status, [interPsp.failed])
     expect(found).toEqual({ outcome: 'refused', reason: 'The receiver’s account is closed. (AC07)' })
     expect((await find(status)).found).toMatchObject({ outcome: 'refused', reason: expect.stringContaining(status) })
   })
 
-  it.each(interPsp.states.processing as string[])('says nothing certain with %s', async (status) => {
+  it.each(interPsp.states.processing as string[])('reads %s as processing', async (status) => {
     const { found, warnings } = await find(status)
     expect(found).toMatchObject({ outcome: 'processing' })
     expect(warnings).toEqual([])
   })
 
-  it('is under way in a state that is not known, and the log says which', async () => {
+  it('reads an unknown state as processing and logs it', async () => {
     const { found, warnings } = await find('EM_ANALISE_DE_FRAUDE')
     expect(found).toMatchObject({ outcome: 'processing' })
     expect(warnings).toEqual([{ acquirer: 'inter', state: 'EM_ANALISE_DE_FRAUDE' }])
   })
 
-  it('is never taken for unsent once it has named the payout', async () => {
+  it('never reads a payout with a code as unsent', async () => {
     const { payouts } = open('inter', () => json(404, { title: 'Não encontrado' }))
     await expect(payouts.find({ payoutId: order.payoutId, reference: reference.inter })).rejects.toThrow(
       AcquirerUnavailable,
@@ -98,17 +101,17 @@ describe('Inter', () => {
     expect(await payouts.find({ payoutId: order.payoutId })).toBeNull()
   })
 
-  it('leaves the refusal of a repeat to a person, and is not asked again after an hour', async () => {
+  it('leaves the refusal of a repeat to a person, and gets no repeat after an hour', async () => {
     const { payouts, requests } = open('inter', () => json(422, { title: 'Já existe' }))
     expect(await payouts.send(order)).toEqual({ outcome: 'refused', reason: 'Já existe' })
     const askedAgo = (ms: number) => ({ ...order, firstAskedAt: new Date(clock.now().getTime() - ms) })
     await expect(payouts.send(askedAgo(60_000))).rejects.toThrow(NeedsPerson)
     expect(requests()).toHaveLength(2)
-    await expect(payouts.send(askedAgo(61 * 60_000))).rejects.toThrow(/look for the description 0{31}1/)
+    await expect(payouts.send(askedAgo(61 * 60_000))).rejects.toThrow(/search its statement for the description 0{31}1/)
     expect(requests()).toHaveLength(2)
   })
 
-  it('calls about a payout, known by the description that we gave it', () => {
+  it('sends callbacks that name a payout by the description that we gave it', () => {
     const { acquirer } = open('inter', () => json(200, {}))
     const notice = { endToEndId: 'E00416968202603021500abcdefghijk', txid: null, payoutId: txidOf(1) }
     expect(acquirer.readCallback(interPsp.callback)).toEqual([
@@ -116,7 +119,7 @@ describe('Inter', () => {
     ])
   })
 
-  it('tells its balance', async () => {
+  it('reports its balance', async () => {
     const { acquirer, requests } = open('inter', () => json(200, interPsp.balance))
     expect(await acquirer.readBalance?.()).toEqual({ available: 125_040, blocked: 3_075, disputed: null })
     expect(requests()[0]).toMatchObject({ method: 'GET', path: '/banking/v2/saldo' })
@@ -133,7 +136,7 @@ describe('Sicoob', () => {
     return { found: await psp.payouts.find(named), ...psp }
   }
 
-  it('names a payout before any money moves, and is then told to pay it', async () => {
+  it('returns an id before any money moves, and then gets the confirmation', async () => {
     const { payouts, requests, asked } = open('sicoob', ({ path }) =>
       json(200, path.endsWith('/confirmacao') ? { ...sicoobPsp.payout, estado: 'EM_PROCESSAMENTO' } : sicoobPsp.begun),
     )
@@ -151,7 +154,7 @@ describe('Sicoob', () => {
     expect(asked[0]?.body).toContain('pixpagamentos_escrita')
   })
 
-  it('says what became of it, in the states of its document', async () => {
+  it('reports the outcome in the states of its document', async () => {
     const at = new Date('2026-03-02T15:00:01.123Z')
     const done = { outcome: 'done', endToEndId: reference.sicoob, at, receiver: null }
     for (const state of sicoobPsp.states.done) expect((await find(state)).found).toEqual(done)
@@ -159,13 +162,13 @@ describe('Sicoob', () => {
       expect((await find(state)).found).toEqual({ outcome: 'refused', reason: expect.stringContaining('AC07') })
     for (const state of sicoobPsp.states.processing)
       expect((await find(state)).found).toEqual({ outcome: 'processing', endToEndId: reference.sicoob })
-    // Begun and not confirmed, or not carried out: it may be confirmed, once, under the same id.
+    // Begun and not confirmed, or not carried out: it can be confirmed, once, under the same id.
     for (const state of sicoobPsp.states.notCarriedOut) expect((await find(state)).found).toBeNull()
     const { found, warnings } = await find('SUSPENSO')
     expect([found?.outcome, warnings]).toEqual(['processing', [{ acquirer: 'sicoob', state: 'SUSPENSO' }]])
   })
 
-  it('refuses for certain only what it does not have', async () => {
+  it('certainly refuses only a payout that it does not have', async () => {
     const answering = (existing: HttpResponse) => async () =>
       await open('sicoob', ({ method }) => (method === 'POST' ? json(400, { title: 'Não.' }) : existing)).payouts.send(
         named,
@@ -176,13 +179,13 @@ describe('Sicoob', () => {
     await expect(answering(json(503, {}))()).rejects.toThrow(AcquirerUnavailable)
   })
 
-  it('refuses nothing with 400 while it is not available', async () => {
+  it('does not refuse with a 400 that means unavailable', async () => {
     const { payouts } = open('sicoob', () => json(400, sicoobPsp.unavailable))
     await expect(payouts.prepare?.(order)).rejects.toThrow(AcquirerUnavailable)
     await expect(payouts.send(named)).rejects.toThrow(AcquirerUnavailable)
   })
 
-  it('calls about a payout by the id that it gave it, in either form', () => {
+  it('sends callbacks that name a payout by its own id, in either form', () => {
     const { acquirer } = open('sicoob', () => json(200, {}))
     const [done, rejected] = sicoobPsp.callbacks
     const notice = { endToEndId: reference.sicoob, txid: null, payoutId: null, payoutReference: reference.sicoob }
@@ -192,7 +195,7 @@ describe('Sicoob', () => {
     ])
   })
 
-  it('tells its balance, asked for by the account’s number', async () => {
+  it('reports the balance of the account whose number is in the query', async () => {
     const { acquirer, requests } = open('sicoob', () => json(200, sicoobPsp.balance))
     expect(await acquirer.readBalance?.()).toEqual({ available: 125_040, blocked: 3_075, disputed: null })
     expect(requests()[0]).toMatchObject({
@@ -217,7 +220,7 @@ describe('the simulator', () => {
   const at = (name: 'inter' | 'sicoob') => simulators[name] ?? expect.unreachable()
   const keysOf = (value: unknown): string[] => Object.keys(Object(value)).toSorted()
 
-  it('answers with the members that Inter documents, and the same to the same key', async () => {
+  it('answers with the fields that Inter documents, and the same to the same key', async () => {
     const body = { valor: 15.1, descricao: 'x', destinatario: { tipo: 'CHAVE', chave: '52998224725' } }
     const taken = await at('inter').ask('POST', '/banking/v2/pix', { body })
     expect(keysOf(taken.body)).toEqual(keysOf(interPsp.taken))
@@ -226,7 +229,7 @@ describe('the simulator', () => {
     expect(keysOf((await at('inter').ask('GET', '/banking/v2/saldo')).body)).toEqual(keysOf(interPsp.balance))
   })
 
-  it('answers with the members that Sicoob documents', async () => {
+  it('answers with the fields that Sicoob documents', async () => {
     const begun = await at('sicoob').ask('POST', '/pix-pagamentos/v2/pagamentos', { body: { chave: '52998224725' } })
     expect(keysOf(begun.body)).toEqual(keysOf(sicoobPsp.begun))
     expect(keysOf(begun.body.proprietario)).toEqual(keysOf(sicoobPsp.begun.proprietario))

@@ -1,6 +1,6 @@
 import { detectPixKey } from '../../pix/key.ts'
 
-/** Keys are the same in any case of letters, and however they are punctuated. */
+/** Ignores case and punctuation. */
 export function isSameKey(one: string, other: string): boolean {
   return toBareKey(one) === toBareKey(other)
 }

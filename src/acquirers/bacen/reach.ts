@@ -1,37 +1,33 @@
-/** What errors of connections mean, by their codes: of Node.js, OpenSSL and undici. */
+/** The meaning of connection errors, by the codes of Node.js, OpenSSL and undici. */
 const sentences: Record<string, string> = {
-  ECONNREFUSED: 'nobody listens at its address',
-  ENOTFOUND: 'its host name is not known',
-  EAI_AGAIN: 'its host name cannot be looked up now',
+  ECONNREFUSED: 'no server listens at its address',
+  ENOTFOUND: 'its host name is unknown',
+  EAI_AGAIN: 'its host name cannot be resolved now',
   EHOSTUNREACH: 'there is no route to it',
   ENETUNREACH: 'there is no route to it',
-  ECONNRESET:
-    'it broke the connection; where it wants a client’s certificate, some break it so when that is missing or wrong',
-  UND_ERR_SOCKET:
-    'it broke the connection; where it wants a client’s certificate, some break it so when that is missing or wrong',
+  ECONNRESET: 'it broke the connection; some servers do so when a client certificate is missing or wrong',
+  UND_ERR_SOCKET: 'it broke the connection; some servers do so when a client certificate is missing or wrong',
   EPIPE: 'it broke the connection',
-  UND_ERR_CONNECT_TIMEOUT: 'it did not take the connection in time',
-  ETIMEDOUT: 'it did not take the connection in time',
+  UND_ERR_CONNECT_TIMEOUT: 'it did not accept the connection in time',
+  ETIMEDOUT: 'it did not accept the connection in time',
   UND_ERR_RES_EXCEEDED_MAX_SIZE: 'its answer was far too long and was cut off',
   CERT_HAS_EXPIRED: 'its own certificate has expired',
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host name',
-  DEPTH_ZERO_SELF_SIGNED_CERT:
-    'its certificate is of no authority that is trusted here: set tls.caFile if the PSP has its own',
-  SELF_SIGNED_CERT_IN_CHAIN:
-    'its certificate is of no authority that is trusted here: set tls.caFile if the PSP has its own',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is not of a trusted authority: set tls.caFile if the PSP has its own',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is not of a trusted authority: set tls.caFile if the PSP has its own',
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
-    'its certificate is of no authority that is trusted here: set tls.caFile if the PSP has its own',
+    'its certificate is not of a trusted authority: set tls.caFile if the PSP has its own',
   UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-    'its certificate is of no authority that is trusted here: set tls.caFile if the PSP has its own',
-  EPROTO: 'it does not speak TLS there, or no version of it that is safe',
-  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS there: is the address http:// or of another port?',
+    'its certificate is not of a trusted authority: set tls.caFile if the PSP has its own',
+  EPROTO: 'its server speaks no TLS, or no safe version of it',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'its server speaks no TLS: does the address need http:// or another port?',
 }
 
 /** Alerts with which a PSP refuses the client's certificate. */
 const alerts: [RegExp, string][] = [
-  [/ALERT_CERTIFICATE_REQUIRED/, 'it wants a client’s certificate: set tls'],
+  [/ALERT_CERTIFICATE_REQUIRED/, 'it requires a client certificate: set tls'],
   [/ALERT_CERTIFICATE_EXPIRED/, 'it refused our certificate, which has expired'],
-  [/ALERT_UNKNOWN_CA/, 'it refused our certificate, which is of an authority that it does not know'],
+  [/ALERT_UNKNOWN_CA/, 'it refused our certificate, whose authority it does not know'],
   [/ALERT_CERTIFICATE_REVOKED/, 'it refused our certificate, which was revoked'],
   [
     /ALERT_(BAD_CERTIFICATE|CERTIFICATE_UNKNOWN|HANDSHAKE_FAILURE|ACCESS_DENIED|DECRYPT_ERROR)/,
@@ -44,7 +40,7 @@ export function isOfCertificate(code: string): boolean {
   return alerts.some(([alert]) => alert.test(code)) || code === 'ECONNRESET' || code === 'UND_ERR_SOCKET'
 }
 
-/** `its own certificate has expired (CERT_HAS_EXPIRED)`; null for what is not an error of a connection. */
+/** `its own certificate has expired (CERT_HAS_EXPIRED)`; null for other errors than those of a connection. */
 export function explainReach(error: unknown): string | null {
   const code = codeOf(error)
   if (code === null) return null

@@ -1,8 +1,8 @@
 import { type Cents, fromReais } from '../../lib/money.ts'
 
 /**
- * Lenient reading of what a PSP answers: numbers as strings, nulls where nothing should stand, members that the
- * standard does not know. What is read is checked; what cannot be read is null, and the caller decides what that means.
+ * Lenient reading of a PSP's answers: numbers as strings, nulls for missing fields, fields that the standard does not
+ * have. Every value read is checked; an unreadable one is null, and the caller decides what that means.
  */
 export type Json = Record<string, unknown>
 
@@ -10,13 +10,13 @@ export function isRecord(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The member as a record; an empty one when it is anything else, so that a chain of reads needs no `if`. */
+/** The field as a record; an empty one when it is anything else, so that a chain of reads needs no `if`. */
 export function record(parent: Json, name: string): Json {
   const value = parent[name]
   return isRecord(value) ? value : {}
 }
 
-/** The member as a list; null for anything else but nothing, which is an empty list. */
+/** The field as a list; an empty list when it is missing or null, and null when it is anything else. */
 export function list(parent: Json, name: string): unknown[] | null {
   const value = parent[name] ?? []
   return Array.isArray(value) ? value : null
@@ -35,7 +35,7 @@ export function count(parent: Json, name: string): number | null {
   return typeof number === 'number' && Number.isSafeInteger(number) && number >= 0 ? number : null
 }
 
-/** `"10.50"`, and as some PSPs have it `"10.5"`, `"10"` or the number. Exact to the cent: anything finer is not read. */
+/** `"10.50"`, and the forms of some PSPs: `"10.5"`, `"10"` or a number. Exact to the cent: anything finer is null. */
 export function amount(parent: Json, name: string): Cents | null {
   const value = parent[name]
   const written = typeof value === 'number' ? String(value) : value
@@ -43,7 +43,7 @@ export function amount(parent: Json, name: string): Cents | null {
   return reais === undefined ? null : fromReais(`${reais}.${decimals.padEnd(2, '0')}`)
 }
 
-/** A date and time. One without an offset is read as UTC, so that it does not depend on where this process runs. */
+/** A date and time. Without an offset it is read as UTC, so that it does not depend on where this process runs. */
 export function dateTime(parent: Json, name: string): Date | null {
   const value = text(parent, name)
   if (value === null || !/^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(value)) return null

@@ -3,9 +3,9 @@ import { isRecord, type Json, text } from './read.ts'
 const reasonLengthMax = 300
 
 /**
- * One line out of a refusal, in any of the shapes that are known: the standard's problem with its `violacoes`, Efí's `{ nome, mensagem }`,
- * Banco do Brasil's `{ erros: [ … ] }` and `{ statusCode, error, message }`, an error of another system as JSON within a text (Itaú), OAuth's
- * and Keycloak's `{ error, error_description }`, Sicoob's `{ mensagens: [ … ] }`.
+ * One line from a refusal in any known shape: the standard's problem with its `violacoes`, Efí's `{ nome, mensagem }`,
+ * Banco do Brasil's `{ erros: [ … ] }` and `{ statusCode, error, message }`, another system's error as JSON within a
+ * text (Itaú), `{ error, error_description }` of OAuth and Keycloak, Sicoob's `{ mensagens: [ … ] }`.
  */
 export function toReason(status: number, body: Json): string {
   const printable = linesOf(body)
@@ -22,13 +22,13 @@ function linesOf(body: Json): string[] {
   return [...new Set([said, ...reasons].flatMap((line) => (line ? unwrap(line) : [])))]
 }
 
-// The most telling first: a title and a name only where nothing else is said.
+// The most informative first: title and name count only where there is nothing else.
 const sayings = [
   ...['detail', 'mensagem', 'message', 'errorMessage', 'error_description', '_message', 'title', 'nome', 'error'],
 ] as const
 const faultLists = ['violacoes', 'erros', 'mensagens', 'errors', '_details']
 
-/** A text that holds another system's answer as JSON says what that answer says. */
+/** The lines of another system's answer that a text contains as JSON; else the text itself. */
 function unwrap(line: string): string[] {
   const [start, end] = [line.indexOf('{'), line.lastIndexOf('}')]
   if (start < 0 || end < start) return [line]
@@ -45,7 +45,7 @@ function asList(value: unknown): unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** What a page says that is not JSON, in short: a proxy that wants a certificate says so in HTML. */
+/** The text of an HTML page, in short: a proxy that requires a certificate answers in HTML. */
 export function toPlainText(page: string): string {
   const words = page
     .slice(0, 4096)
@@ -54,14 +54,17 @@ export function toPlainText(page: string): string {
   return Array.from(words.trim()).slice(0, 120).join('')
 }
 
-/** A 404 of the gateway before the PSP's API, or of the server's frame: it knows no such path, and nothing of charges. */
+/**
+ * A 404 of a proxy before the PSP's API, or of the server's framework: the path does not exist. It says nothing about
+ * charges.
+ */
 export function isOfNoRoute(body: Json): boolean {
   if (isProblem(body)) return false
   const isSpring = text(body, 'path') !== null && body.timestamp !== undefined
   return isSpring || /no route matched|no matching route|cannot (?:get|put) \//i.test(text(body, 'message') ?? '')
 }
 
-/** An error in one of the shapes in which the PSPs' APIs answer: no proxy on the way wrote it. */
+/** An error in one of the shapes of the PSPs' APIs: not written by a proxy on the way. */
 export function isProblem(body: Json): boolean {
   return ['type', 'title', 'detail', 'nome', 'violacoes', 'erros', 'mensagem'].some((name) => body[name] !== undefined)
 }

@@ -14,8 +14,8 @@ type RefundId = { endToEndId: string; refundId: string }
 const refundIdShape = /^[a-zA-Z0-9]{1,35}$/
 
 /**
- * `PUT /pix/{e2eid}/devolucao/{id}`. A refusal may answer a repeat of what was taken before, each PSP in its own words: only
- * when none is found under our id is it certain that nothing left.
+ * `PUT /pix/{e2eid}/devolucao/{id}`. A refusal may answer a repeat of an accepted request, each PSP in its own words:
+ * only when no refund is found under our id did certainly nothing leave.
  */
 export async function refund(deps: Deps, input: RefundInput): Promise<MoneyOut> {
   const answer = await deps.client({
@@ -42,10 +42,10 @@ function toPath({ paths }: Deps, { endToEndId, refundId }: RefundId): string {
 
 function readRefund({ clock }: Deps, asked: RefundId & Partial<RefundInput>, body: Json): MoneyOut {
   const refunded = amount(body, 'valor')
-  // Case may differ: some PSPs fold it.
+  // Case may differ: some PSPs change it.
   const isOther = (text(body, 'id') ?? asked.refundId).toLowerCase() !== asked.refundId.toLowerCase()
   if (isOther || refunded === null || (asked.amount !== undefined && refunded !== asked.amount)) {
-    throw new AcquirerUnavailable('The acquirer answered with another refund than was asked for')
+    throw new AcquirerUnavailable('The acquirer answered with another refund than the requested one')
   }
   const endToEndId = text(body, 'rtrId')
   const status = text(body, 'status')
@@ -56,7 +56,7 @@ function readRefund({ clock }: Deps, asked: RefundId & Partial<RefundInput>, bod
   }
   if (status !== 'DEVOLVIDO') return { outcome: 'processing', endToEndId }
   const times = record(body, 'horario')
-  // Both are optional in the standard: what is done stays done without them.
+  // Both are optional in the standard: a refund without a time is done all the same.
   const at = dateTime(times, 'liquidacao') ?? dateTime(times, 'solicitacao') ?? clock.now()
   return { outcome: 'done', endToEndId, at, receiver: null }
 }

@@ -6,31 +6,33 @@ export type Log = {
   warn(data: object, message: string): void
 }
 
-/** The files of mutual TLS as they are now on the disk. */
+/** The current content of the files of mutual TLS. */
 export type LiveTls = {
   /** Another object after each renewal. */
   current(): TlsMaterial
-  /** Looks whether the files have changed. A new one that cannot be used is told of, and the old one stays. */
+  /**
+   * Checks whether the files have changed. A new file that cannot be used is logged, and the old content stays in use.
+   */
   refresh(): void
   close(): void
 }
 
-const lookEveryMs = 30_000
+const checkEveryMs = 30_000
 const dayMs = 24 * 60 * 60_000
-/** How long before its end a certificate is warned of: PSPs take days to make another. */
+/** The warning comes this long before a certificate expires: PSPs take days to issue another. */
 export const warnDays = 30
 
 /**
- * Keeps what was read, and looks for a renewed file every half a minute.
+ * Keeps the content, and checks for renewed files every 30 seconds.
  *
- * @throws {TlsFault} when the files cannot be used from the start
+ * @throws {TlsFault} when the files cannot be used at the start
  */
 export function openTls(files: TlsFiles, { clock, log, name }: { clock: Clock; log: Log; name: string }): LiveTls {
   let material = readTlsMaterial(files, clock)
   let warnedOn = ''
   let fault = ''
   warnOfEnd()
-  const timer = setInterval(refresh, lookEveryMs)
+  const timer = setInterval(refresh, checkEveryMs)
   timer.unref()
   return { current: () => material, refresh, close: () => clearInterval(timer) }
 
@@ -44,11 +46,11 @@ export function openTls(files: TlsFiles, { clock, log, name }: { clock: Clock; l
       }
     } catch (error) {
       const said = error instanceof Error ? error.message : String(error)
-      // Once for each fault, and not at every look.
+      // Once for each error, and not at every check.
       if (said !== fault)
         log.warn(
           { acquirer: name, reason: said },
-          'an acquirer’s certificate files cannot be used: those read before are kept',
+          'an acquirer’s certificate files cannot be used: the previous ones stay in use',
         )
       fault = said
     }
@@ -63,7 +65,7 @@ export function openTls(files: TlsFiles, { clock, log, name }: { clock: Clock; l
     warnedOn = toDay(now)
     log.warn(
       { acquirer: name, expiresAt },
-      'an acquirer’s certificate ends soon: get a new one from the PSP and put it in the place of the old one',
+      'an acquirer’s certificate expires soon: get a new one from the PSP and replace the old file',
     )
   }
 }

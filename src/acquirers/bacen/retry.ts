@@ -1,13 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { HttpResponse } from './http.ts'
 
-// What says "not now" of a request that may be made again.
+// The statuses that mean "not now": the request may be repeated.
 const transient = new Set([408, 425, 429, 500, 502, 503, 504])
 const firstPauseMs = 100
 
 /**
- * Asks again, a little later each time, what may be asked twice: after a broken connection, a 5xx or a "not now". It waits as long as the PSP
- * asks for (`Retry-After`), and never past `endsAt` (of `performance.now()`): then it is left at the last answer.
+ * Repeats a request after a broken connection, a 5xx or a "not now", with growing pauses. It waits as long as the PSP
+ * requests (`Retry-After`), but never past `endsAt` (of `performance.now()`): then the last answer is the result.
  */
 export async function retried(
   ask: () => Promise<HttpResponse>,
@@ -31,10 +31,10 @@ export async function retried(
 
 type Outcome = { answer: HttpResponse } | { error: unknown }
 
-/** Null: not again. With jitter, so that many do not come back at once. */
+/** Null: do not repeat. With jitter, so that many requests do not return at the same moment. */
 function pauseAfter(outcome: Outcome, attempt: number): number | null {
   const backoffMs = firstPauseMs * 2 ** (attempt - 1) * (0.5 + Math.random())
-  // Its time was up.
+  // After a time-out there is no time left for another try.
   if ('error' in outcome) return isTimeout(outcome.error) ? null : backoffMs
   if (!transient.has(outcome.answer.status)) return null
   return Math.max(backoffMs, readRetryAfter(outcome.answer.headers['retry-after']) ?? 0)
@@ -44,7 +44,7 @@ function isTimeout(error: unknown): boolean {
   return error instanceof Error && error.name === 'TimeoutError'
 }
 
-/** `Retry-After` in milliseconds: seconds, or the time of day until when. */
+/** `Retry-After` in milliseconds: the header has seconds or a date. */
 export function readRetryAfter(header: string | undefined): number | null {
   if (header === undefined) return null
   if (/^\d{1,6}$/.test(header.trim())) return Number(header) * 1000

@@ -1,12 +1,12 @@
-/** The codes with which the settlement system (SPI) or a bank in it rejects, each as a sentence for a merchant. */
+/** The rejection codes of the settlement system (SPI) and its banks, each as a sentence for a merchant. */
 const sentences: Record<string, string> = {
   AB03: 'The settlement system stopped the payment because it took too long.',
   AB09: 'The receiver’s bank had an error and stopped the payment.',
   AC03: 'The receiver’s account does not exist, or its number is wrong.',
   AC06: 'The receiver’s account is blocked.',
   AC07: 'The receiver’s account is closed.',
-  AC14: 'The receiver’s account is of another type than was named.',
-  AG03: 'The receiver’s account does not take payments of this kind.',
+  AC14: 'The receiver’s account is not of the named type.',
+  AG03: 'The receiver’s account does not accept payments of this kind.',
   AM02: 'The amount is over the limit of the receiver’s account.',
   AM04: 'The balance of the paying account or bank does not cover the amount.',
   AM09: 'The returns together would be more than the original payment.',
@@ -15,7 +15,7 @@ const sentences: Record<string, string> = {
   CH11: 'The CPF or CNPJ of the receiver is not valid.',
   DS04: 'The receiver’s bank refused the payment.',
   DS27: 'The receiver’s bank does not take part in Pix, or not yet.',
-  DT05: 'A payment can be returned within 90 days only.',
+  DT05: 'A payment can only be returned within 90 days.',
   DUPL: 'The identifier of the payment was used before.',
   ED05: 'The settlement system could not process the payment.',
   FF08: 'The end-to-end identifier of the payment is not valid.',
@@ -30,8 +30,8 @@ const codeShape = /\b(?:[A-Z]{2}\d{2}|DUPL|FRAD)\b/
 const reasonLengthMax = 300
 
 /**
- * Why something was rejected, readable: the sentence for the code, with the code itself, or what the PSP said where it names
- * none that is known. The code may stand alone or within the PSP's text.
+ * The reason of a rejection for people: the sentence for the code with the code itself, or the PSP's own text where it
+ * has no known code. The code may be alone or within the PSP's text.
  */
 export function explainRejection({ code, said }: { code: string | null; said: string | null }): string {
   const known = [code, codeShape.exec(said ?? '')?.[0]].find((name) => name && Object.hasOwn(sentences, name))
@@ -48,10 +48,13 @@ export function explainedCodes(): string[] {
   return Object.keys(sentences)
 }
 
-/** A time-out or an error in the settlement system or at the other bank, by the SPI's own catalogue; all others stay as they are. */
+/**
+ * Time-outs and errors of the settlement system or the other bank, by the SPI's own catalogue; all other codes are
+ * final.
+ */
 const passingCodes: ReadonlySet<string> = new Set(['AB03', 'AB09', 'ED05'])
 
-/** Whether what was rejected with these words may be done a little later. */
+/** Whether a request that was rejected with this text may succeed a little later. */
 export function isPassingRejection(said: string | null): boolean {
   return passingCodes.has(codeShape.exec(said ?? '')?.[0] ?? '')
 }

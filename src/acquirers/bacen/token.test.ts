@@ -24,7 +24,7 @@ function open(answer: (asked: number) => HttpResponse, scopes: string[] = []) {
 }
 
 describe('a token that is refused', () => {
-  it('is not asked for again until a while later, and each time a longer one', async () => {
+  it('is requested again only after a pause, which grows each time', async () => {
     const { clock, seen, tokens } = open(() => json(401, { error: 'invalid_client' }))
     await expect(tokens.get()).rejects.toThrow('answered 401 to the request for a token: invalid_client')
     for (let i = 0; i < 50; i++) await expect(tokens.get()).rejects.toThrow('invalid_client')
@@ -39,7 +39,7 @@ describe('a token that is refused', () => {
     expect(seen.asked).toBe(3)
   })
 
-  it('is waited for as long as the PSP says', async () => {
+  it('is requested again when the PSP allows it', async () => {
     const { clock, seen, tokens } = open(() => json(429, {}, { 'retry-after': '600' }))
     await expect(tokens.get()).rejects.toThrow('429')
     clock.advance(599_000)
@@ -50,13 +50,13 @@ describe('a token that is refused', () => {
     expect(seen.asked).toBe(2)
   })
 
-  it('is asked for at once after a 5xx, which refuses nothing', async () => {
+  it('is requested again at once after a 5xx, which is not a refusal', async () => {
     const { tokens } = open((asked) => (asked === 1 ? json(503, {}) : json(200, { access_token: 't', expires_in: 60 })))
     await expect(tokens.get()).rejects.toThrow('503')
     expect(await tokens.get()).toBe('t')
   })
 
-  it('tells what a proxy says that knows no JSON', async () => {
+  it('repeats the text of a proxy that answers without JSON', async () => {
     const page =
       '<html><head><title>400</title></head><body><h1>No required SSL certificate was sent</h1></body></html>'
     const { tokens } = open(() => ({ status: 400, headers: {}, body: page }))
@@ -64,8 +64,8 @@ describe('a token that is refused', () => {
   })
 })
 
-describe('a token that is given', () => {
-  it('with fewer scopes is used, and told of once', async () => {
+describe('a token that is issued', () => {
+  it('with fewer scopes is used, and logged once', async () => {
     const { clock, seen, tokens } = open(
       () => json(200, { access_token: 't', expires_in: 300, scope: 'cob.read pix.read' }),
       ['cob.read', 'cob.write'],
@@ -88,7 +88,7 @@ describe('a token that is given', () => {
     expect(seen.asked).toBe(2)
   })
 
-  it('and did not help is not replaced again at once', async () => {
+  it('and refused as well is not replaced again at once', async () => {
     const { clock, seen, tokens } = open((asked) => json(200, { access_token: `t${asked}`, expires_in: 3600 }))
     const first = await tokens.get()
     expect(await tokens.replace(first)).toBe('t2')
@@ -96,7 +96,7 @@ describe('a token that is given', () => {
     expect(await tokens.replace('t2')).toBeNull()
     clock.advance(30_000)
     expect(await tokens.replace('t2')).toBe('t3')
-    // Who comes late with an old one is given the new one.
+    // A late call with the old token gets the new one.
     expect(await tokens.replace('t2')).toBe('t3')
     expect(seen.asked).toBe(3)
   })

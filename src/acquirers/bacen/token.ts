@@ -17,29 +17,29 @@ type Options = {
   clock: Clock
   /** Sends the request, within its own time-out. */
   send: (request: HttpRequest) => Promise<HttpResponse>
-  /** Called once, with what was asked for and not given. */
+  /** Called once, with the scopes that were requested and not granted. */
   onFewerScopes: (missing: string[]) => void
 }
 
 // Renewed this long before it expires, so that it does not expire on the way.
 const renewBeforeMs = 60_000
-// Where the PSP does not say how long it lives.
+// Where the PSP does not say how long a token lives.
 const lifetimeSecondsDefault = 300
-// After a refusal nobody asks for so long, twice as long after the next one: some PSPs lock out who asks too often.
+// The pause after a refusal, doubled after each further one: some PSPs block a client that asks too often.
 const restMs = 5_000
 const restMsMax = 5 * 60_000
-// A new token that was refused like the one before it will not get better by another.
+// When a new token is refused like the one before, another one will not help: none is requested for this long.
 const uselessMs = 30_000
 
 export type Tokens = {
   get(): Promise<string>
-  /** Another one than that which was refused; null when a new one has not helped a moment ago. */
+  /** Another token than the refused one; null when a new one did not help a moment ago. */
   replace(refused: string): Promise<string | null>
-  /** The one that replaced another was refused as well. */
+  /** Reports that the replacement was refused as well. */
   wasUseless(): void
 }
 
-/** Keeps one token. All who need a new one at the same time wait for the same answer. */
+/** Keeps one token. All calls that need a new one at the same time share one request. */
 export function createTokens(options: Options): Tokens {
   const { clock } = options
   const now = () => clock.now().getTime()
@@ -62,7 +62,7 @@ export function createTokens(options: Options): Tokens {
     try {
       const { value, lifetimeSeconds, scopes } = await askToken(options)
       const lifetimeMs = lifetimeSeconds * 1000
-      // A token that lives shorter than twice the margin is used for half its life.
+      // A token that lives less than twice the margin is used for half its life.
       token = { value, renewAt: now() + Math.max(lifetimeMs - renewBeforeMs, lifetimeMs / 2) }
       refusal = undefined
       warnOnce(scopes)
@@ -86,7 +86,7 @@ export function createTokens(options: Options): Tokens {
 
   async function replace(refused: string): Promise<string | null> {
     if (now() < uselessUntil) return null
-    // A newer one has taken its place already.
+    // Another call may have replaced it already.
     if (token?.value === refused) token = undefined
     return await get()
   }
@@ -94,7 +94,7 @@ export function createTokens(options: Options): Tokens {
   return { get, replace, wasUseless: () => (uselessUntil = now() + uselessMs) }
 }
 
-/** The PSP does not want to give one. A refusal of the credentials says nothing about a charge: it was never asked for. */
+/** The PSP refuses to issue a token. That says nothing about a charge: it was never requested. */
 class TokenRefused extends AcquirerUnavailable {
   readonly retryAfterMs: number | null
   constructor(message: string, retryAfterMs: number | null) {
@@ -103,7 +103,7 @@ class TokenRefused extends AcquirerUnavailable {
   }
 }
 
-/** Asks for a token. Throws {@link AcquirerUnavailable}. */
+/** Requests a token. Throws {@link AcquirerUnavailable}. */
 export async function askToken({
   send,
   credentials,

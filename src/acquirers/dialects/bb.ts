@@ -22,8 +22,8 @@ export const bb = dialect({
     'https://www.abstra.io/docs/tools/connectors/providers/banco-do-brasil',
   ],
   unconfirmed: [
-    'An empty list of Pix is answered with 404, as programs in production say: read as empty.',
+    'An empty list of Pix is answered with 404, according to programs in production: read as empty.',
     'The sandbox’s hosts: the portal of 2025 names api-pix.hm.bb.com.br for calls with a certificate.',
-    'That a list may be asked for five days at most; other programs ask /pix for longer.',
+    'That a list may span five days at most; other programs request longer ranges of /pix.',
   ],
 })

@@ -14,8 +14,8 @@ export const bradesco = dialect({
     'https://github.com/frones/ACBr (Fontes/ACBrPIXCD/ACBrPIXPSPBradesco.pas)',
   ],
   unconfirmed: [
-    'The token’s address: programs use /v2/oauth/token and /oauth/token too, and acquirer check tries them.',
-    'It has resources of its own that answer with the code (cob-emv); the standard’s are used, and the code is built from the location where it is not told.',
-    'How long a list may be asked for at once.',
+    'The token’s address: programs also use /v2/oauth/token and /oauth/token, and acquirer check tries them.',
+    'It has resources of its own that answer with the code (cob-emv); Guichê uses the standard’s, and builds the code from the location where the answer has none.',
+    'How long a range a list may span.',
   ],
 })

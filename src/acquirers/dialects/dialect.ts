@@ -1,32 +1,32 @@
 import { type Manner, type MannerOverrides, standardManner, withOverrides } from '../bacen/manner.ts'
 
-/** Where a PSP is reached: its hosts, without the paths of {@link Manner}. */
+/** The addresses of a PSP: its hosts, without the paths of {@link Manner}. */
 export type Place = { baseUrl: string; tokenUrl?: string }
 
-/** What is known of one PSP. Every member of its manner may be said otherwise in the settings file. */
+/** What is known about one PSP. The settings file may override every field of its `manner`. */
 export type Dialect = {
   title: string
-  /** Null where it may be any. */
+  /** Null: any. */
   ispb: string | null
   places: { production: Place | null; sandbox: Place | null }
   needsCertificate: boolean
   needsSecret: boolean
-  /** What it wants to be told beyond the usual, in `settings` of the file: each stands in headers or queries as `{name}`. */
+  /** Values that it needs beyond the usual, from `settings` of the file: headers and queries name each as `{name}`. */
   settings: Record<string, { isRequired: boolean; what: string }>
   manner: Manner
-  /** Where programs ask it for a token too: `acquirer check` tries them when the usual place gives none. */
+  /** Other paths at which programs request a token: `acquirer check` tries them when the usual path gives none. */
   otherTokenPaths: string[]
-  /** How long an address for callbacks may be; null where no limit is known. */
+  /** The maximum length of an address for callbacks; null where no limit is known. */
   callbackUrlMax: number | null
-  /** Public documents and programs that this was read in. */
+  /** The public documents and programs that this was taken from. */
   sources: string[]
-  /** What was not seen in this PSP's own sandbox, or is told in several ways. */
+  /** What was not seen in this PSP's own sandbox, or what sources disagree about. */
   unconfirmed: string[]
 }
 
 type Known = Pick<Dialect, 'title' | 'ispb' | 'sources' | 'unconfirmed'> & Partial<Omit<Dialect, 'manner'>>
 
-/** A table: what it does not say is as in the standard. */
+/** Completes a table: what it leaves out is as in the standard. */
 export function dialect({ manner = {}, ...known }: Known & { manner?: MannerOverrides }): Dialect {
   return {
     places: { production: null, sandbox: null },
@@ -40,10 +40,10 @@ export function dialect({ manner = {}, ...known }: Known & { manner?: MannerOver
   }
 }
 
-/** Under one prefix, as most have them. */
+/** Paths under one prefix, as most PSPs have them. */
 export function under(prefix: string): Pick<Manner['paths'], 'cob' | 'pix' | 'webhook'> {
   return { cob: `${prefix}/cob`, pix: `${prefix}/pix`, webhook: `${prefix}/webhook` }
 }
 
-/** What the gateway asks of a PSP, by the names that the standard gives. */
+/** The scopes that the gateway needs, by the standard's names. */
 export const standardScopes = ['cob.read', 'cob.write', 'pix.read', 'pix.write', 'webhook.read', 'webhook.write']

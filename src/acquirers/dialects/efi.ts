@@ -10,11 +10,11 @@ export const efi = dialect({
   settings: {
     skipMtlsChecking: {
       isRequired: false,
-      what: 'true: Efí registers an address for callbacks that takes calls without a certificate too',
+      what: 'true: Efí registers an address for callbacks that also accepts calls without a certificate',
     },
   },
   manner: {
-    // Its scopes are those of the application; none are named in the request.
+    // A token has the scopes of the application; the request names none.
     token: { format: 'json' },
     paths: under('/v2'),
     offers: { payouts: true, infractions: true, balance: 'efi' },
@@ -31,11 +31,11 @@ export const efi = dialect({
     'https://github.com/efipay/sdk-node-apis-efi (types of its methods, such as medList)',
   ],
   unconfirmed: [
-    'The list of sent Pix: its SDK types a bare list and programs read { pix: […] } with the standard’s paging; both are read.',
+    'The list of sent Pix: its SDK types a bare list and programs read { pix: […] } with the standard’s paging; Guichê reads both.',
     'Its fee, gnExtras.tarifa, is documented in callbacks only: where no list has it, fees are not compared.',
     'Why a bank rejected a payout is documented in callbacks only (gnExtras.erro): the reason may be missing.',
-    'Whether saldo leaves out what bloqueios names: read as if it did, since it is called what may be used.',
-    'How long a list may be asked for at once.',
-    'Disputes (MED): the list is switched off in homologation, so it was read from the documentation alone. Which date its inicio and fim are compared with is not documented; it is read so that any will do. What follows ACEITA, and when, shows only in the payment.',
+    'Whether saldo excludes the sums in bloqueios: read as if it did, since the documentation calls it the usable balance.',
+    'How long a range a list may span.',
+    'Disputes (MED): the list is switched off in homologation, so it follows the documentation alone. Which date its inicio and fim are compared with is not documented; Guichê chooses the range so that any will do. What follows ACEITA, and when, appears only in the payment.',
   ],
 })

@@ -1,10 +1,10 @@
 import { dialect } from './dialect.ts'
 
-/** The standard without additions: for a PSP that has no table here, with overrides, and for the simulator. */
+/** The standard without additions: for a PSP that has no table here (with overrides), and for the simulator. */
 export const generic = dialect({
   title: 'Any PSP that speaks API Pix',
   ispb: null,
   needsCertificate: false,
   sources: ['https://github.com/bacen/pix-api'],
-  unconfirmed: ['The standard says nothing of where and how a token is asked for.'],
+  unconfirmed: ['The standard does not say where and how to request a token.'],
 })

@@ -32,8 +32,8 @@ export const inter = dialect({
     'https://github.com/frones/ACBr (Fontes/ACBrPIXCD/ACBrPIXPSPInter.pas)',
   ],
   unconfirmed: [
-    'For how long x-id-idempotente is remembered, and what a repeat with another content is answered.',
-    'Whether disponivel of the balance leaves out the blocked sums: read as if it did.',
-    'Whether a callback about a payout comes to the address itself or to /pix-pagamento beneath it: both are taken.',
+    'How long x-id-idempotente is remembered, and how a repeat with other content is answered.',
+    'Whether disponivel of the balance excludes the blocked sums: read as if it did.',
+    'Whether a callback about a payout goes to the address itself or to /pix-pagamento beneath it: Guichê accepts both.',
   ],
 })

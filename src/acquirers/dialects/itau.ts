@@ -5,13 +5,13 @@ export const itau = dialect({
   ispb: '60701190',
   places: {
     production: { baseUrl: 'https://secure.api.itau', tokenUrl: 'https://sts.itau.com.br/api/oauth/token' },
-    // Its sandbox gives tokens in a way of its own and wants them in another header: nothing is proved by it.
+    // Its sandbox issues tokens in its own way and requires them in another header: a test there proves nothing.
     sandbox: null,
   },
   manner: {
     token: { path: '/api/oauth/token', credentials: 'body' },
     paths: under('/pix_recebimentos/v2'),
-    // The names differ between the operations. What is not wanted is not looked at.
+    // The header's name differs between operations. Itaú ignores the other one.
     headers: { 'x-itau-apikey': '{clientId}', 'x-itau-correlationID': '{uuid}', 'x-correlationID': '{uuid}' },
     moneyOutTimeoutMs: 30_000,
   },
@@ -22,9 +22,9 @@ export const itau = dialect({
     'https://github.com/frones/ACBr (Fontes/ACBrPIXCD/ACBrPIXPSPItau.pas)',
   ],
   unconfirmed: [
-    'A token lives five minutes and the certificate 365 days, which is obtained by a CSR with a temporary token; renewing it is up to the operator.',
-    'Newer programs use secure.gateway.api.itau in place of secure.api.itau: set baseUrl where the usual host refuses.',
-    'Programs differ in whether production wants x-itau-apikey; it is sent.',
-    'How long a list may be asked for at once.',
+    'A token lives five minutes. The certificate lives 365 days and is obtained by a CSR with a temporary token; the operator renews it.',
+    'Newer programs use secure.gateway.api.itau instead of secure.api.itau: set baseUrl where the usual host refuses.',
+    'Programs disagree on whether production requires x-itau-apikey; Guichê sends it.',
+    'How long a range a list may span.',
   ],
 })

@@ -8,7 +8,7 @@ export const santander = dialect({
     sandbox: { baseUrl: 'https://trust-pix-h.santander.com.br' },
   },
   manner: {
-    // The grant stands in the address, id and secret in the form.
+    // The grant is in the query, id and secret are in the form.
     token: { credentials: 'body', query: { grant_type: 'client_credentials' } },
     paths: under('/api/v1'),
   },
@@ -17,9 +17,9 @@ export const santander = dialect({
     'https://github.com/frones/ACBr (Fontes/ACBrPIXCD/ACBrPIXPSPSantander.pas)',
   ],
   unconfirmed: [
-    'Sandbox stands for its pre-production, which wants a certificate; it has a sandbox without one at pix.santander.com.br.',
-    'It refuses milliseconds in dates; none are sent to anybody.',
-    'Requests signed with JWS (x-jws-signature) are optional in a program; it is not done here.',
-    'How long a list may be asked for at once, and how callbacks come.',
+    'Sandbox means its pre-production, which requires a certificate; it also has a sandbox without one, at pix.santander.com.br.',
+    'It refuses milliseconds in dates; Guichê sends none to any PSP.',
+    'One program can sign its requests with JWS (x-jws-signature); Guichê does not.',
+    'How long a range a list may span, and how callbacks are sent.',
   ],
 })

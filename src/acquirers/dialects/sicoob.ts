@@ -8,7 +8,7 @@ export const sicoob = dialect({
       baseUrl: 'https://api.sicoob.com.br',
       tokenUrl: 'https://auth.sicoob.com.br/auth/realms/cooperado/protocol/openid-connect/token',
     },
-    // Its sandbox takes a token that stands in its portal, and gives none.
+    // Its sandbox uses a fixed token shown in its portal, and issues none.
     sandbox: null,
   },
   needsSecret: false,
@@ -37,9 +37,9 @@ export const sicoob = dialect({
     'https://github.com/frones/ACBr (Fontes/ACBrPIXCD/ACBrPIXPSPSicoob.pas)',
   ],
   unconfirmed: [
-    'How long a list may be asked for at once.',
+    'How long a range a list may span.',
     'Payouts: the scopes are those of the document’s security scheme; its operations name cco_transferencias and cco_consulta.',
-    'Payouts: whether NÃO_REALIZADO is also the state of one that was begun and not confirmed; it is confirmed again, once, under the same id.',
-    'Whether saldo of the balance leaves out saldoBloqueado: read as if it did.',
+    'Payouts: whether NÃO_REALIZADO is also the state of a payout that was begun and not confirmed; Guichê confirms it again, once, under the same id.',
+    'Whether saldo of the balance excludes saldoBloqueado: read as if it did.',
   ],
 })

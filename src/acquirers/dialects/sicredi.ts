@@ -9,7 +9,7 @@ export const sicredi = dialect({
   },
   manner: {
     token: { scopes: standardScopes },
-    // Charges are a version ahead of all else.
+    // Charges have a newer version than everything else.
     paths: { cob: '/api/v3/cob', pix: '/api/v2/pix', webhook: '/api/v2/webhook' },
   },
   sources: [
@@ -19,9 +19,9 @@ export const sicredi = dialect({
     'https://github.com/raphaelvserafim/api-sicredi-pix',
   ],
   unconfirmed: [
-    'Programs ask for charges under /api/v2/cob too: set overrides.paths.cob if v3 is not there.',
-    'It blocks an address that asks for too many tokens; how many, and for how long, is not told.',
-    'Its guide does not name pix.write, which refunds need: what is not granted is answered 400 there.',
-    'How long a list may be asked for at once.',
+    'Some programs use /api/v2/cob for charges: set overrides.paths.cob if v3 does not exist.',
+    'It blocks an IP address that requests too many tokens; how many, and for how long, is not documented.',
+    'Its guide does not name pix.write, which refunds need; it answers a scope that is not granted with 400.',
+    'How long a range a list may span.',
   ],
 })
