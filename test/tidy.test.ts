@@ -11,6 +11,7 @@ const ranks: string[][] = [
   ['pix', 'db', 'config.ts'],
   ['http', 'jobs', 'acquirers', 'audit'],
   ['auth', 'ledger', 'webhooks', 'exchanges', 'retention'],
+  ['payouts'],
   ['suspense', 'users', 'proposals'],
   ['transactions', 'withdrawals', 'entries'],
   ['callbacks', 'orphans', 'sandbox', 'explain', 'merchant.ts', 'reconciliation', 'privacy'],

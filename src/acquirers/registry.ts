@@ -65,11 +65,13 @@ export function createRegistry(acquirers: readonly Acquirer[], routes: readonly 
 
 /** A record names an acquirer that is no longer configured: the outcome is unknown until it is configured again. */
 export class AcquirerNotConfigured extends AcquirerUnavailable {
-  constructor(name: string) {
+  readonly acquirer: string
+  constructor(acquirer: string) {
     super(
-      `The acquirer ${name} is named by records but not configured: add it to the settings of acquirers again, in no route if it is to get no more charges`,
+      `The acquirer ${acquirer} is named by records but not configured: add it to the settings of acquirers again, in no route if it is to get no more charges`,
     )
     this.name = 'AcquirerNotConfigured'
+    this.acquirer = acquirer
   }
 }
 

@@ -5,7 +5,7 @@ import { checkReturns } from '../transactions/infraction-poll.ts'
 import type { Owner } from '../transactions/owner-store.ts'
 import { checkRefundsOf } from '../transactions/refund-send.ts'
 import { type SettleDeps, settleOwned, type Told, wasAsked } from '../transactions/settle.ts'
-import { settleToldWithdrawal } from '../withdrawals/check.ts'
+import { settleWithdrawal } from '../withdrawals/check.ts'
 import { findOwner } from '../withdrawals/store.ts'
 import { findOutOfOrphan, type Orphan } from './orphan.ts'
 import { type InboxRow, type InboxState, type NoticeLook, updateNotices } from './store.ts'
@@ -126,7 +126,7 @@ const lookOf: Record<Orphan, Look> = {
 }
 
 async function findOutOfPayout(deps: SettleDeps, owner: { merchant_id: string; id: string }): Promise<Look> {
-  const looked = await settleToldWithdrawal(deps, { merchantId: owner.merchant_id, id: owner.id })
+  const looked = await settleWithdrawal(deps, { merchantId: owner.merchant_id, id: owner.id })
   const isSettled = looked === 'changed' || looked === 'settled'
   return { state: isSettled ? 'settled' : 'unconfirmed', isFinal: isSettled }
 }

@@ -21,7 +21,7 @@ export async function listUnconfigured(db: Db, configured: readonly string[]): P
         where r.check_at is not null and r.status = 'PROCESSING' and t.acquirer <> all(${names}::text[]) limit ${countedMax})
       union all
       (select acquirer from withdrawals
-        where check_at is not null and status = 'PROCESSING' and acquirer <> all(${names}::text[]) limit ${countedMax})
+        where check_at is not null and status in ('PENDING', 'PROCESSING') and acquirer <> all(${names}::text[]) limit ${countedMax})
       union all
       (select acquirer from suspense_payments
         where status in ('held', 'returning') and acquirer <> all(${names}::text[]) limit ${countedMax})

@@ -2,17 +2,18 @@
 const atOnceMax = 8
 
 /**
- * Processes up to 8 items concurrently until all are done, one fails, or `stopping` is aborted. No work is in progress
+ * Processes up to `concurrency` items at once until all are done, one fails, or `stopping` is aborted. No work is in progress
  * when it returns.
  */
 export async function eachAtOnce<Item>(
   items: Iterable<Item>,
   stopping: AbortSignal,
   work: (item: Item) => Promise<void>,
+  concurrency = atOnceMax,
 ): Promise<void> {
   const waiting = items[Symbol.iterator]()
   const failures: unknown[] = []
-  const workers = Array.from({ length: atOnceMax }, async () => {
+  const workers = Array.from({ length: concurrency }, async () => {
     while (!stopping.aborted && failures.length === 0) {
       const next = waiting.next()
       if (next.done) return

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { recordedDb } from '../audit/record.ts'
 import type { Db } from '../db/sql.ts'
+import { runDueChecks } from '../jobs/due-checks.ts'
 import type { Job, JobSchedule } from '../jobs/jobs.ts'
 import type { Clock } from '../lib/clock.ts'
 import { isDisputed } from '../suspense/dispute-store.ts'
@@ -30,16 +31,13 @@ export function matchJobs(deps: OrphanDeps): Record<string, Job> {
     'orphans.match': async (_, stopping) => {
       const { db, clock, orphanMatchThreshold: threshold } = deps
       if (threshold === null) return
-      while (!stopping.aborted) {
-        const now = clock.now()
-        const leaseUntil = new Date(now.getTime() + leaseMs)
-        const orphans = await claimDueSuspense(db, 'held', { now, leaseUntil, limit: claimedMax })
-        for (const orphan of orphans) {
-          if (stopping.aborted) return
-          await matchIfClear(deps, orphan, threshold)
-        }
-        if (orphans.length < claimedMax) return
-      }
+      await runDueChecks(clock, stopping, {
+        claim: async (claim) => await claimDueSuspense(db, 'held', claim),
+        claimedMax,
+        leaseMs,
+        check: async (orphan) => await matchIfClear(deps, orphan, threshold),
+        concurrency: 1,
+      })
     },
   }
 }

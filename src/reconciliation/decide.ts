@@ -10,7 +10,7 @@ import { checkRefundsOf } from '../transactions/refund-send.ts'
 import { enterConfirmedReturn } from '../transactions/returns.ts'
 import { type SettleDeps, settleTransaction } from '../transactions/settle.ts'
 import { holdOrphan } from '../transactions/suspend.ts'
-import { settleToldWithdrawal } from '../withdrawals/check.ts'
+import { settleWithdrawal } from '../withdrawals/check.ts'
 import { assertStillDiffers } from './recheck.ts'
 import { type DifferenceRow, decideDifference, findDifference, lockDifference } from './store.ts'
 import { settleUnreadable } from './unreadable.ts'
@@ -140,7 +140,7 @@ async function settle(deps: SettleDeps, difference: DifferenceRow): Promise<void
   if (merchantId === null || id === null) throw notThere(difference)
   if (subject === 'payment') return await settlePayment(deps, { acquirer, endToEndId: reference, merchantId, id })
   if (subject === 'payout') {
-    const looked = await settleToldWithdrawal(deps, { merchantId, id: fromTxid(reference) ?? id })
+    const looked = await settleWithdrawal(deps, { merchantId, id: fromTxid(reference) ?? id })
     if (looked === 'missing' || looked === 'open') throw notThere(difference)
     return
   }

@@ -1,19 +1,18 @@
 import type { Logger } from 'pino'
-import type { Acquirer } from '../acquirers/acquirer.ts'
-import { AcquirerUnavailable, type MoneyOut, type Payment } from '../acquirers/acquirer.ts'
+import type { Payment } from '../acquirers/acquirer.ts'
 import type { Acquirers } from '../acquirers/registry.ts'
-import { isSameRequest, mayBeUnderWay, nextAskedAt } from '../acquirers/repeat.ts'
 import type { Db, Tx } from '../db/sql.ts'
+import { runDueChecks } from '../jobs/due-checks.ts'
 import { enqueueJob } from '../jobs/jobs.ts'
 import { assertPayoutsAllowed } from '../ledger/payout-freeze.ts'
 import { type Posting, postAll } from '../ledger/post.ts'
 import { heldReturned } from '../ledger/transfers.ts'
 import { assert } from '../lib/assert.ts'
-import { eachAtOnce } from '../lib/at-once.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
 import { cents } from '../lib/money.ts'
 import { newUuid } from '../lib/secrets.ts'
+import { isSameRequest, type OutgoingPayment, routeOfReturn, sendOrFind } from '../payouts/attempt.ts'
 import { toTxid } from '../pix/ids.ts'
 import { isDisputed } from './dispute-store.ts'
 import { firstCheckMs, type ReturnHeldPayload, returnHeldJob, toPayload } from './hold.ts'
@@ -33,8 +32,6 @@ const returnableMs = 90 * 24 * 60 * 60_000
 /** As for refunds: few enough to check within the lease. */
 const claimedMax = 40
 const leaseMs = 60_000
-const pauseMinMs = 5_000
-const pauseMaxMs = 5 * 60_000
 
 export type SendBackDeps = { db: Db; clock: Clock; acquirers: Acquirers; log: Logger }
 
@@ -87,81 +84,53 @@ export function unknownHeld(): AppError {
   return new AppError('not_found', { detail: 'There is no payment in suspense with this id.' })
 }
 
-/**
- * Asks the acquirer to return a payment, and records the outcome if it is certain. The id of the return at the
- * acquirer is our own, so a second request sends nothing twice. {@link checkDueReturns} resolves an uncertain outcome
- * later.
- */
+/** Sends a payment back through its acquirer, and records the outcome if it is certain. */
 export async function sendBack(deps: SendBackDeps, { id }: ReturnHeldPayload): Promise<void> {
   const row = await findSuspense(deps.db, id)
   assert(row, 'a payment to send back exists')
-  await resolve(deps, row, { mayBeSent: false })
+  if (row.status === 'returning') await sendOrFind(deps, toOutgoing(deps, row))
 }
 
 /** Resolves every return whose check is due. Runs until none is due. */
 export async function checkDueReturns(deps: SendBackDeps, stopping: AbortSignal): Promise<void> {
-  while (!stopping.aborted) {
-    const now = deps.clock.now()
-    const leaseUntil = new Date(now.getTime() + leaseMs)
-    const rows = await claimDueSuspense(deps.db, 'returning', { now, leaseUntil, limit: claimedMax })
-    await eachAtOnce(rows, stopping, async (row) => await resolve(deps, row, { mayBeSent: true }))
-    if (rows.length < claimedMax) return
+  await runDueChecks(deps.clock, stopping, {
+    claim: async (claim) => await claimDueSuspense(deps.db, 'returning', claim),
+    claimedMax,
+    leaseMs,
+    check: async (row) => await sendOrFind(deps, toOutgoing(deps, row)),
+  })
+}
+
+function toOutgoing(deps: SendBackDeps, row: SuspenseRow): OutgoingPayment {
+  return {
+    log: { suspenseId: row.id },
+    askedAt: row.return_asked_at,
+    openSince: row.status_dates.at(-1) ?? row.paid_at,
+    async route() {
+      const { return_id: returnId, return_amount: amount } = row
+      assert(returnId !== null && amount !== null, 'a return has an id and an amount')
+      const acquirer = deps.acquirers.named(row.acquirer)
+      // The id of the return at the acquirer is our own, so a second request sends nothing twice.
+      const refundId = toTxid(returnId)
+      return routeOfReturn(acquirer, { endToEndId: row.end_to_end, refundId, amount: cents(amount) })
+    },
+    async markAsked(at) {
+      const isMarked = await updateReturnAsked(deps.db, row, row.return_asked_at, at)
+      return isMarked ? toOutgoing(deps, { ...row, return_asked_at: at }) : null
+    },
+    async record(outcome, isOfThisRequest) {
+      if (outcome.outcome === 'done') return await recordReturned(deps, row, outcome.endToEndId)
+      // It may have been refused because a MED took the money first: the payment shows that.
+      const payment = await deps.acquirers.named(row.acquirer).findPayment(row.end_to_end)
+      return await recordRefused(deps, row, { ...outcome, payment, isOfThisRequest })
+    },
+    wait: async ({ checkAt, endToEndId, blockedBy }) =>
+      await updateReturnCheck(deps.db, row, { checkAt, endToEnd: endToEndId, error: blockedBy }),
   }
 }
 
-async function resolve(deps: SendBackDeps, row: SuspenseRow, { mayBeSent }: { mayBeSent: boolean }): Promise<void> {
-  if (row.status !== 'returning') return
-  const wait = async (endToEnd: string | null, error: string | null) =>
-    await updateReturnCheck(deps.db, row, { checkAt: nextCheck(row, deps.clock.now()), endToEnd, error })
-  const acquirer = deps.acquirers.get(row.acquirer)
-  if (!acquirer) {
-    // It may have been sent: nothing is certain until the acquirer has been asked.
-    deps.log.error(
-      { suspenseId: row.id, acquirer: row.acquirer },
-      'a payment waits to be sent back by an acquirer that is not configured',
-    )
-    return await wait(null, `The acquirer ${row.acquirer} is not configured any more: configure it again.`)
-  }
-  try {
-    const outcome = await ask(deps, acquirer, row, mayBeSent)
-    if (outcome.outcome === 'processing') await wait(outcome.endToEndId, null)
-    else if (outcome.outcome === 'done') await bookDone(deps, row, outcome.endToEndId)
-    // It may have been refused because a MED took the money first: the payment shows that.
-    else await bookRefused(deps, row, outcome, await acquirer.findPayment(row.end_to_end))
-  } catch (error) {
-    // The outcome is unknown, or payouts are frozen: it waits, and stays in suspense.
-    const isStopped = error instanceof AppError && error.code === 'payouts_stopped'
-    if (!isStopped && !(error instanceof AcquirerUnavailable))
-      deps.log.error({ err: error, suspenseId: row.id }, 'a payment could not be sent back and will be tried again')
-    await wait(null, isStopped ? error.message : null)
-  }
-}
-
-/** A refusal is certain unless the return was requested again after the request that was refused. */
-type Answered = MoneyOut & { refusedRequest?: Date }
-
-/** A return that was already sent is checked even while payouts are frozen. */
-async function ask(deps: SendBackDeps, acquirer: Acquirer, row: SuspenseRow, mayBeSent: boolean): Promise<Answered> {
-  const { return_id: returnId, return_amount: amount } = row
-  assert(returnId !== null && amount !== null, 'a return has an id and an amount')
-  const name = { endToEndId: row.end_to_end, refundId: toTxid(returnId) }
-  const found = mayBeSent ? await acquirer.findRefund(name) : null
-  if (found) return found
-  await assertPayoutsAllowed(deps.db)
-  const now = deps.clock.now()
-  const askedAt = nextAskedAt(row.return_asked_at, now)
-  const unknown: MoneyOut = { outcome: 'processing', endToEndId: null }
-  if (!(await updateReturnAsked(deps.db, row, row.return_asked_at, askedAt))) return unknown
-  const answer = await acquirer.refund({ ...name, amount: cents(amount) })
-  if (answer.outcome !== 'refused') return answer
-  if (!mayBeUnderWay(row.return_asked_at, now)) return { ...answer, refusedRequest: askedAt }
-  await updateReturnAsked(deps.db, row, askedAt, row.return_asked_at)
-  // Only what the acquirer says about that very return is certain.
-  return (await acquirer.findRefund(name)) ?? unknown
-}
-
-async function bookDone(deps: SendBackDeps, row: SuspenseRow, endToEnd: string | null): Promise<void> {
-  await change(deps, row, async (tx, locked, now) => {
+async function recordReturned(deps: SendBackDeps, row: SuspenseRow, endToEnd: string | null): Promise<boolean> {
+  return await change(deps, row, async (tx, locked, now) => {
     await updateSuspense(tx, locked, {
       to: 'returned',
       now,
@@ -177,18 +146,19 @@ async function bookDone(deps: SendBackDeps, row: SuspenseRow, endToEnd: string |
 /** The pauses before each retry of a return that was refused for a temporary reason. */
 const passingPausesMs = [60_000, 10 * 60_000, 60 * 60_000]
 
+type Refused = { reason: string; isPassing?: boolean; payment: Payment | null; isOfThisRequest: boolean }
+
 /**
  * A refused return is certain not to be sent. The payment is back in suspense; after a temporary reason it is sent
  * again with a new id.
  */
-async function bookRefused(
+async function recordRefused(
   deps: SendBackDeps,
   row: SuspenseRow,
-  { reason, isPassing = false, refusedRequest }: { reason: string; isPassing?: boolean; refusedRequest?: Date },
-  payment: Payment | null,
-): Promise<void> {
-  await change(deps, row, async (tx, locked, now) => {
-    if (refusedRequest && !isSameRequest(refusedRequest, locked.return_asked_at)) return []
+  { reason, isPassing = false, payment, isOfThisRequest }: Refused,
+): Promise<boolean> {
+  return await change(deps, row, async (tx, locked, now) => {
+    if (isOfThisRequest && !isSameRequest(row.return_asked_at, locked.return_asked_at)) return null
     const none = { return_id: null, return_amount: null, return_end_to_end: null, return_asked_at: null }
     const stopped = { ...none, error_message: reason, check_at: null }
     const held = await updateSuspense(tx, locked, { to: 'held', now, set: stopped })
@@ -211,21 +181,17 @@ async function bookRefused(
   })
 }
 
-/** One commit, unless another process was faster. */
+/** One commit. Returns false when there was nothing to change: another process was faster. */
 async function change(
   { db, clock }: SendBackDeps,
   row: SuspenseRow,
-  work: (tx: Tx, locked: SuspenseRow, now: Date) => Promise<Posting[]>,
-): Promise<void> {
-  await db.transaction(async (tx) => {
+  work: (tx: Tx, locked: SuspenseRow, now: Date) => Promise<Posting[] | null>,
+): Promise<boolean> {
+  return await db.transaction(async (tx) => {
     const locked = await lockSuspense(tx, row.merchant_id, row.id)
-    if (locked?.status !== 'returning' || locked.return_id !== row.return_id) return
-    await postAll(tx, await work(tx, locked, clock.now()))
+    if (locked?.status !== 'returning' || locked.return_id !== row.return_id) return false
+    const postings = await work(tx, locked, clock.now())
+    if (postings) await postAll(tx, postings)
+    return postings !== null
   })
-}
-
-/** The pause grows with the age: a tenth of it, within bounds. */
-function nextCheck(row: SuspenseRow, now: Date): Date {
-  const age = now.getTime() - (row.status_dates.at(-1)?.getTime() ?? 0)
-  return new Date(now.getTime() + Math.min(pauseMaxMs, Math.max(pauseMinMs, age / 10)))
 }

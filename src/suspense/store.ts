@@ -1,5 +1,6 @@
 import { rowsParam } from '../db/rows-param.ts'
 import { type Db, sql, type Tx } from '../db/sql.ts'
+import { type Claim, claimDueRows } from '../jobs/due-checks.ts'
 import { assert } from '../lib/assert.ts'
 import type { AccountHolder } from '../pix/holder.ts'
 import type { SuspenseStatus } from './status.ts'
@@ -153,18 +154,9 @@ export async function updateSuspense(
   return updated
 }
 
-/** Takes payments in this status whose check is due; no other process gets them until the lease ends. */
-export async function claimDueSuspense(
-  db: Db,
-  status: SuspenseStatus,
-  { now, leaseUntil, limit }: { now: Date; leaseUntil: Date; limit: number },
-): Promise<SuspenseRow[]> {
-  return await db.query<SuspenseRow>(sql`
-    update suspense_payments set check_at = ${leaseUntil}
-    where (merchant_id, id) in (
-      select merchant_id, id from suspense_payments where status = ${status} and check_at <= ${now}
-      order by check_at limit ${limit} for update skip locked)
-    returning ${columns}`)
+export async function claimDueSuspense(db: Db, status: SuspenseStatus, claim: Claim): Promise<SuspenseRow[]> {
+  const which = sql`status = ${status}`
+  return await claimDueRows<SuspenseRow>(db, { table: sql`suspense_payments`, columns, which }, claim)
 }
 
 /** Writes when a return is checked next, its endToEndId as far as it is known, and the error that blocks it. */

@@ -1,6 +1,6 @@
 import { type Acquirer, AcquirerUnavailable, type Charge } from '../acquirers/acquirer.ts'
 import { isOutage } from '../acquirers/registry.ts'
-import { eachAtOnce } from '../lib/at-once.ts'
+import { nextCheckAt, runDueChecks } from '../jobs/due-checks.ts'
 import { cents } from '../lib/money.ts'
 import { toTxid } from '../pix/ids.ts'
 import { changeStatus } from './change.ts'
@@ -26,20 +26,18 @@ const completedPauseMaxMs = 60 * 60_000
 const claimedMax = 24
 /** For this long no other process takes a transaction whose check is in progress. */
 const leaseMs = 60_000
-const pauseMinMs = 5_000
-const pauseMaxMs = 5 * 60_000
 
 /**
  * Checks every transaction whose check is due with its acquirers: charges with an unknown outcome, expired codes, and
  * transactions whose payment page was opened. Runs until none is due.
  */
 export async function checkDueTransactions(deps: SettleDeps, stopping: AbortSignal): Promise<void> {
-  while (!stopping.aborted) {
-    const now = deps.clock.now()
-    const rows = await claimDueTransactions(deps.db, now, new Date(now.getTime() + leaseMs), claimedMax)
-    await eachAtOnce(rows, stopping, async (row) => await check(deps, row))
-    if (rows.length < claimedMax) return
-  }
+  await runDueChecks(deps.clock, stopping, {
+    claim: async (claim) => await claimDueTransactions(deps.db, claim),
+    claimedMax,
+    leaseMs,
+    check: async (row) => await check(deps, row),
+  })
 }
 
 async function check(deps: SettleDeps, row: TransactionRow): Promise<void> {
@@ -49,7 +47,7 @@ async function check(deps: SettleDeps, row: TransactionRow): Promise<void> {
   } catch (error) {
     if (!isOutage(error))
       deps.log.error({ err: error, transactionId: row.id }, 'the check of a transaction failed and will be repeated')
-    await updateCheckAt(deps.db, row, nextCheck(row, deps.clock.now()))
+    await updateCheckAt(deps.db, row, nextCheckAt(openSince(row), deps.clock.now()))
   }
 }
 
@@ -104,7 +102,7 @@ async function expire(deps: SettleDeps, row: TransactionRow): Promise<void> {
       { transactionId: row.id, acquirer: row.acquirer },
       'the acquirer reports a charge as paid but does not show the payment: it is checked again; look the payment up at the acquirer',
     )
-    await updateCheckAt(deps.db, row, nextCheck(row, now, completedPauseMaxMs))
+    await updateCheckAt(deps.db, row, nextCheckAt(openSince(row), now, completedPauseMaxMs))
   } else if (settled === 'unpaid' || settled === 'gone') {
     if (isExpired) await fail(deps, row, expiredMessage)
     // Someone opened the payment page, which triggered this check.
@@ -139,8 +137,6 @@ async function changeIfStill(deps: SettleDeps, row: TransactionRow, change: Chan
   deps.wakeDeliveries()
 }
 
-/** The pause grows with the age: a tenth of it, within bounds. */
-function nextCheck(row: TransactionRow, now: Date, maxMs = pauseMaxMs): Date {
-  const since = now.getTime() - (row.pix_expires_at ?? row.created_at).getTime()
-  return new Date(now.getTime() + Math.min(maxMs, Math.max(pauseMinMs, since / 10)))
+function openSince(row: TransactionRow): Date {
+  return row.pix_expires_at ?? row.created_at
 }

@@ -1,4 +1,5 @@
 import { type Db, sql, type Tx } from '../db/sql.ts'
+import { type Claim, claimDueRows } from '../jobs/due-checks.ts'
 
 export type RefundStatus = 'PROCESSING' | 'REFUNDED' | 'FAILED'
 
@@ -148,11 +149,6 @@ export async function updateRefundAsked(
   return rows.length === 1
 }
 
-/** Takes refunds whose check is due; no other process gets them until the lease ends. */
-export async function claimDueRefunds(db: Db, now: Date, leaseUntil: Date, limit: number): Promise<RefundRow[]> {
-  return await db.query<RefundRow>(sql`
-    update refunds set check_at = ${leaseUntil}
-    where (merchant_id, id) in (
-      select merchant_id, id from refunds where check_at <= ${now} order by check_at limit ${limit} for update skip locked)
-    returning ${columns}`)
+export async function claimDueRefunds(db: Db, claim: Claim): Promise<RefundRow[]> {
+  return await claimDueRows<RefundRow>(db, { table: sql`refunds`, columns }, claim)
 }

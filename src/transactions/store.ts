@@ -1,5 +1,6 @@
 import { rowsParam, smallRowsParam } from '../db/rows-param.ts'
 import { type Db, sql, type Tx } from '../db/sql.ts'
+import { type Claim, claimDueRows } from '../jobs/due-checks.ts'
 import { assert } from '../lib/assert.ts'
 import type { AccountHolder } from '../pix/holder.ts'
 import { firstEvents, type NewEvent } from '../webhooks/outbox.ts'
@@ -346,18 +347,8 @@ export async function updateCheckAt(
     where id = ${row.id} and merchant_id = ${row.merchant_id} and status = ${row.status} and check_at is not null`)
 }
 
-/** Takes transactions whose check is due; no other process gets them until the lease ends. */
-export async function claimDueTransactions(
-  db: Db,
-  now: Date,
-  leaseUntil: Date,
-  limit: number,
-): Promise<TransactionRow[]> {
-  return await db.query<TransactionRow>(sql`
-    update transactions set check_at = ${leaseUntil}
-    where (id, merchant_id) in (
-      select id, merchant_id from transactions where check_at <= ${now} order by check_at limit ${limit} for update skip locked)
-    returning ${transactionColumns}`)
+export async function claimDueTransactions(db: Db, claim: Claim): Promise<TransactionRow[]> {
+  return await claimDueRows<TransactionRow>(db, { table: sql`transactions`, columns: transactionColumns }, claim)
 }
 
 /** Makes a transaction that waits for its payment due for a check now, instead of when its code expires. */

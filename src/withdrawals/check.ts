@@ -1,8 +1,8 @@
+import { isOutage } from '../acquirers/registry.ts'
+import { runDueChecks } from '../jobs/due-checks.ts'
 import { assert } from '../lib/assert.ts'
-import { eachAtOnce } from '../lib/at-once.ts'
-import { postponeCheck, scheduleCheck } from './postpone.ts'
-import { isStopped, payoutsOf, sendAgain, sendLeaseMs, sendWithdrawal, toPayoutKey } from './send.ts'
-import { type Booked, book, type SettleWithdrawalDeps } from './settle.ts'
+import { payoutsOf, sendLeaseMs, sendOrFindWithdrawal, toPayoutKey } from './send.ts'
+import { type Booked, book, nextReturnCheckAt, type SettleWithdrawalDeps } from './settle.ts'
 import type { WithdrawalStatus } from './status.ts'
 import { claimDueWithdrawals, findWithdrawal, updateCheckAt, type WithdrawalRow } from './store.ts'
 
@@ -15,7 +15,7 @@ const soonMs = 60_000
 
 /** Checks withdrawals that wait to be sent without a review, and those with an open outcome, until none is due. */
 export async function checkOpenWithdrawals(deps: SettleWithdrawalDeps, stopping: AbortSignal): Promise<void> {
-  await checkDue(deps, ['PENDING', 'PROCESSING'], stopping)
+  await checkDue(deps, ['PENDING', 'PROCESSING'], stopping, sendOrFindWithdrawal)
 }
 
 /**
@@ -23,25 +23,36 @@ export async function checkOpenWithdrawals(deps: SettleWithdrawalDeps, stopping:
  * may wait behind them.
  */
 export async function checkReturnedWithdrawals(deps: SettleWithdrawalDeps, stopping: AbortSignal): Promise<void> {
-  await checkDue(deps, ['PROCESSED', 'REFUNDED'], stopping)
+  await checkDue(deps, ['PROCESSED', 'REFUNDED'], stopping, checkReturned)
 }
 
 async function checkDue(
   deps: SettleWithdrawalDeps,
   statuses: readonly WithdrawalStatus[],
   stopping: AbortSignal,
+  check: (deps: SettleWithdrawalDeps, row: WithdrawalRow) => Promise<void>,
 ): Promise<void> {
-  while (!stopping.aborted) {
-    const now = deps.clock.now()
-    const leaseUntil = new Date(now.getTime() + sendLeaseMs)
-    const rows = await claimDueWithdrawals(deps.db, statuses, { now, leaseUntil, limit: claimedMax })
-    await eachAtOnce(rows, stopping, async (row) => await check(deps, row))
-    if (rows.length < claimedMax) return
+  await runDueChecks(deps.clock, stopping, {
+    claim: async (claim) => await claimDueWithdrawals(deps.db, statuses, claim),
+    claimedMax,
+    leaseMs: sendLeaseMs,
+    check: async (row) => await check(deps, row),
+  })
+}
+
+async function checkReturned(deps: SettleWithdrawalDeps, row: WithdrawalRow): Promise<void> {
+  try {
+    if ((await findAndBook(deps, row)) === 'changed') return
+  } catch (error) {
+    if (!isOutage(error))
+      deps.log.error({ err: error, withdrawalId: row.id }, 'the check of a withdrawal failed and will be repeated')
   }
+  const checkAt = nextReturnCheckAt(row.processed_date ?? row.created_at, deps.clock.now())
+  await updateCheckAt(deps.db, row, checkAt)
 }
 
 /** missing: the acquirer knows of no payout with our id. */
-export type Looked = Booked | 'missing'
+export type Found = Booked | 'missing'
 
 /**
  * Handles a callback about a withdrawal. A callback is a hint, never proof, so the acquirer is queried. If the query
@@ -50,35 +61,18 @@ export type Looked = Booked | 'missing'
  *
  * @throws {AcquirerUnavailable} when it cannot be asked
  */
-export async function settleToldWithdrawal(
+export async function settleWithdrawal(
   deps: SettleWithdrawalDeps,
   { merchantId, id }: { merchantId: string; id: string },
-): Promise<Looked> {
+): Promise<Found> {
   const row = await findWithdrawal(deps.db, merchantId, id)
   assert(row, 'a withdrawal to settle exists')
-  const looked = await settle(deps, row)
-  if (looked === 'settled') await updateCheckAt(deps.db, row, new Date(deps.clock.now().getTime() + soonMs))
-  return looked
+  const found = await findAndBook(deps, row)
+  if (found === 'settled') await updateCheckAt(deps.db, row, new Date(deps.clock.now().getTime() + soonMs))
+  return found
 }
 
-async function check(deps: SettleWithdrawalDeps, row: WithdrawalRow): Promise<void> {
-  try {
-    if (row.status === 'PENDING') {
-      await sendWithdrawal(deps, { merchantId: row.merchant_id, id: row.id })
-      // Schedules only if it is still PENDING: payouts are frozen.
-      return await scheduleCheck(deps, row)
-    }
-    const looked = await settle(deps, row)
-    // The request never reached the acquirer: our process ended before it sent it, or it was lost.
-    if (looked === 'missing' && row.status === 'PROCESSING' && !(await isStopped(deps.db)))
-      return await sendAgain(deps, row)
-    if (looked !== 'changed') await scheduleCheck(deps, row)
-  } catch (error) {
-    await postponeCheck(deps, row, error)
-  }
-}
-
-async function settle(deps: SettleWithdrawalDeps, row: WithdrawalRow): Promise<Looked> {
-  const found = await payoutsOf(deps, row).payouts.find(toPayoutKey(row))
+async function findAndBook(deps: SettleWithdrawalDeps, row: WithdrawalRow): Promise<Found> {
+  const found = await payoutsOf(deps, row).find(toPayoutKey(row))
   return found === null ? 'missing' : await book(deps, row, found)
 }

@@ -4,7 +4,7 @@ import type { Clock } from '../lib/clock.ts'
 import { firstCheckMs } from './create.ts'
 import { judgeConfirmed } from './limits.ts'
 import { notHeld, notPending, unknownWithdrawal } from './refusals.ts'
-import { enqueueSend } from './send-job.ts'
+import { enqueueSend } from './send.ts'
 import { lockWithdrawal, updateHold, type WithdrawalRow } from './store.ts'
 
 /**

@@ -15,7 +15,7 @@ import { newUuid } from '../lib/secrets.ts'
 import { contentOf, toContent, type WithdrawalContent } from './content.ts'
 import { judgeWithdrawal } from './limits.ts'
 import type { CreateWithdrawalInput } from './schema.ts'
-import { enqueueSend } from './send-job.ts'
+import { enqueueSend } from './send.ts'
 import { findWithdrawalByKey, insertWithdrawal, type WithdrawalRow } from './store.ts'
 
 /** A queued job sends it at once. If the job is lost or payouts are frozen, the sweep checks it from then on. */

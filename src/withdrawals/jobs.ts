@@ -2,8 +2,7 @@ import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import type { Job, JobSchedule } from '../jobs/jobs.ts'
 import { checkOpenWithdrawals, checkReturnedWithdrawals } from './check.ts'
-import { sendWithdrawal } from './send.ts'
-import { sendJob } from './send-job.ts'
+import { sendJob, sendWithdrawal } from './send.ts'
 import type { SettleWithdrawalDeps } from './settle.ts'
 
 const SendPayload = Type.Object({ merchantId: Type.String(), id: Type.String() })

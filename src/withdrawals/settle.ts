@@ -6,7 +6,6 @@ import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { AccountHolder } from '../pix/holder.ts'
 import { addReturned, changeStatus } from './change.ts'
-import { nextReturnLook } from './postpone.ts'
 import type { WithdrawalStatus } from './status.ts'
 import { lockWithdrawal, sumReturned, type WithdrawalRow } from './store.ts'
 
@@ -20,6 +19,11 @@ export type SettleWithdrawalDeps = {
 
 /** changed: something was recorded now. settled: the outcome is known and nothing is new. open: not known yet. */
 export type Booked = 'changed' | 'settled' | 'open'
+
+const dayMs = 24 * 60 * 60_000
+const returnPauseMs = { min: 60_000, max: 7 * dayMs }
+/** How long the Pix rules let a receiver return a payment; after that the service stops checking. */
+const returnableMs = 90 * dayMs
 
 const canHaveLeft: ReadonlySet<WithdrawalStatus> = new Set(['PROCESSED', 'REFUNDED'])
 
@@ -82,7 +86,7 @@ async function bookReturned(
     end_to_end_refund: endToEndId,
     error_message: isWhole ? 'The receiver sent the money back' : 'The receiver sent a part of the money back',
   }
-  const checkAt = isWhole ? null : nextReturnLook(row.processed_date ?? row.created_at, now)
+  const checkAt = isWhole ? null : nextReturnCheckAt(row.processed_date ?? row.created_at, now)
   if (row.status === 'PROCESSED')
     return await changeStatus(tx, row, { to: 'REFUNDED', now, checkAt, set, returnedAmount: amount })
   const later = amount - (await sumReturned(tx, row))
@@ -107,7 +111,7 @@ async function moveFromProcessing(
       return await changeStatus(tx, row, {
         to: 'PROCESSED',
         now,
-        checkAt: nextReturnLook(found.at, now),
+        checkAt: nextReturnCheckAt(found.at, now),
         set: {
           amount_withdrawn: row.amount,
           processed_date: found.at,
@@ -117,6 +121,17 @@ async function moveFromProcessing(
         },
       })
   }
+}
+
+/**
+ * When to check whether the receiver has returned the money: callbacks announce most returns, and most come within
+ * minutes, from a bank that could not credit the account. Each pause is as long as the time that has passed, a week
+ * at most: about 25 queries in 90 days.
+ */
+export function nextReturnCheckAt(processedAt: Date, now: Date): Date | null {
+  const age = now.getTime() - processedAt.getTime()
+  if (age >= returnableMs) return null
+  return new Date(now.getTime() + Math.max(returnPauseMs.min, Math.min(returnPauseMs.max, age)))
 }
 
 /** The account that is debited: the operator's own at this acquirer. */

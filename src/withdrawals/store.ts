@@ -1,5 +1,6 @@
 import type { PayoutKey } from '../acquirers/acquirer.ts'
 import { type Db, sql, type Tx } from '../db/sql.ts'
+import { type Claim, claimDueRows } from '../jobs/due-checks.ts'
 import type { AccountHolder } from '../pix/holder.ts'
 import { fromTxid, toTxid } from '../pix/ids.ts'
 import type { PixKeyType } from '../pix/key.ts'
@@ -216,18 +217,13 @@ export async function findPayoutIds(db: Db, acquirer: string, references: string
   return new Map(rows.map(({ id, acquirer_reference }) => [acquirer_reference, toTxid(id)]))
 }
 
-/** Takes withdrawals in one of these statuses whose check is due; no other process gets them until the lease ends. */
 export async function claimDueWithdrawals(
   db: Db,
   statuses: readonly WithdrawalStatus[],
-  { now, leaseUntil, limit }: { now: Date; leaseUntil: Date; limit: number },
+  claim: Claim,
 ): Promise<WithdrawalRow[]> {
-  return await db.query<WithdrawalRow>(sql`
-    update withdrawals set check_at = ${leaseUntil}
-    where (id, merchant_id) in (
-      select id, merchant_id from withdrawals
-      where check_at <= ${now} and status = any (${[...statuses]}) order by check_at limit ${limit} for update skip locked)
-    returning ${withdrawalColumns}`)
+  const which = sql`status = any (${[...statuses]})`
+  return await claimDueRows<WithdrawalRow>(db, { table: sql`withdrawals`, columns: withdrawalColumns, which }, claim)
 }
 
 /** Whether any withdrawal was sent with this id. Needed so rarely that it has no index. */

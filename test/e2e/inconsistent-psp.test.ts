@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { Disturb } from '../../simulator/disturb.ts'
-import { sql } from '../../src/db/sql.ts'
+import type { Disturb, Disturbance } from '../../simulator/disturb.ts'
+import { raw, sql } from '../../src/db/sql.ts'
+import { listUnconfigured } from '../../src/explain/unconfigured-store.ts'
 import { returnHeldJob } from '../../src/suspense/hold.ts'
 import { sendRefundJob } from '../../src/transactions/refund.ts'
-import { sendJob } from '../../src/withdrawals/send-job.ts'
+import { sendJob } from '../../src/withdrawals/send.ts'
 import { type DistantBank, startDistantBank } from '../support/payouts.ts'
 import { fetchRefundable, payOne, refund, returnsOf } from '../support/refunds.ts'
 import { payAmiss } from '../support/suspense.ts'
@@ -15,15 +16,19 @@ import {
   expectBooksAgree,
   fetchWithdrawal,
   fund,
+  letMoneyGo,
   runToEnd,
+  stopMoney,
   withdraw,
 } from '../support/withdrawals.ts'
 
-// A PSP loses the answer to a payout or refund, then refuses the repeat with the same id, and denies knowing it.
+// Every kind of outgoing money, and everything that can happen to it. The worst PSP loses the answer to a request, then
+// refuses the repeat with the same id, and denies knowing it.
 
 let bank: DistantBank
+const logged: Record<string, unknown>[] = []
 beforeAll(async () => {
-  bank = await startDistantBank()
+  bank = await startDistantBank({ onLog: (line) => logged.push(line) })
   bank.tell(false)
   await fund(bank.service, 100_000)
 })
@@ -38,6 +43,9 @@ type Leaving = {
   path: string
   finds: string
   ask(): Promise<string>
+  /** The row that names its acquirer. */
+  table: 'transactions' | 'withdrawals' | 'suspense_payments'
+  key: 'id' | 'transaction_id'
   /** The job that sends it first, and the one that checks unknown outcomes. */
   sendJob: string
   job: string
@@ -55,6 +63,8 @@ const kinds: Record<string, Leaving> = {
   refund: {
     path: '/devolucao/',
     finds: '/devolucao/',
+    table: 'transactions',
+    key: 'id',
     sendJob: sendRefundJob,
     job: 'transactions.check',
     async ask() {
@@ -72,6 +82,8 @@ const kinds: Record<string, Leaving> = {
   withdrawal: {
     path: '/gn/pix/',
     finds: '/enviados/',
+    table: 'withdrawals',
+    key: 'id',
     sendJob,
     job: 'withdrawals.check',
     ask: async () => await withdraw(bank.service),
@@ -84,6 +96,8 @@ const kinds: Record<string, Leaving> = {
   'second payment that is sent back': {
     path: '/devolucao/',
     finds: '/devolucao/',
+    table: 'suspense_payments',
+    key: 'transaction_id',
     sendJob: returnHeldJob,
     job: 'suspense.check',
     async ask() {
@@ -155,11 +169,93 @@ function refuseLate({ path, finds }: Leaving): { asked: () => number; refuse: ()
   }
 }
 
+/** The first request for money comes to `disturbance`; everything else is answered. Returns how many there were. */
+function disturbFirst({ path }: Leaving, disturbance: Disturbance): () => number {
+  let asked = 0
+  bank.disturb((request) => {
+    if (request.method !== 'PUT' || !request.path.includes(path)) return 'none'
+    asked += 1
+    return asked === 1 ? disturbance : 'none'
+  })
+  return () => asked
+}
+
+async function untilStatus(kind: Leaving, id: string, status: string): Promise<void> {
+  await eventually(async () => {
+    await checkAfter(kind, minuteMs)
+    return (await kind.statusOf(id)) === status
+  })
+}
+
 async function checkAfter({ job }: Leaving, ms: number): Promise<void> {
   bank.service.clock.advance(ms)
   await runToEnd(bank.service, job)
   await sleep(20)
 }
+
+describe.each(Object.entries(kinds))('a %s', (_, kind) => {
+  it.each<[Disturbance, number]>([
+    ['time_out_after', 1],
+    ['time_out_before', 2],
+    ['error_500', 2],
+  ])('leaves once when its first request comes to %s, after %d requests', async (disturbance, requests) => {
+    const asked = disturbFirst(kind, disturbance)
+    const id = await kind.ask()
+    await eventually(() => asked() === 1)
+    await untilStatus(kind, id, kind.done)
+    expect(asked()).toBe(requests)
+    expect(await kind.leftOf(id)).toBe(1)
+  })
+
+  it('does not leave when its first request is refused', async () => {
+    const asked = disturbFirst(kind, 'refused')
+    const id = await kind.ask()
+    await eventually(async () => (await kind.statusOf(id)) === kind.refused)
+    expect(asked()).toBe(1)
+    expect(await kind.leftOf(id)).toBe(0)
+  })
+
+  it.each<[Disturbance, string]>([
+    ['time_out_before', 'is not sent again before its end'],
+    ['time_out_after', 'is found'],
+  ])('during a payout freeze, after %s, %s', async (disturbance) => {
+    const asked = disturbFirst(kind, disturbance)
+    const id = await kind.ask()
+    await eventually(() => asked() === 1)
+    await stopMoney(bank.service)
+    await checkAfter(kind, minuteMs)
+    const isFound = disturbance === 'time_out_after'
+    if (isFound) await untilStatus(kind, id, kind.done)
+    else expect(await kind.statusOf(id)).toBe(kind.open)
+    expect(asked()).toBe(1)
+    await letMoneyGo(bank.service)
+    await untilStatus(kind, id, kind.done)
+    expect(await kind.leftOf(id)).toBe(1)
+  })
+
+  it('waits for an acquirer that is not configured any more, and the log and the status say so', async () => {
+    const asked = disturbFirst(kind, 'time_out_before')
+    const id = await kind.ask()
+    await eventually(() => asked() === 1)
+    const { db } = bank.service
+    const moveTo = async (acquirer: string) =>
+      await db.query(sql`
+        update ${raw(kind.table)} set acquirer = ${acquirer} where ${raw(kind.key)} = ${id}`)
+    await moveTo('sold-psp')
+    const message = 'an outgoing payment waits for an acquirer that is not configured'
+    logged.splice(0)
+    await eventually(async () => {
+      await checkAfter(kind, minuteMs)
+      return logged.some(({ msg, acquirer }) => msg === message && acquirer === 'sold-psp')
+    })
+    expect(await kind.statusOf(id)).toBe(kind.open)
+    expect(asked()).toBe(1)
+    expect(await listUnconfigured(db, ['simulator'])).toEqual([{ name: 'sold-psp', open: 1 }])
+    await moveTo('simulator')
+    await untilStatus(kind, id, kind.done)
+    expect(await kind.leftOf(id)).toBe(1)
+  })
+})
 
 describe.each(Object.entries(kinds))('a %s whose answer was lost, and whose repeat is refused', (_, kind) => {
   it('stays in process until its outcome is certain, and leaves once', { timeout: 300_000 }, async () => {
@@ -173,10 +269,7 @@ describe.each(Object.entries(kinds))('a %s whose answer was lost, and whose repe
     })
     expect(await kind.statusOf(id)).toBe(kind.open)
     psp.end()
-    await eventually(async () => {
-      await checkAfter(kind, minuteMs)
-      return (await kind.statusOf(id)) === kind.done
-    })
+    await untilStatus(kind, id, kind.done)
     expect(await kind.leftOf(id)).toBe(1)
     expect((await balancesOf(bank.service)).reserved).toBe(before.reserved)
   })
@@ -214,10 +307,7 @@ describe.each(Object.entries(kinds))('a %s whose first request is refused after 
     })
     expect(await kind.statusOf(id)).toBe(kind.open)
     psp.end()
-    await eventually(async () => {
-      await checkAfter(kind, minuteMs)
-      return (await kind.statusOf(id)) === kind.done
-    })
+    await untilStatus(kind, id, kind.done)
     expect(await kind.leftOf(id)).toBe(1)
     expect((await balancesOf(bank.service)).reserved).toBe(before.reserved)
   })

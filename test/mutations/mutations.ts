@@ -42,7 +42,7 @@ export const mutations: Mutation[] = [
   },
   {
     name: 'the payout freeze is not checked again before a refund is sent',
-    edits: [edit('src/transactions/refund-send.ts', 'await assertPayoutsAllowed(deps.db)', '')],
+    edits: [edit('src/payouts/attempt.ts', 'await assertPayoutsAllowed(deps.db)', '')],
   },
   {
     name: 'a payment is posted with the amount of the charge',
@@ -78,9 +78,10 @@ export const mutations: Mutation[] = [
     name: 'a refund is released when the acquirer does not answer',
     edits: [
       edit(
-        'src/transactions/refund-send.ts',
-        'await wait(null)',
-        "await book(deps, refund, { outcome: 'refused', reason: 'no answer' })",
+        'src/payouts/attempt.ts',
+        'await wait(deps, payment, { blockedBy: explain(deps, payment, error) })',
+        `if ('refundId' in payment.log) await payment.record({ outcome: 'refused', reason: 'no answer' }, false)
+    else await wait(deps, payment)`,
       ),
     ],
   },
@@ -96,13 +97,13 @@ export const mutations: Mutation[] = [
         'constraint ledger_posted_once unique (merchant_id, event_key, position),',
         '',
       ),
-      edit('src/transactions/refund-send.ts', 'if (!isFirst) return', ''),
+      edit('src/transactions/refund-send.ts', 'if (!isFirst) return false', ''),
     ],
   },
   {
     name: 'a refund has another id at each try',
     edits: [
-      edit('src/transactions/refund-send.ts', 'refundId: toTxid(refund.id)', 'refundId: toTxid(crypto.randomUUID())'),
+      edit('src/transactions/refund-send.ts', 'refundId = toTxid(refund.id)', 'refundId = toTxid(crypto.randomUUID())'),
     ],
   },
   {
@@ -125,21 +126,22 @@ export const mutations: Mutation[] = [
     name: 'a withdrawal is released when the acquirer does not answer',
     edits: [
       edit(
-        'src/withdrawals/send.ts',
-        'await postponeCheck(deps, row, error)',
-        "await book(deps, row, { outcome: 'refused', reason: String(error) })",
+        'src/payouts/attempt.ts',
+        'await wait(deps, payment, { blockedBy: explain(deps, payment, error) })',
+        `if ('withdrawalId' in payment.log) await payment.record({ outcome: 'refused', reason: 'no answer' }, false)
+    else await wait(deps, payment)`,
       ),
     ],
   },
   {
     name: 'the refusal of a repeat counts although the first request may still be in process',
-    edits: [edit('src/acquirers/repeat.ts', 'now.getTime() - askedAt.getTime() < underWayMs', 'false')],
+    edits: [edit('src/payouts/attempt.ts', 'now.getTime() - askedAt.getTime() < underWayMs', 'false')],
     caughtBy: 'test/e2e/inconsistent-psp.test.ts',
   },
   {
     name: 'a refusal is final although the same money was requested again in the meantime',
     edits: [
-      edit('src/acquirers/repeat.ts', 'one?.getTime() === other?.getTime()', 'true || one === other'),
+      edit('src/payouts/attempt.ts', 'one?.getTime() === other?.getTime()', 'true || one === other'),
       edit('src/transactions/refund-store.ts', 'or asked_at = ${end.refusedRequest})', 'or true)'),
     ],
     caughtBy: 'test/e2e/inconsistent-psp.test.ts',
@@ -160,8 +162,8 @@ export const mutations: Mutation[] = [
     edits: [
       edit(
         'src/withdrawals/send.ts',
-        'const reference = await insertReference(deps.db, row, prepared.reference)',
-        'const reference: string | null = prepared.reference',
+        'reference = await insertReference(deps.db, row, prepared.reference)',
+        'reference = prepared.reference',
       ),
     ],
     caughtBy: payoutsElsewhereTest,
@@ -190,7 +192,7 @@ export const mutations: Mutation[] = [
         'const checkAt = new Date(now.getTime() + sendLeaseMs)',
         `const checkAt = new Date(now.getTime() + sendLeaseMs)
   const pixKey = { key: row.pix_key, type: row.pix_key_type }
-  await payoutsOf(deps, row).payouts.send({ payoutId: toTxid(row.id), amount: cents(row.amount), pixKey }).catch(() => {})`,
+  await payoutsOf(deps, row).send({ payoutId: toTxid(row.id), amount: cents(row.amount), pixKey }).catch(() => {})`,
       ),
     ],
   },
@@ -231,16 +233,17 @@ export const mutations: Mutation[] = [
   },
   {
     name: 'a duplicate payment is returned under another id at each try',
-    edits: [edit('src/suspense/send-back.ts', 'refundId: toTxid(returnId)', 'refundId: toTxid(crypto.randomUUID())')],
+    edits: [edit('src/suspense/send-back.ts', 'refundId = toTxid(returnId)', 'refundId = toTxid(crypto.randomUUID())')],
     caughtBy: 'test/e2e/surplus.test.ts',
   },
   {
     name: 'the return of a payment in suspense counts as refused when the acquirer does not answer',
     edits: [
       edit(
-        'src/suspense/send-back.ts',
-        'await wait(null, isStopped ? error.message : null)',
-        "await bookRefused(deps, row, 'no answer', null)",
+        'src/payouts/attempt.ts',
+        'await wait(deps, payment, { blockedBy: explain(deps, payment, error) })',
+        `if ('suspenseId' in payment.log) await payment.record({ outcome: 'refused', reason: 'no answer' }, false)
+    else await wait(deps, payment)`,
       ),
     ],
     caughtBy: 'test/e2e/surplus.test.ts',

@@ -25,7 +25,11 @@ export type DistantBank = {
 }
 
 /** The service with its bank at a distance, where requests and callbacks can be lost. */
-export async function startDistantBank(): Promise<DistantBank> {
+export async function startDistantBank({
+  onLog,
+}: {
+  onLog?: (line: Record<string, unknown>) => void
+} = {}): Promise<DistantBank> {
   const clock = manualClock()
   const database = await createTestDatabase()
   const asked: string[] = []
@@ -44,7 +48,7 @@ export async function startDistantBank(): Promise<DistantBank> {
   })
   const server = await startSimulatorServer({ simulator, host: '127.0.0.1', port: 0 })
   const environment = { SIMULATOR_URL: server.url, TOKEN_LIFETIME_SECONDS: '86400' }
-  const service = keepSignedIn(await startTestService({ clock, environment }))
+  const service = keepSignedIn(await startTestService({ clock, environment, onLog }))
   return {
     service,
     simulator,

@@ -46,7 +46,7 @@ type Options = {
   /** Another process's database, for two services on one. It is not dropped at the end. */
   database?: { db: Db; connectionString: string }
   /** Called with each line of the log. */
-  onLog?: (line: Record<string, unknown>) => void
+  onLog?: ((line: Record<string, unknown>) => void) | undefined
 }
 
 /**

@@ -1,0 +1,60 @@
+import { type Db, type Sql, sql } from '../db/sql.ts'
+import { eachAtOnce } from '../lib/at-once.ts'
+import type { Clock } from '../lib/clock.ts'
+
+const pauseMinMs = 5_000
+const pauseMaxMs = 5 * 60_000
+
+/**
+ * When an open outcome is checked next. The pause is a tenth of the time that it has been open, within bounds: most
+ * unknown outcomes are known seconds later.
+ */
+export function nextCheckAt(openSince: Date, now: Date, maxMs = pauseMaxMs): Date {
+  const openMs = now.getTime() - openSince.getTime()
+  return new Date(now.getTime() + Math.min(maxMs, Math.max(pauseMinMs, openMs / 10)))
+}
+
+/** `leaseUntil`: until then no other process gets what was claimed. */
+export type Claim = { now: Date; leaseUntil: Date; limit: number }
+
+/**
+ * Claims rows whose `check_at` has come, oldest first. A check writes another `check_at`, or null; if the process dies
+ * first, the row is due again when the lease ends.
+ */
+export async function claimDueRows<Row extends object>(
+  db: Db,
+  { table, columns, which }: { table: Sql; columns: Sql; which?: Sql },
+  { now, leaseUntil, limit }: Claim,
+): Promise<Row[]> {
+  return await db.query<Row>(sql`
+    update ${table} set check_at = ${leaseUntil}
+    where (id, merchant_id) in (
+      select id, merchant_id from ${table} where check_at <= ${now} and ${which ?? sql`true`}
+      order by check_at limit ${limit} for update skip locked)
+    returning ${columns}`)
+}
+
+type DueChecks<Row> = {
+  claim: (claim: Claim) => Promise<Row[]>
+  /** Few enough to check within the lease, when every request to an acquirer takes its limit of ten seconds. */
+  claimedMax: number
+  leaseMs: number
+  /** Handles its own errors: one that it throws ends the run. */
+  check: (row: Row) => Promise<void>
+  /** Checks in progress at once. */
+  concurrency?: number
+}
+
+/** Checks every row whose check is due. Runs until none is due. */
+export async function runDueChecks<Row>(
+  clock: Clock,
+  stopping: AbortSignal,
+  { claim, claimedMax, leaseMs, check, concurrency }: DueChecks<Row>,
+): Promise<void> {
+  while (!stopping.aborted) {
+    const now = clock.now()
+    const rows = await claim({ now, leaseUntil: new Date(now.getTime() + leaseMs), limit: claimedMax })
+    await eachAtOnce(rows, stopping, check, concurrency)
+    if (rows.length < claimedMax) return
+  }
+}
