@@ -10,13 +10,13 @@ const dayMs = 24 * 60 * 60_000
 export function createQuestionObserver(registry: Registry): (question: Observed) => void {
   const questions = new Counter({
     name: 'acquirer_requests_total',
-    help: 'Questions to acquirers and how they came out; unknown is a time-out, a broken connection or an answer that cannot be read',
+    help: 'Requests to acquirers by outcome; unknown is a time-out, a broken connection or an unreadable answer',
     labelNames: ['acquirer', 'operation', 'outcome'],
     registers: [registry],
   })
   const seconds = new Histogram({
     name: 'acquirer_request_seconds',
-    help: 'How long acquirers took, the time of what their answer led to in a list included',
+    help: 'How long requests to acquirers took; for a list, processing its entries is included',
     labelNames: ['acquirer', 'operation'],
     buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers: [registry],
@@ -40,7 +40,7 @@ export function observeAcquirers({
   new Gauge({
     name: 'acquirer_circuit_state',
     aggregator: 'max',
-    help: '0: it is asked; 1: it did not answer lately and is not asked; 2: one question tries whether it answers again',
+    help: '0: closed, requests are sent; 1: open, it did not answer and gets no requests; 2: half open, one probe checks whether it answers again',
     labelNames: ['acquirer'],
     registers: [registry],
     collect() {
@@ -50,7 +50,7 @@ export function observeAcquirers({
   new Gauge({
     name: 'acquirer_certificate_expires_in_days',
     aggregator: 'min',
-    help: 'Until the certificate ends with which the acquirer knows us',
+    help: 'Days until our client certificate at the acquirer expires',
     labelNames: ['acquirer'],
     registers: [registry],
     collect() {

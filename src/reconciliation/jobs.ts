@@ -120,7 +120,7 @@ export function observeReconciliation({ db, registry }: { db: Db; registry: Regi
   new Gauge({
     name: 'reconciliation_differences_open',
     aggregator: 'max',
-    help: 'Differences between the books and an acquirer that nobody has decided on, by class',
+    help: 'Undecided discrepancies between the ledger and an acquirer, by class',
     labelNames: ['acquirer', 'class'],
     registers: [registry],
     async collect() {
@@ -131,7 +131,7 @@ export function observeReconciliation({ db, registry }: { db: Db; registry: Regi
   new Gauge({
     name: 'reconciliation_last_run_timestamp_seconds',
     aggregator: 'max',
-    help: 'When the books were last compared with an acquirer to the end, in any process, as seconds since 1970',
+    help: 'Unix time at which a reconciliation with an acquirer was last completed, in any process',
     labelNames: ['acquirer', 'kind'],
     registers: [registry],
     async collect() {

@@ -44,6 +44,12 @@ it('files that architecture.md names within src/ exist', () => {
   expect(named.filter((path) => !existsSync(`src/${path}`) && !existsSync(path))).toEqual([])
 })
 
+it('decisions.md lists every decision under its number', () => {
+  const listed = [...readDocument('docs/decisions.md').matchAll(/^(\d+)\. [^(]*\(decisions\/([\w-]+\.md)\)/gm)]
+  expect(listed.map(([, , file]) => file)).toEqual(readdirSync('docs/decisions').toSorted())
+  for (const [, number, file = ''] of listed) expect(file.slice(0, 4)).toBe(number?.padStart(4, '0'))
+})
+
 it('no table row is outside of a table', () => {
   expect(findLooseRows('| a |\n|---|\n| b |\n\ntext\n| c |')).toEqual([6])
   for (const document of [...documents, 'CONTRIBUTING.md', 'CHANGELOG.md', 'bench/README.md', 'bench/RESULTS.md'])
