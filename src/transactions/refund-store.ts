@@ -22,6 +22,8 @@ export type RefundRow = {
   suspense_payment_id: string | null
   /** When the acquirer was last asked to send it, whatever it answered; a refused repeat does not change it. */
   asked_at: Date | null
+  /** Whether the amount was all that was left of the payment when the refund was requested. */
+  is_of_rest: boolean
 }
 
 export type NewRefund = Pick<
@@ -35,20 +37,23 @@ export type NewRefund = Pick<
   | 'reason'
   | 'idempotency_key'
   | 'created_at'
+  | 'is_of_rest'
 > & { check_at: Date }
 
 const columns = sql`
   merchant_id, id, transaction_id, amount, fee_amount, fee_returned, status, end_to_end, reason, idempotency_key, error_message, created_at,
-  finished_at, suspense_payment_id, asked_at`
+  finished_at, suspense_payment_id, asked_at, is_of_rest`
 
 /** Returns false when the idempotency key is taken. Of two concurrent calls the second waits for the first. */
 export async function insertRefund(tx: Tx, refund: NewRefund): Promise<boolean> {
   const rows = await tx.query(sql`
     insert into refunds (
-      merchant_id, id, transaction_id, amount, fee_amount, fee_returned, status, reason, idempotency_key, created_at, check_at)
+      merchant_id, id, transaction_id, amount, fee_amount, fee_returned, status, reason, idempotency_key, created_at, check_at,
+      is_of_rest)
     values (
       ${refund.merchant_id}, ${refund.id}, ${refund.transaction_id}, ${refund.amount}, ${refund.fee_amount},
-      ${refund.fee_returned}, 'PROCESSING', ${refund.reason}, ${refund.idempotency_key}, ${refund.created_at}, ${refund.check_at})
+      ${refund.fee_returned}, 'PROCESSING', ${refund.reason}, ${refund.idempotency_key}, ${refund.created_at}, ${refund.check_at},
+      ${refund.is_of_rest})
     on conflict (merchant_id, idempotency_key) do nothing
     returning id`)
   return rows.length === 1

@@ -9,7 +9,6 @@ import { feeReturnedByHouse, refundReserved } from '../ledger/transfers.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
-import { differingPaths } from '../lib/json.ts'
 import { newUuid } from '../lib/secrets.ts'
 import { houseMerchantId } from '../suspense/house.ts'
 import { leftOf, sumOf } from './after-refunds.ts'
@@ -61,7 +60,7 @@ export async function refundTransaction(
     const row = await lockTransaction(tx, merchantId, transactionId)
     if (!row) throw new AppError('not_found', { detail: 'There is no transaction with this id.' })
     const first = await findRefundByKey(tx, merchantId, input.idempotencyKey)
-    if (first) return await replay(tx, first, row, input)
+    if (first) return replay(first, row, input)
     await assertPayoutsAllowed(tx)
     assertIsConfigured(deps.acquirers, row)
     const refunds = await listRefunds(tx, row)
@@ -75,7 +74,7 @@ export async function refundTransaction(
     // A refund of another transaction took the key meanwhile.
     const winner = await findRefundByKey(tx, merchantId, input.idempotencyKey)
     assert(winner, 'the refund that a request conflicts with exists')
-    return await replay(tx, winner, row, input)
+    return replay(winner, row, input)
   })
   if (!asked.isReplay) deps.wakeDeliveries()
   return asked
@@ -174,6 +173,7 @@ async function toRefund(tx: Tx, { row, refunds, amount, input, now }: ToRefund):
     idempotency_key: input.idempotencyKey,
     created_at: createdAt,
     check_at: new Date(now.getTime() + firstCheckMs),
+    is_of_rest: amount === leftOf(row, refunds, 'REFUNDED'),
   }
 }
 
@@ -218,17 +218,12 @@ function toPostings(row: LockedTransaction, refund: NewRefund, now: Date): Posti
 }
 
 /** The first response again, or an error when the key came with different content. */
-async function replay(tx: Tx, first: RefundRow, row: LockedTransaction, input: RefundInput): Promise<AskedRefund> {
+function replay(first: RefundRow, row: LockedTransaction, input: RefundInput): AskedRefund {
   if (first.transaction_id !== row.id) throw idempotencyKeyReused(['id'], 'refund')
-  const asked = { amount: first.amount, reason: first.reason }
-  const asks = { amount: input.amount ?? (await leftBefore(tx, first, row)), reason: input.reason ?? null }
-  const fields = differingPaths(asked, asks)
+  // Without an amount, a request means all that is left when it is made.
+  const isSameAmount = input.amount === undefined ? first.is_of_rest : input.amount === first.amount
+  const isSameReason = (input.reason ?? null) === first.reason
+  const fields = [...(isSameAmount ? [] : ['amount']), ...(isSameReason ? [] : ['reason'])]
   if (fields.length > 0) throw idempotencyKeyReused(fields, 'refund')
   return { refund: first, isReplay: true }
-}
-
-/** What a request without an amount would have refunded when this refund was requested. */
-async function leftBefore(tx: Tx, refund: RefundRow, row: LockedTransaction): Promise<number> {
-  const before = (await listRefunds(tx, row)).filter(({ created_at }) => created_at < refund.created_at)
-  return leftOf(row, before, 'REFUNDED')
 }

@@ -52,6 +52,17 @@ describe('an unannounced return under MED, reported by callback', () => {
     expect(await eventsOf(service, id)).toHaveLength(3)
   })
 
+  it('changes what is left: a repeated refund request without an amount is still recognized', async () => {
+    const { id, endToEnd } = await payOne(service, 800_004)
+    const body = { idempotencyKey: randomUUID() }
+    const first = await askForRefund(service, id, body)
+    await untilRefund(service, id, first.body.id, 'FAILED')
+    await returnUnannounced(service, endToEnd, 300_000)
+    await eventually(async () => (await infractionsOf(service, id)).length === 1)
+    const again = await askForRefund(service, id, body)
+    expect([again.text, again.headers.get('idempotent-replayed')]).toEqual([first.text, 'true'])
+  })
+
   it('of one that is PAID, in two parts', async () => {
     const { id, endToEnd } = await payOne(service)
     await returnUnannounced(service, endToEnd, 300)
