@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { version } from '../version.ts'
 import { toActor } from './arguments.ts'
+import { printError } from './print.ts'
 
 type Group = { names: string[]; load: () => Promise<(program: Command) => void> }
 
@@ -42,4 +43,15 @@ export async function createProgram(words: string[] = []): Promise<Command> {
     addCommands(program)
   }
   return program
+}
+
+/** Runs one command. An error is printed for a person, and the process ends with 1. */
+export async function runCommand(args: string[]): Promise<void> {
+  try {
+    const program = await createProgram(args)
+    await program.parseAsync(args, { from: 'user' })
+  } catch (error) {
+    printError(error)
+    process.exitCode = 1
+  }
 }

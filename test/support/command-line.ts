@@ -1,12 +1,17 @@
-import { execFile } from 'node:child_process'
+import { type ChildProcess, fork } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { expect, inject } from 'vitest'
+import { assert } from '../../src/lib/assert.ts'
 
 type Ran = { code: number; stdout: string; stderr: string }
 
-/** The compiled command line, run as an operator runs it: as a separate process, on a service's database. */
+/**
+ * The compiled command line in a separate process, on a service's database. The process stays for the next command,
+ * since starting one takes a second of CPU; `test/e2e/cli.test.ts` starts one for each.
+ */
 export type CommandLine = {
   run(args: string[]): Promise<Ran>
   /** Runs with `--json`: standard output has only the JSON, and standard error is empty. */
@@ -28,14 +33,42 @@ export async function openCommandLine({
   // A folder without a .env file.
   const cwd = await mkdtemp(join(tmpdir(), 'guiche-cli-'))
   const env = { PATH: process.env.PATH, DATABASE_URL: connectionString, ...environment }
-  const main = join(inject('build'), 'src/cli/main.js')
+  let runner: ChildProcess | undefined
+  let last: Promise<unknown> = Promise.resolve()
 
+  /** Commands wait for each other. */
   async function run(args: string[]): Promise<Ran> {
-    return await new Promise((resolve) => {
-      execFile(process.execPath, [main, ...args], { cwd, env }, (error, stdout, stderr) => {
-        resolve({ code: error ? Number(error.code) : 0, stdout, stderr })
-      })
+    const ran = last.then(async () => await runNow(args))
+    last = ran.catch(() => {})
+    return await ran
+  }
+
+  async function runNow(args: string[]): Promise<Ran> {
+    runner ??= fork(join(import.meta.dirname, 'command-runner.mjs'), [join(inject('build'), 'src/cli/program.js')], {
+      cwd,
+      env,
+      execArgv: [],
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     })
+    const process = runner
+    const outputs = [readToEnd(process.stdout), readToEnd(process.stderr)] as const
+    const code = new Promise<number>((resolve) => {
+      const onMessage = (code: unknown) => {
+        process.off('exit', onExit)
+        resolve(Number(code))
+      }
+      // A wrong argument ends the process.
+      const onExit = (code: number | null) => {
+        process.off('message', onMessage)
+        runner = undefined
+        resolve(Number(code ?? Number.NaN))
+      }
+      process.once('message', onMessage)
+      process.once('exit', onExit)
+    })
+    process.send(args)
+    const [stdout, stderr] = await Promise.all(outputs)
+    return { code: await code, stdout, stderr }
   }
 
   return {
@@ -56,6 +89,29 @@ export async function openCommandLine({
       expect(stderr).toMatch(message)
       expect(stderr).not.toMatch(/^\s+at .*:\d+:\d+/m)
     },
-    stop: async () => await rm(cwd, { recursive: true, force: true }),
+    async stop() {
+      runner?.kill()
+      await rm(cwd, { recursive: true, force: true })
+    },
   }
+}
+
+/** Reads until the NUL after a command, or to the end of the process. */
+async function readToEnd(stream: Readable | null): Promise<string> {
+  assert(stream, 'the output is a pipe')
+  return await new Promise((resolve) => {
+    let text = ''
+    const end = () => {
+      stream.off('data', onData)
+      stream.off('close', end)
+      resolve(text)
+    }
+    const onData = (chunk: string) => {
+      text += chunk
+      if (!text.endsWith('\0')) return
+      text = text.slice(0, -1)
+      end()
+    }
+    stream.setEncoding('utf8').on('data', onData).once('close', end)
+  })
 }

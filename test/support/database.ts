@@ -7,7 +7,7 @@ export type TestDatabase = { db: Db; connectionString: string; drop(): Promise<v
 
 /** A separate database for this test, migrated and empty. `drop` it in `afterAll`. */
 export function createTestDatabase(): Promise<TestDatabase> {
-  return createDatabase('template guiche_template')
+  return createDatabase('template guiche_template strategy file_copy')
 }
 
 /** A database without a schema, for tests of migrations. */

@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { rm } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { runMigrations } from 'graphile-worker'
 import { pino } from 'pino'
@@ -11,6 +10,7 @@ import { asAdministrator, startEmbeddedPostgres } from '../../src/db/embedded.ts
 import { migrate, migrationsFolder } from '../../src/db/migrate.ts'
 import { connect, raw } from '../../src/db/sql.ts'
 import { findChromium } from './chromium.ts'
+import { makeDatabaseFolder } from './database-folder.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -31,7 +31,7 @@ const template = 'guiche_template'
  * migrated database to clone.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'guiche-test-'))
+  const dataDir = await makeDatabaseFolder('guiche-test-')
   const [build, postgres] = await Promise.all([
     compile(),
     startEmbeddedPostgres({ dataDir, log }),

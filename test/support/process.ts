@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { inject } from 'vitest'
 import { findFreePort as findFreePortOf } from '../../src/port.ts'
+import { makeDatabaseFolder } from './database-folder.ts'
 
 export type Line = { level: number; msg: string; [member: string]: unknown }
 
@@ -106,7 +106,7 @@ async function untilReady(child: ChildProcess, { lines, said }: { lines: Line[];
 }
 
 export async function makeDataDir(): Promise<{ dataDir: string; remove(): Promise<void> }> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'guiche-process-'))
+  const dataDir = await makeDatabaseFolder('guiche-process-')
   return { dataDir, remove: async () => await rm(dataDir, { recursive: true, force: true }) }
 }
 
