@@ -222,7 +222,7 @@ export function assertKnown({ acquirers }: { acquirers: Acquirers }, name: strin
 async function find({ db }: SettleDeps, id: string): Promise<ListedDifference> {
   const row = await findListedDifference(db, id)
   if (row) return row
-  throw new AppError('not_found', { detail: 'There is no difference with this id.' })
+  throw new AppError('not_found', { detail: 'There is no discrepancy with this id.' })
 }
 
 /** A transfer that a confirmation would post, given the current balances. */

@@ -2,8 +2,8 @@ import type { Exchange } from '../acquirers/record.ts'
 import { type Db, sql, type Tx } from '../db/sql.ts'
 
 /**
- * Inserts any number at once. What is lost with the machine's power is no loss here, so the commit does not wait for the disk: those
- * that carry money do, and share it.
+ * Inserts any number at once. The commit does not wait for the disk: losing a few of these rows in a power failure is
+ * acceptable, and commits that carry money then have the disk to themselves.
  */
 export async function insertExchanges(db: Db | Tx, exchanges: Exchange[]): Promise<void> {
   await db.query(
@@ -28,7 +28,7 @@ export type ExchangeRow = {
   duration_ms: number
 }
 
-/** Those about some records, and those about a payment by itself, the last ones in order. */
+/** The last exchanges about these records, or about this payment without a record, in the order of time. */
 export async function listExchanges(
   db: Db | Tx,
   { recordIds, endToEnd, limit }: { recordIds: string[]; endToEnd: string | null; limit: number },

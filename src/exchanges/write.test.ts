@@ -34,7 +34,7 @@ function exchange(more: Partial<Exchange>): Exchange {
 const listOf = async (recordId: string, endToEnd: string | null = null) =>
   await listExchanges(database.db, { recordIds: [recordId], endToEnd, limit: 500 })
 
-it('keeps what it is told, by record and by payment, and puts nobody off', async () => {
+it('stores exchanges by record and by payment without delaying the caller', async () => {
   const write = createExchangeWriter({ db: database.db, log })
   const recordId = randomUUID()
   for (let count = 0; count < 300; count += 1) write(exchange({ recordId, durationMs: count }))
@@ -45,7 +45,7 @@ it('keeps what it is told, by record and by payment, and puts nobody off', async
   expect(rows[0]).toMatchObject({ acquirer: 'a PSP', record_id: recordId, at: clock.now(), error: null })
 })
 
-it('waits for no disk with its own commit, and leaves it to the others to wait', async () => {
+it('does not wait for the disk in its own commit, and leaves that setting alone for others', async () => {
   const shown = async (db: Pick<Tx, 'query'>) =>
     (await db.query<{ setting: string }>(sql`select current_setting('synchronous_commit') as setting`))[0]?.setting
   await database.db.transaction(async (tx) => {
@@ -58,7 +58,7 @@ it('waits for no disk with its own commit, and leaves it to the others to wait',
   }
 })
 
-it('neither throws nor rejects without a database, and drops what is too much', async () => {
+it('neither throws nor rejects without a database, and drops what exceeds the limit', async () => {
   const gone = await createTestDatabase()
   const write = createExchangeWriter({ db: gone.db, log })
   await gone.drop()

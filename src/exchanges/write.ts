@@ -5,19 +5,21 @@ import { createBatcher } from '../lib/batch.ts'
 import { insertExchanges } from './store.ts'
 
 const batchRowsMax = 200
-/** Nobody waits for them. */
+/** No caller waits for the insert. */
 const lingerMs = 100
-/** Beyond so many that wait the database has other worries: the next ones are dropped. */
+/** With this many waiting the database is overloaded: further exchanges are dropped. */
 const waitingMax = 2_000
 
-/** Keeps exchanges with acquirers as far as that is no trouble: it returns at once, several share a commit, and none is worth an error. */
+/**
+ * Records exchanges with acquirers, best effort: it returns at once, several share a commit, and a failure is ignored.
+ */
 export function createExchangeWriter({ db, log }: { db: Db; log: Logger }): (exchange: Exchange) => void {
   let waiting = 0
   const insert = createBatcher<Exchange, null>({
     maxBatchSize: batchRowsMax,
     maxConcurrency: 1,
     lingerMs,
-    // Not again one by one: whatever it was, it is not worth the time.
+    // A failed batch is not retried one by one: the rows are not worth the time.
     retryIndividually: () => false,
     run: async (exchanges) => {
       await insertExchanges(db, exchanges)
@@ -28,7 +30,7 @@ export function createExchangeWriter({ db, log }: { db: Db; log: Logger }): (exc
     if (waiting >= waitingMax) return
     waiting += 1
     insert(exchange)
-      .catch((error: unknown) => log.debug({ err: error }, 'an exchange with the acquirer was not kept'))
+      .catch((error: unknown) => log.debug({ err: error }, 'an exchange with the acquirer was not recorded'))
       .finally(() => {
         waiting -= 1
       })

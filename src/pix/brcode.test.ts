@@ -8,14 +8,14 @@ const merchant = { merchantName: 'Loja do Zé', merchantCity: 'São Paulo' }
 const location = 'pix.example.com/qr/v2/93598be0-1bd0-4997-8318-81776a1d8a99'
 
 describe('encodeDynamicBrCode', () => {
-  it('writes the code as the manual has it', () => {
+  it('writes the code of the manual’s example', () => {
     expect(encodeDynamicBrCode({ location, ...merchant })).toBe(
       '00020101021226800014br.gov.bcb.pix2558pix.example.com/qr/v2/93598be0-1bd0-4997-8318-81776a1d8a99' +
         '5204000053039865802BR5910Loja do Ze6009Sao Paulo62070503***6304A474',
     )
   })
 
-  it('writes one merchant’s codes, whatever came before, as each by itself', () => {
+  it('writes each of one merchant’s codes independently of the one before', () => {
     const encode = createDynamicEncoder(merchant)
     const locations = fc.array(fc.stringMatching(/^(https:\/\/)?[a-z0-9./-]{1,69}$/), { minLength: 2 })
     fc.assert(
@@ -44,7 +44,7 @@ describe('encodeDynamicBrCode', () => {
     expect(decoded).toMatchObject({ ok: true, code: { merchantName: folded } })
   })
 
-  it('fits a location of the greatest length, and says why a longer one does not', () => {
+  it('accepts the longest location, and says why a longer one does not fit', () => {
     const longest = 'a'.repeat(locationMax)
     const code = encodeDynamicBrCode({ location: longest, ...merchant })
     expect(code).toContain(`26990014br.gov.bcb.pix25${locationMax}${longest}52`)
@@ -57,7 +57,7 @@ describe('encodeDynamicBrCode', () => {
     expect(() => encodeDynamicBrCode({ location, ...merchant })).toThrow('location')
   })
 
-  it('refuses a name without anything that a code can carry', () => {
+  it('refuses a name without any character that a code can have', () => {
     expect(() => encodeDynamicBrCode({ location, merchantName: '株式会社', merchantCity: 'Rio' })).toThrow(
       'merchant name',
     )
@@ -65,7 +65,7 @@ describe('encodeDynamicBrCode', () => {
 })
 
 describe('decodeBrCode', () => {
-  it('reads what we write, whatever the merchant is called', () => {
+  it('reads what we write, whatever the merchant’s name', () => {
     const text = fc.string({ unit: 'grapheme', maxLength: 40 }).map((rest) => `A${rest}`)
     fc.assert(
       fc.property(fc.stringMatching(/^[a-z0-9./-]{1,77}$/), text, text, (location, merchantName, merchantCity) => {
@@ -89,7 +89,7 @@ describe('decodeBrCode', () => {
     )
   })
 
-  it('answers any text at all', () => {
+  it('returns a result for any text', () => {
     fc.assert(
       fc.property(
         fc.oneof(
@@ -116,7 +116,7 @@ describe('decodeBrCode', () => {
     expect(decodeBrCode(code)).toMatchObject({ ok: true, code: { merchantName: name, merchantCity: 'Rio' } })
   })
 
-  it('finds the Pix template behind that of another payment system', () => {
+  it('finds the Pix template after that of another payment system', () => {
     const code = sign('00020126110007com.foo27330014BR.GOV.BCB.PIX0111529982247255303986540510.005802BR5901A6003Rio')
     expect(decodeBrCode(code)).toMatchObject({
       ok: true,
@@ -145,7 +145,8 @@ describe('decodeBrCode', () => {
   })
 })
 
-// Codes that real institutions print, with what the manual's readers find in them. They are kept outside the project.
+// Codes that real institutions print, with the fields that the manual's readers find. They are kept outside the
+// project.
 const vectorsPath = resolve('../shared/data/brcode-vectors.json')
 
 describe.skipIf(!existsSync(vectorsPath))('decodeBrCode on real codes (../shared/data/brcode-vectors.json)', () => {

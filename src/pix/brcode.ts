@@ -1,12 +1,12 @@
 /**
- * BR Code: the text behind a Pix QR code. It is EMV's merchant-presented code (tag, length, value, each tag and length two
- * digits) with a template of the Central Bank's in it: "Manual de Padrões para Iniciação do Pix". What we make is strict;
- * what we read is what real institutions print.
+ * BR Code: the text of a Pix QR code. It is EMV's merchant-presented code (tag, length, value; each tag and length has
+ * two digits) with a template of the Central Bank: "Manual de Padrões para Iniciação do Pix". Writing is strict;
+ * reading accepts what real institutions print.
  */
 
-/** What a payer's app reads. In a dynamic code `txid` and `amount` are to be ignored: the location tells both. */
+/** What a payer's app reads. It ignores `txid` and `amount` of a dynamic code: the charge at the location has both. */
 export type BrCode = {
-  /** `recurrence` has nothing to pay now: only a consent to automatic Pix. */
+  /** `recurrence` has no charge: only a consent to automatic Pix. */
   kind: 'static' | 'dynamic' | 'recurrence'
   /** Dynamic: where the charge is read, without scheme. */
   location?: string
@@ -27,7 +27,7 @@ export type DecodedBrCode =
   | { ok: false; reason: 'crc_mismatch' | 'malformed' | 'not_pix' | 'too_long' }
 
 const GUI = 'br.gov.bcb.pix'
-// EMV fits a whole code in 512 characters, and a length of two digits in 99.
+// EMV limits a code to 512 characters; a length of two digits limits a value to 99.
 const codeMax = 512
 const valueMax = 99
 const nameMax = 25
@@ -39,16 +39,16 @@ export const locationMax: number = valueMax - (4 + GUI.length) - 4
 type Merchant = { merchantName: string; merchantCity: string }
 
 /**
- * The code of a charge that is read at `location` (given with or without `https://`). It has no amount, since a payer's
- * app reads it at the location, and so the code stays short and easy to scan.
+ * The code of the charge at `location` (with or without `https://`). It has no amount, since a payer's app reads it at
+ * the location: so the code stays short and easy to scan.
  */
 export function encodeDynamicBrCode({ location, ...merchant }: Merchant & { location: string }): string {
   return createDynamicEncoder(merchant)(location)
 }
 
-/** The same for many charges of one merchant, of whose codes only the location and the CRC differ. */
+/** The same for many charges of one merchant: only the location and the CRC differ. */
 export function createDynamicEncoder({ merchantName, merchantCity }: Merchant): (location: string) => string {
-  // Made for one payment, where 11 is reusable.
+  // 12: for a single payment; 11 would be reusable.
   const head = field('00', '01') + field('01', '12')
   const gui = field('00', GUI)
   const tail = [
@@ -58,13 +58,13 @@ export function createDynamicEncoder({ merchantName, merchantCity }: Merchant): 
     field('59', printable(merchantName, nameMax)),
     field('60', printable(merchantCity, cityMax)),
     field('62', field('05', '***')),
-    '6304', // counts towards the CRC
+    '6304', // part of what the CRC covers
   ].join('')
   return (text) => {
     const location = text.replace(SCHEME, '')
     checkLocation(location)
     const body = head + field('26', gui + field('25', location)) + tail
-    // Every part has its limit, so the whole stays below 200 characters of the 512.
+    // Every part has a limit, so the whole stays below 200 of the 512 characters.
     return body + crc16(body)
   }
 }
@@ -77,7 +77,7 @@ function checkLocation(location: string): void {
   }
 }
 
-/** Reads a code as payers' apps do: the GUI and the CRC in either case, lengths in characters or bytes, and so on. */
+/** Reads a code as payers' apps do: GUI and CRC in either case, lengths in characters or bytes, and so on. */
 export function decodeBrCode(text: string): DecodedBrCode {
   const code = text.trim() // copy and paste brings line breaks
   if (code.length > codeMax) return { ok: false, reason: 'too_long' }
@@ -96,7 +96,7 @@ export function decodeBrCode(text: string): DecodedBrCode {
 export function crc16(text: string): string {
   const bytes = Buffer.from(text, 'utf8')
   let crc = 0xffff
-  // By index: to iterate over a Buffer takes twice as long.
+  // By index: iterating over a Buffer takes twice as long.
   for (let at = 0; at < bytes.length; at++)
     crc = ((crc << 8) & 0xffff) ^ (crcTable[(crc >>> 8) ^ (bytes[at] ?? 0)] ?? 0)
   return crc.toString(16).toUpperCase().padStart(4, '0')
@@ -114,7 +114,7 @@ function field(tag: string, value: string): string {
   return tag + String(value.length).padStart(2, '0') + value
 }
 
-/** `Açaí & Cia` → `Acai & Cia`. Apps show other characters than ASCII as rubbish, or refuse the code. */
+/** `Açaí & Cia` → `Acai & Cia`. Apps garble characters that are not ASCII, or refuse the code. */
 function printable(text: string, max: number): string {
   const folded = text
     .normalize('NFKD')
@@ -130,7 +130,7 @@ function printable(text: string, max: number): string {
 
 type Fields = Map<string, string>
 
-/** EMV counts characters, some systems the bytes of UTF-8. The two differ only where a name keeps its accents. */
+/** EMV counts characters, some systems count the bytes of UTF-8. The two differ only if a name keeps its accents. */
 function parseFields(text: string): Fields | null {
   const byCharacters = split(text)
   if (byCharacters) return byCharacters
@@ -138,7 +138,7 @@ function parseFields(text: string): Fields | null {
   return byBytes && new Map([...byBytes].map(([tag, value]) => [tag, Buffer.from(value, 'latin1').toString('utf8')]))
 }
 
-/** Null when a length leads past the end or a tag comes twice: two readers would not agree on what the code says. */
+/** Null when a length exceeds the text or a tag occurs twice: then two readers could read the code differently. */
 function split(text: string): Fields | null {
   const fields: Fields = new Map()
   for (let at = 0; at < text.length; ) {
@@ -151,7 +151,7 @@ function split(text: string): Fields | null {
   return fields
 }
 
-/** The Central Bank's template among those of other payment systems, which may share one code. */
+/** Finds the Central Bank's template: a code may also have those of other payment systems. */
 function findTemplate(fields: Fields, first: number, last: number): Fields | undefined {
   for (const [tag, value] of fields) {
     if (Number(tag) < first || Number(tag) > last) continue
@@ -167,10 +167,10 @@ function readCode(fields: Fields, key?: string, location?: string, recurrenceLoc
   if (!merchantName || !merchantCity) return null
   if (fields.get('53') !== '986' || fields.get('58')?.toUpperCase() !== 'BR') return null
   const kind = location ? 'dynamic' : key ? 'static' : recurrenceLocation ? 'recurrence' : null
-  // A code with a key and a location would be paid differently from one app to the next.
+  // Apps would pay a code with both a key and a location differently.
   if (!kind || (key && location)) return null
   const amount = fields.get('54')
-  // Some banks print "13.0" into dynamic codes, where it says nothing.
+  // Some banks print "13.0" into dynamic codes, where the amount has no meaning.
   if (kind === 'static' && amount !== undefined && !/^\d{1,10}(\.\d{1,2})?$/.test(amount)) return null
   const txid = parseFields(fields.get('62') ?? '')?.get('05')
   return {

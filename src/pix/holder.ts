@@ -1,10 +1,10 @@
 import type { PixKey } from './key.ts'
 
-/** Who holds an account that pays or is paid: "AccountHolder" of the service interface, also on the wire. */
+/** The holder of an account that pays or receives: "AccountHolder" of the service interface, with the same JSON. */
 export type AccountHolder = {
   type: 'PF' | 'PJ'
   name: string
-  /** CPF or CNPJ, bare. */
+  /** CPF or CNPJ without punctuation. */
   document: string
   bankAccount: { type: string; branch: string; number: string; digit: string; ispb: string }
   pix: PixKey

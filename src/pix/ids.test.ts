@@ -5,7 +5,7 @@ import { fromTxid, isEndToEndId, newEndToEndId, newReturnId, toTxid } from './id
 const at = new Date('2026-08-07T23:59:58.999Z')
 
 describe('toTxid and fromTxid', () => {
-  it('take a UUID there and back', () => {
+  it('convert a UUID in both directions', () => {
     fc.assert(
       fc.property(fc.uuid(), (uuid) => {
         expect(toTxid(uuid)).toMatch(/^[a-z0-9]{32}$/)
@@ -32,7 +32,7 @@ describe('toTxid and fromTxid', () => {
 })
 
 describe('newEndToEndId and newReturnId', () => {
-  it('tell the institution and the minute in UTC', () => {
+  it('contain the institution and the minute in UTC', () => {
     expect(newEndToEndId({ ispb: '09089356', at })).toMatch(/^E09089356202608072359[A-Za-z0-9]{11}$/)
     expect(newReturnId({ ispb: '12ABC345', at })).toMatch(/^D12ABC345202608072359[A-Za-z0-9]{11}$/)
   })
@@ -43,7 +43,7 @@ describe('newEndToEndId and newReturnId', () => {
     const counts = new Map<string, number>()
     for (const id of ids) for (const letter of id.slice(21)) counts.set(letter, (counts.get(letter) ?? 0) + 1)
     expect(counts.size).toBe(62)
-    // 887 expected, standard deviation 30: the margin is eight of them.
+    // 887 expected, standard deviation 30: the margin is eight standard deviations.
     for (const count of counts.values()) expect(Math.abs(count - 887)).toBeLessThan(240)
   })
 
@@ -53,7 +53,7 @@ describe('newEndToEndId and newReturnId', () => {
 })
 
 describe('isEndToEndId', () => {
-  it('knows what newEndToEndId makes, and not what newReturnId makes', () => {
+  it('accepts what newEndToEndId creates, and not what newReturnId creates', () => {
     const dates = fc.date({ min: new Date('2020-11-16'), max: new Date('9999-12-31'), noInvalidDate: true })
     fc.assert(
       fc.property(dates, fc.stringMatching(/^[0-9A-Z]{8}$/), (date, ispb) => {

@@ -6,21 +6,21 @@ export function toTxid(uuid: string): string {
   return uuid.replaceAll('-', '').toLowerCase()
 }
 
-/** The UUID behind a txid of ours, or null for a txid that another system made. A PSP may answer it in upper case. */
+/** The UUID of our txid, or null for the txid of another system. A PSP may return it in upper case. */
 export function fromTxid(txid: string): string | null {
   const match = /^([\da-f]{8})([\da-f]{4})([\da-f]{4})([\da-f]{4})([\da-f]{12})$/i.exec(txid)
   return match ? match.slice(1).join('-').toLowerCase() : null
 }
 
-/** Whose payment it is (the ISPB of the payer's institution) and when it was made. */
+/** The ISPB of the payer's institution, and the time of the payment. */
 type IdInput = { ispb: string; at: Date }
 
-/** `E` + ISPB + `yyyyMMddHHmm` in UTC + 11 random letters and digits: one payment of the Pix system. Case matters. */
+/** `E` + ISPB + `yyyyMMddHHmm` in UTC + 11 random letters and digits: one payment of the Pix system. Case-sensitive. */
 export function newEndToEndId(input: IdInput): string {
   return newId('E', input)
 }
 
-/** The same with `D`: one return of a payment (devolução). Its ISPB is that of the institution that sends back. */
+/** The same with `D`: one return of a payment (devolução). Its ISPB is that of the institution that returns it. */
 export function newReturnId(input: IdInput): string {
   return newId('D', input)
 }
@@ -29,13 +29,13 @@ export function newReturnId(input: IdInput): string {
 const ISPB = /^[\dA-Z]{8}$/
 const END_TO_END_ID = /^E[\dA-Z]{8}(\d{4})(\d{2})(\d{2})([01]\d|2[0-3])([0-5]\d)[\dA-Za-z]{11}$/
 
-/** Strict, for what we make. What others send is accepted loosely: 32 characters that only they need to understand. */
+/** Strict, for ids that we create. From others we accept any 32 letters and digits: only they interpret them. */
 export function isEndToEndId(text: string): boolean {
   const match = END_TO_END_ID.exec(text)
   if (!match) return false
   const [, year, month, day] = match.map(Number)
   const date = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)))
-  // A month 13 or a 30th of February would have moved on.
+  // Date would move a month 13 or a 30th of February to a later date.
   return date.getUTCFullYear() === year && date.getUTCMonth() + 1 === month && date.getUTCDate() === day
 }
 
@@ -47,7 +47,7 @@ function newId(letter: 'E' | 'D', { ispb, at }: IdInput): string {
 }
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-// The largest multiple of 62 in a byte: a byte from there up would make some characters likelier, so it is thrown away.
+// The largest multiple of 62 in a byte. Larger bytes would make some characters more likely, so they are discarded.
 const UNBIASED_BELOW = 248
 
 function randomText(length: number): string {
@@ -60,7 +60,7 @@ function randomText(length: number): string {
   return text
 }
 
-/** When the payment was made, to the minute, of an id that {@link isEndToEndId} accepts. */
+/** The time of the payment, to the minute, from an id that {@link isEndToEndId} accepts. */
 export function timeOfEndToEndId(id: string): Date {
   const [year = 0, month = 0, day = 0, hour = 0, minute = 0] = (END_TO_END_ID.exec(id) ?? []).slice(1).map(Number)
   return new Date(Date.UTC(year, month - 1, day, hour, minute))

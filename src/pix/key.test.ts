@@ -42,7 +42,7 @@ describe('normalizePixKey', () => {
     expect(normalizePixKey({ key, type })).toBeNull()
   })
 
-  it('takes an e-mail of 77 characters', () => {
+  it('accepts an e-mail of 77 characters', () => {
     const key = `${'a'.repeat(65)}@example.com`
     expect(key).toHaveLength(77)
     expect(normalizePixKey({ key, type: 'EMAIL' })).toEqual({ key, type: 'EMAIL' })
@@ -64,14 +64,14 @@ describe('detectPixKey', () => {
     expect(detectPixKey(text)).toEqual({ key, type })
   })
 
-  it('takes eleven digits that are neither a CPF nor a mobile number in an area that exists for nothing', () => {
+  it('returns null for eleven digits that are neither a CPF nor a mobile number with an existing area code', () => {
     for (const text of ['52998224724', '12345678900', '20987654321', '11887654321'])
       expect(detectPixKey(text)).toBeNull()
     for (const text of ['11987654321', '99999999999', '+5552998224724']) expect(detectPixKey(text)?.type).toBe('PHONE')
   })
 
-  it('takes eleven digits that are both for a CPF', () => {
-    // A valid CPF that also reads as a mobile of São Paulo.
+  it('reads eleven digits that are both as a CPF', () => {
+    // A valid CPF that is also a valid mobile number of São Paulo.
     expect(detectPixKey('11900000083')).toEqual({ key: '11900000083', type: 'CPF' })
     expect(detectPixKey('+5511900000083')).toEqual({ key: '+5511900000083', type: 'PHONE' })
   })
@@ -83,7 +83,7 @@ describe('detectPixKey', () => {
     },
   )
 
-  it('finds every normal key again, whatever its type', () => {
+  it('detects every normalized key again, whatever its type', () => {
     fc.assert(
       fc.property(anyKey, (key) => {
         expect(normalizePixKey(key)).toEqual(key)
@@ -92,7 +92,7 @@ describe('detectPixKey', () => {
     )
   })
 
-  it('gives nothing but keys that are already normal', () => {
+  it('returns only normalized keys', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(...'0123456789ABab@.+-/() '), maxLength: 40 }), (text) => {
         const key = detectPixKey(text)

@@ -6,16 +6,18 @@ export type PixKeyType = 'CPF' | 'CNPJ' | 'EMAIL' | 'PHONE' | 'EVP'
 /** "PixKeyVo" of the service interface. */
 export type PixKey = { key: string; type: PixKeyType }
 
-/** The key as the Pix system keeps it (bare, lower case, `+55…`), or null when it is not a key of its type. */
+/**
+ * The key in the form of the Pix system (no punctuation, lower case, `+55…`), or null when it is not a key of its type.
+ */
 export function normalizePixKey({ key, type }: PixKey): PixKey | null {
   const normal = normalizers[type](key)
   return normal === null ? null : { key: normal, type }
 }
 
 /**
- * Tells what kind of key a text is, and normalises it. Eleven digits can be a CPF and a mobile phone at once: a valid
- * CPF wins, as it does in the apps of the banks, where a phone is written with its `+55`. Where they are neither, they are most
- * likely a mistyped CPF: a search for a phone in an area that does not exist would find nothing, and say nothing.
+ * Detects the type of a key and normalises it. Eleven digits can be both a CPF and a mobile phone: a valid CPF wins, as
+ * in the banks' apps, where a phone needs its `+55`. If they are neither, they are most likely a mistyped CPF, and the
+ * result is null: a search for a phone with an area code that does not exist would silently find nothing.
  */
 export function detectPixKey(text: string): PixKey | null {
   if (/^\d{11}$/.test(text) && !parseDocument(text) && !isBrazilianMobile(text)) return null
@@ -36,7 +38,7 @@ const normalizers = {
   EVP: (key) => (UUID.test(key) ? key.toLowerCase() : null),
 } satisfies Record<PixKeyType, (key: string) => string | null>
 
-// Of any version: the Central Bank's directory has issued others than version 4.
+// Any version: the Central Bank's directory has issued others than version 4.
 const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i
 
 function document(key: string, type: 'CPF' | 'CNPJ'): string | null {
@@ -54,10 +56,10 @@ function email(key: string): string | null {
   return EMAIL.test(lower) ? lower : null
 }
 
-// The shape only: the directory knows which numbers exist, and its own examples have area codes that do not.
+// Only the shape: the directory decides which numbers exist, and its own examples have area codes that do not.
 const PHONE = /^(?:\+?55)?([1-9]\d(?:9\d{8}|[2-5]\d{7}))$/
 const PHONE_SPELLING = /^\+?[\d ().-]{10,24}$/
-// Dots and a hyphen belong to a phone too; in these places they are a document's, and then a mistyped one.
+// A phone may have dots and a hyphen too; in these places they belong to a document, here a mistyped one.
 const DOCUMENT_SPELLING = /^\d{3}\.\d{3}\.\d{3}-\d{2}$/
 
 function phone(key: string): string | null {

@@ -1,29 +1,34 @@
 import { crc32 } from 'node:zlib'
 
 /**
- * Everything of a QR code's PNG that does not depend on its modules, made once for a size and kept: the chunks round the image,
- * the Huffman codes, the margins, the sums of bytes that are known. png.ts says how a row of modules is written.
+ * The parts of a QR code's PNG that do not depend on its modules, made once for each size: the chunks around the image,
+ * the Huffman codes, the margins, the sums of known bytes. png.ts explains how a row of modules is written.
  *
- * Bits to be written come as `count << 16 | bits`, least significant bit first, at most 16 of them.
+ * Bits to write are stored as `count << 16 | bits`, least significant bit first, at most 16 of them.
  */
 export type PngFrame = {
-  /** From the signature to the first literal of the first row of modules, and the bits over a whole byte. */
+  /**
+   * From the signature to the first literal of the first row of modules; `headBits` are the bits after the last whole
+   * byte.
+   */
   head: Buffer
   headBits: number
-  /** Where the data of the IDAT chunk begins in `head`. */
+  /** The offset of the IDAT chunk's data in `head`. */
   dataAt: number
-  /** For 8 modules of a row (the first is bit 0, dark is 1): bits, and their count in 5 bits at 16; from 21, in 4 bits, how many
-   * are light; from 25 the sum of the places of these, 0 to 7. */
+  /**
+   * For 8 modules of a row (the first is bit 0, dark is 1): their bits; at bit 16 the count of bits (5 bits); at bit 21
+   * the number of light modules (4 bits); at bit 25 the sum of the positions of these, 0 to 7.
+   */
   eightModules: Int32Array
-  /** The same for what is left of a row after its last whole eight. */
+  /** The same for the rest of a row after its last whole eight. */
   lastModules: Int32Array
-  /** The back-reference behind the literals of each row. */
+  /** The back-reference after the literals of each row. */
   rowEnd: Int32Array
   /** The margin at the bottom and the end of the stream. */
   end: Int32Array
   /** Adler-32 of the lines of the top margin. */
   adlerOfTop: Adler
-  /** What the lines of the bottom margin add to an Adler-32, but for `bytes` times its low half. */
+  /** What the lines of the bottom margin add to an Adler-32, without `bytes` times its low half. */
   bottom: Adler & { bytes: number }
   /** The chunk that ends the file. */
   imageEnd: Buffer
@@ -57,7 +62,7 @@ function makeFrame(size: number): PngFrame {
   ]
   const rowEnd = referTo(quietZone + (pixelsPerModule - 1) * lineLength + 1 + quietZone, lineLength)
   const bottom = [...referTo(size + quietZone, 1), ...referTo((marginLines - 1) * lineLength, lineLength)]
-  // The most frequent first.
+  // The most frequent symbol first.
   const code = huffmanCode([dark, light, ...[...rowEnd, ...top, ...bottom].map(({ symbol }) => symbol), endOfBlock])
   const distances = distanceCode(lineLength)
   const write = ({ symbol, extra, distance }: Reference) => [
@@ -74,7 +79,7 @@ function makeFrame(size: number): PngFrame {
   const whole = headBits.length >> 3
   const blank = linesOfMargin(lineLength)
   const start = Buffer.concat([signature, chunk('IHDR', header(size)), Buffer.from('\0\0\0\0IDAT', 'latin1')])
-  // A window of 32 KiB, and a check that makes the two bytes a multiple of 31.
+  // The zlib header: a window of 32 KiB, and a check that makes the two bytes a multiple of 31.
   const head = Buffer.concat([start, Buffer.from([0x78, 0x01]), toBytes(headBits.slice(0, whole * 8))])
   return {
     head,
@@ -105,7 +110,8 @@ function header(size: number): Buffer {
   const pixels = (size + 2 * quietZone) * pixelsPerModule
   data.writeUInt32BE(pixels, 0)
   data.writeUInt32BE(pixels, 4)
-  data[8] = 1 // bit a pixel; then grey, and the only methods there are of compression, filtering and no interlacing
+  // 1 bit a pixel. The zeros after it mean greyscale, the only compression and filter methods, and no interlacing.
+  data[8] = 1
   return data
 }
 
@@ -116,7 +122,7 @@ type Reference = { symbol: number; extra: number[]; distance: number }
 function referTo(length: number, distance: number): Reference[] {
   const references: Reference[] = []
   for (let rest = length; rest > 0; ) {
-    // What is left must not be too short for the next.
+    // The rest must not be too short for the next reference.
     const part = rest > 258 && rest < 261 ? 255 : Math.min(rest, 258)
     references.push({ ...lengthSymbol(part), distance })
     rest -= part
@@ -124,7 +130,7 @@ function referTo(length: number, distance: number): Reference[] {
   return references
 }
 
-/** RFC 1951, 3.2.5: from 11 on, four symbols share each number of extra bits; 258 has a symbol to itself. */
+/** RFC 1951, 3.2.5: from 11 on, four symbols share each number of extra bits; 258 has its own symbol. */
 function lengthSymbol(length: number): { symbol: number; extra: number[] } {
   if (length === 258) return { symbol: 285, extra: [] }
   if (length < 11) return { symbol: 254 + length, extra: [] }
@@ -133,14 +139,14 @@ function lengthSymbol(length: number): { symbol: number; extra: number[] } {
   return { symbol: 257 + 4 * extraBits + group, extra: lowestFirst(length - 3, extraBits) }
 }
 
-/** Two codes of one bit: 0 for a distance of 1, and 1, with extra bits, for that of a line. */
+/** Two codes of one bit: 0 for a distance of 1, and 1 with extra bits for the distance of a line. */
 function distanceCode(lineLength: number): { symbol: number; bits: number[] } {
   const extraBits = 30 - Math.clz32(lineLength - 1)
   const symbol = 2 * extraBits + ((lineLength - 1) >> extraBits)
   return { symbol, bits: [1, ...lowestFirst(lineLength - 1, extraBits)] }
 }
 
-/** Code lengths 1, 2, 3, … in the order of the symbols given, the last two alike: 0, 10, 110, … */
+/** Code lengths 1, 2, 3, … in the order of the given symbols; the last two are equal: 0, 10, 110, … */
 function huffmanCode(symbols: number[]): Map<number, number> {
   const distinct = [...new Set(symbols)]
   return new Map(distinct.map((symbol, i) => [symbol, Math.min(i + 1, distinct.length - 1)]))
@@ -149,22 +155,22 @@ function huffmanCode(symbols: number[]): Map<number, number> {
 function bitsOf(code: Map<number, number>, symbol: number): number[] {
   const length = code.get(symbol) ?? 0
   const ones = Array<number>(length).fill(1)
-  // Of the two longest, which are alike but for their last bit, the lesser symbol has the 0.
+  // The two longest codes differ only in their last bit: the smaller symbol has the 0.
   const isLast = length === code.size - 1 && [...code].every(([other, its]) => its < length || other <= symbol)
   return isLast ? ones : [...ones.slice(1), 0]
 }
 
-/** RFC 1951, 3.2.7: the last block, with codes of its own, which are told by their lengths. */
+/** RFC 1951, 3.2.7: the last block, with dynamic codes, which are described by their lengths. */
 function blockHeader(code: Map<number, number>, lineSymbol: number): number[] {
   const symbols = 1 + Math.max(...code.keys())
   const lengths = Array.from({ length: symbols }, (_, symbol) => code.get(symbol) ?? 0)
   lengths.push(
     ...Array.from({ length: lineSymbol + 1 }, (_, symbol) => (symbol === 0 || symbol === lineSymbol ? 1 : 0)),
   )
-  // The lengths 0 to 13 and two ways to repeat a 0 make 16 symbols: four bits each, in their order.
-  const toldIn4Bits = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 17, 18]
+  // The lengths 0 to 13 and two ways to repeat a 0 are 16 symbols: four bits each, in their order.
+  const codedIn4Bits = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 17, 18]
   const order = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1]
-  const tell = (symbol: number) => lowestFirst(toldIn4Bits.indexOf(symbol), 4).reverse()
+  const encode = (symbol: number) => lowestFirst(codedIn4Bits.indexOf(symbol), 4).reverse()
   const bits = [
     1,
     0,
@@ -173,13 +179,13 @@ function blockHeader(code: Map<number, number>, lineSymbol: number): number[] {
     ...lowestFirst(lineSymbol, 5),
     ...lowestFirst(order.length - 4, 4),
   ]
-  for (const symbol of order) bits.push(...lowestFirst(toldIn4Bits.includes(symbol) ? 4 : 0, 3))
+  for (const symbol of order) bits.push(...lowestFirst(codedIn4Bits.includes(symbol) ? 4 : 0, 3))
   for (let i = 0; i < lengths.length; ) {
     let zeros = 0
     while (zeros < 138 && lengths[i + zeros] === 0) zeros++
-    if (zeros < 3) bits.push(...tell(lengths[i] ?? 0))
-    else if (zeros < 11) bits.push(...tell(17), ...lowestFirst(zeros - 3, 3))
-    else bits.push(...tell(18), ...lowestFirst(zeros - 11, 7))
+    if (zeros < 3) bits.push(...encode(lengths[i] ?? 0))
+    else if (zeros < 11) bits.push(...encode(17), ...lowestFirst(zeros - 3, 3))
+    else bits.push(...encode(18), ...lowestFirst(zeros - 11, 7))
     i += zeros < 3 ? 1 : zeros
   }
   return bits

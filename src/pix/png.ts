@@ -3,15 +3,15 @@ import { type PngFrame, pngFrameOf } from './png-frame.ts'
 import type { QrMatrix } from './qr-matrix.ts'
 
 /**
- * A QR code as PNG, 1 bit a pixel, written straight as a deflate stream (RFC 1950, 1951) without a compressor: with 8 pixels a
- * module, one module of a line is one byte, 0x00 or 0xff, and what a compressor would have to search for is known.
+ * Writes a QR code as PNG, 1 bit a pixel, directly as a deflate stream (RFC 1950, 1951) without a compressor: with 8
+ * pixels a module, one module of a line is one byte, 0x00 or 0xff, so the repetitions are known in advance.
  *
- * A line is a filter byte (0), the light margin, the modules, the margin; it comes 8 times. So a row of modules is written as
- * its literals and then a back-reference to the line above, which covers the right margin, the 7 repetitions, and the filter
- * byte and left margin of the next line; the margins are found above too. A dark module takes 1 bit and a light one 2. All but
- * the literals is the same for every code of one size, and kept in its frame.
+ * A line is a filter byte (0), the light margin, the modules and the margin, and occurs 8 times. So a row of modules is
+ * written as its literals and one back-reference to the line above, which covers the right margin, the 7 repetitions,
+ * and the filter byte and left margin of the next line. The margins refer to the line above too. A dark module takes 1
+ * bit and a light one 2. Everything but the literals is the same for every code of one size, and kept in its frame.
  *
- * Returns the length of the file in `out`, which must hold 300 bytes and 3 bits a module.
+ * Returns the length of the file in `out`, which must have room for 300 bytes and 3 bits a module.
  */
 export function writePng({ size, words }: QrMatrix, out: Buffer): number {
   const view = new DataView(out.buffer, out.byteOffset, out.length)
@@ -35,7 +35,7 @@ export function writePng({ size, words }: QrMatrix, out: Buffer): number {
       const lightOfEight = (entry >>> 21) & 15
       light += lightOfEight
       weighted += lightOfEight * (size + 4 - 8 * i) - (entry >>> 25)
-      // Whole bytes stay, the others are written over: cheaper than a branch that cannot be foreseen.
+      // Writes four bytes; the next write overwrites the incomplete ones. That is cheaper than an unpredictable branch.
       view.setInt32(at, pending, true)
       at += pendingBits >> 3
       pending >>>= pendingBits & ~7
@@ -50,8 +50,9 @@ export function writePng({ size, words }: QrMatrix, out: Buffer): number {
       pending >>>= pendingBits & ~7
       pendingBits &= 7
     }
-    // Adler-32 of 8 equal lines, from two sums of one. `low` is the sum of all bytes, `high` the sum of all values of `low`:
-    // a byte counts there once for itself and for each byte behind it. A margin of 4 on both sides weighs 4 lines.
+    // Adler-32 of 8 equal lines, from two sums over one line. `low` is the sum of all bytes, `high` the sum of all
+    // values of `low`: a byte counts there once for itself and once for each byte after it. Margins of 4 on both sides
+    // weigh 4 lines together.
     const sum = 255 * (light + 8)
     const weightedSum = 255 * (weighted + 4 * lineLength)
     high = (high + 8 * (lineLength * low + weightedSum) + 28 * lineLength * sum) % 65521
@@ -74,7 +75,7 @@ function writeEnd(frame: PngFrame, out: Buffer, state: State): number {
     }
   }
   if (pendingBits > 0) out[at++] = pending
-  // The light lines at the bottom bring `high` up by what the bytes before them sum to, once for each of their bytes.
+  // Each byte of the light lines at the bottom adds the sum of all bytes before them to `high`.
   const { bytes, low: lowOfBottom, high: highOfBottom } = frame.bottom
   const high = (state.high + bytes * state.low + highOfBottom) % 65521
   at = out.writeUInt16BE(high, at)

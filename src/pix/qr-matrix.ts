@@ -9,8 +9,8 @@ import { writeErrorCorrection } from './reed-solomon.ts'
 export type QrMatrix = { size: number; words: Int32Array }
 
 /**
- * The QR code of a text at level M, in the smallest version up to 11, or null when it does not fit. Its words are used
- * again by the next call: read them at once.
+ * The QR code of a text at level M, in the smallest version up to 11, or null when it does not fit. The next call
+ * reuses the array of words: read them at once.
  */
 export function qrMatrix(text: string): QrMatrix | null {
   const version = encodeText(text, codewords)
@@ -30,9 +30,9 @@ export function qrMatrix(text: string): QrMatrix | null {
   return { size: template.size, words }
 }
 
-// As many as version 11 has.
+// The number of codewords of version 11.
 const codewords = new Uint8Array(404)
-/** Of each version the one that is drawn. */
+/** The words of the current symbol, for each version. */
 const symbols: (Int32Array | undefined)[] = []
 
 function placeCodewords({ patterns, pieces, ends }: Template, words: Int32Array): void {

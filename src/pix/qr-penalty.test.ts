@@ -4,14 +4,14 @@ import { lowestPenaltyMask } from './qr-penalty.ts'
 import { type Template, templateOf } from './qr-template.ts'
 
 const versions = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]
-// Sparse and dense symbols are full of long runs, and these of patterns that meet the border.
+// Sparse and dense symbols are full of long runs, and of patterns that touch the border.
 const word = fc.oneof(
   fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }),
   fc.constantFrom(0, -1, 0b1011101, 0b10111010000, 0b1011101 << 14, 0b11101 << 27, 0x55555555, 0x0f0f0f0f),
 )
 
 describe('lowestPenaltyMask', () => {
-  it.each(versions)('is the one that the rules, read module by module, tell for version %i', (version) => {
+  it.each(versions)('is the same as by the rules applied module by module, for version %i', (version) => {
     const template = templateOf(version)
     const symbol = fc.array(word, { minLength: template.patterns.length, maxLength: template.patterns.length })
     fc.assert(
@@ -24,7 +24,7 @@ describe('lowestPenaltyMask', () => {
     )
   })
 
-  it.each(versions)('is the first of equals, and of a symbol without codewords, for version %i', (version) => {
+  it.each(versions)('is the first of equals, also for a symbol without codewords, for version %i', (version) => {
     const template = templateOf(version)
     const penalties = template.masks.map((mask) => penaltyOf(template.patterns, mask, template))
     expect(lowestPenaltyMask(template, template.patterns)).toBe(penalties.indexOf(Math.min(...penalties)))
@@ -33,8 +33,8 @@ describe('lowestPenaltyMask', () => {
   })
 })
 
-// Eight masks of which each brings the same beginning and end to all columns. What stands outside the symbol counts as nothing.
-describe('a line that meets the border', () => {
+// Each of these eight masks gives all columns the same beginning and end. Modules outside the symbol do not count.
+describe('a line that touches the border', () => {
   it.each(versions)('counts only what is within the symbol, for version %i', (version) => {
     const template = templateOf(version)
     const { size } = template
@@ -64,7 +64,7 @@ function withinSymbol(words: Int32Array, size: number): Int32Array {
   return words.map((bits, at) => (at < size && size > 32 ? bits : bits & ~(-1 << (size & 31))))
 }
 
-/** ISO/IEC 18004, table 11, by the letter. */
+/** ISO/IEC 18004, table 11, literally. */
 function penaltyOf(words: Int32Array, mask: Int32Array, { size }: Template): number {
   const all = Array.from({ length: size }, (_, i) => i)
   const isDark = (x: number, y: number) => {

@@ -1,14 +1,14 @@
 import type { Template } from './qr-template.ts'
 
 /**
- * The choice of the mask (ISO/IEC 18004, 7.8.3): each of the eight is tried and the one with the lowest penalty taken, the first
- * of equals. 32 columns of a row are one word, so that every rule is a few operations on words for 32 modules at once; the
- * rules for lines are written for columns, and serve rows by way of the transposed symbol. Format and version information
- * is left light meanwhile, as other encoders do, so that the result can be checked against theirs.
+ * Chooses the mask (ISO/IEC 18004, 7.8.3): of the eight masks the one with the lowest penalty, the first of equals. 32
+ * columns of a row are one word, so every rule takes a few operations on words for 32 modules at once. The rules for
+ * lines are written for columns, and apply to rows through the transposed symbol. Format and version information stays
+ * light meanwhile, as in other encoders, so that tests can compare the result with theirs.
  *
- * Two things halve the time. Rows are read four at a step (there are 4 n + 1 of them), so that those before are still at hand. And
- * what is found is not counted word by word: `ones`, `twos` and `fours` hold a binary digit of 32 counts each, one for each column
- * of bits, and only what is carried out of the highest of them is added up.
+ * Two things halve the time. Rows are read four at a time (there are 4 n + 1 of them), so that the previous ones are
+ * still in variables. And matches are not counted word by word: `ones`, `twos` and `fours` each hold one binary digit
+ * of 32 counters, one for each bit column, and only the carries out of the highest digit are added up.
  */
 export function lowestPenaltyMask(template: Template, words: Int32Array): number {
   const { size, masks } = template
@@ -24,7 +24,7 @@ export function lowestPenaltyMask(template: Template, words: Int32Array): number
     const itsLines = maskLines[mask] ?? words
     let penalty = 0
     for (let from = 0; from < words.length; from += size) penalty += blocks(words, itsWords, itsEdges, from, size)
-    // No rule takes off: a mask that is already behind is not looked at further.
+    // No rule subtracts: a mask that already has a higher penalty is skipped.
     for (let from = 0; from < length && penalty < lowest; from += size) penalty += runsAndFinders(itsLines, from, size)
     if (penalty < lowest) penalty += balance(words, itsWords, size)
     if (penalty >= lowest) continue
@@ -34,7 +34,7 @@ export function lowestPenaltyMask(template: Template, words: Int32Array): number
   return best
 }
 
-// The symbol without a mask: room for 61 lines each way, which version 11 has, four words side by side.
+// The symbol without a mask: version 11 has 61 lines each way, in four words side by side.
 const symbolLines = new Int32Array(4 * 61)
 const symbolEdges = new Int32Array(2 * 61)
 const turned = new Int32Array(2 * 61)
@@ -62,8 +62,8 @@ function derivedOf(template: Template): Derived {
 }
 
 /**
- * All columns, and the rows as columns, side by side in as few words as hold them; gives how many words these are. Up to version 7,
- * what is left of both behind their first 32 goes into one.
+ * Writes all columns, and the rows as columns, side by side into as few words as possible; returns the number of words.
+ * Up to version 7, what remains of both after their first 32 lines shares one word.
  */
 function writeLines(words: Int32Array, lines: Int32Array, size: number): number {
   transpose(words, turned, size)
@@ -80,7 +80,9 @@ function writeLines(words: Int32Array, lines: Int32Array, size: number): number 
   return size * (rest <= 0 ? 2 : rest <= 16 ? 3 : 4)
 }
 
-/** Lets the bits beyond the last line change from row to row: no rule finds anything there, and none has to look away. */
+/**
+ * Makes the bits beyond the last line alternate from row to row: no rule matches there, and none needs a special case.
+ */
 function stripe(lines: Int32Array, length: number, size: number): void {
   const rest = size & 31
   const used = ~(-1 << rest)
@@ -88,7 +90,7 @@ function stripe(lines: Int32Array, length: number, size: number): void {
   for (let at = size > 32 ? 2 * size : 0; at < length; at += 2) lines[at] = (lines[at] ?? 0) | unused
 }
 
-/** Where a module differs from the one at its right; behind the last module, bits of `beyond`. */
+/** Sets the bits of modules that differ from their right neighbour; after the last module, the bits of `beyond`. */
 function writeEdges(words: Int32Array, edges: Int32Array, size: number, beyond: number): void {
   const last = (size >> 5) * size
   const inside = ~(-1 << ((size & 31) - 1))
@@ -101,7 +103,7 @@ function writeEdges(words: Int32Array, edges: Int32Array, size: number, beyond: 
   }
 }
 
-/** Rule 2, blocks of two by two alike, in 32 columns: no edge in either row, and none between the rows. */
+/** Rule 2, blocks of two by two equal modules, in 32 columns: no edge in either row, and none between the rows. */
 function blocks(words: Int32Array, mask: Int32Array, edgeMask: Int32Array, from: number, size: number): number {
   let ones = 0
   let twos = 0
@@ -134,13 +136,19 @@ function blocks(words: Int32Array, mask: Int32Array, edgeMask: Int32Array, from:
 }
 
 /**
- * Rule 1, runs of five or more, and rule 3, the likeness of a finder pattern, in 32 lines. A run of n counts n - 2: one for each place
- * where five alike end (n - 4), and two for the first of them. Dark, light, three dark, light, dark counts 40 with four light before
- * it, and 40 with four behind it.
+ * Rule 1, runs of five or more, and rule 3, patterns like a finder, in 32 lines. A run of n scores n - 2: one for each
+ * position where five equal modules end (n - 4), and two for the first of these. Dark, light, three dark, light, dark
+ * scores 40 with four light modules before it, and 40 with four after it.
  *
- * At each place of each line, `x` is dark and `d` differs from the one before. Two such have come in a row where `two`, three alike where
- * `alike`; and where three alike follow upon such two, they may be the `core` of a `finder`, which ends here, as `light` ones, four of
- * them, do. What is `old` is of the step before, what is `older` of the one before that.
+ * The bits of each variable, one for each line, at the current position:
+ * - `x`: the module is dark
+ * - `d`: it differs from the module before
+ * - `two`: it and the module before both differ from their predecessors
+ * - `alike`: three equal modules end here
+ * - `core`: three equal modules end here, directly after a `two`: perhaps the core of a finder
+ * - `finder`: the pattern of a finder ends here
+ * - `light`: four light modules end here
+ * `old…` is the value of the previous step, `older…` that of the step before it.
  */
 function runsAndFinders(mask: Int32Array, from: number, size: number): number {
   let runs = 0
@@ -149,7 +157,7 @@ function runsAndFinders(mask: Int32Array, from: number, size: number): number {
   let twos = 0
   let fours = 0
   let x0 = (symbolLines[from] ?? 0) ^ (mask[from] ?? 0)
-  // The border of the symbol ends a run, but is no part of a finder.
+  // The border of the symbol ends a run, but is not part of a finder.
   let dOfRuns = -1
   let dOfFinders = 0
   let [oldAlike3, oldAlike4, oldTwo3, oldTwo4, oldCore3, oldCore4, oldRun4] = [0, 0, 0, 0, 0, 0, 0]
@@ -193,7 +201,7 @@ function runsAndFinders(mask: Int32Array, from: number, size: number): number {
     const light4 = ~x4 & alike4 & alike3
     const run4 = alike4 & alike2
 
-    // Where a run goes on, none begins within the same step: five are more than four.
+    // A line with a continuing run cannot begin another in the same step: a run has five modules, a step four.
     const begun = (run1 | run2 | run3 | run4) & ~oldRun4
     const carry1 = majority(ones, run1, run2)
     ones ^= run1 ^ run2
@@ -214,7 +222,7 @@ function runsAndFinders(mask: Int32Array, from: number, size: number): number {
     const before2 = finder2 & olderLight3
     const before3 = finder3 & olderLight4
     const before4 = finder4 & oldLight1
-    // Seldom: in one step of four.
+    // Rare: one step in four.
     if ((behind1 | behind2 | behind3 | behind4 | before1 | before2 | before3 | before4) !== 0) {
       finders += bitCount(behind1) + bitCount(behind2) + bitCount(behind3) + bitCount(behind4)
       finders += bitCount(before1) + bitCount(before2) + bitCount(before3) + bitCount(before4)
@@ -245,7 +253,7 @@ function runsAndFinders(mask: Int32Array, from: number, size: number): number {
   return runs + 4 * bitCount(fours) + 2 * bitCount(twos) + bitCount(ones) + 40 * finders
 }
 
-/** Rule 4: 45 to 55 % of dark modules are free; each further step of 5 %, begun or whole, costs 10. */
+/** Rule 4: 45 to 55 % of dark modules cost nothing; each further 5 %, complete or begun, costs 10. */
 function balance(words: Int32Array, mask: Int32Array, size: number): number {
   let dark = 0
   for (let at = 0; at < words.length; at++) dark += bitCount((words[at] ?? 0) ^ (mask[at] ?? 0))
@@ -254,7 +262,7 @@ function balance(words: Int32Array, mask: Int32Array, size: number): number {
   return 10 * steps
 }
 
-/** The carry of a sum of three bits, in each of 32 columns; the sum itself is `a ^ b ^ c`. */
+/** The carry of the sum of three bits, in each of 32 columns; the sum bit itself is `a ^ b ^ c`. */
 function majority(a: number, b: number, c: number): number {
   return (a & b) | (c & (a ^ b))
 }
@@ -268,7 +276,7 @@ function bitCount(word: number): number {
 
 const square = new Int32Array(32)
 
-/** Rows become columns, 32 by 32 modules at a time: ever smaller squares change places across the diagonal. */
+/** Makes rows columns, 32 by 32 modules at a time: smaller and smaller squares are swapped across the diagonal. */
 function transpose(from: Int32Array, to: Int32Array, size: number): void {
   for (let top = 0; top < size; top += 32) {
     for (let left = 0; left < size; left += 32) {

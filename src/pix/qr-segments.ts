@@ -1,19 +1,19 @@
 /**
- * From text to the data codewords of a QR code (ISO/IEC 18004, 7.4): the text is cut into segments, each in the densest mode
- * that its characters allow, numeric (3⅓ bits a character), alphanumeric (5½) or byte (8, UTF-8). Each change of mode costs a
- * header, so the cheapest cut is found by dynamic programming. A BR code is full of digits: 215 characters fit version 9
- * instead of 11, a smaller symbol that is easier to scan.
+ * Encodes a text as the data codewords of a QR code (ISO/IEC 18004, 7.4). The text is cut into segments with a mode
+ * each: numeric (3⅓ bits a character), alphanumeric (5½) or byte (8, UTF-8). Each change of mode costs a header, so
+ * dynamic programming finds the cheapest cut. A BR code is full of digits: 215 characters fit version 9 instead of 11,
+ * a smaller symbol that is easier to scan.
  */
 
-/** Data codewords of versions 1 to 11 at level M (table 7): what a symbol holds besides its error correction. */
+/** Data codewords of versions 1 to 11 at level M (table 7), without error correction. */
 export const dataCodewordsOfVersion = [0, 16, 28, 44, 64, 86, 108, 124, 154, 182, 216, 254] as const
 
-/** Fills `out` and gives the version, the smallest that holds the text, or null when version 11 does not. */
+/** Fills `out` and returns the smallest version that has room for the text, or null when version 11 has not. */
 export function encodeText(text: string, out: Uint8Array): number | null {
   if (text.length > lengthMax) return null
   const { written: length } = utf8.encodeInto(text, bytes)
   if (length > lengthMax) return null
-  // Versions from 10 have longer headers, so the cut is made again for them.
+  // Versions from 10 have longer headers, so they need another cut.
   for (const size of headerSizes) {
     const bits = cheapestCut(length, size)
     for (let version = size.first; version <= size.last; version++) {
@@ -32,7 +32,7 @@ const alphanumeric = 1
 const numeric = 2
 type Mode = typeof byte | typeof alphanumeric | typeof numeric
 
-/** Width of the character counts (table 3); a header is that and four bits of mode. */
+/** Width of the character counts (table 3); a header is the count and four bits of mode. */
 type HeaderSize = { first: number; last: number; countBits: Record<Mode, number> }
 
 const headerSizes: HeaderSize[] = [
@@ -41,30 +41,30 @@ const headerSizes: HeaderSize[] = [
 ]
 const modeIndicator: Record<Mode, number> = { [byte]: 4, [alphanumeric]: 2, [numeric]: 1 }
 
-/** As many digits as version 11 holds, and no text of that version is longer. */
+/** The number of digits that fit version 11: no text of that version is longer. */
 const lengthMax = 604
 const utf8 = new TextEncoder()
-// Room for lengthMax UTF-16 units of three bytes each. All of this module runs to its end before it is called again.
+// Room for lengthMax UTF-16 units of three bytes each. The buffers are shared: each call ends before the next begins.
 const bytes = new Uint8Array(3 * lengthMax)
-/** For each byte and each mode that it may be in: the mode of the byte before, two bits each. Then its own mode. */
+/** For each byte and each of its possible modes: the mode of the byte before, two bits each. Later its own mode. */
 const modes = new Uint8Array(lengthMax)
 
-/** Value of a byte in alphanumeric mode (table 5), 0 to 9 for digits; 255 when it has none. */
+/** The value of a byte in alphanumeric mode (table 5), 0 to 9 for digits; 255 when it has none. */
 const alphanumericValue = new Uint8Array(256).fill(255)
 for (const [value, character] of [...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ $%*+-./:'].entries()) {
   alphanumericValue[character.charCodeAt(0)] = value
 }
 
-/** Costs are in sixths of a bit, so that 3⅓ and 5½ are whole: 20, 33 and 48. More than any sum is never. */
+/** Costs are in sixths of a bit, so that 3⅓ and 5½ are integers: 20, 33 and 48. `never` is more than any sum. */
 const never = 1 << 28
 
-/** Leaves each byte's mode in `modes` and gives the bits of the whole. */
+/** Stores each byte's mode in `modes` and returns the total of bits. */
 function cheapestCut(length: number, { countBits }: HeaderSize): number {
   const byteHeader = 6 * (4 + countBits[byte])
   const alphanumericHeader = 6 * (4 + countBits[alphanumeric])
   const numericHeader = 6 * (4 + countBits[numeric])
-  // The cheapest way to have encoded all bytes so far and to be in each of the modes, and what would fill it up to a whole bit: one
-  // digit left over takes 4 bits, two take 7, one character 6.
+  // For each mode, the lowest cost of all bytes so far that ends in it, and the rest to whole bits: one remaining digit
+  // takes 4 bits, two take 7, one alphanumeric character 6.
   let inByte = byteHeader
   let inAlphanumeric = alphanumericHeader
   let inNumeric = numericHeader
@@ -115,7 +115,7 @@ function cheapestCut(length: number, { countBits }: HeaderSize): number {
   return total / 6
 }
 
-/** Writes headers and characters, the terminator and the padding of 7.4.10. `out` is zero where nothing is written. */
+/** Writes headers and characters, the terminator and the padding of 7.4.10. Unwritten parts of `out` are zero. */
 function writeSegments(length: number, { countBits }: HeaderSize, capacity: number, out: Uint8Array): void {
   let pending = 0
   let pendingBits = 0
@@ -146,7 +146,7 @@ function writeSegments(length: number, { countBits }: HeaderSize, capacity: numb
     } else {
       put(modeIndicator[byte], 4)
       put(end - start, countBits[byte])
-      // No loop in the loop, since each byte makes another whole: most of a BR code is written here.
+      // No inner loop, since each byte completes exactly one byte: most of a BR code is written here.
       for (; start < end; start++) {
         pending = (pending << 8) | (bytes[start] ?? 0)
         out[at++] = pending >>> pendingBits

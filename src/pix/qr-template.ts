@@ -1,29 +1,29 @@
 import { dataCodewordsOfVersion } from './qr-segments.ts'
 
 /**
- * What all QR codes of one version have in common (ISO/IEC 18004, 6.3 and 7.7 to 7.10), made once and kept: the function
+ * The common parts of all QR codes of one version (ISO/IEC 18004, 6.3 and 7.7 to 7.10), made once: the function
  * patterns, the place of each bit of each codeword, the eight masks, the format information of level M.
  *
- * Modules are bits, dark is 1. Column x of row y is bit x & 31 of `words[(x >> 5) * size + y]`: the words of 32 columns stand
- * one below the other, as they are read.
+ * Modules are bits, dark is 1. Column x of row y is bit x & 31 of `words[(x >> 5) * size + y]`: the words of the same
+ * 32 columns follow each other, in the order in which they are read.
  */
 export type Template = {
   size: number
   blocks: Block[]
   errorCorrectionPerBlock: number
-  /** Finder, alignment and timing patterns; all else light. */
+  /** Finder, alignment and timing patterns; all other modules are light. */
   patterns: Int32Array
-  /** The bits of codewords that go into each word, one word after the other, two bits at once where they stand side by side. */
+  /** The bits of codewords for each word, one word after the other; two neighbouring bits are one piece. */
   pieces: Int32Array
-  /** Where the pieces of each word end. */
+  /** The index after the last piece of each word. */
   ends: Int32Array
-  /** The eight masks where they apply: on the places of codewords. */
+  /** The eight masks, limited to the modules of codewords. */
   masks: Int32Array[]
   /** The format information for each mask, and the version information. */
   information: Int32Array[]
 }
 
-/** Data codewords [from, to) and where their error correction begins. */
+/** Data codewords [from, to) and the index where their error correction begins. */
 export type Block = { from: number; to: number; errorCorrectionAt: number }
 
 export function templateOf(version: number): Template {
@@ -58,7 +58,8 @@ function makeTemplate(version: number): Template {
       const next = bit < 7 ? free[sequence * 8 + bit + 1] : undefined
       const isPair = next?.y === module.y && next.x === module.x - 1 && wordOf(next, size) === wordOf(module, size)
       if (isPair) bit++
-      // The codeword (data first, then error correction), which bit of it is the lowest, where that goes, and a one for each bit.
+      // The codeword (data first, then error correction), its lowest bit, the target of that bit, and a one for each
+      // bit.
       const [lowest, to, ones] = [7 - bit, (module.x & 31) - (isPair ? 1 : 0), isPair ? 3 : 1]
       pieces[wordOf(module, size)]?.push((codeword << 10) | (lowest << 7) | (to << 2) | ones)
     }
@@ -114,7 +115,9 @@ function blocksOf(version: number): Block[] {
   })
 }
 
-/** The order in which codewords are placed: the first of each block, the second of each, …, then error correction alike (7.6). */
+/**
+ * The order of codewords: the first of each block, the second of each, …, then error correction in the same way (7.6).
+ */
 function sequenceOf(blocks: Block[], perBlock: number): number[] {
   const sequence: number[] = []
   const longest = Math.max(...blocks.map((block) => block.to - block.from))
@@ -127,7 +130,7 @@ function sequenceOf(blocks: Block[], perBlock: number): number[] {
 
 type Grid = { dark: Module[]; taken: (module: Module) => boolean }
 
-/** 6.3.3 to 6.3.6, and the room for format and version information, which is filled in when the mask is known. */
+/** 6.3.3 to 6.3.6, and the space for format and version information, which depend on the mask. */
 function drawPatterns(version: number): Grid {
   const size = 17 + 4 * version
   const modules = new Map<number, boolean>()
@@ -148,7 +151,7 @@ function drawPatterns(version: number): Grid {
       drawSquares(set, cx, cy, 2, (ring) => ring !== 1)
     }
   }
-  // The light separator is the fourth ring round the centre.
+  // The light separator is the fourth ring around the centre.
   for (const [cx, cy] of [
     [3, 3],
     [size - 4, 3],
@@ -177,7 +180,7 @@ function codewordModules(size: number, grid: Grid): Module[] {
   const modules: Module[] = []
   let upwards = true
   for (let right = size - 1; right > 0; right -= 2) {
-    if (right === 6) right = 5 // the vertical timing pattern has a column to itself
+    if (right === 6) right = 5 // column 6 has only the vertical timing pattern
     for (let i = 0; i < size; i++) {
       const y = upwards ? size - 1 - i : i
       for (const x of [right, right - 1]) if (!grid.taken({ x, y })) modules.push({ x, y })
@@ -199,11 +202,11 @@ const maskConditions: ((x: number, y: number) => boolean)[] = [
   (x, y) => (((x + y) % 2) + ((x * y) % 3)) % 2 === 0,
 ]
 
-/** Where the format (7.9) and version (7.10) information stands, each twice, with the module that is always dark. */
+/** The modules of the format (7.9) and version (7.10) information, each twice, and the module that is always dark. */
 function informationModules(version: number, mask: number): (Module & { dark: boolean })[] {
   const size = 17 + 4 * version
   const modules = [{ x: 8, y: size - 8, dark: true }]
-  // Level M is 00, so that the data is the mask alone.
+  // Level M is 00, so the data is only the mask.
   const format = ((mask << 10) | remainder(mask << 10, 0x537)) ^ 0x5412
   for (let i = 0; i < 15; i++) {
     const dark = ((format >> i) & 1) === 1
@@ -220,7 +223,10 @@ function informationModules(version: number, mask: number): (Module & { dark: bo
   return modules
 }
 
-/** Of the division of polynomials over GF(2), each a number whose bits are the coefficients (annexes C and D). */
+/**
+ * The remainder of a division of polynomials over GF(2), each a number whose bits are the coefficients (annexes C and
+ * D).
+ */
 function remainder(dividend: number, divisor: number): number {
   let rest = dividend
   while (Math.clz32(rest) <= Math.clz32(divisor)) rest ^= divisor << (Math.clz32(divisor) - Math.clz32(rest))

@@ -12,7 +12,7 @@ const seconds = 1000
 const ofDigits = '0123456789'
 const ofAlphanumerics = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ $%*+-./:'
 const ofBytes = 'abcdefghijklmnopqrstuvwxyz_&@#'
-// Runs of one kind behind one another, so that the mode changes within a text.
+// Runs of different kinds of characters, so that the mode changes within a text.
 const run = fc
   .tuple(fc.constantFrom(ofDigits, ofAlphanumerics, ofBytes, 'ãé€漢😀'), fc.integer({ min: 1, max: 40 }))
   .chain(([units, length]) => fc.string({ unit: fc.constantFrom(...units), minLength: length, maxLength: length }))
@@ -62,20 +62,20 @@ describe('qrCodePng', () => {
     expect([isLight(32, 32), isLight(39, 39), isLight(40, 40)]).toEqual([false, false, true])
   })
 
-  it('is valid zlib and shows the same modules in every size', () => {
+  it('is valid zlib and has the right modules in every size', () => {
     for (const text of textsOfAllVersions()) {
       const { width, data } = PNG.sync.read(qrCodePng(text))
       expect(bitsOfImage(qrCodePng(text))).toEqual(bitsOfPixels(data, width))
     }
   })
 
-  it('gives each caller a file of its own', () => {
+  it('returns a separate file for each call', () => {
     const first = qrCodePng('first')
     qrCodePng('second')
     expect(read(first)).toBe('first')
   })
 
-  it('takes the longest text there is, and no longer one', { timeout: 300 * seconds }, () => {
+  it('accepts the longest text that fits, and no longer one', { timeout: 300 * seconds }, () => {
     expect(PNG.sync.read(qrCodePng('x'.repeat(2331))).width).toBe((177 + 8) * 8)
     expect(() => qrCodePng('x'.repeat(2332))).toThrow()
   })
@@ -90,8 +90,8 @@ describe('qrCodeDataUrl', () => {
   })
 })
 
-// The `qr` package uses one mode for the whole text, so where that is the cheapest cut each module must agree, and with them the
-// mask, the error correction and its interleaving, the format and the version.
+// The `qr` package uses one mode for the whole text. Where that is the cheapest cut, every module must be equal, and so
+// the mask, the error correction and its interleaving, the format and the version.
 describe('qrMatrix, against another encoder', () => {
   it.each([
     ['digits', ofDigits, 604],
@@ -116,7 +116,7 @@ describe('qrMatrix, against another encoder', () => {
     expect(sizes).toEqual([21, 25, 29, 33, 37, 41, 45, 49, 53, 57, 61])
   })
 
-  it('chooses each of the eight masks at times, as the other does', () => {
+  it('chooses each of the eight masks for some text, as the other encoder does', () => {
     const masks = new Set<string>()
     for (let i = 0; i < 400; i++) {
       const text = Array.from({ length: 5 + (i % 120) }, (_, at) => ofBytes.charAt((i * i + at * at * 7) % 30)).join('')
@@ -127,7 +127,7 @@ describe('qrMatrix, against another encoder', () => {
     expect(masks.size).toBe(8)
   })
 
-  it('is never larger, and smaller where the text is mixed', () => {
+  it('is never larger, and smaller for mixed texts', () => {
     fc.assert(
       fc.property(mixed, (text) => {
         const rows = rowsOf(text)
@@ -138,7 +138,7 @@ describe('qrMatrix, against another encoder', () => {
     expect(rowsOf(code)?.length).toBeLessThan(reference(code).length)
   })
 
-  it('gives up above version 11', () => {
+  it('returns null above version 11', () => {
     expect(qrMatrix('x'.repeat(251))?.size).toBe(61)
     expect(qrMatrix('x'.repeat(252))).toBeNull()
     expect(qrMatrix('1'.repeat(5000))).toBeNull()
@@ -150,7 +150,7 @@ function read(png: Buffer): string | undefined {
   return jsqr.default(new Uint8ClampedArray(data), width, height, { inversionAttempts: 'dontInvert' })?.data
 }
 
-/** One text a row: two that differ are shown quickly, which matters when fast-check shrinks a failure. */
+/** One text for each row: a difference is shown quickly, which matters when fast-check shrinks a failure. */
 function rowsOf(text: string): string[] | null {
   const matrix = qrMatrix(text)
   if (!matrix) return null
@@ -160,12 +160,12 @@ function rowsOf(text: string): string[] | null {
 }
 
 function reference(text: string): string[] {
-  // The package draws a border of at least one module.
+  // The package always adds a border of at least one module.
   const rows = encodeQR(text, 'raw', { ecc: 'medium', border: 1 })
   return rows.slice(1, -1).map((row) => row.slice(1, -1).map(Number).join(''))
 }
 
-/** As many bytes as each version holds at level M. */
+/** The number of bytes that fit each version at level M. */
 function textsOfAllVersions(): string[] {
   return [14, 26, 42, 62, 84, 106, 122, 152, 180, 213, 251].map((length) => ofBytes.repeat(9).slice(0, length))
 }

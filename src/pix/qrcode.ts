@@ -3,11 +3,13 @@ import { writePng } from './png.ts'
 import { type QrMatrix, qrMatrix } from './qr-matrix.ts'
 
 /**
- * The image of a QR code, which every created transaction carries: the hot path of the product. The usual package takes 4 ms, this
- * 15 µs (158 characters, one core), and the answer is shorter. It is made from the text whenever it is asked for, never stored.
+ * The image of a QR code, which the response to every created transaction contains: the hot path of the product. The
+ * usual package takes 4 ms, this 15 µs (158 characters, one core), and the file is smaller. It is made from the text
+ * for each response, never stored.
  *
- * The way of a text: qr-segments (which bits), reed-solomon (error correction), qr-matrix (where they stand), qr-penalty
- * (which mask), png (the file). Longer texts than any BR code of ours, beyond version 11, go to the `qr` package for their modules.
+ * The steps: qr-segments (the bits), reed-solomon (error correction), qr-matrix (their places), qr-penalty (the mask),
+ * png (the file). For texts beyond version 11, longer than any BR code that we write, the `qr` package makes the
+ * modules.
  */
 
 /** PNG, error correction level M, 8 pixels a module and a quiet zone of 4 modules. Throws for more than 2,331 bytes. */
@@ -20,7 +22,7 @@ export function qrCodeDataUrl(text: string): string {
   return `data:image/png;base64,${scratch.toString('base64', 0, writeQrCode(text))}`
 }
 
-// 177 modules squared, the largest symbol there is, at 3 bits.
+// The largest symbol has 177 × 177 modules, at 3 bits each.
 const scratch = Buffer.alloc(12_288)
 
 function writeQrCode(text: string): number {
@@ -28,7 +30,7 @@ function writeQrCode(text: string): number {
 }
 
 function largeMatrix(text: string): QrMatrix {
-  // The package draws a border of at least one module.
+  // The package always adds a border of at least one module.
   const rows = encodeQR(text, 'raw', { ecc: 'medium', border: 1 }).slice(1, -1)
   const size = rows.length
   const words = new Int32Array(size * ((size + 31) >> 5))

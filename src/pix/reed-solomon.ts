@@ -1,7 +1,7 @@
 /**
- * Error correction of QR codes (ISO/IEC 18004, 7.5 and annex A): the remainder of a block of data divided by a generator
- * polynomial over GF(2^8). The register of the division is held in 32-bit words, four codewords each, and what one data
- * codeword does to the whole register comes from a table: the 124 codewords of version 7 take 1 µs.
+ * Error correction of QR codes (ISO/IEC 18004, 7.5 and annex A): the remainder of a block of data divided by a
+ * generator polynomial over GF(2^8). The register of the division is in 32-bit words, four codewords each, and a table
+ * has the effect of one data codeword on the whole register: the 124 codewords of version 7 take 1 µs.
  */
 
 /** Writes `count` error correction codewords for `data[from, to)` into `out` at `at`. */
@@ -10,10 +10,10 @@ export function writeErrorCorrection(
   { from, to, count, out, at }: { from: number; to: number; count: number; out: Uint8Array; at: number },
 ): void {
   const table = tableFor(count)
-  // The register, in variables and always of eight words: as an array, and no longer than needed, it would take twice as long.
+  // The register is in variables, always eight words: an array of only the needed words would take twice as long.
   let [r0, r1, r2, r3, r4, r5, r6, r7] = [0, 0, 0, 0, 0, 0, 0, 0]
   for (let i = from; i < to; i++) {
-    // The codeword that leaves at the top decides which multiple of the generator is taken off.
+    // The codeword shifted out at the top decides which multiple of the generator is subtracted.
     const row = ((data[i] ?? 0) ^ (r0 >>> 24)) * 8
     r0 = ((r0 << 8) | (r1 >>> 24)) ^ (table[row] ?? 0)
     r1 = ((r1 << 8) | (r2 >>> 24)) ^ (table[row + 1] ?? 0)
@@ -31,7 +31,7 @@ export function writeErrorCorrection(
 /** Level M needs at most 30 codewords per block, and so eight words. */
 const tables: (Int32Array | undefined)[] = []
 
-/** For each of the 256 values of a leading codeword: its product with the generator, packed into words. */
+/** The product of each of the 256 values of a leading codeword with the generator, packed into words. */
 function tableFor(count: number): Int32Array {
   const known = tables[count]
   if (known) return known

@@ -3,21 +3,21 @@ import type { ComparedBalance } from './balance.ts'
 
 const prefix = 'acquirer_balance:'
 
-/** Kept as the last one of its acquirer. */
+/** Replaces the acquirer's last comparison. */
 export async function saveComparedBalance(db: Db | Tx, { acquirer, ...compared }: ComparedBalance): Promise<void> {
   await db.query(sql`
     insert into settings (name, value) values (${prefix + acquirer}, ${JSON.stringify(compared)})
     on conflict (name) do update set value = excluded.value`)
 }
 
-/** The last one of each acquirer that tells its balance. */
+/** The last comparison of each acquirer that reports its balance. */
 export async function listComparedBalances(db: Db | Tx): Promise<ComparedBalance[]> {
   const rows = await db.query<{ name: string; value: string }>(sql`
     select name, value from settings where starts_with(name, ${prefix}) order by name`)
   return rows.map(({ name, value }) => ({ ...JSON.parse(value), acquirer: name.slice(prefix.length) }))
 }
 
-/** What of an acquirer's payments is disputed by the ledger, and neither decided nor returned. */
+/** The amount that open and accepted disputes block, by the ledger, of an acquirer's payments. */
 export async function sumDisputed(db: Db | Tx, acquirer: string): Promise<number> {
   const [row] = await db.query<{ sum: number }>(sql`
     select coalesce(sum(moved.blocked), 0)::bigint as sum

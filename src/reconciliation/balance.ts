@@ -5,26 +5,27 @@ import { findHeld } from '../ledger/clearing-store.ts'
 import type { Clock } from '../lib/clock.ts'
 import { listComparedBalances, saveComparedBalance, sumDisputed } from './balance-store.ts'
 
-/** What an account holds by the PSP and by the ledger, in cents. */
+/** The balance of an account by the PSP and by the ledger, in cents. */
 export type ComparedBalance = {
   acquirer: string
   at: string
-  /** By the PSP: what can be sent, what it blocks, and what of that is under MED; null where it does not tell. */
+  /** By the PSP: what can be sent, what it blocks, and the disputed part of that; null where it does not report it. */
   available: number
   blocked: number | null
   disputed: number | null
-  /** By the ledger: the clearing accounts, and what is blocked of disputed payments. */
+  /** By the ledger: the clearing accounts, and the amount that disputes block. */
   held: number
   disputedHeld: number
-  /** What the PSP has beyond the ledger; below zero what it lacks. */
+  /** The PSP's balance minus the ledger's. */
   difference: number
 }
 
 /**
- * Compares the balance of the account at the PSP with its clearing accounts, and keeps the result. It changes no balance: a difference is a PSP fee,
- * a draw or a pay-in that nobody has booked, or money under way. Null where the PSP does not tell its balance.
+ * Compares the balance of the account at the PSP with its clearing accounts, and stores the result. It changes no
+ * balance: a difference is a PSP fee, a draw or a pay-in that nobody has recorded, or money in transit. Null where the
+ * PSP does not report its balance.
  *
- * @throws {AcquirerUnavailable} when it cannot be asked
+ * @throws {AcquirerUnavailable} when the PSP does not answer
  */
 export async function compareBalance(
   { db, clock }: { db: Db; clock: Clock },
@@ -36,7 +37,7 @@ export async function compareBalance(
   const balance = await readBalance()
   const held = (await findHeld(db)).get(name) ?? 0
   const total = balance.available + (balance.blocked ?? 0)
-  // Payments are booked while the PSP answers.
+  // Payments may be posted while the PSP answers: a balance between the two readings is not a difference.
   const isBetween = total >= Math.min(before, held) && total <= Math.max(before, held)
   const compared = {
     acquirer: name,

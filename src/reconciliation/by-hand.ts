@@ -9,10 +9,10 @@ import { type CloseDeps, closeDay } from './close.ts'
 import { deletePairs } from './pairs-store.ts'
 import { reconcile } from './run.ts'
 
-/** The job that compares, and closes, what somebody asks for at the dashboard. Its key is {@link keyOfAsked}. */
+/** The job that compares or closes what a user requests at the dashboard. Its key is {@link keyOfAsked}. */
 export const byHandJob = 'reconciliation.by-hand'
 
-/** What is asked for: a day, which is compared and closed, or a window, which is compared. */
+/** The request: a day, which is compared and closed, or a window, which is compared. */
 type Asked = { acquirer: string; day: string } | { acquirer: string; window: Window }
 
 const Payload = Type.Object({
@@ -23,7 +23,7 @@ const Payload = Type.Object({
   to: Type.String(),
 })
 
-/** Has it done by the worker, since it may take minutes. Gives the id of the run to come. */
+/** Enqueues it for the worker, since it may take minutes. Returns the id of the future run. */
 export async function askForRun(db: Db, asked: Asked): Promise<string> {
   const runId = newUuid()
   const { from, to } = 'window' in asked ? asked.window : { from: null, to: null }
@@ -38,7 +38,7 @@ export async function askForRun(db: Db, asked: Asked): Promise<string> {
   return runId
 }
 
-/** While a job has this key, the run is to come or under way. */
+/** While a job has this key, the run is waiting or in progress. */
 export function keyOfAsked(runId: string): string {
   return `${byHandJob} ${runId}`
 }
@@ -47,7 +47,7 @@ export function byHandJobs(deps: CloseDeps & { log: Logger }): Record<string, Jo
   return {
     [byHandJob]: async (payload, stopping) => {
       const { runId, acquirer: name, day, from, to } = Value.Parse(Payload, payload)
-      // What a process left behind that ended in the middle.
+      // Rows that remain from a process that ended in the middle of this run.
       await deletePairs(deps.db, { runId, before: new Date(0) })
       try {
         const acquirer = deps.acquirers.named(name)
@@ -57,8 +57,8 @@ export function byHandJobs(deps: CloseDeps & { log: Logger }): Record<string, Jo
           await reconcile(deps, { acquirer, kind: 'manual', window, runId, stopping })
         }
       } catch (error) {
-        // The run says that it was interrupted. Whoever asked for it asks again, or not.
-        deps.log.error({ err: error, acquirer: name, runId }, 'what was asked for could not be compared')
+        // The run is stored as interrupted. The user may request it again.
+        deps.log.error({ err: error, acquirer: name, runId }, 'a requested comparison failed')
       }
     },
   }

@@ -15,9 +15,9 @@ import { correctionVerification } from './verify.ts'
 
 const seeds = (process.env.RECONCILIATION_SEEDS ?? '1').split(',').map(Number)
 const each = Number(process.env.RECONCILIATION_EACH ?? 1000)
-/** A generated day has all but this one: its bank says nothing that cannot be read. */
+/** A generated day has all classes but this one: its bank sends no unreadable entry. */
 const generated = classNames.filter((name) => name !== 'unreadable')
-/** Those that are confirmed, one by one, each in a commit of its own. */
+/** The discrepancies to confirm, one by one, each in a commit of its own. */
 const fewer = Math.ceil(each / 25)
 const { from, to } = generatedDay
 const never = new AbortController().signal
@@ -45,21 +45,21 @@ describe.each(seeds)('a day with a thousand of each class of difference (seed %s
   }, 120_000)
   afterAll(async () => await day.drop())
 
-  it('finds all of them, in their classes, and invents none', async () => {
+  it('are all found, in their classes, and no others', async () => {
     const { state, newCount, counts } = await run(day)
     expect({ state, newCount }).toEqual({ state: 'complete', newCount: generated.length * each })
     expect(counts).toEqual(Object.fromEntries(generated.map((name) => [name, each])))
     expect(namesOf(await listed(day))).toEqual([...day.made.expected].toSorted())
   }, 60_000)
 
-  it('says nothing new when it runs again', async () => {
+  it('are not found again by a second run', async () => {
     const { newCount, resolvedCount } = await run(day)
     expect({ newCount, resolvedCount }).toEqual({ newCount: 0, resolvedCount: 0 })
     expect(namesOf(await listed(day, true))).toEqual([...day.made.expected].toSorted())
   }, 60_000)
 })
 
-describe.each(seeds)('what is proposed about a day (seed %s)', (seed) => {
+describe.each(seeds)('the proposals for a day (seed %s)', (seed) => {
   let day: Day
   beforeAll(async () => {
     day = await openDay(seed, fewer)
@@ -67,7 +67,7 @@ describe.each(seeds)('what is proposed about a day (seed %s)', (seed) => {
   }, 60_000)
   afterAll(async () => await day.drop())
 
-  it('is clean once what it proposed was confirmed, and the books agree', async () => {
+  it('leave no discrepancy once they are confirmed, and a consistent ledger', async () => {
     const { deps } = day
     await eachAtOnce(await listed(day, true), never, async ({ id, proposal }) => {
       const decision = { id, by: 'cli:test', records: deps.db }
@@ -75,11 +75,11 @@ describe.each(seeds)('what is proposed about a day (seed %s)', (seed) => {
       else if (proposal.action !== 'none') await confirmDifference(deps, decision)
     })
     expect(await findBreaches(deps.db)).toEqual([])
-    // What was missing here is booked now, a day after it was paid.
+    // What was missing in the ledger is posted now, a day after it was paid.
     const { newCount } = await run(day)
     expect(newCount).toBe(fewer)
     expect((await run(day)).newCount).toBe(0)
-    // Only what is a matter of two days is still told of, until the next day is closed.
+    // Only discrepancies about the day are still reported, until the next day is closed.
     const open = await listed(day, true)
     expect([...new Set(open.map((row) => row.class))].toSorted()).toEqual(['cut_off', 'late'])
     expect(open.every((row) => row.is_timing)).toBe(true)
@@ -88,7 +88,7 @@ describe.each(seeds)('what is proposed about a day (seed %s)', (seed) => {
     expect(await listed(day, true)).toEqual([])
   }, 60_000)
 
-  it('is told by the books when a correction is not as it was confirmed', async () => {
+  it('cause a breach in the ledger check when a correction is not as it was confirmed', async () => {
     const { db } = day.deps
     await db.query(sql`
       update differences set proposal = jsonb_set(proposal, '{cents}', to_jsonb((proposal ->> 'cents')::int - 1))

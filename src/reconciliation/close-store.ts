@@ -16,7 +16,7 @@ export type StatementRow = {
 
 const columns = sql`acquirer, day::text, version, signed_at, statement, sha256`
 
-/** The last version of a day's statement, or the one that is asked for. */
+/** The last version of a day's statement, or the requested one. */
 export async function findStatement(
   db: Db | Tx,
   { acquirer, day, version }: { acquirer: string; day: string; version?: number | undefined },
@@ -40,14 +40,14 @@ export async function listStatements(
     order by acquirer, closed_days.day, version limit ${limit}`)
 }
 
-/** The last day that was closed, whenever that was done. */
+/** The latest closed day, whenever it was closed. */
 export async function findLastClosedDay(db: Db, acquirer: string): Promise<string | null> {
   const rows = await db.query<{ day: string }>(sql`
     select day::text from closed_days where acquirer = ${acquirer} order by closed_days.day desc limit 1`)
   return rows[0]?.day ?? null
 }
 
-/** The next version of a day is written by one at a time. */
+/** Only one transaction at a time writes the next version of a day. */
 export async function lockClosing(tx: Tx, acquirer: string): Promise<void> {
   await tx.query(sql`select pg_advisory_xact_lock(hashtextextended(${`closing ${acquirer}`}, 0))`)
 }
@@ -76,10 +76,10 @@ export async function insertStatementKey(tx: Tx, key: StatementKeyRow): Promise<
     values (${key.kid}, ${JSON.stringify(key.public_jwk)}, ${key.sealed_private_jwk}, ${key.created_at})`)
 }
 
-/** What transfers of one kind changed in an acquirer's clearing account: cents that came are above zero. */
+/** The change of an acquirer's clearing account by transfers of one kind: incoming cents are positive. */
 export type Moved = { kind: string; count: number; change: number }
 
-/** What the ledger says that an acquirer's holdings changed by in a window, and before it; by the time of booking. */
+/** The change of an acquirer's balance in the ledger in a window, by the time of posting. */
 export async function sumMoved(
   db: Db | Tx,
   { acquirer, from, to }: { acquirer: string; from: Date | null; to: Date },
@@ -94,7 +94,7 @@ export async function sumMoved(
 
 export type Booked = { count: number; sum: number; lateCount: number; lateSum: number }
 
-/** Payments that are dated in a window by the acquirer and booked by now; of these, what was booked after a moment. */
+/** Payments that the acquirer dates in a window and the ledger has by now; of these, those posted after `since`. */
 export async function sumDated(
   db: Db | Tx,
   { acquirer, from, to, since }: { acquirer: string; since: Date } & Window,
@@ -113,8 +113,8 @@ export async function sumDated(
 export type TransfersHash = { count: number; sha256: string }
 
 /**
- * Over the transfers that were booked in a window, in the order of merchant and id: each is hashed, then those of a merchant, then those of all. Computed
- * where the rows are, so that a million takes seconds.
+ * Hashes the transfers posted in a window, in the order of merchant and id: each one, then those of a merchant, then
+ * all. PostgreSQL computes it, so that a million takes seconds.
  */
 export async function hashTransfers(db: Db | Tx, { from, to }: Window): Promise<TransfersHash> {
   const [row] = await db.query<TransfersHash>(sql`

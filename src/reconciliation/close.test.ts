@@ -39,7 +39,7 @@ async function close(which = day) {
 
 const sumOf = (amounts: number[]) => amounts.reduce((sum, amount) => sum + amount, 0)
 
-it('adds up both sides of a day, so that each closing follows from its opening', async () => {
+it('totals both sides of a day, so that each closing follows from its opening', async () => {
   const { statement } = await close()
   const { books, acquirerSays: there } = statement
   expect(books.closing).toBe(
@@ -51,7 +51,7 @@ it('adds up both sides of a day, so that each closing follows from its opening',
   expect(there.fees).toBe(sumOf(ofDay.map(({ fee }) => fee ?? 0)))
   expect(statement.differences).toHaveLength(made.expected.size)
 
-  // The books end where the ledger does, and the next day begins there.
+  // The closing equals the ledger's balance, and the next day begins there.
   clock.set(new Date('2026-11-22T15:00:00.000Z'))
   const next = await close('2026-11-21')
   expect(next.statement.books.opening).toBe(books.closing)
@@ -61,12 +61,12 @@ it('adds up both sides of a day, so that each closing follows from its opening',
   expect(next.statement.books.closing).toBe(ledger?.held)
 })
 
-it('signs what anybody can verify with the public keys alone, and nobody can change', async () => {
+it('signs a statement that anybody can verify with the public keys alone, and nobody can change', async () => {
   const { jws, statement, sha256 } = await close()
   const keys = await publicStatementKeys(database.db)
   expect(await verifyStatement(jws, keys)).toEqual(JSON.parse(JSON.stringify(statement)))
   expect(createHash('sha256').update(jws).digest('hex')).toBe(sha256)
-  // As docs/reconciliation.md has it.
+  // As in docs/reconciliation.md.
   const [jwk] = keys.keys
   if (!jwk) throw new Error('there is a key')
   expect((await compactVerify(jws, await importJWK(jwk, 'ES256'))).protectedHeader).toMatchObject({ kid: jwk.kid })
@@ -75,15 +75,15 @@ it('signs what anybody can verify with the public keys alone, and nobody can cha
   const [header, payload = '', signature] = jws.split('.')
   const text = Buffer.from(payload, 'base64url').toString().replace('"version":1', '"version":2')
   const changed = `${header}.${Buffer.from(text).toString('base64url')}.${signature}`
-  await expect(verifyStatement(changed, keys)).rejects.toThrow(/no statement as it was signed/)
-  await expect(verifyStatement('not a statement', keys)).rejects.toThrow(/no statement as it was signed/)
-  // The keys of access tokens are others.
+  await expect(verifyStatement(changed, keys)).rejects.toThrow(/not a statement as it was signed/)
+  await expect(verifyStatement('not a statement', keys)).rejects.toThrow(/not a statement as it was signed/)
+  // Access tokens have other keys.
   const ring = createKeyRing(deps)
   await ring.signingKey()
-  await expect(verifyStatement(jws, { keys: await ring.publicKeys() })).rejects.toThrow(/none of those given/)
+  await expect(verifyStatement(jws, { keys: await ring.publicKeys() })).rejects.toThrow(/not among the given keys/)
 })
 
-it('adds no version while nothing changes, and one that tells what has changed since', async () => {
+it('adds no version while nothing changes, and one with the changes when something has', async () => {
   const first = await close()
   clock.advance(60_000)
   const again = await close()
@@ -106,7 +106,7 @@ it('adds no version while nothing changes, and one that tells what has changed s
       { id: wrong.id, class: 'amount', reference: wrong.reference, before: 'open', after: 'confirmed' },
     ]),
   )
-  // What was signed stays.
+  // The signed version is kept.
   expect(await findStatement(database.db, { acquirer: 'bank', day, version: 1 })).toMatchObject({
     statement: first.jws,
   })
@@ -114,7 +114,7 @@ it('adds no version while nothing changes, and one that tells what has changed s
   await expect(database.db.query(sql`delete from statement_keys`)).rejects.toThrow(/permission denied/)
 })
 
-it('signs where the audit log is, so that one which is rewritten as a whole is found', async () => {
+it('signs the head of the audit log, so that a log rewritten as a whole is found', async () => {
   const record = async (actor: string) =>
     await database.db.transaction(
       async (tx) => await recordAction(tx, { actor, action: 'orphan.undo', now: clock.now() }),
@@ -145,7 +145,7 @@ it('signs where the audit log is, so that one which is rewritten as a whole is f
   await expect(undone).rejects.toThrow('undone')
 })
 
-it('signs a hash over the transfers of the day, so that one which is changed, added or deleted since is found', async () => {
+it('signs a hash over the transfers of the day, so that a changed, added or deleted transfer is found', async () => {
   const { statement } = await close()
   const [booked] = await database.db.query<{ count: number }>(sql`
     select count(*) as count from ledger_transfers
@@ -165,7 +165,7 @@ it('signs a hash over the transfers of the day, so that one which is changed, ad
       from ledger_transfers where ${one}`,
   ]) {
     const undone = database.db.transaction(async (tx) => {
-      // As only the owner of the table can.
+      // Only the owner of the table can do this.
       await tx.query(raw('grant update, delete on ledger_transfers to current_user'))
       await tx.query(change)
       expect(await verifySignedTransfers(tx)).toMatchObject([
@@ -177,7 +177,7 @@ it('signs a hash over the transfers of the day, so that one which is changed, ad
   }
 })
 
-it('holds the transfers of a day against its last version: who knows why they differ closes the day again', async () => {
+it('verifies the transfers of a day against its last version, so that closing the day again accepts a change', async () => {
   await close()
   await database.db.query(sql`
     insert into ledger_transfers (merchant_id, event_key, position, kind, debit, credit, amount, debit_balance, credit_balance, record_type,
@@ -189,14 +189,14 @@ it('holds the transfers of a day against its last version: who knows why they di
   expect(await verifySignedTransfers(database.db)).toEqual([])
 })
 
-it('signs no transfers of a day that is hardly over, and all of them when it is closed again', async () => {
+it('signs no transfers of a day that has just ended, and all of them when it is closed again', async () => {
   clock.set(new Date(generatedDay.to.getTime() + 60_000))
   expect((await close()).statement.transfers).toBeNull()
   clock.set(new Date(generatedDay.to.getTime() + 60 * 60_000))
   expect((await close()).statement).toMatchObject({ version: 2, transfers: { sha256: expect.any(String) } })
 })
 
-it('is verified while the first day closes, which makes the key', async () => {
+it('can be verified while the first day closes, which creates the key', async () => {
   let closing: Promise<unknown> | null = null
   const { breaches } = await verifySignedAudit({
     ...database.db,
@@ -217,7 +217,7 @@ it('signs one version when two close at once', async () => {
   expect([one.isNew, other.isNew].toSorted()).toEqual([false, true])
 })
 
-it('closes nothing while the acquirer cannot be read to the end, nor a day that is not over', async () => {
+it('closes nothing while the acquirer’s lists cannot be read completely, nor a day that is not over', async () => {
   const cut = reconcilingWith({
     db: database.db,
     clock,
@@ -229,10 +229,10 @@ it('closes nothing while the acquirer cannot be read to the end, nor a day that 
   await expect(close('2026-11-21')).rejects.toThrow(/is not over in Brasília/)
 })
 
-it('closes a day once it is over in Brasília, and refuses what is no date', () => {
+it('closes a day once it is over in Brasília, and refuses an invalid date', () => {
   const now = new Date('2026-11-21T03:00:00.000Z')
   expect(() => assertDayIsOver('2026-11-20', now)).not.toThrow()
   expect(() => assertDayIsOver('2026-11-20', new Date(now.getTime() - 1))).toThrow(/is not over in Brasília/)
   for (const text of ['2026-02-30', '2026-13-01', '20/11/2026', ''])
-    expect(() => assertDayIsOver(text, now)).toThrow(/is no date/)
+    expect(() => assertDayIsOver(text, now)).toThrow(/is not a date/)
 })

@@ -24,8 +24,8 @@ import { listDifferencesOf } from './store.ts'
 export type CloseDeps = ReconcileDeps & { key: SecretKey }
 
 /**
- * What was booked in a day may be committed a little after it, or by a machine whose clock is behind: until then nothing is signed of the day's transfers.
- * Far longer than any booking takes.
+ * A transfer of the day may be committed a little after midnight, or by a machine whose clock is behind: until this
+ * long after the day the statement has no hash of the transfers. It is far longer than any posting takes.
  */
 const bookedMs = 15 * 60_000
 
@@ -35,15 +35,15 @@ export type Closed =
       statement: Statement
       jws: string
       sha256: string
-      /** False where the version before says all of it already: none was added. */
+      /** False when nothing has changed since the previous version: no version was added. */
       isNew: boolean
     }
   /** Not all of the acquirer's lists could be read: nothing was closed. */
   | { state: 'interrupted'; error: string }
 
 /**
- * Closes a day of an acquirer, in Brasília time: compares it, and signs what both sides say of it. A day that was closed already gets a
- * further version, which refers to the one before, if anything has changed since; old versions stay for ever.
+ * Closes a day of an acquirer, in Brasília time: compares it, and signs the totals of both sides. If the day was closed
+ * before and anything has changed since, it gets a new version that names the previous one; old versions are kept.
  *
  * @throws {AppError} `validation_failed` when the day is not over
  */
@@ -66,10 +66,10 @@ export async function closeDay(
   })
 }
 
-/** @throws {AppError} `validation_failed` for a date that is none, or a day that is not over */
+/** @throws {AppError} `validation_failed` for an invalid date, or a day that is not over */
 export function assertDayIsOver(day: string, now: Date): void {
   const isDate = /^\d{4}-\d{2}-\d{2}$/.test(day) && !Number.isNaN(Date.parse(day)) && dayBefore(nextDay(day)) === day
-  if (!isDate) throw new AppError('validation_failed', { detail: `${day} is no date. Give it as 2026-11-20.` })
+  if (!isDate) throw new AppError('validation_failed', { detail: `${day} is not a date. Write it as 2026-11-20.` })
   const { to } = windowOf(day)
   if (to > now)
     throw new AppError('validation_failed', {
@@ -81,11 +81,11 @@ async function describe(tx: Tx, { day, run, now }: { day: string; run: RunResult
   const { acquirer, window, runId, totals } = run
   const dayBeforeRow = await findStatement(tx, { acquirer, day: dayBefore(day) })
   const before = dayBeforeRow && readStatement(dayBeforeRow)
-  // Without a day before, all that ever moved is added up, once.
+  // Without a closed day before, all earlier transfers are added up, once.
   const books =
     before?.books.closing ??
     (await sumMoved(tx, { acquirer, from: null, to: window.from })).reduce((sum, { change }) => sum + change, 0)
-  // What the acquirer held at the first close is told by nobody: the books are taken for it.
+  // No API reports the acquirer's balance at the first close: the ledger's balance is used.
   const opening = { books, acquirer: before?.acquirerSays.closing ?? books }
   const moved = await sumMoved(tx, { acquirer, ...window })
   const dated = await sumDated(tx, { acquirer, ...window, since: window.to })
@@ -131,7 +131,7 @@ async function findBookedSince(tx: Tx, { acquirer, window }: RunResult, former: 
   return { count: lateCount, sum: lateSum }
 }
 
-/** Our own, out of the database: what was signed, without asking the key again. */
+/** The content of our own statement from the database, without verifying its signature. */
 export function readStatement({ statement }: Pick<StatementRow, 'statement'>): Statement {
   const [, payload = ''] = statement.split('.')
   return JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'))

@@ -2,33 +2,35 @@ import type { Window } from '../lib/brasilia.ts'
 import { inReais } from '../lib/money.ts'
 import type { Found, Proposal, Side, Subject } from './classes.ts'
 
-/** Not booked, and younger than this: the service is still coming to it. */
+/** A payment that is not posted and younger than this is still within the service's usual delay. */
 export const graceMs = 15 * 60_000
-/** As near to midnight two clocks, and the way from one to the other, may put a payment on two days. */
+/** Within this distance from midnight, clocks and delays may put a payment on two different days. */
 export const cutOffMs = 10 * 60_000
 
-/** What either side has of one payment, of the returns of one payment, or of one payout. */
+/**
+ * Both sides of one payment, of the returns of one payment, or of one payout: `there` the acquirer, `here` the ledger.
+ */
 export type Pair = {
   subject: Subject
   /** An endToEndId, or our id of a payout. */
   key: string
   there: { amount: number; med: number; at: Date; state: 'processing' | 'done' | 'refused'; fee: number | null } | null
   here: Booked | null
-  /** The transaction that the payment names, where it is not booked. */
+  /** The transaction that the payment names, where it is not posted. */
   owner: { merchantId: string; id: string; isPaid: boolean } | null
-  /** Another payment that names the same transaction is listed, and came before. */
+  /** The list has an earlier payment that names the same transaction. */
   isLater: boolean
-  /** What confirmed corrections have changed already: of the amount, and of the fee. */
+  /** The sum of confirmed corrections: of the amount, and of the fee. */
   corrected: { amount: number; fee: number }
 }
 
 type Booked = {
   merchantId: string
   recordId: string
-  /** Of returns the sum of those that were made; `med` of it under MED. */
+  /** For returns, the sum of those made; `med` is the part under MED. */
   amount: number
   med: number
-  /** What of our own returns is under way. */
+  /** The sum of our own refunds in progress. */
   processing: number
   at: Date
   bookedAt: Date
@@ -39,13 +41,13 @@ type Booked = {
 export type Rules = {
   window: Window
   now: Date
-  /** A day is closed: on which day either side has a payment matters. */
+  /** True when a day is closed: then it matters on which day each side has a payment. */
   isDaily: boolean
-  /** What was agreed as the fee of an amount; null where nothing was. */
+  /** The agreed fee of an amount; null where none was agreed. */
   agreedFee: (subject: Subject, amount: number) => number | null
 }
 
-/** What differs in one pair; nothing where both sides agree, or where it lies outside of the window. Knows nothing but its arguments. */
+/** The discrepancies of one pair; none where both sides agree, or where it is outside the window. A pure function. */
 export function compare(pair: Pair, rules: Rules): Found[] {
   if (!liesIn(rules.window, pair)) return []
   switch (pair.subject) {
@@ -58,7 +60,7 @@ export function compare(pair: Pair, rules: Rules): Found[] {
   }
 }
 
-/** By the acquirer's time where it has one. What it has just outside, and the books inside, counts as well. */
+/** A pair is in the window when either side dates it there. */
 function liesIn({ from, to }: Window, { there, here }: Pair): boolean {
   return [there?.at, here?.at].some((at) => at !== undefined && from <= at && at < to)
 }
@@ -73,7 +75,7 @@ function comparePayment(pair: Pair, rules: Rules): Found[] {
     return [toFound(pair, { class: 'missing_there', proposal: correct(-booked) })]
   }
   if (there.amount !== booked) {
-    // What is in suspense is nobody's yet, so there is no balance to correct.
+    // Money in suspense belongs to no merchant yet, so there is no balance to correct.
     const proposal: Proposal = here.isHeld ? { action: 'look' } : correct(there.amount - booked)
     return [toFound(pair, { class: 'amount', proposal })]
   }
@@ -89,7 +91,7 @@ function compareUnbooked(pair: Pair, there: NonNullable<Pair['there']>, { now }:
   return toFound(pair, { class: 'missing_here', proposal: { action: 'settle' } })
 }
 
-/** Told in the close of the earlier of the two days. */
+/** Reported in the close of the earlier of the two days. */
 function compareDays(pair: Pair, paidAt: Date, bookedAt: Date, { window }: Rules): Found[] {
   const [first, last] = paidAt < bookedAt ? [paidAt, bookedAt] : [bookedAt, paidAt]
   const isOfTwoDays = window.from <= first && first < window.to && last >= window.to
@@ -100,7 +102,7 @@ function compareDays(pair: Pair, paidAt: Date, bookedAt: Date, { window }: Rules
   return [{ ...found, isTiming: true }]
 }
 
-/** Only where the acquirer tells what it kept, and somebody has told what was agreed. */
+/** Only where the acquirer reports its fee and an agreed fee is configured. */
 function compareFee(pair: Pair, { agreedFee }: Rules): Found[] {
   const { subject, there, corrected } = pair
   if (!there || there.fee === null || there.state !== 'done') return []
@@ -113,18 +115,19 @@ function compareFee(pair: Pair, { agreedFee }: Rules): Found[] {
   return [{ ...found, here: { amount: pair.here?.amount ?? 0, fee: expected, at: there.at.toISOString() } }]
 }
 
-/** The sums of all returns of one payment: in which parts either side has them does not matter. */
+/** Compares the sums of all returns of one payment: the parts do not matter. */
 function compareReturn(pair: Pair, { now }: Rules): Found[] {
   const { there, here } = pair
   const outThere = there?.amount ?? 0
   const outHere = (here?.amount ?? 0) - pair.corrected.amount
   if (outThere === outHere) return []
   const isComing = there !== null && isYoung(there.at, now)
-  // A refund that was answered is booked within seconds; a MED when the payment is looked at next.
+  // An answered refund is posted within seconds; a return under MED at the next check of the payment.
   const isKnown = here !== null && (here.processing > 0 || here.isHeld || (there?.med ?? 0) > here.med)
   if (isComing && isKnown) return [toFound(pair, { class: 'late', proposal: { action: 'none' } })]
   if (outThere > outHere && isKnown) return [toFound(pair, { class: 'return', proposal: { action: 'settle' } })]
-  // Of a payment that is neither booked nor held: that is told of as its own difference, and the return after it.
+  // The payment is not posted, or in suspense: that is a discrepancy of its own, and the return is investigated after
+  // it.
   if (!here || here.isHeld) return [toFound(pair, { class: 'return', proposal: { action: 'look' } })]
   return [toFound(pair, { class: 'return', proposal: correct(outHere - outThere) })]
 }
@@ -146,7 +149,7 @@ function comparePayout(pair: Pair, { now }: Rules): Found[] {
   const proposal: Proposal = here ? correct(outHere - outThere) : { ...correct(outHere - outThere), account: 'house' }
   const found = toFound(pair, { class: 'payout', proposal })
   if (outThere < outHere) return [found]
-  const whose = here ? `more than withdrawal ${here.recordId} says` : 'in no withdrawal of ours'
+  const whose = here ? `more than withdrawal ${here.recordId} has` : 'and no withdrawal has it'
   return [{ ...found, alarm: `${inReais(outThere - outHere)} left under ${pair.key}, ${whose}` }]
 }
 
@@ -187,7 +190,7 @@ function toThere(subject: Subject, { amount, med, at, state, fee }: NonNullable<
 
 function toHere(subject: Subject, here: Booked, corrected: number): Side {
   return {
-    // Money that left grows by what a correction takes away.
+    // A correction that takes money away increases the amount that left.
     amount: subject === 'payment' ? here.amount + corrected : here.amount - corrected,
     at: here.at.toISOString(),
     ...(subject === 'payment' && { bookedAt: here.bookedAt.toISOString() }),

@@ -17,22 +17,23 @@ import { settleUnreadable } from './unreadable.ts'
 
 type Decision = {
   id: string
-  /** Who decides, as the audit log has it. */
+  /** The actor in the audit log. */
   by: string
-  /** The database for the commit of the decision, which carries its record. */
+  /** The database handle whose commit also writes the audit log. */
   records: Db
 }
 
 /**
- * Carries out what is proposed about a difference. What the service does by itself as well is done by the very same operations, then the
- * decision is written; a correction is posted in the commit of the decision, hence once.
+ * Carries out the proposal of a discrepancy. What the service also does automatically uses the same operations, and the
+ * decision is stored afterwards; a correction is posted in the commit of the decision, hence once.
  *
- * @throws {AppError} `not_found`; `difference_not_possible` when there is nothing to confirm, or the acquirer does not say again what was listed
+ * @throws {AppError} `not_found`; `difference_not_possible` when there is nothing to confirm, or the acquirer does not
+ * confirm what it listed
  */
 export async function confirmDifference(deps: SettleDeps, { id, by, records }: Decision): Promise<DifferenceRow> {
   const difference = await findOpen(deps.db, id)
   await carryOut(deps, difference).catch(async (error: unknown) => {
-    // Where somebody else has decided meanwhile, that is the reason, whatever it has made of the two sides.
+    // If somebody else has decided meanwhile, report that: it is the reason for the failure.
     await findOpen(deps.db, id)
     throw error
   })
@@ -44,7 +45,7 @@ export async function confirmDifference(deps: SettleDeps, { id, by, records }: D
     const correction = correctionOf(locked)
     if (!correction) return
     if (canonicalJson(proposal) !== canonicalJson(difference.proposal))
-      throw refuse(`What is proposed about ${id} has just changed: look at it again.`)
+      throw refuse(`The proposal of ${id} has just changed: check it again.`)
     const settle = await enterReturn(tx, locked, now)
     const about = { eventKey: `correction:${id}`, recordType: 'correction', recordId: id } as const
     await post(tx, { ...correction, ...about, acquirer: locked.acquirer, now })
@@ -53,7 +54,10 @@ export async function confirmDifference(deps: SettleDeps, { id, by, records }: D
   return difference
 }
 
-/** Of a payment of a merchant that its bank has returned by itself, the merchant sees the return on the transaction. */
+/**
+ * When the PSP has returned a merchant's payment, the return is also entered on the transaction, where the merchant
+ * sees it.
+ */
 async function enterReturn(tx: Tx, difference: DifferenceRow, now: Date): Promise<() => Promise<void>> {
   const { id: reference, subject, merchant_id: merchantId, record_id: id, proposal, at } = difference
   const isReturn = subject === 'return' && proposal.action === 'correct' && proposal.account !== 'house'
@@ -61,7 +65,7 @@ async function enterReturn(tx: Tx, difference: DifferenceRow, now: Date): Promis
   return await enterConfirmedReturn(tx, { merchantId, id, amount: 0 - proposal.cents, reference, at }, now)
 }
 
-/** Whose accounts a proposed correction changes, and how; null where another thing is proposed. */
+/** The transfers of a proposed correction and the merchant whose accounts they change; null for other proposals. */
 export function correctionOf({
   merchant_id: merchantId,
   proposal,
@@ -72,7 +76,7 @@ export function correctionOf({
     : { merchantId, transfers: corrected(proposal.cents) }
 }
 
-/** Lets a difference stand as it is. It is told of again only when what either side says has changed. */
+/** Accepts a discrepancy as it is. It opens again only when either side has changed. */
 export async function dismissDifference(
   { db, clock }: Pick<SettleDeps, 'db' | 'clock'>,
   { id, by, records, reason }: Decision & { reason: string },
@@ -92,20 +96,20 @@ async function findOpen(db: Db, id: string): Promise<DifferenceRow> {
 function assertOpen(difference: DifferenceRow | null, id: string): DifferenceRow {
   if (!difference)
     throw new AppError('not_found', {
-      detail: `There is no difference ${id}. \`npx guiche reconcile list\` has them all.`,
+      detail: `There is no discrepancy ${id}. \`npx guiche reconcile list\` lists them.`,
     })
   if (difference.state === 'open') return difference
   const since = difference.decided_at?.toISOString() ?? ''
-  throw refuse(`The difference ${id} is ${difference.state} since ${since}: nothing is left to decide.`)
+  throw refuse(`The discrepancy ${id} is ${difference.state} since ${since}: nothing is left to decide.`)
 }
 
 async function carryOut(deps: SettleDeps, difference: DifferenceRow): Promise<void> {
   switch (difference.proposal.action) {
     case 'none':
-      throw refuse('Nothing is to be done about this: it is over by itself with the next run or the next close.')
+      throw refuse('There is nothing to do: the next run or the next close resolves it automatically.')
     case 'look':
       throw refuse(
-        'No entry follows from what is known: find out at the acquirer what it is, then `npx guiche reconcile dismiss` it with the reason.',
+        'No entry follows from what is known: investigate it at the acquirer, then `npx guiche reconcile dismiss` it with the reason.',
       )
     case 'hold':
       return await hold(deps, difference)
@@ -118,12 +122,12 @@ async function carryOut(deps: SettleDeps, difference: DifferenceRow): Promise<vo
 
 async function hold(deps: SettleDeps, difference: DifferenceRow): Promise<void> {
   const { acquirer, reference: endToEndId, merchant_id: merchantId, record_id: id } = difference
-  // A second payment: settling finds that it is one, and holds it.
+  // Settling recognizes a second payment and places it in suspense.
   if (merchantId !== null && id !== null) await settlePayment(deps, { acquirer, endToEndId, merchantId, id })
   else await holdAgain(deps, { acquirer, endToEndId })
 }
 
-/** Takes a payment into suspense; of one that is there, what went back of it. */
+/** Places a payment in suspense; for one already there, records what was returned of it. */
 async function holdAgain(
   deps: SettleDeps,
   { acquirer: name, endToEndId }: { acquirer: string; endToEndId: string },
@@ -154,7 +158,7 @@ async function settlePayment(deps: SettleDeps, { acquirer, endToEndId, merchantI
   if (settled === 'unpaid') throw notThere({ acquirer, reference: endToEndId })
 }
 
-/** A refund of ours that is under way, a return under MED, or one of what is in suspense. */
+/** Settles our refund in progress, a return under MED, or a return of a payment in suspense. */
 async function settleReturn(deps: SettleDeps, { acquirer, endToEndId, merchantId, id }: OfPayment): Promise<void> {
   if ((await deps.settlement.findOwner(id)) === null) return await holdAgain(deps, { acquirer, endToEndId })
   await checkRefundsOf(deps, { merchant_id: merchantId, id })
@@ -163,7 +167,7 @@ async function settleReturn(deps: SettleDeps, { acquirer, endToEndId, merchantId
 
 function notThere({ acquirer, reference }: Pick<DifferenceRow, 'acquirer' | 'reference'>): AppError {
   return refuse(
-    `${acquirer} does not say so of ${reference} when it is asked for by itself, so nothing was booked. Try again later; \`npx guiche reconcile\` compares again.`,
+    `${acquirer} does not confirm this for ${reference} when it is queried individually, so nothing was posted. Try again later; \`npx guiche reconcile\` compares again.`,
   )
 }
 

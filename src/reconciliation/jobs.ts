@@ -12,24 +12,27 @@ import { settleOpen } from './settle-open.ts'
 import type { Statement } from './statement.ts'
 import { countOpen, findComparedUntil, findOpenSince, listLastRuns } from './store.ts'
 
-/** A rolling run ends so long before now: what is younger the service is still coming to by itself. */
+/** A rolling run's window ends this long ago: younger payments are still within the service's usual delay. */
 const trailMs = 5 * 60_000
-/** It begins so long before the end of the last one: a list may show a payment a while after it was made. */
+/** The window begins this long before the end of the last one: a payment may appear in a list with a delay. */
 const overlapMs = 5 * 60_000
-/** Where a difference is open, as far back as that: what was young when it was found may be missing by now, or be there. */
+/** With an open discrepancy the window begins up to this much earlier: it may have become missing, or be resolved. */
 const openReachMs = 30 * 60_000
-/** Of payouts, always so far: they are few, and one may be carried out long after it was asked for, which is when a list dates it. */
+/**
+ * For payouts the window always begins this much earlier: a list dates a payout by its request, and it may be carried
+ * out much later.
+ */
 const payoutOverlapMs = 30 * 60_000
-/** As far back as it reaches after a long stop. What lies before is the daily close's. */
+/** The longest window after a long stop. The daily close covers what is older. */
 const reachMs = 24 * 60 * 60_000
-/** A day is closed so long after midnight: all that a bank tells late about it is there by then. */
+/** A day is closed this long after midnight: by then the lists have what banks report late. */
 const closeAfterMs = 30 * 60_000
-/** As far back as days are closed that were left out. Older ones are closed by hand, should anybody want them. */
+/** Missed days are closed up to this long ago. An operator can close older ones manually. */
 const closeReachMs = 30 * 24 * 60 * 60_000
 
 /**
- * Compares the books with each acquirer, all the time and once a day, and settles what needs no decision, whichever run has found it. One that
- * does not answer keeps no other from it.
+ * Compares the ledger with each acquirer, continuously and once a day, and settles what needs no decision, whichever
+ * run found it. An acquirer that does not answer does not delay the others.
  */
 export function reconciliationJobs(deps: CloseDeps & SettleDeps): Record<string, Job> {
   return {
@@ -48,7 +51,7 @@ export function reconciliationJobs(deps: CloseDeps & SettleDeps): Record<string,
 export const reconciliationSchedules: Record<string, JobSchedule> = {
   'reconciliation.rolling': { everySeconds: 300 },
   'reconciliation.balance': { everySeconds: 600 },
-  // How often is asked whether a day is to be closed, once for each.
+  // How often the job checks whether there is a day to close; each day is closed once.
   'reconciliation.close': { everySeconds: 600 },
 }
 
@@ -60,7 +63,7 @@ async function forEach(
   for (const acquirer of acquirers.all) {
     if (stopping.aborted) return
     await work(acquirer).catch((error: unknown) => {
-      log.error({ err: error, acquirer: acquirer.name }, 'the books could not be compared with an acquirer')
+      log.error({ err: error, acquirer: acquirer.name }, 'the ledger could not be compared with an acquirer')
     })
   }
 }
@@ -73,15 +76,18 @@ async function rollOn(deps: CloseDeps, acquirer: Acquirer, stopping: AbortSignal
   const from = within(Math.min(until - overlapMs, openSince?.getTime() ?? until))
   const payoutsFrom = within(until - payoutOverlapMs)
   const to = new Date(now - trailMs)
-  // A clock that was set back.
+  // The clock was set back.
   if (from >= to) return
   const window = { from, to }
   const { state, error } = await reconcile(deps, { acquirer, kind: 'rolling', window, payoutsFrom, stopping })
   if (state === 'interrupted' && !stopping.aborted)
-    deps.log.warn({ acquirer: acquirer.name, reason: error }, 'an acquirer could not be compared with to the end')
+    deps.log.warn({ acquirer: acquirer.name, reason: error }, 'the comparison with an acquirer was interrupted')
 }
 
-/** Yesterday, and the days before it that nobody closed because the service did not run: each begins where the one before ends. */
+/**
+ * Closes yesterday, and earlier days that were missed while the service did not run: each begins where the one before
+ * ends.
+ */
 async function closeDays(deps: CloseDeps, acquirer: Acquirer, stopping: AbortSignal): Promise<void> {
   const now = deps.clock.now()
   const yesterday = dayBefore(dayOf(now))
@@ -98,12 +104,12 @@ async function closeDays(deps: CloseDeps, acquirer: Acquirer, stopping: AbortSig
   }
 }
 
-/** False where it has to be tried again. */
+/** False when it must be tried again. */
 async function closeOne(deps: CloseDeps, acquirer: Acquirer, day: string, stopping: AbortSignal): Promise<boolean> {
   const closed = await closeDay(deps, { acquirer, day, stopping })
   const about = { acquirer: acquirer.name, day }
   if (closed.state === 'closed') {
-    // A day on which nothing moved, such as the one before the first start, is no news.
+    // A day without any transfer, such as the one before the first start, is only worth a debug line.
     const write = isEmpty(closed.statement) ? deps.log.debug : deps.log.info
     write.call(deps.log, { ...about, sha256: closed.sha256 }, 'a day was closed')
   } else if (!stopping.aborted) deps.log.warn({ ...about, reason: closed.error }, 'a day could not be closed yet')

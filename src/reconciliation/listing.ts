@@ -12,12 +12,12 @@ type Reading = {
   db: Db
   acquirer: Acquirer
   runId: string
-  /** The window of the run with its margins: what is read. */
+  /** The range to read: the window of the run with its margins. */
   read: Window
   now: Date
-  /** Whether returns of payments from long before are looked for, too: a list of its own, of months. */
+  /** Whether to read returns of much older payments too: a list of its own, over months. */
   isThorough: boolean
-  /** What is done with an entry that cannot be read. */
+  /** Handles an entry that cannot be read. */
   putAside: (subject: Subject) => (entry: UnreadableEntry) => void
   stopping: AbortSignal
 }
@@ -27,9 +27,10 @@ const returnableMs = 90 * 24 * 60 * 60_000
 const chunkRows = 500
 
 /**
- * Reads the acquirer's lists of payments, all pages of them, into the run's pairs. Gives how many it kept of the window itself.
+ * Reads the acquirer's lists of payments, all pages, into the run's pairs. Returns the number of rows from the window's
+ * own list.
  *
- * @throws {AcquirerUnavailable} when a part cannot be read: what was kept is then not the whole
+ * @throws {AcquirerUnavailable} when a part cannot be read: then the stored pairs are incomplete
  */
 export async function readPayments(reading: Reading): Promise<number> {
   const { acquirer, read, isThorough } = reading
@@ -50,7 +51,7 @@ export async function readPayments(reading: Reading): Promise<number> {
   return count
 }
 
-/** The acquirer's list of payouts, where it has one. */
+/** Reads the acquirer's list of payouts, where it has one. */
 export async function readPayouts(reading: Reading): Promise<void> {
   const { acquirer, read } = reading
   const list = acquirer.payouts?.list
@@ -66,7 +67,7 @@ function endOf({ read, now }: Reading): Date {
   return read.to < now ? read.to : now
 }
 
-/** What became of each of our payouts, by itself: all that there is where the acquirer has no list of them. */
+/** Queries each of our payouts individually, where the acquirer has no list of them. */
 export async function askPayouts({ db, acquirer, runId, stopping }: Reading): Promise<void> {
   const { payouts } = acquirer
   if (!payouts || payouts.list) return
@@ -90,7 +91,7 @@ async function keepAll<Item>(
   toRows: (item: Item) => Listed[],
 ): Promise<number> {
   let count = 0
-  // By their keys: what pages show twice is one.
+  // By their keys: an entry that appears on two pages counts once.
   const rows = new Map<string, Listed>()
   const rest = createPace(stopping)
   const flush = async () => {
@@ -124,13 +125,13 @@ export function toListedPayment({ endToEndId, txid, amount, paidAt, fee }: Payme
   }
 }
 
-/** What went back of a payment in all, where any of it did in what is read. */
+/** The total returned of a payment, if a part was returned in the range that is read. */
 function toListedReturns(payment: Payment, { from, to }: Window): Listed[] {
   const row = toReturned(payment, ({ at }) => from <= at && at < to)
   return row ? [row] : []
 }
 
-/** Dated by the last of those that count; null where none does. */
+/** The total of a payment's returns, dated by the last return that `counts`; null where none does. */
 export function toReturned(payment: Payment, counts: (one: { at: Date }) => boolean): Listed | null {
   const done = payment.returns.filter(({ isDone }) => isDone)
   const at = Math.max(...done.filter(counts).map((one) => one.at.getTime()))
@@ -146,7 +147,10 @@ export function toReturned(payment: Payment, counts: (one: { at: Date }) => bool
   }
 }
 
-/** A payout that is found by our own id was asked for by us: it tells no amount, which is ours, and a time only once it is done. */
+/**
+ * A payout found by our own id is ours: the amount is the one we requested, and it has a time of its own only once it
+ * is done.
+ */
 export function toFoundPayout(
   found: MoneyOut,
   ours: { amount: number; at: Date },

@@ -4,13 +4,13 @@ import type { Window } from '../lib/brasilia.ts'
 import type { Subject } from './classes.ts'
 import type { Pair } from './compare.ts'
 
-/** What an acquirer lists, one row of a comparison. */
+/** One entry of an acquirer's list, as a row of a comparison. */
 export type Listed = {
   subject: Subject
   key: string
   /** The transaction or withdrawal that it names. */
   namedId: string | null
-  /** When the payment arrived that a return is of; null for others. */
+  /** For a return, the time of its payment; null for others. */
   paidAt: Date | null
   amount: number
   med: number
@@ -22,14 +22,16 @@ export type Listed = {
 type Of = { runId: string; acquirer: string }
 
 /**
- * The transaction that a row names. Looked up row by row: from the statistics of a run's rows the planner would rather read the whole table of
- * transactions, for each five hundred rows again.
+ * The transaction that a row names, looked up row by row: given the statistics of a run's rows, the planner would read
+ * the whole table of transactions again for each 500 rows.
  */
 function transactionById(id: Sql): Sql {
   return sql`(select * from transactions where id = ${id} limit 1)`
 }
 
-/** Of the rows that are not in the books by their own key: the transactions that they name, where those were paid by what the row is about. */
+/**
+ * For rows that the ledger does not have by their key: the transactions that they name, if that very payment paid them.
+ */
 function paidTransactionsNamed(runId: string, subject: Subject): Sql {
   return sql`(
       select pair.key, named.*
@@ -51,7 +53,7 @@ const listedParam = rowsParam<Listed>({
   fee: 'bigint',
 })
 
-/** Keeps what was listed; of what is listed twice, the last. No key may be twice in one call. */
+/** Stores listed entries; of an entry that is listed twice, the last. A key must not occur twice in one call. */
 export async function insertListed(db: Db, runId: string, listed: Listed[]): Promise<void> {
   await db.query(sql`
     insert into reconciliation_pairs (
@@ -61,14 +63,14 @@ export async function insertListed(db: Db, runId: string, listed: Listed[]): Pro
       there_at = excluded.there_at, there_state = excluded.there_state, there_fee = excluded.there_fee`)
 }
 
-/** What was kept for a run, and what runs left that ended without an end: they began a day ago or more. */
+/** Deletes the rows of a run, and those that earlier runs left behind: runs that began before `before`. */
 export async function deletePairs(db: Db, { runId, before }: { runId: string; before: Date }): Promise<void> {
   await db.query(sql`
     delete from reconciliation_pairs
     where run_id = ${runId} or run_id in (select id from reconciliation_runs where started_at < ${before})`)
 }
 
-/** Puts the payments that the books have of a window beside those that were listed. */
+/** Adds the ledger's payments of a window to the listed ones. */
 export async function addPaidPayments(db: Db, { runId, acquirer, from, to }: Of & Window): Promise<void> {
   await db.query(sql`
     insert into reconciliation_pairs (run_id, subject, key, merchant_id, record_id, here_amount, here_at, booked_at, here_state)
@@ -80,7 +82,10 @@ export async function addPaidPayments(db: Db, { runId, acquirer, from, to }: Of 
       here_amount = excluded.here_amount, here_at = excluded.here_at, booked_at = excluded.booked_at, here_state = excluded.here_state`)
 }
 
-/** Then those that the listed ones name, paid whenever; and says of which transactions more than one payment is listed. */
+/**
+ * Adds the payments of transactions that listed entries name, whenever paid; and marks second payments of one
+ * transaction.
+ */
 export async function addNamedPayments(db: Db, { runId }: Pick<Of, 'runId'>): Promise<void> {
   await db.query(sql`
     update reconciliation_pairs pair set merchant_id = t.merchant_id, record_id = t.id, here_amount = t.amount_paid,
@@ -97,8 +102,8 @@ export async function addNamedPayments(db: Db, { runId }: Pick<Of, 'runId'>): Pr
 }
 
 /**
- * Puts what the books have of returns beside those that were listed: of each payment of which something went back in the window, by either
- * side, the sums of all that ever did. A refund that a match which was undone made went to no payer.
+ * Adds the ledger's returns to the listed ones: for each payment that either side has a return of in the window, the
+ * sum of all its returns. The refund of a reversed attribution is left out: it went to no payer.
  */
 export async function addBookedReturns(db: Db, { runId, acquirer, from, to }: Of & Window): Promise<void> {
   await db.query(sql`
@@ -142,7 +147,10 @@ export async function addBookedReturns(db: Db, { runId, acquirer, from, to }: Of
     where pair.run_id = ${runId} and pair.subject = 'return' and t.id = pair.record_id and t.merchant_id = pair.merchant_id`)
 }
 
-/** Puts our withdrawals beside the payouts that were listed: all that were made or carried out in the window, and the others that are named. */
+/**
+ * Adds our withdrawals to the listed payouts: those created or carried out in the window, and others that an entry
+ * names.
+ */
 export async function addWithdrawals(db: Db, { runId, acquirer, from, to }: Of & Window): Promise<void> {
   await db.query(sql`
     insert into reconciliation_pairs (run_id, subject, key, named_id, merchant_id, record_id, here_amount, here_at, booked_at, here_state)
@@ -161,12 +169,12 @@ export async function addWithdrawals(db: Db, { runId, acquirer, from, to }: Of &
     where pair.run_id = ${runId} and pair.subject = 'payout' and pair.record_id is null and w.id = pair.named_id`)
 }
 
-/** How far from its entry in time a movement of the operator is looked for in the acquirer's list. */
+/** The maximum time between an operator's entry and its payout in the acquirer's list. */
 const entryMatchMs = 3 * 24 * 60 * 60_000
 
 /**
- * Puts the operator's own entries beside the payouts that were listed and are in no withdrawal. One that was booked without a reference takes that of
- * a payout of its amount, in their order, and keeps it.
+ * Adds the operator's own entries to the listed payouts that are in no withdrawal. An entry without a reference takes
+ * the reference of a payout of the same amount, in the order of time, and keeps it.
  */
 export async function addEntries(db: Db, { runId, acquirer }: Of): Promise<void> {
   await db.query(sql`
@@ -194,7 +202,7 @@ export async function addEntries(db: Db, { runId, acquirer }: Of): Promise<void>
       and e.acquirer = ${acquirer} and e.reference = pair.key and e.type <> 'pay_in'`)
 }
 
-/** Our payouts of which nothing was listed. */
+/** Our payouts that the list does not have. */
 export async function listUnlistedPayouts(
   db: Db,
   { runId, after, limit }: { runId: string; after: string; limit: number },
@@ -205,7 +213,7 @@ export async function listUnlistedPayouts(
 }
 
 /**
- * A run's rows are new to the planner, which takes them for one: 37 s for what takes 0.1. No index of the table is of use to it before it knows.
+ * Without statistics the planner expects one row of a new run, and uses no index: 37 s instead of 0.1.
  */
 export async function analyzePairs(db: Db): Promise<void> {
   await db.query(sql`analyze reconciliation_pairs`)
@@ -241,7 +249,9 @@ type PairRow = {
   corrected_fee: number
 }
 
-/** The next pairs of a run in the order of their keys, with what else is known here of each. */
+/**
+ * The next pairs of a run in the order of their keys, with the owner, the suspense payment and the corrections of each.
+ */
 export async function listPairs(
   db: Db,
   { runId, acquirer, subject, after, limit }: Of & { subject: Subject; after: string; limit: number },
@@ -258,7 +268,7 @@ export async function listPairs(
     ) pair
     left join lateral ${transactionById(sql`pair.named_id`)} owner
       on pair.record_id is null and pair.subject = 'payment'
-      -- A txid of ours at an acquirer that was not asked for it is nobody's there.
+      -- Our txid counts only at the acquirers that were asked for the charge.
       and (owner.acquirer = ${acquirer} or ${acquirer} = any (owner.other_acquirers))
     left join lateral (
       select * from suspense_payments where acquirer = ${acquirer} and end_to_end = pair.key limit 1
@@ -326,7 +336,7 @@ function toBooked(row: PairRow): Pair['here'] {
   }
 }
 
-/** The acquirer's side of a window: how many and how much. */
+/** The acquirer's totals of a window. */
 export type Listing = { subject: Subject; count: number; sum: number; fees: number | null }
 
 export async function sumListed(db: Db, { runId, from, to }: { runId: string } & Window): Promise<Listing[]> {

@@ -20,15 +20,15 @@ import { type ReconcileDeps, rulesFor } from './run.ts'
 import type { DifferenceRow } from './store.ts'
 
 /**
- * Compares once more, now, the one thing that a difference is about: since it was found either side may have moved on, and a correction of
- * what is right by now would be wrong.
+ * Compares the subject of one discrepancy again: since it was found either side may have changed, and then its
+ * correction would be wrong.
  *
- * @throws {AppError} `difference_not_possible` where it is not so any more
+ * @throws {AppError} `difference_not_possible` when the discrepancy no longer exists as it was found
  */
 export async function assertStillDiffers(deps: ReconcileDeps, difference: DifferenceRow): Promise<void> {
   const { acquirer: name, subject, reference: key, at } = difference
   const acquirer = deps.acquirers.named(name)
-  // A run of its own, of one pair.
+  // A separate run for one pair.
   const runId = newUuid()
   const side = { runId, acquirer: name, from: at, to: new Date(at.getTime() + 1) }
   try {
@@ -46,17 +46,17 @@ export async function assertStillDiffers(deps: ReconcileDeps, difference: Differ
     const found = pair ? compare(pair, rules).find((one) => one.class === difference.class) : undefined
     if (found && canonicalJson(found.proposal) === canonicalJson(difference.proposal)) return
     throw new AppError('difference_not_possible', {
-      detail: `${name} and the books say something else of ${key} by now, so nothing was posted. \`npx guiche reconcile\` compares again; then look at it again.`,
+      detail: `${name} or the ledger has changed for ${key} meanwhile, so nothing was posted. Run \`npx guiche reconcile\` to compare again, then check it again.`,
     })
   } finally {
     await deletePairs(deps.db, { runId, before: new Date(0) })
   }
 }
 
-/** As many as can be of one millisecond. */
+/** More than the ledger can have within one millisecond. */
 const pairsMax = 10_000
 
-/** Around its own time, where only a list tells of it: some PSPs' lists know whole seconds. */
+/** The range around an entry's time when only a list has it: some PSPs' lists have whole seconds. */
 const nearMs = 1_000
 
 async function ask(

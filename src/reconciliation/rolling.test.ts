@@ -36,10 +36,10 @@ const listed = async (isOpen = false) => await listDifferences(database.db, { ac
 const disturbed = (send: Send) => reconcilingWith({ db: database.db, clock, send })
 const refused = { status: 503, headers: {}, body: '' }
 
-it('waits for what the service is still coming to, in a window that trails behind and overlaps', async () => {
-  // On the next day, where nothing was made to differ.
+it('leaves time for the service’s usual delay, in a window that trails behind and overlaps', async () => {
+  // The next day, which has no discrepancies.
   clock.set(new Date('2026-11-22T15:00:00.000Z'))
-  // The bank lists it, and does not show it by itself: nothing can be booked yet.
+  // The bank lists it, but an individual query does not find it: nothing can be posted yet.
   const jobs = reconciliationJobs(
     disturbed(async (request) => (/\/cob\/|\/pix\/E/.test(request.path) ? refused : await made.bank.send(request))),
   )
@@ -64,18 +64,18 @@ it('waits for what the service is still coming to, in a window that trails behin
   clock.advance(5 * minuteMs)
   await roll()
   expect(await states()).toEqual(['late open'])
-  // Further back than a run goes where nothing is open.
+  // Further back than a run reads when nothing is open.
   clock.advance(5 * minuteMs)
   await roll()
   expect((await states()).toSorted()).toEqual(['late resolved', 'missing_here open'])
   expect(await lastWindow()).toEqual({ starts_at: at, ends_at: ago(5) })
-  // And no further than half an hour for its sake.
+  // And no further than half an hour for an open discrepancy.
   clock.advance(40 * minuteMs)
   await roll()
   clock.advance(5 * minuteMs)
   await roll()
   expect(await lastWindow()).toEqual({ starts_at: ago(15), ends_at: ago(5) })
-  // Settled a day later, when no rolling run looks there any more.
+  // Settled a day later, when no rolling run reads that time any more.
   clock.advance(24 * 60 * minuteMs)
   await settleTransaction(deps, {
     merchantId: owner?.merchant_id ?? '',
@@ -86,7 +86,7 @@ it('waits for what the service is still coming to, in a window that trails behin
   expect((await states()).toSorted()).toEqual(['late resolved', 'missing_here resolved'])
 })
 
-it('settles what needs no decision, as the service, and leaves corrections to a person', async () => {
+it('settles what needs no decision as the service, and leaves corrections to a person', async () => {
   await runWith(deps)
   const before = await listed(true)
   const isSettleable = ({ proposal }: { proposal: { action: string } }) => ['settle', 'hold'].includes(proposal.action)
@@ -119,13 +119,13 @@ it('leaves open what the acquirer does not confirm, and settles the rest', async
   await reconciliationJobs(hiding)['reconciliation.rolling']?.({}, never)
   const open = (await listed(true)).filter(({ proposal }) => ['settle', 'hold'].includes(proposal.action))
   expect(open.map(({ reference }) => reference)).toContain(hidden)
-  // All that is open is about that very transaction.
+  // Every open discrepancy is about that transaction.
   expect(new Set(open.map((row) => row.record_id))).toEqual(new Set([missing?.record_id]))
   await reconciliationJobs(deps)['reconciliation.rolling']?.({}, never)
   expect((await listed()).find(({ id }) => id === missing?.id)).toMatchObject({ state: 'confirmed' })
 })
 
-it('sees a payout that is carried out long after it was asked for', async () => {
+it('finds a payout that is carried out long after its request', async () => {
   clock.set(new Date('2026-11-22T15:00:00.000Z'))
   const jobs = reconciliationJobs(deps)
   const at = new Date(clock.now().getTime() - 6 * minuteMs)
@@ -142,7 +142,7 @@ it('sees a payout that is carried out long after it was asked for', async () => 
   expect((await findPayoutFreeze(database.db))?.reason).toContain(endToEndId)
 })
 
-it('looks at a return again that was coming, with the payment that it is of', async () => {
+it('checks a late return again, with its payment', async () => {
   clock.set(new Date('2026-11-22T15:00:00.000Z'))
   const jobs = reconciliationJobs(deps)
   const [owner] = await database.db.query<{ id: string; merchant_id: string }>(sql`

@@ -40,7 +40,7 @@ const names = async (isOpen = false) => (await listed(isOpen)).map((row) => `${r
 const disturbed = (send: Send) => reconcilingWith({ db: database.db, clock, send })
 const refused = { status: 503, headers: {}, body: '' }
 
-it('concludes nothing from a list that breaks off, and ends once it can be read', async () => {
+it('reports nothing as missing from a list that breaks off, and completes once it can be read', async () => {
   const broken = disturbed(async (request) =>
     request.path === '/pix' && request.query['paginacao.paginaAtual'] === '1' ? refused : await made.bank.send(request),
   )
@@ -56,7 +56,7 @@ it('concludes nothing from a list that breaks off, and ends once it can be read'
   expect(left).toEqual([])
 })
 
-it('concludes nothing when it cannot ask for what a list has not', async () => {
+it('reports nothing as missing when it cannot query what a list omits', async () => {
   const broken = disturbed(async (request) =>
     request.path.startsWith('/pix/E') ? refused : await made.bank.send(request),
   )
@@ -64,7 +64,7 @@ it('concludes nothing when it cannot ask for what a list has not', async () => {
   expect((await listed()).filter((row) => row.class === 'missing_there')).toEqual([])
 })
 
-it('does not miss what a list leaves out and the acquirer shows by itself', async () => {
+it('does not report as missing what a list omits and an individual query finds', async () => {
   const agreed = [...made.bank.payments.values()].filter(
     ({ endToEndId, at, returns }) =>
       returns.length === 0 && at > from && !JSON.stringify([...made.expected]).includes(endToEndId),
@@ -82,21 +82,21 @@ it('does not miss what a list leaves out and the acquirer shows by itself', asyn
   expect(await names()).toEqual([...made.expected].toSorted())
 })
 
-it('keeps each difference once when two compare at the same time', async () => {
+it('stores each discrepancy once when two runs compare at the same time', async () => {
   const another = disturbed(made.bank.send)
   const runs = await Promise.all([runWith(deps), runWith(another), runWith(deps, 'manual')])
   expect(runs.map(({ state }) => state)).toEqual(['complete', 'complete', 'complete'])
   expect(await names()).toEqual([...made.expected].toSorted())
 })
 
-// The control: were these found all the same, the tests of the classes would notice nothing either.
+// The control: if this run found the same, the tests of the classes would prove nothing.
 it('finds something else when its window is off by an hour', async () => {
   const hour = 60 * minuteMs
   await runWith(deps, 'daily', { from: new Date(from.getTime() + hour), to: new Date(to.getTime() + hour) })
   expect(await names()).not.toEqual([...made.expected].toSorted())
 })
 
-it('stops what would leave when money has left that the books do not know, and never for what came', async () => {
+it('freezes payouts when money has left that is not in the ledger, and never for incoming money', async () => {
   for (const [key, payout] of made.bank.payouts) {
     if (payout.payoutId === null || made.expected.has(`payout ${payout.payoutId}`)) made.bank.payouts.delete(key)
   }
@@ -107,11 +107,11 @@ it('stops what would leave when money has left that the books do not know, and n
   made.bank.payouts.set(stolen, { endToEndId: stolen, payoutId: null, amount: 123_456, at, status: 'REALIZADO' })
   await runWith(deps)
   expect((await findPayoutFreeze(database.db))?.reason).toMatch(
-    /reconciliation of bank: R\$ 1\.234,56 left under E12345678202611201200stolenstole, in no withdrawal of ours/,
+    /reconciliation of bank: R\$ 1\.234,56 left under E12345678202611201200stolenstole, and no withdrawal has it/,
   )
 })
 
-it('recognizes fees that the operator drew, by their reference or by their amount, and no other payout', async () => {
+it('recognizes drawn fees by their reference or their amount, and no other payout', async () => {
   for (const [key, payout] of made.bank.payouts) {
     if (payout.payoutId === null || made.expected.has(`payout ${payout.payoutId}`)) made.bank.payouts.delete(key)
   }
@@ -134,13 +134,13 @@ it('recognizes fees that the operator drew, by their reference or by their amoun
   expect(await findPayoutFreeze(database.db)).toBeNull()
   const references = (await listed()).map(({ reference }) => reference)
   expect(references.filter((reference) => /namedbefore|byitsamount/.test(reference))).toEqual([])
-  // Another one of the same amount is nobody's.
+  // Another payout of the same amount belongs to no entry.
   paidOut('E12345678202611201201anotherofit', 2_500)
   await runWith(deps)
   expect((await findPayoutFreeze(database.db))?.reason).toContain('E12345678202611201201anotherofit')
 })
 
-it('lets stand what was dismissed, until either side says something else', async () => {
+it('keeps a discrepancy dismissed until either side changes', async () => {
   await runWith(deps)
   const amount = (await listed(true)).find((row) => row.class === 'amount')
   const payment = made.bank.payments.get(amount?.reference ?? '')
@@ -154,7 +154,7 @@ it('lets stand what was dismissed, until either side says something else', async
   expect(await isOpen()).toBe(true)
 })
 
-it('posts no correction of what is right by now', async () => {
+it('posts no correction of what is no longer wrong', async () => {
   await runWith(deps)
   const ofClass = async (name: string) => (await listed(true)).filter((row) => row.class === name)
   const [amount] = await ofClass('amount')
@@ -164,9 +164,7 @@ it('posts no correction of what is right by now', async () => {
   if (!amount || !payment || !booked) throw new Error('an amount differs')
   payment.amount = booked.amount_paid
   const decision = { id: amount.id, by: 'cli:test', records: database.db }
-  await expect(confirmDifference(deps, decision)).rejects.toThrow(
-    /say something else of .* by now, so nothing was posted/,
-  )
+  await expect(confirmDifference(deps, decision)).rejects.toThrow(/has changed for/)
   payment.amount += 5
   await expect(confirmDifference(deps, decision)).rejects.toThrow(/nothing was posted/)
   const [byHand] = (await ofClass('return')).filter(({ proposal, there }) => proposal.action === 'correct' && there)
@@ -177,7 +175,7 @@ it('posts no correction of what is right by now', async () => {
   expect(await ofClass('amount')).toHaveLength(5)
 })
 
-it('takes back what is there no more', async () => {
+it('resolves what no longer differs', async () => {
   await runWith(deps)
   const [one] = (await listed(true)).filter((row) => row.class === 'orphan')
   made.bank.payments.delete(one?.reference ?? '')
@@ -185,12 +183,12 @@ it('takes back what is there no more', async () => {
   expect((await listed()).find(({ id }) => id === one?.id)).toMatchObject({ state: 'resolved' })
 })
 
-it('takes nothing back that another run has found since it began', async () => {
+it('resolves nothing that another run has found since it began', async () => {
   await runWith(deps)
   const [orphan] = (await listed(true)).filter((row) => row.class === 'orphan')
   const payment = made.bank.payments.get(orphan?.reference ?? '')
   if (!payment) throw new Error('an orphan is there')
-  // While one reads a list that has it no more, another reads one that has it.
+  // One run reads a list without the entry while another reads a list with it.
   let isFirst = true
   const hiding = disturbed(async (request) => {
     if (isFirst) {
@@ -206,7 +204,7 @@ it('takes nothing back that another run has found since it began', async () => {
   expect((await runWith(deps)).resolvedCount).toBe(1)
 })
 
-it('closes yesterday half an hour after midnight, once, and tells of both in its metrics', async () => {
+it('closes yesterday half an hour after midnight, once, and counts both in its metrics', async () => {
   clock.set(new Date(to.getTime() + 29 * minuteMs))
   const jobs = reconciliationJobs(deps)
   const close = async () => await jobs['reconciliation.close']?.({}, never)
@@ -218,7 +216,7 @@ it('closes yesterday half an hour after midnight, once, and tells of both in its
   await close()
   expect(await days()).toEqual([{ day: '2026-11-20', version: 1 }])
 
-  // Down for two days: none is left out.
+  // After two days without the service, both days are closed.
   clock.set(new Date(to.getTime() + 3 * 24 * 60 * minuteMs))
   await close()
   expect(await days()).toEqual(['20', '21', '22'].map((last) => ({ day: `2026-11-${last}`, version: 1 })))
@@ -232,10 +230,10 @@ it('closes yesterday half an hour after midnight, once, and tells of both in its
   )
 })
 
-it('puts an entry aside that cannot be read, closes the day, and books it by itself once it can be read', async () => {
+it('stores an unreadable entry, closes the day, and posts the payment automatically once it can be read', async () => {
   const payment = [...made.bank.payments.values()].find(({ txid, at }) => txid !== null && at >= from && at < to)
   const { endToEndId } = payment ?? { endToEndId: '' }
-  // A payment that the books do not have yet.
+  // A payment that the ledger does not have yet.
   const unknown = { endToEndId: 'E12345678202611201200unreadable1', txid: null, amount: 7777, fee: null, returns: [] }
   made.bank.payments.set(unknown.endToEndId, { ...unknown, at: new Date('2026-11-20T12:00:00.000Z') })
   let isBroken = true
@@ -258,7 +256,7 @@ it('puts an entry aside that cannot be read, closes the day, and books it by its
     { reference: unknown.endToEndId, state: 'open', there: { raw: expect.stringContaining('"valor":"77.777"') } },
     { reference: endToEndId, state: 'open' },
   ])
-  // Once, however often it is listed, and nothing is concluded of the payment that is booked.
+  // Once, however often it is listed, and the posted payment does not count as missing.
   await runWith(breaking)
   await reconciliationJobs(breaking)['reconciliation.rolling']?.({}, never)
   expect((await unreadable()).map(({ state }) => state)).toEqual(['open', 'open'])
@@ -285,10 +283,10 @@ it('has one table of classes, in code and in the database', async () => {
   expect(inDatabase.toSorted()).toEqual(classNames.toSorted())
 })
 
-it('reads all transactions once at most, however many it has to look up', async () => {
+it('reads each transaction at most once, however many it has to look up', async () => {
   await generateDay(database.db, { seed: 8, agreeing: 3_000, each: 0, acquirer: 'other' })
   await database.db.query(sql`analyze transactions`)
-  // One transaction is one connection, which counts what it read.
+  // One database transaction uses one connection, whose statistics count what it read.
   await database.db.transaction(async (tx) => {
     const db = {
       ...database.db,

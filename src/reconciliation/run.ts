@@ -36,30 +36,34 @@ export type RunResult = {
   acquirer: string
   kind: RunKind
   window: Window
-  /** interrupted: not all could be read. What was found is true; nothing was concluded from what was not. */
+  /** interrupted: a part could not be read. What was found is stored; nothing counts as missing or resolved. */
   state: 'complete' | 'interrupted'
   error: string | null
-  /** What was compared, of either side or both. */
+  /** The number of pairs, of either side or both. */
   compared: Record<Subject, number>
   counts: Partial<Record<DifferenceClass, number>>
-  /** Of these, those that were not known. */
+  /** How many of these are new. */
   newCount: number
-  /** Those of before that are there no more. */
+  /** How many earlier ones no longer exist. */
   resolvedCount: number
   totals: Listing[]
 }
 
 const subjects: Subject[] = ['payment', 'return', 'payout']
 const pageRows = 500
-/** What the books have is put beside the list in parts of about so many payments. */
+/** The ledger's payments are added in parts of about this many. */
 const partRows = 2_000
-/** So far outside of a rolling run's window the other side of a pair is looked for. Where it is further off it is asked for by itself. */
+/**
+ * A rolling run reads this much beyond its window for the other side of a pair. What is further away is queried
+ * individually.
+ */
 const rollingMarginMs = 60_000
 const dayMs = 24 * 60 * 60_000
 
 /**
- * Compares an acquirer's lists of a window with the books, and keeps what differs. It changes no balance. The lists are read first, into a
- * table of the run's own; then the pairs are gone through by their keys, some hundred at a time, so that the length of a day costs no memory.
+ * Compares an acquirer's lists of a window with the ledger, and stores the discrepancies. It changes no balance. It
+ * first reads the lists into a table, then compares the pairs in the order of their keys, 500 at a time, so that memory
+ * does not grow with the size of a day.
  */
 export async function reconcile(
   deps: ReconcileDeps,
@@ -74,7 +78,7 @@ export async function reconcile(
     acquirer: Acquirer
     kind: RunKind
     window: Window
-    /** Where payouts are compared from another moment on. */
+    /** The start of the window for payouts, where it differs. */
     payoutsFrom?: Date
     runId?: string
     stopping?: AbortSignal
@@ -116,14 +120,14 @@ export async function reconcile(
     if (tally.newCount > 0)
       deps.log.warn(
         { acquirer: run.acquirer, kind, count: tally.newCount, classes: tally.counts },
-        'the books and the acquirer differ: `npx guiche reconcile list --open` has the differences',
+        'the ledger and the acquirer differ: `npx guiche reconcile list --open` lists the discrepancies',
       )
   }
 }
 
 type Run = NewRun & {
   windows: Record<Subject, Window>
-  /** By their references: a list shows one in two readings. */
+  /** By reference: the same entry may be read twice. */
   unreadable: Map<string, Found>
 }
 
@@ -145,7 +149,7 @@ async function readBothSides(
   await readPayouts({ ...reading, read: withMargins(windows.payout, marginMs) })
   await analyzePairs(db)
   const side = { runId, acquirer: acquirer.name }
-  // Afterwards: what was booked meanwhile is then on both sides.
+  // The ledger is read after the list: a payment posted meanwhile is then on both sides.
   const rest = createPace(stopping)
   for (const part of partsOf(read, Math.ceil(count / partRows))) {
     await addPaidPayments(db, { ...side, ...part })
@@ -159,7 +163,10 @@ async function readBothSides(
   await analyzePairs(db)
 }
 
-/** Each is a difference of its own, once, and the run goes on: somebody looks at it, or it can be read later. */
+/**
+ * Stores each unreadable entry as a discrepancy, once, and the run continues: a person investigates it, or it becomes
+ * readable.
+ */
 async function keepUnreadable(
   { db, clock, log }: ReconcileDeps,
   { id: runId, acquirer, startedAt, unreadable }: Run,
@@ -174,7 +181,7 @@ async function keepUnreadable(
   if (newCount > 0)
     log.error(
       { acquirer, count: newCount, references: [...unreadable.keys()] },
-      'entries in an acquirer’s list cannot be read: find out at the acquirer what they are; `npx guiche reconcile list --open` has them',
+      'entries in an acquirer’s list cannot be read: investigate them at the acquirer; `npx guiche reconcile list --open` lists them',
     )
 }
 
@@ -182,7 +189,7 @@ function withMargins({ from, to }: Window, marginMs: number): Window {
   return { from: new Date(from.getTime() - marginMs), to: new Date(to.getTime() + marginMs) }
 }
 
-/** A window in parts of equal length, one at least. */
+/** Splits a window into parts of equal length, at least one. */
 function partsOf({ from, to }: Window, count: number): Window[] {
   const parts = Math.max(1, count)
   const bound = (part: number) =>
@@ -203,7 +210,7 @@ async function compareAll(
     const found: Found[] = []
     const doubtful: Pair[] = []
     for (const pair of pairs) {
-      // Listed, and nothing is known of it: it has its own difference.
+      // Its entry in the list is unreadable, which is a discrepancy of its own.
       if (pair.there === null && run.unreadable.has(pair.key)) continue
       const differs = compare(pair, rules)
       if (differs.length > 0 && mayBeUnlisted(pair)) doubtful.push(pair)
@@ -224,7 +231,7 @@ async function compareAll(
   }
 }
 
-/** What a pair is compared by: the window and the moment of a run, and what was agreed with the acquirer. */
+/** The rules for comparing a pair: the window and the time of a run, and the fees agreed with the acquirer. */
 export function rulesFor(
   acquirer: Acquirer,
   { window, startedAt, kind }: Pick<NewRun, 'window' | 'startedAt' | 'kind'>,
@@ -240,7 +247,7 @@ export function rulesFor(
   }
 }
 
-/** A list may lag, or leave something out: what the books have and it has not is asked for by itself before it counts as missing. */
+/** A list may lag or omit entries: what only the ledger has is queried individually before it counts as missing. */
 function mayBeUnlisted({ subject, there, here }: Pair): boolean {
   if (!here) return false
   return there === null || (subject === 'return' && there.amount < here.amount)
@@ -263,7 +270,7 @@ async function complete({ db, clock }: ReconcileDeps, run: Run, tally: Tally): P
   const totals = await sumListed(db, { runId, ...window })
   const now = clock.now()
   const seen = subjects
-    // A rolling run does not read all that tells of returns.
+    // A rolling run does not read all returns.
     .filter((subject) => kind !== 'rolling' || subject !== 'return')
     .map((subject) => ({ subject, ...windows[subject] }))
   const resolvedCount = await db.transaction(async (tx) => {

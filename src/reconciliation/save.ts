@@ -8,8 +8,8 @@ import { type DifferenceRow, findLatest, lockDifferences, saveDifferences, type 
 type Saving = { acquirer: string; runId: string; startedAt: Date; now: Date }
 
 /**
- * Keeps what a run has found: each once, however often it is found and by however many runs at once. Gives how many were not known, or had
- * been thought of as done. Money that left and that the books do not know stops all that would leave, in this very commit.
+ * Stores what a run has found: each discrepancy once, however often it is found and by however many runs at once.
+ * Returns how many were new or reopened. Money that left and is not in the ledger freezes payouts in the same commit.
  */
 export async function keepFound(tx: Tx, found: Found[], saving: Saving): Promise<number> {
   const { acquirer, now } = saving
@@ -52,13 +52,13 @@ function keep(found: Found, last: DifferenceRow | undefined, saving: Saving): { 
   }
   if (!last) return { row, isNew: true }
   const again = { ...row, id: last.id, sequence: last.sequence, found_at: last.found_at }
-  // What the run has seen is older than that.
+  // It was decided after the run began, so the run's data is older than the decision.
   if (last.decided_at && last.decided_at > startedAt) return { row: { ...again, state: last.state }, isNew: false }
-  // What was corrected is part of what is compared: this is something else, with a correction of its own.
+  // Corrections are part of the comparison: a further difference is a new discrepancy, with its own correction.
   if (last.state === 'confirmed' && last.proposal.action === 'correct')
     return { row: { ...row, sequence: last.sequence + 1 }, isNew: true }
   if (last.state === 'open') return { row: again, isNew: false }
-  // Somebody has said that it may stay so, or it lies in the past of two days.
+  // It was dismissed and is unchanged, or both sides have it and only the days differ.
   const isSettled = last.state === 'dismissed' ? saysTheSame(last, found) : found.isTiming
   return isSettled ? { row: { ...again, state: last.state }, isNew: false } : { row: again, isNew: true }
 }

@@ -6,13 +6,13 @@ import type { SettleDeps } from '../transactions/settle.ts'
 import { confirmDifference } from './decide.ts'
 import { type DifferenceRow, listSettleable } from './store.ts'
 
-/** Each costs a question to the acquirer or two. What one run leaves the next one does. */
+/** Each takes one or two requests to the acquirer. The next run continues with the rest. */
 const settledMax = 500
 
 /**
- * Carries out the open proposals that only ask the acquirer and book what it confirms, for nobody needs to decide about these: until they are
- * booked, money that went back is available to withdraw, and money that came in is not. A correction stays with a person. One that the
- * acquirer does not confirm stays open, and is tried again by the next run.
+ * Carries out the open proposals that only query the acquirer and post what it confirms, since these need no decision:
+ * until they are posted, money that went back can still be withdrawn, and money that arrived cannot. A person decides
+ * on corrections. What the acquirer does not confirm stays open, and the next run tries it again.
  */
 export async function settleOpen(
   deps: SettleDeps,
@@ -30,10 +30,10 @@ async function settleOne(deps: SettleDeps, difference: DifferenceRow): Promise<v
   try {
     const records = recordedDb(deps.db, { ...action, now: deps.clock.now() })
     await confirmDifference(deps, { id, by: action.actor, records })
-    deps.log.info({ ...about, proposal: proposal.action }, 'a difference was settled: the acquirer confirmed it')
+    deps.log.info({ ...about, proposal: proposal.action }, 'a discrepancy was settled: the acquirer confirmed it')
   } catch (error) {
     const isExpected = error instanceof AcquirerUnavailable || error instanceof AppError
-    if (isExpected) deps.log.warn({ ...about, reason: error.message }, 'a difference could not be settled yet')
-    else deps.log.error({ ...about, err: error }, 'a difference could not be settled and will be tried again')
+    if (isExpected) deps.log.warn({ ...about, reason: error.message }, 'a discrepancy could not be settled yet')
+    else deps.log.error({ ...about, err: error }, 'a discrepancy could not be settled and will be tried again')
   }
 }

@@ -16,14 +16,16 @@ import { canonicalJson } from '../lib/json.ts'
 import { type SecretKey, seal, unseal } from '../lib/secrets.ts'
 import { insertStatementKey, listStatementKeys, lockStatementKeys } from './close-store.ts'
 
-/** That of the access tokens as well: ECDSA on P-256. The keys are others, so that neither can pass for the other. */
+/** ECDSA on P-256, as for access tokens. The keys differ, so that neither can pass for the other. */
 const algorithm = 'ES256'
-/** Says what is signed: a token of ours has another type. */
+/** The type in the JWS header: our access tokens have another one. */
 const type = 'guiche-day-statement'
 
 type Deps = { clock: Clock; key: SecretKey }
 
-/** A statement as a compact JWS over its canonical JSON, by the newest key; the first is made when it is needed. */
+/**
+ * Signs a statement's canonical JSON as a compact JWS with the newest key; the first key is created when it is needed.
+ */
 export async function signStatement(tx: Tx, deps: Deps, statement: object): Promise<string> {
   const { kid, privateKey } = await findSigningKey(tx, deps)
   return await new CompactSign(Buffer.from(canonicalJson(statement)))
@@ -31,15 +33,15 @@ export async function signStatement(tx: Tx, deps: Deps, statement: object): Prom
     .sign(privateKey)
 }
 
-/** What statements are verified with: all keys that ever signed, as a JSON Web Key Set. */
+/** The public keys that verify statements: all keys that ever signed, as a JSON Web Key Set. */
 export async function publicStatementKeys(db: Db | Tx): Promise<{ keys: JWK[] }> {
   return { keys: (await listStatementKeys(db)).map(({ public_jwk: jwk }) => jwk) }
 }
 
 /**
- * The content of a signed statement, by public keys alone: the service need not be asked.
+ * Verifies a signed statement with public keys alone, without the service, and returns its content.
  *
- * @throws when it was signed by none of these keys, or not a byte of it may have been changed since and one was
+ * @throws when none of these keys signed it, or when it was changed since
  */
 export async function verifyStatement(jws: string, { keys }: { keys: JWK[] }): Promise<Record<string, unknown>> {
   try {
@@ -47,7 +49,7 @@ export async function verifyStatement(jws: string, { keys }: { keys: JWK[] }): P
       jws.trim(),
       async ({ kid }) => {
         const jwk = keys.find((one) => one.kid === kid)
-        if (!jwk) throw new Error(`It names the key ${kid ?? '(none)'}, and that is none of those given.`)
+        if (!jwk) throw new Error(`It names the key ${kid ?? '(none)'}, which is not among the given keys.`)
         return await importJWK(jwk, algorithm)
       },
       { algorithms: [algorithm] },
@@ -55,9 +57,12 @@ export async function verifyStatement(jws: string, { keys }: { keys: JWK[] }): P
     return JSON.parse(Buffer.from(payload).toString('utf8'))
   } catch (error) {
     if (error instanceof errors.JOSEError)
-      throw new Error(`This is no statement as it was signed (${error.message}): it was changed, or is another file.`, {
-        cause: error,
-      })
+      throw new Error(
+        `This is not a statement as it was signed (${error.message}): it was changed, or is another file.`,
+        {
+          cause: error,
+        },
+      )
     throw error
   }
 }
@@ -68,7 +73,7 @@ async function findSigningKey(tx: Tx, { clock, key }: Deps): Promise<{ kid: stri
   if (newest) {
     const jwk: JWK = JSON.parse(unseal(key, 'statement-key', newest.sealed_private_jwk))
     const privateKey = await importJWK(jwk, algorithm)
-    assert(!(privateKey instanceof Uint8Array), 'a key for statements is an asymmetric one')
+    assert(!(privateKey instanceof Uint8Array), 'a key for statements is asymmetric')
     return { kid: newest.kid, privateKey }
   }
   const { publicKey, privateKey } = await generateKeyPair(algorithm, { extractable: true })

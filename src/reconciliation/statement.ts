@@ -7,7 +7,7 @@ import type { DifferenceRow } from './store.ts'
 
 export type Amount = { count: number; sum: number }
 
-/** The day of an acquirer by the books: what they say that it holds for us, by the time of booking. In cents. */
+/** The day of an acquirer in the ledger, by the time of posting. In cents. */
 export type BooksSide = {
   opening: number
   in: Amount
@@ -19,7 +19,7 @@ export type BooksSide = {
   closing: number
 }
 
-/** The same by what the acquirer lists, by its own time. `fees` is null where it does not tell what it kept. */
+/** The same in the acquirer's lists, by its own time. `fees` is null where it does not report them. */
 export type AcquirerSide = {
   opening: number
   in: Amount
@@ -42,7 +42,7 @@ export type StatementDifference = {
   reason: string | null
 }
 
-/** What is said of a day, and signed. */
+/** The signed content about a day. */
 export type Content = {
   type: 'guiche-day-statement'
   acquirer: string
@@ -52,9 +52,12 @@ export type Content = {
   to: string
   books: BooksSide
   acquirerSays: AcquirerSide
-  /** Payments that the acquirer dates in this day and the books have by now, whenever they were booked. */
+  /** Payments that the acquirer dates on this day and the ledger has by now, whenever they were posted. */
   dated: Amount
-  /** Of all transfers that the ledger has of the day, whosever and with whichever acquirer. Null: it was closed too soon after the day's end to be sure of them. */
+  /**
+   * Over all the ledger's transfers of the day, of all merchants and acquirers. Null: it was closed too soon after the
+   * day's end.
+   */
   transfers: TransfersHash | null
   differences: StatementDifference[]
 }
@@ -62,17 +65,20 @@ export type Content = {
 export type Statement = Content & {
   version: number
   signedAt: string
-  /** The version before, and the statement of the day before: by the SHA-256 of their JWS. */
+  /** The previous version, and the statement of the previous day, by the SHA-256 of their JWS. */
   former: { version: number; sha256: string } | null
   dayBefore: { day: string; version: number; sha256: string } | null
-  /** What is otherwise than in the version before; null in the first. */
+  /** The changes since the previous version; null in the first. */
   changes: Changes | null
-  /** The newest entry of the audit log when this was signed: its number, and the hash over it and all before it. Null: there was none. */
+  /**
+   * The newest entry of the audit log at the signing: its number, and the hash over it and all before it. Null: there
+   * was none.
+   */
   audit: { position: number; sha256: string } | null
 }
 
 export type Changes = {
-  /** Payments of the day that were booked since. */
+  /** Payments of the day that were posted since. */
   bookedSince: Amount
   totals: { name: string; before: number | null; after: number | null }[]
   differences: { id: string; class: string; reference: string; before: string | null; after: string | null }[]
@@ -83,7 +89,7 @@ type Input = {
   day: string
   window: Window
   moved: Moved[]
-  /** By the books, and by the acquirer, before the day. */
+  /** By the ledger and by the acquirer, before the day. */
   opening: { books: number; acquirer: number }
   totals: Listing[]
   dated: Booked
@@ -117,7 +123,10 @@ export function toContent({
   }
 }
 
-/** What moved the account `acquirer`, as a statement names it. A match moves a payment out of suspense and in again: it arrived once. */
+/**
+ * The transfers of the account `acquirer`, as a statement names them. An attribution moves a payment out of suspense
+ * and in again: it arrived once.
+ */
 function toBooksSide(moved: Moved[], opening: number): BooksSide {
   const of = (...kinds: string[]): Amount => {
     const some = moved.filter(({ kind }) => kinds.includes(kind))
@@ -131,7 +140,7 @@ function toBooksSide(moved: Moved[], opening: number): BooksSide {
     returned: negated(of('refund_sent', 'infraction_returned', 'held_returned')),
     paidOut: negated(of('withdrawal_sent', 'fees_drawn')),
     cameBack: of('withdrawal_returned'),
-    // With the operator's entries, whose other side the acquirer's lists do not have.
+    // Includes the operator's entries, whose other side the acquirer's lists do not have.
     corrections: of('correction', 'pay_in', 'debt_written_off', 'fee_returned', 'psp_fee', 'manual'),
     closing: opening + sum(moved.map(({ change }) => change)),
   }
@@ -164,7 +173,7 @@ function toStatementDifference(row: DifferenceRow): StatementDifference {
   }
 }
 
-/** What is otherwise than it was signed. */
+/** The changes since a signed version. */
 export function changesSince(former: Content, now: Content, bookedSince: Amount): Changes {
   const before = new Map(former.differences.map((one) => [one.id, one]))
   const after = new Map(now.differences.map((one) => [one.id, one]))

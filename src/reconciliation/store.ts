@@ -7,7 +7,7 @@ export type RunKind = 'rolling' | 'daily' | 'manual'
 
 export type NewRun = { id: string; acquirer: string; kind: RunKind; window: Window; startedAt: Date }
 
-/** One that was asked for under its id and cut short begins again. */
+/** A requested run that was interrupted begins again under the same id. */
 export async function insertRun(db: Db, { id, acquirer, kind, window, startedAt }: NewRun): Promise<void> {
   await db.query(sql`
     insert into reconciliation_runs (id, acquirer, kind, starts_at, ends_at, started_at, state)
@@ -32,7 +32,7 @@ export async function finishRun(
     where id = ${end.id}`)
 }
 
-/** Up to where the books were compared without a gap, by the rolling runs of this acquirer that came to their end. */
+/** The end of the last complete rolling run of this acquirer: up to there the ledger was compared without a gap. */
 export async function findComparedUntil(db: Db, acquirer: string): Promise<Date | null> {
   const rows = await db.query<{ ends_at: Date }>(sql`
     select ends_at from reconciliation_runs
@@ -40,7 +40,10 @@ export async function findComparedUntil(db: Db, acquirer: string): Promise<Date 
   return rows[0]?.ends_at ?? null
 }
 
-/** Since when payments are to be listed again to see what is open of them, no further back than `reach`. A return is listed with its payment. */
+/**
+ * The time of the oldest open discrepancy since `reach`, for payments and returns: the next run lists from there. A
+ * return is listed with its payment.
+ */
 export async function findOpenSince(db: Db, acquirer: string, reach: Date): Promise<Date | null> {
   const rows = await db.query<{ since: Date | null }>(sql`
     select min(since) as since
@@ -80,7 +83,7 @@ const columns = sql`
   id, acquirer, class, subject, reference, sequence, merchant_id, record_id, at, is_timing, there, here, proposal, state, run_id,
   found_at, decided_at, decided_by, reason`
 
-/** Whoever writes an acquirer's differences does it alone, until the commit. */
+/** Only one transaction at a time writes an acquirer's discrepancies. */
 export async function lockDifferences(tx: Tx, acquirer: string): Promise<void> {
   await tx.query(sql`select pg_advisory_xact_lock(hashtextextended(${`reconciliation ${acquirer}`}, 0))`)
 }
@@ -91,7 +94,7 @@ const namesParam = rowsParam<Pick<Found, 'class' | 'subject' | 'reference'>>({
   reference: 'text',
 })
 
-/** Of each of these the one that was found last. */
+/** The latest stored discrepancy for each of these. */
 export async function findLatest(tx: Tx, acquirer: string, found: Found[]): Promise<DifferenceRow[]> {
   return await tx.query<DifferenceRow>(sql`
     select distinct on (class, subject, reference) ${columns} from differences
@@ -121,7 +124,7 @@ const discrepanciesParam = rowsParam<ToSave>({
   found_at: 'timestamptz',
 })
 
-/** Inserts what is new; of what is there, what may have changed. */
+/** Inserts new discrepancies and updates existing ones. */
 export async function saveDifferences(tx: Tx, rows: ToSave[]): Promise<void> {
   await tx.query(sql`
     insert into differences (
@@ -135,12 +138,12 @@ export async function saveDifferences(tx: Tx, rows: ToSave[]): Promise<void> {
       proposal = excluded.proposal, state = excluded.state, run_id = excluded.run_id`)
 }
 
-/** What a complete run has seen all of. */
+/** What a complete run has read completely. */
 export type Seen = Window & { subject: Subject }
 
 const seenParam = rowsParam<Seen>({ subject: 'text', from: 'timestamptz', to: 'timestamptz' })
 
-/** What a complete run did not find again is there no more, unless another run has found it meanwhile. */
+/** Resolves what a complete run did not find again, unless another run has found it meanwhile. */
 export async function resolveUnseen(
   tx: Tx,
   {
@@ -158,14 +161,14 @@ export async function resolveUnseen(
       and differences.subject = input.subject and at >= input."from" and at < input."to"
       and not exists (
         select from reconciliation_runs other
-        -- One that has not ended after a day was cut short.
+        -- A run that has not ended after a day was interrupted.
         where other.id = run_id and (other.finished_at > ${startedAt}
           or (other.finished_at is null and other.started_at > ${startedAt}::timestamptz - interval '1 day')))
     returning id`)
   return rows.length
 }
 
-/** What is explained by two days is over when a later day is closed, and not before: only a close sees it. */
+/** Resolves discrepancies that only concern the day when a later day is closed: only a close finds them. */
 export async function resolveTimed(
   tx: Tx,
   { acquirer, before, now }: { acquirer: string; before: Date; now: Date },
@@ -178,8 +181,8 @@ export async function resolveTimed(
 }
 
 /**
- * What the service has come to by itself meanwhile is there no more, however long ago it was: a payment that is booked or held by now. A
- * rolling run does not look back that far.
+ * Resolves payments that the service has posted or placed in suspense meanwhile, however old: a rolling run does not
+ * read that far back.
  */
 export async function resolveComeTo(tx: Tx, { acquirer, now }: { acquirer: string; now: Date }): Promise<number> {
   const rows = await tx.query(sql`
@@ -215,7 +218,7 @@ export async function decideDifference(
     where id = ${decision.id}`)
 }
 
-/** The last that were found first: of one acquirer or of all, open or of any state. */
+/** The newest first: of one acquirer or of all, open or in any state. */
 export async function listDifferences(
   db: Db,
   { acquirer, isOpen, limit }: { acquirer: string | null; isOpen: boolean; limit: number },
@@ -226,7 +229,7 @@ export async function listDifferences(
     order by found_at desc, at desc, id limit ${limit}`)
 }
 
-/** Those of a run, and what else is known of the time that it looked at. In the order of time. */
+/** The discrepancies of a run, and all others in its window, in the order of time. */
 export async function listDifferencesOf(
   db: Db | Tx,
   { acquirer, runId, from, to }: { acquirer: string; runId: string } & Window,
@@ -237,7 +240,10 @@ export async function listDifferencesOf(
     order by at, class, reference, sequence`)
 }
 
-/** Open ones whose proposal only asks the acquirer and books what it confirms: the last found first, so that what stays open delays nothing new. */
+/**
+ * Open discrepancies whose proposal only queries the acquirer and posts what it confirms. The newest first, so that
+ * those that stay open do not delay new ones.
+ */
 export async function listSettleable(
   db: Db,
   { acquirer, limit }: { acquirer: string; limit: number },

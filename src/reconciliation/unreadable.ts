@@ -8,8 +8,8 @@ import type { Found, Subject } from './classes.ts'
 import type { DifferenceRow } from './store.ts'
 
 /**
- * What a run keeps of an entry that it cannot read. A payment that has an endToEndId can be asked for by itself, and is booked once that can be
- * read; of anything else somebody must find out what it is.
+ * The discrepancy that a run stores for an unreadable entry. A payment with an endToEndId can be queried individually,
+ * and is posted once that answer can be read; a person must investigate anything else.
  */
 export function toUnreadable(subject: Subject, { reference, at, raw }: UnreadableEntry, window: Window): Found {
   const time = at ?? window.from
@@ -30,7 +30,7 @@ export function toUnreadable(subject: Subject, { reference, at, raw }: Unreadabl
 }
 
 /**
- * Asks for a payment that could not be read in a list, and books it, or holds it, if it can be read now.
+ * Queries a payment that could not be read in a list, and posts it or places it in suspense if it can be read now.
  *
  * @throws {AcquirerUnavailable} while it cannot be read
  */
@@ -42,7 +42,7 @@ export async function settleUnreadable(
   const payment = await acquirer.findPayment(endToEndId)
   if (!payment)
     throw new AppError('difference_not_possible', {
-      detail: `${name} does not show ${endToEndId} when it is asked for it, so nothing was booked. Try again later, or dismiss it with the reason.`,
+      detail: `${name} does not have ${endToEndId} when it is queried individually, so nothing was posted. Try again later, or dismiss it with the reason.`,
     })
   const id = payment.txid === null ? null : fromTxid(payment.txid)
   const owner = id === null ? null : await deps.settlement.findOwner(id)

@@ -5,10 +5,13 @@ import { hashTransfers, listStatements, type StatementRow, type TransfersHash } 
 import { publicStatementKeys, verifyStatement } from './sign.ts'
 import type { Statement } from './statement.ts'
 
-/** Statements that are read at once: some 10 kB each. */
+/** The statements of one page: about 10 kB each. */
 const pageRows = 100
 
-/** Verifies the audit log against itself and against every signed statement, of which each must be signed by one of the service's keys. */
+/**
+ * Verifies the audit log's own chain, and against every signed statement; each statement must be signed by one of the
+ * service's keys.
+ */
 export async function verifySignedAudit(db: Db | Tx): Promise<AuditVerification> {
   const { signed, unsigned } = await readSigned(db)
   const anchors = signed.flatMap(({ signedIn, audit }): AuditAnchor[] => (audit ? [{ ...audit, signedIn }] : []))
@@ -18,8 +21,9 @@ export async function verifySignedAudit(db: Db | Tx): Promise<AuditVerification>
 }
 
 /**
- * Verifies the ledger's transfers of each day against the last statement that each acquirer has of it: a transfer that was changed, added or deleted since is
- * found. Who knows why closes the day again: that is in the audit log, and the version before stays.
+ * Verifies the ledger's transfers of each day against the last statement of each acquirer: it finds a transfer that was
+ * changed, added or deleted since. An operator who knows the reason closes the day again; the audit log records that,
+ * and the previous version is kept.
  */
 export async function verifySignedTransfers(db: Db | Tx): Promise<Breach[]> {
   const { signed } = await readSigned(db)
@@ -46,14 +50,14 @@ type Signed = {
   transfers: TransfersHash | null
 }
 
-/** What all statements say of audit log and transfers, and the names of those that are not as they were signed. */
+/** What all statements contain about audit log and transfers, and the names of those that fail verification. */
 async function readSigned(db: Db | Tx): Promise<{ signed: Signed[]; unsigned: string[] }> {
   const signed: Signed[] = []
   const unsigned: string[] = []
   let after: StatementRow | null = null
   for (;;) {
     const rows: StatementRow[] = await listStatements(db, { after, limit: pageRows })
-    // After the statements: a key is made with the first of them, perhaps at this moment.
+    // Read after the statements: the first statement creates the key, perhaps at this moment.
     const keys = await publicStatementKeys(db)
     for (const { acquirer, day, version, statement } of rows) {
       const signedIn = `the statement of ${acquirer} for ${day}, version ${version}`

@@ -1,7 +1,7 @@
 import { type Db, sql, type Tx } from '../db/sql.ts'
 import { type Among, isAmong, isWithin, plainTransfers, type RecordKey, type Window } from '../ledger/among-store.ts'
 
-/** What was confirmed, and whose books it changes. */
+/** The confirmed corrections, and the merchant whose ledger each changes. */
 const corrections = sql`
   select id as record_id, decided_at, (proposal ->> 'cents')::bigint as change, case
       when proposal ->> 'account' = 'house' or merchant_id is null then '00000000-0000-8000-8000-000000000001'::uuid
@@ -17,8 +17,8 @@ export type UnequalCorrection = {
 }
 
 /**
- * Corrections that are not what was confirmed: transfers of none, of one that nobody has confirmed or of another merchant, confirmed ones
- * without theirs, another amount, or other accounts.
+ * Corrections that are not as confirmed: transfers without a discrepancy, of an unconfirmed one or of another merchant,
+ * confirmed ones without transfers, another amount, or other accounts.
  */
 export async function findUnequalCorrections(db: Db | Tx, among: Among): Promise<UnequalCorrection[]> {
   return await db.query<UnequalCorrection>(sql`
@@ -40,7 +40,7 @@ export async function findUnequalCorrections(db: Db | Tx, among: Among): Promise
 
 export type Misplaced = { merchant_id: string; record_id: string; account: string; acquirer: string }
 
-/** Transfers with the clearing account of another acquirer than their record's. */
+/** Transfers that use the clearing account of another acquirer than their record's. */
 export async function findMisplaced(db: Db | Tx, among: Among): Promise<Misplaced[]> {
   return await db.query<Misplaced>(sql`
     with moved as (

@@ -133,7 +133,7 @@ describe('guiche close', () => {
     expect(await cli.read(['close', 'verify', file(), '--keys', keys])).toMatch(/statement +signature valid/)
     const jws = await readFile(file(), 'utf8')
     await writeFile(file(), `${jws.slice(0, 200)}${jws[200] === 'A' ? 'B' : 'A'}${jws.slice(201)}`)
-    await cli.expectFailure(['close', 'verify', file(), '--keys', keys], /This is no statement as it was signed/)
+    await cli.expectFailure(['close', 'verify', file(), '--keys', keys], /This is not a statement as it was signed/)
   })
 
   it('shows what has changed since it was signed, and keeps the earlier version', async () => {
@@ -144,6 +144,6 @@ describe('guiche close', () => {
     const shown = await cli.read(['close', 'show', '--acquirer', 'simulator', '--date', day, '--number', '1'])
     expect(shown).toMatch(/version 1, signed/)
     await cli.expectFailure(['close', '--date', dayOf(new Date())], /is not over in Brasília/)
-    await cli.expectFailure(['close', '--date', '20/11/2026'], /is no date/)
+    await cli.expectFailure(['close', '--date', '20/11/2026'], /is not a date/)
   })
 })
