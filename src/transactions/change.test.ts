@@ -70,6 +70,23 @@ it('keeps the dates of a history in order, even when the clocks of several machi
   expect(updatedAt).toBe(before.toISOString())
 })
 
+it('posts a payment in the commit that makes its transaction PAID, and nothing when it is PAID again', async () => {
+  const id = await bear(['PENDING', 'PIX_QRCODE_GENERATED'])
+  for (const to of ['FAILED', 'PAID', 'BLOCKED', 'PAID'] as const) await move(id, to, service.clock.now())
+  const transfers = await service.db.query(sql`
+    select event_key, kind, debit, credit, amount from ledger_transfers where record_id = ${id} order by position`)
+  expect(transfers).toEqual([
+    {
+      event_key: `transaction:${id}:paid`,
+      kind: 'payment',
+      debit: 'acquirer:simulator',
+      credit: 'available',
+      amount: 2600,
+    },
+    { event_key: `transaction:${id}:paid`, kind: 'fee', debit: 'available', credit: 'fees', amount: 7 },
+  ])
+})
+
 it('refuses a forbidden transition, and leaves row, history and events unchanged', async () => {
   const id = await bear(['PENDING', 'PIX_QRCODE_GENERATED'])
   const before = [await get(id), await loadMoments(id)]

@@ -1,7 +1,9 @@
 import type { Tx } from '../db/sql.ts'
+import { type Posting, postAll } from '../ledger/post.ts'
 import { assert } from '../lib/assert.ts'
 import { together } from '../lib/at-once.ts'
 import { enqueueEvents, type NewEvent } from '../webhooks/outbox.ts'
+import { moneyOf } from './money.ts'
 import { mayMove } from './status.ts'
 import {
   type Change,
@@ -29,10 +31,12 @@ export async function changeStatus(
 export type Move = Omit<Change, 'at'> & { now: Date }
 
 /**
- * Moves locked transactions to other statuses: rows, histories and events, in the caller's commit. Every status
- * change goes through here.
+ * Moves locked transactions to other statuses: rows, histories, events and ledger transfers, in the caller's commit.
+ * Every status change goes through here, so none happens without its transfers.
+ *
+ * @param before postings that need the same accounts: all are locked at once, in one order
  */
-export async function changeStatuses(tx: Tx, moves: Move[]): Promise<ChangedTransaction[]> {
+export async function changeStatuses(tx: Tx, moves: Move[], before: Posting[] = []): Promise<ChangedTransaction[]> {
   if (moves.length === 0) return []
   const changes = moves.map(({ now, ...change }) => {
     const { row, to } = change
@@ -46,14 +50,23 @@ export async function changeStatuses(tx: Tx, moves: Move[]): Promise<ChangedTran
       tx,
       rows.map((row) => toEvent(row, toSnapshot(row))),
     )
-  // An unpaid transaction has no refunds to read: its events are sent in the same round trip.
+  const postMoney = async (rows: ChangedTransaction[]) => {
+    const money = moves.flatMap(({ row: { end_to_end }, now }, index) => {
+      const row = rows[index]
+      return row ? moneyOf(row, { wasPaid: end_to_end !== null, now }) : []
+    })
+    await postAll(tx, [...before, ...money])
+  }
+  // An unpaid transaction has no refunds to read: its events and transfers are sent in the same round trip. They are
+  // sent in this order, and so lock in this order: records and deliveries first, then accounts.
   if (moves.every(({ row }) => row.end_to_end === null)) {
     const changed = changes.map((change) => toChanged(change, nothingListed))
-    await together(updateTransactions(tx, changes), enqueue(changed))
+    await together(updateTransactions(tx, changes), enqueue(changed), postMoney(changed))
     return changed
   }
   const changed = await updateTransactions(tx, changes)
   await enqueue(changed)
+  await postMoney(changed)
   return changed
 }
 

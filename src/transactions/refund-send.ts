@@ -1,13 +1,11 @@
-import type { Tx } from '../db/sql.ts'
 import { runDueChecks } from '../jobs/due-checks.ts'
 import { enqueueJob } from '../jobs/jobs.ts'
-import { post } from '../ledger/post.ts'
-import { released, sent } from '../ledger/transfers.ts'
 import { assert } from '../lib/assert.ts'
 import { cents } from '../lib/money.ts'
 import { type Certain, type OutgoingPayment, routeOfReturn, sendOrFind } from '../payouts/attempt.ts'
 import { toTxid } from '../pix/ids.ts'
 import { settleDisputes } from './infraction-steps.ts'
+import { postRefund } from './money.ts'
 import {
   claimDueRefunds,
   findRefund,
@@ -19,7 +17,7 @@ import {
 } from './refund-store.ts'
 import { type CheckReturnsPayload, checkReturnsJob } from './returns.ts'
 import type { SettleDeps } from './settle.ts'
-import { findTransaction, type LockedTransaction, lockTransaction } from './store.ts'
+import { findTransaction, lockTransaction } from './store.ts'
 
 /** As for transactions: few enough to check within the lease. */
 const claimedMax = 40
@@ -90,16 +88,21 @@ async function recordRefund(
     const row = await lockTransaction(tx, refund.merchant_id, refund.transaction_id)
     assert(row, 'the transaction of a refund exists')
     const now = deps.clock.now()
+    const status = isDone ? 'REFUNDED' : 'FAILED'
     const isFirst = await finishRefund(tx, refund, {
-      status: isDone ? 'REFUNDED' : 'FAILED',
+      status,
       endToEnd: isDone ? outcome.endToEndId : null,
       errorMessage: isDone ? null : toErrorMessage(outcome),
       refusedRequest,
       at: now,
     })
     if (!isFirst) return false
-    if (isDone) await postRefund(tx, row, refund, 'sent', now)
-    else await giveBack(tx, row, refund, now)
+    await postRefund(tx, refund, { status, acquirer: row.acquirer, now })
+    if (!isDone) {
+      // It may have been refused because a MED took the money first: the payment shows that.
+      const payload: CheckReturnsPayload = { merchantId: row.merchant_id, id: row.id }
+      await enqueueJob(tx, { name: checkReturnsJob, payload })
+    }
     // While the payment is disputed the dispute decides the status; it also blocks the money that was reserved for a
     // refund that was refused.
     await settleDisputes(tx, row, now)
@@ -115,31 +118,4 @@ async function recordRefund(
  */
 function toErrorMessage({ reason, isPassing }: Extract<Certain, { outcome: 'refused' }>): string {
   return isPassing ? `${reason} This may be temporary: request the refund again, with a new idempotencyKey.` : reason
-}
-
-async function giveBack(tx: Tx, row: LockedTransaction, refund: RefundRow, now: Date): Promise<void> {
-  // It may have been refused because a MED took the money first: the payment shows that.
-  const payload: CheckReturnsPayload = { merchantId: row.merchant_id, id: row.id }
-  await enqueueJob(tx, { name: checkReturnsJob, payload })
-  await postRefund(tx, row, refund, 'released', now)
-}
-
-async function postRefund(
-  tx: Tx,
-  { acquirer }: LockedTransaction,
-  refund: RefundRow,
-  end: 'sent' | 'released',
-  now: Date,
-): Promise<void> {
-  const { amount, fee_amount: fee, fee_returned: feeReturned } = refund
-  await post(tx, {
-    merchantId: refund.merchant_id,
-    eventKey: `refund:${refund.id}:${end}`,
-    recordType: 'refund',
-    recordId: refund.id,
-    acquirer,
-    now,
-    transfers:
-      end === 'sent' ? sent('refund_sent', amount, fee) : released('refund_released', amount, fee, feeReturned),
-  })
 }

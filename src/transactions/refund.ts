@@ -4,15 +4,13 @@ import { idempotencyKeyReused } from '../http/idempotency-key.ts'
 import { enqueueJob } from '../jobs/jobs.ts'
 import { refundFees } from '../ledger/fees.ts'
 import { assertPayoutsAllowed } from '../ledger/payout-freeze.ts'
-import { type Posting, postAll } from '../ledger/post.ts'
-import { feeReturnedByHouse, refundReserved } from '../ledger/transfers.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
 import { newUuid } from '../lib/secrets.ts'
-import { houseMerchantId } from '../suspense/house.ts'
 import { leftOf, sumOf } from './after-refunds.ts'
 import { changeStatus } from './change.ts'
+import { postRefund } from './money.ts'
 import type { RefundInput } from './refund-schema.ts'
 import { findRefundByKey, insertRefund, listRefunds, type NewRefund, type RefundRow } from './refund-store.ts'
 import type { TransactionStatus } from './status.ts'
@@ -192,29 +190,7 @@ async function reserve(tx: Tx, row: LockedTransaction, refund: NewRefund, now: D
   await changeStatus(tx, row, { to: 'PROCESSING_REFUND', now, checkAt: null, set: { error_message: null } })
   const payload: SendRefundPayload = { merchantId: row.merchant_id, id: refund.id }
   await enqueueJob(tx, { name: sendRefundJob, payload })
-  await postAll(tx, toPostings(row, refund, now))
-}
-
-/**
- * The returned fee was the merchant's, or was drawn meanwhile: then the operator's own merchant pays what is missing,
- * an amount that is known only under the locks.
- */
-function toPostings(row: LockedTransaction, refund: NewRefund, now: Date): Posting[] {
-  const { id, amount, fee_amount: fee, fee_returned: feeReturned } = refund
-  const about = {
-    eventKey: `refund:${id}:reserved`,
-    recordType: 'refund' as const,
-    recordId: id,
-    acquirer: row.acquirer,
-    now,
-  }
-  let rest = 0
-  const reserved = refundReserved(amount, fee, feeReturned, (missing) => {
-    rest = missing
-  })
-  const ofMerchant = { ...about, merchantId: row.merchant_id, transfers: reserved }
-  if (feeReturned === 0) return [ofMerchant]
-  return [ofMerchant, { ...about, merchantId: houseMerchantId, transfers: feeReturnedByHouse(() => rest) }]
+  await postRefund(tx, refund, { status: 'PROCESSING', acquirer: row.acquirer, now })
 }
 
 /** The first response again, or an error when the key came with different content. */

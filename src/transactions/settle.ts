@@ -9,8 +9,7 @@ import {
 import type { Acquirers } from '../acquirers/registry.ts'
 import { type Db, mayBeOneRowsFault, type Tx } from '../db/sql.ts'
 import { feesFor } from '../ledger/fees.ts'
-import { type Posting, postAll } from '../ledger/post.ts'
-import { paid } from '../ledger/transfers.ts'
+import type { Posting } from '../ledger/post.ts'
 import { assert } from '../lib/assert.ts'
 import { together } from '../lib/at-once.ts'
 import { createBatcher } from '../lib/batch.ts'
@@ -292,12 +291,7 @@ async function book(tx: Tx, fresh: Fresh[], now: Date): Promise<void> {
     }
     return { row, to: 'PAID', now, checkAt: null, set }
   })
-  const payments = entries.map(({ merchantId, id, acquirer: { name }, amount, fee }): Posting => {
-    const about = { eventKey: `transaction:${id}:paid`, recordType: 'transaction', recordId: id } as const
-    return { merchantId, ...about, acquirer: name, now, transfers: paid(amount, fee) }
-  })
-  // Both are sent in this order, and so lock in this order: records and deliveries first, then accounts.
-  const [changed] = await together(changeStatuses(tx, moves), postAll(tx, [...matched, ...payments]))
+  const changed = await changeStatuses(tx, moves, matched)
   // After the accounts: its other locks are of these same records.
   for (const [index, row] of changed.entries()) {
     const entry = entries[index]

@@ -23,7 +23,7 @@ export const edgeMutations: Mutation[] = [
     name: 'a refused refund keeps the fee that was returned with it',
     edits: [
       edit(
-        'src/transactions/refund-send.ts',
+        'src/transactions/money.ts',
         "released('refund_released', amount, fee, feeReturned)",
         "released('refund_released', amount, fee)",
       ),

@@ -87,7 +87,14 @@ export const mutations: Mutation[] = [
   },
   {
     name: 'a refund is released after it was sent',
-    edits: [edit('src/transactions/refund-send.ts', 'else await giveBack(', 'await giveBack(')],
+    edits: [
+      edit(
+        'src/transactions/refund-send.ts',
+        'await postRefund(tx, refund, { status, acquirer: row.acquirer, now })',
+        `await postRefund(tx, refund, { status, acquirer: row.acquirer, now })
+    if (isDone) await postRefund(tx, refund, { status: 'FAILED', acquirer: row.acquirer, now })`,
+      ),
+    ],
   },
   {
     name: 'an event may be posted twice, and the state of a refund is not checked under the lock',
@@ -250,7 +257,7 @@ export const mutations: Mutation[] = [
   },
   {
     name: 'an attributed payment stays in suspense as well',
-    edits: [edit('src/transactions/settle.ts', 'postAll(tx, [...matched, ...payments])', 'postAll(tx, payments)')],
+    edits: [edit('src/transactions/settle.ts', 'changeStatuses(tx, moves, matched)', 'changeStatuses(tx, moves)')],
     caughtBy: 'test/e2e/orphan-undo.test.ts',
   },
   {
